@@ -1,0 +1,3 @@
+//! Experiments: policies compared on equal terms.
+
+#![forbid(unsafe_code)]

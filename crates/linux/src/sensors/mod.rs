@@ -1,0 +1,1 @@
+//! Sensors: processes and threads, event counters, pages by node, free memory.

@@ -1,0 +1,1 @@
+//! The topology of a Linux machine, from sysfs.

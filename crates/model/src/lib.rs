@@ -1,0 +1,42 @@
+//! The nouns of isobar and its two seams.
+//!
+//! A machine is watched through [`Sample`]s (raw, cumulative counters), two samples make an [`Observation`] (rates and
+//! counts of one interval), a policy turns an observation into a [`Plan`], and the machine applies it:
+//!
+//! ```text
+//! let sample  = machine.sample()?;
+//! let seen    = Observation::between(&prev, &sample);
+//! let plan    = policy.decide(&seen);
+//! let outcome = machine.apply(&plan)?;
+//! ```
+//!
+//! Deliberately absent: I/O, clocks, randomness and hash order. Nothing here can fail but the constructors that check
+//! what comes from outside.
+
+#![forbid(unsafe_code)]
+
+pub mod cpuset;
+pub mod ids;
+pub mod maps;
+pub mod metrics;
+pub mod num;
+pub mod observation;
+pub mod outcome;
+pub mod plan;
+pub mod sample;
+pub mod seams;
+pub mod topology;
+pub mod units;
+pub mod validate;
+pub mod wire;
+
+pub use cpuset::CpuSet;
+pub use ids::{CoreId, CpuId, LlcId, NodeId, Pid, Tid};
+pub use maps::{NodeMap, NodeMatrix};
+pub use observation::{CacheClass, Observation, Process, Thread};
+pub use outcome::{ActionOutcome, Outcome};
+pub use plan::{Action, PageSelection, Plan};
+pub use sample::{Count, Counters, ProcessSample, Sample, ThreadSample};
+pub use seams::{Capabilities, Machine, Policy, Sensor, Wake};
+pub use topology::Topology;
+pub use units::{Bandwidth, Bytes, Mpki, Nanoseconds, Pages, Seconds, Ways};

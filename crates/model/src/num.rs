@@ -1,0 +1,53 @@
+//! The only places where numbers change type with loss. Everything else in the workspace is denied lossy casts.
+
+/// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub const fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// A length as a float (see [`float`]).
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub const fn float_len(length: usize) -> f64 {
+    length as f64
+}
+
+/// The nearest count to a float: negative and NaN become 0, too large becomes `u64::MAX`.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn round(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// The greatest count not above a float: negative and NaN become 0, too large becomes `u64::MAX`.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn floor(value: f64) -> u64 {
+    value.floor() as u64
+}
+
+/// A length or index as `u32`, saturating.
+#[must_use]
+pub fn narrow(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// An id as an index; every platform isobar runs on has at least 32-bit `usize`.
+#[must_use]
+pub const fn index(id: u32) -> usize {
+    id as usize
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn rounding_saturates_instead_of_wrapping() {
+        assert_eq!(super::round(-3.0), 0);
+        assert_eq!(super::round(f64::NAN), 0);
+        assert_eq!(super::round(2.5), 3);
+        assert_eq!(super::floor(2.9), 2);
+        assert_eq!(super::round(f64::INFINITY), u64::MAX);
+    }
+}

@@ -1,0 +1,116 @@
+//! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as many as the field has
+//! ideas. Neither knows the other: the harness carries observations one way and plans the other.
+
+use crate::observation::Observation;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::sample::Sample;
+use crate::units::Seconds;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A machine that can be watched and changed.
+pub trait Machine {
+    /// What can go wrong with the machine as a whole. What goes wrong with one action is an [`Outcome`].
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Reads every sensor.
+    ///
+    /// # Errors
+    /// Where the machine cannot be read at all; a sensor that is missing is not an error.
+    fn sample(&mut self) -> Result<Sample, Self::Error>;
+
+    /// Carries out a plan, action by action.
+    ///
+    /// # Errors
+    /// Where nothing can be changed safely (the state file cannot be written); what the kernel refuses is an outcome.
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, Self::Error>;
+
+    /// Lets time pass until the next epoch: sleeps, simulates or skips ahead.
+    ///
+    /// # Errors
+    /// As [`Machine::sample`].
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, Self::Error>;
+
+    /// Puts back everything that was changed. Doing so twice is harmless.
+    ///
+    /// # Errors
+    /// Where something could not be put back; the state file is kept then.
+    fn restore(&mut self) -> Result<Outcome, Self::Error>;
+}
+
+/// Why [`Machine::wait`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// The interval is over.
+    Elapsed,
+    /// The user or the system asked to stop.
+    Interrupted,
+    /// The workload or the recording has ended.
+    Ended,
+}
+
+/// A contention-management policy: a pure function from an observation (and what it remembers of earlier ones) to a plan.
+pub trait Policy {
+    /// Its canonical name, as `--policy` takes it.
+    fn name(&self) -> &'static str;
+
+    /// The sensors without which it cannot decide.
+    fn needs(&self) -> &'static [Sensor];
+
+    /// Decides for the next epoch. The same history gives the same plan, to the byte, on any machine.
+    fn decide(&mut self, seen: &Observation) -> Plan;
+}
+
+/// Something that a machine may be able to measure or do, named for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sensor {
+    /// Instructions retired, by thread.
+    Instructions,
+    /// LLC misses, by thread.
+    LlcMisses,
+    /// Resident pages by node, by process.
+    PagesByNode,
+    /// Memory latency between nodes.
+    Latency,
+    /// More than one node to place memory on.
+    SeveralNodes,
+    /// More than one memory domain (LLC or node) to place threads on.
+    SeveralDomains,
+    /// LLC ways can be allocated.
+    CacheWays,
+}
+
+impl fmt::Display for Sensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Instructions => "instructions per thread",
+            Self::LlcMisses => "LLC misses per thread",
+            Self::PagesByNode => "pages per node",
+            Self::Latency => "memory latency between nodes",
+            Self::SeveralNodes => "a second NUMA node",
+            Self::SeveralDomains => "a second memory domain (LLC or node)",
+            Self::CacheWays => "LLC way allocation",
+        })
+    }
+}
+
+/// What a machine can measure: absent sensors with the reason that was found, all others present.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Sensors that are not there, and why, in one line with the remedy.
+    pub missing: BTreeMap<Sensor, String>,
+    /// What else a person should know about this machine: privileges that are missing, competing balancers.
+    pub remarks: Vec<String>,
+}
+
+impl Capabilities {
+    /// Of the sensors that are needed, those that are missing, with the reason.
+    #[must_use]
+    pub fn lacking(&self, needs: &[Sensor]) -> Vec<(Sensor, &str)> {
+        let reason = |sensor: &Sensor| self.missing.get(sensor).map(|why| (*sensor, why.as_str()));
+        needs.iter().filter_map(reason).collect()
+    }
+}

@@ -1,0 +1,237 @@
+//! Whether a plan can be carried out on the machine it was made for. Every policy is held to this by property tests, and
+//! the command checks again before it acts.
+
+use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
+use crate::observation::{Observation, Process, Thread};
+use crate::plan::{Action, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a plan is not valid for an observation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanFault {
+    /// a thread that was not observed
+    #[error("thread {1} of process {0} was not observed")]
+    UnknownThread(Pid, Tid),
+    /// a process that was not observed
+    #[error("process {0} was not observed")]
+    UnknownProcess(Pid),
+    /// a CPU that is not online
+    #[error("cpu {0} is not online on this machine")]
+    UnknownCpu(CpuId),
+    /// a node that is not there
+    #[error("node {0} is not on this machine")]
+    UnknownNode(NodeId),
+    /// an LLC that is not there
+    #[error("llc {0} is not on this machine")]
+    UnknownLlc(LlcId),
+    /// a CPU that the thread may not use
+    #[error("thread {0} may not run on cpu {1}")]
+    NotAllowed(Tid, CpuId),
+    /// a thread that its owner pinned
+    #[error("thread {0} was pinned by its owner")]
+    Pinned(Tid),
+    /// two moves of one thread
+    #[error("thread {0} is moved twice")]
+    MovedTwice(Tid),
+    /// pages to the node where they are, or none
+    #[error("the page migration of process {0} moves nothing")]
+    EmptyMigration(Pid),
+    /// more pages than there are
+    #[error("process {0} has fewer than {2} pages on node {1}")]
+    TooManyPages(Pid, NodeId, u64),
+    /// a way mask with no bit, or with bits that the LLC lacks
+    #[error("way mask {1:#x} does not fit llc {0}")]
+    WayMask(LlcId, u64),
+    /// a thread in two clusters
+    #[error("thread {0} is in two clusters")]
+    TwoClusters(Tid),
+    /// no reason in words
+    #[error("action {0} carries no reason")]
+    NoReason(usize),
+}
+
+impl Plan {
+    /// Checks every action against the observation.
+    ///
+    /// # Errors
+    /// The first fault, in the order of the actions.
+    pub fn validate(&self, seen: &Observation) -> Result<(), PlanFault> {
+        let mut check = Check::new(seen);
+        self.actions.iter().enumerate().try_for_each(|(index, action)| check.action(index, action))
+    }
+}
+
+struct Check<'a> {
+    seen: &'a Observation,
+    threads: BTreeMap<(Pid, Tid), &'a Thread>,
+    processes: BTreeMap<Pid, &'a Process>,
+    moved: BTreeSet<Tid>,
+    clustered: BTreeSet<Tid>,
+    taken: BTreeMap<(Pid, NodeId), u64>,
+}
+
+impl<'a> Check<'a> {
+    fn new(seen: &'a Observation) -> Self {
+        Self {
+            seen,
+            threads: seen.threads().map(|(process, thread)| ((process.pid, thread.tid), thread)).collect(),
+            processes: seen.processes.iter().map(|process| (process.pid, process)).collect(),
+            moved: BTreeSet::new(),
+            clustered: BTreeSet::new(),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    fn action(&mut self, index: usize, action: &Action) -> Result<(), PlanFault> {
+        if action.reason().trim().is_empty() {
+            return Err(PlanFault::NoReason(index));
+        }
+        match action {
+            Action::MoveThread { pid, tid, cpu, .. } => self.thread(*pid, *tid, *cpu),
+            Action::MigratePages { pid, from, to, pages, .. } => self.pages(*pid, *from, *to, pages.0),
+            Action::SetWays { llc, way_mask, threads, .. } => self.ways(*llc, *way_mask, threads),
+            Action::SetAllocation { pid, node, .. } => {
+                self.process(*pid)?;
+                self.node(*node)
+            }
+        }
+    }
+
+    fn thread(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> Result<(), PlanFault> {
+        let thread = self.threads.get(&(pid, tid)).ok_or(PlanFault::UnknownThread(pid, tid))?;
+        self.seen.machine.cpu(cpu).ok_or(PlanFault::UnknownCpu(cpu))?;
+        if thread.pinned {
+            return Err(PlanFault::Pinned(tid));
+        }
+        if !thread.may_run_on(cpu) {
+            return Err(PlanFault::NotAllowed(tid, cpu));
+        }
+        if self.moved.insert(tid) { Ok(()) } else { Err(PlanFault::MovedTwice(tid)) }
+    }
+
+    fn pages(&mut self, pid: Pid, from: NodeId, to: NodeId, pages: u64) -> Result<(), PlanFault> {
+        let process = self.process(pid)?;
+        self.node(from)?;
+        self.node(to)?;
+        if from == to || pages == 0 {
+            return Err(PlanFault::EmptyMigration(pid));
+        }
+        let taken = self.taken.entry((pid, from)).or_default();
+        *taken = taken.saturating_add(pages);
+        let present = process.pages.as_ref().map(|by_node| by_node.get(from).map_or(0, |pages| pages.0));
+        if present.is_some_and(|present| *taken > present) {
+            return Err(PlanFault::TooManyPages(pid, from, *taken));
+        }
+        Ok(())
+    }
+
+    fn ways(&mut self, llc: LlcId, mask: u64, threads: &[Tid]) -> Result<(), PlanFault> {
+        let ways = self.seen.machine.llc(llc).ok_or(PlanFault::UnknownLlc(llc))?.ways;
+        let width = 64 - mask.leading_zeros();
+        if mask == 0 || ways.is_some_and(|ways| width > ways.0) {
+            return Err(PlanFault::WayMask(llc, mask));
+        }
+        let repeated = threads.iter().find(|tid| !self.clustered.insert(**tid));
+        repeated.map_or(Ok(()), |tid| Err(PlanFault::TwoClusters(*tid)))
+    }
+
+    fn process(&self, pid: Pid) -> Result<&'a Process, PlanFault> {
+        self.processes.get(&pid).copied().ok_or(PlanFault::UnknownProcess(pid))
+    }
+
+    fn node(&self, node: NodeId) -> Result<(), PlanFault> {
+        self.seen.machine.node(node).map(|_| ()).ok_or(PlanFault::UnknownNode(node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maps::NodeMap;
+    use crate::plan::PageSelection;
+    use crate::topology::synthetic::synthetic;
+    use crate::units::{Pages, Seconds};
+    use std::sync::Arc;
+
+    fn seen() -> Observation {
+        let thread = Thread {
+            tid: Tid(2),
+            cpu: Some(CpuId(0)),
+            allowed_cpus: Some("0-1".parse().unwrap()),
+            pinned: false,
+            cpu_time: None,
+            instructions: None,
+            cycles: None,
+            llc_references: None,
+            llc_misses: None,
+            bandwidth: None,
+        };
+        let pages = NodeMap::from_iter([(NodeId(0), Pages(10))]);
+        let process = Process {
+            pid: Pid(1),
+            name: "a".into(),
+            pages: Some(pages),
+            accessed_pages: None,
+            numa_penalty: None,
+            cache_class: None,
+            critical_ways: None,
+            slowdown_by_ways: None,
+            threads: vec![thread],
+        };
+        Observation {
+            time: Seconds(1.0),
+            interval: Seconds(1.0),
+            machine: Arc::new(synthetic("node:2 core:2").unwrap()),
+            free: NodeMap::default(),
+            latency: None,
+            latency_cycles: None,
+            processes: vec![process],
+        }
+    }
+
+    fn fault(actions: Vec<Action>) -> Option<PlanFault> {
+        Plan { actions, ..Plan::nothing("test") }.validate(&seen()).err()
+    }
+
+    fn to(tid: u32, cpu: u32) -> Action {
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(cpu), reason: "because".into() }
+    }
+
+    fn migrate(to: u32, pages: u64) -> Action {
+        Action::MigratePages {
+            pid: Pid(1),
+            from: NodeId(0),
+            to: NodeId(to),
+            pages: Pages(pages),
+            select: PageSelection::AroundSamples,
+            for_thread: None,
+            reason: "because".into(),
+        }
+    }
+
+    #[test]
+    fn good_actions_pass() {
+        assert_eq!(fault(vec![to(2, 1), migrate(1, 10)]), None);
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        assert_eq!(fault(vec![to(3, 1)]), Some(PlanFault::UnknownThread(Pid(1), Tid(3))));
+        assert_eq!(fault(vec![to(2, 9)]), Some(PlanFault::UnknownCpu(CpuId(9))));
+        assert_eq!(fault(vec![to(2, 2)]), Some(PlanFault::NotAllowed(Tid(2), CpuId(2))));
+        assert_eq!(fault(vec![to(2, 1), to(2, 0)]), Some(PlanFault::MovedTwice(Tid(2))));
+        assert_eq!(fault(vec![migrate(0, 1)]), Some(PlanFault::EmptyMigration(Pid(1))));
+        assert_eq!(fault(vec![migrate(1, 6), migrate(1, 5)]), Some(PlanFault::TooManyPages(Pid(1), NodeId(0), 11)));
+        let silent = Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), reason: " ".into() };
+        assert_eq!(fault(vec![silent]), Some(PlanFault::NoReason(0)));
+        let ways = |mask| Action::SetWays {
+            llc: LlcId(0),
+            cluster: "a".into(),
+            way_mask: mask,
+            threads: vec![Tid(2)],
+            reason: "because".into(),
+        };
+        assert_eq!(fault(vec![ways(1 << 16)]), Some(PlanFault::WayMask(LlcId(0), 1 << 16)));
+        assert_eq!(fault(vec![ways(1), ways(2)]), Some(PlanFault::TwoClusters(Tid(2))));
+    }
+}

@@ -1,0 +1,304 @@
+//! The machine as JSON: what `isobar topo --json` prints, and the `machine` of an observation.
+
+use super::{WireError, count, figure};
+use crate::cpuset::CpuSet;
+use crate::ids::{CoreId, CpuId, LlcId, NodeId};
+use crate::maps::{NodeMap, NodeMatrix};
+use crate::topology::{AccessClass, CacheAllocation, Cpu, Llc, Node, Parts, Topology};
+use crate::units::{Bandwidth, Bytes, Nanoseconds, Ways};
+use serde::{Deserialize, Serialize};
+
+/// A machine document.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineDoc {
+    nodes: Vec<NodeDoc>,
+    #[serde(default)]
+    llcs: Vec<LlcDoc>,
+    cpus: Vec<CpuDoc>,
+    #[serde(default)]
+    distances: Option<Vec<Vec<u32>>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    access: Vec<AccessDoc>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allocation: Option<AllocationDoc>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeDoc {
+    id: NodeId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpus: Option<CpuSet>,
+    #[serde(default, deserialize_with = "count")]
+    memory_bytes: Option<u64>,
+    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
+    free_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_bandwidth: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    llcs: Option<Vec<LlcId>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LlcDoc {
+    id: LlcId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpus: Option<CpuSet>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nodes: Option<Vec<NodeId>>,
+    #[serde(default, deserialize_with = "count")]
+    size_bytes: Option<u64>,
+    #[serde(default)]
+    ways: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CpuDoc {
+    id: CpuId,
+    #[serde(default)]
+    core: Option<CoreId>,
+    #[serde(default)]
+    llc: Option<LlcId>,
+    #[serde(default)]
+    node: Option<NodeId>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AccessDoc {
+    memory_node: NodeId,
+    class: u32,
+    initiators: Vec<NodeId>,
+    #[serde(default)]
+    read_latency_ns: Option<f64>,
+    #[serde(default)]
+    write_latency_ns: Option<f64>,
+    #[serde(default)]
+    read_bandwidth: Option<f64>,
+    #[serde(default)]
+    write_bandwidth: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AllocationDoc {
+    resource: String,
+    cbm_mask: String,
+    min_cbm_bits: u32,
+    num_closids: u32,
+    shareable_bits: String,
+    #[serde(default)]
+    num_rmids: Option<u32>,
+}
+
+/// The document of a machine; with `free`, each node's free memory is in it.
+#[must_use]
+pub fn machine_to_doc(machine: &Topology, free: Option<&NodeMap<Bytes>>) -> MachineDoc {
+    let node = |node: &Node| NodeDoc {
+        id: node.id,
+        cpus: machine.cpus_of_node(node.id).cloned(),
+        memory_bytes: node.memory.map(|bytes| bytes.0),
+        free_bytes: free.and_then(|free| free.get(node.id)).map(|bytes| bytes.0),
+        max_bandwidth: node.max_bandwidth.map(|rate| rate.0),
+        llcs: Some(machine.llcs_of_node(node.id)),
+    };
+    let llc = |llc: &Llc| LlcDoc {
+        id: llc.id,
+        level: Some(llc.level),
+        cpus: machine.cpus_of_llc(llc.id).cloned(),
+        nodes: Some(machine.nodes_of_llc(llc.id)),
+        size_bytes: llc.size.map(|bytes| bytes.0),
+        ways: llc.ways.map(|ways| ways.0),
+    };
+    let cpu = |cpu: &Cpu| CpuDoc { id: cpu.id, core: Some(cpu.core), llc: cpu.llc, node: cpu.node };
+    MachineDoc {
+        nodes: machine.nodes().iter().map(node).collect(),
+        llcs: machine.llcs().iter().map(llc).collect(),
+        cpus: machine.cpus().iter().map(cpu).collect(),
+        distances: machine.distances().map(|table| table.rows().map(<[u32]>::to_vec).collect()),
+        access: machine.access_classes().iter().map(access_to_doc).collect(),
+        allocation: machine.allocation().map(allocation_to_doc),
+    }
+}
+
+fn access_to_doc(access: &AccessClass) -> AccessDoc {
+    AccessDoc {
+        memory_node: access.memory,
+        class: access.class,
+        initiators: access.initiators.clone(),
+        read_latency_ns: access.read_latency.map(|ns| ns.0),
+        write_latency_ns: access.write_latency.map(|ns| ns.0),
+        read_bandwidth: access.read_bandwidth.map(|rate| rate.0),
+        write_bandwidth: access.write_bandwidth.map(|rate| rate.0),
+    }
+}
+
+fn allocation_to_doc(allocation: &CacheAllocation) -> AllocationDoc {
+    AllocationDoc {
+        resource: allocation.resource.clone(),
+        cbm_mask: format!("{:#x}", allocation.cbm_mask),
+        min_cbm_bits: allocation.min_cbm_bits,
+        num_closids: allocation.num_closids,
+        shareable_bits: format!("{:#x}", allocation.shareable_bits),
+        num_rmids: allocation.num_rmids,
+    }
+}
+
+impl MachineDoc {
+    /// The checked machine.
+    ///
+    /// # Errors
+    /// [`WireError`] where the parts do not make a machine or contradict each other.
+    pub fn to_topology(&self) -> Result<Topology, WireError> {
+        let parts = Parts {
+            nodes: self.nodes.iter().enumerate().map(|(i, node)| node.to_node(i)).collect::<Result<_, _>>()?,
+            llcs: self.llcs.iter().map(LlcDoc::to_llc).collect(),
+            cpus: self.cpus.iter().enumerate().map(|(i, cpu)| cpu.to_cpu(i)).collect::<Result<_, _>>()?,
+            distances: self.distances.as_ref().map(|rows| self.matrix("machine.distances", rows)).transpose()?,
+            access: self.access.iter().map(AccessDoc::to_access).collect(),
+            allocation: self.allocation.as_ref().map(AllocationDoc::to_allocation).transpose()?,
+        };
+        let machine = Topology::new(parts)?;
+        self.check_sharing(&machine)?;
+        Ok(machine)
+    }
+
+    /// Free memory by node, of the nodes that tell it.
+    #[must_use]
+    pub fn free(&self) -> NodeMap<Bytes> {
+        self.nodes.iter().filter_map(|node| Some((node.id, Bytes(node.free_bytes?)))).collect()
+    }
+
+    /// Node ids in the order of the document: the order of every by-node list beside it.
+    pub(super) fn node_order(&self) -> Vec<NodeId> {
+        self.nodes.iter().map(|node| node.id).collect()
+    }
+
+    /// A matrix whose rows and columns follow the document's order of nodes.
+    pub(super) fn matrix<T: Copy>(&self, path: &str, rows: &[Vec<T>]) -> Result<NodeMatrix<T>, WireError> {
+        let order = self.node_order();
+        let mut ascending: Vec<usize> = (0..order.len()).collect();
+        ascending.sort_by_key(|&index| order[index]);
+        let square = rows.len() == order.len() && rows.iter().all(|row| row.len() == order.len());
+        let wrong = || WireError::value(path, "expected one row and one column for each node of the machine");
+        if !square {
+            return Err(wrong());
+        }
+        let sorted = ascending.iter().map(|&row| ascending.iter().map(|&column| rows[row][column]).collect()).collect();
+        NodeMatrix::from_rows(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
+    }
+
+    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must agree.
+    fn check_sharing(&self, machine: &Topology) -> Result<(), WireError> {
+        for (i, llc) in self.llcs.iter().enumerate() {
+            agree(format!("machine.llcs[{i}].cpus"), llc.cpus.as_ref(), machine.cpus_of_llc(llc.id))?;
+        }
+        for (i, node) in self.nodes.iter().enumerate() {
+            agree(format!("machine.nodes[{i}].cpus"), node.cpus.as_ref(), machine.cpus_of_node(node.id))?;
+        }
+        Ok(())
+    }
+}
+
+fn agree(path: String, told: Option<&CpuSet>, derived: Option<&CpuSet>) -> Result<(), WireError> {
+    match (told, derived) {
+        (Some(told), Some(derived)) if told != derived => {
+            Err(WireError::value(path, format!("says CPUs {told}, but machine.cpus[] says {derived}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl NodeDoc {
+    fn to_node(&self, index: usize) -> Result<Node, WireError> {
+        let max_bandwidth = figure(format!("machine.nodes[{index}].max_bandwidth"), self.max_bandwidth)?;
+        Ok(Node { id: self.id, memory: self.memory_bytes.map(Bytes), max_bandwidth: max_bandwidth.map(Bandwidth) })
+    }
+}
+
+impl LlcDoc {
+    fn to_llc(&self) -> Llc {
+        Llc { id: self.id, level: self.level.unwrap_or(3), size: self.size_bytes.map(Bytes), ways: self.ways.map(Ways) }
+    }
+}
+
+impl CpuDoc {
+    fn to_cpu(&self, index: usize) -> Result<Cpu, WireError> {
+        if self.id.0 > crate::cpuset::MAX_CPU {
+            let message = format!("{} is above the highest supported CPU number, {}", self.id, crate::cpuset::MAX_CPU);
+            return Err(WireError::value(format!("machine.cpus[{index}].id"), message));
+        }
+        Ok(Cpu { id: self.id, core: self.core.unwrap_or(CoreId(self.id.0)), llc: self.llc, node: self.node })
+    }
+}
+
+impl AccessDoc {
+    fn to_access(&self) -> AccessClass {
+        AccessClass {
+            memory: self.memory_node,
+            class: self.class,
+            initiators: self.initiators.clone(),
+            read_latency: self.read_latency_ns.map(Nanoseconds),
+            write_latency: self.write_latency_ns.map(Nanoseconds),
+            read_bandwidth: self.read_bandwidth.map(Bandwidth),
+            write_bandwidth: self.write_bandwidth.map(Bandwidth),
+        }
+    }
+}
+
+impl AllocationDoc {
+    fn to_allocation(&self) -> Result<CacheAllocation, WireError> {
+        Ok(CacheAllocation {
+            resource: self.resource.clone(),
+            cbm_mask: mask("machine.allocation.cbm_mask", &self.cbm_mask)?,
+            min_cbm_bits: self.min_cbm_bits,
+            num_closids: self.num_closids,
+            shareable_bits: mask("machine.allocation.shareable_bits", &self.shareable_bits)?,
+            num_rmids: self.num_rmids,
+        })
+    }
+}
+
+/// A mask in hexadecimal, as `0x7ff`.
+pub(super) fn mask(path: &str, text: &str) -> Result<u64, WireError> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u64::from_str_radix(digits, 16)
+        .map_err(|_| WireError::value(path, format!("`{text}` is no mask: expected hexadecimal such as `0x7ff`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::synthetic::synthetic;
+
+    #[test]
+    fn a_machine_survives_the_round_trip() {
+        let machine = synthetic("node:2 llc:2 core:2 pu:2").unwrap();
+        let text = serde_json::to_string(&machine_to_doc(&machine, None)).unwrap();
+        let back: MachineDoc = super::super::read(&text).unwrap();
+        assert_eq!(back.to_topology().unwrap(), machine);
+    }
+
+    #[test]
+    fn lists_by_node_follow_the_document_not_the_ids() {
+        let text =
+            r#"{"nodes": [{"id": 4}, {"id": 1}], "cpus": [{"id": 0, "node": 4}], "distances": [[10, 30], [20, 10]]}"#;
+        let doc: MachineDoc = super::super::read(text).unwrap();
+        let machine = doc.to_topology().unwrap();
+        assert_eq!(machine.distances().unwrap().get(NodeId(4), NodeId(1)), Some(&30));
+    }
+
+    #[test]
+    fn contradictions_are_told() {
+        let text =
+            r#"{"nodes": [{"id": 0}], "llcs": [{"id": 0, "cpus": [0, 1]}], "cpus": [{"id": 0, "llc": 0, "node": 0}]}"#;
+        let doc: MachineDoc = super::super::read(text).unwrap();
+        let said = doc.to_topology().unwrap_err().to_string();
+        assert_eq!(said, "machine.llcs[0].cpus: says CPUs 0-1, but machine.cpus[] says 0");
+    }
+}

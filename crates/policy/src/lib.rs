@@ -1,0 +1,3 @@
+//! The contention-management policies.
+
+#![forbid(unsafe_code)]

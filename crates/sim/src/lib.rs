@@ -1,0 +1,3 @@
+//! The simulated NUMA machine.
+
+#![forbid(unsafe_code)]
