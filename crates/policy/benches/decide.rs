@@ -1,0 +1,100 @@
+//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000, on one core.
+//!
+//! `first` is a decision on a crowded machine, in which almost every thread moves; `steady` the next ones, after it was
+//! carried out.
+
+#![allow(missing_docs, clippy::expect_used)]
+
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use isobar_model::topology::synthetic::synthetic;
+use isobar_model::{
+    Action, CpuId, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Seconds, Thread, Tid, Topology,
+};
+use isobar_policy::Settings;
+use isobar_policy::registry::build;
+use std::hint::black_box;
+use std::sync::Arc;
+
+/// All pages on one node, as first touch leaves them.
+fn home(machine: &Topology, number: u32) -> NodeMap<Pages> {
+    let nodes = u32::try_from(machine.nodes().len()).expect("few nodes");
+    let home = NodeId(number.wrapping_mul(2_246_822_519) % nodes);
+    machine.nodes().iter().map(|node| (node.id, Pages(if node.id == home { 80_000 } else { 0 }))).collect()
+}
+
+/// `programs` of `threads` threads; miss rates from all three classes, threads scattered over the CPUs.
+fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
+    let machine = Arc::new(synthetic(machine).expect("a machine"));
+    let cpus = u32::try_from(machine.cpus().len()).expect("few CPUs");
+    let thread = |number: u32| Thread {
+        tid: Tid(number),
+        cpu: Some(CpuId(number.wrapping_mul(2_654_435_761) % cpus)),
+        allowed_cpus: None,
+        pinned: false,
+        cpu_time: None,
+        instructions: Some(1_000_000),
+        cycles: Some(1_000_000),
+        llc_references: None,
+        llc_misses: Some(u64::from(number.wrapping_mul(40_503) % 997) * 150),
+        bandwidth: None,
+    };
+    let process = |number: u32| Process {
+        pid: Pid(number * threads),
+        name: "bench".into(),
+        pages: Some(home(&machine, number)),
+        accessed_pages: None,
+        numa_penalty: None,
+        cache_class: None,
+        critical_ways: None,
+        slowdown_by_ways: None,
+        threads: (0..threads).map(|index| thread(number * threads + index)).collect(),
+    };
+    Observation {
+        time: Seconds(1.0),
+        interval: Seconds(1.0),
+        processes: (0..programs).map(process).collect(),
+        machine,
+        free: NodeMap::default(),
+        latency: None,
+        latency_cycles: None,
+    }
+}
+
+fn carried_out(mut seen: Observation, plan: &Plan) -> Observation {
+    for action in &plan.actions {
+        if let Action::MoveThread { pid, tid, cpu, .. } = action {
+            let process = seen.processes.binary_search_by_key(pid, |process| process.pid).expect("a process");
+            let threads = &mut seen.processes[process].threads;
+            let thread = threads.binary_search_by_key(tid, |thread| thread.tid).expect("a thread");
+            threads[thread].cpu = Some(*cpu);
+        }
+    }
+    seen
+}
+
+fn decide(c: &mut Criterion) {
+    let cases = [
+        ("40 threads, 20 programs, 40 cores", observation("node:2 core:20", 20, 2)),
+        ("40 threads, 40 programs, 16 cores", observation("node:4 core:4", 40, 1)),
+        ("10000 threads, 2500 programs, 256 CPUs", observation("node:4 llc:4 core:8 pu:2", 2500, 4)),
+        ("10000 threads, 10 programs, 256 CPUs", observation("node:4 llc:4 core:8 pu:2", 10, 1000)),
+        ("10000 threads, 10000 programs, 64 cores", observation("node:4 core:16", 10_000, 1)),
+    ];
+    for (case, seen) in &cases {
+        for name in ["di-plain", "di-migrate", "dino"] {
+            let fresh = || build(name, &Settings::default()).expect("a policy");
+            c.bench_function(&format!("{name}/first/{case}"), |b| {
+                b.iter_batched(fresh, |mut policy| policy.decide(black_box(seen)), BatchSize::SmallInput);
+            });
+        }
+        let mut dino = build("dino", &Settings::default()).expect("a policy");
+        let settled = (0..4).fold(seen.clone(), |seen, _| {
+            let plan = dino.decide(&seen);
+            carried_out(seen, &plan)
+        });
+        c.bench_function(&format!("dino/steady/{case}"), |b| b.iter(|| dino.decide(black_box(&settled))));
+    }
+}
+
+criterion_group!(benches, decide);
+criterion_main!(benches);

@@ -1,0 +1,3 @@
+//! Policies of no paper: what the others are measured against.
+
+pub mod linux;

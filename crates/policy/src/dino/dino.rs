@@ -1,0 +1,321 @@
+//! `dino`: Distributed Intensity NUMA Online (DINO paper, section 3.3).
+//!
+//! | paper | here |
+//! |---|---|
+//! | super-devil, devil, turtle | [`Class`] |
+//! | sorted array of class instances | `classes` in [`layout`] |
+//! | placement layout (class instances on cores) | [`Slot`]s |
+//! | old solution | where each thread ran in the interval |
+//! | new solution | [`Tuple`]s |
+//!
+//! ```text
+//! every interval:
+//!     class of each thread, with hysteresis                          class::History
+//!     sort the class instances; deal them from alternating ends     layout
+//!     threads whose core has a slot of their class keep it          Seating::keep_cores, keep_domains
+//!     the others fill the slots of their class                      Seating::fill
+//!     threads of one program are brought together by switching
+//!         threads of one class                                      colocate
+//!     pages follow their threads, unless they ping-pong             Follower
+//! ```
+//!
+//! *Properties*: every domain gets the classes that the layout gives it; no core has two threads while another that they may
+//! use has none; in the interval after a decision was carried out, with unchanged classes, nothing moves but what brings
+//! threads of one program together; the same history gives the same plan.
+//!
+//! *Departures from the paper*
+//! 1. Both passes of the layout visit the domains in order (design, reading 3); more threads than cores: [`crate::kit::layout`].
+//! 2. A thread also keeps its core when its domain has a slot of its class on another core ([`super::seating`], step 2).
+//! 3. The final pass wants a gain ([`super::colocate`]).
+//! 4. The old solution is where threads were seen, not where we put them: Linux may have moved what we did not pin.
+//! 5. Ping-pong is named, not defined, in the paper; [`crate::kit::ping_pong`] defines it.
+//! 6. Threads that may use some CPUs only are laid out before the others, within those CPUs; threads pinned by their owner
+//!    count as load on their core.
+//! 7. A thread that executed nothing keeps its class; one that was never measured takes no part.
+
+use super::class::{Class, History};
+use super::colocate::{Tuple, colocate};
+use super::di_migrate::{check_pages, selection};
+use super::seating::{How, Seating, Slot};
+use crate::kit::domains::{CachedDomains, Domains, SeatId};
+use crate::kit::group::{Group, Groups, Member};
+use crate::kit::layout::deal;
+use crate::kit::pages::{Follow, Follower, Place};
+use crate::kit::ping_pong::Limits;
+use crate::kit::words::Tenths;
+use crate::settings::{ConfigError, PolicyConfig};
+use isobar_model::{Action, CpuSet, Mpki, Observation, Pid, Plan, Policy, Sensor, Tid};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// Canonical name.
+pub const NAME: &str = "dino";
+
+/// The sensors that it needs.
+pub const NEEDS: &[Sensor] = super::di_migrate::NEEDS;
+
+/// Settings. Intervals are those in which the policy decides (1 s in the paper).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// From this miss rate on, in MPKI, a thread is a devil (section 3.3.2: 2; Divide&Content's authors used 3).
+    pub devil_mpki: f64,
+    /// Above this miss rate, in MPKI, a thread is a super-devil (section 3.3.2: 100; Divide&Content's authors used 24).
+    pub super_devil_mpki: f64,
+    /// Intervals that are looked back on for a change of class (section 3.3.3: 10), at most 64.
+    pub class_window: u32,
+    /// Intervals of those that a thread must have spent in its new class (section 3.3.3: 7).
+    pub class_votes: u32,
+    /// K: pages moved around one sampled address (section 4.1: 4096).
+    pub pages_per_sample: u64,
+    /// Samples in one interval (section 4.2: the daemon wakes every 10 ms).
+    pub samples_per_interval: u64,
+    /// Move the whole resident set instead of pages around samples (section 5.2).
+    pub whole_resident_set: bool,
+    /// Remote pages, in per cent of all, below which the rest may stay.
+    pub stray_percent: f64,
+    /// Intervals for which a page migration is remembered in the search for ping-pong.
+    pub ping_pong_window: u32,
+    /// Reversals within the window that stop the migration of a process's pages.
+    pub ping_pong_reversals: u32,
+    /// Intervals for which they then stay.
+    pub ping_pong_rest: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            devil_mpki: 2.0,
+            super_devil_mpki: 100.0,
+            class_window: 10,
+            class_votes: 7,
+            pages_per_sample: 4096,
+            samples_per_interval: 100,
+            whole_resident_set: false,
+            stray_percent: 5.0,
+            ping_pong_window: 20,
+            ping_pong_reversals: 2,
+            ping_pong_rest: 60,
+        }
+    }
+}
+
+impl PolicyConfig for Config {
+    fn validate(&self, section: &str) -> Result<(), ConfigError> {
+        let wrong = |key, value: &dyn std::fmt::Display, expected: &str| {
+            Err(ConfigError::impossible(section, key, value, expected))
+        };
+        if !(self.devil_mpki.is_finite() && self.devil_mpki >= 0.0) {
+            return wrong("devil_mpki", &self.devil_mpki, "a miss rate of 0 or more");
+        }
+        if !(self.super_devil_mpki.is_finite() && self.super_devil_mpki >= self.devil_mpki) {
+            return wrong(
+                "super_devil_mpki",
+                &self.super_devil_mpki,
+                &format!("at least devil_mpki, which is {}", self.devil_mpki),
+            );
+        }
+        if !(1..=64).contains(&self.class_window) {
+            return wrong("class_window", &self.class_window, "1 to 64 intervals");
+        }
+        if !(1..=self.class_window).contains(&self.class_votes) {
+            return wrong(
+                "class_votes",
+                &self.class_votes,
+                &format!("1 to class_window, which is {}", self.class_window),
+            );
+        }
+        if self.ping_pong_reversals == 0 {
+            return wrong("ping_pong_reversals", &self.ping_pong_reversals, "at least 1");
+        }
+        check_pages(section, self.pages_per_sample, self.samples_per_interval, self.stray_percent)
+    }
+}
+
+/// DINO.
+#[derive(Debug)]
+pub struct Dino {
+    config: Config,
+    /// Ascending by pid, then tid.
+    histories: Vec<((Pid, Tid), History)>,
+    domains: CachedDomains,
+    follower: Follower,
+    interval: u64,
+}
+
+impl Dino {
+    /// With validated settings.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let limits = Limits {
+            window: config.ping_pong_window,
+            reversals: config.ping_pong_reversals,
+            rest: config.ping_pong_rest,
+        };
+        let how = Follow {
+            pages_per_sample: config.pages_per_sample,
+            samples_per_interval: config.samples_per_interval,
+            select: selection(config.whole_resident_set),
+            stray_percent: config.stray_percent,
+            ping_pong: Some(limits),
+        };
+        Self {
+            config,
+            histories: Vec::new(),
+            domains: CachedDomains::default(),
+            follower: Follower::new(how),
+            interval: 0,
+        }
+    }
+
+    /// The class of each thread of the observation, in its order; `None` for one that was never measured. Histories of
+    /// threads that are gone are dropped.
+    fn classify(&mut self, seen: &Observation) -> Vec<Option<Class>> {
+        let Config { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = self.config;
+        let mut before = std::mem::take(&mut self.histories).into_iter().peekable();
+        let mut classes = Vec::with_capacity(before.len());
+        self.histories.reserve(before.len());
+        for (process, thread) in seen.threads() {
+            let key = (process.pid, thread.tid);
+            while before.next_if(|(old, _)| *old < key).is_some() {}
+            let known = before.next_if(|(old, _)| *old == key).map(|(_, history)| history);
+            let rate = thread.mpki().map(|rate| Class::of(rate, Mpki(devil_mpki), Mpki(super_devil_mpki)));
+            let history = match (known, rate) {
+                (Some(history), Some(class)) => Some(history.with(class, class_window, class_votes)),
+                (None, Some(class)) => Some(History::new(class)),
+                (known, None) => known,
+            };
+            classes.push(history.map(|history| history.class()));
+            self.histories.extend(history.map(|history| (key, history)));
+        }
+        classes
+    }
+}
+
+impl Policy for Dino {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        NEEDS
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        self.interval += 1;
+        let classes = self.classify(seen);
+        let domains = self.domains.of(&seen.machine);
+        let groups = Groups::of(seen, domains, |index, _| classes[index].is_some());
+        let mut tuples = seat(domains, &groups, &classes);
+        let switched = colocate(domains, &mut tuples);
+        let mut plan =
+            Plan { actions: moves(domains, &tuples, &switched), notes: groups.notes(), ..Plan::nothing(NAME) };
+        let asked = self.follower.follow(seen, &places(domains, &tuples), self.interval);
+        plan.actions.extend(asked.actions);
+        plan.notes.extend(asked.notes);
+        plan
+    }
+}
+
+/// Steps 1 to 3 for every group, the most confined first.
+fn seat<'a>(domains: &Domains, groups: &Groups<'a>, classes: &[Option<Class>]) -> Vec<Tuple<'a>> {
+    let mut load = groups.load.clone();
+    let mut tuples = Vec::with_capacity(groups.members.len());
+    for (number, group) in groups.groups.iter().enumerate() {
+        let members = with_classes(group, groups, classes);
+        let slots = layout(domains, &members, &load, group.allowed);
+        for ((member, class), seat) in members.iter().zip(solution(domains, &members, &slots, &load)) {
+            if let Some((seat, _)) = seat {
+                load[seat.0] += 1;
+                tuples.push(Tuple { member: *member, class: *class, group: number, seat });
+            }
+        }
+    }
+    tuples
+}
+
+fn with_classes<'a>(group: &Group<'_>, groups: &Groups<'a>, classes: &[Option<Class>]) -> Vec<(Member<'a>, Class)> {
+    let member = |&index: &usize| {
+        let member = groups.members[index];
+        classes[member.index].map(|class| (member, class))
+    };
+    group.members.iter().filter_map(member).collect()
+}
+
+/// The placement layout: the sorted class instances, dealt to the cores.
+fn layout(domains: &Domains, members: &[(Member<'_>, Class)], load: &[u32], allowed: Option<&CpuSet>) -> Vec<Slot> {
+    let mut classes: Vec<Class> = members.iter().map(|(_, class)| *class).collect();
+    classes.sort_unstable_by(|a, b| b.cmp(a));
+    let seats = deal(classes.len(), domains, load, allowed);
+    classes.into_iter().zip(seats).map(|(class, seat)| Slot { seat, class }).collect()
+}
+
+/// The threads on the slots.
+fn solution(
+    domains: &Domains,
+    members: &[(Member<'_>, Class)],
+    slots: &[Slot],
+    load: &[u32],
+) -> Vec<Option<(SeatId, How)>> {
+    let mut seating = Seating::new(domains, slots, load, members.len());
+    seating.keep_cores(members);
+    seating.keep_domains(members);
+    seating.fill(members);
+    seating.seats().to_vec()
+}
+
+/// A move for every thread that is not on its core, ascending by pid, then tid.
+fn moves(domains: &Domains, tuples: &[Tuple<'_>], switched: &[(usize, usize)]) -> Vec<Action> {
+    let mut why: Vec<Option<Why>> = vec![None; tuples.len()];
+    for &(joined, left) in switched {
+        why[joined] = Some(Why::Joins);
+        why[left] = Some(Why::MakesRoom(tuples[joined].member.pid));
+    }
+    let mut away: Vec<_> = (0..tuples.len()).filter(|at| tuples[*at].member.seat != Some(tuples[*at].seat)).collect();
+    away.sort_unstable_by_key(|at| tuples[*at].member.index);
+    away.into_iter().map(|at| to_its_core(domains, &tuples[at], why[at])).collect()
+}
+
+#[derive(Clone, Copy)]
+enum Why {
+    Joins,
+    MakesRoom(Pid),
+}
+
+fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action {
+    let Tuple { member, class, seat, .. } = tuple;
+    let domain = domains.seat(*seat).domain;
+    let mut reason = String::with_capacity(96);
+    let _ = match member.thread.mpki() {
+        Some(rate) => write!(reason, "{class} ({} MPKI)", Tenths(rate.0)),
+        None => write!(reason, "{class}"),
+    };
+    let place = domains.describe(domain);
+    let same = member.seat.is_some_and(|old| domains.seat(old).domain == domain);
+    let _ = match why {
+        Some(Why::Joins) => write!(reason, ": joins threads of its program on {place}"),
+        Some(Why::MakesRoom(pid)) => {
+            write!(reason, ": changes places with a {class} of process {pid}, goes to {place}")
+        }
+        None if same => write!(reason, ": its core is taken, another one of {place}"),
+        None => write!(reason, ": fills a {class}'s slot on {place}"),
+    };
+    Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: domains.seat(*seat).cpu, reason }
+}
+
+/// Where every thread was and will be, ascending by process.
+fn places(domains: &Domains, tuples: &[Tuple<'_>]) -> Vec<Place> {
+    let mut order: Vec<&Tuple<'_>> = tuples.iter().collect();
+    order.sort_unstable_by_key(|tuple| tuple.member.index);
+    let place = |tuple: &Tuple<'_>| Place {
+        process: tuple.member.process,
+        tid: tuple.member.thread.tid,
+        was: tuple.member.seat.and_then(|seat| domains.node_of(seat)),
+        will: domains.node_of(tuple.seat),
+    };
+    order.into_iter().map(place).collect()
+}
+
+#[cfg(test)]
+#[path = "dino_tests.rs"]
+mod tests;

@@ -1,0 +1,154 @@
+//! Which thread takes which slot of a layout: kept cores first, then the rest (DINO, section 3.3.3, second and third step).
+//!
+//! A layout says how many slots of each class every domain has, and on which core each was dealt. "Any thread of the given
+//! class can potentially fill the slot", so threads are matched to slots with as few migrations as possible:
+//!
+//! 1. a thread whose core was dealt a slot of its class keeps it (the paper's rule);
+//! 2. a thread whose domain still has a slot of its class keeps its core, if there is room on it: same LLC, same memory
+//!    controller, so moving it would be superfluous (ours);
+//! 3. the others fill the slots of their class that are left, in their own domain or else on their own node if they can.
+
+use super::class::{CLASSES, Class};
+use crate::kit::domains::{DomainId, Domains, SeatId};
+use crate::kit::group::Member;
+
+/// A slot of the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The core it was dealt to.
+    pub seat: SeatId,
+    /// The class that it is for.
+    pub class: Class,
+}
+
+/// How a thread came to its core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It stays.
+    Kept,
+    /// It fills a slot of its class.
+    Filled,
+}
+
+/// A group being seated.
+pub struct Seating<'a> {
+    domains: &'a Domains,
+    /// Slots left, by seat and class.
+    dealt: Vec<[u32; CLASSES]>,
+    /// Slots left, by domain and class.
+    open: Vec<[u32; CLASSES]>,
+    /// Threads that may still sit on each seat.
+    room: Vec<u32>,
+    /// Threads on each physical core.
+    on_core: Vec<u32>,
+    /// Threads that a physical core of each domain takes before another has to.
+    core_limit: Vec<u32>,
+    /// Each member's seat, once it has one.
+    seated: Vec<Option<(SeatId, How)>>,
+}
+
+impl<'a> Seating<'a> {
+    /// An empty house of `slots` for `members` threads; `load` is who sits there already.
+    #[must_use]
+    pub fn new(domains: &'a Domains, slots: &[Slot], load: &[u32], members: usize) -> Self {
+        let mut seating = Self {
+            domains,
+            dealt: vec![[0; CLASSES]; domains.seats().len()],
+            open: vec![[0; CLASSES]; domains.domains().len()],
+            room: load.iter().map(|load| u32::from(*load == 0)).collect(),
+            on_core: vec![0; domains.core_count()],
+            core_limit: vec![1; domains.domains().len()],
+            seated: vec![None; members],
+        };
+        for slot in slots {
+            seating.dealt[slot.seat.0][slot.class.index()] += 1;
+            seating.open[domains.seat(slot.seat).domain.0][slot.class.index()] += 1;
+        }
+        let mut planned = vec![0; domains.core_count()];
+        for (index, seat) in domains.seats().iter().enumerate() {
+            let dealt = seating.dealt[index].iter().sum();
+            seating.room[index] = seating.room[index].max(dealt);
+            seating.on_core[seat.core] += load[index];
+            planned[seat.core] += dealt + load[index];
+            let limit = &mut seating.core_limit[seat.domain.0];
+            *limit = planned[seat.core].max(*limit);
+        }
+        seating
+    }
+
+    /// Step 1: a thread on a core with a slot of its class keeps it.
+    pub fn keep_cores(&mut self, members: &[(Member<'_>, Class)]) {
+        for (index, (member, class)) in members.iter().enumerate() {
+            let Some(seat) = member.seat.filter(|_| self.seated[index].is_none()) else { continue };
+            if self.dealt[seat.0][class.index()] > 0 {
+                self.sit(index, seat, *class, How::Kept);
+            }
+        }
+    }
+
+    /// Step 2: a thread in a domain with a slot of its class keeps its core, where there is room.
+    pub fn keep_domains(&mut self, members: &[(Member<'_>, Class)]) {
+        for (index, (member, class)) in members.iter().enumerate() {
+            let Some(id) = member.seat.filter(|_| self.seated[index].is_none()) else { continue };
+            let seat = self.domains.seat(id);
+            let wanted = self.open[seat.domain.0][class.index()] > 0;
+            let allowed = member.thread.may_run_on(seat.cpu);
+            if wanted && allowed && self.room[id.0] > 0 && self.on_core[seat.core] < self.core_limit[seat.domain.0] {
+                self.sit(index, id, *class, How::Kept);
+            }
+        }
+    }
+
+    /// Step 3: the others, most intensive first, fill what is left. What finds no slot stays without a seat.
+    pub fn fill(&mut self, members: &[(Member<'_>, Class)]) {
+        let mut waiting: Vec<usize> = (0..members.len()).filter(|index| self.seated[*index].is_none()).collect();
+        waiting.sort_by_key(|index| std::cmp::Reverse(members[*index].1));
+        for index in waiting {
+            let (member, class) = &members[index];
+            let found =
+                self.nearest_domain(member.seat, *class).and_then(|domain| self.free_seat(domain, *class, member));
+            if let Some(seat) = found {
+                self.sit(index, seat, *class, How::Filled);
+            }
+        }
+    }
+
+    /// Each member's seat.
+    #[must_use]
+    pub fn seats(&self) -> &[Option<(SeatId, How)>] {
+        &self.seated
+    }
+
+    fn sit(&mut self, index: usize, id: SeatId, class: Class, how: How) {
+        let seat = self.domains.seat(id);
+        let dealt = &mut self.dealt[id.0][class.index()];
+        *dealt = dealt.saturating_sub(1);
+        self.open[seat.domain.0][class.index()] -= 1;
+        self.room[id.0] -= 1;
+        self.on_core[seat.core] += 1;
+        self.seated[index] = Some((id, how));
+    }
+
+    /// A domain with a slot of the class: the thread's own, else one on its node, else the first.
+    fn nearest_domain(&self, from: Option<SeatId>, class: Class) -> Option<DomainId> {
+        let own = from.map(|seat| self.domains.seat(seat).domain);
+        let node = own.and_then(|domain| self.domains.domain(domain).node);
+        let distance = |id: usize| {
+            let same_node = node.is_some() && self.domains.domains()[id].node == node;
+            (own != Some(DomainId(id)), !same_node, id)
+        };
+        let open = (0..self.open.len()).filter(|id| self.open[*id][class.index()] > 0);
+        open.min_by_key(|id| distance(*id)).map(DomainId)
+    }
+
+    /// The seat in a domain that was dealt a slot of the class and is free, else the one on the least loaded core.
+    fn free_seat(&self, domain: DomainId, class: Class, member: &Member<'_>) -> Option<SeatId> {
+        let usable = |seat: &usize| self.room[*seat] > 0 && member.thread.may_run_on(self.domains.seats()[*seat].cpu);
+        let seats = self.domains.domain(domain).seats.clone().filter(usable);
+        let order = |seat: &usize| {
+            let core = self.on_core[self.domains.seats()[*seat].core];
+            (self.dealt[*seat][class.index()] == 0, core, *seat)
+        };
+        seats.min_by_key(order).map(SeatId)
+    }
+}

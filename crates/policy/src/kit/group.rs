@@ -1,0 +1,121 @@
+//! Who takes part in a layout, and where: threads that may run on the same CPUs are laid out together, the most confined
+//! first, each group within its CPUs and with regard to the seats that are taken. On most machines there is one group.
+//!
+//! Not taken along: threads pinned by their owner (they keep their seat and take it from others) and threads of which
+//! nothing is known yet.
+
+use super::domains::{Domains, SeatId};
+use isobar_model::{CpuSet, Observation, Pid, Thread};
+use std::collections::BTreeMap;
+
+/// A thread that a policy may place.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// Its process.
+    pub pid: Pid,
+    /// The process's position in the observation.
+    pub process: usize,
+    /// The thread's position among all threads of the observation.
+    pub index: usize,
+    /// The thread.
+    pub thread: &'a Thread,
+    /// Where it runs now.
+    pub seat: Option<SeatId>,
+}
+
+/// Threads with one set of CPUs to run on.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// The CPUs, where they are not all.
+    pub allowed: Option<&'a CpuSet>,
+    /// Members, ascending by pid, then tid, as positions in [`Groups::members`].
+    pub members: Vec<usize>,
+}
+
+/// All groups of an observation.
+#[derive(Debug)]
+pub struct Groups<'a> {
+    /// Every thread that may be placed, ascending by pid, then tid.
+    pub members: Vec<Member<'a>>,
+    /// The most confined first; the unconfined last.
+    pub groups: Vec<Group<'a>>,
+    /// Threads on each seat that no plan moves.
+    pub load: Vec<u32>,
+    /// Threads left out because they are pinned by their owner.
+    pub pinned: usize,
+    /// Threads left out because they were not measured.
+    pub unmeasured: usize,
+}
+
+impl<'a> Groups<'a> {
+    /// Sorts the threads of an observation; `known` says of which thread (given its position among all) enough is known to
+    /// place it.
+    pub fn of(seen: &'a Observation, domains: &Domains, known: impl Fn(usize, &Thread) -> bool) -> Self {
+        let total = seen.processes.iter().map(|process| process.threads.len()).sum();
+        let mut found = Self {
+            members: Vec::with_capacity(total),
+            groups: Vec::new(),
+            load: vec![0; domains.seats().len()],
+            pinned: 0,
+            unmeasured: 0,
+        };
+        let mut index = 0;
+        for (number, process) in seen.processes.iter().enumerate() {
+            for thread in &process.threads {
+                let known = known(index, thread);
+                found.add(Member { pid: process.pid, process: number, index, thread, seat: None }, known, domains);
+                index += 1;
+            }
+        }
+        found.form(seen.machine.online());
+        found
+    }
+
+    fn add(&mut self, mut member: Member<'a>, known: bool, domains: &Domains) {
+        member.seat = member.thread.cpu.and_then(|cpu| domains.seat_of(cpu));
+        if member.thread.pinned {
+            self.pinned += 1;
+            let runs = member.thread.instructions != Some(0);
+            if let Some(seat) = member.seat.filter(|_| runs) {
+                self.load[seat.0] += 1;
+            }
+        } else if known {
+            self.members.push(member);
+        } else {
+            self.unmeasured += 1;
+        }
+    }
+
+    fn form(&mut self, online: &CpuSet) {
+        let mut confined: BTreeMap<(usize, &CpuSet), Vec<usize>> = BTreeMap::new();
+        let mut free = Vec::with_capacity(self.members.len());
+        for (index, member) in self.members.iter().enumerate() {
+            match member.thread.allowed_cpus.as_ref().filter(|allowed| !online.is_subset(allowed)) {
+                Some(allowed) => confined.entry((allowed.len(), allowed)).or_default().push(index),
+                None => free.push(index),
+            }
+        }
+        self.groups = confined.into_iter().map(|((_, cpus), members)| Group { allowed: Some(cpus), members }).collect();
+        if !free.is_empty() {
+            self.groups.push(Group { allowed: None, members: free });
+        }
+    }
+
+    /// What was left out, in words; nothing where nothing was.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.members.is_empty() && self.unmeasured > 0 {
+            notes.push(format!(
+                "nothing to decide on: LLC misses per instruction of {} threads are not measured",
+                self.unmeasured
+            ));
+        } else if self.unmeasured > 0 {
+            notes.push(format!("{} threads left alone: not measured yet", self.unmeasured));
+        }
+        if self.pinned > 0 {
+            notes.push(format!("{} threads left alone: pinned by their owner", self.pinned));
+        }
+        notes
+    }
+}

@@ -1,0 +1,8 @@
+//! What policies share: memory domains, the alternating layout, pages that follow their threads, ping-pong detection.
+
+pub mod domains;
+pub mod group;
+pub mod layout;
+pub mod pages;
+pub mod ping_pong;
+pub mod words;

@@ -1,0 +1,292 @@
+//! Pages follow their threads (DINO, section 4.2): after a layout, pages that lie on other nodes than the threads that use
+//! them are asked to move, so many around each sampled address.
+//!
+//! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around it, wherever the thread
+//! runs then. Here the decision of an interval asks for all of that at once: K pages a sample, at most as many samples as
+//! the daemon would have taken.
+//!
+//! - All threads of a process on one node: its pages on every other node follow, until at most `stray_percent` are left or
+//!   what is left does not move (shared libraries, locked pages).
+//! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of them, from the node that
+//!   it left. More would move the memory of the others away from them.
+
+use super::ping_pong::{Limits, PingPong, Verdict};
+use super::words::whole_percent;
+use isobar_model::{Action, NodeId, NodeMap, Observation, PageSelection, Pages, Pid, Process, Tid};
+
+/// How pages follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Follow {
+    /// K: pages around one sample (section 4.1).
+    pub pages_per_sample: u64,
+    /// Samples in one interval: 100, since the daemon wakes every 10 ms.
+    pub samples_per_interval: u64,
+    /// Which pages.
+    pub select: PageSelection,
+    /// Below this share of remote pages, in per cent, the rest may stay.
+    pub stray_percent: f64,
+    /// When to stop because of ping-pong; `None` = never (DI-Migrate).
+    pub ping_pong: Option<Limits>,
+}
+
+/// Where a thread will run, seen from its memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its process's position in the observation.
+    pub process: usize,
+    /// The thread.
+    pub tid: Tid,
+    /// The node on which it ran.
+    pub was: Option<NodeId>,
+    /// The node on which it will run.
+    pub will: Option<NodeId>,
+}
+
+/// What is remembered between intervals.
+#[derive(Clone, Debug)]
+pub struct Follower {
+    how: Follow,
+    ping_pong: Option<PingPong>,
+    /// Ascending by process and node; of the last interval only.
+    stuck: Vec<(Key, Stuck)>,
+}
+
+/// Process, from, to.
+type Key = (Pid, NodeId, NodeId);
+
+/// Pages that were asked to move and are still there.
+#[derive(Clone, Copy, Debug)]
+struct Stuck {
+    left: u64,
+    tries: u32,
+}
+
+/// After so many intervals without fewer remote pages, what is left is taken as immovable.
+const PATIENCE: u32 = 3;
+
+/// What one interval asks for.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// Migrations.
+    pub actions: Vec<Action>,
+    /// What was not done, and why.
+    pub notes: Vec<String>,
+}
+
+impl Follower {
+    /// Nothing remembered yet.
+    #[must_use]
+    pub fn new(how: Follow) -> Self {
+        Self { how, ping_pong: how.ping_pong.map(PingPong::new), stuck: Vec::new() }
+    }
+
+    /// The migrations that a layout asks for. `places` are ascending by process; `now` counts intervals.
+    pub fn follow(&mut self, seen: &Observation, places: &[Place], now: u64) -> Asked {
+        let alive = |pid: Pid| seen.processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
+        let mut before = std::mem::take(&mut self.stuck).into_iter().peekable();
+        if let Some(detector) = &mut self.ping_pong {
+            detector.keep_only(alive);
+        }
+        let mut asked = Asked::default();
+        for together in places.chunk_by(|a, b| a.process == b.process) {
+            let process = &seen.processes[together[0].process];
+            let wishes = match single_node(together) {
+                Some(node) => self.gather(process, node, together, &mut before),
+                None => self.accompany(process, together),
+            };
+            wishes.into_iter().for_each(|wish| self.ask(process.pid, wish, now, &mut asked));
+        }
+        asked
+    }
+
+    /// All threads run on `to`: pages on the other nodes follow.
+    fn gather(&mut self, process: &Process, to: NodeId, places: &[Place], before: &mut Before) -> Vec<Wish> {
+        let Some(pages) = &process.pages else { return self.accompany(process, places) };
+        let remote = |(node, count): (NodeId, &Pages)| (node != to && count.0 > 0).then_some((node, count.0));
+        let total: u64 = pages.values().map(|count| count.0).sum();
+        let away: u64 = pages.iter().filter_map(remote).map(|(_, count)| count).sum();
+        let arrived = places.iter().any(|place| place.was != place.will);
+        if percent(away, total) <= self.how.stray_percent {
+            return Vec::new();
+        }
+        let whole = self.how.select == PageSelection::ResidentSet;
+        let per_interval = self.how.pages_per_sample.saturating_mul(self.how.samples_per_interval);
+        let nodes = pages
+            .iter()
+            .filter_map(remote)
+            .filter(|(node, left)| self.moves((process.pid, *node, to), *left, arrived, before));
+        let wish = |(from, count): (NodeId, u64)| {
+            let limit = if whole { count } else { count.min(per_interval) };
+            let reason = format!(
+                "its threads run on node {to}, {} % of its pages are on node {from}",
+                whole_percent(count, total)
+            );
+            Wish { from, to, pages: limit, thread: None, reason }
+        };
+        nodes.map(wish).collect()
+    }
+
+    /// Whether remote pages still get fewer; a thread that has just arrived gives them another chance.
+    fn moves(&mut self, key: Key, left: u64, arrived: bool, before: &mut Before) -> bool {
+        while before.next_if(|(old, _)| *old < key).is_some() {}
+        let known = before.next_if(|(old, _)| *old == key);
+        let stuck = known.map_or(Stuck { left: u64::MAX, tries: 0 }, |(_, stuck)| stuck);
+        let fewer = left < stuck.left;
+        let tries = if fewer || arrived { 0 } else { stuck.tries + 1 };
+        let left = if fewer || arrived { left } else { stuck.left };
+        self.stuck.push((key, Stuck { left, tries: tries.min(PATIENCE) }));
+        tries < PATIENCE
+    }
+
+    /// Threads run on several nodes, or the pages are not measured: K pages go with each thread that crosses.
+    fn accompany(&self, process: &Process, places: &[Place]) -> Vec<Wish> {
+        let mut left = process.pages.clone();
+        let crossing = places.iter().filter_map(|place| {
+            let (from, to) = (place.was?, place.will?);
+            (from != to).then_some((place.tid, from, to))
+        });
+        let wish = |(tid, from, to)| {
+            let pages = take(&mut left, from, self.how.pages_per_sample);
+            let reason = format!("thread {tid} goes from node {from} to node {to} and takes pages along");
+            (pages > 0).then_some(Wish { from, to, pages, thread: Some(tid), reason })
+        };
+        crossing.filter_map(wish).collect()
+    }
+
+    fn ask(&mut self, pid: Pid, wish: Wish, now: u64, asked: &mut Asked) {
+        let Wish { from, to, pages, thread, reason } = wish;
+        let verdict = self.ping_pong.as_mut().map_or(Verdict::Go, |detector| detector.ask(pid, from, to, now));
+        match verdict {
+            Verdict::Go => asked.actions.push(Action::MigratePages {
+                pid,
+                from,
+                to,
+                pages: Pages(pages),
+                select: self.how.select,
+                for_thread: thread,
+                reason,
+            }),
+            Verdict::Found => {
+                let rest = self.how.ping_pong.map_or(0, |limits| limits.rest);
+                asked.notes.push(format!(
+                    "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for {rest} intervals"
+                ));
+            }
+            Verdict::Rests => {}
+        }
+    }
+}
+
+/// What was stuck in the last interval, walked along in the order of processes and nodes.
+type Before = std::iter::Peekable<std::vec::IntoIter<(Key, Stuck)>>;
+
+struct Wish {
+    from: NodeId,
+    to: NodeId,
+    pages: u64,
+    thread: Option<Tid>,
+    reason: String,
+}
+
+/// The one node on which all threads will run.
+fn single_node(places: &[Place]) -> Option<NodeId> {
+    let first = places.first()?.will?;
+    places.iter().all(|place| place.will == Some(first)).then_some(first)
+}
+
+/// Takes up to `wanted` pages of a node out of the count; all of them where nothing was measured.
+fn take(left: &mut Option<NodeMap<Pages>>, from: NodeId, wanted: u64) -> u64 {
+    let Some(left) = left else { return wanted };
+    let present = left.entry(from);
+    let taken = present.0.min(wanted);
+    present.0 -= taken;
+    taken
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    use isobar_model::num::float;
+    if whole == 0 { 0.0 } else { float(part) / float(whole) * 100.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::wire::observation_from_json;
+
+    const HOW: Follow = Follow {
+        pages_per_sample: 10,
+        samples_per_interval: 5,
+        select: PageSelection::AroundSamples,
+        stray_percent: 1.0,
+        ping_pong: Some(Limits { window: 10, reversals: 2, rest: 5 }),
+    };
+
+    fn seen(pages: &str) -> Observation {
+        observation_from_json(&format!(
+            r#"{{"time": 1, "interval": 1, "machine": {{"nodes": [{{"id": 0}}, {{"id": 1}}], "cpus": [{{"id": 0, "node": 0}}, {{"id": 1, "node": 1}}]}},
+            "processes": [{{"pid": 7, "pages": {pages}, "threads": [{{"tid": 7}}, {{"tid": 8}}]}}]}}"#
+        ))
+        .unwrap()
+    }
+
+    fn place(tid: u32, was: u32, will: u32) -> Place {
+        Place { process: 0, tid: Tid(tid), was: Some(NodeId(was)), will: Some(NodeId(will)) }
+    }
+
+    /// `from>to:pages` for each action.
+    fn asked(follower: &mut Follower, pages: &str, places: &[Place], now: u64) -> Vec<String> {
+        let show = |action: &Action| match action {
+            Action::MigratePages { from, to, pages, .. } => format!("{from}>{to}:{pages}"),
+            other => format!("{other:?}"),
+        };
+        follower.follow(&seen(pages), places, now).actions.iter().map(show).collect()
+    }
+
+    #[test]
+    fn pages_follow_a_process_whose_threads_are_together() {
+        let mut follower = Follower::new(HOW);
+        assert_eq!(asked(&mut follower, "[80, 20]", &[place(7, 0, 1), place(8, 1, 1)], 0), ["0>1:50"]);
+        assert_eq!(asked(&mut follower, "[30, 70]", &[place(7, 1, 1), place(8, 1, 1)], 1), ["0>1:30"]);
+        assert!(asked(&mut follower, "[1, 99]", &[place(7, 1, 1), place(8, 1, 1)], 2).is_empty(), "strays may stay");
+    }
+
+    #[test]
+    fn what_does_not_move_is_left_in_peace() {
+        let mut follower = Follower::new(HOW);
+        let places = [place(7, 1, 1), place(8, 1, 1)];
+        let tries = (0..6).map(|now| asked(&mut follower, "[80, 20]", &places, now).len());
+        assert_eq!(tries.collect::<Vec<_>>(), [1, 1, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_thread_that_crosses_takes_k_pages_of_what_is_there() {
+        let mut follower = Follower::new(HOW);
+        assert_eq!(asked(&mut follower, "[15, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
+        assert_eq!(asked(&mut follower, "null", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
+        assert!(asked(&mut follower, "[0, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0).is_empty());
+    }
+
+    #[test]
+    fn memory_that_goes_back_and_forth_rests() {
+        let mut follower = Follower::new(HOW);
+        let there = [place(7, 0, 1), place(8, 0, 0)];
+        let back = [place(7, 1, 0), place(8, 0, 0)];
+        let back_pages = "[50, 50]";
+        let counts: Vec<_> = (0..8)
+            .map(|now| asked(&mut follower, back_pages, if now % 2 == 0 { &there } else { &back }, now).len())
+            .collect();
+        // Interval 1 gathers (all threads on node 0), which reverses interval 0; interval 2 is the second reversal.
+        assert_eq!(counts, [1, 1, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn without_a_detector_it_goes_on() {
+        let mut follower = Follower::new(Follow { ping_pong: None, ..HOW });
+        let there = [place(7, 0, 1), place(8, 0, 0)];
+        let back = [place(7, 1, 0), place(8, 0, 0)];
+        let total: usize = (0..8)
+            .map(|now| asked(&mut follower, "[50, 50]", if now % 2 == 0 { &there } else { &back }, now).len())
+            .sum();
+        assert_eq!(total, 8);
+    }
+}

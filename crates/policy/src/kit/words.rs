@@ -1,0 +1,36 @@
+//! Numbers in reasons. A decision may write thousands of them, and the standard formatting of floats costs more than the
+//! decision itself.
+
+use isobar_model::num;
+use std::fmt;
+
+/// A number that is not negative, with one decimal: `12.3`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenths(pub f64);
+
+impl fmt::Display for Tenths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = num::round(self.0 * 10.0);
+        write!(f, "{}.{}", tenths / 10, tenths % 10)
+    }
+}
+
+/// A share as whole per cent, rounded; 0 of 0 is 0.
+#[must_use]
+pub fn whole_percent(part: u64, whole: u64) -> u64 {
+    num::round(num::float(part) * 100.0 / num::float(whole.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_usual() {
+        assert_eq!(
+            [0.0, 0.04, 0.05, 9.96, 123.44].map(|x| Tenths(x).to_string()),
+            ["0.0", "0.0", "0.1", "10.0", "123.4"]
+        );
+        assert_eq!((whole_percent(1, 3), whole_percent(0, 0), whole_percent(7, 7)), (33, 0, 100));
+    }
+}

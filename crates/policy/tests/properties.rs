@@ -1,0 +1,243 @@
+//! Properties of every registered policy, over random machines and observations.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use isobar_model::topology::synthetic::synthetic;
+use isobar_model::wire::{observation_from_json, observation_to_json};
+use isobar_model::{
+    Action, CpuId, CpuSet, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, num,
+};
+use isobar_policy::Settings;
+use isobar_policy::registry::{build, entries};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+struct ThreadSeed {
+    cpu: u32,
+    mpki: Option<u16>,
+    pinned: bool,
+    allowed: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    machine: String,
+    processes: Vec<(Vec<ThreadSeed>, Option<Vec<u32>>)>,
+    /// Miss rates of later intervals, by rotation of the first ones.
+    rotations: Vec<usize>,
+}
+
+fn thread() -> impl Strategy<Value = ThreadSeed> {
+    let mpki = prop_oneof![1 => Just(None), 3 => (0u16..3).prop_map(Some), 6 => (0u16..200).prop_map(Some)];
+    let allowed = prop_oneof![8 => Just(None), 1 => any::<u64>().prop_map(Some)];
+    (any::<u32>(), mpki, prop::bool::weighted(0.05), allowed).prop_map(|(cpu, mpki, pinned, allowed)| ThreadSeed {
+        cpu,
+        mpki,
+        pinned,
+        allowed,
+    })
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let machine =
+        (1u32..5, 1u32..3, 1u32..5, 1u32..3).prop_map(|(n, l, c, p)| format!("node:{n} llc:{l} core:{c} pu:{p}"));
+    let pages = prop::option::of(prop::collection::vec(0u32..20_000, 4));
+    let process = (prop::collection::vec(thread(), 1..6), pages);
+    (machine, prop::collection::vec(process, 0..14), prop::collection::vec(0usize..9, 0..4))
+        .prop_map(|(machine, processes, rotations)| Case { machine, processes, rotations })
+}
+
+/// The observations of a case; pids and tids are spread by `rename`.
+fn observations(case: &Case, rename: impl Fn(u32) -> u32) -> Vec<Observation> {
+    std::iter::once(0)
+        .chain(case.rotations.iter().copied())
+        .map(|rotation| observation(case, rotation, &rename))
+        .collect()
+}
+
+fn observation(case: &Case, rotation: usize, rename: &impl Fn(u32) -> u32) -> Observation {
+    let machine = Arc::new(synthetic(&case.machine).unwrap());
+    let rates: Vec<_> =
+        case.processes.iter().flat_map(|(threads, _)| threads.iter().map(|thread| thread.mpki)).collect();
+    let cpus = num::narrow(machine.cpus().len());
+    let mut next = 0;
+    let processes = case.processes.iter().map(|(seeds, pages)| {
+        let pid = Pid(rename(num::narrow(next)));
+        let threads = seeds.iter().map(|seed| {
+            let tid = Tid(rename(num::narrow(next)));
+            let rate = rates[(next + rotation) % rates.len()];
+            next += 1;
+            make_thread(tid, seed, rate, cpus)
+        });
+        let threads = threads.collect();
+        let by_node = |pages: &Vec<u32>| -> NodeMap<Pages> {
+            machine.nodes().iter().zip(pages).map(|(node, &pages)| (node.id, Pages(pages.into()))).collect()
+        };
+        Process {
+            pid,
+            name: "p".into(),
+            pages: pages.as_ref().map(by_node),
+            accessed_pages: None,
+            numa_penalty: None,
+            cache_class: None,
+            critical_ways: None,
+            slowdown_by_ways: None,
+            threads,
+        }
+    });
+    Observation {
+        time: Seconds(1.0),
+        interval: Seconds(1.0),
+        processes: processes.collect(),
+        machine: Arc::clone(&machine),
+        free: NodeMap::default(),
+        latency: None,
+        latency_cycles: None,
+    }
+}
+
+fn make_thread(tid: Tid, seed: &ThreadSeed, mpki: Option<u16>, cpus: u32) -> Thread {
+    let allowed =
+        seed.allowed.map(|bits| (0..cpus).filter(|cpu| bits >> (cpu % 64) & 1 == 1).map(CpuId).collect::<CpuSet>());
+    Thread {
+        tid,
+        cpu: Some(CpuId(seed.cpu % cpus)),
+        allowed_cpus: allowed.filter(|allowed| !allowed.is_empty()),
+        pinned: seed.pinned,
+        cpu_time: None,
+        instructions: mpki.map(|_| 1_000_000),
+        cycles: None,
+        llc_references: None,
+        llc_misses: mpki.map(|mpki| u64::from(mpki) * 1000),
+        bandwidth: None,
+    }
+}
+
+fn policies() -> Vec<Box<dyn Policy>> {
+    let mut quick = Settings::default();
+    quick.set("dino.class_window", "2").unwrap();
+    quick.set("dino.class_votes", "1").unwrap();
+    let defaults = entries().iter().map(|entry| build(entry.name, &Settings::default()).unwrap());
+    defaults.chain(std::iter::once(build("dino", &quick).unwrap())).collect()
+}
+
+fn run(policy: &mut dyn Policy, seen: &[Observation]) -> Vec<Plan> {
+    seen.iter().map(|seen| policy.decide(seen)).collect()
+}
+
+/// Threads on every CPU after a plan, of those that were measured or pinned.
+fn loads(seen: &Observation, plan: &Plan) -> BTreeMap<CpuId, u32> {
+    let mut cpu: BTreeMap<Tid, CpuId> = BTreeMap::new();
+    for (_, thread) in seen.threads().filter(|(_, thread)| thread.mpki().is_some()) {
+        cpu.insert(thread.tid, thread.cpu.unwrap());
+    }
+    for action in &plan.actions {
+        if let Action::MoveThread { tid, cpu: to, .. } = action {
+            assert!(cpu.insert(*tid, *to).is_some(), "a thread that was not measured is moved");
+        }
+    }
+    let mut loads: BTreeMap<CpuId, u32> = seen.machine.online().iter().map(|cpu| (cpu, 0)).collect();
+    cpu.values().for_each(|cpu| *loads.get_mut(cpu).unwrap() += 1);
+    loads
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn plans_are_valid(case in case()) {
+        let seen = observations(&case, |id| id);
+        for mut policy in policies() {
+            for (seen, plan) in seen.iter().zip(run(policy.as_mut(), &seen)) {
+                prop_assert_eq!(plan.validate(seen), Ok(()), "{}", policy.name());
+                prop_assert_eq!(plan.policy.as_str(), policy.name());
+            }
+        }
+    }
+
+    #[test]
+    fn cores_are_loaded_evenly(case in case()) {
+        let mut case = case;
+        // Everyone free to move and measured: the first decision evens the cores out.
+        for seed in case.processes.iter_mut().flat_map(|(threads, _)| threads) {
+            (seed.pinned, seed.allowed) = (false, None);
+            seed.mpki = seed.mpki.or(Some(1));
+        }
+        let seen = &observations(&case, |id| id)[0];
+        for name in ["di-plain", "di-migrate", "dino"] {
+            let plan = build(name, &Settings::default()).unwrap().decide(seen);
+            let loads = loads(seen, &plan);
+            let (least, most) = (loads.values().min().unwrap(), loads.values().max().unwrap());
+            prop_assert!(most - least <= 1, "{}: {:?}", name, loads);
+            let total: u32 = loads.values().sum();
+            prop_assert_eq!(num::index(total), seen.threads().count(), "no thread is lost");
+        }
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_plan(case in case()) {
+        let seen = observations(&case, |id| id);
+        for (mut one, mut two) in policies().into_iter().zip(policies()) {
+            prop_assert_eq!(run(one.as_mut(), &seen), run(two.as_mut(), &seen));
+        }
+    }
+
+    #[test]
+    fn the_order_of_input_does_not_matter(case in case()) {
+        let seen = observations(&case, |id| id);
+        let shuffled: Vec<_> = seen.iter().map(|seen| {
+            let mut doc = observation_to_json(seen);
+            let processes = doc["processes"].as_array_mut().unwrap();
+            processes.reverse();
+            processes.iter_mut().for_each(|process| process["threads"].as_array_mut().unwrap().reverse());
+            doc["machine"]["cpus"].as_array_mut().unwrap().reverse();
+            observation_from_json(&doc.to_string()).unwrap()
+        }).collect();
+        for (mut one, mut two) in policies().into_iter().zip(policies()) {
+            prop_assert_eq!(run(one.as_mut(), &seen), run(two.as_mut(), &shuffled));
+        }
+    }
+
+    #[test]
+    fn renaming_ids_permutes_the_plan(case in case()) {
+        // Ties are broken by id, so the renaming keeps the order of ids: n becomes 7 n + 1000.
+        let rename = |id: u32| 7 * id + 1000;
+        let (plain, renamed) = (observations(&case, |id| id), observations(&case, rename));
+        for (mut one, mut two) in policies().into_iter().zip(policies()) {
+            let moves = |plans: Vec<Plan>, rename: &dyn Fn(u32) -> u32| -> Vec<(u32, u32)> {
+                let of = |action: &Action| match action {
+                    Action::MoveThread { tid, cpu, .. } => (rename(tid.0), cpu.0),
+                    Action::MigratePages { pid, to, pages, .. } => (rename(pid.0), to.0 + num::narrow(usize::try_from(pages.0).unwrap())),
+                    other => panic!("{other:?}"),
+                };
+                plans.iter().flat_map(|plan| plan.actions.iter().map(of)).collect()
+            };
+            prop_assert_eq!(moves(run(one.as_mut(), &plain), &rename), moves(run(two.as_mut(), &renamed), &|id| id));
+        }
+    }
+
+    #[test]
+    fn dino_comes_to_rest(case in case()) {
+        // Carrying out decisions on unchanged miss rates ends in a placement that DINO leaves alone.
+        let mut seen = observations(&case, |id| id).swap_remove(0);
+        seen.processes.iter_mut().for_each(|process| process.pages = None);
+        let mut dino = build("dino", &Settings::default()).unwrap();
+        let mut moves = usize::MAX;
+        for _ in 0..30 {
+            let plan = dino.decide(&seen);
+            moves = plan.actions.iter().filter(|action| matches!(action, Action::MoveThread { .. })).count();
+            if moves == 0 {
+                break;
+            }
+            for action in &plan.actions {
+                if let Action::MoveThread { tid, cpu, .. } = action {
+                    let mut threads = seen.processes.iter_mut().flat_map(|process| &mut process.threads);
+                    threads.find(|thread| thread.tid == *tid).unwrap().cpu = Some(*cpu);
+                }
+            }
+        }
+        prop_assert_eq!(moves, 0);
+    }
+}
