@@ -1,0 +1,110 @@
+//! The walls between crates, as ARCHITECTURE.md states them. A wall that is not checked is not a wall.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which crates of ours each crate may import.
+const MAY_IMPORT: [(&str, &[&str]); 7] = [
+    ("isobar-model", &[]),
+    ("isobar-policy", &["isobar-model"]),
+    ("isobar-linux", &["isobar-model"]),
+    ("isobar-sim", &["isobar-model"]),
+    ("isobar-trace", &["isobar-model"]),
+    ("isobar-lab", &["isobar-model", "isobar-policy", "isobar-sim", "isobar-trace"]),
+    ("isobar", &["isobar-model", "isobar-policy", "isobar-linux", "isobar-sim", "isobar-trace", "isobar-lab"]),
+];
+
+/// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
+const PURE: [(&str, &[&str]); 3] = [
+    ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
+    ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+    ("isobar-sim", &["rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Normal dependencies of each of our crates.
+fn imports() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &serde_json::Value| value["name"].as_str().unwrap().to_owned();
+    let normal = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().unwrap();
+        all.iter().filter(|dependency| dependency["kind"].is_null()).map(name).collect()
+    };
+    metadata["packages"].as_array().unwrap().iter().map(|package| (name(package), normal(package))).collect()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn crates_import_only_what_they_may() {
+    let imports = imports();
+    let known: BTreeSet<&str> = MAY_IMPORT.iter().map(|(name, _)| *name).collect();
+    assert_eq!(imports.keys().map(String::as_str).collect::<BTreeSet<_>>(), known, "a crate without a rule");
+    for (name, allowed) in MAY_IMPORT {
+        let ours = imports[name].iter().filter(|import| known.contains(import.as_str()));
+        let wrong: Vec<_> = ours.filter(|import| !allowed.contains(&import.as_str())).collect();
+        assert!(wrong.is_empty(), "{name} must not import {wrong:?}");
+    }
+}
+
+#[test]
+fn pure_crates_import_no_way_out() {
+    let imports = imports();
+    for (name, allowed) in PURE {
+        let foreign = imports[name].iter().filter(|import| !import.starts_with("isobar"));
+        let wrong: Vec<_> = foreign.filter(|import| !allowed.contains(&import.as_str())).collect();
+        assert!(wrong.is_empty(), "{name} is pure and must not import {wrong:?}; if they do no I/O, list them here");
+    }
+}
+
+#[test]
+fn pure_crates_share_one_list_of_forbidden_things() {
+    let list = |name: &str| {
+        let folder = name.strip_prefix("isobar-").unwrap();
+        std::fs::read_to_string(root().join("crates").join(folder).join("clippy.toml")).unwrap()
+    };
+    let first = list(PURE[0].0);
+    assert!(first.contains("std::time::Instant::now") && first.contains("std::collections::HashMap"));
+    PURE.iter().for_each(|(name, _)| assert_eq!(list(name), first, "{name}/clippy.toml differs"));
+}
+
+#[test]
+fn unsafe_code_lives_in_one_crate() {
+    for (name, _) in MAY_IMPORT.iter().filter(|(name, _)| *name != "isobar-linux") {
+        let folder = root().join("crates").join(name.strip_prefix("isobar-").unwrap_or(name)).join("src");
+        let top = ["lib.rs", "main.rs"].iter().map(|file| folder.join(file)).find(|file| file.exists()).unwrap();
+        let text = std::fs::read_to_string(&top).unwrap();
+        assert!(text.contains("#![forbid(unsafe_code)]"), "{} must forbid unsafe code", top.display());
+    }
+}
+
+#[test]
+fn files_stay_small() {
+    let mut found = Vec::new();
+    sources(&root().join("crates"), &mut found);
+    assert!(found.len() > 20);
+    let lines = |path: &PathBuf| std::fs::read_to_string(path).unwrap().lines().count();
+    let large: Vec<_> = found.iter().filter(|path| lines(path) > 500).collect();
+    assert!(large.is_empty(), "over 500 lines, look for the second idea: {large:?}");
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What a machine fresh from its image lacks: a C compiler (linking, bundled bzip2) and Rust. Sourced by demo.sh, test.sh and
+# .ci/run; does nothing where all is there.
+set -euo pipefail
+
+need_rust=1.90
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+if ! command -v cc >/dev/null; then
+    if ! command -v apt-get >/dev/null; then
+        echo "setup: no C compiler (cc) here: install gcc or clang, then run this again" >&2
+        exit 1
+    fi
+    echo "setup: installing a C compiler" >&2
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null
+fi
+
+if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    export PATH="$HOME/.cargo/bin:$PATH"
+fi
+if ! command -v cargo >/dev/null; then
+    echo "setup: no Rust here: install Rust $need_rust or newer with rustup (https://rustup.rs), then run this again" >&2
+    exit 1
+fi
+have_rust=$(rustc --version | cut -d' ' -f2)
+if [ "$(printf '%s\n%s\n' "$need_rust" "$have_rust" | sort -V | head -n 1)" != "$need_rust" ]; then
+    echo "setup: Rust $have_rust is too old: isobar needs $need_rust or newer (rustup update stable)" >&2
+    exit 1
+fi
