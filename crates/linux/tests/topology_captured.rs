@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const CAPTURES: usize = 11;
 
@@ -124,11 +125,18 @@ fn machine(tree: &Tree) -> Value {
     serde_json::to_value(machine_to_doc(&topology::read(tree).unwrap(), None)).unwrap()
 }
 
+/// A capture by name, as its files say it and as `topology::read` does.
+type Capture = (String, Files, Value);
+
+/// Every capture, unpacked once for all tests.
 fn each_capture(check: impl Fn(&str, &Files, &Value)) {
-    for path in captures() {
+    static CAPTURES: OnceLock<Vec<Capture>> = OnceLock::new();
+    let unpacked = |path: PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        check(&name, &unpack(&path), &machine(&Tree::open(&path).unwrap()));
-    }
+        (name, unpack(&path), machine(&Tree::open(&path).unwrap()))
+    };
+    let captures = CAPTURES.get_or_init(|| captures().into_iter().map(unpacked).collect());
+    captures.iter().for_each(|(name, files, machine)| check(name, files, machine));
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn one_by_one(
         let (notation, mut words) = cpus::words(machine, cpus);
         notations.push(notation);
         words.insert(0, if cpus.len() == 1 { "CPU".to_owned() } else { "CPUs".to_owned() });
-        words.extend(llc.into_iter().flat_map(|llc| elsewhere(machine, llc, node)));
+        words.extend(llc.iter().flat_map(|llc| elsewhere(machine, llc, node)));
         for (number, text) in wrap(&words, WIDTH - FRAME - left - 2).into_iter().enumerate() {
             let label = if number == 0 { label.as_str() } else { "" };
             let indent = if number == 0 { "" } else { "     " };

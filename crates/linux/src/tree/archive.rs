@@ -25,6 +25,9 @@ const END_OF_ARCHIVE: u64 = 512;
 const KEPT: [&str; 5] =
     ["sys/devices/system/cpu", "sys/devices/system/node", "sys/fs/resctrl", "proc/meminfo", "proc/cpuinfo"];
 
+const CACHE_FILES: [&str; 7] =
+    ["level", "type", "size", "ways_of_associativity", "shared_cpu_list", "shared_cpu_map", "id"];
+
 /// The kept files of an archive.
 #[derive(Debug)]
 pub(super) struct Unpacked(Entry);
@@ -90,13 +93,14 @@ fn collect(archive: &mut tar::Archive<impl Read>) -> io::Result<(Entry, u64)> {
     let (mut root, mut kept) = (Entry::root(), 0);
     for member in archive.entries()? {
         let mut member = member?;
-        let Some(path) = kept_path(&member.path_bytes()) else { continue };
-        let kind = member.header().entry_type();
+        let name = member.path_bytes().into_owned();
+        let name = String::from_utf8_lossy(&name);
+        let Some(path) = kept_path(&name) else { continue };
         let link = || member.link_name_bytes().map(|name| String::from_utf8_lossy(&name).into_owned());
-        let entry = match kind {
+        let entry = match member.header().entry_type() {
             EntryType::Directory => Some(Entry::root()),
             EntryType::Symlink => link().and_then(|to| resolve(&path[..path.len() - 1], &to)).map(Entry::Link),
-            EntryType::Link => link().and_then(|to| kept_path(to.as_bytes())).map(Entry::Link),
+            EntryType::Link => link().and_then(|to| resolve(&[], &kept_path(&to)?.join("/"))).map(Entry::Link),
             EntryType::Regular | EntryType::Continuous => Some(Entry::File(text(&mut member, &mut kept)?)),
             _ => None,
         };
@@ -122,13 +126,25 @@ fn text(member: &mut impl Read, kept: &mut u64) -> io::Result<String> {
 
 /// The components below the root of the tree, where the path is one that we keep. The root is the folder that holds
 /// `sys` or `proc`: the archive itself or one folder in it. Paths that climb are not kept.
-fn kept_path(bytes: &[u8]) -> Option<Vec<String>> {
-    let text = String::from_utf8_lossy(bytes);
-    let names: Vec<&str> = components(&text).collect();
+fn kept_path(text: &str) -> Option<Vec<&str>> {
+    let names: Vec<&str> = components(text).collect();
     let top = names.iter().take(2).position(|name| matches!(*name, "sys" | "proc"))?;
     let path = &names[top..];
-    let wanted = KEPT.iter().any(|kept| kept.split('/').zip(path).all(|(kept, name)| kept == *name));
-    (wanted && !path.contains(&"..")).then(|| path.iter().map(|&name| name.to_owned()).collect())
+    let inside = KEPT.iter().any(|kept| kept.split('/').zip(path).all(|(kept, name)| kept == *name));
+    (inside && needed(path) && !path.contains(&"..")).then(|| path.to_vec())
+}
+
+/// Most of an archive are files about single CPUs. Of these, only the ones that tell topology are kept.
+fn needed(path: &[&str]) -> bool {
+    match path {
+        ["sys", "devices", "system", "cpu", _, "topology", name] => {
+            name.contains("siblings") || name.contains("core_cpus")
+        }
+        ["sys", "devices", "system", "cpu", _, "cache", _, name] => CACHE_FILES.contains(name),
+        ["sys", "devices", "system", "cpu", _, "topology" | "cache", ..] => true,
+        ["sys", "devices", "system", "cpu", _, _, _, ..] => false,
+        _ => true,
+    }
 }
 
 /// A reader that stops at a bound, and knows how many zero bytes it ended in.
@@ -159,7 +175,7 @@ mod tests {
     use super::*;
 
     fn kept(text: &str) -> Option<String> {
-        kept_path(text.as_bytes()).map(|path| path.join("/"))
+        kept_path(text).map(|path| path.join("/"))
     }
 
     #[test]
@@ -168,6 +184,12 @@ mod tests {
         assert_eq!(kept("./sys/devices/system/node/").as_deref(), Some("sys/devices/system/node"));
         assert_eq!(kept("box/proc/meminfo").as_deref(), Some("proc/meminfo"));
         assert_eq!(kept("box/sys/devices/system").as_deref(), Some("sys/devices/system"));
+        assert!(kept("sys/devices/system/cpu/cpu0/cache/index0/level").is_some());
+        assert!(kept("sys/devices/system/cpu/cpu0/cache/index0").is_some());
+        assert!(kept("sys/devices/system/cpu/cpu0/topology/core_cpus_list").is_some());
+        assert!(kept("sys/devices/system/cpu/cpu0/online").is_some());
+        assert_eq!(kept("sys/devices/system/cpu/cpu0/cache/index0/number_of_sets"), None);
+        assert_eq!(kept("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"), None);
         assert_eq!(kept("a/b/sys/devices/system/cpu/online"), None);
         assert_eq!(kept("box/sys/bus/pci/devices"), None);
         assert_eq!(kept("sys/devices/system/cpu/../../../../etc"), None);

@@ -27,18 +27,23 @@ impl Entry {
 
     /// Puts an entry at a path, with the folders above it. What stands there already is replaced, as when unpacking;
     /// a path too deep, or below a file, is left out.
-    pub(super) fn insert(&mut self, path: &[String], entry: Self) {
+    pub(super) fn insert(&mut self, path: &[&str], entry: Self) {
         let (Some((name, folders)), true) = (path.split_last(), path.len() <= MAX_DEPTH) else { return };
         let mut here = self;
         for folder in folders {
             let Self::Folder(names) = here else { return };
-            here = names.entry(folder.clone()).or_insert_with(Self::root);
+            // Most folders are there already, and the key of an entry would be a string of its own each time.
+            if !names.contains_key(*folder) {
+                names.insert((*folder).to_owned(), Self::root());
+            }
+            let Some(inside) = names.get_mut(*folder) else { return };
+            here = inside;
         }
         if let Self::Folder(names) = here {
             // A folder that is announced after its files keeps them.
-            let keep = matches!((&entry, names.get(name)), (Self::Folder(_), Some(Self::Folder(_))));
+            let keep = matches!((&entry, names.get(*name)), (Self::Folder(_), Some(Self::Folder(_))));
             if !keep {
-                names.insert(name.clone(), entry);
+                names.insert((*name).to_owned(), entry);
             }
         }
     }
@@ -69,8 +74,9 @@ pub(super) fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// Where a link in `folder` leads, from the root; `None` where it leaves the tree.
-pub(super) fn resolve(folder: &[String], target: &str) -> Option<Vec<String>> {
-    let mut path = if target.starts_with('/') { Vec::new() } else { folder.to_vec() };
+pub(super) fn resolve(folder: &[&str], target: &str) -> Option<Vec<String>> {
+    let above = if target.starts_with('/') { &[] } else { folder };
+    let mut path: Vec<String> = above.iter().map(|&name| name.to_owned()).collect();
     for name in components(target) {
         if name == ".." {
             path.pop()?;
@@ -86,11 +92,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn path(text: &str) -> Vec<String> {
-        components(text).map(str::to_owned).collect()
+    fn path(text: &str) -> Vec<&str> {
+        components(text).collect()
     }
 
-    fn link(at: &str, target: &str) -> (Vec<String>, Entry) {
+    fn link<'a>(at: &'a str, target: &str) -> (Vec<&'a str>, Entry) {
         let at = path(at);
         let target = resolve(&at[..at.len() - 1], target).unwrap();
         (at, Entry::Link(target))
@@ -122,7 +128,7 @@ mod tests {
         root.insert(&path("cpu/online"), Entry::File("0".into()));
         root.insert(&path("cpu"), Entry::root());
         assert!(root.find("cpu/online").is_some());
-        root.insert(&vec!["deep".to_owned(); 40], Entry::File(String::new()));
+        root.insert(&["deep"; 40], Entry::File(String::new()));
         assert!(root.find("deep").is_none());
     }
 
