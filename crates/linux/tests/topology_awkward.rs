@@ -7,6 +7,7 @@ mod support;
 use isobar_linux::topology;
 use isobar_linux::tree::{LinuxError, Tree};
 use isobar_model::{Bytes, CoreId, CpuId, LlcId, NodeId, Topology, Ways};
+use proptest::prelude::*;
 use support::{Cache, Capture, l2, l3, server_256};
 
 fn try_read(capture: &Capture) -> Result<Topology, LinuxError> {
@@ -321,9 +322,41 @@ fn damaged_files_are_named() {
     assert!(said.contains("index3/size: `huge` is not a size such as `8192K`"), "{said}");
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever stands in the files, the answer is a machine or one line, and never a panic.
+    #[test]
+    fn any_text_in_any_file_is_a_machine_or_one_line(
+        texts in prop::collection::vec((0usize..16, "\\PC{0,12}|[0-9a-f,\\-]{0,12}|[0-9 ]{0,12}"), 1..4)
+    ) {
+        let at = "sys/devices/system";
+        let paths = [
+            "cpu/online", "node/online", "cpu/cpu1/online", "cpu/cpu0/topology/thread_siblings_list",
+            "cpu/cpu0/cache/index3/level", "cpu/cpu0/cache/index3/type", "cpu/cpu0/cache/index3/size",
+            "cpu/cpu0/cache/index3/shared_cpu_list", "cpu/cpu0/cache/index3/shared_cpu_map", "cpu/cpu1/cache/index3/id",
+            "cpu/cpu0/cache/index3/ways_of_associativity", "node/node0/cpulist", "node/node0/cpumap",
+            "node/node0/meminfo", "node/node0/distance", "node/node1/access0/initiators/read_latency",
+        ];
+        let tree = plain(2).node(0, "0", 4096, "10 20").node(1, "1", 4096, "20 10");
+        let tree = texts.iter().fold(tree, |tree, (path, text)| tree.file(format!("{at}/{}", paths[*path]), text));
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("capture.tar");
+        std::fs::write(&archive, tree.tar("")).unwrap();
+        if let Err(error) = Tree::open(&archive).and_then(|tree| topology::read(&tree)) {
+            let said = error.to_string();
+            prop_assert!(said.contains("capture.tar") && !said.contains('\n'), "{}", said);
+        }
+    }
+}
+
 #[test]
 fn a_server_of_256_cpus() {
-    let machine = read(&server_256());
+    // From an archive only: its ten thousand files are slow to write out.
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("capture.tar.gz");
+    std::fs::write(&archive, server_256().tar_gz("box/")).unwrap();
+    let machine = topology::read(&Tree::open(&archive).unwrap()).unwrap();
     assert_eq!((machine.nodes().len(), machine.llcs().len(), machine.cpus().len()), (8, 16, 256));
     assert_eq!(node_cpus(&machine, 7), "112-127,240-255");
     assert_eq!(machine.cpus_of_llc(LlcId(15)).unwrap().to_string(), "120-127,248-255");

@@ -246,20 +246,32 @@ fn firmware_figures_agree() {
     });
 }
 
+/// Files and links only, without owners and times, which need a privilege or time that a test does not have.
+fn lay_down(member: &mut tar::Entry<'_, impl Read>, path: &Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if member.header().entry_type().is_file() {
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    } else if member.header().entry_type().is_symlink() {
+        std::os::unix::fs::symlink(member.link_name().unwrap().unwrap(), path).unwrap();
+    }
+}
+
+/// Thousands of small files take long to write on some file systems, so only small captures become folders.
+const SMALL: u64 = 20_000;
+
 #[test]
 fn a_folder_reads_as_its_archive() {
-    for path in captures() {
+    for path in captures().into_iter().filter(|path| path.metadata().unwrap().len() <= SMALL) {
         let folder = tempfile::tempdir().unwrap();
         let file = std::fs::File::open(&path).unwrap();
         let mut archive = tar::Archive::new(bzip2::read::BzDecoder::new(file));
         for member in archive.entries().unwrap() {
             let mut member = member.unwrap();
             let name = member.path().unwrap().to_string_lossy().into_owned();
-            // Device files and owners need a privilege that a test does not have.
-            let plain = member.header().entry_type().is_file() || member.header().entry_type().is_symlink();
-            if plain && name.contains("/sys/devices/system/") {
-                member.set_preserve_permissions(false);
-                member.unpack_in(folder.path()).unwrap();
+            if name.contains("/sys/devices/system/") {
+                lay_down(&mut member, &folder.path().join(name));
             }
         }
         let top = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();

@@ -19,8 +19,8 @@ const MAX_UNPACKED: u64 = 512 << 20;
 /// The most bytes of text that are kept.
 const MAX_KEPT: u64 = 64 << 20;
 
-/// A tar archive ends in two blocks of zeros; GNU tar accepts one, and so do we.
-const END_OF_ARCHIVE: u64 = 512;
+/// The block that tar archives are made of. They end in two blocks of zeros; GNU tar accepts one, and so do we.
+const BLOCK: usize = 512;
 
 const KEPT: [&str; 5] =
     ["sys/devices/system/cpu", "sys/devices/system/node", "sys/fs/resctrl", "proc/meminfo", "proc/cpuinfo"];
@@ -82,7 +82,7 @@ fn read_tar(path: &Path, unpacking: impl Read) -> Result<Unpacked, LinuxError> {
     if kept > MAX_KEPT {
         return Err(too_large(MAX_KEPT));
     }
-    if stream.zeros < END_OF_ARCHIVE {
+    if stream.zeros < BLOCK as u64 {
         return Err(damaged("it ends without an end mark".to_owned()));
     }
     Ok(Unpacked(root))
@@ -147,7 +147,8 @@ fn needed(path: &[&str]) -> bool {
     }
 }
 
-/// A reader that stops at a bound, and knows how many zero bytes it ended in.
+/// A reader that stops at a bound, and knows how many zero bytes the last reads gave. The archive's headers, and so the
+/// blocks at its end, are read one at a time, so a longer read is no end mark.
 struct Bounded<R> {
     inner: R,
     left: u64,
@@ -164,8 +165,8 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = (&mut self.inner).take(self.left).read(buffer)?;
         self.left -= length as u64;
-        let zeros = buffer[..length].iter().rev().take_while(|&&byte| byte == 0).count();
-        self.zeros = if zeros == length { self.zeros + zeros as u64 } else { zeros as u64 };
+        let blank = length <= BLOCK && buffer[..length] == [0; BLOCK][..length];
+        self.zeros = if blank { self.zeros + length as u64 } else { 0 };
         Ok(length)
     }
 }
@@ -198,7 +199,20 @@ mod tests {
     #[test]
     fn the_bound_stops_the_stream() {
         let mut stream = Bounded { inner: io::repeat(0), left: 1000, zeros: 0 };
-        assert_eq!(io::copy(&mut stream, &mut io::sink()).unwrap(), 1000);
+        let mut block = [1; BLOCK];
+        assert_eq!(stream.read(&mut block).unwrap(), 512);
+        assert_eq!(stream.read(&mut block).unwrap(), 488);
+        assert_eq!(stream.read(&mut block).unwrap(), 0);
         assert_eq!((stream.left, stream.zeros), (0, 1000));
+    }
+
+    #[test]
+    fn text_after_zeros_is_no_end_mark() {
+        let mut stream = Bounded { inner: io::repeat(0).take(512).chain(io::repeat(7)), left: 2000, zeros: 0 };
+        let mut block = [1; BLOCK];
+        assert_eq!(stream.read(&mut block).unwrap(), 512);
+        assert_eq!(stream.zeros, 512);
+        assert_eq!(stream.read(&mut block).unwrap(), 512);
+        assert_eq!(stream.zeros, 0);
     }
 }
