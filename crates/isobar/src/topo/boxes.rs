@@ -3,8 +3,8 @@
 use super::cpus::{self, Notation};
 use super::{WIDTH, memory};
 use isobar_model::topology::Llc;
-use isobar_model::{CpuId, CpuSet, LlcId, NodeId, Topology};
-use std::collections::BTreeMap;
+use isobar_model::{Bytes, CpuSet, LlcId, NodeId, Topology, num};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More LLCs than this, all alike, are listed with many on a line.
 const LLCS_BY_LINE: usize = 8;
@@ -21,99 +21,90 @@ const GAP: usize = 1;
 struct Panel {
     title: String,
     lines: Vec<String>,
+    notations: Vec<Notation>,
+}
+
+/// The CPUs of one place that use one LLC, or none.
+struct Row<'a> {
+    llc: Option<&'a Llc>,
+    cpus: CpuSet,
+    notation: Notation,
+    words: Vec<String>,
 }
 
 /// The boxes of all nodes, of the CPUs without a node, and what the notation of SMT siblings means.
 pub(super) fn nodes(machine: &Topology) -> Vec<String> {
-    let mut notations = Vec::new();
     let mut panels: Vec<Panel> = Vec::new();
     for node in machine.nodes() {
         let cpus = machine.cpus_of_node(node.id).cloned().unwrap_or_default();
-        let title = format!("node {} · {}", node.id, memory(node));
-        panels.push(panel(machine, title, Some(node.id), &cpus, &mut notations));
+        panels.push(panel(machine, format!("node {} · {}", node.id, memory(node)), Some(node.id), &cpus));
     }
     let homeless: CpuSet = machine.cpus().iter().filter(|cpu| cpu.node.is_none()).map(|cpu| cpu.id).collect();
     if !homeless.is_empty() {
-        panels.push(panel(machine, "no node".to_owned(), None, &homeless, &mut notations));
+        panels.push(panel(machine, "no node".to_owned(), None, &homeless));
     }
-    notations.sort_unstable();
-    notations.dedup();
+    let notations: BTreeSet<Notation> = panels.iter().flat_map(|panel| panel.notations.iter().copied()).collect();
     let mut lines = arrange(&panels);
     lines.extend(notations.into_iter().filter_map(cpus::legend).map(str::to_owned));
     lines
 }
 
-fn panel(
-    machine: &Topology,
-    title: String,
-    node: Option<NodeId>,
-    cpus: &CpuSet,
-    notations: &mut Vec<Notation>,
-) -> Panel {
-    let mut rows: Vec<(Option<&Llc>, CpuSet)> = by_llc(machine, cpus);
-    let short = rows.iter().all(|(_, cpus)| cpus::words(machine, cpus).1.join(" ").len() <= SHORT);
-    let many = rows.len() > LLCS_BY_LINE && short && alike(&rows, machine);
-    let lines = if cpus.is_empty() {
+fn panel(machine: &Topology, title: String, node: Option<NodeId>, cpus: &CpuSet) -> Panel {
+    let rows = by_llc(machine, cpus);
+    let lines = if rows.is_empty() {
         vec!["memory only, no CPUs".to_owned()]
-    } else if many {
-        together(machine, &rows, notations)
+    } else if rows.len() > LLCS_BY_LINE && alike(machine, &rows) {
+        together(&rows)
     } else {
-        // LLCs first, then CPUs without one.
-        rows.sort_by_key(|(llc, _)| (llc.is_none(), llc.map(|llc| llc.id)));
-        one_by_one(machine, node, &rows, notations)
+        one_by_one(machine, node, &rows)
     };
-    Panel { title, lines }
+    Panel { title, lines, notations: rows.iter().map(|row| row.notation).collect() }
 }
 
-fn by_llc<'a>(machine: &'a Topology, cpus: &CpuSet) -> Vec<(Option<&'a Llc>, CpuSet)> {
-    let mut groups: BTreeMap<Option<LlcId>, Vec<CpuId>> = BTreeMap::new();
+/// LLCs ascending, then the CPUs that have none.
+fn by_llc<'a>(machine: &'a Topology, cpus: &CpuSet) -> Vec<Row<'a>> {
+    let mut groups: BTreeMap<(bool, Option<LlcId>), CpuSet> = BTreeMap::new();
     for cpu in cpus.iter() {
-        groups.entry(machine.llc_of(cpu)).or_default().push(cpu);
+        let llc = machine.llc_of(cpu);
+        groups.entry((llc.is_none(), llc)).or_default().insert(cpu);
     }
-    let llc = |id: Option<LlcId>| id.and_then(|id| machine.llc(id));
-    groups.into_iter().map(|(id, cpus)| (llc(id), cpus.into_iter().collect())).collect()
+    let row = |((_, id), cpus): ((bool, Option<LlcId>), CpuSet)| {
+        let (notation, words) = cpus::words(machine, &cpus);
+        Row { llc: id.and_then(|id| machine.llc(id)), cpus, notation, words }
+    };
+    groups.into_iter().map(row).collect()
 }
 
-/// Whether all are LLCs of one kind, each inside one node.
-fn alike(rows: &[(Option<&Llc>, CpuSet)], machine: &Topology) -> bool {
-    let kinds = rows.iter().map(|(llc, cpus)| {
-        let whole = llc.filter(|llc| machine.cpus_of_llc(llc.id) == Some(cpus));
+/// Whether all are LLCs of one kind, each inside one node and with few words.
+fn alike(machine: &Topology, rows: &[Row<'_>]) -> bool {
+    let kinds = rows.iter().map(|row| {
+        let short = row.words.join(" ").len() <= SHORT;
+        let whole = row.llc.filter(|llc| short && machine.cpus_of_llc(llc.id) == Some(&row.cpus));
         whole.map(|llc| (llc.level, llc.size, llc.ways))
     });
     let kinds: Option<Vec<_>> = kinds.collect();
     kinds.is_some_and(|kinds| kinds.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
-fn together(machine: &Topology, rows: &[(Option<&Llc>, CpuSet)], notations: &mut Vec<Notation>) -> Vec<String> {
-    let kind = rows.iter().find_map(|(llc, _)| llc.map(kind)).unwrap_or_default();
-    let mut words = Vec::new();
-    for (llc, cpus) in rows {
-        let (notation, inside) = cpus::words(machine, cpus);
-        notations.push(notation);
-        words.extend(llc.map(|llc| format!("{}: {} ", llc.id, inside.join(" "))));
-    }
+fn together(rows: &[Row<'_>]) -> Vec<String> {
+    let kind = rows.iter().find_map(|row| row.llc.map(kind)).unwrap_or_default();
+    let word = |row: &Row<'_>| row.llc.map(|llc| format!("{}: {} ", llc.id, row.words.join(" ")));
+    let words: Vec<String> = rows.iter().filter_map(word).collect();
     let mut lines = vec![format!("{} LLCs, each {kind}; their CPUs:", rows.len())];
     lines.extend(wrap(&words, WIDTH - FRAME - 2).into_iter().map(|line| format!("  {line}")));
     lines
 }
 
-fn one_by_one(
-    machine: &Topology,
-    node: Option<NodeId>,
-    rows: &[(Option<&Llc>, CpuSet)],
-    notations: &mut Vec<Notation>,
-) -> Vec<String> {
-    let labels: Vec<String> = rows.iter().map(|(llc, _)| label(*llc)).collect();
+fn one_by_one(machine: &Topology, node: Option<NodeId>, rows: &[Row<'_>]) -> Vec<String> {
+    let labels: Vec<String> = rows.iter().map(|row| label(row.llc)).collect();
     let left = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let mut lines = Vec::new();
-    for (label, (llc, cpus)) in labels.iter().zip(rows) {
-        let (notation, mut words) = cpus::words(machine, cpus);
-        notations.push(notation);
-        words.insert(0, if cpus.len() == 1 { "CPU".to_owned() } else { "CPUs".to_owned() });
-        words.extend(llc.iter().flat_map(|llc| elsewhere(machine, llc, node)));
+    for (label, row) in labels.iter().zip(rows) {
+        let mut words = vec![if row.cpus.len() == 1 { "CPU".to_owned() } else { "CPUs".to_owned() }];
+        words.extend(row.words.iter().cloned());
+        words.extend(row.llc.iter().flat_map(|llc| elsewhere(machine, llc, node)));
         for (number, text) in wrap(&words, WIDTH - FRAME - left - 2).into_iter().enumerate() {
-            let label = if number == 0 { label.as_str() } else { "" };
-            let indent = if number == 0 { "" } else { "     " };
+            let (label, indent) = if number == 0 { (label.as_str(), "") } else { ("", "     ") };
             lines.push(format!("{label:left$}  {indent}{text}"));
         }
     }
@@ -126,8 +117,8 @@ fn label(llc: Option<&Llc>) -> String {
 
 fn kind(llc: &Llc) -> String {
     let mut parts = vec![format!("L{}", llc.level)];
-    parts.extend(llc.size.map(isobar_model::Bytes::human));
-    parts.extend(llc.ways.map(|ways| super::counted(isobar_model::num::index(ways.0), "way")));
+    parts.extend(llc.size.map(Bytes::human));
+    parts.extend(llc.ways.map(|ways| super::counted(num::index(ways.0), "way")));
     parts.join(" · ")
 }
 
