@@ -1,1 +1,69 @@
-//! The topology of a Linux machine, from sysfs.
+//! The topology of a Linux machine, from sysfs: online nodes and CPUs, last-level caches and who shares them, distances,
+//! memory, and where the kernel has them, HMAT figures and resctrl limits.
+//!
+//! It knows where the kernel writes what, in every form of the last twenty years. It refuses to guess: what no file says
+//! is `None`, and a file that cannot be understood is an error, but for distances, which firmware often gets wrong.
+
+mod caches;
+mod cpus;
+mod files;
+mod limits;
+mod nodes;
+pub mod parse;
+
+use crate::tree::{LinuxError, Tree};
+use isobar_model::topology::{CacheAllocation, Cpu, Llc, Parts};
+use isobar_model::{CoreId, Topology, Ways};
+
+/// The machine that a tree describes.
+///
+/// A CPU's LLC is its highest-level data or unified cache. The ways of an LLC are the bits of the resctrl mask where
+/// resctrl describes its level, else its associativity. An LLC has the kernel's cache id where every LLC has one and
+/// they are distinct, else a number in the order of first CPUs. A kernel without NUMA has one node, number 0.
+///
+/// # Errors
+/// [`LinuxError`] where a file is unreadable or damaged, or the files contradict each other.
+pub fn read(tree: &Tree) -> Result<Topology, LinuxError> {
+    let online = cpus::online(tree)?;
+    let cores = cpus::cores(tree, &online)?;
+    let mut nodes = nodes::read(tree, &online)?;
+    let mut caches = caches::read(tree, &online)?;
+    let access = limits::access_classes(tree, &nodes.nodes)?;
+    let allocation = allocation(tree, &caches.llcs)?;
+    limits::set_bandwidths(&mut nodes.nodes, &access);
+    set_ways(&mut caches.llcs, allocation.as_ref());
+    let cpu = |id| Cpu {
+        id,
+        core: cores.get(&id).copied().unwrap_or(CoreId(id.0)),
+        llc: caches.of_cpu.get(&id).copied(),
+        node: nodes.of_cpu.get(&id).copied(),
+    };
+    let cpus = online.iter().map(cpu).collect();
+    let parts = Parts { nodes: nodes.nodes, llcs: caches.llcs, cpus, distances: nodes.distances, access, allocation };
+    Topology::new(parts).map_err(|source| LinuxError::Contradiction { path: tree.origin().to_owned(), source })
+}
+
+/// resctrl describes a level, so a machine with LLCs of two levels has the limits of the higher one that it describes.
+fn allocation(tree: &Tree, llcs: &[Llc]) -> Result<Option<CacheAllocation>, LinuxError> {
+    let mut levels: Vec<u32> = llcs.iter().map(|llc| llc.level).collect();
+    levels.sort_unstable_by(|a, b| b.cmp(a));
+    levels.dedup();
+    for level in levels {
+        if let Some(found) = limits::allocation(tree, level)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn set_ways(llcs: &mut [Llc], allocation: Option<&CacheAllocation>) {
+    let Some(allocation) = allocation else { return };
+    let describes = |llc: &Llc| {
+        let level = format!("L{}", llc.level);
+        let rest = allocation.resource.strip_prefix(&level);
+        matches!(rest, Some("" | "CODE" | "DATA"))
+    };
+    for llc in llcs.iter_mut().filter(|llc| describes(llc)) {
+        llc.ways = Some(Ways(allocation.cbm_mask.count_ones()));
+    }
+}

@@ -1,0 +1,66 @@
+//! A machine for a person in a terminal, and as JSON.
+//!
+//! It knows how to lay out text in 100 columns. It refuses to know where a machine came from, and to fill gaps: what was
+//! not told is left out or shown as `-`.
+
+mod boxes;
+mod cpus;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use isobar_model::topology::Node;
+use isobar_model::wire::machine_to_doc;
+use isobar_model::{Bytes, Topology};
+use std::collections::BTreeSet;
+
+/// The widest line that is drawn, in characters.
+const WIDTH: usize = 100;
+
+/// The machine as boxes and tables: nodes with memory, LLCs and CPUs; distances; firmware figures; resctrl limits.
+#[must_use]
+pub fn draw(machine: &Topology) -> String {
+    let sections = [
+        vec![summary(machine)],
+        boxes::nodes(machine),
+        tables::distances(machine),
+        tables::access_classes(machine),
+        tables::allocation(machine),
+    ];
+    let drawn: Vec<String> =
+        sections.iter().filter(|section| !section.is_empty()).map(|section| section.join("\n")).collect();
+    drawn.join("\n\n") + "\n"
+}
+
+/// The machine document of design section 9.
+#[must_use]
+pub fn json(machine: &Topology) -> serde_json::Value {
+    // The document holds lists, numbers and strings only, which serialise without fail.
+    serde_json::to_value(machine_to_doc(machine, None)).unwrap_or_default()
+}
+
+fn summary(machine: &Topology) -> String {
+    let cpus = machine.cpus();
+    let cores = cpus.iter().map(|cpu| cpu.core).collect::<BTreeSet<_>>().len();
+    let mut parts = vec![counted(machine.nodes().len(), "node"), counted(machine.llcs().len(), "LLC")];
+    let on = if cores == cpus.len() { "no SMT".to_owned() } else { format!("on {}", counted(cores, "core")) };
+    parts.push(format!("{} ({on})", counted(cpus.len(), "CPU")));
+    let memory: Option<Vec<u64>> = machine.nodes().iter().map(|node| node.memory.map(|bytes| bytes.0)).collect();
+    parts.extend(memory.map(|memory| format!("{} of memory", Bytes(memory.iter().sum()).human())));
+    parts.join(", ")
+}
+
+/// A node's memory in words.
+fn memory(node: &Node) -> String {
+    match node.memory {
+        Some(Bytes(0)) => "no memory".to_owned(),
+        Some(bytes) => bytes.human(),
+        None => "memory not told".to_owned(),
+    }
+}
+
+/// `1 node`, `2 nodes`.
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

@@ -1,0 +1,129 @@
+//! Last-level caches and who shares them (`Documentation/ABI/testing/sysfs-devices-system-cpu`, `cache/index*`).
+//!
+//! The LLC of a CPU is the cache of the highest level among its own data and unified caches, so CPUs of one machine may
+//! have LLCs of different levels, or none. An LLC keeps the kernel's cache id (the domain id of resctrl) where every LLC
+//! has one and they are distinct; else LLCs are numbered from 0 in the order of their first online CPU.
+//!
+//! A machine of 256 CPUs has thousands of cache files, and CPUs that share an LLC repeat each other. So a CPU that an
+//! LLC already names is read in two steps only, its `cache` folder and one sharing list: when both equal those of the
+//! first CPU of that LLC, it is in. When not (asymmetric or contradictory firmware), all of its files are read.
+
+use super::{cpus, files};
+use crate::tree::{LinuxError, Tree};
+use isobar_model::topology::Llc;
+use isobar_model::{Bytes, CpuId, CpuSet, LlcId, Ways};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The LLCs of a machine, and which of them each CPU uses.
+pub(super) struct Caches {
+    pub(super) llcs: Vec<Llc>,
+    pub(super) of_cpu: BTreeMap<CpuId, LlcId>,
+}
+
+/// Reads the LLCs of the online CPUs.
+pub(super) fn read(tree: &Tree, online: &CpuSet) -> Result<Caches, LinuxError> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut group_of: BTreeMap<CpuId, usize> = BTreeMap::new();
+    for cpu in online.iter() {
+        let indexes = files::numbered(tree, &format!("{}/cache", cpus::folder(cpu)), "index")?;
+        let known = group_of.get(&cpu).copied();
+        if let Some(index) = known
+            && groups[index].confirms(tree, cpu, &indexes, online)?
+        {
+            continue;
+        }
+        group_of.remove(&cpu);
+        let Some(found) = Group::read(tree, cpu, indexes, online)? else { continue };
+        let same = groups.iter().position(|group| group.level == found.level && group.shared == found.shared);
+        let index = same.unwrap_or(groups.len());
+        for sharer in found.shared.iter().filter(|sharer| *sharer > cpu) {
+            group_of.entry(sharer).or_insert(index);
+        }
+        group_of.insert(cpu, index);
+        if same.is_none() {
+            groups.push(found);
+        }
+    }
+    Ok(number(&groups, &group_of))
+}
+
+/// One LLC, as its first CPU describes it.
+struct Group {
+    level: u32,
+    shared: CpuSet,
+    size: Option<Bytes>,
+    ways: Option<Ways>,
+    id: Option<u32>,
+    /// Which `index` folder of the first CPU this is, and all that it has.
+    index: u32,
+    indexes: Vec<u32>,
+}
+
+impl Group {
+    /// The highest data or unified cache of a CPU; the first of equals.
+    fn read(tree: &Tree, cpu: CpuId, indexes: Vec<u32>, online: &CpuSet) -> Result<Option<Self>, LinuxError> {
+        let mut highest: Option<(u32, u32)> = None;
+        for &index in &indexes {
+            if let Some(level) = data_level(tree, &folder(cpu, index))?
+                && highest.is_none_or(|(above, _)| level > above)
+            {
+                highest = Some((level, index));
+            }
+        }
+        let Some((level, index)) = highest else { return Ok(None) };
+        let folder = folder(cpu, index);
+        // The kernel's figure is 0 where the firmware does not tell it.
+        let ways = files::small_number(tree, &format!("{folder}/ways_of_associativity"))?.filter(|ways| *ways > 0);
+        let size = files::value(tree, &format!("{folder}/size"), "a size such as `8192K`", super::parse::cache_size)?;
+        Ok(Some(Self {
+            level,
+            shared: sharers(tree, cpu, index, online)?,
+            size: size.filter(|size| size.0 > 0),
+            ways: ways.map(Ways),
+            id: files::small_number(tree, &format!("{folder}/id"))?,
+            index,
+            indexes,
+        }))
+    }
+
+    /// Whether a CPU that this LLC names has the same caches and names the same sharers itself.
+    fn confirms(&self, tree: &Tree, cpu: CpuId, indexes: &[u32], online: &CpuSet) -> Result<bool, LinuxError> {
+        Ok(self.indexes == indexes && sharers(tree, cpu, self.index, online)? == self.shared)
+    }
+}
+
+fn folder(cpu: CpuId, index: u32) -> String {
+    format!("{}/cache/index{index}", cpus::folder(cpu))
+}
+
+/// The level of a cache that holds data.
+fn data_level(tree: &Tree, folder: &str) -> Result<Option<u32>, LinuxError> {
+    let kind = tree.read(&format!("{folder}/type"))?;
+    if !kind.is_some_and(|kind| matches!(kind.trim(), "Data" | "Unified")) {
+        return Ok(None);
+    }
+    files::small_number(tree, &format!("{folder}/level"))
+}
+
+/// The online CPUs that share a cache; the CPU itself always does.
+fn sharers(tree: &Tree, cpu: CpuId, index: u32, online: &CpuSet) -> Result<CpuSet, LinuxError> {
+    let told = files::cpus(tree, &folder(cpu, index), "shared_cpu_list", "shared_cpu_map")?;
+    let mut shared = told.unwrap_or_default().intersection(online);
+    shared.insert(cpu);
+    Ok(shared)
+}
+
+/// Groups are in the order of their first CPU.
+fn number(groups: &[Group], group_of: &BTreeMap<CpuId, usize>) -> Caches {
+    let kernel: Option<Vec<u32>> = groups.iter().map(|group| group.id).collect();
+    let distinct = kernel.filter(|ids| ids.iter().collect::<BTreeSet<_>>().len() == ids.len());
+    let ids: Vec<LlcId> = match distinct {
+        Some(ids) => ids.into_iter().map(LlcId).collect(),
+        None => (0..).take(groups.len()).map(LlcId).collect(),
+    };
+    let llc = |(group, &id): (&Group, &LlcId)| Llc { id, level: group.level, size: group.size, ways: group.ways };
+    Caches {
+        llcs: groups.iter().zip(&ids).map(llc).collect(),
+        of_cpu: group_of.iter().filter_map(|(&cpu, &index)| Some((cpu, *ids.get(index)?))).collect(),
+    }
+}

@@ -1,0 +1,101 @@
+//! Memory nodes, their memory, their CPUs and how far they are apart (`Documentation/ABI/stable/sysfs-devices-node`).
+//!
+//! A kernel without NUMA has no `node` folder. The same machine under a kernel with NUMA shows one node 0 that holds all
+//! CPUs and all memory, so that is what is read here too, with the total of `proc/meminfo`.
+
+use super::{cpus, files, parse};
+use crate::tree::{LinuxError, Tree};
+use isobar_model::topology::Node;
+use isobar_model::{CpuId, CpuSet, NodeId, NodeMatrix};
+use std::collections::BTreeMap;
+
+const FOLDER: &str = "sys/devices/system/node";
+
+/// The folder of a node.
+pub(super) fn folder(node: NodeId) -> String {
+    format!("{FOLDER}/node{node}")
+}
+
+/// Nodes, and what they say of CPUs and of each other.
+pub(super) struct Nodes {
+    pub(super) nodes: Vec<Node>,
+    pub(super) of_cpu: BTreeMap<CpuId, NodeId>,
+    pub(super) distances: Option<NodeMatrix<u32>>,
+}
+
+/// Reads the online nodes.
+pub(super) fn read(tree: &Tree, online: &CpuSet) -> Result<Nodes, LinuxError> {
+    let ids = ids(tree)?;
+    if ids.is_empty() {
+        return without_numa(tree, online);
+    }
+    let mut nodes = Vec::new();
+    for &id in &ids {
+        let memory = files::mem_total(tree, &format!("{}/meminfo", folder(id)))?;
+        nodes.push(Node { id, memory, max_bandwidth: None });
+    }
+    Ok(Nodes { nodes, of_cpu: owners(tree, &ids, online)?, distances: distances(tree, ids)? })
+}
+
+fn without_numa(tree: &Tree, online: &CpuSet) -> Result<Nodes, LinuxError> {
+    let id = NodeId(0);
+    let node = Node { id, memory: files::mem_total(tree, "proc/meminfo")?, max_bandwidth: None };
+    Ok(Nodes { nodes: vec![node], of_cpu: online.iter().map(|cpu| (cpu, id)).collect(), distances: None })
+}
+
+/// The nodes that are online and have a folder; without an `online` list, all that have one.
+fn ids(tree: &Tree) -> Result<Vec<NodeId>, LinuxError> {
+    let mut ids: Vec<_> = files::numbered(tree, FOLDER, "node")?.into_iter().map(NodeId).collect();
+    let list = format!("{FOLDER}/online");
+    if let Some(online) = files::value(tree, &list, "a list of nodes such as `0-1,8`", parse::node_list)? {
+        ids.retain(|id| online.contains(id));
+    }
+    Ok(ids)
+}
+
+/// The node of each CPU. Where the lists of several nodes name a CPU, as under `numa=fake`, or none does, its own link
+/// decides: that is what the kernel itself takes for the CPU's node. Without a link, it is the first node that names it.
+fn owners(tree: &Tree, ids: &[NodeId], online: &CpuSet) -> Result<BTreeMap<CpuId, NodeId>, LinuxError> {
+    let mut claims: BTreeMap<CpuId, Vec<NodeId>> = online.iter().map(|cpu| (cpu, Vec::new())).collect();
+    for &id in ids {
+        let cpus = files::cpus(tree, &folder(id), "cpulist", "cpumap")?.unwrap_or_default();
+        for cpu in cpus.intersection(online).iter() {
+            claims.entry(cpu).or_default().push(id);
+        }
+    }
+    let mut owners = BTreeMap::new();
+    for (cpu, claimed) in claims {
+        let owner = match claimed[..] {
+            [only] => Some(only),
+            _ => linked(tree, cpu, ids)?.or(claimed.first().copied()),
+        };
+        owners.extend(owner.map(|node| (cpu, node)));
+    }
+    Ok(owners)
+}
+
+/// The node that a CPU's folder links to (`cpuN/nodeM`), or whose folder links to the CPU (`nodeM/cpuN`).
+fn linked(tree: &Tree, cpu: CpuId, ids: &[NodeId]) -> Result<Option<NodeId>, LinuxError> {
+    let told = files::numbered(tree, &cpus::folder(cpu), "node")?.into_iter().map(NodeId).find(|id| ids.contains(id));
+    if told.is_some() {
+        return Ok(told);
+    }
+    for &id in ids {
+        if files::numbered(tree, &folder(id), "cpu")?.contains(&cpu.0) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// The table, where every node has a row with one number for each online node, in ascending order. Firmware without a
+/// table, or a capture of part of one, has none: a wrong distance is worse than no distance.
+fn distances(tree: &Tree, ids: Vec<NodeId>) -> Result<Option<NodeMatrix<u32>>, LinuxError> {
+    let mut rows = Vec::new();
+    for &id in &ids {
+        let text = tree.read(&format!("{}/distance", folder(id)))?;
+        let Some(row) = text.as_deref().and_then(parse::distances) else { return Ok(None) };
+        rows.push(row);
+    }
+    Ok(NodeMatrix::from_rows(ids, rows))
+}
