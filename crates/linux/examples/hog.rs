@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 fn main() {
     let options = Options::read(std::env::args().skip(1));
     let until = Instant::now() + Duration::from_secs(options.seconds);
-    let chasers: Vec<_> = (0..options.threads).map(|seed| std::thread::spawn(move || chase(options.mib, seed, until))).collect();
+    let chasers: Vec<_> =
+        (0..options.threads).map(|seed| std::thread::spawn(move || chase(options.mib, seed, until))).collect();
     let steps: u64 = chasers.into_iter().map(|chaser| chaser.join().unwrap_or(0)).sum();
     // Printing the count keeps the chase from being optimised away.
     eprintln!("hog {}: {steps} steps", std::process::id());

@@ -262,7 +262,8 @@ fn links_decide_between_nodes_that_claim_the_same_cpu() {
     let tree = plain(2).node(0, "0-1", 4096, "10 10").node(1, "0-1", 4096, "10 10");
     let tree = tree.link("sys/devices/system/cpu/cpu1/node1", "../../node/node1");
     let machine = read(&tree.link("sys/devices/system/node/node0/cpu0", "../../cpu/cpu0"));
-    assert_eq!((node_cpus(&machine, 0), node_cpus(&machine, 1)), ("0".to_owned(), "1".to_owned()));
+    assert_eq!((machine.node_of(CpuId(0)), machine.node_of(CpuId(1))), (Some(NodeId(0)), Some(NodeId(1))));
+    assert_eq!((node_cpus(&machine, 0), node_cpus(&machine, 1)), ("0-1".to_owned(), "0-1".to_owned()));
 }
 
 #[test]

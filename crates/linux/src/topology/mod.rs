@@ -39,7 +39,15 @@ pub fn read(tree: &Tree) -> Result<Topology, LinuxError> {
         node: nodes.of_cpu.get(&id).copied(),
     };
     let cpus = online.iter().map(cpu).collect();
-    let parts = Parts { nodes: nodes.nodes, llcs: caches.llcs, cpus, distances: nodes.distances, access, allocation };
+    let parts = Parts {
+        nodes: nodes.nodes,
+        llcs: caches.llcs,
+        cpus,
+        shared_cpus: nodes.cpu_lists,
+        distances: nodes.distances,
+        access,
+        allocation,
+    };
     Topology::new(parts).map_err(|source| LinuxError::Contradiction { path: tree.origin().to_owned(), source })
 }
 

@@ -6,7 +6,7 @@
 use super::{cpus, files, parse};
 use crate::tree::{LinuxError, Tree};
 use isobar_model::topology::Node;
-use isobar_model::{CpuId, CpuSet, NodeId, NodeMatrix};
+use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, NodeMatrix};
 use std::collections::BTreeMap;
 
 const FOLDER: &str = "sys/devices/system/node";
@@ -20,6 +20,7 @@ pub(super) fn folder(node: NodeId) -> String {
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Node>,
     pub(super) of_cpu: BTreeMap<CpuId, NodeId>,
+    pub(super) cpu_lists: NodeMap<CpuSet>,
     pub(super) distances: Option<NodeMatrix<u32>>,
 }
 
@@ -34,13 +35,16 @@ pub(super) fn read(tree: &Tree, online: &CpuSet) -> Result<Nodes, LinuxError> {
         let memory = files::mem_total(tree, &format!("{}/meminfo", folder(id)))?;
         nodes.push(Node { id, memory, max_bandwidth: None });
     }
-    Ok(Nodes { nodes, of_cpu: owners(tree, &ids, online)?, distances: distances(tree, ids)? })
+    let cpu_lists = cpu_lists(tree, &ids, online)?;
+    let of_cpu = owners(tree, &ids, online, &cpu_lists)?;
+    Ok(Nodes { nodes, of_cpu, cpu_lists, distances: distances(tree, ids)? })
 }
 
 fn without_numa(tree: &Tree, online: &CpuSet) -> Result<Nodes, LinuxError> {
     let id = NodeId(0);
     let node = Node { id, memory: files::mem_total(tree, "proc/meminfo")?, max_bandwidth: None };
-    Ok(Nodes { nodes: vec![node], of_cpu: online.iter().map(|cpu| (cpu, id)).collect(), distances: None })
+    let of_cpu = online.iter().map(|cpu| (cpu, id)).collect();
+    Ok(Nodes { nodes: vec![node], of_cpu, cpu_lists: NodeMap::default(), distances: None })
 }
 
 /// The nodes that are online and have a folder; without an `online` list, all that have one.
@@ -53,13 +57,26 @@ fn ids(tree: &Tree) -> Result<Vec<NodeId>, LinuxError> {
     Ok(ids)
 }
 
+/// The online CPUs that each node lists.
+fn cpu_lists(tree: &Tree, ids: &[NodeId], online: &CpuSet) -> Result<NodeMap<CpuSet>, LinuxError> {
+    let list = |&id: &NodeId| {
+        let cpus = files::cpus(tree, &folder(id), "cpulist", "cpumap")?.unwrap_or_default();
+        Ok((id, cpus.intersection(online)))
+    };
+    ids.iter().map(list).collect()
+}
+
 /// The node of each CPU. Where the lists of several nodes name a CPU, as under `numa=fake`, or none does, its own link
 /// decides: that is what the kernel itself takes for the CPU's node. Without a link, it is the first node that names it.
-fn owners(tree: &Tree, ids: &[NodeId], online: &CpuSet) -> Result<BTreeMap<CpuId, NodeId>, LinuxError> {
+fn owners(
+    tree: &Tree,
+    ids: &[NodeId],
+    online: &CpuSet,
+    lists: &NodeMap<CpuSet>,
+) -> Result<BTreeMap<CpuId, NodeId>, LinuxError> {
     let mut claims: BTreeMap<CpuId, Vec<NodeId>> = online.iter().map(|cpu| (cpu, Vec::new())).collect();
-    for &id in ids {
-        let cpus = files::cpus(tree, &folder(id), "cpulist", "cpumap")?.unwrap_or_default();
-        for cpu in cpus.intersection(online).iter() {
+    for (id, cpus) in lists.iter() {
+        for cpu in cpus.iter() {
             claims.entry(cpu).or_default().push(id);
         }
     }

@@ -8,7 +8,7 @@ pub mod synthetic;
 
 use crate::cpuset::CpuSet;
 use crate::ids::{CoreId, CpuId, LlcId, NodeId};
-use crate::maps::NodeMatrix;
+use crate::maps::{NodeMap, NodeMatrix};
 use crate::units::{Bandwidth, Bytes, Nanoseconds, Ways};
 use std::collections::BTreeMap;
 
@@ -95,6 +95,9 @@ pub struct Parts {
     pub llcs: Vec<Llc>,
     /// Online CPUs.
     pub cpus: Vec<Cpu>,
+    /// CPUs that the kernel lists with a node beside those that call it their own: under `numa=fake` every node of a
+    /// package lists all of its CPUs.
+    pub shared_cpus: NodeMap<CpuSet>,
     /// ACPI SLIT distances, 10 = local, over exactly the nodes.
     pub distances: Option<NodeMatrix<u32>>,
     /// HMAT performance, where exposed.
@@ -176,12 +179,13 @@ impl Topology {
                 cpus.insert(cpu.id);
             }
         }
+        let online: CpuSet = parts.cpus.iter().map(|cpu| cpu.id).collect();
+        parts.shared_cpus = share(&mut by_node, &parts.shared_cpus, &online);
         let covers = |table: &NodeMatrix<u32>| table.nodes().iter().eq(parts.nodes.iter().map(|node| &node.id));
         if !parts.distances.as_ref().is_none_or(covers) {
             return Err(TopologyError::Distances);
         }
         let cpu_index = parts.cpus.iter().enumerate().map(|(index, cpu)| (cpu.id, index)).collect();
-        let online = parts.cpus.iter().map(|cpu| cpu.id).collect();
         Ok(Self { parts, cpu_index, online, by_node, by_llc })
     }
 
@@ -257,7 +261,8 @@ impl Topology {
         &self.online
     }
 
-    /// The CPUs of a node; empty for a node of memory only.
+    /// The CPUs of a node, as the kernel lists them; empty for a node of memory only. On nearly all machines these are the
+    /// CPUs whose node it is; under `numa=fake` several nodes list the same CPUs.
     #[must_use]
     pub fn cpus_of_node(&self, node: NodeId) -> Option<&CpuSet> {
         self.by_node.get(&node)
@@ -272,11 +277,9 @@ impl Topology {
     /// The nodes whose CPUs use an LLC, ascending.
     #[must_use]
     pub fn nodes_of_llc(&self, llc: LlcId) -> Vec<NodeId> {
-        let cpus = self.by_llc.get(&llc).into_iter().flat_map(CpuSet::iter);
-        let mut nodes: Vec<_> = cpus.filter_map(|cpu| self.node_of(cpu)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
+        let sharers = self.by_llc.get(&llc).cloned().unwrap_or_default();
+        let shares = |cpus: &CpuSet| !cpus.intersection(&sharers).is_empty();
+        self.by_node.iter().filter(|(_, cpus)| shares(cpus)).map(|(node, _)| *node).collect()
     }
 
     /// The LLCs that CPUs of a node use, ascending.
@@ -294,6 +297,20 @@ impl Topology {
     pub fn into_parts(self) -> Parts {
         self.parts
     }
+}
+
+/// Adds the CPUs that nodes share to their own; returns the lists that added any.
+fn share(by_node: &mut BTreeMap<NodeId, CpuSet>, shared: &NodeMap<CpuSet>, online: &CpuSet) -> NodeMap<CpuSet> {
+    let mut added = NodeMap::default();
+    for (node, own) in by_node {
+        let Some(listed) = shared.get(*node) else { continue };
+        let all = own.union(&listed.intersection(online));
+        if all != *own {
+            own.clone_from(&all);
+            added.insert(*node, all);
+        }
+    }
+    added
 }
 
 /// `ids` is ascending; equal neighbours are duplicates.
@@ -336,6 +353,22 @@ mod tests {
         assert_eq!(machine.cpus_of_llc(LlcId(1)).unwrap().to_string(), "3,5");
         assert_eq!(machine.nodes_of_llc(LlcId(1)), [NodeId(0)]);
         assert_eq!(machine.llc_of(CpuId(9)), None);
+    }
+
+    #[test]
+    fn nodes_may_list_the_cpus_of_others() {
+        let both: CpuSet = "0-1,99".parse().unwrap();
+        let parts = Parts {
+            nodes: vec![node(0), node(1)],
+            cpus: vec![cpu(0, None, Some(0)), cpu(1, None, Some(1))],
+            shared_cpus: NodeMap::from_iter([(NodeId(0), both), (NodeId(1), CpuSet::new())]),
+            ..Parts::default()
+        };
+        let machine = Topology::new(parts).unwrap();
+        assert_eq!(machine.cpus_of_node(NodeId(0)).unwrap().to_string(), "0-1", "CPU 99 is not online");
+        assert_eq!(machine.cpus_of_node(NodeId(1)).unwrap().to_string(), "1");
+        assert_eq!(machine.node_of(CpuId(1)), Some(NodeId(1)), "each CPU has one node of its own");
+        assert_eq!(machine.into_parts().shared_cpus.len(), 1);
     }
 
     #[test]

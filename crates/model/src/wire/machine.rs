@@ -159,6 +159,7 @@ impl MachineDoc {
             nodes: self.nodes.iter().enumerate().map(|(i, node)| node.to_node(i)).collect::<Result<_, _>>()?,
             llcs: self.llcs.iter().map(LlcDoc::to_llc).collect(),
             cpus: self.cpus.iter().enumerate().map(|(i, cpu)| cpu.to_cpu(i)).collect::<Result<_, _>>()?,
+            shared_cpus: self.nodes.iter().filter_map(|node| Some((node.id, node.cpus.clone()?))).collect(),
             distances: self.distances.as_ref().map(|rows| self.matrix("machine.distances", rows)).transpose()?,
             access: self.access.iter().map(AccessDoc::to_access).collect(),
             allocation: self.allocation.as_ref().map(AllocationDoc::to_allocation).transpose()?,
@@ -193,7 +194,8 @@ impl MachineDoc {
         NodeMatrix::from_rows(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
     }
 
-    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must agree.
+    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must agree. A node may list CPUs
+    /// that name another node as theirs (`numa=fake`), but no CPU that the machine lacks, and it must list its own.
     fn check_sharing(&self, machine: &Topology) -> Result<(), WireError> {
         for (i, llc) in self.llcs.iter().enumerate() {
             agree(format!("machine.llcs[{i}].cpus"), llc.cpus.as_ref(), machine.cpus_of_llc(llc.id))?;
