@@ -7,7 +7,7 @@ use super::affinity::{allowed, is_pinned};
 use super::cgroup::Cpusets;
 use super::proc_fs::ProcDir;
 use super::stat::{self, Stat};
-use isobar_model::{CpuId, CpuSet, NodeMap, Pages, Tid};
+use isobar_model::{CpuId, CpuSet, NodeMap, Pages, Tid, num};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 const REFRESH: u64 = 16;
 /// Inside an active process, a thread that was idle when last read is read in one sample of so many, by turns.
 const IDLE_TURNS: u64 = 4;
+/// One tick of difference is tolerated for so many active threads.
+const ROUNDING: u64 = 16;
 
 /// A process as last read.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct KnownProcess {
     count: u64,
     /// Whether it ever had more than one thread: then the process's own stat is not that of its thread.
     several: bool,
+    /// Ticks of the process that no thread that was read has used; see [`Self::is_short_of_ticks`].
+    unaccounted: u64,
 }
 
 /// A thread as last read.
@@ -59,6 +63,8 @@ pub struct KnownThread {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity.
     pub pinned: bool,
+    /// Whether it was taken to be asleep in the last scan, and not read.
+    skipped: bool,
 }
 
 /// All processes.
@@ -192,7 +198,7 @@ impl Table {
             self.read_threads(pid, known, pass);
         } else {
             let old = std::mem::take(&mut known.threads).pop();
-            known.threads.push(self.thread(old, seen, known, pass));
+            known.threads.push(self.thread(old, seen, known.cpuset.as_ref(), pass));
         }
     }
 
@@ -209,10 +215,26 @@ impl Table {
         for &tid in listed.is_ok().then_some(&tids).into_iter().flatten() {
             while old.next_if(|thread| thread.tid.0 < tid).is_some() {}
             let before = old.next_if(|thread| thread.tid.0 == tid);
-            let thread = self.read_thread(pid, tid, before, known, pass);
+            let thread = match before {
+                Some(idle) if pass.may_skip(&idle) => Some(KnownThread { skipped: true, ..idle }),
+                before => self.read_thread(pid, tid, before, known.cpuset.as_ref(), pass),
+            };
             known.threads.extend(thread);
         }
         self.tids = tids;
+        if known.is_short_of_ticks() {
+            self.read_skipped(pid, known, pass);
+        }
+    }
+
+    /// Some of the process's time was used by threads that were taken to be asleep.
+    fn read_skipped(&mut self, pid: u32, known: &mut KnownProcess, pass: &Pass<'_>) {
+        let read = |thread: KnownThread| match thread.skipped {
+            true => self.read_thread(pid, thread.tid.0, Some(thread), known.cpuset.as_ref(), pass),
+            false => Some(thread),
+        };
+        known.threads = std::mem::take(&mut known.threads).into_iter().filter_map(read).collect();
+        known.unaccounted = 0;
     }
 
     /// `None` where the thread has ended.
@@ -221,19 +243,21 @@ impl Table {
         pid: u32,
         tid: u32,
         before: Option<KnownThread>,
-        known: &KnownProcess,
+        cpuset: Option<&CpuSet>,
         pass: &Pass<'_>,
     ) -> Option<KnownThread> {
-        let idle = |thread: &KnownThread| thread.load == 0 && !pass.full && !is_turn(pass.round, tid, IDLE_TURNS);
-        if before.as_ref().is_some_and(idle) {
-            return before;
-        }
         let stat = stat::parse(self.files.read_record(format_args!("{pid}/task/{tid}/stat")).ok()?)?;
         let (ended, seen) = (stat.has_ended(), Seen::from(&stat));
-        (!ended).then(|| self.thread(before, &seen, known, pass))
+        (!ended).then(|| self.thread(before, &seen, cpuset, pass))
     }
 
-    fn thread(&self, before: Option<KnownThread>, seen: &Seen, known: &KnownProcess, pass: &Pass<'_>) -> KnownThread {
+    fn thread(
+        &self,
+        before: Option<KnownThread>,
+        seen: &Seen,
+        cpuset: Option<&CpuSet>,
+        pass: &Pass<'_>,
+    ) -> KnownThread {
         let tid = Tid(seen.id);
         let before = before.filter(|old| old.start == seen.start && old.tid == tid);
         let first = before.is_none();
@@ -241,8 +265,9 @@ impl Table {
         thread.load = seen.ticks.saturating_sub(thread.ticks);
         thread.ticks = seen.ticks;
         thread.cpu = seen.cpu.map(CpuId);
+        thread.skipped = false;
         if first || pass.full || thread.load > 0 {
-            self.read_mask(&mut thread, known.cpuset.as_ref(), pass.online);
+            self.read_mask(&mut thread, cpuset, pass.online);
         }
         thread
     }
@@ -263,6 +288,16 @@ struct Pass<'a> {
 }
 
 impl KnownProcess {
+    /// Whether the process used clearly more time than the threads that were read: then a sleeper has woken. Each thread's
+    /// ticks are rounded on their own, so a small difference for each active thread is only that.
+    fn is_short_of_ticks(&mut self) -> bool {
+        let used: u64 = self.threads.iter().map(|thread| thread.load).sum();
+        self.unaccounted = (self.unaccounted + self.load).saturating_sub(used);
+        let active = self.threads.iter().filter(|thread| thread.load > 0).count();
+        let skipped = self.threads.iter().any(|thread| thread.skipped);
+        skipped && self.unaccounted > 1 + u64::from(num::narrow(active)) / ROUNDING
+    }
+
     fn first(seen: &Seen) -> Self {
         Self {
             start: seen.start,
@@ -275,13 +310,21 @@ impl KnownProcess {
             cpuset: None,
             count: 0,
             several: false,
+            unaccounted: 0,
         }
+    }
+}
+
+impl Pass<'_> {
+    /// A thread that was idle when last read is read by turns.
+    const fn may_skip(&self, thread: &KnownThread) -> bool {
+        thread.load == 0 && !self.full && !is_turn(self.round, thread.tid.0, IDLE_TURNS)
     }
 }
 
 impl KnownThread {
     const fn first(tid: Tid, start: u64) -> Self {
-        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed: None, pinned: false }
+        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed: None, pinned: false, skipped: false }
     }
 }
 
