@@ -16,7 +16,9 @@ use std::sync::Arc;
 /// Every so many samples a process is read in full, whether it seems to have changed or not: affinities and cpusets of
 /// sleepers, threads exchanged one for one. Staggered by pid.
 const REFRESH: u64 = 16;
-/// Inside an active process, a thread that was idle when last read is read in one sample of so many, by turns.
+/// Inside an active process, a thread without a tick in so many readings is taken to be asleep, ...
+const ASLEEP: u32 = 4;
+/// ... and read in one sample of so many, by turns, unless ticks of the process are not accounted for.
 const IDLE_TURNS: u64 = 4;
 /// One tick of difference is tolerated for so many active threads.
 const ROUNDING: u64 = 16;
@@ -65,6 +67,8 @@ pub struct KnownThread {
     pub pinned: bool,
     /// Whether it was taken to be asleep in the last scan, and not read.
     skipped: bool,
+    /// Readings in a row without a tick.
+    idle: u32,
 }
 
 /// All processes.
@@ -266,6 +270,7 @@ impl Table {
         thread.ticks = seen.ticks;
         thread.cpu = seen.cpu.map(CpuId);
         thread.skipped = false;
+        thread.idle = if thread.load == 0 { thread.idle.saturating_add(1) } else { 0 };
         if first || pass.full || thread.load > 0 {
             self.read_mask(&mut thread, cpuset, pass.online);
         }
@@ -316,15 +321,15 @@ impl KnownProcess {
 }
 
 impl Pass<'_> {
-    /// A thread that was idle when last read is read by turns.
+    /// A thread that was idle the last few times is read by turns.
     const fn may_skip(&self, thread: &KnownThread) -> bool {
-        thread.load == 0 && !self.full && !is_turn(self.round, thread.tid.0, IDLE_TURNS)
+        thread.idle >= ASLEEP && !self.full && !is_turn(self.round, thread.tid.0, IDLE_TURNS)
     }
 }
 
 impl KnownThread {
     const fn first(tid: Tid, start: u64) -> Self {
-        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed: None, pinned: false, skipped: false }
+        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed: None, pinned: false, skipped: false, idle: 0 }
     }
 }
 
