@@ -1,6 +1,9 @@
 //! Descriptors of counters: closed with their threads, and told apart from permissions when they run out. One test in a
 //! process of its own, because descriptors and their limit belong to the process.
 
+// Helpers of tests fail by panicking, too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod sensors_child;
 
 use isobar_linux::sensors::counters::software_opens;

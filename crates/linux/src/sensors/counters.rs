@@ -37,12 +37,23 @@ pub fn available(source: CounterSource, cpu: &CpuModel, pmus: &[Pmu]) -> Availab
     let pmus = if pmus.is_empty() || source == CounterSource::Software { &nameless[..] } else { pmus };
     let mut found = Available { groups: Vec::new(), modes: Modes::All, refused: BTreeMap::new(), row: row.name };
     for pmu in pmus {
-        let members = found.try_row(row, pmu);
+        let members = fitting(found.try_row(row, pmu), found.modes);
         if !members.is_empty() {
             found.groups.push(members);
         }
     }
     found
+}
+
+/// Drops references, then cycles, where the CPU has too few counters for the whole group at once (`EINVAL`): a group that
+/// does not fit would never be counted.
+fn fitting(mut members: Members, modes: Modes) -> Members {
+    for expendable in [Role::LlcReferences, Role::Cycles] {
+        if Group::open(&members, Tid(0), modes).err() == Some(Errno::INVAL) {
+            members.retain(|(role, _)| *role != expendable);
+        }
+    }
+    members
 }
 
 impl Available {
@@ -133,6 +144,8 @@ struct Refusals {
     wanted: usize,
     descriptors: bool,
     forbidden: usize,
+    refused: usize,
+    errno: Option<Errno>,
     reads_zero: bool,
 }
 
@@ -168,7 +181,8 @@ impl CounterSet {
         let chosen = choose(candidates, capacity.min(self.max_threads));
         let wanted = candidates.iter().filter(|thread| thread.counted || thread.load > 0).count();
         let short = wanted > capacity && capacity < self.max_threads;
-        self.state = Refusals { wanted, descriptors: short, forbidden: 0, reads_zero: self.state.reads_zero };
+        let reads_zero = self.state.reads_zero;
+        self.state = Refusals { wanted, descriptors: short, reads_zero, ..Refusals::default() };
         self.close_all_but(&chosen);
         let mut fresh: Vec<_> = chosen.iter().filter(|thread| !self.threads.contains_key(&thread.tid)).collect();
         fresh.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
@@ -209,8 +223,12 @@ impl CounterSet {
                 return false;
             }
             Err(Errno::ACCESS | Errno::PERM) => self.state.forbidden += 1,
-            // The thread has ended, or the kernel has no room for it now: ordinary.
-            Err(_) => {}
+            // The thread has ended: ordinary.
+            Err(Errno::SRCH) => {}
+            Err(errno) => {
+                self.state.refused += 1;
+                self.state.errno = Some(errno);
+            }
         }
         true
     }
@@ -258,6 +276,10 @@ impl CounterSet {
         if self.state.forbidden > 0 {
             let forbidden = self.state.forbidden;
             remarks.push(format!("{forbidden} threads of other users may not be counted; grant CAP_PERFMON"));
+        }
+        if let Some(errno) = self.state.errno {
+            let (refused, said) = (self.state.refused, std::io::Error::from(errno));
+            remarks.push(format!("{refused} threads are not counted: perf_event_open answers `{said}`"));
         }
         if self.available.modes == Modes::User && !self.available.groups.is_empty() {
             remarks.push("events are counted in user mode only; CAP_PERFMON would add kernel mode".to_owned());

@@ -21,7 +21,7 @@ const ASLEEP: u32 = 4;
 /// ... and read in one sample of so many, by turns, unless ticks of the process are not accounted for.
 const IDLE_TURNS: u64 = 4;
 /// One tick of difference is tolerated for so many active threads.
-const ROUNDING: u64 = 16;
+const ROUNDING: i64 = 8;
 
 /// A process as last read.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct KnownProcess {
     /// Whether it ever had more than one thread: then the process's own stat is not that of its thread.
     several: bool,
     /// Ticks of the process that no thread that was read has used; see [`Self::is_short_of_ticks`].
-    unaccounted: u64,
+    unaccounted: i64,
 }
 
 /// A thread as last read.
@@ -294,13 +294,14 @@ struct Pass<'a> {
 
 impl KnownProcess {
     /// Whether the process used clearly more time than the threads that were read: then a sleeper has woken. Each thread's
-    /// ticks are rounded on their own, so a small difference for each active thread is only that.
+    /// ticks are rounded on their own, so a small difference for each active thread is only that; it swings around zero
+    /// from sample to sample and must be summed with its sign.
     fn is_short_of_ticks(&mut self) -> bool {
         let used: u64 = self.threads.iter().map(|thread| thread.load).sum();
-        self.unaccounted = (self.unaccounted + self.load).saturating_sub(used);
+        self.unaccounted = self.unaccounted.saturating_add_unsigned(self.load).saturating_sub_unsigned(used);
         let active = self.threads.iter().filter(|thread| thread.load > 0).count();
         let skipped = self.threads.iter().any(|thread| thread.skipped);
-        skipped && self.unaccounted > 1 + u64::from(num::narrow(active)) / ROUNDING
+        skipped && self.unaccounted > 1 + i64::from(num::narrow(active)) / ROUNDING
     }
 
     fn first(seen: &Seen) -> Self {
@@ -344,4 +345,59 @@ fn lives(processes: &BTreeMap<u32, KnownProcess>, tid: Tid, start: u64) -> bool 
 
 fn unreadable(path: &Path, errno: Errno) -> SensorError {
     SensorError::Proc { path: path.to_owned(), source: errno.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(tid: u32, load: u64, skipped: bool) -> KnownThread {
+        KnownThread { load, skipped, ..KnownThread::first(Tid(tid), 0) }
+    }
+
+    fn process(load: u64, threads: Vec<KnownThread>) -> KnownProcess {
+        let seen = Seen { id: 1, start: 0, ticks: 0, threads: 0, cpu: None };
+        KnownProcess { load, threads, ..KnownProcess::first(&seen) }
+    }
+
+    #[test]
+    fn a_sleeper_that_wakes_leaves_ticks_unaccounted() {
+        let threads = vec![thread(1, 50, false), thread(2, 0, true)];
+        // 51 ticks of which 50 are known: rounding. 53: thread 2 ran.
+        assert!(!process(51, threads.clone()).is_short_of_ticks());
+        assert!(process(53, threads).is_short_of_ticks());
+        assert!(!process(99, vec![thread(1, 50, false)]).is_short_of_ticks(), "nobody was skipped");
+    }
+
+    #[test]
+    fn rounding_does_not_add_up() {
+        let mut swinging = process(0, vec![thread(1, 50, false), thread(2, 0, true)]);
+        for round in 0..100 {
+            swinging.load = if round % 2 == 0 { 51 } else { 49 };
+            assert!(!swinging.is_short_of_ticks(), "round {round}");
+        }
+        // A tick a sample that nobody used is found at the second.
+        swinging.load = 51;
+        assert!(!swinging.is_short_of_ticks());
+        assert!(swinging.is_short_of_ticks());
+    }
+
+    #[test]
+    fn only_threads_that_were_idle_for_some_readings_are_skipped() {
+        let online = CpuSet::new();
+        let pass = Pass { round: 1, fresh: false, full: false, online: &online };
+        let idle = |readings| KnownThread { idle: readings, ..thread(4, 0, false) };
+        assert!(!pass.may_skip(&idle(ASLEEP - 1)));
+        assert!(pass.may_skip(&idle(ASLEEP)));
+        assert!(!Pass { round: 4, ..pass }.may_skip(&idle(ASLEEP)), "its turn");
+    }
+
+    #[test]
+    fn the_running_machine_has_processes_and_isobar_is_not_among_them() {
+        let mut table = Table::open().unwrap();
+        let online = allowed(Tid(std::process::id())).unwrap();
+        table.scan(0, &online).unwrap();
+        assert!(!table.processes().contains_key(&std::process::id()));
+        assert!(table.processes().values().all(|process| process.start > 0 || process.threads.is_empty()));
+    }
 }
