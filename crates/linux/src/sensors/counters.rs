@@ -11,7 +11,7 @@ use super::{CounterSource, SensorOptions, why};
 use isobar_model::{Counters, Tid};
 use perf_event_open_sys::bindings;
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The events that open on this machine, and why others do not.
 #[derive(Debug)]
@@ -74,20 +74,23 @@ impl Available {
         Some(references.into_iter().chain([(Role::LlcMisses, misses)]).collect())
     }
 
+    /// Where kernel mode is forbidden, user mode alone is tried, and its answer is the one that counts: the kernel checks the
+    /// permission before it looks for the event.
     fn try_event(&mut self, role: Role, event: Event, pmu: &Pmu) -> Option<Code> {
         let code = pmu.code(event)?;
-        match opens(code, self.modes) {
-            Ok(()) => {
-                self.refused.remove(&role);
-                return Some(code);
-            }
-            Err(Errno::ACCESS | Errno::PERM) if self.modes == Modes::All && opens(code, Modes::User).is_ok() => {
-                self.modes = Modes::User;
-                return Some(code);
-            }
+        let mut modes = self.modes;
+        let mut answer = opens(code, modes);
+        if matches!(answer, Err(Errno::ACCESS | Errno::PERM)) && modes == Modes::All {
+            modes = Modes::User;
+            answer = opens(code, modes);
+        }
+        match answer {
+            Ok(()) => self.refused.remove(&role),
             Err(errno) => self.refused.insert(role, errno),
         };
-        None
+        answer.ok()?;
+        self.modes = modes;
+        Some(code)
     }
 
     /// Descriptors that one thread needs.
@@ -115,6 +118,9 @@ pub fn software_opens() -> bool {
     opens(Code { kind: bindings::PERF_TYPE_SOFTWARE, config }, Modes::User).is_ok()
 }
 
+/// How often places of forbidden threads are given to others in one update.
+const ROUNDS: usize = 16;
+
 /// A counted thread.
 #[derive(Debug)]
 struct Counted {
@@ -129,6 +135,8 @@ pub struct CounterSet {
     /// What this machine has.
     pub available: Available,
     threads: BTreeMap<Tid, Counted>,
+    /// Threads whose counters the kernel forbids us, as long as they live.
+    forbidden: BTreeSet<(Tid, u64)>,
     limit: u64,
     fixed_limit: bool,
     /// Descriptors in use by others in this process: at the start, and again after the limit was met.
@@ -143,7 +151,6 @@ pub struct CounterSet {
 struct Refusals {
     wanted: usize,
     descriptors: bool,
-    forbidden: usize,
     refused: usize,
     errno: Option<Errno>,
     reads_zero: bool,
@@ -157,6 +164,7 @@ impl CounterSet {
         Self {
             available,
             threads: BTreeMap::new(),
+            forbidden: BTreeSet::new(),
             limit,
             fixed_limit: options.descriptor_limit.is_some(),
             others: descriptors::in_use(),
@@ -177,17 +185,33 @@ impl CounterSet {
         if self.available.groups.is_empty() {
             return;
         }
-        let capacity = self.capacity();
-        let chosen = choose(candidates, capacity.min(self.max_threads));
-        let wanted = candidates.iter().filter(|thread| thread.counted || thread.load > 0).count();
-        let short = wanted > capacity && capacity < self.max_threads;
+        let alive: BTreeSet<_> = candidates.iter().map(|thread| (thread.tid, thread.start)).collect();
+        self.forbidden.retain(|thread| alive.contains(thread));
         let reads_zero = self.state.reads_zero;
-        self.state = Refusals { wanted, descriptors: short, reads_zero, ..Refusals::default() };
+        self.state = Refusals { reads_zero, ..Refusals::default() };
+        // A place that a forbidden thread does not take goes to the next one at once.
+        for _ in 0..ROUNDS {
+            let forbidden = self.forbidden.len();
+            self.share_out(candidates);
+            if self.forbidden.len() == forbidden {
+                break;
+            }
+        }
+    }
+
+    fn share_out(&mut self, candidates: &[Candidate]) {
+        let permitted = |thread: &&Candidate| !self.forbidden.contains(&(thread.tid, thread.start));
+        let permitted: Vec<_> = candidates.iter().filter(permitted).copied().collect();
+        let capacity = self.capacity();
+        let chosen = choose(&permitted, capacity.min(self.max_threads));
+        self.state.wanted = permitted.iter().filter(|thread| thread.counted || thread.load > 0).count();
+        self.state.descriptors = self.state.wanted > capacity && capacity < self.max_threads;
         self.close_all_but(&chosen);
         let mut fresh: Vec<_> = chosen.iter().filter(|thread| !self.threads.contains_key(&thread.tid)).collect();
         fresh.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
         let all_opened = fresh.into_iter().all(|thread| self.open(thread));
         if !all_opened {
+            self.state.descriptors = true;
             self.others = descriptors::in_use().saturating_sub(self.descriptors());
         }
     }
@@ -218,11 +242,10 @@ impl CounterSet {
                 let counted = Counted { start: thread.start, groups, last: Counters::default() };
                 self.threads.insert(thread.tid, counted);
             }
-            Err(Errno::MFILE | Errno::NFILE) => {
-                self.state.descriptors = true;
-                return false;
+            Err(Errno::MFILE | Errno::NFILE) => return false,
+            Err(Errno::ACCESS | Errno::PERM) => {
+                self.forbidden.insert((thread.tid, thread.start));
             }
-            Err(Errno::ACCESS | Errno::PERM) => self.state.forbidden += 1,
             // The thread has ended: ordinary.
             Err(Errno::SRCH) => {}
             Err(errno) => {
@@ -273,9 +296,9 @@ impl CounterSet {
         } else if wanted > self.max_threads {
             remarks.push(format!("the busiest {counted} of {wanted} threads are counted; raise max_threads"));
         }
-        if self.state.forbidden > 0 {
-            let forbidden = self.state.forbidden;
-            remarks.push(format!("{forbidden} threads of other users may not be counted; grant CAP_PERFMON"));
+        if !self.forbidden.is_empty() {
+            let forbidden = self.forbidden.len();
+            remarks.push(format!("{forbidden} busy threads of other users may not be counted; grant CAP_PERFMON"));
         }
         if let Some(errno) = self.state.errno {
             let (refused, said) = (self.state.refused, std::io::Error::from(errno));
