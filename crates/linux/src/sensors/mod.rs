@@ -13,6 +13,7 @@ pub mod descriptors;
 mod error;
 pub mod events;
 pub mod group;
+pub mod known;
 pub mod memory;
 pub mod numa_maps;
 pub mod pages;
@@ -34,13 +35,14 @@ use events::Role;
 use isobar_model::{
     Capabilities, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
+use known::{KnownProcess, KnownThread};
 use pages::PageReader;
 use rustix::time::{ClockId, clock_gettime};
 use samplers::Samplers;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use table::{KnownProcess, KnownThread, Table};
+use table::Table;
 
 /// Where counts come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
