@@ -1,1 +1,328 @@
-//! Sensors: processes and threads, event counters, pages by node, free memory.
+//! Sensors: processes and threads, event counters, pages by node, free memory, and sampled addresses of the running kernel.
+//!
+//! They read and never change anything but their own descriptor limit. Raw counters stay raw: what a rate or a contention
+//! is, is decided elsewhere. What cannot be measured is `None` in the sample, and its reason is in the capabilities.
+
+pub mod affinity;
+pub mod budget;
+pub mod capabilities;
+pub mod cgroup;
+pub mod counters;
+pub mod cpu_model;
+pub mod descriptors;
+mod error;
+pub mod events;
+pub mod group;
+pub mod known;
+pub mod memory;
+pub mod numa_maps;
+pub mod pages;
+pub mod pmu;
+pub mod proc_fs;
+pub mod records;
+pub mod ring;
+pub mod samplers;
+pub mod stat;
+pub mod table;
+pub mod why;
+
+pub use error::SensorError;
+
+use budget::Candidate;
+use capabilities::Facts;
+use counters::CounterSet;
+use events::Role;
+use isobar_model::{
+    Capabilities, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
+};
+use known::{KnownProcess, KnownThread};
+use pages::PageReader;
+use rustix::time::{ClockId, clock_gettime};
+use samplers::Samplers;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use table::Table;
+
+/// Where counts come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CounterSource {
+    /// Hardware events, by CPU family.
+    #[default]
+    Auto,
+    /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
+    Software,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorOptions {
+    /// At most so many threads have counters, the busiest first.
+    pub max_threads: usize,
+    /// Where counts come from.
+    pub counters: CounterSource,
+    /// The pages of a process are read in one of so many samples.
+    pub pages_every: u32,
+    /// Pages are read of processes that used at least this share of one CPU since the last sample.
+    pub min_cpu_share_for_pages: f64,
+    /// At most so many threads have their addresses sampled.
+    pub max_samplers: usize,
+    /// Address samplers that were not asked for in so many samples are closed.
+    pub samplers_keep: u64,
+    /// Descriptors left to others.
+    pub descriptor_reserve: usize,
+    /// Takes the place of the process's descriptor limit, which is then not raised; for tests.
+    pub descriptor_limit: Option<u64>,
+}
+
+impl Default for SensorOptions {
+    fn default() -> Self {
+        Self {
+            max_threads: 2048,
+            counters: CounterSource::Auto,
+            pages_every: 5,
+            min_cpu_share_for_pages: 0.05,
+            max_samplers: 64,
+            samplers_keep: 30,
+            descriptor_reserve: 128,
+            descriptor_limit: None,
+        }
+    }
+}
+
+/// The open sensors of the running machine.
+pub struct Sensors {
+    topology: Arc<Topology>,
+    facts: Facts,
+    table: Table,
+    counters: CounterSet,
+    events_missing: BTreeMap<Sensor, String>,
+    pages: PageReader,
+    samplers: Samplers,
+    capabilities: Arc<Capabilities>,
+    source: CounterSource,
+    ticks_a_second: u64,
+    opened: f64,
+    last: f64,
+    round: u64,
+}
+
+impl Sensors {
+    /// Finds out what can be measured. Raises the soft descriptor limit to the hard one.
+    ///
+    /// # Errors
+    /// [`SensorError`] where `/proc` cannot be opened. A sensor that is missing is not an error: see
+    /// [`Self::capabilities`].
+    pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
+        let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
+        let devices = Path::new(pmu::DEVICES);
+        let available = counters::available(options.counters, &cpu, &pmu::core_pmus(devices));
+        let facts = Facts::live(&cpu);
+        let ticks_a_second = system_number(libc::_SC_CLK_TCK, 100);
+        let page = usize::try_from(system_number(libc::_SC_PAGESIZE, 4096)).unwrap_or(4096);
+        let source = samplers::source(options.counters, devices);
+        let opened = monotonic();
+        let mut sensors = Self {
+            table: Table::open()?,
+            events_missing: events_missing(&available, &facts),
+            counters: CounterSet::new(&options, available),
+            pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages, ticks_a_second, page),
+            samplers: Samplers::new(source, options.max_samplers, options.samplers_keep, page),
+            capabilities: Arc::default(),
+            source: options.counters,
+            topology,
+            facts,
+            ticks_a_second,
+            opened,
+            last: opened,
+            round: 0,
+        };
+        sensors.review();
+        Ok(sensors)
+    }
+
+    /// Reads every sensor. Time is in seconds since [`Self::open`], by `CLOCK_MONOTONIC`.
+    ///
+    /// # Errors
+    /// [`SensorError`] where `/proc` cannot be listed.
+    pub fn sample(&mut self) -> Result<Sample, SensorError> {
+        let now = monotonic();
+        let interval = std::mem::replace(&mut self.last, now);
+        self.table.scan(self.round, self.topology.online())?;
+        self.read_pages(now - interval);
+        let candidates = self.count_threads();
+        let processes = self.processes(&candidates);
+        self.close_samplers(&candidates);
+        self.round += 1;
+        self.review();
+        Ok(Sample {
+            time: Seconds(now - self.opened),
+            topology: Arc::clone(&self.topology),
+            free: memory::free_by_node(&self.topology),
+            latency: None,
+            latency_cycles: None,
+            processes,
+            capabilities: Arc::clone(&self.capabilities),
+        })
+    }
+
+    /// The machine has changed: a CPU came or went.
+    pub fn set_topology(&mut self, topology: Arc<Topology>) {
+        self.topology = topology;
+        self.review();
+    }
+
+    /// What can be measured, and why the rest cannot; the same `Arc` as long as nothing changes.
+    #[must_use]
+    pub fn capabilities(&self) -> Arc<Capabilities> {
+        Arc::clone(&self.capabilities)
+    }
+
+    /// Isobar changes the mask of this thread: from now on its samples carry `original`, the mask that it had before.
+    pub fn hold_affinity(&mut self, tid: Tid, start: u64, original: CpuSet) {
+        self.table.hold(tid, start, original);
+    }
+
+    /// The mask of this thread was put back.
+    pub fn release_affinity(&mut self, tid: Tid) {
+        self.table.release(tid);
+    }
+
+    /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched since the last call,
+    /// most recent first. The first call opens the samplers and finds none; empty where no sampler works.
+    pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64> {
+        let Some(process) = self.table.processes().get(&pid.0) else { return Vec::new() };
+        let mut threads: Vec<_> =
+            process.threads.iter().filter(|thread| tid.is_none_or(|tid| thread.tid == tid)).collect();
+        threads.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
+        let tids: Vec<_> = threads.into_iter().map(|thread| thread.tid).collect();
+        self.samplers.addresses(&tids, self.round)
+    }
+
+    /// How addresses are sampled; `None` where they cannot be.
+    #[must_use]
+    pub const fn address_source(&self) -> Option<&samplers::Source> {
+        self.samplers.source()
+    }
+
+    fn read_pages(&mut self, interval: f64) {
+        let (processes, files) = self.table.parts();
+        self.pages.refresh(processes, files, self.round, interval);
+    }
+
+    /// Decides who is counted; all threads, ascending by process, then thread.
+    fn count_threads(&mut self) -> Vec<Candidate> {
+        let threads = self.table.processes().values().flat_map(|process| &process.threads);
+        let counters = &self.counters;
+        let candidates: Vec<_> = threads.map(|thread| candidate(thread, counters)).collect();
+        self.counters.update(&candidates);
+        candidates
+    }
+
+    fn processes(&mut self, candidates: &[Candidate]) -> Vec<ProcessSample> {
+        let mut candidates = candidates.iter();
+        let (counters, ticks) = (&mut self.counters, self.ticks_a_second);
+        let mut process = |(&pid, known): (&u32, &KnownProcess)| ProcessSample {
+            pid: Pid(pid),
+            start: known.start,
+            name: Arc::clone(&known.name),
+            pages: known.pages.clone(),
+            accessed_pages: None,
+            threads: known
+                .threads
+                .iter()
+                .zip(candidates.by_ref())
+                .map(|(thread, candidate)| thread_sample(thread, candidate, counters, ticks))
+                .collect(),
+        };
+        self.table.processes().iter().map(&mut process).collect()
+    }
+
+    fn close_samplers(&mut self, candidates: &[Candidate]) {
+        let alive: std::collections::BTreeSet<_> = candidates.iter().map(|thread| thread.tid).collect();
+        self.samplers.close_unused(self.round, |tid| alive.contains(&tid));
+    }
+
+    /// Says anew what can be measured, where that has changed.
+    fn review(&mut self) {
+        self.facts.numad = self.table.processes().values().any(|process| &*process.name == "numad");
+        let mut events = self.events_missing.clone();
+        if let Some(reason) = self.counters.zero_reason() {
+            events.entry(Sensor::Instructions).or_insert_with(|| reason.clone());
+        }
+        let mut remarks = self.counters.remarks();
+        remarks.extend(self.stand_in_remark());
+        remarks.extend(self.pages_remark());
+        let pages = (!self.pages.supported)
+            .then(|| "the kernel has no /proc/PID/numa_maps (CONFIG_NUMA and CONFIG_PROC_PAGE_MONITOR)".to_owned());
+        let fresh = capabilities::capabilities(&self.facts, &self.topology, events, pages, remarks);
+        if fresh != *self.capabilities {
+            self.capabilities = Arc::new(fresh);
+        }
+    }
+
+    fn stand_in_remark(&self) -> Option<String> {
+        (self.source == CounterSource::Software).then(|| {
+            "counters are the software stand-in (task-clock for instructions, page faults for LLC misses): for tests only"
+                .to_owned()
+        })
+    }
+
+    fn pages_remark(&self) -> Option<String> {
+        let denied = self.pages.denied;
+        (denied > 0).then(|| {
+            format!(
+                "numa_maps of {denied} processes may not be read: CAP_SYS_PTRACE is missing, or they are not dumpable"
+            )
+        })
+    }
+}
+
+fn candidate(thread: &KnownThread, counters: &CounterSet) -> Candidate {
+    let counted = counters.is_counted(thread.tid, thread.start);
+    Candidate { tid: thread.tid, start: thread.start, load: thread.load, counted }
+}
+
+fn thread_sample(thread: &KnownThread, candidate: &Candidate, counters: &mut CounterSet, ticks: u64) -> ThreadSample {
+    ThreadSample {
+        tid: thread.tid,
+        start: thread.start,
+        cpu: thread.cpu,
+        allowed: thread.allowed.clone(),
+        pinned: thread.pinned,
+        cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),
+        counters: counters.read(candidate),
+    }
+}
+
+/// Why instructions and LLC misses cannot be counted, where they cannot.
+fn events_missing(available: &counters::Available, facts: &Facts) -> BTreeMap<Sensor, String> {
+    let software_opens = counters::software_opens();
+    let reason = |role: Role| {
+        let errno = *available.refused.get(&role)?;
+        let (paranoid, is_vm) = (facts.paranoid, facts.is_vm);
+        let has_cap_perfmon = facts.has_perfmon();
+        Some(why::reason(&why::Evidence { errno, software_opens, paranoid, has_cap_perfmon, is_vm }))
+    };
+    let roles = [(Sensor::Instructions, Role::Instructions), (Sensor::LlcMisses, Role::LlcMisses)];
+    let missing = roles.into_iter().filter(|(_, role)| !available.counts(*role));
+    missing.map(|(sensor, role)| (sensor, reason(role).unwrap_or_else(|| no_event(available.row)))).collect()
+}
+
+fn no_event(row: &str) -> String {
+    format!("the kernel names no such event for this CPU (table row `{row}`): a newer kernel may")
+}
+
+/// Seconds by `CLOCK_MONOTONIC`.
+fn monotonic() -> f64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    let whole = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
+    num::float(whole) + num::float(nanoseconds) / 1e9
+}
+
+fn system_number(name: libc::c_int, otherwise: u64) -> u64 {
+    // SAFETY: sysconf takes a number and touches no memory of ours.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).ok().filter(|value| *value > 0).unwrap_or(otherwise)
+}

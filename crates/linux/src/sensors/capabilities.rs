@@ -1,0 +1,211 @@
+//! What this machine can measure, why it cannot measure the rest, and what else a person should know: a pure function of
+//! facts that are gathered here from `/proc` and `/sys`.
+
+use super::cpu_model::CpuModel;
+use super::proc_fs::read_text;
+use isobar_model::{Capabilities, Sensor, Topology};
+use std::collections::BTreeMap;
+
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_SYS_NICE: u32 = 23;
+/// Linux 5.8; before, `CAP_SYS_ADMIN` did its work, and it still does.
+const CAP_PERFMON: u32 = 38;
+
+/// What the machine says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Effective capabilities (`CapEff` of `/proc/self/status`); `None` where they cannot be read.
+    pub effective: Option<u64>,
+    /// `kernel.perf_event_paranoid`
+    pub paranoid: Option<i32>,
+    /// `kernel.numa_balancing`: 0 off, 1 on, 2 memory tiering, 3 both
+    pub numa_balancing: Option<u32>,
+    /// `/sys/kernel/sched_ext/state`, with the scheduler's name
+    pub sched_ext: Option<String>,
+    /// whether numad runs
+    pub numad: bool,
+    /// whether this is a virtual machine
+    pub is_vm: bool,
+}
+
+impl Facts {
+    /// Those of the running machine; numad is found later, among the processes.
+    #[must_use]
+    pub fn live(cpu: &CpuModel) -> Self {
+        let number = |path: &str| read_text(path)?.trim().parse::<i64>().ok();
+        Self {
+            effective: read_text("/proc/self/status").and_then(|status| effective(&status)),
+            paranoid: number("/proc/sys/kernel/perf_event_paranoid").and_then(|level| i32::try_from(level).ok()),
+            numa_balancing: number("/proc/sys/kernel/numa_balancing").and_then(|mode| u32::try_from(mode).ok()),
+            sched_ext: sched_ext(),
+            numad: false,
+            is_vm: cpu.hypervisor || hypervisor_files(),
+        }
+    }
+
+    /// Whether a capability is effective; where it is not known, it is taken to be.
+    const fn has(&self, capability: u32) -> bool {
+        match self.effective {
+            Some(set) => set >> capability & 1 == 1,
+            None => true,
+        }
+    }
+
+    /// `CAP_PERFMON`, or `CAP_SYS_ADMIN`, which implies it.
+    #[must_use]
+    pub const fn has_perfmon(&self) -> bool {
+        self.has(CAP_PERFMON) || self.has(CAP_SYS_ADMIN)
+    }
+}
+
+/// The `CapEff` line of `/proc/PID/status`.
+#[must_use]
+pub fn effective(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+fn sched_ext() -> Option<String> {
+    let state = read_text("/sys/kernel/sched_ext/state").filter(|state| state.trim() == "enabled")?;
+    let name = read_text("/sys/kernel/sched_ext/root/ops").unwrap_or(state);
+    Some(name.trim().to_owned())
+}
+
+/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree, others in DMI.
+fn hypervisor_files() -> bool {
+    const PRODUCTS: [&str; 8] =
+        ["KVM", "VMware", "VirtualBox", "QEMU", "HVM domU", "Virtual Machine", "Bochs", "OpenStack"];
+    let product = ["product_name", "sys_vendor"].iter().find_map(|file| {
+        let text = read_text(&format!("/sys/class/dmi/id/{file}"))?;
+        PRODUCTS.iter().any(|product| text.contains(product)).then_some(())
+    });
+    let there = |path: &str| std::path::Path::new(path).exists();
+    product.is_some() || there("/sys/hypervisor/type") || there("/proc/device-tree/hypervisor")
+}
+
+/// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing page counts, `remarks` what
+/// the counters have to say.
+#[must_use]
+pub fn capabilities(
+    facts: &Facts,
+    topology: &Topology,
+    events: BTreeMap<Sensor, String>,
+    pages: Option<String>,
+    mut remarks: Vec<String>,
+) -> Capabilities {
+    let mut missing = events;
+    missing.extend(pages.map(|reason| (Sensor::PagesByNode, reason)));
+    missing.insert(Sensor::Latency, "the latency probe is not built yet".to_owned());
+    missing.extend(machine_reasons(topology));
+    remarks.extend(privilege_remarks(facts));
+    remarks.extend(balancer_remarks(facts));
+    Capabilities { missing, remarks }
+}
+
+fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
+    let mut reasons = Vec::new();
+    if topology.nodes().len() < 2 {
+        let reason = "this machine has one memory node: there is nowhere else to put pages";
+        reasons.push((Sensor::SeveralNodes, reason.to_owned()));
+    }
+    let with_cpus =
+        topology.nodes().iter().filter(|node| topology.cpus_of_node(node.id).is_some_and(|c| !c.is_empty()));
+    if topology.llcs().len().max(with_cpus.count()) < 2 {
+        let reason = "all CPUs share one last-level cache and one node: there is nowhere else to put threads";
+        reasons.push((Sensor::SeveralDomains, reason.to_owned()));
+    }
+    if topology.allocation().is_none() {
+        let reason = "no resctrl cache allocation: the CPU or the hypervisor does not offer it, or \
+                      /sys/fs/resctrl is not mounted (mount -t resctrl resctrl /sys/fs/resctrl)";
+        reasons.push((Sensor::CacheWays, reason.to_owned()));
+    }
+    reasons
+}
+
+fn privilege_remarks(facts: &Facts) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !facts.has(CAP_SYS_NICE) {
+        remarks.push(
+            "CAP_SYS_NICE is missing: threads of other users cannot be moved; run as root or grant it".to_owned(),
+        );
+    }
+    if !facts.has(CAP_SYS_PTRACE) {
+        let remark = "CAP_SYS_PTRACE is missing: pages of other users' processes cannot be seen or moved; run as root \
+                      or grant it";
+        remarks.push(remark.to_owned());
+    }
+    remarks
+}
+
+fn balancer_remarks(facts: &Facts) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if facts.numa_balancing.is_some_and(|mode| mode & 1 == 1) {
+        let remark = "NUMA balancing is on: it moves pages and threads by itself; turn it off while isobar manages \
+                      (sysctl kernel.numa_balancing=0)";
+        remarks.push(remark.to_owned());
+    }
+    if facts.numa_balancing.is_some_and(|mode| mode & 2 == 2) {
+        remarks
+            .push("memory tiering (kernel.numa_balancing=2) is on: it moves pages between tiers by itself".to_owned());
+    }
+    if let Some(name) = &facts.sched_ext {
+        let name = name.escape_debug();
+        remarks.push(format!("a sched_ext scheduler ({name}) is active: it may place threads against isobar"));
+    }
+    if facts.numad {
+        let remark = "numad is running: it sets the affinity of all threads of a process; stop it while isobar manages";
+        remarks.push(remark.to_owned());
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::topology::synthetic::synthetic;
+
+    fn found(facts: &Facts, machine: &str) -> Capabilities {
+        capabilities(facts, &synthetic(machine).unwrap(), BTreeMap::new(), None, Vec::new())
+    }
+
+    #[test]
+    fn a_small_machine_lacks_nodes_and_domains_and_a_large_one_does_not() {
+        let small = found(&Facts::default(), "node:1 llc:1 core:2").missing;
+        assert!(small.contains_key(&Sensor::SeveralNodes) && small.contains_key(&Sensor::SeveralDomains));
+        let epyc = found(&Facts::default(), "node:1 llc:4 core:2").missing;
+        assert!(epyc.contains_key(&Sensor::SeveralNodes) && !epyc.contains_key(&Sensor::SeveralDomains));
+        let large = found(&Facts::default(), "node:4 llc:1 core:2").missing;
+        let expected = [Sensor::Latency, Sensor::CacheWays];
+        assert_eq!(large.keys().copied().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_works_against_us_is_said() {
+        let all = (1 << CAP_SYS_NICE) | (1 << CAP_SYS_PTRACE);
+        let quiet = Facts { effective: Some(all), numa_balancing: Some(0), ..Facts::default() };
+        assert_eq!(found(&quiet, "node:2 core:1").remarks, [""; 0]);
+        let loud = Facts {
+            effective: Some(0),
+            numa_balancing: Some(3),
+            sched_ext: Some("rusty".into()),
+            numad: true,
+            ..Facts::default()
+        };
+        let remarks = found(&loud, "node:2 core:1").remarks;
+        let words = ["CAP_SYS_NICE", "CAP_SYS_PTRACE", "NUMA balancing is on", "tiering", "rusty", "numad is running"];
+        assert_eq!(remarks.len(), words.len());
+        for (remark, word) in remarks.iter().zip(words) {
+            assert!(remark.contains(word) && !remark.contains("  "), "{remark}");
+        }
+    }
+
+    #[test]
+    fn capabilities_are_read_from_status() {
+        assert_eq!(effective("Name:\tx\nCapPrm:\t1\nCapEff:\t0000004000080000\n"), Some(1 << 38 | 1 << 19));
+        assert_eq!(effective("Name:\tx\n"), None);
+        let perfmon = Facts { effective: Some(1 << 38), ..Facts::default() };
+        assert!(perfmon.has_perfmon() && !perfmon.has(CAP_SYS_NICE));
+        assert!(Facts { effective: Some(1 << 21), ..Facts::default() }.has_perfmon());
+    }
+}

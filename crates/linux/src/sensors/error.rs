@@ -1,0 +1,21 @@
+//! What can go wrong with the sensors as a whole. A sensor that is missing, a thread that ended, a file that may not be
+//! read are not here: they are ordinary, and told in [`isobar_model::Capabilities`].
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why the sensors cannot be opened or read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SensorError {
+    /// `/proc` is not there or may not be read
+    #[error("cannot read {}: {source}; isobar needs procfs mounted there", path.display())]
+    Proc {
+        /// the file or folder
+        path: PathBuf,
+        /// what the kernel said
+        source: io::Error,
+    },
+    /// The clock cannot be read
+    #[error("cannot read the clock CLOCK_MONOTONIC: {0}")]
+    Clock(io::Error),
+}

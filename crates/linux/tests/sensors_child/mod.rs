@@ -1,0 +1,197 @@
+//! A process to observe: the test's own executable, started again. Isobar leaves itself out of what it observes, so tests need
+//! another process. It obeys one command a line, answers each with one line, and ends with its standard input or after
+//! half a minute, whatever happens.
+
+// Each test file uses its part of this module.
+#![allow(dead_code)]
+
+use isobar_model::topology::{Cpu, Node, Parts, Topology};
+use isobar_model::{CoreId, CpuSet, NodeId, Pid, ProcessSample, Sample, ThreadSample, Tid};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::ffi::c_void;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "ISOBAR_TEST_CHILD";
+const LIFETIME: Duration = Duration::from_secs(30);
+const AREA: usize = 16 << 20;
+
+/// The child as the test sees it.
+pub struct Observed {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<std::process::ChildStdout>,
+}
+
+impl Observed {
+    /// Starts it. The test file must have a test `child_role` that calls [`obey`].
+    pub fn start() -> Self {
+        let own = std::env::current_exe().unwrap();
+        let mut child = Command::new(own)
+            .args(["child_role", "--exact", "--nocapture", "--test-threads=1"])
+            .env(ROLE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut observed = Self { child, input, output };
+        observed.answer("ready");
+        observed
+    }
+
+    /// Sends a command and returns the rest of its answer.
+    pub fn tell(&mut self, command: &str) -> String {
+        writeln!(self.input.as_mut().unwrap(), "{command}").unwrap();
+        self.answer("did")
+    }
+
+    /// Starts threads of a kind (`sleep`, `spin`, `fault`) and returns their ids.
+    pub fn threads(&mut self, kind: &str, count: usize) -> Vec<Tid> {
+        self.tell(&format!("{kind} {count}")).split_whitespace().map(|tid| Tid(tid.parse().unwrap())).collect()
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid(self.child.id())
+    }
+
+    fn answer(&mut self, word: &str) -> String {
+        for line in self.output.by_ref().lines() {
+            // The test harness writes lines of its own, and may leave one unfinished before ours.
+            if let Some((_, rest)) = line.unwrap().split_once(&format!("CHILD {word}")) {
+                return rest.to_owned();
+            }
+        }
+        panic!("the child ended without the answer `{word}`");
+    }
+}
+
+impl Drop for Observed {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs the child where this process is one; otherwise returns at once.
+pub fn obey() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    thread::spawn(|| {
+        thread::sleep(LIFETIME);
+        std::process::exit(1);
+    });
+    println!("CHILD ready");
+    let mut stops = Vec::new();
+    for line in std::io::stdin().lock().lines() {
+        let line = line.unwrap();
+        let mut words = line.split_whitespace();
+        let (kind, count) = (words.next().unwrap(), words.next().map_or(0, |count| count.parse().unwrap()));
+        let answer = if kind == "end" { end(&mut stops) } else { spawn(kind, count, &mut stops) };
+        println!("CHILD did {answer}");
+    }
+    std::process::exit(0);
+}
+
+type Stop = (Sender<()>, thread::JoinHandle<()>);
+
+/// Ends all threads and waits until they are gone.
+fn end(stops: &mut Vec<Stop>) -> String {
+    for (stop, handle) in stops.drain(..) {
+        drop(stop);
+        handle.join().unwrap();
+    }
+    String::new()
+}
+
+fn spawn(kind: &str, count: usize, stops: &mut Vec<Stop>) -> String {
+    let (tell, told) = channel();
+    for _ in 0..count {
+        let (stop, stopped) = channel::<()>();
+        let (kind, tell) = (kind.to_owned(), tell.clone());
+        let body = move || {
+            let _area = (kind == "touch").then(touched);
+            tell.send(own_tid().to_string()).unwrap();
+            let over = || stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
+            while !over() {
+                match kind.as_str() {
+                    "spin" => spin(),
+                    "fault" => drop(touched()),
+                    "pinned" => pin_to_first(),
+                    _ => thread::sleep(Duration::from_millis(5)),
+                }
+            }
+        };
+        let handle = thread::Builder::new().stack_size(128 << 10).spawn(body).unwrap();
+        stops.push((stop, handle));
+    }
+    told.into_iter().take(count).collect::<Vec<_>>().join(" ")
+}
+
+fn own_tid() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// Fresh memory from the kernel (an allocator would keep it), each page written once: one fault a page, or one a huge page.
+fn touched() -> Area {
+    let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory in use.
+    let start = unsafe { mmap_anonymous(std::ptr::null_mut(), AREA, rights, flags) }.unwrap();
+    for offset in (0..AREA).step_by(4096) {
+        // SAFETY: within the mapping, which nobody else knows.
+        let page = unsafe { start.cast::<u8>().add(offset) };
+        // SAFETY: as above.
+        unsafe { page.write_volatile(1) };
+    }
+    Area(start)
+}
+
+struct Area(*mut c_void);
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        // SAFETY: mapped with this length by `touched`, and used by nobody any more.
+        unsafe { munmap(self.0, AREA) }.unwrap();
+    }
+}
+
+fn spin() {
+    let until = Instant::now() + Duration::from_millis(5);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+fn pin_to_first() {
+    let mine = rustix::thread::sched_getaffinity(None).unwrap();
+    let first = (0..1024).find(|cpu| mine.is_set(*cpu)).unwrap();
+    let mut one = rustix::thread::CpuSet::new();
+    one.set(first);
+    rustix::thread::sched_setaffinity(None, &one).unwrap();
+    thread::sleep(Duration::from_millis(5));
+}
+
+/// This machine as one node: the sensors need its online CPUs, and tests must not depend on its shape.
+pub fn machine() -> Arc<Topology> {
+    let online: CpuSet = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap();
+    let cpu = |id: isobar_model::CpuId| Cpu { id, core: CoreId(id.0), llc: None, node: Some(NodeId(0)) };
+    let nodes = vec![Node { id: NodeId(0), memory: None, max_bandwidth: None }];
+    Arc::new(Topology::new(Parts { nodes, cpus: online.iter().map(cpu).collect(), ..Parts::default() }).unwrap())
+}
+
+/// The child in a sample.
+pub fn process(sample: &Sample, pid: Pid) -> &ProcessSample {
+    sample.processes.iter().find(|process| process.pid == pid).expect("the child is running")
+}
+
+/// A thread of a process in a sample.
+pub fn thread_of(process: &ProcessSample, tid: Tid) -> Option<&ThreadSample> {
+    process.threads.iter().find(|thread| thread.tid == tid)
+}

@@ -1,0 +1,108 @@
+//! Descriptors of counters: closed with their threads, and told apart from permissions when they run out. One test in a
+//! process of its own, because descriptors and their limit belong to the process.
+
+// Helpers of tests fail by panicking, too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod sensors_child;
+
+use isobar_linux::sensors::counters::software_opens;
+use isobar_linux::sensors::descriptors::in_use;
+use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
+use isobar_model::{Pid, Sample};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sensors_child::{Observed, machine, process};
+use std::thread::sleep;
+use std::time::Duration;
+
+#[test]
+fn child_role() {
+    sensors_child::obey();
+}
+
+const PER_THREAD: usize = 4;
+
+fn options() -> SensorOptions {
+    SensorOptions { counters: CounterSource::Software, ..SensorOptions::default() }
+}
+
+fn counted(sample: &Sample, pid: Pid) -> usize {
+    process(sample, pid).threads.iter().filter(|thread| thread.counters.instructions.is_some()).count()
+}
+
+fn next(sensors: &mut Sensors) -> Sample {
+    sleep(Duration::from_millis(500));
+    sensors.sample().unwrap()
+}
+
+fn limit_remark(sample: &Sample) -> Option<&String> {
+    sample.capabilities.remarks.iter().find(|remark| remark.contains("descriptor limit"))
+}
+
+#[test]
+fn descriptors_follow_the_threads() {
+    if !software_opens() {
+        eprintln!("SKIPPED: software events do not open here");
+        return;
+    }
+    ended_threads_give_their_descriptors_back();
+    an_injected_limit_is_divided_and_told();
+    the_real_limit_is_emfile_and_not_a_permission();
+}
+
+fn ended_threads_give_their_descriptors_back() {
+    let mut child = Observed::start();
+    child.threads("fault", 6);
+    let mut sensors = Sensors::open(options(), machine()).unwrap();
+    next(&mut sensors);
+    let open = next(&mut sensors);
+    let before = in_use();
+    assert!(counted(&open, child.pid()) >= 6);
+    assert_eq!(limit_remark(&open), None);
+    child.tell("end");
+    let mut after = next(&mut sensors);
+    after = if counted(&after, child.pid()) < 6 { after } else { next(&mut sensors) };
+    assert!(counted(&after, child.pid()) <= 1, "only the main thread is left");
+    let total = |sample: &Sample| {
+        let threads = sample.processes.iter().flat_map(|process| &process.threads);
+        threads.filter(|thread| thread.counters.instructions.is_some()).count()
+    };
+    // Other processes come and go meanwhile: what is open must be what is counted, four for each thread.
+    let gone = i64::try_from(before).unwrap() - i64::try_from(in_use()).unwrap();
+    let fewer = i64::try_from(total(&open)).unwrap() - i64::try_from(total(&after)).unwrap();
+    assert_eq!(gone, fewer * i64::try_from(PER_THREAD).unwrap());
+}
+
+fn an_injected_limit_is_divided_and_told() {
+    let mut child = Observed::start();
+    child.threads("fault", 6);
+    let limited = SensorOptions { descriptor_limit: Some(28), descriptor_reserve: 16, ..options() };
+    let mut sensors = Sensors::open(limited, machine()).unwrap();
+    next(&mut sensors);
+    let sample = next(&mut sensors);
+    let counted: usize = sample.processes.iter().map(|process| counted(&sample, process.pid)).sum();
+    // (28 - 16) / 4
+    assert_eq!(counted, 3);
+    let remark = limit_remark(&sample).expect("the limit is told");
+    assert!(remark.starts_with("descriptor limit 28 reached, 3 of "), "{remark}");
+    assert!(remark.ends_with("threads counted; raise LimitNOFILE"), "{remark}");
+}
+
+fn the_real_limit_is_emfile_and_not_a_permission() {
+    let mut child = Observed::start();
+    let mut sensors = Sensors::open(options(), machine()).unwrap();
+    child.threads("fault", 12);
+    let soft = u64::try_from(in_use() + 10).unwrap();
+    let before = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: before.maximum }).unwrap();
+    next(&mut sensors);
+    let sample = next(&mut sensors);
+    setrlimit(Resource::Nofile, before).unwrap();
+    let remark = limit_remark(&sample).expect("EMFILE is told");
+    assert!(remark.starts_with(&format!("descriptor limit {soft} reached")), "{remark}");
+    assert!(!remark.contains("permi") && !remark.contains("CAP_"), "{remark}");
+    // Nothing stays half open: the next sample, with room, counts all of them.
+    next(&mut sensors);
+    let recovered = next(&mut sensors);
+    assert!(counted(&recovered, child.pid()) >= 12, "{:?}", recovered.capabilities.remarks);
+}
