@@ -135,7 +135,12 @@ fn unfinished(workload: &Workload, app: &str) -> LabError {
     LabError::Unfinished { app: app.to_owned(), max_seconds: workload.run.max_seconds }
 }
 
-fn row(spec: &CompareSpec, name: &str, alone: &[f64], make: &dyn Fn() -> Box<dyn Policy>) -> Result<PolicyRow, LabError> {
+fn row(
+    spec: &CompareSpec,
+    name: &str,
+    alone: &[f64],
+    make: &dyn Fn() -> Box<dyn Policy>,
+) -> Result<PolicyRow, LabError> {
     let seeds = (0..u64::from(spec.repeat.max(1))).map(|repeat| spec.seed.wrapping_add(repeat));
     let runs = seeds.map(|seed| run_policy(&spec.workload, seed, make().as_mut())).collect::<Result<Vec<_>, _>>()?;
     let apps = (0..alone.len()).map(|index| app(spec, &runs, index, alone[index])).collect::<Result<Vec<_>, _>>()?;

@@ -29,7 +29,8 @@ impl Policy for Spread {
     }
     fn decide(&mut self, seen: &Observation) -> Plan {
         let cpus: Vec<_> = seen.machine.cpus().iter().map(|cpu| cpu.id).collect();
-        let threads = seen.threads().enumerate().filter(|(rank, (_, thread))| thread.cpu != Some(cpus[rank % cpus.len()]));
+        let threads =
+            seen.threads().enumerate().filter(|(rank, (_, thread))| thread.cpu != Some(cpus[rank % cpus.len()]));
         let actions = threads.map(|(rank, (process, thread))| Action::MoveThread {
             pid: process.pid,
             tid: thread.tid,
