@@ -53,7 +53,7 @@ impl MachineSpec {
     /// # Errors
     /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no route joins.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
-        Self::from_spec(file, crate::error::parse(file, text)?)
+        Self::from_spec(file, &crate::error::parse(file, text)?)
     }
 
     /// A machine from a short string such as `node:2 llc:1 core:4` (see `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns
@@ -64,10 +64,10 @@ impl MachineSpec {
     pub fn synthetic(text: &str) -> Result<Self, SimError> {
         let shape = topology::synthetic::synthetic(text)
             .map_err(|error| SimError::value("synthetic machine", "machine", error.to_string()))?;
-        Self::from_spec("synthetic machine", spec::Spec::of_shape(&shape))
+        Self::from_spec("synthetic machine", &spec::Spec::of_shape(&shape))
     }
 
-    pub(crate) fn from_spec(file: &str, spec: spec::Spec) -> Result<Self, SimError> {
+    pub(crate) fn from_spec(file: &str, spec: &spec::Spec) -> Result<Self, SimError> {
         spec.validate(file)?;
         let resources = spec.resources();
         let ids: Vec<_> = spec.node.iter().map(|node| node.id).collect();

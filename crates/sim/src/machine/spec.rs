@@ -112,11 +112,14 @@ fn cpu_list<'de, D: serde::Deserializer<'de>>(from: D) -> Result<CpuSet, D::Erro
     text.parse().map_err(serde::de::Error::custom)
 }
 
-/// A number that must be positive and finite.
+/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and sums that overflow.
+const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// A number that must be above 0 and of a sensible size.
 pub(crate) fn positive(file: &str, key: &str, value: f64) -> Result<(), SimError> {
-    if value.is_finite() && value > 0.0 {
+    if RANGE.contains(&value) {
         Ok(())
     } else {
-        Err(SimError::value(file, key, format!("is {value}; it must be a number above 0")))
+        Err(SimError::value(file, key, format!("is {value}; it must be a number above 0, at most 1e9")))
     }
 }

@@ -135,16 +135,22 @@ impl Program {
         shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;
         share(file, &key("hot_accesses"), self.hot_accesses)?;
         for phase in &self.phase {
-            positive(file, &key("phase.instructions_billion"), phase.instructions_billion)?;
+            at_least(file, &key("phase.instructions_billion"), phase.instructions_billion, SHORTEST_PHASE)?;
             at_least(file, &key("phase.mpki_factor"), phase.mpki_factor, 0.0)?;
         }
         Ok(())
     }
 }
 
+/// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
+const SHORTEST_PHASE: f64 = 1e-3;
+/// No rate or ratio of a program is above this.
+const MOST: f64 = 1e5;
+
 fn at_least(file: &str, key: &str, value: f64, least: f64) -> Result<(), SimError> {
-    let right = value.is_finite() && value >= least;
-    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be at least {least}")))
+    let right = (least..=MOST).contains(&value);
+    let problem = || format!("is {value}; it must be from {least} to {MOST}");
+    right.then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
 }
 
 fn share(file: &str, key: &str, value: f64) -> Result<(), SimError> {
