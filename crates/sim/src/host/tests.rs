@@ -171,7 +171,7 @@ fn sensors_see_the_solo_miss_rate() {
 
 #[test]
 fn who_is_early_restarts_as_a_new_process() {
-    let all = on_barcelona(&[("namd", ""), ("mcf", "")]);
+    let all = on_barcelona(&[("mpi-phases", ""), ("mcf", "")]);
     let machine = run(&all, 1);
     let report = machine.report();
     assert!(report.apps[0].completed > 1, "{report:?}");
