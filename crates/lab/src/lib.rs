@@ -1,3 +1,14 @@
 //! Experiments: policies compared on equal terms.
+//!
+//! [`compare()`] runs every policy on the same simulated machine, workload and seeds, through the same seams as the live
+//! program; [`table`] and serde print what came out.
 
 #![forbid(unsafe_code)]
+
+mod compare;
+mod harness;
+mod table;
+
+pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, compare};
+pub use harness::run_policy;
+pub use table::table;

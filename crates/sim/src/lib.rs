@@ -1,3 +1,22 @@
-//! The simulated NUMA machine.
+//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs suffer from each other as on a real one.
+//!
+//! A [`Workload`] says which [`program`]s run on which [`machine`]; [`SimMachine`] runs it under whatever plans it is handed;
+//! [`contention`] says what each thread gets; [`RunReport`] says what became of each application. Pure: text comes in as
+//! text, randomness from a seed, time from [`isobar_model::Machine::wait`].
 
 #![forbid(unsafe_code)]
+
+pub mod contention;
+mod error;
+mod host;
+pub mod machine;
+pub mod program;
+mod report;
+mod workload;
+
+pub use error::SimError;
+pub use host::SimMachine;
+pub use machine::MachineSpec;
+pub use program::Program;
+pub use report::{AppReport, RunReport};
+pub use workload::{App, Run, Workload};

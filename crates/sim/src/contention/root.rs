@@ -1,0 +1,69 @@
+//! The one-dimensional solver under both parts of the model: the root of a continuous, increasing function in a bracket,
+//! by Ridders' method (Ridders 1979). It keeps the root bracketed, at least halves the bracket every round, so that it ends, and is
+//! quadratic near the root. It uses only the four operations and the square root, which IEEE 754 rounds the same way on
+//! every machine.
+
+/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`. Where `f` does not change sign, the end
+/// that is nearer to zero by sign: `low` where `f(low) >= 0`, else `high`.
+pub(super) fn increasing_root(low: f64, high: f64, tolerance: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
+    let (mut a, mut b) = ((low, f(low)), (high, f(high)));
+    if a.1 >= 0.0 {
+        return a.0;
+    }
+    if b.1 <= 0.0 {
+        return b.0;
+    }
+    loop {
+        let middle = 0.5 * (a.0 + b.0);
+        if b.0 - a.0 <= tolerance * b.0.abs() || middle <= a.0 || middle >= b.0 {
+            return middle;
+        }
+        let mid = (middle, f(middle));
+        // f(a) < 0 < f(b), so the square root is of a positive number and the new point lies inside the bracket.
+        let point = (mid.0 - (mid.0 - a.0) * mid.1 / (mid.1 * mid.1 - a.1 * b.1).sqrt()).clamp(a.0, b.0);
+        narrow(&mut a, &mut b, mid);
+        if point > a.0 && point < b.0 {
+            narrow(&mut a, &mut b, (point, f(point)));
+            // Close in from the other side too: the end that the point left may stay far away else.
+            let beyond = if a.0 == point { point * (1.0 + 0.5 * tolerance) } else { point * (1.0 - 0.5 * tolerance) };
+            if beyond > a.0 && beyond < b.0 {
+                narrow(&mut a, &mut b, (beyond, f(beyond)));
+            }
+        }
+    }
+}
+
+fn narrow(a: &mut (f64, f64), b: &mut (f64, f64), point: (f64, f64)) {
+    if point.1 < 0.0 {
+        *a = point;
+    } else {
+        *b = point;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::increasing_root;
+
+    #[test]
+    fn finds_roots_of_all_shapes_in_few_evaluations() {
+        let mut calls = 0;
+        let root = increasing_root(0.0, 10.0, 1e-12, |x| {
+            calls += 1;
+            x * x - 2.0
+        });
+        assert!((root - 2f64.sqrt()).abs() < 1e-11, "{root}");
+        assert!(calls < 40, "{calls}");
+        // Infinite slope at the root's side, and a flat piece.
+        let steep = increasing_root(0.0, 1.0, 1e-12, |x| x.sqrt() - 1e-3);
+        assert!((steep - 1e-6).abs() < 1e-15, "{steep}");
+        let flat = increasing_root(0.0, 4.0, 1e-12, |x| (x - 1.0f64).max(0.0) - 0.5);
+        assert!((flat - 1.5).abs() < 1e-11, "{flat}");
+    }
+
+    #[test]
+    fn without_a_change_of_sign_an_end_is_the_answer() {
+        assert!((increasing_root(1.0, 2.0, 1e-12, |x| x) - 1.0).abs() < 1e-15);
+        assert!((increasing_root(1.0, 2.0, 1e-12, |x| x - 9.0) - 2.0).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be wrong with the text of a machine, a program or a workload. Each message is one line that names the file,
+//! the key and the remedy.
+
+/// Why a simulated machine could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// the text is no TOML of the expected form
+    #[error("{file}: {problem}")]
+    Toml {
+        /// the file, as the caller names it
+        file: String,
+        /// line, key and problem
+        problem: String,
+    },
+    /// a value that cannot be
+    #[error("{file}: `{key}` {problem}")]
+    Value {
+        /// the file, as the caller names it
+        file: String,
+        /// the key
+        key: String,
+        /// what is wrong with its value, and what would be right
+        problem: String,
+    },
+    /// a program or machine that does not ship
+    #[error("{file}: `{key}` names unknown {kind} `{name}`{hint}")]
+    Unknown {
+        /// the file, as the caller names it
+        file: String,
+        /// the key
+        key: String,
+        /// `program` or `machine`
+        kind: &'static str,
+        /// the name as written
+        name: String,
+        /// names that come near, or how to see all
+        hint: String,
+    },
+}
+
+impl SimError {
+    pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
+        Self::Value { file: file.to_owned(), key: key.to_owned(), problem: problem.into() }
+    }
+
+    pub(crate) fn unknown(file: &str, key: &str, kind: &'static str, name: &str, known: &[&str]) -> Self {
+        let hint = hint(name, known);
+        Self::Unknown { file: file.to_owned(), key: key.to_owned(), kind, name: name.to_owned(), hint }
+    }
+}
+
+/// Reads TOML of type `T`; the error is one line.
+///
+/// # Errors
+/// [`SimError::Toml`] with line and column where known.
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, SimError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
+        let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        let problem = line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}"));
+        SimError::Toml { file: file.to_owned(), problem }
+    })
+}
+
+/// The known names that come near a misspelt one, else all of them.
+fn hint(name: &str, known: &[&str]) -> String {
+    let limit = name.chars().count().max(3) / 2;
+    let mut near: Vec<_> = known.iter().map(|other| (edits(name, other), *other)).collect();
+    near.sort_unstable();
+    let near: Vec<_> = near.into_iter().filter(|(edits, _)| *edits <= limit).take(3).map(|(_, name)| name).collect();
+    if near.is_empty() {
+        format!("; known are {}", known.join(", "))
+    } else {
+        format!("; did you mean {}?", near.join(" or "))
+    }
+}
+
+/// Levenshtein distance, row by row.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_offered() {
+        assert_eq!(edits("mlic", "milc"), 2);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(hint("mlic", &["milc", "povray"]), "; did you mean milc?");
+        assert_eq!(hint("zzzzzz", &["milc", "povray"]), "; known are milc, povray");
+    }
+}

@@ -1,0 +1,166 @@
+//! The simulated host: it runs a workload on the stock scheduler, lets itself be watched and changed through the
+//! [`Machine`] seam, and keeps the truth (completion times) for the report.
+
+mod actuators;
+mod linux;
+mod memory;
+mod process;
+mod sensors;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use crate::contention::{Solution, State};
+use crate::report::{RunReport, Totals};
+use crate::workload::{App, Workload};
+use isobar_model::{Capabilities, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Wake};
+use process::Process;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// First process id; the next process starts after the last thread of the one before.
+const FIRST_PID: u32 = 1000;
+
+/// A machine that exists only here.
+#[derive(Clone, Debug)]
+pub struct SimMachine {
+    workload: Workload,
+    rng: ChaCha8Rng,
+    /// Simulated seconds.
+    now: f64,
+    processes: Vec<Process>,
+    next_pid: u32,
+    copies: VecDeque<actuators::Copy>,
+    totals: Vec<Totals>,
+    capabilities: Arc<Capabilities>,
+    /// Process and thread of each rate in `solution`.
+    running: Vec<(usize, usize)>,
+    state: State,
+    solution: Solution,
+    /// Whether anything changed since `solution` was found.
+    changed: bool,
+}
+
+impl SimMachine {
+    /// A machine at time 0 with every application started. The same workload and seed give the same run, to the bit, on any
+    /// machine.
+    #[must_use]
+    pub fn new(workload: &Workload, seed: u64) -> Self {
+        let mut machine = Self {
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            now: 0.0,
+            processes: Vec::new(),
+            next_pid: FIRST_PID,
+            copies: VecDeque::new(),
+            totals: vec![Totals::default(); workload.apps.len()],
+            capabilities: Arc::new(capabilities(workload)),
+            running: Vec::new(),
+            state: State::default(),
+            solution: Solution::default(),
+            changed: true,
+            workload: workload.clone(),
+        };
+        (0..workload.apps.len()).for_each(|app| machine.start(app));
+        machine.balance();
+        machine
+    }
+
+    /// The time that an application of a workload takes alone on the machine, its memory where it runs.
+    #[must_use]
+    pub fn alone_seconds(workload: &Workload, app: &App) -> Option<f64> {
+        let mut machine = Self::new(&workload.alone(app), 0);
+        machine.advance(workload.run.max_seconds);
+        machine.totals[0].completions.first().copied()
+    }
+
+    /// How often the workload wants a policy to decide.
+    #[must_use]
+    pub fn epoch(&self) -> Seconds {
+        Seconds(self.workload.run.epoch_seconds)
+    }
+
+    /// What became of each application so far.
+    #[must_use]
+    pub fn report(&self) -> RunReport {
+        let apps = self.workload.apps.iter().zip(&self.totals);
+        RunReport { seconds: self.now, apps: apps.map(|(app, totals)| totals.report(app)).collect() }
+    }
+
+    /// Whether every application has had its runs, or the time is up.
+    fn ended(&self) -> bool {
+        let run = &self.workload.run;
+        let enough = |totals: &Totals| totals.completions.len() >= isobar_model::num::index(run.runs);
+        self.totals.iter().all(enough) || self.now >= run.max_seconds
+    }
+
+    fn start(&mut self, app: usize) {
+        let process = self.fresh(app);
+        self.processes.push(process);
+        self.settle_in(self.processes.len() - 1);
+    }
+
+    /// A new process in the place of one that ended.
+    fn restart(&mut self, index: usize, app: usize) {
+        self.processes[index] = self.fresh(app);
+        self.settle_in(index);
+    }
+
+    fn fresh(&mut self, app: usize) -> Process {
+        let spec = &self.workload.apps[app];
+        let pid = Pid(self.next_pid);
+        self.next_pid = self.next_pid.wrapping_add(spec.threads);
+        let nodes = self.workload.machine.pages.len();
+        Process::new(spec, app, pid, self.now, nodes, self.workload.run.instructions_factor)
+    }
+
+    fn settle_in(&mut self, index: usize) {
+        self.place(index);
+        self.touch(index);
+        self.changed = true;
+    }
+}
+
+fn capabilities(workload: &Workload) -> Capabilities {
+    let mut missing = std::collections::BTreeMap::new();
+    missing.insert(Sensor::CacheWays, "LLC way allocation is not simulated yet".to_owned());
+    let topology = &workload.machine.topology;
+    if topology.nodes().len() < 2 {
+        missing.insert(Sensor::SeveralNodes, "the simulated machine has one node".to_owned());
+    }
+    if topology.nodes().len() < 2 && topology.llcs().len() < 2 {
+        missing.insert(Sensor::SeveralDomains, "the simulated machine has one memory domain".to_owned());
+    }
+    Capabilities { missing, remarks: Vec::new() }
+}
+
+impl Machine for SimMachine {
+    type Error = Infallible;
+
+    fn sample(&mut self) -> Result<Sample, Infallible> {
+        Ok(self.read())
+    }
+
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, Infallible> {
+        let actions: Vec<_> = plan.actions.iter().map(|action| self.act(action)).collect();
+        if !actions.is_empty() {
+            self.changed = true;
+            self.balance();
+        }
+        Ok(Outcome { actions })
+    }
+
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, Infallible> {
+        self.advance(self.now + interval.0.max(0.0));
+        Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
+    }
+
+    fn restore(&mut self) -> Result<Outcome, Infallible> {
+        self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
+        self.changed = true;
+        self.balance();
+        Ok(Outcome::default())
+    }
+}

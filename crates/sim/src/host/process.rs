@@ -1,0 +1,81 @@
+//! A running process of the simulated machine: its threads, how far they are, and what their counters have counted.
+
+use super::memory::Memory;
+use crate::workload::App;
+use isobar_model::{CpuId, Pid, Tid, num};
+
+/// A process: one run of an application.
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    /// Its application, by position in the workload.
+    pub app: usize,
+    pub pid: Pid,
+    /// Simulated seconds at its start.
+    pub start: f64,
+    pub threads: Vec<Thread>,
+    pub memory: Memory,
+    /// Where the last page migration went, and when it was asked for.
+    pub migrating: Option<(usize, f64)>,
+}
+
+/// A thread.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub tid: Tid,
+    pub cpu: CpuId,
+    /// Whether a plan bound it to its CPU.
+    pub bound: bool,
+    /// Instructions to execute in this run, and executed.
+    pub goal: f64,
+    pub done: f64,
+    /// Instruction of the phases' cycle at which it began.
+    pub offset: f64,
+    /// Bytes that it holds of its LLC.
+    pub occupancy: f64,
+    pub cycles: f64,
+    pub misses: f64,
+    pub bytes: f64,
+    pub cpu_seconds: f64,
+}
+
+impl Process {
+    /// A process about to start; its threads have no place yet.
+    pub fn new(app: &App, index: usize, pid: Pid, start: f64, nodes: usize, factor: f64) -> Self {
+        let goal = app.program.instructions_billion * 1e9 * factor / f64::from(app.threads);
+        let offset = app.program.cycle().unwrap_or(0.0) * app.phase_offset;
+        let thread = |number: u32| Thread {
+            tid: Tid(pid.0 + number),
+            cpu: CpuId(0),
+            bound: false,
+            goal,
+            done: 0.0,
+            offset,
+            occupancy: 0.0,
+            cycles: 0.0,
+            misses: 0.0,
+            bytes: 0.0,
+            cpu_seconds: 0.0,
+        };
+        let memory = Memory::new(&app.program, app.threads, nodes);
+        let threads = (0..app.threads).map(thread).collect();
+        Self { app: index, pid, start, threads, memory, migrating: None }
+    }
+
+    /// Whether every thread has executed its instructions.
+    pub fn ended(&self) -> bool {
+        self.threads.iter().all(Thread::ended)
+    }
+
+    /// The part of the run that is done.
+    pub fn progress(&self) -> f64 {
+        let parts: f64 = self.threads.iter().map(|thread| thread.done / thread.goal).sum();
+        parts / num::float_len(self.threads.len())
+    }
+}
+
+impl Thread {
+    /// Whether it has executed its instructions; it waits for its siblings then.
+    pub fn ended(&self) -> bool {
+        self.done >= self.goal
+    }
+}

@@ -1,0 +1,68 @@
+//! What the sensors of the simulated machine read: raw cumulative counters, pages, places. No slowdown, no occupancy, no
+//! queue: only what real hardware counts.
+
+use super::SimMachine;
+use super::process::{Process, Thread};
+use isobar_model::{
+    Bytes, Count, Counters, Nanoseconds, NodeMap, NodeMatrix, Pages, ProcessSample, Sample, Seconds, ThreadSample, num,
+};
+use std::sync::Arc;
+
+const PAGE: u64 = 4096;
+/// The kernel's clock ticks a second (`USER_HZ`).
+const TICKS: f64 = 100.0;
+
+impl SimMachine {
+    pub(super) fn read(&self) -> Sample {
+        let machine = &self.workload.machine;
+        let nodes = machine.nodes();
+        let rows = machine.latency.iter().map(|row| row.iter().map(|s| Nanoseconds(s * 1e9)).collect());
+        let free = self.free_pages();
+        let mut processes: Vec<_> = self.processes.iter().map(|process| self.process(process)).collect();
+        processes.sort_by_key(|process| process.pid);
+        Sample {
+            time: Seconds(self.now),
+            topology: Arc::clone(&machine.topology),
+            free: nodes.iter().zip(free).map(|(node, pages)| (*node, Bytes(pages * PAGE))).collect(),
+            latency: NodeMatrix::from_rows(nodes.clone(), rows.collect()),
+            latency_cycles: None,
+            processes,
+            capabilities: Arc::clone(&self.capabilities),
+        }
+    }
+
+    fn process(&self, process: &Process) -> ProcessSample {
+        let nodes = self.workload.machine.nodes();
+        let pages: NodeMap<_> =
+            nodes.iter().enumerate().map(|(i, id)| (*id, Pages(process.memory.on_node(i)))).collect();
+        let start = num::round(process.start * TICKS);
+        ProcessSample {
+            pid: process.pid,
+            start,
+            name: Arc::from(self.workload.apps[process.app].program.name.as_str()),
+            pages: Some(pages),
+            accessed_pages: None,
+            threads: process.threads.iter().map(|thread| read_thread(thread, start)).collect(),
+        }
+    }
+}
+
+fn read_thread(thread: &Thread, start: u64) -> ThreadSample {
+    let on_cpu = num::round(thread.cpu_seconds * 1e9);
+    let count = |value: f64| Some(Count::whole(num::floor(value), on_cpu));
+    ThreadSample {
+        tid: thread.tid,
+        start,
+        cpu: Some(thread.cpu),
+        allowed: None,
+        pinned: false,
+        cpu_time: Some(Seconds(thread.cpu_seconds)),
+        counters: Counters {
+            instructions: count(thread.done),
+            cycles: count(thread.cycles),
+            llc_references: None,
+            llc_misses: count(thread.misses),
+            bytes: count(thread.bytes),
+        },
+    }
+}

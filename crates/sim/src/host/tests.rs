@@ -1,0 +1,180 @@
+use super::SimMachine;
+use crate::workload::Workload;
+use isobar_model::{
+    Action, ActionOutcome, CpuId, Machine, NodeId, Observation, PageSelection, Pages, Pid, Plan, Seconds, Tid, Wake,
+};
+
+fn workload(text: &str) -> Workload {
+    Workload::from_toml("w.toml", text).unwrap()
+}
+
+const SHORT: &str = "[run]\nruns = 1\ninstructions_factor = 0.1\n";
+
+fn on_barcelona(apps: &[(&str, &str)]) -> Workload {
+    let app = |(program, rest): &(&str, &str)| format!("[[app]]\nprogram = \"{program}\"\n{rest}\n");
+    let apps: Vec<_> = apps.iter().map(app).collect();
+    workload(&format!("machine = \"barcelona-4x4\"\n{SHORT}{}", apps.concat()))
+}
+
+fn run(workload: &Workload, seed: u64) -> SimMachine {
+    let mut machine = SimMachine::new(workload, seed);
+    while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
+    machine
+}
+
+fn seconds(workload: &Workload, seed: u64) -> Vec<f64> {
+    run(workload, seed).report().apps.iter().map(|app| app.mean_seconds.unwrap()).collect()
+}
+
+fn plan(actions: Vec<Action>) -> Plan {
+    Plan { actions, ..Plan::nothing("test") }
+}
+
+fn migrate(from: u32, to: u32, pages: u64) -> Action {
+    Action::MigratePages {
+        pid: Pid(1000),
+        from: NodeId(from),
+        to: NodeId(to),
+        pages: Pages(pages),
+        select: PageSelection::AroundSamples,
+        for_thread: None,
+        reason: "test".into(),
+    }
+}
+
+#[test]
+fn alone_and_local_is_a_slowdown_of_one() {
+    for program in ["mcf", "lbm", "povray", "mpi-phases"] {
+        let all = on_barcelona(&[(program, "")]);
+        let alone = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap();
+        assert!((seconds(&all, 7)[0] / alone - 1.0).abs() < 1e-6, "{program}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_another_seed_another_placement() {
+    let all = on_barcelona(&[("milc", "count = 4"), ("namd", "count = 4"), ("mcf", "count = 4")]);
+    assert_eq!(seconds(&all, 3), seconds(&all, 3));
+    let places = |seed| {
+        let sample = SimMachine::new(&all, seed).sample().unwrap();
+        sample.processes.iter().map(|process| process.threads[0].cpu).collect::<Vec<_>>()
+    };
+    assert_ne!(places(1), places(2));
+}
+
+#[test]
+fn linux_gives_every_thread_a_core_of_its_own_while_there_are_enough() {
+    let all = on_barcelona(&[("milc", "count = 8"), ("mysqld", "count = 2")]);
+    let machine = SimMachine::new(&all, 5);
+    assert!(machine.load().values().all(|count| *count == 1));
+    let twice = SimMachine::new(&on_barcelona(&[("milc", "count = 20")]), 5);
+    assert!(twice.load().values().all(|count| (1..=2).contains(count)));
+}
+
+#[test]
+fn halving_the_step_changes_results_by_less_than_one_per_cent() {
+    let mut all =
+        on_barcelona(&[("milc", "count = 3"), ("mcf", ""), ("mpi-phases", "count = 4\nphase_stagger = 0.25")]);
+    let coarse = seconds(&all, 3);
+    all.run.step_seconds /= 2.0;
+    for (a, b) in coarse.iter().zip(seconds(&all, 3)) {
+        assert!((a / b - 1.0).abs() < 0.01, "{a} {b}");
+    }
+}
+
+#[test]
+fn two_threads_on_one_core_take_twice_as_long() {
+    let alone = seconds(&on_barcelona(&[("povray", "cpu = 3")]), 1)[0];
+    let two = on_barcelona(&[("povray", "count = 2")]);
+    let mut machine = SimMachine::new(&two, 1);
+    let both = |cpu| plan([1000, 1001].map(|id| to(id, cpu)).to_vec());
+    machine.apply(&both(3)).unwrap();
+    while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
+    let shared = machine.report().apps[0].mean_seconds.unwrap();
+    assert!((shared / alone - 2.0).abs() < 0.01, "{shared} {alone}");
+}
+
+fn to(id: u32, cpu: u32) -> Action {
+    Action::MoveThread { pid: Pid(id), tid: Tid(id), cpu: CpuId(cpu), reason: "test".into() }
+}
+
+#[test]
+fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
+    let all = on_barcelona(&[("milc", "cpu = 15\nmemory_node = 0")]);
+    let local = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap();
+    let remote = seconds(&all, 1)[0];
+    assert!(remote / local > 1.1, "{remote} {local}");
+    let mut machine = SimMachine::new(&all, 1);
+    let outcome = machine.apply(&plan(vec![migrate(0, 3, 1 << 30)])).unwrap();
+    assert_eq!(outcome.pages_moved(), Pages(174_080));
+    while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
+    let report = machine.report();
+    let repaired = report.apps[0].mean_seconds.unwrap();
+    assert!(repaired < remote && repaired > local, "{local} {repaired} {remote}");
+    assert_eq!((report.apps[0].pages_moved, report.apps[0].memory_migrations), (174_080, 1));
+}
+
+#[test]
+fn page_copies_take_time() {
+    let all = on_barcelona(&[("milc", "cpu = 0")]);
+    let mut machine = SimMachine::new(&all, 1);
+    machine.apply(&plan(vec![migrate(0, 3, 174_080)])).unwrap();
+    machine.wait(Seconds(0.2)).unwrap();
+    let pages = machine.sample().unwrap().processes[0].pages.clone().unwrap();
+    let arrived = pages.get(NodeId(3)).unwrap().0;
+    assert!(arrived > 10_000 && arrived < 60_000, "{arrived}");
+}
+
+#[test]
+fn what_is_not_there_vanished_or_is_refused() {
+    let mut machine = SimMachine::new(&on_barcelona(&[("milc", "")]), 1);
+    let outcomes = machine.apply(&plan(vec![to(77, 1), to(1000, 99), migrate(0, 9, 1)])).unwrap().actions;
+    assert_eq!(outcomes[0], ActionOutcome::Vanished);
+    assert!(matches!(outcomes[1], ActionOutcome::Refused { .. }));
+    assert!(matches!(outcomes[2], ActionOutcome::Refused { .. }));
+}
+
+#[test]
+fn a_full_node_takes_no_more_pages() {
+    // A node of the synthetic machine has 4 GiB; two programs of 1.6 GiB fit, of the third 0.8 GiB.
+    let apps = "[[app]]\nprogram = \"mcf\"\nmemory_node = 1\ncount = 2\n[[app]]\nprogram = \"mcf\"\nmemory_node = 0\n";
+    let mut machine = SimMachine::new(&workload(&format!("machine = \"node:2 core:4\"\n{SHORT}{apps}")), 1);
+    let one = |pid| {
+        let mut action = migrate(0, 1, 409_600);
+        if let Action::MigratePages { pid: of, .. } = &mut action {
+            *of = Pid(pid);
+        }
+        action
+    };
+    let ActionOutcome::Pages { moved, stayed } = machine.apply(&plan(vec![one(1002)])).unwrap().actions[0].clone()
+    else {
+        panic!("a migration has pages as its outcome");
+    };
+    assert_eq!(moved.0, 4 * 262_144 - 2 * 409_600);
+    assert_eq!(stayed, [("no memory on the target".to_owned(), Pages(409_600 - moved.0))]);
+}
+
+#[test]
+fn sensors_see_the_solo_miss_rate() {
+    let all = on_barcelona(&[("milc", "cpu = 0")]);
+    let mut machine = SimMachine::new(&all, 1);
+    let before = machine.sample().unwrap();
+    machine.wait(Seconds(1.0)).unwrap();
+    let seen = Observation::between(&before, &machine.sample().unwrap());
+    let thread = &seen.processes[0].threads[0];
+    // milc holds all 2 MiB: 26 + 3 * 1 / (1 + 2) = 27 misses per 1000 instructions.
+    assert!((thread.mpki().unwrap().0 - 27.0).abs() < 0.01, "{:?}", thread.mpki());
+    assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
+    let bytes = thread.llc_misses.unwrap() * 64;
+    assert!((thread.bandwidth.unwrap().0 / (isobar_model::num::float(bytes) * 1.35) - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn who_is_early_restarts_as_a_new_process() {
+    let all = on_barcelona(&[("mpi-phases", ""), ("mcf", "")]);
+    let machine = run(&all, 1);
+    let report = machine.report();
+    assert!(report.apps[0].completed > 1, "{report:?}");
+    assert_eq!(report.apps[1].completed, 1);
+    assert!(machine.processes[0].pid > Pid(1001));
+}

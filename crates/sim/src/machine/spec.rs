@@ -1,0 +1,125 @@
+//! A machine as written in TOML, units in the key names, and what its values may be.
+
+use crate::error::SimError;
+use isobar_model::topology::Topology;
+use isobar_model::{CpuSet, LlcId, NodeId};
+use serde::Deserialize;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spec {
+    pub clock_ghz: f64,
+    pub queue: QueueSpec,
+    pub node: Vec<NodeSpec>,
+    pub llc: Vec<LlcSpec>,
+    #[serde(default)]
+    pub link: Vec<LinkSpec>,
+    pub latency: LatencySpec,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueueSpec {
+    pub controller_ns: f64,
+    pub link_ns: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NodeSpec {
+    pub id: NodeId,
+    pub memory_gib: u32,
+    pub gb_per_s: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LlcSpec {
+    pub id: LlcId,
+    pub node: NodeId,
+    pub size_mib: f64,
+    pub ways: u32,
+    #[serde(deserialize_with = "cpu_list")]
+    pub cpus: CpuSet,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkSpec {
+    pub a: NodeId,
+    pub b: NodeId,
+    pub gb_per_s_each_way: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LatencySpec {
+    pub ns: Vec<Vec<f64>>,
+}
+
+impl Spec {
+    pub(crate) fn validate(&self, file: &str) -> Result<(), SimError> {
+        positive(file, "clock_ghz", self.clock_ghz)?;
+        positive(file, "queue.controller_ns", self.queue.controller_ns)?;
+        positive(file, "queue.link_ns", self.queue.link_ns)?;
+        self.node.iter().try_for_each(|node| positive(file, "node.gb_per_s", node.gb_per_s))?;
+        self.node.iter().try_for_each(|node| positive(file, "node.memory_gib", f64::from(node.memory_gib)))?;
+        self.llc.iter().try_for_each(|llc| positive(file, "llc.size_mib", llc.size_mib))?;
+        self.link.iter().try_for_each(|link| positive(file, "link.gb_per_s_each_way", link.gb_per_s_each_way))?;
+        if !self.node.windows(2).all(|pair| pair[0].id < pair[1].id) || self.node.is_empty() {
+            return Err(SimError::value(file, "node", "must list at least one node, ids ascending"));
+        }
+        self.latencies(file)
+    }
+
+    fn latencies(&self, file: &str) -> Result<(), SimError> {
+        let count = self.node.len();
+        let rows = &self.latency.ns;
+        if rows.len() != count || rows.iter().any(|row| row.len() != count) {
+            let problem = format!("must have {count} rows of {count} values, one for each node");
+            return Err(SimError::value(file, "latency.ns", problem));
+        }
+        rows.iter().flatten().try_for_each(|ns| positive(file, "latency.ns", *ns))
+    }
+
+    /// A machine of a given shape with ordinary speeds.
+    pub(crate) fn of_shape(shape: &Topology) -> Self {
+        let ids: Vec<_> = shape.nodes().iter().map(|node| node.id).collect();
+        let node = |id: &NodeId| NodeSpec { id: *id, memory_gib: 4, gb_per_s: 20.0 };
+        let llc = |llc: &isobar_model::topology::Llc| LlcSpec {
+            id: llc.id,
+            node: shape.nodes_of_llc(llc.id).first().copied().unwrap_or(NodeId(0)),
+            size_mib: 8.0,
+            ways: 16,
+            cpus: shape.cpus_of_llc(llc.id).cloned().unwrap_or_default(),
+        };
+        let pairs = ids.iter().flat_map(|a| ids.iter().map(move |b| (*a, *b))).filter(|(a, b)| a < b);
+        let row = |a: &NodeId| ids.iter().map(|b| if a == b { 80.0 } else { 130.0 }).collect();
+        Self {
+            clock_ghz: 2.5,
+            queue: QueueSpec { controller_ns: 15.0, link_ns: 15.0 },
+            node: ids.iter().map(node).collect(),
+            llc: shape.llcs().iter().map(llc).collect(),
+            link: pairs.map(|(a, b)| LinkSpec { a, b, gb_per_s_each_way: 10.0 }).collect(),
+            latency: LatencySpec { ns: ids.iter().map(row).collect() },
+        }
+    }
+}
+
+/// CPUs as the kernel writes them: `0-3,8`.
+fn cpu_list<'de, D: serde::Deserializer<'de>>(from: D) -> Result<CpuSet, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and sums that overflow.
+const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// A number that must be above 0 and of a sensible size.
+pub(crate) fn positive(file: &str, key: &str, value: f64) -> Result<(), SimError> {
+    if RANGE.contains(&value) {
+        Ok(())
+    } else {
+        Err(SimError::value(file, key, format!("is {value}; it must be a number above 0, at most 1e9")))
+    }
+}

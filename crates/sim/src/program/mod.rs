@@ -1,0 +1,159 @@
+//! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour only: what it suffers
+//! from others is an outcome of the model.
+
+mod library;
+
+pub use library::{Library, shipped};
+
+use crate::error::SimError;
+use crate::machine::positive;
+use isobar_model::num;
+use serde::Deserialize;
+
+/// A program. Every field is read from TOML under its own name.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// Instructions of one run, all threads together, in billions.
+    pub instructions_billion: f64,
+    /// Cycles per instruction without LLC misses.
+    pub base_cpi: f64,
+    /// LLC misses per 1000 instructions over LLC space.
+    pub mpki: MissCurve,
+    /// Misses in flight together.
+    pub mlp: f64,
+    /// Lines written back for each line read.
+    pub write_back: f64,
+    /// Resident memory, all threads together.
+    pub footprint_mib: f64,
+    /// The part of a run during which the footprint is first touched; 0 = at once.
+    #[serde(default)]
+    pub touch_share: f64,
+    /// The part of the pages that is hot.
+    #[serde(default = "hot_pages")]
+    pub hot_pages: f64,
+    /// The part of the accesses that goes to the hot pages.
+    #[serde(default = "hot_accesses")]
+    pub hot_accesses: f64,
+    /// Threads, unless the workload says otherwise.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// The part of pages and accesses that all threads share.
+    #[serde(default)]
+    pub shared: f64,
+    /// Phases, repeated in order; none = steady.
+    #[serde(default)]
+    pub phase: Vec<Phase>,
+}
+
+const fn hot_pages() -> f64 {
+    0.2
+}
+
+const fn hot_accesses() -> f64 {
+    0.8
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Misses over space: `streaming + reuse * half / (half + space)`. `streaming` misses come whatever the space; `reuse` is what space can
+/// save, half of it with `half_mib`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MissCurve {
+    /// MPKI that no cache removes.
+    pub streaming: f64,
+    /// MPKI that an unlimited cache removes.
+    pub reuse: f64,
+    /// The space that removes half of `reuse`.
+    pub half_mib: f64,
+}
+
+/// A stretch of execution of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its length in instructions of a thread, in billions.
+    pub instructions_billion: f64,
+    /// Factor on MPKI.
+    pub mpki_factor: f64,
+}
+
+impl MissCurve {
+    /// LLC misses per instruction with so many bytes of cache.
+    #[must_use]
+    pub fn misses(&self, space: f64) -> f64 {
+        let half = self.half_mib * 1_048_576.0;
+        (self.streaming + self.reuse * half / (half + space)) / 1000.0
+    }
+}
+
+impl Program {
+    /// Resident base pages when all is touched; at least one.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        num::round(self.footprint_mib * 256.0).max(1)
+    }
+
+    /// Length of all phases together, in instructions; `None` for a steady program.
+    pub(crate) fn cycle(&self) -> Option<f64> {
+        (!self.phase.is_empty()).then(|| self.phase.iter().map(|phase| phase.instructions_billion * 1e9).sum())
+    }
+
+    /// At an instruction of a thread: the factor on MPKI, and the instructions left in this phase.
+    pub(crate) fn phase_at(&self, instruction: f64) -> (f64, f64) {
+        let Some(cycle) = self.cycle() else { return (1.0, f64::INFINITY) };
+        let mut left = instruction % cycle;
+        for phase in &self.phase {
+            let length = phase.instructions_billion * 1e9;
+            // A hair before the end counts as the end: else rounding would make a phase of no length.
+            if left < length * (1.0 - 1e-9) {
+                return (phase.mpki_factor, length - left);
+            }
+            left = (left - length).max(0.0);
+        }
+        let first = self.phase[0];
+        (first.mpki_factor, first.instructions_billion * 1e9)
+    }
+
+    pub(crate) fn validate(&self, file: &str) -> Result<(), SimError> {
+        let key = |field: &str| format!("{}.{field}", self.name);
+        positive(file, &key("instructions_billion"), self.instructions_billion)?;
+        positive(file, &key("base_cpi"), self.base_cpi)?;
+        positive(file, &key("footprint_mib"), self.footprint_mib)?;
+        positive(file, &key("mpki.half_mib"), self.mpki.half_mib)?;
+        positive(file, &key("threads"), f64::from(self.threads))?;
+        at_least(file, &key("mlp"), self.mlp, 1.0)?;
+        at_least(file, &key("mpki.streaming"), self.mpki.streaming, 0.0)?;
+        at_least(file, &key("mpki.reuse"), self.mpki.reuse, 0.0)?;
+        at_least(file, &key("write_back"), self.write_back, 0.0)?;
+        let shares = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
+        shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;
+        share(file, &key("hot_accesses"), self.hot_accesses)?;
+        for phase in &self.phase {
+            at_least(file, &key("phase.instructions_billion"), phase.instructions_billion, SHORTEST_PHASE)?;
+            at_least(file, &key("phase.mpki_factor"), phase.mpki_factor, 0.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
+const SHORTEST_PHASE: f64 = 1e-3;
+/// No rate or ratio of a program is above this.
+const MOST: f64 = 1e5;
+
+fn at_least(file: &str, key: &str, value: f64, least: f64) -> Result<(), SimError> {
+    let right = (least..=MOST).contains(&value);
+    let problem = || format!("is {value}; it must be from {least} to {MOST}");
+    right.then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
+}
+
+fn share(file: &str, key: &str, value: f64) -> Result<(), SimError> {
+    let right = (0.0..=1.0).contains(&value);
+    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be from 0 to 1")))
+}

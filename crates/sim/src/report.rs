@@ -1,0 +1,58 @@
+//! What became of a run: the truth that no sensor of the simulated machine shows.
+
+use crate::workload::App;
+use isobar_model::num;
+use serde::Serialize;
+
+/// One run of a workload under one policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunReport {
+    /// Simulated seconds.
+    pub seconds: f64,
+    /// By application, in the order of the workload.
+    pub apps: Vec<AppReport>,
+}
+
+/// One application in a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AppReport {
+    /// Its name in the workload.
+    pub name: String,
+    /// Its program.
+    pub program: String,
+    /// Mean completion time of its runs, restarts included; `None` where none completed.
+    pub mean_seconds: Option<f64>,
+    /// Completed runs.
+    pub completed: usize,
+    /// Thread moves that changed the CPU.
+    pub thread_migrations: u64,
+    /// Stretches of epochs in which its pages went to one node.
+    pub memory_migrations: u64,
+    /// Pages that arrived.
+    pub pages_moved: u64,
+}
+
+/// What is counted while a run lasts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Totals {
+    pub completions: Vec<f64>,
+    pub thread_migrations: u64,
+    pub memory_migrations: u64,
+    pub pages_moved: u64,
+}
+
+impl Totals {
+    pub fn report(&self, app: &App) -> AppReport {
+        let count = self.completions.len();
+        let mean = self.completions.iter().sum::<f64>() / num::float_len(count.max(1));
+        AppReport {
+            name: app.name.clone(),
+            program: app.program.name.clone(),
+            mean_seconds: (count > 0).then_some(mean),
+            completed: count,
+            thread_migrations: self.thread_migrations,
+            memory_migrations: self.memory_migrations,
+            pages_moved: self.pages_moved,
+        }
+    }
+}

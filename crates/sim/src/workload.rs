@@ -1,0 +1,225 @@
+//! A workload: which programs run together on which machine, how often, and in what steps. Read from TOML; every
+//! reference is resolved and every value checked here, so that nothing later can fail.
+
+use crate::error::SimError;
+use crate::machine::{MachineSpec, find, positive};
+use crate::program::{Library, Program, shipped};
+use isobar_model::{CpuId, NodeId};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// A workload, ready to run.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The machine.
+    pub machine: Arc<MachineSpec>,
+    /// The applications, one for each copy.
+    pub apps: Vec<App>,
+    /// How it runs.
+    pub run: Run,
+}
+
+/// One application of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct App {
+    /// The program's name, with `.1`, `.2` where there are several copies.
+    pub name: String,
+    /// The program.
+    pub program: Arc<Program>,
+    /// Its threads.
+    pub threads: u32,
+    /// The node on whose CPUs it starts; anywhere else.
+    pub start_node: Option<NodeId>,
+    /// The CPU on which its first thread starts; the next ones follow by number.
+    pub cpu: Option<CpuId>,
+    /// The node that takes its memory; else where its threads first touch it.
+    pub memory_node: Option<NodeId>,
+    /// Where in its phases it starts, as a part of their cycle.
+    pub phase_offset: f64,
+}
+
+/// How a workload runs.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// The workload ends when every application has completed so often; who is early restarts.
+    pub runs: u32,
+    /// Factor on the instructions of every program, to shorten a run.
+    pub instructions_factor: f64,
+    /// The longest step of the simulation; it also steps at ends of phases and programs.
+    pub step_seconds: f64,
+    /// How often a policy decides.
+    pub epoch_seconds: f64,
+    /// The workload ends here at the latest.
+    pub max_seconds: f64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { runs: 3, instructions_factor: 1.0, step_seconds: 0.1, epoch_seconds: 1.0, max_seconds: 36_000.0 }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    machine: String,
+    #[serde(default)]
+    run: Run,
+    #[serde(default)]
+    app: Vec<AppEntry>,
+    #[serde(default)]
+    program: Vec<Program>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AppEntry {
+    program: String,
+    #[serde(default = "one")]
+    count: u32,
+    threads: Option<u32>,
+    start_node: Option<NodeId>,
+    cpu: Option<CpuId>,
+    memory_node: Option<NodeId>,
+    #[serde(default)]
+    phase_stagger: f64,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// More processes or threads than this are a slip of the pen.
+const MOST: u32 = 4096;
+
+impl Workload {
+    /// Reads a workload; `file` is only named in errors. `machine` is the name of one that ships, or a synthetic one such as
+    /// `node:2 llc:1 core:4`.
+    ///
+    /// # Errors
+    /// [`SimError`], one line, for anything that is not right.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
+        let read: File = crate::error::parse(file, text)?;
+        let mut library = shipped()?;
+        library.add(file, read.program)?;
+        read.run.validate(file)?;
+        let machine = machine(file, &read.machine)?;
+        let mut apps = Vec::new();
+        for entry in &read.app {
+            entry.validate(file, &machine)?;
+            apps.extend(entry.apps(file, &library)?);
+        }
+        let threads: u64 = apps.iter().map(|app| u64::from(app.threads)).sum();
+        if threads == 0 || threads > u64::from(MOST) {
+            return Err(SimError::value(file, "app", format!("makes {threads} threads; list 1 to {MOST} in all")));
+        }
+        Ok(Self { machine: Arc::new(machine), apps, run: read.run })
+    }
+
+    /// The workload of one application alone, with its memory where it runs: what slowdowns are measured against.
+    #[must_use]
+    pub fn alone(&self, app: &App) -> Self {
+        let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
+        let app = App { start_node: None, memory_node: None, cpu: first, ..app.clone() };
+        Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
+    }
+}
+
+fn machine(file: &str, name: &str) -> Result<MachineSpec, SimError> {
+    if name.starts_with("node:") {
+        return MachineSpec::synthetic(name).map_err(|error| SimError::value(file, "machine", error.to_string()));
+    }
+    if crate::machine::shipped().contains(&name) {
+        return find(name);
+    }
+    Err(SimError::unknown(file, "machine", "machine", name, &crate::machine::shipped()))
+}
+
+impl Run {
+    fn validate(&self, file: &str) -> Result<(), SimError> {
+        positive(file, "run.runs", f64::from(self.runs))?;
+        positive(file, "run.instructions_factor", self.instructions_factor)?;
+        positive(file, "run.step_seconds", self.step_seconds)?;
+        positive(file, "run.epoch_seconds", self.epoch_seconds)?;
+        positive(file, "run.max_seconds", self.max_seconds)
+    }
+}
+
+impl AppEntry {
+    fn validate(&self, file: &str, machine: &MachineSpec) -> Result<(), SimError> {
+        for (key, count) in [("app.count", self.count), ("app.threads", self.threads.unwrap_or(1))] {
+            if count == 0 || count > MOST {
+                return Err(SimError::value(file, key, format!("is {count}; it must be from 1 to {MOST}")));
+            }
+        }
+        let nodes = [("app.start_node", self.start_node), ("app.memory_node", self.memory_node)];
+        for (key, node) in nodes.into_iter().filter_map(|(key, node)| Some((key, node?))) {
+            if machine.node_position(node).is_none() {
+                return Err(SimError::value(file, key, format!("is {node}, which the machine lacks")));
+            }
+        }
+        let cpu = self.cpu.filter(|cpu| machine.topology.cpu(*cpu).is_none());
+        if let Some(cpu) = cpu {
+            let online = machine.topology.online();
+            return Err(SimError::value(file, "app.cpu", format!("is {cpu}; the machine has {online}")));
+        }
+        if !self.phase_stagger.is_finite() {
+            return Err(SimError::value(file, "app.phase_stagger", "must be a number"));
+        }
+        Ok(())
+    }
+
+    fn apps(&self, file: &str, library: &Library) -> Result<Vec<App>, SimError> {
+        let program = library.find(file, "app.program", &self.program)?;
+        let app = |copy: u32| App {
+            name: if self.count == 1 { program.name.clone() } else { format!("{}.{}", program.name, copy + 1) },
+            threads: self.threads.unwrap_or(program.threads),
+            program: Arc::clone(&program),
+            start_node: self.start_node,
+            cpu: self.cpu,
+            memory_node: self.memory_node,
+            phase_offset: (f64::from(copy) * self.phase_stagger).rem_euclid(1.0),
+        };
+        Ok((0..self.count).map(app).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let error = Workload::from_toml("w.toml", text).unwrap_err().to_string();
+        assert!(error.starts_with("w.toml: ") && !error.contains('\n'), "{error}");
+        error
+    }
+
+    #[test]
+    fn copies_are_told_apart() {
+        let text = "machine = \"node:2 core:2\"\n[[app]]\nprogram = \"milc\"\ncount = 2\n[[app]]\nprogram = \"namd\"";
+        let workload = Workload::from_toml("w.toml", text).unwrap();
+        let names: Vec<_> = workload.apps.iter().map(|app| app.name.as_str()).collect();
+        assert_eq!(names, ["milc.1", "milc.2", "namd"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let app = |line: &str| format!("machine = \"node:2 core:2\"\n[[app]]\n{line}");
+        assert!(error(&app("program = \"mlic\"")).contains("did you mean milc"));
+        assert!(error(&app("program = \"milc\"\ncuont = 2")).contains("line 4"));
+        assert!(error(&app("program = \"milc\"\ncount = 0")).contains("app.count"));
+        assert!(error(&app("program = \"milc\"\ncpu = 9")).contains("0-3"));
+        assert!(error(&app("program = \"milc\"\nmemory_node = 2")).contains("memory_node"));
+        assert!(error("machine = \"barcelona\"").contains("barcelona-4x4"));
+        assert!(error("machine = \"node:2\"").contains("0 threads"));
+        assert!(error("machine = \"node:2\"\n[run]\nstep_seconds = 0").contains("step_seconds"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,200}") {
+            let _ = Workload::from_toml("w.toml", &text);
+        }
+    }
+}
