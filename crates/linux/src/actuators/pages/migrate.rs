@@ -176,7 +176,10 @@ impl Process {
     /// A file of the process as text; `None` where there is none.
     fn text(&self, name: &str) -> Result<Option<String>, ActionOutcome> {
         let read = identity::read_live(&PathBuf::from(format!("/proc/{}/{name}", self.pid)));
-        let bytes = read.map_err(|error| self.refusal(&error))?;
+        let bytes = read.map_err(|error| match error.raw_os_error() {
+            Some(libc::EACCES) => no_privilege(&error),
+            _ => self.refusal(&error),
+        })?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -226,24 +229,28 @@ impl Process {
         answer.map_err(|error| self.refusal(&error))
     }
 
-    /// What a refusal for the whole process means. The text of a missing privilege names no process, so that whoever prints
-    /// it can tell it once.
+    /// What a refusal for the whole process means.
     fn refusal(&self, error: &io::Error) -> ActionOutcome {
         let why = match error.raw_os_error() {
             Some(libc::ESRCH) => return ActionOutcome::Vanished,
-            Some(libc::EPERM) => {
-                let remedy = privilege::remedy("CAP_SYS_PTRACE");
-                format!("without CAP_SYS_PTRACE isobar cannot move the pages of others: run as root, or {remedy}")
-            }
+            Some(libc::EPERM) => return no_privilege(error),
             Some(libc::ENODEV) => format!("node {} has no memory or is not there: choose a node that has", self.to),
             Some(libc::EACCES) => {
-                format!("node {} is outside the process's cpuset (cpuset.mems), or its files may not be read", self.to)
+                format!("node {} is outside the process's cpuset (cpuset.mems)", self.to)
             }
             Some(libc::EINVAL) => "the process has no memory of its own (any more)".to_owned(),
             _ => format!("the kernel refused to move pages to node {}: {error}", self.to),
         };
         ActionOutcome::Refused { errno: error.raw_os_error(), why }
     }
+}
+
+/// Reading the maps of another user's process, and moving its pages, needs the access of a debugger (`ptrace(2)`,
+/// `PTRACE_MODE_READ_REALCREDS`). The text names no process, so that whoever prints it can tell it once.
+fn no_privilege(error: &io::Error) -> ActionOutcome {
+    let remedy = privilege::remedy("CAP_SYS_PTRACE");
+    let why = format!("without CAP_SYS_PTRACE isobar cannot move the pages of others: run as root, or {remedy}");
+    ActionOutcome::Refused { errno: error.raw_os_error(), why }
 }
 
 impl Look for Process {
