@@ -1,5 +1,8 @@
 //! The machine over live threads of our own, with sensors that read no more than those threads.
 
+// A test program: a failed expectation is what it is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod actuators_support;
 
 use actuators_support::{Helper, Kept, is_helper, only, place, sleeper, told, two_cpus};

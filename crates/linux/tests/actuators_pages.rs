@@ -1,6 +1,9 @@
 //! Page migration on the running kernel, with processes of our own. On a machine of one node pages "move" to the node where
 //! they are: the kernel goes through the same calls and statuses, and what is chosen, asked, counted and refused shows.
 
+// A test program: a failed expectation is what it is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod actuators_support;
 
 use actuators_support::{Helper, as_nobody, eventually, is_helper, public_copy, sleeper};
@@ -203,4 +206,46 @@ fn another_users_pages_are_refused_with_the_missing_capability() {
 fn resident(pid: Pid) -> u64 {
     let text = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("statm")).unwrap();
     text.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+#[ignore = "a helper of the tests, not a test"]
+fn helper_reserves_much_and_uses_little() {
+    if !is_helper() {
+        return;
+    }
+    // 64 GiB of address space, of which one page in each GiB is touched: 64 pages (or huge pages).
+    let mut stretches: Vec<Vec<u8>> = (0..64).map(|_| Vec::with_capacity(1 << 30)).collect();
+    for stretch in &mut stretches {
+        stretch.spare_capacity_mut()[1 << 29].write(1);
+    }
+    println!("at {}", stretches[0].as_ptr().addr());
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn reservations_are_not_searched_page_by_page() {
+    if !one_node() || !kernel_scans() {
+        return;
+    }
+    let mut helper = Helper::start("helper_reserves_much_and_uses_little", &[]);
+    let address = helper.hear("at ").parse().unwrap();
+    let pid = helper.process.pid();
+    let process = Filled { helper, pid, address };
+    let start = std::time::Instant::now();
+    let (moved, _) = counts(PageMover::default().migrate(&process.wish(1 << 20, &[]), no_limit()));
+    let resident = resident(pid);
+    assert!(moved >= 64 && moved + 64 >= resident, "{moved} of {resident} resident pages");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// Whether the kernel has `PAGEMAP_SCAN` (6.7).
+fn kernel_scans() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
+    let scans = (numbers.next(), numbers.next()) >= (Some(6), Some(7));
+    if !scans {
+        eprintln!("SKIPPED: Linux {} has no PAGEMAP_SCAN", release.trim());
+    }
+    scans
 }

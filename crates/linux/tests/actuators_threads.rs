@@ -1,5 +1,8 @@
 //! Affinity and the state file on the running kernel, with processes of our own.
 
+// A test program: a failed expectation is what it is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod actuators_support;
 
 use actuators_support::{

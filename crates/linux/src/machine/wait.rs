@@ -31,7 +31,7 @@ impl Waiter {
     /// A waiter that catches the signals to stop, if so wanted.
     pub fn new(catch_signals: bool) -> Result<Self, MachineError> {
         let (wakes, waker) = UnixStream::pair().map_err(MachineError::Signals)?;
-        let mut waiter = Self { wakes, waker: waker, signals: Vec::new(), deadline: None, interrupted: false };
+        let mut waiter = Self { wakes, waker, signals: Vec::new(), deadline: None, interrupted: false };
         if catch_signals {
             waiter.catch().map_err(MachineError::Signals)?;
         }

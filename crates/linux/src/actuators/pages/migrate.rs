@@ -2,6 +2,7 @@
 
 use super::around::PageRange;
 use super::mappings::{Mapping, parse_maps, parse_numa_maps};
+use super::resident::PageTables;
 use super::select::{Cursor, Look, by_size, mapped, near};
 use super::tally::{BUDGET, FEWER, NO_MEMORY, Tally, reason};
 use super::{free, syscall};
@@ -140,6 +141,7 @@ struct Process {
     page_size: u64,
     batch: usize,
     left: u64,
+    tables: Option<PageTables>,
 }
 
 impl Process {
@@ -152,7 +154,8 @@ impl Process {
         }
         let (batch, left) = (syscall::length(options.batch.0), options.most_looked_at.0);
         let (from, to, page_size) = (wish.from, wish.to, procfs::page_size());
-        Ok(Self { pid: wish.pid, start: wish.pid_start, from, to, page_size, batch, left })
+        let tables = PageTables::open(wish.pid, page_size);
+        Ok(Self { pid: wish.pid, start: wish.pid_start, from, to, page_size, batch, left, tables })
     }
 
     fn still_there(&self) -> Result<(), ActionOutcome> {
@@ -264,6 +267,16 @@ impl Look for Process {
         }
         self.left = self.left.saturating_sub(u64::try_from(pages.len()).unwrap_or(u64::MAX));
         Ok(status)
+    }
+
+    fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), ActionOutcome> {
+        match &self.tables {
+            Some(tables) => tables.scan(range, most).map_err(|error| self.refusal(&error)),
+            None => {
+                let end = range.end.min(range.start.saturating_add(most));
+                Ok(((range.start..end).collect(), end))
+            }
+        }
     }
 
     fn left(&self) -> u64 {

@@ -18,6 +18,7 @@ pub mod around;
 mod free;
 pub mod mappings;
 mod migrate;
+mod resident;
 mod select;
 mod syscall;
 mod tally;

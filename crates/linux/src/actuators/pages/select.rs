@@ -24,6 +24,16 @@ pub trait Look {
     /// When nothing more can be learnt: the process ended, or the kernel refuses.
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, Self::Stop>;
 
+    /// The first pages of a range that are worth a look, `most` at most, and the page after the last of the range that was
+    /// considered. Who knows which pages are resident skips the others.
+    ///
+    /// # Errors
+    /// As [`Look::look`].
+    fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), Self::Stop> {
+        let end = range.end.min(range.start.saturating_add(most));
+        Ok(((range.start..end).collect(), end))
+    }
+
     /// How many pages may still be looked at in this call.
     fn left(&self) -> u64;
 }
@@ -98,14 +108,14 @@ impl Cursor {
             if missing == 0 || step == 0 {
                 return Ok(false);
             }
-            let chunk: Vec<u64> = (rest.start..rest.start + step).collect();
+            let (chunk, end) = look.worth(rest, step)?;
             let status = look.look(&chunk)?;
             let here = chunk.iter().zip(status).filter(|(_, status)| syscall::node(*status) == Some(from));
             let fresh: Vec<u64> = here.map(|(page, _)| *page).filter(|page| !found.contains(page)).collect();
             let taken = &fresh[..fresh.len().min(syscall::length(missing))];
             found.extend(taken);
             let cut = taken.len() < fresh.len();
-            let next = if cut { taken.last().map_or(rest.start, |last| last + 1) } else { rest.start + step };
+            let next = if cut { taken.last().map_or(end, |last| last + 1) } else { end };
             self.advance(order, rest, next);
         }
         *self = Self::default();
