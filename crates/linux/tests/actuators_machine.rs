@@ -5,7 +5,7 @@
 
 mod actuators_support;
 
-use actuators_support::{Helper, Kept, is_helper, only, place, sleeper, told, two_cpus};
+use actuators_support::{Helper, Kept, as_nobody, is_helper, only, place, public_copy, sleeper, told, two_cpus};
 use isobar_linux::actuators::{affinity, identity};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
 use isobar_model::topology::synthetic::synthetic;
@@ -258,4 +258,42 @@ fn a_signal_ends_the_wait_and_everything_is_put_back() {
         assert_eq!(process.mask(), before, "{signal:?}");
         assert!(!state.exists());
     }
+}
+
+#[test]
+#[ignore = "a helper of the tests, not a test"]
+fn helper_observes_as_nobody() {
+    if !is_helper() {
+        return;
+    }
+    let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
+    let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
+    let watch = Watch { pids: vec![pid], everywhere: affinity::get(Tid(pid.0)).unwrap() };
+    let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
+    let sample = machine.sample().unwrap();
+    println!("remark {}", sample.capabilities.remarks[0]);
+    println!("sees {}", sample.processes.len());
+    let action = Action::MoveThread { pid, tid: Tid(pid.0), cpu: CpuId(0), reason: "a test".into() };
+    let outcome = machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap();
+    println!("outcome {:?}", outcome.actions[0]);
+    machine.restore().unwrap();
+}
+
+#[test]
+fn without_privilege_and_a_place_for_state_the_machine_is_observed() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut nobody) = as_nobody(&public_copy(folder.path())) else { return };
+    let process = sleeper();
+    let state = folder.path().join("not-theirs/state.json");
+    let pid = process.pid().to_string();
+    let variables = [("ISOBAR_TEST_PID", &*pid), ("ISOBAR_TEST_STATE", state.to_str().unwrap())];
+    let mut helper = Helper::start_as(&mut nobody, "helper_observes_as_nobody", &variables);
+    let remark = helper.hear("remark ");
+    assert!(
+        remark.contains("without CAP_SYS_NICE isobar cannot move the threads of others; it goes on obs"),
+        "{remark}"
+    );
+    assert_eq!(helper.hear("sees "), "1");
+    let outcome = helper.hear("outcome ");
+    assert!(outcome.starts_with("Refused") && outcome.contains("cannot make the folder"), "{outcome}");
 }

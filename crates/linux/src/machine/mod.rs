@@ -17,7 +17,8 @@ use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMo
 use budget::PageBudget;
 use error::BoxedError;
 use isobar_model::{
-    Action, ActionOutcome, Capabilities, Machine, Outcome, Pages, Pid, Plan, Sample, Seconds, Tid, Topology, Wake,
+    Action, ActionOutcome, Capabilities, Machine, NodeId, Outcome, Pages, Pid, Plan, Sample, Seconds, Tid, Topology,
+    Wake,
 };
 use known::Known;
 use std::fs;
@@ -58,6 +59,7 @@ pub struct LinuxMachine<S> {
     options: LinuxOptions,
     actuators: Option<Actuators>,
     recovered: Option<RestoreReport>,
+    put_back: Option<RestoreReport>,
     observe_only: Option<String>,
     pages: PageMover,
     budget: PageBudget,
@@ -83,6 +85,7 @@ impl<S: Sensing> LinuxMachine<S> {
             read_topology,
             actuators: None,
             recovered: None,
+            put_back: None,
             observe_only: None,
             pages: PageMover::new(options.pages.clone()),
             budget: PageBudget::new(options.pages_per_second),
@@ -100,6 +103,12 @@ impl<S: Sensing> LinuxMachine<S> {
     #[must_use]
     pub const fn recovered(&self) -> Option<&RestoreReport> {
         self.recovered.as_ref()
+    }
+
+    /// What the last [`Machine::restore`] put back, in detail.
+    #[must_use]
+    pub const fn put_back(&self) -> Option<&RestoreReport> {
+        self.put_back.as_ref()
     }
 
     /// Why nothing can be changed here, where that is so.
@@ -215,7 +224,7 @@ impl<S: Sensing> LinuxMachine<S> {
         outcome
     }
 
-    fn spent(&mut self, from: isobar_model::NodeId, to: isobar_model::NodeId, moved: Pages) {
+    fn spent(&mut self, from: NodeId, to: NodeId, moved: Pages) {
         self.budget.spend(moved);
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.record_pages(from, to, moved);
@@ -265,10 +274,13 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.waiter.wait(interval)
     }
 
-    /// One outcome for each thread that was recorded; the report in words is in the log of whoever calls.
+    /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
-        Ok(outcome(&actuators.restore()?))
+        let report = actuators.restore()?;
+        let outcome = outcome(&report);
+        self.put_back = Some(report);
+        Ok(outcome)
     }
 }
 

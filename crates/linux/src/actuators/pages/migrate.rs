@@ -128,7 +128,7 @@ impl PageMover {
             let why = format!("node {to} has no memory: choose a node that has");
             return Err(ActionOutcome::Refused { errno: None, why });
         }
-        Ok(memory.free.0.saturating_sub(self.options.reserve.0) / procfs::page_size())
+        Ok(memory.available.0.saturating_sub(self.options.reserve.0) / procfs::page_size())
     }
 }
 

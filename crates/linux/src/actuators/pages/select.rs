@@ -102,43 +102,50 @@ impl Cursor {
         wanted: u64,
         found: &mut BTreeSet<u64>,
     ) -> Result<bool, L::Stop> {
-        while let Some(rest) = self.next(order) {
-            let missing = wanted.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
-            let step = rest.len().min(look.left()).min(STEP);
-            if missing == 0 || step == 0 {
-                return Ok(false);
+        for (mapping, mut rest) in self.to_do(order) {
+            while !rest.is_empty() {
+                let missing = wanted.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
+                let step = rest.len().min(look.left()).min(STEP);
+                if missing == 0 || step == 0 {
+                    self.at = Some((mapping, rest.start));
+                    return Ok(false);
+                }
+                rest.start = take(look, rest, step, (from, missing), found)?;
             }
-            let (chunk, end) = look.worth(rest, step)?;
-            let status = look.look(&chunk)?;
-            let here = chunk.iter().zip(status).filter(|(_, status)| syscall::node(*status) == Some(from));
-            let fresh: Vec<u64> = here.map(|(page, _)| *page).filter(|page| !found.contains(page)).collect();
-            let taken = &fresh[..fresh.len().min(syscall::length(missing))];
-            found.extend(taken);
-            let cut = taken.len() < fresh.len();
-            let next = if cut { taken.last().map_or(end, |last| last + 1) } else { end };
-            self.advance(order, rest, next);
+            self.done.insert(mapping);
         }
         *self = Self::default();
         Ok(true)
     }
 
-    /// What remains of the mapping under way, else the first mapping that is not done.
-    fn next(&mut self, order: &[PageRange]) -> Option<PageRange> {
+    /// What remains of this round: the mapping under way, then those that are not done. Each with its first page.
+    fn to_do(&self, order: &[PageRange]) -> Vec<(u64, PageRange)> {
         let under_way = self.at.and_then(|(first, page)| {
             let mapping = order.iter().find(|mapping| mapping.start == first)?;
-            (page < mapping.end).then_some(PageRange { start: page, end: mapping.end })
+            Some((first, PageRange { start: page, end: mapping.end }))
         });
-        under_way.or_else(|| {
-            self.done.extend(self.at.take().map(|(first, _)| first));
-            order.iter().find(|mapping| !self.done.contains(&mapping.start)).copied()
-        })
+        let begun = |mapping: &PageRange| self.at.is_some_and(|(first, _)| first == mapping.start);
+        let fresh = order.iter().filter(|mapping| !begun(mapping) && !self.done.contains(&mapping.start));
+        under_way.into_iter().chain(fresh.map(|mapping| (mapping.start, *mapping))).collect()
     }
+}
 
-    fn advance(&mut self, order: &[PageRange], rest: PageRange, page: u64) {
-        let first = self.at.map(|(first, _)| first);
-        let known = first.filter(|first| order.iter().any(|mapping| mapping.start == *first));
-        self.at = Some((known.unwrap_or(rest.start), page));
-    }
+/// Looks at the next `step` pages of a mapping and takes those on `from`, `missing` at most. Returns the page to go on with.
+fn take<L: Look>(
+    look: &mut L,
+    rest: PageRange,
+    step: u64,
+    (from, missing): (NodeId, u64),
+    found: &mut BTreeSet<u64>,
+) -> Result<u64, L::Stop> {
+    let (chunk, end) = look.worth(rest, step)?;
+    let status = look.look(&chunk)?;
+    let here = chunk.iter().zip(status).filter(|(_, status)| syscall::node(*status) == Some(from));
+    let fresh: Vec<u64> = here.map(|(page, _)| *page).filter(|page| !found.contains(page)).collect();
+    let taken = &fresh[..fresh.len().min(syscall::length(missing))];
+    found.extend(taken);
+    let cut = taken.len() < fresh.len();
+    Ok(if cut { taken.last().map_or(end, |last| last + 1) } else { end })
 }
 
 /// Pages looked at in one step of a walk.
