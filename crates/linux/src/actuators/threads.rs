@@ -79,9 +79,9 @@ fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<Entry, ActionOutcome> {
     if wish.pid == identity::own_pid() {
         return left_alone("isobar does not move itself");
     }
-    let process = identity::process(wish.pid).filter(|process| process.start == wish.pid_start);
+    // A thread of this process with this start time: then the process is the same, too.
     let task = identity::task(wish.pid, wish.tid).filter(|task| task.start == wish.tid_start);
-    let (Some(_), Some(task)) = (process, task) else { return Err(ActionOutcome::Vanished) };
+    let task = task.ok_or(ActionOutcome::Vanished)?;
     if task.kernel {
         return left_alone("kernel threads are not moved");
     }

@@ -3,7 +3,7 @@
 use super::around::PageRange;
 use super::mappings::{Mapping, parse_maps, parse_numa_maps};
 use super::resident::PageTables;
-use super::select::{Cursor, Look, by_size, mapped, near};
+use super::select::{Cursor, Look, asked, by_size, every, mapped, near};
 use super::tally::{BUDGET, FEWER, NO_MEMORY, Tally, reason};
 use super::{free, syscall};
 use crate::actuators::{identity, privilege};
@@ -272,10 +272,14 @@ impl Look for Process {
     fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), ActionOutcome> {
         match &self.tables {
             Some(tables) => tables.scan(range, most).map_err(|error| self.refusal(&error)),
-            None => {
-                let end = range.end.min(range.start.saturating_add(most));
-                Ok(((range.start..end).collect(), end))
-            }
+            None => Ok(every(range, most)),
+        }
+    }
+
+    fn resident(&mut self, ranges: &[PageRange]) -> Result<Vec<u64>, ActionOutcome> {
+        match &self.tables {
+            Some(tables) => tables.resident(ranges).map_err(|error| self.refusal(&error)),
+            None => asked(self, ranges),
         }
     }
 

@@ -57,6 +57,23 @@ impl PageTables {
         Some(tables)
     }
 
+    /// Every resident page of some ranges.
+    ///
+    /// # Errors
+    /// As [`PageTables::scan`].
+    pub fn resident(&self, ranges: &[PageRange]) -> io::Result<Vec<u64>> {
+        let mut found = Vec::new();
+        for range in ranges {
+            let mut rest = *range;
+            while !rest.is_empty() {
+                let (pages, next) = self.scan(rest, rest.len())?;
+                found.extend(pages);
+                rest.start = next;
+            }
+        }
+        Ok(found)
+    }
+
     /// The first resident pages of a range, `most` at most, and the page where the scan goes on.
     ///
     /// # Errors

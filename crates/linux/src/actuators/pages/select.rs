@@ -30,12 +30,35 @@ pub trait Look {
     /// # Errors
     /// As [`Look::look`].
     fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), Self::Stop> {
-        let end = range.end.min(range.start.saturating_add(most));
-        Ok(((range.start..end).collect(), end))
+        Ok(every(range, most))
+    }
+
+    /// The resident pages of some ranges, ascending.
+    ///
+    /// # Errors
+    /// As [`Look::look`].
+    fn resident(&mut self, ranges: &[PageRange]) -> Result<Vec<u64>, Self::Stop> {
+        asked(self, ranges)
     }
 
     /// How many pages may still be looked at in this call.
     fn left(&self) -> u64;
+}
+
+/// Every page of a range is worth a look to who knows nothing of them; see [`Look::worth`].
+pub fn every(range: PageRange, most: u64) -> (Vec<u64>, u64) {
+    let end = range.end.min(range.start.saturating_add(most));
+    ((range.start..end).collect(), end)
+}
+
+/// The resident pages of some ranges, found by asking for each page; see [`Look::resident`].
+///
+/// # Errors
+/// As [`Look::look`].
+pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec<u64>, L::Stop> {
+    let all: Vec<u64> = pages(ranges).collect();
+    let status = look.look(&all)?;
+    Ok(all.into_iter().zip(status).filter(|(_, status)| *status >= 0).map(|(page, _)| page).collect())
 }
 
 /// The pages on `from` in the neighbourhoods of sampled pages, `wanted` at most, which the samples share evenly.
@@ -53,11 +76,12 @@ pub fn near<L: Look>(
     let count = u64::try_from(samples.len()).unwrap_or(u64::MAX).clamp(1, wanted.max(1));
     let share = (wanted / count).max(1);
     for &sample in samples.iter().take(syscall::length(wanted)) {
-        let window: Vec<u64> = pages(&around(sample, share.saturating_mul(WINDOW), mapped)).collect();
-        let status: BTreeMap<u64, i32> = window.iter().copied().zip(look.look(&window)?).collect();
-        let resident = ranges(status.iter().filter(|(_, status)| **status >= 0).map(|(page, _)| *page));
-        let chosen = around(sample, share, &resident);
-        found.extend(pages(&chosen).filter(|page| status.get(page).and_then(|s| syscall::node(*s)) == Some(from)));
+        let window = around(sample, share.saturating_mul(WINDOW), mapped);
+        let resident = ranges(look.resident(&window)?.into_iter());
+        let chosen: Vec<u64> = pages(&around(sample, share, &resident)).collect();
+        let status = look.look(&chosen)?;
+        let here = chosen.into_iter().zip(status).filter(|(_, status)| syscall::node(*status) == Some(from));
+        found.extend(here.map(|(page, _)| page));
     }
     Ok(found.into_iter().take(syscall::length(wanted)).collect())
 }
