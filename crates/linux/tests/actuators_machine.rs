@@ -122,6 +122,23 @@ fn samples_tell_what_owners_want_not_what_we_did() {
 }
 
 #[test]
+fn a_mask_that_sensors_read_before_the_move_does_not_make_us_forget() {
+    let Some((_, second)) = two_cpus() else { return };
+    let (_folder, state) = place();
+    let process = sleeper();
+    let before = process.mask();
+    let mut machine = open(&state, &[&process], |_| {});
+    let mut stale = machine.sample().unwrap();
+    drop(machine);
+    let (mut actuators, _) = isobar_linux::actuators::Actuators::open(&state).unwrap();
+    actuators_support::move_one(&mut actuators, process.wish(second));
+    actuators.reconcile(&mut stale);
+    assert_eq!(main_thread(&stale, &process).allowed.as_ref(), Some(&before));
+    assert_eq!(actuators.restore().unwrap().restored, 1);
+    assert_eq!(process.mask(), before);
+}
+
+#[test]
 fn heirs_are_freed_at_the_next_sample() {
     let Some((_, second)) = two_cpus() else { return };
     let (_folder, state) = place();

@@ -131,7 +131,9 @@ impl Actuators {
         let Some(record) = self.ledger.thread(pid, thread.tid, thread.start) else {
             return self.free_if_heir(pid, thread, &mask);
         };
-        if record.is_ours(&mask) {
+        // Sensors may have read the mask before our last move; only the kernel's word ends our answering for a thread.
+        let ours = record.is_ours(&mask) || affinity::get(thread.tid).is_ok_and(|now| record.is_ours(&now));
+        if ours {
             thread.allowed = Some(record.original.cpus.clone());
             thread.pinned = record.original.pinned;
         } else {
