@@ -122,6 +122,9 @@ fn the_owner_has_the_last_word() {
     let (mut actuators, _) = Actuators::open(&state).unwrap();
     move_one(&mut actuators, process.wish(second));
     affinity::set(process.tid(), &only(first)).unwrap();
+    let outcome = try_move(&mut actuators, process.wish(second)).unwrap();
+    assert!(matches!(outcome, ActionOutcome::LeftAlone { .. }), "{outcome:?}");
+    assert_eq!(process.mask(), only(first));
     let report = actuators.restore().unwrap();
     assert_eq!(report, RestoreReport { changed_by_owner: 1, ..RestoreReport::default() });
     assert_eq!(process.mask(), only(first));

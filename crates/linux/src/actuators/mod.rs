@@ -143,7 +143,9 @@ impl Actuators {
 
     fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
         let Some(family) = heirs::family(&self.ledger, pid, thread.start, mask).cloned() else { return };
-        if heirs::free(&mut self.ledger, pid, thread.tid, &family) {
+        // Sensors may have read the mask before we freed it.
+        let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
+        if !bound || heirs::free(&mut self.ledger, pid, thread.tid, &family) {
             thread.allowed = Some(family.original.cpus);
             thread.pinned = family.original.pinned;
         }

@@ -86,6 +86,10 @@ fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<Entry, ActionOutcome> {
         return left_alone("kernel threads are not moved");
     }
     let mask = affinity::get(wish.tid).map_err(|error| refusal(&error, wish.cpu))?;
+    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start);
+    if record.is_some_and(|thread| !thread.is_ours(&mask) && mask != thread.original.cpus) {
+        return left_alone("its owner changed its affinity after our last move");
+    }
     Ok(entry(ledger, wish, mask))
 }
 
