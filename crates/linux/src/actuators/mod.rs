@@ -1,1 +1,203 @@
 //! Actuators: thread affinity, page migration, and the state file that lets everything be put back.
+//!
+//! They carry out; they do not decide. Nothing is changed before what was there is on disk. Deliberately absent: policies,
+//! budgets and the choice of who is managed (that is [`crate::machine`]'s).
+
+pub mod affinity;
+mod error;
+mod heirs;
+pub mod identity;
+pub mod ledger;
+pub mod pages;
+pub mod privilege;
+pub mod restore;
+pub mod state_file;
+pub mod threads;
+
+pub use error::ActuatorError;
+pub use privilege::missing_capabilities;
+pub use restore::{RestoreReport, restore};
+pub use threads::{Intent, ThreadMove};
+
+use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
+use ledger::{Entry, Ledger};
+use state_file::StateFile;
+use std::path::Path;
+
+/// The actuators of this machine, with the record of what they changed. At most one lives per state file.
+///
+/// Dropping it puts everything back, as the last resort of a panic; call [`Actuators::restore`] to learn how that went.
+#[derive(Debug)]
+pub struct Actuators {
+    file: StateFile,
+    ledger: Ledger,
+    written: Option<Ledger>,
+}
+
+impl Actuators {
+    /// Takes the state file. What an isobar that was killed left behind is put back first, and told.
+    ///
+    /// # Errors
+    /// [`ActuatorError`]: another isobar runs, or the state file cannot be read or written. Nothing is changed then.
+    pub fn open(state: &Path) -> Result<(Self, Option<RestoreReport>), ActuatorError> {
+        let file = StateFile::lock(state)?;
+        let recovered = restore::recover(&file)?;
+        if let Some(refusal) = recovered.as_ref().and_then(|report| not_restored(state, report)) {
+            return Err(refusal);
+        }
+        Ok((Self { file, ledger: Ledger::new(identity::boot_id()?), written: None }, recovered))
+    }
+
+    /// Decides about thread moves and writes down what was there before, all at once; changes nothing yet.
+    ///
+    /// # Errors
+    /// [`ActuatorError::State`]: then none of the moves may be carried out.
+    pub fn intend(&mut self, wishes: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
+        let intents: Vec<_> = wishes.iter().map(|wish| threads::prepare(&self.ledger, wish)).collect();
+        let mut next = self.ledger.clone();
+        let now = identity::ticks_now();
+        for entry in intents.iter().filter_map(Intent::entry) {
+            next.intend(entry, now);
+        }
+        if next != self.ledger {
+            self.file.save(&next)?;
+            self.written = Some(next.clone());
+            self.ledger = next;
+        }
+        Ok(intents)
+    }
+
+    /// Carries out an intent of [`Actuators::intend`].
+    pub fn carry_out(&mut self, intent: Intent) -> ActionOutcome {
+        let entry = match intent {
+            Intent::Settled(outcome) => return outcome,
+            Intent::Act(entry) => entry,
+        };
+        let outcome = threads::carry_out(&entry);
+        match outcome {
+            ActionOutcome::Done => self.ledger.done(&entry),
+            _ => self.ledger.undone(&entry),
+        }
+        outcome
+    }
+
+    /// Records moved pages (see [`Ledger::pages`]); written with the next change of the file.
+    pub fn record_pages(&mut self, from: NodeId, to: NodeId, pages: Pages) {
+        if pages.0 > 0 {
+            self.ledger.add_pages(from, to, pages);
+        }
+    }
+
+    /// Brings the state file up to date, where it lags behind.
+    ///
+    /// # Errors
+    /// [`ActuatorError::State`].
+    pub fn flush(&mut self) -> Result<(), ActuatorError> {
+        let lags = self.written.as_ref() != Some(&self.ledger);
+        let matters = !self.ledger.is_empty() || !self.ledger.pages.is_empty() || self.written.is_some();
+        if lags && matters {
+            self.file.save(&self.ledger)?;
+            self.written = Some(self.ledger.clone());
+        }
+        Ok(())
+    }
+
+    /// Makes a sample tell what owners want, not what we did: moved threads show the mask that they had before, heirs are
+    /// freed, and threads that somebody else has changed since are no longer ours.
+    pub fn reconcile(&mut self, sample: &mut Sample) {
+        self.forget_the_dead(sample);
+        for process in &mut sample.processes {
+            let ProcessSample { pid, threads, .. } = process;
+            threads.iter_mut().for_each(|thread| self.reconcile_thread(*pid, thread));
+        }
+    }
+
+    /// Puts everything back and deletes the state file, or keeps what remains in it. Doing so twice is harmless.
+    ///
+    /// # Errors
+    /// [`ActuatorError`]: the file cannot be written, or the kernel refused to put threads back.
+    pub fn restore(&mut self) -> Result<RestoreReport, ActuatorError> {
+        let report = restore::put_back(&mut self.ledger);
+        if self.ledger.is_empty() {
+            self.ledger = Ledger::new(std::mem::take(&mut self.ledger.boot_id));
+        }
+        restore::settle(&self.file, &self.ledger)?;
+        self.written = None;
+        not_restored(self.file.path(), &report).map_or(Ok(report), Err)
+    }
+
+    fn reconcile_thread(&mut self, pid: Pid, thread: &mut ThreadSample) {
+        let Some(mask) = thread.allowed.clone() else { return };
+        let Some(record) = self.ledger.thread(pid, thread.tid, thread.start) else {
+            return self.free_if_heir(pid, thread, &mask);
+        };
+        // Sensors may have read the mask before our last move; only the kernel's word ends our answering for a thread.
+        let ours = record.is_ours(&mask) || affinity::get(thread.tid).is_ok_and(|now| record.is_ours(&now));
+        if ours {
+            thread.allowed = Some(record.original.cpus.clone());
+            thread.pinned = record.original.pinned;
+        } else {
+            self.ledger.forget(pid, thread.tid);
+        }
+    }
+
+    fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
+        let Some(family) = heirs::family(&self.ledger, pid, thread.start, mask).cloned() else { return };
+        // Sensors may have read the mask before we freed it.
+        let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
+        if !bound || heirs::free(&mut self.ledger, pid, thread.tid, &family) {
+            thread.allowed = Some(family.original.cpus);
+            thread.pinned = family.original.pinned;
+        }
+    }
+
+    /// Drops threads and processes that ended. A sample may leave processes out, so those not in it are looked up.
+    fn forget_the_dead(&mut self, sample: &Sample) {
+        let lives = |pid, start| {
+            let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid);
+            match seen {
+                Ok(index) => sample.processes[index].start == start,
+                Err(_) => identity::process(pid).is_some_and(|process| process.start == start),
+            }
+        };
+        self.ledger.processes.retain(|&pid, entry| lives(pid, entry.start));
+        for (&pid, entry) in &mut self.ledger.processes {
+            let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid).ok();
+            let listed = seen.map_or(&[][..], |index| &sample.processes[index].threads);
+            entry.threads.retain(|&tid, thread| start_of(pid, tid, listed) == Some(thread.start));
+        }
+    }
+}
+
+impl Drop for Actuators {
+    fn drop(&mut self) {
+        if !self.ledger.processes.is_empty() {
+            // Whatever could not be put back is in the state file still, for `isobar restore`.
+            let _ = self.restore();
+        }
+    }
+}
+
+impl Intent {
+    /// What will be done, where something will.
+    #[must_use]
+    pub const fn entry(&self) -> Option<&Entry> {
+        match self {
+            Self::Act(entry) => Some(entry),
+            Self::Settled(_) => None,
+        }
+    }
+}
+
+/// When a thread started: by the sample where that lists it, else by the kernel.
+fn start_of(pid: Pid, tid: Tid, listed: &[ThreadSample]) -> Option<u64> {
+    match listed.binary_search_by_key(&tid, |thread| thread.tid) {
+        Ok(index) => Some(listed[index].start),
+        Err(_) => identity::task(pid, tid).map(|task| task.start),
+    }
+}
+
+fn not_restored(path: &Path, report: &RestoreReport) -> Option<ActuatorError> {
+    let why = report.refusal.clone()?;
+    Some(ActuatorError::NotRestored { path: path.to_owned(), refused: report.refused, why })
+}

@@ -1,0 +1,64 @@
+//! What can go wrong with the actuators as a whole: the state file and its lock. What the kernel refuses about one thread
+//! or one page is not an error but an [`isobar_model::ActionOutcome`].
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why nothing can be changed, or not everything could be put back. Every message is one line and names the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum ActuatorError {
+    /// the state file, its folder or its lock cannot be read or written
+    #[error("{path}: cannot {what}: {source}; nothing is changed without it: choose another with the option `state`", path = path.display())]
+    State {
+        /// the file or folder
+        path: PathBuf,
+        /// what was tried
+        what: &'static str,
+        /// what the kernel said
+        source: io::Error,
+    },
+    /// another isobar holds the lock
+    #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first, it puts them back itself", path = path.display())]
+    Locked {
+        /// the lock file
+        path: PathBuf,
+        /// its process, as the lock file tells
+        holder: String,
+    },
+    /// the state file is damaged, or of a version that this isobar does not know
+    #[error("{path}: not a state file of isobar: {problem}; look at it, then delete it (the affinities in it are not put back)", path = path.display())]
+    Broken {
+        /// the file
+        path: PathBuf,
+        /// where and what, in one line
+        problem: String,
+    },
+    /// the state file belongs to somebody else, who could make us change what they like
+    #[error("{path}: belongs to uid {found}, not to uid {expected}: run as its owner, or delete it", path = path.display())]
+    Foreign {
+        /// the file
+        path: PathBuf,
+        /// its owner
+        found: u32,
+        /// who we are
+        expected: u32,
+    },
+    /// the kernel does not say what we need to recognise threads again
+    #[error("{path}: {source}; isobar recognises threads by it: mount procfs on /proc", path = path.display())]
+    Proc {
+        /// the file
+        path: PathBuf,
+        /// what the kernel said
+        source: io::Error,
+    },
+    /// not everything could be put back
+    #[error("{path}: {refused} threads could not be put back ({why}); the file is kept: run `isobar restore` with the privilege that isobar had", path = path.display())]
+    NotRestored {
+        /// the state file
+        path: PathBuf,
+        /// how many threads
+        refused: usize,
+        /// the first refusal
+        why: String,
+    },
+}

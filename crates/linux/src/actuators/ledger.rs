@@ -1,0 +1,238 @@
+//! What we changed and what was there before: the content of the state file, as a value.
+//!
+//! A process enters with the first of its threads that we move and stays until it ends, because its threads and children
+//! inherit the masks that we set. Pure: no files, no kernel. Who lives and what their masks are is told to it.
+
+use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the format; a file of another version is refused.
+pub const VERSION: u32 = 1;
+
+/// Everything that has to be put back, and what is recognised by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ledger {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The boot in which all start times were taken.
+    pub boot_id: String,
+    /// The processes that we moved threads of, and their heirs.
+    pub processes: BTreeMap<Pid, ProcessEntry>,
+    /// Pages moved so far, for the record: they stay where they are, since where they would go back to has been
+    /// decided anew by their owner's accesses, and the kernel keeps no history of them.
+    pub pages: Vec<PageTotal>,
+}
+
+/// A process of which we moved a thread, or which inherited a mask from one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessEntry {
+    /// Its start time, in ticks since boot.
+    pub start: u64,
+    /// When we first changed a thread of it; younger threads and children may be heirs.
+    pub since: u64,
+    /// Every CPU that we ever put one of its threads on.
+    #[serde(with = "cpu_list")]
+    pub history: CpuSet,
+    /// What an heir gets: the widest mask among the threads that we moved.
+    pub original: Original,
+    /// The threads that we moved.
+    pub threads: BTreeMap<Tid, ThreadEntry>,
+}
+
+/// A thread that we moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadEntry {
+    /// Its start time, in ticks since boot.
+    pub start: u64,
+    /// What it had before.
+    pub original: Original,
+    /// The CPUs one of which is its whole mask now, if nobody else changed it: the one that we set last, and while a
+    /// move is under way also the next.
+    #[serde(with = "cpu_list")]
+    pub ours: CpuSet,
+}
+
+/// An affinity before our change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Original {
+    /// The CPUs of the mask.
+    #[serde(with = "cpu_list")]
+    pub cpus: CpuSet,
+    /// Whether its owner narrowed it. Only then is exactly this mask put back; else the restriction is lifted, so that the
+    /// thread follows its cpuset and CPUs that come online, as it did before.
+    pub pinned: bool,
+}
+
+/// Pages moved from node to node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageTotal {
+    /// where they were
+    pub from: NodeId,
+    /// where they are
+    pub to: NodeId,
+    /// how many
+    pub pages: Pages,
+}
+
+/// A thread about to be moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// its process
+    pub pid: Pid,
+    /// start of the process
+    pub pid_start: u64,
+    /// the thread
+    pub tid: Tid,
+    /// start of the thread
+    pub tid_start: u64,
+    /// what it had before any change of ours
+    pub original: Original,
+    /// the CPU that we put it on earlier, when it is still there
+    pub placed: Option<CpuId>,
+    /// the CPU that we are about to put it on
+    pub cpu: CpuId,
+}
+
+impl Ledger {
+    /// An empty ledger of this boot.
+    #[must_use]
+    pub fn new(boot_id: String) -> Self {
+        Self { version: VERSION, boot_id, processes: BTreeMap::new(), pages: Vec::new() }
+    }
+
+    /// Whether no thread is recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.processes.values().all(|process| process.threads.is_empty())
+    }
+
+    /// The entry of a process, unless its id is another's now.
+    #[must_use]
+    pub fn process(&self, pid: Pid, start: u64) -> Option<&ProcessEntry> {
+        self.processes.get(&pid).filter(|process| process.start == start)
+    }
+
+    /// The entry of a thread, unless its id is another's now.
+    #[must_use]
+    pub fn thread(&self, pid: Pid, tid: Tid, start: u64) -> Option<&ThreadEntry> {
+        self.processes.get(&pid)?.threads.get(&tid).filter(|thread| thread.start == start)
+    }
+
+    /// Writes down what is about to be done. `now` is the time in ticks since boot.
+    pub fn intend(&mut self, entry: &Entry, now: u64) {
+        if self.processes.get(&entry.pid).is_some_and(|process| process.start != entry.pid_start) {
+            self.processes.remove(&entry.pid);
+        }
+        let process = self.processes.entry(entry.pid).or_insert_with(|| ProcessEntry::new(entry.pid_start, now));
+        process.history.insert(entry.cpu);
+        process.original.widen(&entry.original);
+        let ours = entry.placed.into_iter().chain([entry.cpu]).collect();
+        let thread = ThreadEntry { start: entry.tid_start, original: entry.original.clone(), ours };
+        process.threads.insert(entry.tid, thread);
+    }
+
+    /// The kernel did it.
+    pub fn done(&mut self, entry: &Entry) {
+        self.settle(entry, Some(entry.cpu));
+    }
+
+    /// It was not done: what held before holds.
+    pub fn undone(&mut self, entry: &Entry) {
+        self.settle(entry, entry.placed);
+    }
+
+    fn settle(&mut self, entry: &Entry, on: Option<CpuId>) {
+        let Some(process) = self.processes.get_mut(&entry.pid) else { return };
+        match on {
+            Some(cpu) => {
+                if let Some(thread) = process.threads.get_mut(&entry.tid) {
+                    thread.ours = [cpu].into_iter().collect();
+                }
+            }
+            None => {
+                process.threads.remove(&entry.tid);
+            }
+        }
+    }
+
+    /// Stops answering for a thread: it ended, or its owner has changed it.
+    pub fn forget(&mut self, pid: Pid, tid: Tid) {
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.threads.remove(&tid);
+        }
+    }
+
+    /// Takes in a process that inherited its mask, so that its own children are recognised when its parent has ended.
+    pub fn adopt(&mut self, pid: Pid, start: u64, parent: &ProcessEntry) {
+        let known = self.process(pid, start).is_some();
+        if !known {
+            let heir = ProcessEntry { start, threads: BTreeMap::new(), ..parent.clone() };
+            self.processes.insert(pid, heir);
+        }
+    }
+
+    /// Adds to the record of moved pages.
+    pub fn add_pages(&mut self, from: NodeId, to: NodeId, pages: Pages) {
+        match self.pages.iter_mut().find(|total| (total.from, total.to) == (from, to)) {
+            Some(total) => total.pages.0 = total.pages.0.saturating_add(pages.0),
+            None => self.pages.push(PageTotal { from, to, pages }),
+        }
+    }
+}
+
+impl ProcessEntry {
+    fn new(start: u64, since: u64) -> Self {
+        Self { start, since, history: CpuSet::new(), original: Original::default(), threads: BTreeMap::new() }
+    }
+
+    /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger than our first change, and
+    /// may run on a single CPU, one that we put a thread of the process on.
+    ///
+    /// A task that its own program bound to that very CPU after our change looks the same, and is taken for an heir.
+    #[must_use]
+    pub fn is_heir(&self, start: u64, mask: &CpuSet) -> bool {
+        start >= self.since && mask.len() == 1 && mask.is_subset(&self.history)
+    }
+}
+
+impl ThreadEntry {
+    /// Whether a mask is the one that we set.
+    #[must_use]
+    pub fn is_ours(&self, mask: &CpuSet) -> bool {
+        mask.len() == 1 && mask.is_subset(&self.ours)
+    }
+}
+
+impl Original {
+    /// Becomes `other` where that is wider: no restriction is wider than one, more CPUs are wider than fewer.
+    fn widen(&mut self, other: &Self) {
+        let width = |original: &Self| (!original.pinned, original.cpus.len());
+        if self.cpus.is_empty() || width(other) > width(self) {
+            *self = other.clone();
+        }
+    }
+}
+
+/// A CPU set as the kernel's list text (`0-3,8`): a thousand threads of 256 CPUs stay readable.
+mod cpu_list {
+    use isobar_model::CpuSet;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(set: &CpuSet, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(set)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CpuSet, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+use super::*;
+use proptest::prelude::*;
+
+fn cpus(list: &str) -> CpuSet {
+    list.parse().unwrap()
+}
+
+fn entry(tid: u32, original: &str, placed: Option<u32>, cpu: u32) -> Entry {
+    Entry {
+        pid: Pid(7),
+        pid_start: 100,
+        tid: Tid(tid),
+        tid_start: 100 + u64::from(tid),
+        original: Original { cpus: cpus(original), pinned: false },
+        placed: placed.map(CpuId),
+        cpu: CpuId(cpu),
+    }
+}
+
+fn moved(entries: &[Entry]) -> Ledger {
+    let mut ledger = Ledger::new("boot".into());
+    for entry in entries {
+        ledger.intend(entry, 500);
+        ledger.done(entry);
+    }
+    ledger
+}
+
+#[test]
+fn while_a_move_is_under_way_both_cpus_are_ours() {
+    let mut ledger = moved(&[entry(7, "0-3", None, 1)]);
+    let second = entry(7, "0-3", Some(1), 2);
+    ledger.intend(&second, 600);
+    let thread = |ledger: &Ledger| ledger.thread(Pid(7), Tid(7), 107).unwrap().clone();
+    assert_eq!(thread(&ledger).ours, cpus("1-2"));
+    assert!(!thread(&ledger).is_ours(&cpus("1-2")), "we only ever set one CPU");
+    let mut refused = ledger.clone();
+    refused.undone(&second);
+    assert_eq!(thread(&refused).ours, cpus("1"));
+    ledger.done(&second);
+    assert_eq!(thread(&ledger).ours, cpus("2"));
+    assert_eq!(thread(&ledger).original.cpus, cpus("0-3"));
+    assert_eq!(ledger.processes[&Pid(7)].since, 500, "the first change counts");
+}
+
+#[test]
+fn a_first_move_that_was_refused_leaves_no_thread() {
+    let mut ledger = Ledger::new("boot".into());
+    let first = entry(7, "0-3", None, 1);
+    ledger.intend(&first, 500);
+    ledger.undone(&first);
+    assert!(ledger.is_empty());
+}
+
+#[test]
+fn heirs_are_younger_and_on_a_cpu_that_we_used() {
+    let ledger = moved(&[entry(7, "0-3", None, 1), entry(8, "0-1", None, 3)]);
+    let process = ledger.process(Pid(7), 100).unwrap();
+    assert!(process.is_heir(500, &cpus("3")));
+    assert!(!process.is_heir(499, &cpus("3")), "older than our change");
+    assert!(!process.is_heir(500, &cpus("2")), "a CPU that we never used");
+    assert!(!process.is_heir(500, &cpus("1,3")), "we set single CPUs only");
+    assert_eq!(process.original.cpus, cpus("0-3"), "heirs get the widest mask");
+}
+
+#[test]
+fn a_reused_pid_starts_a_new_entry() {
+    let mut ledger = moved(&[entry(7, "0-3", None, 1)]);
+    let other = Entry { pid_start: 900, tid_start: 900, ..entry(7, "0-1", None, 0) };
+    ledger.intend(&other, 950);
+    assert_eq!(ledger.process(Pid(7), 100), None);
+    assert_eq!(ledger.process(Pid(7), 900).unwrap().history, cpus("0"));
+}
+
+#[test]
+fn page_totals_add_up_by_pair_of_nodes() {
+    let mut ledger = Ledger::new("boot".into());
+    ledger.add_pages(NodeId(0), NodeId(1), Pages(3));
+    ledger.add_pages(NodeId(1), NodeId(0), Pages(5));
+    ledger.add_pages(NodeId(0), NodeId(1), Pages(4));
+    assert_eq!(ledger.pages.iter().map(|total| total.pages.0).collect::<Vec<_>>(), [7, 5]);
+}
+
+#[test]
+fn masks_are_written_as_lists() {
+    let text = serde_json::to_string(&moved(&[entry(7, "0-3,8", None, 1)])).unwrap();
+    assert!(text.contains(r#""original":{"cpus":"0-3,8","pinned":false}"#), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn ledgers_round_trip(moves in prop::collection::vec((1u32..50, 0u32..9000, prop::option::of(0u32..600)), 0..30)) {
+        let entries: Vec<_> = moves.iter().map(|&(tid, cpu, placed)| entry(tid, "0-3,600", placed, cpu)).collect();
+        let ledger = moved(&entries);
+        let text = serde_json::to_string(&ledger).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
+        let _ = serde_json::from_str::<Ledger>(&text);
+    }
+}

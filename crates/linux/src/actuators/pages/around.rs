@@ -1,0 +1,186 @@
+//! Sequential-forward-backward (DINO, section 4.1): "K/2 pages sequentially preceding and K/2 pages sequentially following
+//! the requested address are migrated".
+//!
+//! # Properties
+//!
+//! - at most K pages, each once, all inside the given ranges, and the page of the address among them (if K is not 0);
+//! - where there is room on both sides, K/2 pages precede the page of the address and K/2 - 1 follow it (rounded so that
+//!   the page itself and its neighbours are K together);
+//! - a side that ends early is not made up for on the other: what is near the sample is what the sample speaks for.
+//!
+//! # Departures from the paper
+//!
+//! 1. The paper says nothing of holes. "Sequentially in the application's address space" is read as the order of addresses
+//!    over all ranges: the walk skips holes and goes on in the next range, across the ends of mappings.
+//! 2. K counts the page of the address, so that K pages move rather than K + 1.
+
+/// Pages with consecutive numbers (address divided by page size), the end not included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PageRange {
+    /// The first page.
+    pub start: u64,
+    /// The page after the last.
+    pub end: u64,
+}
+
+impl PageRange {
+    /// How many pages.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.end <= self.start
+    }
+
+    /// Whether a page is in it.
+    #[must_use]
+    pub const fn contains(&self, page: u64) -> bool {
+        self.start <= page && page < self.end
+    }
+}
+
+/// The neighbourhood of K pages around `page`, in `ranges` (ascending, not overlapping). Empty when the page is in none of
+/// them: it was unmapped since it was sampled.
+#[must_use]
+pub fn around(page: u64, k: u64, ranges: &[PageRange]) -> Vec<PageRange> {
+    let home = ranges.partition_point(|range| range.end <= page);
+    if k == 0 || !ranges.get(home).is_some_and(|range| range.contains(page)) {
+        return Vec::new();
+    }
+    let mut chosen = backward(page, k / 2, &ranges[..=home]);
+    chosen.reverse();
+    chosen.extend(forward(page, k - k / 2, &ranges[home..]));
+    join(chosen)
+}
+
+/// Ranges that touch become one.
+#[must_use]
+pub fn join(ranges: Vec<PageRange>) -> Vec<PageRange> {
+    let mut joined: Vec<PageRange> = Vec::with_capacity(ranges.len());
+    for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// The pages of ranges, one by one.
+pub fn pages(ranges: &[PageRange]) -> impl Iterator<Item = u64> + '_ {
+    ranges.iter().flat_map(|range| range.start..range.end)
+}
+
+/// Single pages, ascending, as ranges.
+#[must_use]
+pub fn ranges(pages: impl Iterator<Item = u64>) -> Vec<PageRange> {
+    join(pages.map(|page| PageRange { start: page, end: page + 1 }).collect())
+}
+
+/// How many pages ranges have together.
+#[must_use]
+pub fn count(ranges: &[PageRange]) -> u64 {
+    ranges.iter().map(PageRange::len).fold(0, u64::saturating_add)
+}
+
+/// The `count` pages before `page`, nearest range first; `page` is in the last of `ranges`.
+fn backward(page: u64, count: u64, ranges: &[PageRange]) -> Vec<PageRange> {
+    let mut left = count;
+    let take = |range: &PageRange| {
+        let end = range.end.min(page);
+        let start = range.start.max(end.saturating_sub(left));
+        let taken = PageRange { start, end };
+        left -= taken.len();
+        (!taken.is_empty()).then_some(taken)
+    };
+    ranges.iter().rev().take(most_ranges(count)).filter_map(take).collect()
+}
+
+/// The `count` pages from `page` on, nearest range first; `page` is in the first of `ranges`.
+fn forward(page: u64, count: u64, ranges: &[PageRange]) -> Vec<PageRange> {
+    let mut left = count;
+    let take = |range: &PageRange| {
+        let start = range.start.max(page);
+        let end = range.end.min(start.saturating_add(left));
+        let taken = PageRange { start, end };
+        left -= taken.len();
+        (!taken.is_empty()).then_some(taken)
+    };
+    ranges.iter().take(most_ranges(count)).filter_map(take).collect()
+}
+
+/// Each range has a page at least, so no more ranges than `count + 1` can matter.
+fn most_ranges(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn range(start: u64, end: u64) -> PageRange {
+        PageRange { start, end }
+    }
+
+    #[test]
+    fn k_pages_around_the_sample_where_there_is_room() {
+        // K = 8 around page 100: 96..=99 precede, 100 is the sample, 101..=103 follow.
+        assert_eq!(around(100, 8, &[range(0, 1000)]), [range(96, 104)]);
+        assert_eq!(around(100, 1, &[range(0, 1000)]), [range(100, 101)]);
+        assert_eq!(around(100, 0, &[range(0, 1000)]), []);
+    }
+
+    #[test]
+    fn holes_are_skipped_and_mapping_ends_are_crossed() {
+        let ranges = [range(10, 12), range(50, 53), range(90, 99)];
+        // K = 8 around 51: before it 50, 11, 10 and then nothing; from it on 51, 52, 90, 91.
+        assert_eq!(around(51, 8, &ranges), [range(10, 12), range(50, 53), range(90, 92)]);
+        // No room before page 10: the other side is not longer for it.
+        assert_eq!(around(10, 4, &ranges), [range(10, 12)]);
+    }
+
+    #[test]
+    fn a_page_that_is_not_mapped_has_no_neighbourhood() {
+        let ranges = [range(10, 12), range(50, 53)];
+        for page in [0, 9, 12, 30, 49, 53, u64::MAX] {
+            assert_eq!(around(page, 8, &ranges), [], "{page}");
+        }
+        assert_eq!(around(5, 8, &[]), []);
+    }
+
+    /// Ascending ranges from (gap, length) pairs.
+    fn layout(pairs: &[(u64, u64)]) -> Vec<PageRange> {
+        let mut at = 0;
+        let mut next = |&(gap, len): &(u64, u64)| {
+            let made = range(at + gap, at + gap + len);
+            at = made.end;
+            made
+        };
+        pairs.iter().map(&mut next).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn properties(pairs in prop::collection::vec((0u64..20, 1u64..30), 1..12), pick in 0usize..400, k in 0u32..80) {
+            let ranges = layout(&pairs);
+            let all: Vec<u64> = pages(&ranges).collect();
+            let at = pick % all.len();
+            let chosen: Vec<u64> = pages(&around(all[at], k.into(), &ranges)).collect();
+            let distinct: BTreeSet<u64> = chosen.iter().copied().collect();
+            prop_assert_eq!(distinct.len(), chosen.len());
+            prop_assert!(chosen.is_sorted());
+            prop_assert!(chosen.len() <= k as usize);
+            prop_assert_eq!(chosen.contains(&all[at]), k > 0);
+            // The plain definition, on the list of all pages in order of address.
+            let (before, after) = (k as usize / 2, k as usize - k as usize / 2);
+            let expected = if k == 0 { &[][..] } else { &all[at.saturating_sub(before)..(at + after).min(all.len())] };
+            prop_assert_eq!(&chosen[..], expected);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What became of pages, counted by reason in words.
+
+use super::syscall::NOT_TRIED;
+use isobar_model::{ActionOutcome, Pages};
+use std::collections::BTreeMap;
+
+/// Pages moved and pages that stayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    moved: u64,
+    stayed: BTreeMap<&'static str, u64>,
+}
+
+/// The page budget of the epoch is used up.
+pub const BUDGET: &str = "page budget used up";
+/// The target has no memory to spare.
+pub const NO_MEMORY: &str = "no memory on the target";
+/// The choice holds fewer pages on the node than were asked for.
+pub const FEWER: &str = "not found on the node";
+
+impl Tally {
+    /// Counts pages that moved.
+    pub fn moved(&mut self, pages: u64) {
+        self.moved += pages;
+    }
+
+    /// Counts pages that stayed for one reason.
+    pub fn stayed(&mut self, why: &'static str, pages: u64) {
+        if pages > 0 {
+            *self.stayed.entry(why).or_default() += pages;
+        }
+    }
+
+    /// The pages that moved.
+    pub const fn pages_moved(&self) -> Pages {
+        Pages(self.moved)
+    }
+
+    /// The tally as the outcome of an action.
+    pub fn outcome(self) -> ActionOutcome {
+        let stayed = self.stayed.into_iter().map(|(why, pages)| (why.to_owned(), Pages(pages))).collect();
+        ActionOutcome::Pages { moved: Pages(self.moved), stayed }
+    }
+}
+
+/// What the status of a page that did not move means (`move_pages(2)`, "Page states in the status array").
+pub const fn reason(status: i32) -> &'static str {
+    if status == NOT_TRIED {
+        return "not tried";
+    }
+    match status.saturating_neg() {
+        libc::ENOENT => "not resident any more",
+        libc::EFAULT => "zero page or unmapped",
+        libc::EBUSY => "busy",
+        libc::ENOMEM => NO_MEMORY,
+        libc::EACCES => "shared with other processes",
+        libc::EPERM => "not permitted",
+        libc::EINVAL | libc::EIO => "cannot be written back or moved",
+        _ => "still on the node",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_its_words() {
+        let words = [
+            (-libc::ENOENT, "not resident any more"),
+            (-libc::EFAULT, "zero page or unmapped"),
+            (-libc::EBUSY, "busy"),
+            (-libc::ENOMEM, "no memory on the target"),
+            (-libc::EACCES, "shared with other processes"),
+            (-libc::EPERM, "not permitted"),
+            (0, "still on the node"),
+            (-9999, "still on the node"),
+            (NOT_TRIED, "not tried"),
+        ];
+        for (status, expected) in words {
+            assert_eq!(reason(status), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_ascending_and_zero_is_left_out() {
+        let mut tally = Tally::default();
+        tally.moved(3);
+        tally.stayed("busy", 2);
+        tally.stayed(BUDGET, 0);
+        tally.stayed(NO_MEMORY, 5);
+        tally.stayed("busy", 1);
+        let stayed = vec![("busy".to_owned(), Pages(3)), (NO_MEMORY.to_owned(), Pages(5))];
+        assert_eq!(tally.outcome(), ActionOutcome::Pages { moved: Pages(3), stayed });
+    }
+}

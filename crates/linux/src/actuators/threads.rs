@@ -1,0 +1,165 @@
+//! Moving threads: who may be moved, what is written down first, and what the kernel answers.
+//!
+//! Moves go in two steps. [`prepare`] looks and decides without changing anything; once all intents of a plan are in the
+//! state file, [`carry_out`] acts. Between the look and the act a thread may end and its id be reused: the start time is
+//! read again right before acting. What remains is the instant between that read and the system call, which the kernel
+//! offers no way to close for affinities.
+
+use super::ledger::{Entry, Ledger, Original, ThreadEntry};
+use super::{affinity, heirs, identity, privilege};
+use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
+use std::io;
+
+/// A thread to be bound to a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadMove {
+    /// Its process.
+    pub pid: Pid,
+    /// Start time of the process, in ticks since boot, as it was observed.
+    pub pid_start: u64,
+    /// The thread.
+    pub tid: Tid,
+    /// Start time of the thread, as it was observed.
+    pub tid_start: u64,
+    /// Where it goes.
+    pub cpu: CpuId,
+    /// Whether its owner narrowed its affinity; see [`Original::pinned`].
+    pub pinned: bool,
+}
+
+/// What is to be done about a move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Bind the thread, once this is in the state file.
+    Act(Entry),
+    /// Nothing: it is settled already.
+    Settled(ActionOutcome),
+}
+
+/// Decides about a move, changing nothing.
+#[must_use]
+pub fn prepare(ledger: &Ledger, wish: &ThreadMove) -> Intent {
+    match examine(ledger, wish) {
+        Ok(entry) if entry.placed == Some(wish.cpu) => Intent::Settled(ActionOutcome::Done),
+        Ok(entry) => Intent::Act(entry),
+        Err(outcome) => Intent::Settled(outcome),
+    }
+}
+
+/// Binds a thread, if it is still the one that was examined.
+#[must_use]
+pub fn carry_out(entry: &Entry) -> ActionOutcome {
+    if !is_there(entry) {
+        return ActionOutcome::Vanished;
+    }
+    let only: CpuSet = [entry.cpu].into_iter().collect();
+    match affinity::set(entry.tid, &only) {
+        Ok(()) => ActionOutcome::Done,
+        Err(error) => refusal(&error, entry.cpu),
+    }
+}
+
+/// Puts back what a thread had before.
+///
+/// # Errors
+/// What the kernel says, `ESRCH` for a thread that has ended.
+pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
+    if !original.pinned {
+        return affinity::lift(tid);
+    }
+    match affinity::set(tid, &original.cpus) {
+        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself lifts the mask then.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
+        other => other,
+    }
+}
+
+fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<Entry, ActionOutcome> {
+    let left_alone = |why: &str| Err(ActionOutcome::LeftAlone { why: why.to_owned() });
+    if wish.pid == identity::own_pid() {
+        return left_alone("isobar does not move itself");
+    }
+    // A thread of this process with this start time: then the process is the same, too.
+    let task = identity::task(wish.pid, wish.tid).filter(|task| task.start == wish.tid_start);
+    let task = task.ok_or(ActionOutcome::Vanished)?;
+    if task.kernel {
+        return left_alone("kernel threads are not moved");
+    }
+    let mask = affinity::get(wish.tid).map_err(|error| refusal(&error, wish.cpu))?;
+    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start);
+    if record.is_some_and(|thread| !thread.is_ours(&mask) && mask != thread.original.cpus) {
+        return left_alone("its owner changed its affinity after our last move");
+    }
+    Ok(entry(ledger, wish, mask))
+}
+
+/// What was there before us: what we wrote down, if the mask is still ours; what an heir's family had; else the mask.
+fn entry(ledger: &Ledger, wish: &ThreadMove, mask: CpuSet) -> Entry {
+    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start).filter(|thread| thread.is_ours(&mask));
+    let placed = record.and_then(|_| mask.first());
+    let inherited = || heirs::family(ledger, wish.pid, wish.tid_start, &mask).map(|family| family.original.clone());
+    let known = record.map(|thread: &ThreadEntry| thread.original.clone());
+    let original = known.or_else(inherited).unwrap_or(Original { cpus: mask, pinned: wish.pinned });
+    let (pid_start, tid_start) = (wish.pid_start, wish.tid_start);
+    Entry { pid: wish.pid, pid_start, tid: wish.tid, tid_start, original, placed, cpu: wish.cpu }
+}
+
+fn is_there(entry: &Entry) -> bool {
+    identity::task(entry.pid, entry.tid).is_some_and(|task| task.start == entry.tid_start)
+}
+
+/// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread, so that whoever prints
+/// it can tell it once.
+fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
+    let why = match error.raw_os_error() {
+        Some(libc::ESRCH) => return ActionOutcome::Vanished,
+        Some(libc::EPERM) => {
+            let remedy = privilege::remedy("CAP_SYS_NICE");
+            format!("without CAP_SYS_NICE isobar cannot move the threads of others: run as root, or {remedy}")
+        }
+        Some(libc::EINVAL) => {
+            format!(
+                "cpu {cpu} is offline or outside the thread's cpuset (cpuset.cpus): the next epoch sees its CPUs anew"
+            )
+        }
+        _ => format!("the kernel refused to bind a thread to cpu {cpu}: {error}"),
+    };
+    ActionOutcome::Refused { errno: error.raw_os_error(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_the_reason_and_the_remedy() {
+        let say = |errno| refusal(&io::Error::from_raw_os_error(errno), CpuId(3));
+        assert_eq!(say(libc::ESRCH), ActionOutcome::Vanished);
+        let ActionOutcome::Refused { errno, why } = say(libc::EPERM) else { panic!() };
+        assert_eq!(errno, Some(libc::EPERM));
+        assert!(why.contains("CAP_SYS_NICE") && why.contains("setcap cap_sys_nice+ep"), "{why}");
+        let ActionOutcome::Refused { why, .. } = say(libc::EINVAL) else { panic!() };
+        assert!(why.contains("cpu 3 is offline or outside"), "{why}");
+    }
+
+    #[test]
+    fn isobar_itself_and_what_never_was_are_not_touched() {
+        let ledger = Ledger::new("boot".into());
+        let wish = |pid, start| ThreadMove {
+            pid,
+            pid_start: start,
+            tid: Tid(pid.0),
+            tid_start: start,
+            cpu: CpuId(0),
+            pinned: false,
+        };
+        let own = identity::own_pid();
+        let start = identity::process(own).unwrap().start;
+        let left = prepare(&ledger, &wish(own, start));
+        assert!(matches!(left, Intent::Settled(ActionOutcome::LeftAlone { .. })), "{left:?}");
+        let never = prepare(&ledger, &wish(Pid(u32::MAX), 1));
+        assert_eq!(never, Intent::Settled(ActionOutcome::Vanished));
+        let reused = prepare(&ledger, &wish(Pid(1), u64::MAX));
+        assert_eq!(reused, Intent::Settled(ActionOutcome::Vanished));
+    }
+}

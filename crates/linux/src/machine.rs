@@ -1,1 +1,0 @@
-//! The [`isobar_model::Machine`] seam over sensors and actuators of the running kernel.

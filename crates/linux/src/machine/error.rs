@@ -1,0 +1,27 @@
+//! What can go wrong with the machine as a whole.
+
+use crate::actuators::ActuatorError;
+use std::io;
+
+/// An error of the sensors or the topology, whichever they are.
+pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why the machine cannot be watched or changed at all.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// the sensors cannot read
+    #[error("{0}")]
+    Sensing(#[source] BoxedError),
+    /// CPUs came or went, and the topology cannot be read anew
+    #[error("CPUs came or went: {0}")]
+    Topology(#[source] BoxedError),
+    /// the state file cannot be owned, read or written, or not everything was put back
+    #[error(transparent)]
+    Actuator(#[from] ActuatorError),
+    /// signals cannot be caught, so that an interrupt would leave threads where they are
+    #[error("cannot catch SIGINT, SIGTERM and SIGHUP: {0}; nothing is changed without that")]
+    Signals(#[source] io::Error),
+    /// the clock does not let us wait
+    #[error("cannot wait: {0}")]
+    Wait(#[source] io::Error),
+}

@@ -1,0 +1,308 @@
+//! The [`isobar_model::Machine`] seam over sensors and actuators of the running kernel.
+//!
+//! Knows who may be changed and how much in an epoch: threads that their owner pinned are left alone, moves and pages have
+//! a budget, a dry run changes nothing. Knows no policy, and no way of measuring: sensors come through [`Sensing`].
+
+mod budget;
+mod error;
+mod known;
+mod options;
+mod wait;
+
+pub use error::MachineError;
+pub use options::LinuxOptions;
+
+use crate::actuators::pages::{Migration, PageMover};
+use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
+use budget::PageBudget;
+use error::BoxedError;
+use isobar_model::{
+    Action, ActionOutcome, Capabilities, Machine, NodeId, Outcome, Pages, Pid, Plan, Sample, Seconds, Tid, Topology,
+    Wake,
+};
+use known::Known;
+use std::fs;
+use std::sync::Arc;
+use wait::Waiter;
+
+/// Whose text tells that CPUs came or went.
+const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
+
+/// The sensors, as the machine needs them.
+pub trait Sensing {
+    /// Why they cannot read at all.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Reads every sensor; see [`Machine::sample`].
+    ///
+    /// # Errors
+    /// Where the machine cannot be read at all.
+    fn sample(&mut self) -> Result<Sample, Self::Error>;
+
+    /// What can be measured here.
+    fn capabilities(&self) -> Arc<Capabilities>;
+
+    /// Addresses that a process (or one thread of it) was seen to access since the last call; none without a sampler.
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64>;
+
+    /// CPUs came or went.
+    fn set_topology(&mut self, topology: Arc<Topology>);
+}
+
+/// Reads the topology anew.
+pub type ReadTopology = Box<dyn FnMut() -> Result<Topology, BoxedError> + Send>;
+
+/// The machine that we run on.
+pub struct LinuxMachine<S> {
+    sensing: S,
+    read_topology: ReadTopology,
+    options: LinuxOptions,
+    actuators: Option<Actuators>,
+    recovered: Option<RestoreReport>,
+    put_back: Option<RestoreReport>,
+    observe_only: Option<String>,
+    pages: PageMover,
+    budget: PageBudget,
+    known: Known,
+    online: String,
+    remarks: Vec<String>,
+    waiter: Waiter,
+}
+
+impl<S: Sensing> LinuxMachine<S> {
+    /// Opens the machine. What an isobar that was killed left behind is put back first ([`LinuxMachine::recovered`]).
+    /// In a dry run neither the state file nor its lock is touched.
+    ///
+    /// Without the privilege to move the threads of others *and* without a place for the state file, it opens for
+    /// observing only: every action is refused with the reason.
+    ///
+    /// # Errors
+    /// [`MachineError`]: another isobar runs, the state file is broken or cannot be written, signals cannot be caught.
+    pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
+        let waiter = Waiter::new(options.catch_signals)?;
+        let mut machine = Self {
+            sensing,
+            read_topology,
+            actuators: None,
+            recovered: None,
+            put_back: None,
+            observe_only: None,
+            pages: PageMover::new(options.pages.clone()),
+            budget: PageBudget::new(options.pages_per_second),
+            known: Known::default(),
+            online: online_cpus(),
+            remarks: privilege::remarks(),
+            waiter,
+            options,
+        };
+        machine.open_actuators()?;
+        Ok(machine)
+    }
+
+    /// What was put back at the start, where an isobar that was killed had left something.
+    #[must_use]
+    pub const fn recovered(&self) -> Option<&RestoreReport> {
+        self.recovered.as_ref()
+    }
+
+    /// What the last [`Machine::restore`] put back, in detail.
+    #[must_use]
+    pub const fn put_back(&self) -> Option<&RestoreReport> {
+        self.put_back.as_ref()
+    }
+
+    /// Why nothing can be changed here, where that is so.
+    #[must_use]
+    pub fn observe_only(&self) -> Option<&str> {
+        self.observe_only.as_deref()
+    }
+
+    /// The sensors.
+    pub const fn sensing(&mut self) -> &mut S {
+        &mut self.sensing
+    }
+
+    fn open_actuators(&mut self) -> Result<(), MachineError> {
+        if self.options.dry_run {
+            return Ok(());
+        }
+        match Actuators::open(&self.options.state) {
+            Ok((actuators, recovered)) => (self.actuators, self.recovered) = (Some(actuators), recovered),
+            Err(error @ ActuatorError::State { .. }) if !self.remarks.is_empty() => {
+                self.remarks.push(error.to_string());
+                self.observe_only = Some(error.to_string());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// CPUs come and go rarely, and the kernel tells it in one small file.
+    fn follow_hotplug(&mut self) -> Result<(), MachineError> {
+        let online = online_cpus();
+        if online != self.online {
+            let topology = (self.read_topology)().map_err(MachineError::Topology)?;
+            self.sensing.set_topology(Arc::new(topology));
+            self.online = online;
+        }
+        Ok(())
+    }
+
+    /// Adds what only the actuators know to what the sensors say of this machine.
+    fn remark(&self, sample: &mut Sample) {
+        let told = |line: &&String| !sample.capabilities.remarks.contains(line);
+        let fresh: Vec<String> = self.remarks.iter().filter(told).cloned().collect();
+        if !fresh.is_empty() {
+            Arc::make_mut(&mut sample.capabilities).remarks.extend(fresh);
+        }
+    }
+
+    /// Decides about every thread move of a plan and writes down what was there, before anything is changed.
+    fn intend(&mut self, plan: &Plan) -> Result<Vec<Intent>, MachineError> {
+        let mut moves = 0;
+        let screened: Vec<_> = plan.actions.iter().filter_map(|action| self.screen(action, &mut moves)).collect();
+        let wishes: Vec<ThreadMove> = screened.iter().filter_map(|wish| wish.as_ref().ok().copied()).collect();
+        let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
+        let mut intents = actuators.intend(&wishes)?.into_iter();
+        let settle = |wish: Result<ThreadMove, ActionOutcome>| match wish {
+            Ok(_) => intents.next(),
+            Err(outcome) => Some(Intent::Settled(outcome)),
+        };
+        Ok(screened.into_iter().filter_map(settle).collect())
+    }
+
+    /// A thread move as a wish, or why it is not made; `None` for other actions.
+    fn screen(&self, action: &Action, moves: &mut usize) -> Option<Result<ThreadMove, ActionOutcome>> {
+        let Action::MoveThread { pid, tid, cpu, .. } = *action else { return None };
+        let Some(wish) = self.known.thread_move(pid, tid, cpu) else {
+            return Some(Err(left_alone(format!("thread {tid} of process {pid} was not in the last sample"))));
+        };
+        if wish.pinned && !self.options.move_pinned {
+            return Some(Err(left_alone("pinned by its owner (the option `move_pinned` would move it)".into())));
+        }
+        *moves += 1;
+        let most = self.options.moves_per_epoch;
+        Some(if *moves > most {
+            Err(left_alone(format!("the budget of {most} moves an epoch is used up")))
+        } else {
+            Ok(wish)
+        })
+    }
+
+    fn act(&mut self, action: &Action, intents: &mut impl Iterator<Item = Intent>) -> ActionOutcome {
+        match action {
+            Action::MoveThread { .. } => self.move_thread(intents.next()),
+            Action::MigratePages { .. } => self.migrate(action),
+            Action::SetWays { .. } => not_yet("LLC ways are not allocated by this version"),
+            Action::SetAllocation { .. } => not_yet("Linux lets no process set the memory policy of another"),
+        }
+    }
+
+    fn move_thread(&mut self, intent: Option<Intent>) -> ActionOutcome {
+        match (self.actuators.as_mut(), intent) {
+            (Some(actuators), Some(intent)) => actuators.carry_out(intent),
+            _ => left_alone("nothing was prepared for it".into()),
+        }
+    }
+
+    fn migrate(&mut self, action: &Action) -> ActionOutcome {
+        let Action::MigratePages { pid, from, to, pages, select, for_thread, .. } = *action else {
+            return left_alone("no page migration".into());
+        };
+        if from == to {
+            return left_alone(format!("the pages are on node {to} already"));
+        }
+        let Some(pid_start) = self.known.process(pid) else {
+            return left_alone(format!("process {pid} was not in the last sample"));
+        };
+        let addresses = self.sensing.sampled_addresses(pid, for_thread);
+        let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses };
+        let outcome = self.pages.migrate(&wish, self.budget.left());
+        if let ActionOutcome::Pages { moved, .. } = outcome {
+            self.spent(from, to, moved);
+        }
+        outcome
+    }
+
+    fn spent(&mut self, from: NodeId, to: NodeId, moved: Pages) {
+        self.budget.spend(moved);
+        if let Some(actuators) = self.actuators.as_mut() {
+            actuators.record_pages(from, to, moved);
+        }
+    }
+
+    /// The outcome of every action where nothing may be changed; `None` where it may.
+    fn hands_off(&self) -> Option<ActionOutcome> {
+        if self.options.dry_run {
+            return Some(left_alone("dry run".into()));
+        }
+        let why = self.observe_only.clone()?;
+        Some(ActionOutcome::Refused { errno: None, why })
+    }
+}
+
+impl<S: Sensing> Machine for LinuxMachine<S> {
+    type Error = MachineError;
+
+    fn sample(&mut self) -> Result<Sample, MachineError> {
+        self.follow_hotplug()?;
+        let mut sample = self.sensing.sample().map_err(|error| MachineError::Sensing(Box::new(error)))?;
+        if let Some(actuators) = self.actuators.as_mut() {
+            actuators.reconcile(&mut sample);
+        }
+        self.known = Known::from(&sample);
+        let known = &self.known;
+        self.pages.retain(|pid, start| known.process(pid) == Some(start));
+        self.remark(&mut sample);
+        Ok(sample)
+    }
+
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, MachineError> {
+        if let Some(outcome) = self.hands_off() {
+            return Ok(Outcome { actions: vec![outcome; plan.actions.len()] });
+        }
+        self.budget.refill();
+        let mut intents = self.intend(plan)?.into_iter();
+        let actions = plan.actions.iter().map(|action| self.act(action, &mut intents)).collect();
+        if let Some(actuators) = self.actuators.as_mut() {
+            actuators.flush()?;
+        }
+        Ok(Outcome { actions })
+    }
+
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, MachineError> {
+        self.waiter.wait(interval)
+    }
+
+    /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
+    fn restore(&mut self) -> Result<Outcome, MachineError> {
+        let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
+        let report = actuators.restore()?;
+        let outcome = outcome(&report);
+        self.put_back = Some(report);
+        Ok(outcome)
+    }
+}
+
+/// A report as outcomes, for the harness that counts them.
+fn outcome(report: &RestoreReport) -> Outcome {
+    let by_owner = || left_alone("changed by its owner meanwhile".into());
+    let parts = [
+        (report.restored + report.heirs, ActionOutcome::Done),
+        (report.vanished + report.reused, ActionOutcome::Vanished),
+        (report.changed_by_owner, by_owner()),
+    ];
+    Outcome { actions: parts.into_iter().flat_map(|(count, outcome)| vec![outcome; count]).collect() }
+}
+
+const fn left_alone(why: String) -> ActionOutcome {
+    ActionOutcome::LeftAlone { why }
+}
+
+fn not_yet(why: &str) -> ActionOutcome {
+    ActionOutcome::Refused { errno: None, why: why.to_owned() }
+}
+
+fn online_cpus() -> String {
+    fs::read_to_string(ONLINE_CPUS).unwrap_or_default()
+}

@@ -1,0 +1,251 @@
+//! Page migration on the running kernel, with processes of our own. On a machine of one node pages "move" to the node where
+//! they are: the kernel goes through the same calls and statuses, and what is chosen, asked, counted and refused shows.
+
+// A test program: a failed expectation is what it is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod actuators_support;
+
+use actuators_support::{Helper, as_nobody, eventually, is_helper, public_copy, sleeper};
+use isobar_linux::actuators::identity;
+use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions};
+use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// The pages that the helper fills.
+const FILLED: u64 = 6000;
+
+#[test]
+#[ignore = "a helper of the tests, not a test"]
+fn helper_fills_pages() {
+    if !is_helper() {
+        return;
+    }
+    let page = usize::try_from(procfs::page_size()).unwrap();
+    let memory = vec![1u8; usize::try_from(FILLED).unwrap() * page];
+    println!("at {}", memory.as_ptr().addr());
+    std::thread::sleep(Duration::from_secs(60));
+    assert_eq!(memory[page], 1);
+}
+
+/// A process with [`FILLED`] pages, and where they begin.
+struct Filled {
+    helper: Helper,
+    pid: Pid,
+    address: u64,
+}
+
+impl Filled {
+    fn start() -> Self {
+        let mut helper = Helper::start("helper_fills_pages", &[]);
+        let address = helper.hear("at ").parse().unwrap();
+        let pid = helper.process.pid();
+        Self { helper, pid, address }
+    }
+
+    fn wish<'a>(&self, pages: u64, addresses: &'a [u64]) -> Migration<'a> {
+        let select = if addresses.is_empty() { PageSelection::ResidentSet } else { PageSelection::AroundSamples };
+        let node = any_node();
+        Migration {
+            pid: self.pid,
+            pid_start: identity::process(self.pid).unwrap().start,
+            from: node,
+            to: node,
+            pages: Pages(pages),
+            select,
+            addresses,
+        }
+    }
+}
+
+/// A node with memory: the first one.
+fn any_node() -> NodeId {
+    let list = fs::read_to_string("/sys/devices/system/node/has_memory").unwrap_or_else(|_| "0".into());
+    NodeId(list.trim().split(['-', ',']).next().unwrap().parse().unwrap())
+}
+
+fn one_node() -> bool {
+    let one = fs::read_to_string("/sys/devices/system/node/has_memory").is_ok_and(|list| list.trim() == "0");
+    if !one {
+        eprintln!("SKIPPED: the figures of this test hold on a machine of one node");
+    }
+    one
+}
+
+fn no_limit() -> Pages {
+    Pages(u64::MAX)
+}
+
+fn counts(outcome: ActionOutcome) -> (u64, BTreeMap<String, u64>) {
+    match outcome {
+        ActionOutcome::Pages { moved, stayed } => (moved.0, stayed.into_iter().map(|(why, n)| (why, n.0)).collect()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn k_pages_around_a_sample_move() {
+    if !one_node() {
+        return;
+    }
+    let process = Filled::start();
+    let middle = [process.address + FILLED / 2 * procfs::page_size()];
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(1024, &middle), no_limit()));
+    assert_eq!((moved, stayed), (1024, BTreeMap::new()));
+}
+
+#[test]
+fn samples_of_unmapped_addresses_move_nothing() {
+    let process = Filled::start();
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(64, &[4096]), no_limit()));
+    assert_eq!((moved, stayed), (0, BTreeMap::from([("not found on the node".to_owned(), 64)])));
+}
+
+#[test]
+fn the_whole_resident_set_moves() {
+    if !one_node() {
+        return;
+    }
+    let process = Filled::start();
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(100_000, &[]), no_limit()));
+    let resident = resident(process.pid);
+    assert!(moved >= FILLED && moved <= resident + 64, "{moved} of {resident}: {stayed:?}");
+    assert_eq!(moved + stayed.values().sum::<u64>(), 100_000);
+}
+
+#[test]
+fn without_a_sampler_successive_calls_cover_the_resident_set() {
+    if !one_node() {
+        return;
+    }
+    let process = Filled::start();
+    let mut mover = PageMover::default();
+    let wish = Migration { select: PageSelection::AroundSamples, ..process.wish(1500, &[]) };
+    for _ in 0..4 {
+        assert_eq!(counts(mover.migrate(&wish, no_limit())).0, 1500);
+    }
+}
+
+#[test]
+fn budgets_and_reserves_hold() {
+    let process = Filled::start();
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(100, &[process.address]), Pages(0)));
+    assert_eq!((moved, stayed["page budget used up"]), (0, 100));
+    let greedy = PageOptions { reserve: Bytes(u64::MAX), ..PageOptions::default() };
+    let (moved, stayed) = counts(PageMover::new(greedy).migrate(&process.wish(100, &[]), Pages(60)));
+    assert_eq!(moved, 0);
+    assert_eq!((stayed["page budget used up"], stayed["no memory on the target"]), (40, 60));
+}
+
+#[test]
+fn a_node_that_is_not_there_is_refused() {
+    let process = Filled::start();
+    let nowhere = Migration { to: NodeId(1000), ..process.wish(10, &[]) };
+    let ActionOutcome::Refused { errno, why } = PageMover::default().migrate(&nowhere, no_limit()) else {
+        panic!("moved to node 1000");
+    };
+    assert_eq!(errno, Some(libc::ENODEV));
+    assert!(why.contains("node 1000 has no memory or is not there"), "{why}");
+}
+
+#[test]
+fn a_node_without_memory_is_refused() {
+    let nodes = tempfile::tempdir().unwrap();
+    fs::create_dir(nodes.path().join("node0")).unwrap();
+    fs::write(nodes.path().join("node0/meminfo"), "Node 0 MemTotal: 0 kB\nNode 0 MemFree: 0 kB\n").unwrap();
+    let process = Filled::start();
+    let options = PageOptions { nodes: nodes.path().into(), ..PageOptions::default() };
+    let wish = Migration { to: NodeId(0), ..process.wish(10, &[]) };
+    let outcome = PageMover::new(options).migrate(&wish, no_limit());
+    assert!(matches!(outcome, ActionOutcome::Refused { errno: None, .. }), "{outcome:?}");
+}
+
+#[test]
+fn what_ended_has_vanished_and_a_reused_pid_is_another() {
+    let mut process = Filled::start();
+    let wish = process.wish(10, &[]);
+    let reused = Migration { pid_start: wish.pid_start - 1, ..wish };
+    assert_eq!(PageMover::default().migrate(&reused, no_limit()), ActionOutcome::Vanished);
+    process.helper.process.0.kill().unwrap();
+    eventually("a zombie without memory", || {
+        PageMover::default().migrate(&wish, no_limit()) == ActionOutcome::Vanished
+    });
+    process.helper.process.0.wait().unwrap();
+    assert_eq!(PageMover::default().migrate(&wish, no_limit()), ActionOutcome::Vanished);
+}
+
+#[test]
+#[ignore = "a helper of the tests, not a test"]
+fn helper_tries_as_nobody() {
+    if !is_helper() {
+        return;
+    }
+    let pid = Pid(actuators_support::told("ISOBAR_TEST_PID").parse().unwrap());
+    let pid_start = identity::process(pid).unwrap().start;
+    let (from, to) = (any_node(), any_node());
+    let select = PageSelection::ResidentSet;
+    let wish = Migration { pid, pid_start, from, to, pages: Pages(10), select, addresses: &[] };
+    println!("outcome {:?}", PageMover::default().migrate(&wish, no_limit()));
+}
+
+#[test]
+fn another_users_pages_are_refused_with_the_missing_capability() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut nobody) = as_nobody(&public_copy(folder.path())) else { return };
+    let process = sleeper();
+    let pid = process.pid().to_string();
+    let mut helper = Helper::start_as(&mut nobody, "helper_tries_as_nobody", &[("ISOBAR_TEST_PID", &pid)]);
+    let outcome = helper.hear("outcome ");
+    assert!(outcome.starts_with("Refused") && outcome.contains("CAP_SYS_PTRACE"), "{outcome}");
+}
+
+/// Resident pages, as the kernel counts them.
+fn resident(pid: Pid) -> u64 {
+    let text = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("statm")).unwrap();
+    text.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+#[ignore = "a helper of the tests, not a test"]
+fn helper_reserves_much_and_uses_little() {
+    if !is_helper() {
+        return;
+    }
+    // 64 GiB of address space, of which one page in each GiB is touched: 64 pages (or huge pages).
+    let mut stretches: Vec<Vec<u8>> = (0..64).map(|_| Vec::with_capacity(1 << 30)).collect();
+    for stretch in &mut stretches {
+        stretch.spare_capacity_mut()[1 << 29].write(1);
+    }
+    println!("at {}", stretches[0].as_ptr().addr());
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn reservations_are_not_searched_page_by_page() {
+    if !one_node() || !kernel_scans() {
+        return;
+    }
+    let mut helper = Helper::start("helper_reserves_much_and_uses_little", &[]);
+    let address = helper.hear("at ").parse().unwrap();
+    let pid = helper.process.pid();
+    let process = Filled { helper, pid, address };
+    let start = std::time::Instant::now();
+    let (moved, _) = counts(PageMover::default().migrate(&process.wish(1 << 20, &[]), no_limit()));
+    let resident = resident(pid);
+    assert!(moved >= 64 && moved + 64 >= resident, "{moved} of {resident} resident pages");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// Whether the kernel has `PAGEMAP_SCAN` (6.7).
+fn kernel_scans() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
+    let scans = (numbers.next(), numbers.next()) >= (Some(6), Some(7));
+    if !scans {
+        eprintln!("SKIPPED: Linux {} has no PAGEMAP_SCAN", release.trim());
+    }
+    scans
+}
