@@ -46,7 +46,9 @@ pub fn tell(message: &str) {
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
-        let why = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let fixed = payload.downcast_ref::<&str>().copied();
+        let why = fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         tell(&format!("internal error{place}: {why}"));
     }));
 }

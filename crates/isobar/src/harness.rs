@@ -26,14 +26,20 @@ pub struct Limits {
     pub dry_run: bool,
 }
 
+/// From a pid to the path of its cgroup.
+pub type CgroupOf<'a> = &'a dyn Fn(Pid) -> Option<String>;
+
+/// From what a machine lacks to the message with which a policy refuses it, if it does.
+pub type Refusal<'a> = &'a dyn Fn(&[(Sensor, &str)], &Sample) -> Option<anyhow::Error>;
+
 /// What the loop asks of its surroundings.
 pub struct Context<'a> {
     /// Who is managed.
     pub rules: Rules,
     /// Pid to cgroup path.
-    pub cgroup: &'a dyn Fn(Pid) -> Option<String>,
+    pub cgroup: CgroupOf<'a>,
     /// Whether a policy that lacks something may start; the error is the whole message.
-    pub refusal: &'a dyn Fn(&[(Sensor, &str)], &Sample) -> Option<anyhow::Error>,
+    pub refusal: Refusal<'a>,
     /// Whether the user or the system asked to stop.
     pub stop: &'a dyn Fn() -> bool,
 }
@@ -66,8 +72,8 @@ pub struct Epoch<'a> {
     pub outcome: Option<&'a Outcome>,
     /// What the policy needs and the machine lacks.
     pub lacking: &'a [(Sensor, &'a str)],
-    /// Patterns of `--only` that no process fits.
-    pub unmatched: Vec<&'a Pattern>,
+    /// Patterns of `--only` that no process fits; looked for in the first epoch only.
+    pub unmatched: Option<Vec<&'a Pattern>>,
     /// Counts so far, this epoch included.
     pub tally: &'a Tally,
 }
@@ -176,7 +182,7 @@ impl<M: Machine> Run<'_, M> {
             plan: &plan,
             outcome: outcome.as_ref(),
             lacking: &now.capabilities.lacking(self.policy.needs()),
-            unmatched: select::without_match(&rules.only, &seen, cgroup),
+            unmatched: (self.tally.epochs == 1).then(|| select::without_match(&rules.only, &seen, cgroup)),
             tally: self.tally,
         })
     }

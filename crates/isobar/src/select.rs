@@ -12,6 +12,7 @@
 //! where the machine measures no CPU time at all, every thread is managed.
 
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -118,7 +119,10 @@ pub fn without_match<'a>(
 }
 
 fn is_wanted(process: &Process, rules: &Rules, cgroup: &dyn Fn(Pid) -> Option<String>) -> bool {
-    let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, cgroup));
+    // A look-up reads a file: at most one a process, however many patterns there are.
+    let found = OnceCell::new();
+    let once = |pid| found.get_or_init(|| cgroup(pid)).clone();
+    let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, &once));
     !rules.never.contains(&process.pid) && (rules.only.is_empty() || listed(&rules.only)) && !listed(&rules.ignore)
 }
 

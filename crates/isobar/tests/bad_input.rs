@@ -1,5 +1,7 @@
 //! Bad input of every kind: one line on stderr that names the file, line or key, exit code 2, nothing on stdout.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use support::{file, isobar, isobar_with, observation};

@@ -1,5 +1,7 @@
 //! `isobar decide`: observations in, plans out.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use serde_json::Value;

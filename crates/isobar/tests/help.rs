@@ -1,5 +1,7 @@
 //! Every verb explains itself.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use support::isobar;

@@ -1,6 +1,8 @@
 //! `isobar manage`, `explain` and `restore` on the machine that runs the tests. Nothing here depends on what that machine
 //! has: the policy `linux` runs anywhere, and what `dino` lacks is told.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! `isobar topo` on this machine and on a tree that we write.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::io::{BufRead, BufReader};

@@ -52,15 +52,35 @@ impl Tally {
             ActionOutcome::Done => self.others += 1,
             ActionOutcome::Pages { moved, stayed } => {
                 self.pages.0 += moved.0;
-                for (why, pages) in stayed {
-                    *self.stayed.entry(why.clone()).or_default() += pages.0;
-                }
+                stayed.iter().for_each(|(why, pages)| add(&mut self.stayed, why, pages.0));
             }
             ActionOutcome::Vanished => self.vanished += 1,
-            ActionOutcome::LeftAlone { why } => *self.left_alone.entry(why.clone()).or_default() += 1,
+            ActionOutcome::LeftAlone { why } => add(&mut self.left_alone, why, 1),
             ActionOutcome::Refused { errno, why } => {
                 self.refused.entry(*errno).or_insert_with(|| (0, why.clone())).0 += 1;
             }
         }
+    }
+}
+
+/// Reasons kept apart; a run may last for months, and a reason may name a thread.
+const MOST_REASONS: usize = 32;
+
+fn add(counts: &mut BTreeMap<String, u64>, why: &str, more: u64) {
+    let why = if counts.contains_key(why) || counts.len() < MOST_REASONS { why } else { "other reasons" };
+    *counts.entry(why.to_owned()).or_default() += more;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_do_not_grow_without_bound() {
+        let mut counts = BTreeMap::new();
+        (0..1000).for_each(|thread| add(&mut counts, &format!("thread {thread}"), 1));
+        assert_eq!(counts.len(), MOST_REASONS + 1);
+        assert_eq!(counts.values().sum::<u64>(), 1000);
+        assert_eq!(counts["other reasons"], 1000 - 32);
     }
 }

@@ -46,7 +46,7 @@ impl Reporter for Explain<'_> {
         if epoch.number < self.last_epoch {
             return Ok(());
         }
-        self.lines(epoch.unmatched.iter().map(|pattern| format!("no process fits --only {pattern}")))?;
+        self.lines(words::unmatched(epoch))?;
         self.lines(["busiest processes:".to_owned()])?;
         self.lines(table::busiest(epoch.seen, epoch.managed))?;
         Ok(self.lines(decision(epoch))?)

@@ -3,13 +3,16 @@
 
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
-use crate::text::{plain, plural};
+use crate::text::{plain, plural, short};
 use isobar_model::{ActionOutcome, Observation};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Epochs between two status lines where no terminal shows a moving one.
 const STATUS_EVERY: u64 = 10;
+
+/// A longer status line would wrap on a narrow terminal, and what wraps cannot be overwritten.
+const STATUS_WIDTH: usize = 79;
 
 /// The reporter of `isobar manage`.
 pub struct Human<'a> {
@@ -19,7 +22,7 @@ pub struct Human<'a> {
     /// Whether the moving status line stands on the terminal.
     status_shown: bool,
     errnos_told: BTreeSet<Option<i32>>,
-    notes_told: BTreeSet<String>,
+    notes: Vec<String>,
     last: Option<(Observation, Observation)>,
 }
 
@@ -32,7 +35,7 @@ impl<'a> Human<'a> {
             dry_run: false,
             status_shown: false,
             errnos_told: BTreeSet::new(),
-            notes_told: BTreeSet::new(),
+            notes: Vec::new(),
             last: None,
         }
     }
@@ -70,19 +73,16 @@ impl<'a> Human<'a> {
         }
     }
 
-    /// What the policy notes, each text once.
+    /// What the policy notes, where it did not note the same in the epoch before.
     fn notes(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        for note in &epoch.plan.notes {
-            if self.notes_told.insert(note.clone()) {
-                self.line(&format!("epoch {}: {note}", epoch.number))?;
-            }
-        }
-        Ok(())
+        let before = std::mem::replace(&mut self.notes, epoch.plan.notes.clone());
+        let fresh = epoch.plan.notes.iter().filter(|note| !before.contains(note));
+        let lines: Vec<String> = fresh.map(|note| format!("epoch {}: {note}", epoch.number)).collect();
+        self.lines(lines)
     }
 
     fn status(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        let text = status_line(epoch);
-        let text = plain(&text);
+        let text = short(&status_line(epoch), STATUS_WIDTH);
         if self.terminal {
             self.status_shown = true;
             write!(self.out, "\r\x1b[K{text}")?;
@@ -93,9 +93,7 @@ impl<'a> Human<'a> {
     }
 
     fn first_table(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        let missing = epoch.unmatched.iter().map(|pattern| format!("no process fits --only {pattern}"));
-        let missing: Vec<String> = missing.collect();
-        self.lines(missing)?;
+        self.lines(words::unmatched(epoch))?;
         self.line("busiest processes:")?;
         self.lines(table::busiest(epoch.seen, epoch.managed))
     }
@@ -104,13 +102,13 @@ impl<'a> Human<'a> {
 fn status_line(epoch: &Epoch<'_>) -> String {
     let threads = |seen: &Observation| u64::try_from(seen.threads().count()).unwrap_or(u64::MAX);
     format!(
-        "epoch {} at {:.1} s: {} seen, {} managed; so far {} decided, {} moved, {} migrated",
+        "epoch {} at {:.1} s: {}, {} managed; {} decided, {} moved, {}",
         epoch.number,
         epoch.seen.time.0,
         plural(threads(epoch.seen), "thread"),
         threads(epoch.managed),
         plural(epoch.tally.planned, "action"),
-        plural(epoch.tally.moves, "thread"),
+        epoch.tally.moves,
         plural(epoch.tally.pages.0, "page")
     )
 }

@@ -49,7 +49,7 @@ impl Reporter for Json<'_> {
             return Ok(());
         }
         let capabilities = &epoch.sample.capabilities;
-        let unmatched: Vec<String> = epoch.unmatched.iter().map(ToString::to_string).collect();
+        let unmatched = epoch.unmatched.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
         self.write(&json!({
             "epoch": epoch.number,
             "time": epoch.seen.time.0,

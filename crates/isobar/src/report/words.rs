@@ -1,6 +1,6 @@
 //! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they meet a line.
 
-use crate::harness::{Start, Tally};
+use crate::harness::{Epoch, Start, Tally};
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, PageSelection};
 use isobar_model::{ActionOutcome, Bytes, Observation, Outcome, Pid, Sensor, Topology};
@@ -173,6 +173,11 @@ fn restored_in_words(outcome: &Outcome) -> String {
         (_, 0, 0) => format!("put back: {}", count(back, "change")),
         _ => format!("put back: {}; gone meanwhile: {gone}; left as they are: {other}", count(back, "change")),
     }
+}
+
+/// What `--only` names and no process is, one line each.
+pub fn unmatched(epoch: &Epoch<'_>) -> Vec<String> {
+    epoch.unmatched.iter().flatten().map(|pattern| format!("no process fits --only {pattern}")).collect()
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -4,7 +4,7 @@ use crate::adapt::{linux, policy, sim};
 use crate::args::WatchArgs;
 use crate::config::{Config, ManageConfig};
 use crate::failure::bad_input;
-use crate::harness::{self, Context, Limits, Reporter};
+use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
 use crate::select::{Pattern, Rules};
 use crate::signals::StopFlag;
 use isobar_model::{Machine, Pid, Policy, Sample, Seconds, Sensor};
@@ -114,7 +114,7 @@ pub fn drive(needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<()> 
 fn over<M: Machine>(
     mut machine: M,
     needed: Needed,
-    cgroup: &dyn Fn(Pid) -> Option<String>,
+    cgroup: CgroupOf<'_>,
     stop: &StopFlag,
     reporter: &mut dyn Reporter,
 ) -> anyhow::Result<()> {
