@@ -38,8 +38,8 @@ pub struct Setting {
 pub struct ManageConfig {
     /// The policy, where `--policy` names none.
     pub policy: Option<String>,
-    /// Seconds from decision to decision.
-    pub interval_seconds: f64,
+    /// Seconds from decision to decision; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated workload asks for.
+    pub interval_seconds: Option<f64>,
     /// Threads below this share of a CPU are seen and not managed (per cent).
     pub min_cpu_percent: f64,
     /// Manage only these names, pids and cgroup paths; empty = all.
@@ -75,19 +75,22 @@ impl Default for ManageConfig {
     fn default() -> Self {
         Self {
             policy: None,
-            interval_seconds: 1.0,
+            interval_seconds: None,
             min_cpu_percent: 10.0,
             only: Vec::new(),
             ignore: Vec::new(),
             move_pinned: false,
             max_pages_per_second: 65_536,
-            max_moves_per_epoch: 64,
-            max_threads: 1024,
+            max_moves_per_epoch: 256,
+            max_threads: 2048,
             state_file: None,
             counters: CounterChoice::Auto,
         }
     }
 }
+
+/// The epoch, unless set: DINO's and Divide&Content's, one second.
+pub const DEFAULT_INTERVAL_SECONDS: f64 = 1.0;
 
 /// The longest epoch; beyond it the tool would sleep through anything worth seeing.
 const MAX_INTERVAL_SECONDS: f64 = 86_400.0;
@@ -181,7 +184,8 @@ impl ManageConfig {
         let some = |key: &str, value: u64| {
             if value > 0 { Ok(()) } else { Err(format!("{key} = 0: expected a number above 0")) }
         };
-        within("interval_seconds", self.interval_seconds, 0.01, MAX_INTERVAL_SECONDS)?;
+        let interval = self.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
+        within("interval_seconds", interval, 0.01, MAX_INTERVAL_SECONDS)?;
         within("min_cpu_percent", self.min_cpu_percent, 0.0, 100.0)?;
         some("max_pages_per_second", self.max_pages_per_second)?;
         some("max_moves_per_epoch", self.max_moves_per_epoch)?;
@@ -254,7 +258,7 @@ mod tests {
         std::fs::write(&file, "[manage]\ninterval_seconds = 4\nmax_threads = 7\n").unwrap();
         let sets = ["manage.interval_seconds=2", "manage.policy=dino", "dino.class_window=3"].map(String::from);
         let config = Config::load(Some(&file), &sets).unwrap();
-        assert!((config.manage.interval_seconds - 2.0).abs() < f64::EPSILON);
+        assert_eq!(config.manage.interval_seconds, Some(2.0));
         assert_eq!((config.manage.max_threads, config.manage.policy.as_deref()), (7, Some("dino")));
         assert_eq!(config.sets, [Setting { key: "dino.class_window".into(), value: "3".into() }]);
         let wrong = Config::load(None, &["manage.max_thread=2".to_owned()]).unwrap_err().to_string();

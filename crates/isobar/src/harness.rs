@@ -42,6 +42,8 @@ pub struct Context<'a> {
     pub refusal: Refusal<'a>,
     /// Whether the user or the system asked to stop.
     pub stop: &'a dyn Fn() -> bool,
+    /// What an earlier run had left changed and was put back before this one, in words.
+    pub recovered: Option<String>,
 }
 
 /// What is known before the first epoch.
@@ -54,6 +56,8 @@ pub struct Start<'a> {
     pub lacking: Vec<(Sensor, &'a str)>,
     /// How it will run.
     pub limits: Limits,
+    /// What an earlier run had left changed and was put back before this one, in words.
+    pub recovered: Option<&'a str>,
 }
 
 /// One epoch, after it.
@@ -160,7 +164,9 @@ impl<M: Machine> Run<'_, M> {
         if let Some(refused) = (self.context.refusal)(&lacking, first) {
             return Err(refused);
         }
-        self.reporter.begin(&Start { sample: first, policy: self.policy.name(), lacking, limits: self.limits })
+        let recovered = self.context.recovered.as_deref();
+        let policy = self.policy.name();
+        self.reporter.begin(&Start { sample: first, policy, lacking, limits: self.limits, recovered })
     }
 
     fn epoch(&mut self, before: &Sample, now: &Sample) -> anyhow::Result<()> {
@@ -199,6 +205,9 @@ pub fn decide(policy: &mut dyn Policy, seen: &Observation) -> anyhow::Result<Pla
     Ok(plan)
 }
 
+/// What is left of the duration makes an epoch from this part of an interval on.
+const SHORTEST_EPOCH: f64 = 0.25;
+
 /// The length of the next wait: an interval, or what is left of the duration; `None` when it is time to stop.
 fn time_left(limits: Limits, first: &Sample, now: &Sample, epochs: u64) -> Option<Seconds> {
     if limits.epochs.is_some_and(|most| epochs >= most) {
@@ -207,7 +216,7 @@ fn time_left(limits: Limits, first: &Sample, now: &Sample, epochs: u64) -> Optio
     let Some(duration) = limits.duration else { return Some(limits.interval) };
     let left = duration.0 - (now.time.0 - first.time.0);
     // A last epoch of a few milliseconds would measure nothing but noise.
-    (left > limits.interval.0 / 20.0).then(|| Seconds(left.min(limits.interval.0)))
+    (left > limits.interval.0 * SHORTEST_EPOCH).then(|| Seconds(left.min(limits.interval.0)))
 }
 
 #[cfg(test)]

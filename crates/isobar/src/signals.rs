@@ -31,9 +31,4 @@ impl StopFlag {
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
-
-    /// The flag itself, for a machine that sleeps and wants to wake early.
-    pub fn shared(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
 }

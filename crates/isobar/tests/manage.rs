@@ -51,7 +51,7 @@ fn it_tells_the_machine_what_it_sees_and_what_became_of_it() {
     for rest in [&["--policy", "linux"][..], &["--policy", "dino", "--dry-run"]] {
         let run = manage(rest);
         let out = run.done();
-        for piece in ["policy ", "every 0.3 s", "machine: ", "measured: ", "busiest processes:", "pid ", "3 epochs, "] {
+        for piece in ["policy ", "every 0.3 s", "machine: ", "measured: ", "busiest processes:", "pid ", " epochs, "] {
             assert!(out.contains(piece), "`{piece}` expected in: {out}");
         }
         assert!(out.contains(if rest.len() == 2 { "put back" } else { "nothing changed (dry run)" }), "{out}");
@@ -96,8 +96,8 @@ fn json_lines_hold_what_decide_needs_to_repeat_the_plan() {
     let run = manage(&["--policy", "dino", "--dry-run", "--json"]);
     let lines: Vec<Value> = run.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (summary, epochs) = lines.split_last().unwrap();
-    assert_eq!(epochs.len(), 3);
-    assert_eq!(summary["summary"]["epochs"], 3);
+    assert!(!epochs.is_empty());
+    assert_eq!(summary["summary"]["epochs"], epochs.len());
     let input: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
     let decided = isobar_with(&["decide", "--policy", "dino", "-"], &input);
     let plans: Vec<Value> = decided.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -184,7 +184,7 @@ fn without_privileges_it_names_the_capability_and_goes_on_observing() {
     let ended = said(&run.output().unwrap());
     let out = ended.done();
     assert!(out.contains("CAP_SYS_NICE"), "{out}");
-    assert!(out.contains("2 epochs"), "{out}");
+    assert!(out.contains("0 actions decided"), "{out}");
 }
 
 #[test]

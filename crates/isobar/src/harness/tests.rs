@@ -74,7 +74,7 @@ fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> 
     let refusal = |lacking: &[(Sensor, &str)], _: &Sample| {
         (!lacking.is_empty() && !limits.dry_run).then(|| anyhow::anyhow!("refused: {}", lacking[0].1))
     };
-    let context = Context { rules, cgroup: &|_| None, refusal: &refusal, stop: &|| false };
+    let context = Context { rules, cgroup: &|_| None, refusal: &refusal, stop: &|| false, recovered: None };
     run(fake, policy, &context, limits, log)
 }
 
@@ -169,7 +169,7 @@ fn refusals_are_counted_by_errno_and_explained_once() {
 fn a_request_to_stop_ends_it_in_order() {
     let (mut fake, mut log) = (Fake::default(), Log::default());
     let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
-    let context = Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| true };
+    let context = Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| true, recovered: None };
     run(&mut fake, &mut Mover::default(), &context, limits(), &mut log).unwrap();
     assert_eq!(log.lines, ["begin lacking 0", "end 0 epochs 0 moves"]);
     assert_eq!(fake.restored, 1);

@@ -44,7 +44,7 @@ fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
         min_share: 0.1,
         max_threads: 9,
     };
-    let context = Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false };
+    let context = Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false, recovered: None };
     let limits = Limits { interval: Seconds(1.0), duration: Some(Seconds(2.0)), epochs: None, dry_run };
     let mut out = Vec::new();
     if json {

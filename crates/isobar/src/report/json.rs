@@ -15,6 +15,7 @@ pub struct Json<'a> {
     out: &'a mut dyn Write,
     policy: String,
     dry_run: bool,
+    recovered: Option<String>,
     /// Tell only epochs from this one on.
     from_epoch: u64,
     summary: bool,
@@ -23,7 +24,7 @@ pub struct Json<'a> {
 impl<'a> Json<'a> {
     /// One document an epoch, and a summary.
     pub fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, policy: String::new(), dry_run: false, from_epoch: 1, summary: true }
+        Self { out, policy: String::new(), dry_run: false, recovered: None, from_epoch: 1, summary: true }
     }
 
     /// Only the document of the epoch that is explained.
@@ -41,6 +42,7 @@ impl Reporter for Json<'_> {
     fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
         start.policy.clone_into(&mut self.policy);
         self.dry_run = start.limits.dry_run;
+        self.recovered = start.recovered.map(str::to_owned);
         Ok(())
     }
 
@@ -89,6 +91,7 @@ impl Reporter for Json<'_> {
             "refused": refused,
             "interrupted": tally.interrupted,
             "workload_ended": tally.ended,
+            "recovered": self.recovered,
             "restored": tally.restored.as_ref().map(outcome_to_json),
         }}))
     }

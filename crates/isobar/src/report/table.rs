@@ -12,6 +12,10 @@ const NOT_MEASURED: &str = "not measured";
 pub fn busiest(seen: &Observation, managed: &Observation) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
+    // An idle process tells nothing; where none was busy, the list shows at least what there is.
+    if processes.iter().any(|(_, share)| *share > 0.0) {
+        processes.retain(|(_, share)| *share > 0.0);
+    }
     processes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
     let mut rows = vec![heading(&seen.machine)];
     rows.extend(processes.iter().take(ROWS).map(|(process, _)| row(process, seen, managed)));

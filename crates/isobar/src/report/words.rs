@@ -41,8 +41,9 @@ pub fn header(start: &Start<'_>) -> Vec<String> {
         format!("machine: {}", machine_in_words(&start.sample.topology)),
         format!("measured: {}", measured(start)),
     ];
-    lines.extend(capabilities.missing.iter().map(|(sensor, why)| format!("not measured: {sensor}: {why}")));
+    lines.extend(capabilities.missing.iter().map(|(sensor, why)| format!("{}: {sensor}: {why}", missing_as(*sensor))));
     lines.extend(capabilities.remarks.iter().map(|remark| format!("remark: {remark}")));
+    lines.extend(start.recovered.map(str::to_owned));
     lines.extend(nowhere_to_move(&start.sample.topology));
     if !start.lacking.is_empty() {
         let names: Vec<String> = start.lacking.iter().map(|(sensor, _)| sensor.to_string()).collect();
@@ -53,6 +54,14 @@ pub fn header(start: &Start<'_>) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Some of what a policy needs is measured, some is there or not.
+fn missing_as(sensor: Sensor) -> &'static str {
+    match sensor {
+        Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => "not measured",
+        Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays => "not here",
+    }
 }
 
 fn measured(start: &Start<'_>) -> String {

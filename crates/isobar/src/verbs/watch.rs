@@ -2,7 +2,7 @@
 
 use crate::adapt::{linux, policy, sim};
 use crate::args::WatchArgs;
-use crate::config::{Config, ManageConfig};
+use crate::config::{Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
 use crate::failure::bad_input;
 use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
 use crate::select::{Pattern, Rules};
@@ -37,9 +37,7 @@ impl Needed {
     /// Bad input.
     pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
         let mut config = Config::load(args.config.as_deref(), &args.set)?;
-        if let Some(interval) = args.interval {
-            config.manage.interval_seconds = interval;
-        }
+        config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
         if !args.only.is_empty() {
             config.manage.only.clone_from(&args.only);
         }
@@ -51,7 +49,7 @@ impl Needed {
             rules: rules(&config.manage, &target),
             target,
             limits: Limits {
-                interval: Seconds(config.manage.interval_seconds),
+                interval: Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS)),
                 duration: None,
                 epochs: None,
                 dry_run: false,
@@ -101,12 +99,12 @@ pub fn drive(needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<()> 
     let stop = StopFlag::install()?;
     match &needed.target {
         Target::Linux => {
-            let machine = linux::open(&needed.config, needed.limits.dry_run, &stop)?;
-            over(machine, needed, &linux::cgroup_of, &stop, reporter)
+            let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
+            over(machine, needed, &linux::cgroup_of, &stop, recovered, reporter)
         }
         Target::Sim { workload, seed } => {
             let machine = sim::open(workload, *seed)?;
-            over(machine, needed, &|_| None, &stop, reporter)
+            over(machine, needed, &|_| None, &stop, None, reporter)
         }
     }
 }
@@ -116,6 +114,7 @@ fn over<M: Machine>(
     needed: Needed,
     cgroup: CgroupOf<'_>,
     stop: &StopFlag,
+    recovered: Option<String>,
     reporter: &mut dyn Reporter,
 ) -> anyhow::Result<()> {
     let Needed { mut policy, rules, limits, refuse_in_dry_run, .. } = needed;
@@ -124,7 +123,7 @@ fn over<M: Machine>(
     let refusal = |lacking: &[(Sensor, &str)], sample: &Sample| {
         policy::refusal(name, lacking, &sample.capabilities).filter(|_| strict)
     };
-    let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised() };
+    let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), recovered };
     harness::run(&mut machine, policy.as_mut(), &context, limits, reporter)
 }
 
