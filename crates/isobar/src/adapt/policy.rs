@@ -15,6 +15,18 @@ pub fn build(name: &str, config: &Config) -> anyhow::Result<Box<dyn Policy>> {
     registry::build(name, &settings).map_err(bad_input)
 }
 
+/// Makes as many fresh policies of a name as are wanted.
+///
+/// # Errors
+/// As [`build`], once and for all.
+pub fn maker(name: &str, config: &Config) -> anyhow::Result<impl Fn() -> Box<dyn Policy> + use<>> {
+    let entry = registry::find(name).map_err(bad_input)?;
+    let settings = settings(name, config)?;
+    #[expect(clippy::expect_used, reason = "`settings` has just built this policy from the same settings")]
+    let make = move || registry::build(entry.name, &settings).expect("checked settings");
+    Ok(make)
+}
+
 /// The settings of all policies: first the file, checked by itself so that its faults carry its name, then every `--set`.
 ///
 /// # Errors

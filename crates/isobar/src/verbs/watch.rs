@@ -24,7 +24,7 @@ pub struct Needed {
 }
 
 /// The machine to run on.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
     Linux,
     Sim { workload: PathBuf, seed: u64 },
@@ -94,16 +94,17 @@ fn rules(config: &ManageConfig, target: &Target) -> Rules {
 ///
 /// # Errors
 /// As [`harness::run`], and where the machine cannot be opened.
-pub fn drive(needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
+pub fn drive(mut needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
     // Before anything is opened: a signal must find the loop, which puts back, and not the default action.
     let stop = StopFlag::install()?;
-    match &needed.target {
+    match needed.target.clone() {
         Target::Linux => {
             let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
             over(machine, needed, &linux::cgroup_of, &stop, recovered, reporter)
         }
         Target::Sim { workload, seed } => {
-            let machine = sim::open(workload, *seed)?;
+            let machine = sim::open(&workload, seed)?;
+            needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             over(machine, needed, &|_| None, &stop, None, reporter)
         }
     }
