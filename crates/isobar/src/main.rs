@@ -4,6 +4,8 @@
 //! It decides nothing about placement: policies live in `isobar-policy`, machines in `isobar-linux` and `isobar-sim`, and
 //! each of them is reached through one file under `adapt/`.
 
+#![forbid(unsafe_code)]
+
 mod adapt;
 mod args;
 mod config;
