@@ -1,3 +1,45 @@
-//! The `isobar` command.
+//! The `isobar` command: what was typed becomes one verb, the verb becomes an exit code.
+//!
+//! It knows the verbs and how a run ends (0 done, 1 failed while running, 2 wrong usage or bad input; one line on stderr).
+//! It decides nothing about placement: policies live in `isobar-policy`, machines in `isobar-linux` and `isobar-sim`, and
+//! each of them is reached through one file under `adapt/`.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod adapt;
+mod args;
+mod config;
+mod failure;
+mod harness;
+mod report;
+mod select;
+mod signals;
+mod text;
+mod topo;
+mod verbs;
+
+use args::{Args, Verb};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match args::parse() {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    failure::silence_panics();
+    let mut out = io::stdout().lock();
+    let done = run(args, &mut out).and_then(|()| Ok(out.flush()?));
+    failure::exit_code(done)
+}
+
+fn run(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    match args.verb {
+        Verb::Topo(args) => verbs::topo::run(&args, out),
+        Verb::Decide(args) => verbs::decide::run(&args, out),
+        Verb::Manage(args) => verbs::manage::run(&args, out),
+        Verb::Explain(args) => verbs::explain::run(&args, out),
+        Verb::Restore(args) => verbs::restore::run(&args, out),
+        Verb::Sim(args) => verbs::sim::run(&args, out),
+    }
+}

@@ -1,0 +1,165 @@
+//! The machine that the command runs on, and captured trees of others.
+
+use crate::config::{CounterChoice, ManageConfig};
+use crate::failure::bad_input;
+use anyhow::Context;
+use isobar_linux::actuators::{self, RestoreReport, state_file};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
+use isobar_linux::sensors::{CounterSource, SensorError, SensorOptions, Sensors};
+use isobar_linux::topology;
+use isobar_linux::tree::Tree;
+use isobar_model::{Capabilities, Pid, Sample, Tid, Topology};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The topology of this machine, or of a captured tree.
+///
+/// # Errors
+/// Bad input where a captured tree cannot be read; a failure where this machine cannot.
+pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
+    match root {
+        Some(root) => Tree::open(root).and_then(|tree| topology::read(&tree)).map_err(bad_input),
+        None => topology::read(&Tree::live()).context("this machine"),
+    }
+}
+
+/// This machine, to be watched and (unless it is a dry run) changed; and what an isobar that was killed had left changed
+/// and is now put back, in words.
+///
+/// # Errors
+/// Where it cannot be read, or the state file not be taken.
+pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Eyes>, Option<String>)> {
+    let topology = Arc::new(read_topology(None)?);
+    let sensors = Sensors::open(sensor_options(config), topology)?;
+    let read_again = || topology::read(&Tree::live()).map_err(Into::into);
+    let machine = LinuxMachine::open(Eyes(sensors), Box::new(read_again), linux_options(config, dry_run))?;
+    let recovered = machine.recovered().map(|report| format!("an isobar that was killed had left changes: {report}"));
+    Ok((machine, recovered))
+}
+
+fn sensor_options(config: &ManageConfig) -> SensorOptions {
+    SensorOptions {
+        max_threads: usize::try_from(config.max_threads).unwrap_or(usize::MAX),
+        counters: match config.counters {
+            CounterChoice::Auto => CounterSource::Auto,
+            CounterChoice::Software => CounterSource::Software,
+        },
+        ..SensorOptions::default()
+    }
+}
+
+fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
+    LinuxOptions {
+        state: config.state_file.clone().unwrap_or_else(default_state),
+        pages_per_second: config.max_pages_per_second,
+        moves_per_epoch: usize::try_from(config.max_moves_per_epoch).unwrap_or(usize::MAX),
+        move_pinned: config.move_pinned,
+        dry_run,
+        ..LinuxOptions::default()
+    }
+}
+
+/// The sensors behind the seam that the machine asks for.
+pub struct Eyes(Sensors);
+
+impl Sensing for Eyes {
+    type Error = SensorError;
+
+    fn sample(&mut self) -> Result<Sample, SensorError> {
+        self.0.sample()
+    }
+
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.0.capabilities()
+    }
+
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64> {
+        self.0.sampled_addresses(pid, tid)
+    }
+
+    fn set_topology(&mut self, topology: Arc<Topology>) {
+        self.0.set_topology(topology);
+    }
+}
+
+/// What `isobar restore` did.
+pub struct Restored {
+    /// in words, one line
+    pub text: String,
+    /// for programs
+    pub json: Value,
+}
+
+/// Puts back what the state file records; `None` where there is none.
+///
+/// # Errors
+/// Where another isobar runs, the file cannot be read, or the kernel refuses.
+pub fn restore(state: &Path) -> anyhow::Result<Option<Restored>> {
+    let Some(report) = actuators::restore(state)? else { return Ok(None) };
+    if let Some(why) = report.refusal.as_ref().filter(|_| report.refused > 0) {
+        anyhow::bail!("{}: {report}: {why}; the file is kept", state.display());
+    }
+    Ok(Some(Restored { text: report.to_string(), json: report_to_json(&report) }))
+}
+
+fn report_to_json(report: &RestoreReport) -> Value {
+    json!({
+        "restored": report.restored,
+        "untouched": report.untouched,
+        "vanished": report.vanished,
+        "reused": report.reused,
+        "changed_by_owner": report.changed_by_owner,
+        "heirs": report.heirs,
+        "earlier_boot": report.earlier_boot,
+    })
+}
+
+/// The state file, where none is named.
+pub fn default_state() -> PathBuf {
+    state_file::default_path()
+}
+
+/// The cgroup of a process, as its path below the root of the unified hierarchy (cgroups(7), `/proc/PID/cgroup`).
+pub fn cgroup_of(pid: Pid) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    unified_path(&text).map(str::to_owned)
+}
+
+/// The path in the line of the unified hierarchy (`0::/PATH`); on version 1 that of the first controller.
+fn unified_path(text: &str) -> Option<&str> {
+    let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
+    unified.or_else(|| text.lines().next()?.splitn(3, ':').nth(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unified_hierarchy_comes_first() {
+        assert_eq!(unified_path("4:memory:/a\n0::/b/c:d\n"), Some("/b/c:d"));
+        assert_eq!(unified_path("4:memory:/a\n3:cpu:/b\n"), Some("/a"));
+        assert_eq!(unified_path(""), None);
+        assert_eq!(unified_path("nonsense"), None);
+    }
+
+    #[test]
+    fn what_is_configured_reaches_the_machine() {
+        let config = ManageConfig {
+            move_pinned: true,
+            max_pages_per_second: 5,
+            max_moves_per_epoch: 6,
+            max_threads: 7,
+            state_file: Some("/x/state.json".into()),
+            counters: CounterChoice::Software,
+            ..ManageConfig::default()
+        };
+        let options = linux_options(&config, true);
+        assert_eq!((options.pages_per_second, options.moves_per_epoch), (5, 6));
+        assert_eq!(options.state, Path::new("/x/state.json"));
+        assert!(options.move_pinned && options.dry_run && options.catch_signals);
+        let sensors = sensor_options(&config);
+        assert_eq!((sensors.max_threads, sensors.counters), (7, CounterSource::Software));
+    }
+}

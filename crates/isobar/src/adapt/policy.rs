@@ -1,0 +1,116 @@
+//! The registry of policies, as the verbs need it: built by name from what the user set, and asked who would run here.
+
+use crate::config::{Config, Setting};
+use crate::failure::bad_input;
+use isobar_model::{Capabilities, Policy, Sensor};
+use isobar_policy::registry;
+use isobar_policy::settings::Settings;
+
+/// The policy of a name with its settings from the file and the command line.
+///
+/// # Errors
+/// Bad input: an unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has it.
+pub fn build(name: &str, config: &Config) -> anyhow::Result<Box<dyn Policy>> {
+    let settings = settings(name, config)?;
+    registry::build(name, &settings).map_err(bad_input)
+}
+
+/// Makes as many fresh policies of a name as are wanted.
+///
+/// # Errors
+/// As [`build`], once and for all.
+pub fn maker(name: &str, config: &Config) -> anyhow::Result<impl Fn() -> Box<dyn Policy> + use<>> {
+    let entry = registry::find(name).map_err(bad_input)?;
+    let settings = settings(name, config)?;
+    #[expect(clippy::expect_used, reason = "`settings` has just built this policy from the same settings")]
+    let make = move || registry::build(entry.name, &settings).expect("checked settings");
+    Ok(make)
+}
+
+/// The settings of all policies: first the file, checked by itself so that its faults carry its name, then every `--set`.
+///
+/// # Errors
+/// As [`build`].
+pub fn settings(name: &str, config: &Config) -> anyhow::Result<Settings> {
+    registry::find(name).map_err(bad_input)?;
+    let mut settings = of_file(name, config)?;
+    for Setting { key, value } in &config.sets {
+        settings.set(key, value).map_err(|error| bad_input(format!("--set {key}={value}: {error}")))?;
+    }
+    // Only here, since two keys may be possible together and not one by one. The message begins with the key.
+    registry::build(name, &settings).map_err(|error| bad_input(format!("--set {error}")))?;
+    Ok(settings)
+}
+
+fn of_file(name: &str, config: &Config) -> anyhow::Result<Settings> {
+    let Some(file) = &config.file else { return Ok(Settings::default()) };
+    let known = || registry::entries().iter().map(|entry| entry.name).collect::<Vec<_>>().join("], [");
+    if let Some(section) = config.policies.keys().find(|section| registry::find(section).is_err()) {
+        let message = format!("unknown section [{section}]: expected [manage], [{}]", known());
+        return Err(bad_input(format!("{}: {message}", file.display())));
+    }
+    let in_file = |error| bad_input(format!("{}: {error}", file.display()));
+    let settings = Settings::from_tables(config.policies.clone()).map_err(in_file)?;
+    registry::build(name, &settings).map(drop).map_err(in_file)?;
+    Ok(settings)
+}
+
+/// The policies whose needs a machine meets.
+pub fn would_run(capabilities: &Capabilities) -> Vec<&'static str> {
+    let runs = |entry: &&registry::Entry| capabilities.lacking(entry.needs).is_empty();
+    registry::entries().iter().filter(runs).map(|entry| entry.name).collect()
+}
+
+/// Every canonical name.
+pub fn names() -> Vec<&'static str> {
+    registry::entries().iter().map(|entry| entry.name).collect()
+}
+
+/// The one message with which a policy refuses a machine; `None` where nothing is missing.
+pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabilities) -> Option<anyhow::Error> {
+    if lacking.is_empty() {
+        return None;
+    }
+    let missing: Vec<String> = lacking.iter().map(|(sensor, why)| format!("{sensor} ({why})")).collect();
+    let others = would_run(capabilities).join(", ");
+    let others = if others.is_empty() { "none".to_owned() } else { others };
+    Some(anyhow::anyhow!(
+        "policy {policy} cannot run on this machine, which lacks {}; policies that would run here: {others}; `isobar \
+         manage --dry-run` watches without acting",
+        missing.join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_sensor_the_reason_and_the_way_out() {
+        let mut capabilities = Capabilities::default();
+        capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
+        let lacking = [(Sensor::LlcMisses, "no PMU in this VM")];
+        let told = refusal("dino", &lacking, &capabilities).unwrap().to_string();
+        assert!(told.contains("LLC misses per thread (no PMU in this VM)"), "{told}");
+        assert!(told.contains("policies that would run here: linux;") && told.contains("--dry-run"), "{told}");
+        assert!(refusal("dino", &[], &capabilities).is_none());
+    }
+
+    #[test]
+    fn a_bad_setting_names_where_it_came_from() {
+        let config = |set: &str| Config { sets: vec![Setting::parse(set).unwrap()], ..Config::default() };
+        let told = |set: &str| build("dino", &config(set)).err().unwrap().to_string();
+        assert!(told("dino.clas_window=3").starts_with("--set dino.clas_window: unknown key: expected one of"));
+        assert!(told("dyno.class_window=3").contains("did you mean `dino`?"));
+        let policies: toml::Table = toml::from_str("[mange]\na = 1").unwrap();
+        let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
+        let told = build("dino", &config).err().unwrap().to_string();
+        assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [linux]"), "{told}");
+    }
+
+    #[test]
+    fn settings_that_fit_only_together_are_taken_together() {
+        let sets = ["dino.class_window=1", "dino.class_votes=1"].map(|set| Setting::parse(set).unwrap()).to_vec();
+        assert!(build("dino", &Config { sets, ..Config::default() }).is_ok());
+    }
+}

@@ -1,0 +1,213 @@
+//! What was typed. It knows the verbs, their options and an example of each; it reads no file, checks nothing against a
+//! machine and acts on nothing.
+
+use crate::failure;
+use clap::{ArgAction, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Keeps the memory systems of a NUMA machine at equal pressure: watches threads, caches and memory, explains what it
+/// sees, moves threads and pages, and puts everything back.
+#[derive(Debug, Parser)]
+#[command(name = "isobar", version, propagate_version = true, max_term_width = 110)]
+pub struct Args {
+    /// what to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs, one file each under `verbs/`.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Draw this machine: nodes, their caches and CPUs, memory, distances
+    #[command(after_help = "Example:\n  isobar topo\n  isobar topo --root captured-tree.tar.bz2 --json")]
+    Topo(TopoArgs),
+    /// Read observations, one JSON document a line, and print one plan a line
+    #[command(after_help = "Example:\n  isobar decide --policy dino --set dino.class_window=1 observations.jsonl\n  \
+                            isobar manage --policy dino --dry-run --json | jq -c '.observation // empty' | isobar \
+                            decide --policy dino -")]
+    Decide(DecideArgs),
+    /// Watch the machine and apply a policy every epoch; put everything back at the end
+    #[command(
+        after_help = "Example:\n  isobar manage --policy dino --dry-run --for 10\n  isobar manage --policy dino \
+                            --only postgres --config isobar.toml\n  isobar manage --policy dino --machine \
+                            sim:workload.toml --for 60"
+    )]
+    Manage(ManageArgs),
+    /// Make one decision, change nothing, and say why
+    #[command(after_help = "Example:\n  isobar explain --policy dino --epochs 3\n  isobar explain --policy dino \
+                            --machine sim:workload.toml")]
+    Explain(ExplainArgs),
+    /// Put back what a killed `manage` left changed
+    #[command(after_help = "Example:\n  isobar restore\n  isobar restore --state /run/isobar/state.json --json")]
+    Restore(RestoreArgs),
+    /// Compare policies on a simulated machine
+    #[command(after_help = "Example:\n  isobar sim workload.toml --policy linux,di-plain,di-migrate,dino --seed 1")]
+    Sim(SimArgs),
+}
+
+/// `isobar topo`
+#[derive(Debug, clap::Args)]
+pub struct TopoArgs {
+    /// Read a captured tree instead: a folder that holds sys/, or a .tar.bz2 or .tar.gz of one
+    #[arg(long, value_name = "DIR|ARCHIVE")]
+    pub root: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `isobar decide`
+#[derive(Debug, clap::Args)]
+pub struct DecideArgs {
+    /// The policy; it keeps what it remembers from line to line
+    #[arg(long, value_name = "NAME")]
+    pub policy: String,
+    /// A setting of the policy, such as dino.class_window=3
+    #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// The observations; - is standard input
+    #[arg(value_name = "FILE|-")]
+    pub file: PathBuf,
+}
+
+/// What `manage` and `explain` share.
+#[derive(Debug, clap::Args)]
+pub struct WatchArgs {
+    /// The policy (or `policy` in the section [manage] of the configuration)
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Settings as TOML: a section [manage] and one for each policy; the command line wins
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Manage only this process name, process id, or cgroup path and what is below it; may be repeated
+    #[arg(long, value_name = "NAME|PID|CGROUP", action = ArgAction::Append)]
+    pub only: Vec<String>,
+    /// One setting, such as manage.min_cpu_percent=5 or dino.class_window=3; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// Seconds from decision to decision
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    pub interval: Option<f64>,
+    /// A simulated machine instead of this one
+    #[arg(long, value_name = "sim:FILE")]
+    pub machine: Option<String>,
+    /// Seed of the simulated machine
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON document an epoch
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `isobar manage`
+#[derive(Debug, clap::Args)]
+pub struct ManageArgs {
+    /// what to watch and how
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    /// Decide and tell, but change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Stop after so many seconds (else at Ctrl-C)
+    #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
+    pub duration: Option<f64>,
+}
+
+/// `isobar explain`
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// what to watch and how
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    /// Epochs to watch before the decision that is explained; policies with a history need more than one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub epochs: u64,
+}
+
+/// `isobar restore`
+#[derive(Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// The state file, where it is not the usual one
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `isobar sim`
+#[derive(Debug, clap::Args)]
+pub struct SimArgs {
+    /// The workload
+    #[arg(value_name = "WORKLOAD.toml")]
+    pub workload: PathBuf,
+    /// The policies to compare; `linux` is the baseline
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required = true)]
+    pub policy: Vec<String>,
+    /// The first seed; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Runs a policy, each with the next seed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// One setting, such as dino.class_window=3; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads the command line. What clap has to say about it is already printed when this returns an exit code: help and
+/// version on stdout, a mistake in one line on stderr.
+pub fn parse() -> Result<Args, ExitCode> {
+    Args::try_parse().map_err(|error| {
+        if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            failure::tell(&one_line(&error.to_string()));
+        } else {
+            drop(error.print());
+        }
+        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    })
+}
+
+/// clap tells a mistake in paragraphs (what, tips, usage, "try --help"): joined, without the usage.
+fn one_line(told: &str) -> String {
+    let told = told.strip_prefix("error: ").unwrap_or(told);
+    let wanted = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");
+    let mut line = told.lines().map(str::trim).filter(wanted).collect::<Vec<_>>().join(" ");
+    line.push_str(" (see `isobar --help`)");
+    line
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+    seconds.ok_or_else(|| "expected seconds above 0, such as 0.5 or 10".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_holds_together_and_every_verb_has_an_example() {
+        let command = Args::command();
+        command.clone().debug_assert();
+        for verb in command.get_subcommands() {
+            let help = verb.get_after_help().unwrap_or_else(|| panic!("{} has no example", verb.get_name()));
+            assert!(help.to_string().contains(&format!("isobar {}", verb.get_name())), "{help}");
+        }
+    }
+
+    #[test]
+    fn mistakes_become_one_line() {
+        let error = Args::try_parse_from(["isobar", "manage", "--fro", "3"]).unwrap_err();
+        let line = one_line(&error.to_string());
+        assert!(line.starts_with("unexpected argument '--fro' found"), "{line}");
+        assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
+        let error = Args::try_parse_from(["isobar", "manage", "--for", "-3"]).unwrap_err();
+        assert!(!one_line(&error.to_string()).contains('\n'));
+    }
+}

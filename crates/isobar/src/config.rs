@@ -1,0 +1,290 @@
+//! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked here, the sections of
+//! policies are handed on as they are, for the policies to check. It knows keys, limits and defaults; it opens no machine.
+//!
+//! The command line wins over the file. A misspelt key or an impossible value is refused in one line that names the file
+//! and line (or the `--set`), the key, and what would be right.
+
+use crate::failure::bad_input;
+use anyhow::Context;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Everything that was set.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// The section `[manage]`, with `--set manage.KEY=VALUE` applied.
+    pub manage: ManageConfig,
+    /// The other sections of the file: one for each policy.
+    pub policies: Table,
+    /// `--set` for policies, in order.
+    pub sets: Vec<Setting>,
+    /// Where the file sections come from.
+    pub file: Option<PathBuf>,
+}
+
+/// One `--set KEY=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key with its section, as `dino.class_window`.
+    pub key: String,
+    /// The value as typed.
+    pub value: String,
+}
+
+/// The section `[manage]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ManageConfig {
+    /// The policy, where `--policy` names none.
+    pub policy: Option<String>,
+    /// Seconds from decision to decision; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated workload asks for.
+    pub interval_seconds: Option<f64>,
+    /// Threads below this share of a CPU are seen and not managed (per cent).
+    pub min_cpu_percent: f64,
+    /// Manage only these names, pids and cgroup paths; empty = all.
+    pub only: Vec<String>,
+    /// Never manage these names, pids and cgroup paths.
+    pub ignore: Vec<String>,
+    /// Move threads that their owner pinned, too.
+    pub move_pinned: bool,
+    /// At most so many base pages a second are migrated.
+    pub max_pages_per_second: u64,
+    /// At most so many threads are moved in an epoch.
+    pub max_moves_per_epoch: u64,
+    /// At most so many threads are managed, the busiest first.
+    pub max_threads: u64,
+    /// Where what was changed is written down, where it is not the usual place.
+    pub state_file: Option<PathBuf>,
+    /// Which event counters to read.
+    pub counters: CounterChoice,
+}
+
+/// Which event counters to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CounterChoice {
+    /// Hardware events, where there are any.
+    #[default]
+    Auto,
+    /// The kernel's software events, which every machine has: for trying out the path, not for deciding.
+    Software,
+}
+
+impl Default for ManageConfig {
+    fn default() -> Self {
+        Self {
+            policy: None,
+            interval_seconds: None,
+            min_cpu_percent: 10.0,
+            only: Vec::new(),
+            ignore: Vec::new(),
+            move_pinned: false,
+            max_pages_per_second: 65_536,
+            max_moves_per_epoch: 256,
+            max_threads: 2048,
+            state_file: None,
+            counters: CounterChoice::Auto,
+        }
+    }
+}
+
+/// The epoch, unless set: DINO's and Divide&Content's, one second.
+pub const DEFAULT_INTERVAL_SECONDS: f64 = 1.0;
+
+/// The longest epoch; beyond it the tool would sleep through anything worth seeing.
+const MAX_INTERVAL_SECONDS: f64 = 86_400.0;
+
+impl Config {
+    /// Reads the file, where there is one, and applies `--set`.
+    ///
+    /// # Errors
+    /// Bad input, in one line.
+    pub fn load(file: Option<&Path>, sets: &[String]) -> anyhow::Result<Self> {
+        let mut config = file.map_or_else(|| Ok(Self::default()), Self::read)?;
+        let mut section = config.manage_table(file)?;
+        for text in sets {
+            let setting = Setting::parse(text)?;
+            match setting.key.strip_prefix("manage.") {
+                Some(key) => {
+                    section.insert(key.to_owned(), toml_value(&setting.value));
+                    config.manage = manage_from(&section).map_err(|why| bad_input(format!("--set {text}: {why}")))?;
+                }
+                None => config.sets.push(setting),
+            }
+        }
+        Ok(config)
+    }
+
+    fn read(file: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            bad_input(format!("{}: cannot be read: {error}: expected a TOML configuration", file.display()))
+        })?;
+        Self::parse(&text)
+            .map_err(|(line, why)| bad_input(format!("{}:{line}: {why}", file.display())))
+            .map(|(manage, policies)| Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) })
+    }
+
+    fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
+        let at = |error: &toml::de::Error| {
+            let start = error.span().map_or(0, |span| span.start);
+            (line_of(text, start), error.message().to_owned())
+        };
+        let sections: OnlyManage = toml::from_str(text).map_err(|error| {
+            let (line, why) = at(&error);
+            (line, one_line(&why))
+        })?;
+        sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
+        let mut policies: Table = toml::from_str(text).map_err(|error| at(&error))?;
+        policies.remove("manage");
+        Ok((sections.manage, policies))
+    }
+
+    /// The file's own `[manage]` as a table, for `--set` to be laid over.
+    fn manage_table(&self, file: Option<&Path>) -> anyhow::Result<Table> {
+        let Some(file) = file else { return Ok(Table::new()) };
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let mut sections: Table = toml::from_str(&text).with_context(|| file.display().to_string())?;
+        Ok(match sections.remove("manage") {
+            Some(Value::Table(section)) => section,
+            _ => Table::new(),
+        })
+    }
+}
+
+/// A file of which only `[manage]` matters: reading it straight from the text keeps line numbers.
+#[derive(Default, Deserialize)]
+struct OnlyManage {
+    #[serde(default)]
+    manage: ManageConfig,
+}
+
+impl Setting {
+    /// Reads `section.key=value`.
+    ///
+    /// # Errors
+    /// Bad input: no `=`, no section, an empty key.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let wrong = || bad_input(format!("--set {text}: expected SECTION.KEY=VALUE, such as dino.class_window=3"));
+        let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+        let (section, name) = key.trim().split_once('.').ok_or_else(wrong)?;
+        if section.is_empty() || name.is_empty() || value.trim().is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+impl ManageConfig {
+    fn check(&self) -> Result<(), String> {
+        let within = |key: &str, value: f64, low: f64, high: f64| {
+            let right = value.is_finite() && value >= low && value <= high;
+            if right { Ok(()) } else { Err(format!("{key} = {value}: expected a number from {low} to {high}")) }
+        };
+        let some = |key: &str, value: u64| {
+            if value > 0 { Ok(()) } else { Err(format!("{key} = 0: expected a number above 0")) }
+        };
+        let interval = self.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
+        within("interval_seconds", interval, 0.01, MAX_INTERVAL_SECONDS)?;
+        within("min_cpu_percent", self.min_cpu_percent, 0.0, 100.0)?;
+        some("max_pages_per_second", self.max_pages_per_second)?;
+        some("max_moves_per_epoch", self.max_moves_per_epoch)?;
+        some("max_threads", self.max_threads)
+    }
+}
+
+fn manage_from(section: &Table) -> Result<ManageConfig, String> {
+    let manage = ManageConfig::deserialize(section.clone()).map_err(|error| one_line(error.message()))?;
+    manage.check().map(|()| manage)
+}
+
+/// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs no quotes.
+fn toml_value(text: &str) -> Value {
+    let document = toml::from_str::<Table>(&format!("value = {text}"));
+    let value = document.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+    value.unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn line_of_section(text: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with("[manage]")).map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn refused(text: &str) -> (usize, String) {
+        Config::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn a_misspelt_key_names_its_line_and_the_right_ones() {
+        let (line, why) = refused("[manage]\npolicy = \"dino\"\nintervall_seconds = 2\n");
+        assert_eq!(line, 3);
+        assert!(why.starts_with("unknown field `intervall_seconds`, expected one of `policy`"), "{why}");
+        assert!(why.contains("`interval_seconds`"), "{why}");
+    }
+
+    #[test]
+    fn an_impossible_value_says_what_is_possible() {
+        let (line, why) = refused("\n[manage]\ninterval_seconds = -1\n");
+        assert_eq!((line, why.as_str()), (2, "manage: interval_seconds = -1: expected a number from 0.01 to 86400"));
+        assert!(refused("[manage]\nmax_threads = 0").1.contains("expected a number above 0"));
+        assert!(refused("[manage]\ncounters = \"hardware\"").1.contains("`auto` or `software`"));
+        assert!(refused("[manage]\ninterval_seconds = nan").1.contains("expected a number from"));
+        assert_eq!(refused("[manage]\nonly = [\n").0, 2);
+    }
+
+    #[test]
+    fn sections_of_policies_are_handed_on() {
+        let (manage, policies) = Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
+        assert!((manage.min_cpu_percent - 5.0).abs() < f64::EPSILON);
+        assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino"]);
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("isobar.toml");
+        std::fs::write(&file, "[manage]\ninterval_seconds = 4\nmax_threads = 7\n").unwrap();
+        let sets = ["manage.interval_seconds=2", "manage.policy=dino", "dino.class_window=3"].map(String::from);
+        let config = Config::load(Some(&file), &sets).unwrap();
+        assert_eq!(config.manage.interval_seconds, Some(2.0));
+        assert_eq!((config.manage.max_threads, config.manage.policy.as_deref()), (7, Some("dino")));
+        assert_eq!(config.sets, [Setting { key: "dino.class_window".into(), value: "3".into() }]);
+        let wrong = Config::load(None, &["manage.max_thread=2".to_owned()]).unwrap_err().to_string();
+        assert!(wrong.starts_with("--set manage.max_thread=2: unknown field `max_thread`, expected one of"), "{wrong}");
+    }
+
+    #[test]
+    fn a_setting_without_section_or_value_is_refused() {
+        for text in ["dino", "window=3", ".window=3", "dino.=3", "dino.window=", "=3"] {
+            let told = Setting::parse(text).unwrap_err().to_string();
+            assert!(told.contains("expected SECTION.KEY=VALUE"), "{text}: {told}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_in_one_line(text in any::<String>()) {
+            if let Err((line, why)) = Config::parse(&text) {
+                prop_assert!(line >= 1 && !why.contains('\n'), "{}", why);
+            }
+        }
+
+        #[test]
+        fn a_setting_keeps_what_was_typed(key in "[a-z]{1,8}\\.[a-z_]{1,8}", value in "[a-z0-9.]{1,8}") {
+            let setting = Setting::parse(&format!("{key}={value}")).unwrap();
+            prop_assert_eq!(setting, Setting { key, value });
+        }
+    }
+}

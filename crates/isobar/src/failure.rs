@@ -1,0 +1,92 @@
+//! How a run ends: the exit code, and one line on stderr. It knows two kinds of failure, bad input and everything else; a
+//! reader that went away (`isobar topo | head -1`) is neither.
+
+use crate::text;
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Marks an error as the user's input being wrong: exit code 2. Its text is the whole message, one line that names the
+/// file, line or key, what is wrong and what would be right.
+#[derive(Debug)]
+pub struct BadInput(String);
+
+impl fmt::Display for BadInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadInput {}
+
+/// An error that ends the command with exit code 2.
+pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::new(BadInput(message.to_string()))
+}
+
+/// The exit code of a finished run, after telling its error in one line.
+pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&message(&error));
+            ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
+        }
+    }
+}
+
+/// Writes one line to stderr; a stderr that is gone is no reason to fail.
+pub fn tell(message: &str) {
+    let line = format!("isobar: {}\n", text::plain(message));
+    drop(io::stderr().lock().write_all(line.as_bytes()));
+}
+
+/// A panic is a bug of ours: told in one line with its place, for a report. The loop catches it and puts everything back.
+pub fn silence_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+        let payload = panic.payload();
+        let fixed = payload.downcast_ref::<&str>().copied();
+        let why = fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        tell(&format!("internal error{place}: {why}"));
+    }));
+}
+
+/// The error and its causes as one text. Many errors already print their cause; it is not told twice.
+fn message(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |mut told, cause| {
+        let cause = cause.to_string();
+        if told.is_empty() {
+            return cause;
+        }
+        if !told.contains(&cause) {
+            told.push_str(": ");
+            told.push_str(&cause);
+        }
+        told
+    })
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let io = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<io::Error>().map(io::Error::kind);
+    error.chain().filter_map(io).any(|kind| kind == ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_joined_once() {
+        let error = anyhow::Error::new(io::Error::other("no such thing")).context("/a: no such thing").context("outer");
+        assert_eq!(message(&error), "outer: /a: no such thing");
+    }
+
+    #[test]
+    fn bad_input_is_recognised_below_a_context() {
+        assert!(bad_input("x").context("y").is::<BadInput>());
+        assert!(!anyhow::anyhow!("x").is::<BadInput>());
+        assert!(is_closed_pipe(&anyhow::Error::new(io::Error::from(ErrorKind::BrokenPipe)).context("writing")));
+    }
+}

@@ -1,0 +1,62 @@
+//! What `explain` tells a person: the machine, what was seen, the one decision in words, and what it rests on.
+
+use super::{table, words};
+use crate::harness::{Epoch, Reporter, Start, Tally};
+use crate::text::{plain, plural};
+use std::io::{self, Write};
+
+/// The reporter of `isobar explain`: silent until the last epoch.
+pub struct Explain<'a> {
+    out: &'a mut dyn Write,
+    last_epoch: u64,
+}
+
+impl<'a> Explain<'a> {
+    /// Explains the decision of epoch `last_epoch`.
+    pub fn new(out: &'a mut dyn Write, last_epoch: u64) -> Self {
+        Self { out, last_epoch }
+    }
+
+    fn lines(&mut self, lines: impl IntoIterator<Item = String>) -> io::Result<()> {
+        lines.into_iter().try_for_each(|line| writeln!(self.out, "{}", plain(&line)))
+    }
+}
+
+fn decision(epoch: &Epoch<'_>) -> Vec<String> {
+    let actions = u64::try_from(epoch.plan.actions.len()).unwrap_or(u64::MAX);
+    let mut lines = vec![if actions == 0 {
+        format!("{} would do nothing after epoch {}", epoch.plan.policy, epoch.number)
+    } else {
+        format!("{} would take {} after epoch {}:", epoch.plan.policy, plural(actions, "action"), epoch.number)
+    }];
+    let action = |action| format!("  {}", words::action_in_words(action, epoch.managed));
+    let because = |reason: &str| format!("    because {reason}");
+    lines.extend(epoch.plan.actions.iter().flat_map(|each| [action(each), because(each.reason())]));
+    lines.extend(epoch.plan.notes.iter().map(|note| format!("note: {note}")));
+    lines
+}
+
+impl Reporter for Explain<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
+        self.lines(words::header(start))?;
+        Ok(self.out.flush()?)
+    }
+
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+        if epoch.number < self.last_epoch {
+            return Ok(());
+        }
+        self.lines(words::unmatched(epoch))?;
+        self.lines(["busiest processes:".to_owned()])?;
+        self.lines(table::busiest(epoch.seen, epoch.managed))?;
+        Ok(self.lines(decision(epoch))?)
+    }
+
+    fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+        if tally.epochs < self.last_epoch {
+            let told = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
+            self.lines([told])?;
+        }
+        Ok(self.out.flush()?)
+    }
+}

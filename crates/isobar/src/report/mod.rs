@@ -1,0 +1,11 @@
+//! What a run tells, for people and for programs. It knows the loop's events; it decides nothing and touches no machine.
+
+mod explain;
+mod human;
+mod json;
+mod table;
+mod words;
+
+pub use explain::Explain;
+pub use human::Human;
+pub use json::Json;

@@ -1,0 +1,80 @@
+//! The busiest processes as a small table: what can be measured on any machine. A cell that was not measured says so.
+
+use crate::text::short;
+use isobar_model::{Mpki, Observation, Process, Topology, num};
+
+/// The longest table that fits a screen beside the rest.
+pub const ROWS: usize = 10;
+const NAME_WIDTH: usize = 20;
+const NOT_MEASURED: &str = "not measured";
+
+/// Header and one line for each of the busiest processes, columns aligned. `managed` is the part the policy acts on.
+pub fn busiest(seen: &Observation, managed: &Observation) -> Vec<String> {
+    let mut processes: Vec<(&Process, f64)> =
+        seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
+    // An idle process tells nothing; where none was busy, the list shows at least what there is.
+    if processes.iter().any(|(_, share)| *share > 0.0) {
+        processes.retain(|(_, share)| *share > 0.0);
+    }
+    processes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
+    let mut rows = vec![heading(&seen.machine)];
+    rows.extend(processes.iter().take(ROWS).map(|(process, _)| row(process, seen, managed)));
+    align(&rows)
+}
+
+fn heading(machine: &Topology) -> Vec<String> {
+    let nodes: Vec<String> = machine.nodes().iter().map(|node| node.id.to_string()).collect();
+    let pages = format!("resident pages on node {}", nodes.join(" / "));
+    ["pid", "name", "cpu %", "threads", "managed", &pages, "LLC MPKI"].map(str::to_owned).to_vec()
+}
+
+fn row(process: &Process, seen: &Observation, managed: &Observation) -> Vec<String> {
+    let managed =
+        managed.processes.iter().find(|other| other.pid == process.pid).map_or(0, |other| other.threads.len());
+    let unmeasured = || NOT_MEASURED.to_owned();
+    vec![
+        process.pid.to_string(),
+        short(&process.name, NAME_WIDTH),
+        cpu_share(process, seen).map_or_else(unmeasured, |share| format!("{:.1}", share * 100.0)),
+        process.threads.len().to_string(),
+        managed.to_string(),
+        pages_by_node(process, &seen.machine).unwrap_or_else(unmeasured),
+        mpki(process).map_or_else(unmeasured, |mpki| format!("{:.2}", mpki.0)),
+    ]
+}
+
+/// CPUs' worth of time in the interval, over the threads for which it was measured.
+fn cpu_share(process: &Process, seen: &Observation) -> Option<f64> {
+    let times: Vec<f64> = process.threads.iter().filter_map(|thread| thread.cpu_time).map(|time| time.0).collect();
+    (!times.is_empty() && seen.interval.0 > 0.0).then(|| times.iter().sum::<f64>() / seen.interval.0)
+}
+
+fn pages_by_node(process: &Process, machine: &Topology) -> Option<String> {
+    let pages = process.pages.as_ref()?;
+    let on = |node: &isobar_model::topology::Node| pages.get(node.id).map_or(0, |pages| pages.0).to_string();
+    Some(machine.nodes().iter().map(on).collect::<Vec<_>>().join(" / "))
+}
+
+/// Misses over instructions of the threads for which both were measured.
+fn mpki(process: &Process) -> Option<Mpki> {
+    let both = |thread: &isobar_model::Thread| thread.llc_misses.zip(thread.instructions);
+    let counted: Vec<(u64, u64)> = process.threads.iter().filter_map(both).collect();
+    let (misses, instructions) = counted
+        .iter()
+        .fold((0.0, 0.0), |(misses, instructions), (m, i)| (misses + num::float(*m), instructions + num::float(*i)));
+    (instructions > 0.0).then(|| Mpki(misses * 1000.0 / instructions))
+}
+
+/// Columns two spaces apart; the name to the left, all else to the right.
+fn align(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column == 1 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}

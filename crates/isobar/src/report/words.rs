@@ -1,0 +1,194 @@
+//! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they meet a line.
+
+use crate::harness::{Epoch, Start, Tally};
+use crate::text::{plain, plural, short};
+use isobar_model::plan::{Action, PageSelection};
+use isobar_model::{ActionOutcome, Bytes, Observation, Outcome, Pid, Sensor, Topology};
+
+/// The number of memory domains: places between which moving a thread changes what it contends with (LLCs, or nodes where
+/// those are more).
+pub fn domain_count(machine: &Topology) -> usize {
+    machine.llcs().len().max(machine.nodes().len())
+}
+
+/// `2 nodes, 4 LLCs (L3, 8 MiB, 16 ways), 16 CPUs, 8 GiB`.
+pub fn machine_in_words(machine: &Topology) -> String {
+    let memory: Option<u64> = machine.nodes().iter().map(|node| node.memory.map(|bytes| bytes.0)).sum();
+    let mut parts =
+        vec![count(machine.nodes().len(), "node"), llcs_in_words(machine), count(machine.cpus().len(), "CPU")];
+    parts.extend(memory.map(|bytes| Bytes(bytes).human()));
+    parts.join(", ")
+}
+
+fn llcs_in_words(machine: &Topology) -> String {
+    let Some(first) = machine.llcs().first() else { return "no known LLC".to_owned() };
+    let mut details = vec![format!("L{}", first.level)];
+    details.extend(first.size.map(Bytes::human));
+    details.extend(first.ways.map(|ways| plural(ways.0, "way")));
+    let alike =
+        machine.llcs().iter().all(|llc| (llc.level, llc.size, llc.ways) == (first.level, first.size, first.ways));
+    let details = if alike { details.join(", ") } else { "of several kinds".to_owned() };
+    format!("{} ({details})", count(machine.llcs().len(), "LLC"))
+}
+
+/// The header of a run, one line each.
+pub fn header(start: &Start<'_>) -> Vec<String> {
+    let limits = start.limits;
+    let dry = if limits.dry_run { ", dry run: nothing is changed" } else { "" };
+    let capabilities = &start.sample.capabilities;
+    let mut lines = vec![
+        format!("policy {}, every {} s{dry}", start.policy, limits.interval.0),
+        format!("machine: {}", machine_in_words(&start.sample.topology)),
+        format!("measured: {}", measured(start)),
+    ];
+    lines.extend(capabilities.missing.iter().map(|(sensor, why)| format!("{}: {sensor}: {why}", missing_as(*sensor))));
+    lines.extend(capabilities.remarks.iter().map(|remark| format!("remark: {remark}")));
+    lines.extend(start.recovered.map(str::to_owned));
+    lines.extend(nowhere_to_move(&start.sample.topology));
+    if !start.lacking.is_empty() {
+        let names: Vec<String> = start.lacking.iter().map(|(sensor, _)| sensor.to_string()).collect();
+        lines.push(format!(
+            "policy {} needs what is missing here: {}; it can only be watched",
+            start.policy,
+            names.join(", ")
+        ));
+    }
+    lines
+}
+
+/// Some of what a policy needs is measured, some is there or not.
+fn missing_as(sensor: Sensor) -> &'static str {
+    match sensor {
+        Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => "not measured",
+        Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays => "not here",
+    }
+}
+
+fn measured(start: &Start<'_>) -> String {
+    const BY_CAPABILITY: [Sensor; 3] = [Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode];
+    let missing = &start.sample.capabilities.missing;
+    let mut there = vec!["CPU time per thread".to_owned()];
+    there.extend(BY_CAPABILITY.iter().filter(|sensor| !missing.contains_key(sensor)).map(ToString::to_string));
+    there.extend(start.sample.latency.as_ref().map(|_| Sensor::Latency.to_string()));
+    there.join(", ")
+}
+
+/// Says it plainly where a machine has only one place for a thread or a page.
+pub fn nowhere_to_move(machine: &Topology) -> Option<String> {
+    let threads = domain_count(machine) < 2;
+    let pages = machine.nodes().len() < 2;
+    match (threads, pages) {
+        (true, _) => Some(
+            "this machine has one memory domain (one node, one LLC): there is nowhere to move threads or pages to; \
+             isobar shows what it can measure, and `--machine sim:FILE` shows a policy on a larger machine"
+                .to_owned(),
+        ),
+        (false, true) => {
+            Some("this machine has one node: threads can change their LLC, pages have nowhere to go".to_owned())
+        }
+        (false, false) => None,
+    }
+}
+
+/// An action without its reason: `move thread 12 of 10 (mysqld) to cpu 3`.
+pub fn action_in_words(action: &Action, seen: &Observation) -> String {
+    match action {
+        Action::MoveThread { pid, tid, cpu, .. } => {
+            format!("move thread {tid} of {} to cpu {cpu}{}", named(*pid, seen), place(*cpu, &seen.machine))
+        }
+        Action::MigratePages { pid, from, to, pages, select, .. } => {
+            let which = match select {
+                PageSelection::AroundSamples => "around sampled addresses",
+                PageSelection::ResidentSet => "of its resident set",
+            };
+            format!("migrate up to {pages} pages {which} of {} from node {from} to node {to}", named(*pid, seen))
+        }
+        Action::SetWays { llc, cluster, way_mask, threads, .. } => {
+            format!(
+                "give {} of cluster {} the ways {way_mask:#x} of llc {llc}",
+                count(threads.len(), "thread"),
+                plain(cluster)
+            )
+        }
+        Action::SetAllocation { pid, node, .. } => format!("let {} allocate on node {node}", named(*pid, seen)),
+    }
+}
+
+fn place(cpu: isobar_model::CpuId, machine: &Topology) -> String {
+    let node = machine.node_of(cpu).map(|node| format!("node {node}"));
+    let llc = machine.llc_of(cpu).map(|llc| format!("llc {llc}"));
+    let parts: Vec<String> = node.into_iter().chain(llc).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+fn named(pid: Pid, seen: &Observation) -> String {
+    let process = seen.processes.binary_search_by_key(&pid, |process| process.pid).ok().map(|i| &seen.processes[i]);
+    process.map_or_else(|| format!("process {pid}"), |process| format!("process {pid} ({})", short(&process.name, 32)))
+}
+
+/// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would` in a dry run.
+pub fn outcome_in_words(outcome: Option<&ActionOutcome>) -> String {
+    match outcome {
+        None => "not done: dry run".to_owned(),
+        Some(ActionOutcome::Done) => "done".to_owned(),
+        Some(ActionOutcome::Vanished) => "gone meanwhile".to_owned(),
+        Some(ActionOutcome::LeftAlone { why }) => format!("left alone: {why}"),
+        Some(ActionOutcome::Refused { errno: Some(errno), .. }) => format!("refused, errno {errno}"),
+        Some(ActionOutcome::Refused { errno: None, why }) => format!("refused: {why}"),
+        Some(ActionOutcome::Pages { moved, stayed }) => {
+            let stayed: Vec<String> = stayed.iter().map(|(why, pages)| format!("{pages} stayed: {why}")).collect();
+            let stayed = if stayed.is_empty() { String::new() } else { format!(" ({})", stayed.join(", ")) };
+            format!("{} moved{stayed}", plural(moved.0, "page"))
+        }
+    }
+}
+
+/// The summary of a run, one line each.
+pub fn summary(tally: &Tally, dry_run: bool) -> Vec<String> {
+    let mut lines = vec![if dry_run {
+        format!(
+            "{}, {} decided, nothing changed (dry run)",
+            plural(tally.epochs, "epoch"),
+            plural(tally.planned, "action")
+        )
+    } else {
+        format!(
+            "{}, {} decided, {} moved, {} migrated",
+            plural(tally.epochs, "epoch"),
+            plural(tally.planned, "action"),
+            plural(tally.moves, "thread"),
+            plural(tally.pages.0, "page")
+        )
+    }];
+    lines.extend(tally.stayed.iter().map(|(why, pages)| format!("{} stayed: {why}", plural(*pages, "page"))));
+    lines
+        .extend((tally.vanished > 0).then(|| format!("{} came too late: the thread or page was gone", tally.vanished)));
+    lines.extend(tally.left_alone.iter().map(|(why, times)| format!("left alone {}: {why}", plural(*times, "time"))));
+    lines.extend(tally.refused.iter().map(|(errno, (times, why))| {
+        let errno = errno.map_or(String::new(), |errno| format!(" (errno {errno})"));
+        format!("refused {}{errno}: {why}", plural(*times, "time"))
+    }));
+    lines.extend(tally.restored.as_ref().map(restored_in_words));
+    lines
+}
+
+fn restored_in_words(outcome: &Outcome) -> String {
+    let kept = |wanted: fn(&ActionOutcome) -> bool| outcome.actions.iter().filter(|action| wanted(action)).count();
+    let gone = kept(|action| *action == ActionOutcome::Vanished);
+    let back = outcome.effective();
+    let other = outcome.actions.len().saturating_sub(gone + back);
+    match (back, gone, other) {
+        (0, 0, 0) => "nothing had to be put back".to_owned(),
+        (_, 0, 0) => format!("put back: {}", count(back, "change")),
+        _ => format!("put back: {}; gone meanwhile: {gone}; left as they are: {other}", count(back, "change")),
+    }
+}
+
+/// What `--only` names and no process is, one line each.
+pub fn unmatched(epoch: &Epoch<'_>) -> Vec<String> {
+    epoch.unmatched.iter().flatten().map(|pattern| format!("no process fits --only {pattern}")).collect()
+}
+
+fn count(number: usize, noun: &str) -> String {
+    plural(u64::try_from(number).unwrap_or(u64::MAX), noun)
+}

@@ -1,0 +1,178 @@
+//! Who is managed. From an observation of everything, the observation of what a policy may act on: chosen by name, pid or
+//! cgroup, busy enough, at most so many.
+//!
+//! It knows observations and its own memory of the last epochs; it reads no file (cgroups come through a look-up function)
+//! and knows no policy.
+//!
+//! Properties: what comes out is a part of what went in, in the same order and otherwise unchanged (pinned threads too: a
+//! policy sees them and leaves them); choosing again from what was chosen changes nothing; at most `max_threads` threads.
+//!
+//! Hysteresis: a thread is taken on at `min_share` of a CPU and let go after [`PATIENCE`] epochs in a row below half of
+//! it, so that a thread at the edge does not come and go. A thread without a measured share (new in this epoch) waits;
+//! where the machine measures no CPU time at all, every thread is managed.
+
+use isobar_model::{Observation, Pid, Process, Thread, Tid};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Epochs below half the share after which a managed thread is let go.
+pub const PATIENCE: u32 = 3;
+
+/// The kernel keeps 15 bytes of a thread's name (`TASK_COMM_LEN`, proc_pid_comm(5)).
+const KERNEL_NAME_BYTES: usize = 15;
+
+/// What a user names a process by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// its id
+    Pid(Pid),
+    /// its cgroup, or one above it
+    Cgroup(String),
+    /// its name, whole or as the kernel cuts it
+    Name(String),
+}
+
+impl Pattern {
+    /// A number is a pid, something with a slash a cgroup path, anything else a name.
+    pub fn parse(text: &str) -> Self {
+        if let Ok(pid) = text.parse() {
+            return Self::Pid(Pid(pid));
+        }
+        if text.contains('/') {
+            let path = text.strip_prefix("/sys/fs/cgroup").unwrap_or(text);
+            return Self::Cgroup(path.trim_matches('/').to_owned());
+        }
+        Self::Name(text.to_owned())
+    }
+
+    fn fits(&self, process: &Process, cgroup: &dyn Fn(Pid) -> Option<String>) -> bool {
+        match self {
+            Self::Pid(pid) => *pid == process.pid,
+            Self::Name(name) => same_name(name, &process.name),
+            Self::Cgroup(path) => cgroup(process.pid).is_some_and(|of| is_within(of.trim_matches('/'), path)),
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pid(pid) => pid.fmt(f),
+            Self::Cgroup(path) => write!(f, "/{path}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+fn same_name(wanted: &str, name: &str) -> bool {
+    wanted == name || (name.len() == KERNEL_NAME_BYTES && wanted.as_bytes().starts_with(name.as_bytes()))
+}
+
+fn is_within(path: &str, above: &str) -> bool {
+    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What is chosen, without memory.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Only these; empty = all.
+    pub only: Vec<Pattern>,
+    /// Never these.
+    pub ignore: Vec<Pattern>,
+    /// Never these, whatever the user says: the tool itself.
+    pub never: BTreeSet<Pid>,
+    /// Least share of a CPU, 1 = one whole CPU.
+    pub min_share: f64,
+    /// Most threads, the busiest first.
+    pub max_threads: usize,
+}
+
+/// Who is managed now, and for how many epochs each was too quiet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    quiet: BTreeMap<(Pid, Tid), u32>,
+}
+
+/// Chooses what a policy may act on, and what to remember for the next epoch.
+pub fn select(
+    seen: &Observation,
+    rules: &Rules,
+    memory: &Memory,
+    cgroup: &dyn Fn(Pid) -> Option<String>,
+) -> (Observation, Memory) {
+    let wanted: BTreeSet<Pid> =
+        seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup)).map(|process| process.pid).collect();
+    let busy = busy_threads(seen, &wanted, rules, memory);
+    let kept = busiest(busy, rules.max_threads);
+    (part_of(seen, &kept), Memory { quiet: kept })
+}
+
+/// The patterns that no process fits: worth telling, since a misspelt name would manage nothing in silence.
+pub fn without_match<'a>(
+    patterns: &'a [Pattern],
+    seen: &Observation,
+    cgroup: &dyn Fn(Pid) -> Option<String>,
+) -> Vec<&'a Pattern> {
+    let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
+    patterns.iter().filter(fits_none).collect()
+}
+
+fn is_wanted(process: &Process, rules: &Rules, cgroup: &dyn Fn(Pid) -> Option<String>) -> bool {
+    // A look-up reads a file: at most one a process, however many patterns there are.
+    let found = OnceCell::new();
+    let once = |pid| found.get_or_init(|| cgroup(pid)).clone();
+    let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, &once));
+    !rules.never.contains(&process.pid) && (rules.only.is_empty() || listed(&rules.only)) && !listed(&rules.ignore)
+}
+
+/// A thread that may be managed: who, its share, its quiet epochs.
+struct Candidate {
+    id: (Pid, Tid),
+    share: f64,
+    quiet: u32,
+}
+
+fn busy_threads(seen: &Observation, wanted: &BTreeSet<Pid>, rules: &Rules, memory: &Memory) -> Vec<Candidate> {
+    let measured = seen.threads().any(|(_, thread)| share_of(thread, seen).is_some());
+    let candidate = |(process, thread): (&Process, &Thread)| {
+        let id = (process.pid, thread.tid);
+        let share = share_of(thread, seen);
+        let quiet =
+            if measured { quiet_epochs(share, memory.quiet.get(&id).copied(), rules.min_share) } else { Some(0) };
+        Some(Candidate { id, share: share.unwrap_or(0.0), quiet: quiet? })
+    };
+    seen.threads().filter(|(process, _)| wanted.contains(&process.pid)).filter_map(candidate).collect()
+}
+
+/// Epochs in a row in which a thread was too quiet; `None` when it is not managed (any longer).
+fn quiet_epochs(share: Option<f64>, so_far: Option<u32>, min_share: f64) -> Option<u32> {
+    match (share, so_far) {
+        (Some(share), _) if share >= min_share => Some(0),
+        (Some(share), Some(_)) if share >= min_share / 2.0 => Some(0),
+        (_, Some(quiet)) if quiet + 1 < PATIENCE => Some(quiet + 1),
+        _ => None,
+    }
+}
+
+fn share_of(thread: &Thread, seen: &Observation) -> Option<f64> {
+    thread.cpu_time.filter(|_| seen.interval.0 > 0.0).map(|time| time.0 / seen.interval.0)
+}
+
+fn busiest(mut candidates: Vec<Candidate>, most: usize) -> BTreeMap<(Pid, Tid), u32> {
+    candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
+    candidates.into_iter().take(most).map(|candidate| (candidate.id, candidate.quiet)).collect()
+}
+
+fn part_of(seen: &Observation, kept: &BTreeMap<(Pid, Tid), u32>) -> Observation {
+    let processes = seen.processes.iter().filter_map(|process| {
+        let is_kept = |thread: &&Thread| kept.contains_key(&(process.pid, thread.tid));
+        let threads: Vec<Thread> = process.threads.iter().filter(is_kept).cloned().collect();
+        (!threads.is_empty()).then(|| Process { threads, ..process.clone() })
+    });
+    Observation { processes: processes.collect(), ..seen.clone() }
+}
+
+#[cfg(test)]
+#[path = "select_tests.rs"]
+mod tests;

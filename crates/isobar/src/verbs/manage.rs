@@ -1,0 +1,23 @@
+//! `isobar manage`: the loop over this machine or a simulated one, told to a person or a program.
+
+use super::watch::{self, Needed};
+use crate::args::ManageArgs;
+use crate::report::{Human, Json};
+use isobar_model::Seconds;
+use std::io::{self, IsTerminal, Write};
+
+/// Watches, decides, applies, and puts everything back.
+///
+/// # Errors
+/// Bad input; a machine that lacks what the policy needs; whatever keeps the machine from being read or put back.
+pub fn run(args: &ManageArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut needed = Needed::from_args(&args.watch)?;
+    needed.limits.dry_run = args.dry_run;
+    needed.limits.duration = args.duration.map(Seconds);
+    if args.watch.json {
+        watch::drive(needed, &mut Json::new(out))
+    } else {
+        let terminal = io::stdout().is_terminal();
+        watch::drive(needed, &mut Human::new(out, terminal))
+    }
+}

@@ -1,0 +1,151 @@
+//! What `manage` and `explain` share: from what was typed and configured to what is needed, and the machine it runs on.
+
+use crate::adapt::{linux, policy, sim};
+use crate::args::WatchArgs;
+use crate::config::{Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
+use crate::failure::bad_input;
+use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
+use crate::select::{Pattern, Rules};
+use crate::signals::StopFlag;
+use isobar_model::{Machine, Pid, Policy, Sample, Seconds, Sensor};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Everything that the loop needs, checked; nothing is opened yet.
+pub struct Needed {
+    policy: Box<dyn Policy>,
+    config: ManageConfig,
+    target: Target,
+    rules: Rules,
+    /// How long and how.
+    pub limits: Limits,
+    /// Whether a missing sensor also ends a dry run.
+    pub refuse_in_dry_run: bool,
+}
+
+/// The machine to run on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Target {
+    Linux,
+    Sim { workload: PathBuf, seed: u64 },
+}
+
+impl Needed {
+    /// Reads the configuration and builds the policy; the command line wins.
+    ///
+    /// # Errors
+    /// Bad input.
+    pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
+        let mut config = Config::load(args.config.as_deref(), &args.set)?;
+        config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
+        if !args.only.is_empty() {
+            config.manage.only.clone_from(&args.only);
+        }
+        let name = args.policy.clone().or_else(|| config.manage.policy.clone()).ok_or_else(no_policy)?;
+        let policy = policy::build(&name, &config)?;
+        let target = Target::parse(args.machine.as_deref(), args.seed)?;
+        Ok(Self {
+            policy,
+            rules: rules(&config.manage, &target),
+            target,
+            limits: Limits {
+                interval: Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS)),
+                duration: None,
+                epochs: None,
+                dry_run: false,
+            },
+            config: config.manage,
+            refuse_in_dry_run: false,
+        })
+    }
+}
+
+fn no_policy() -> anyhow::Error {
+    let known = policy::names().join(", ");
+    bad_input(format!("no policy: expected --policy NAME, or `policy` in the section [manage]; there are {known}"))
+}
+
+impl Target {
+    fn parse(text: Option<&str>, seed: u64) -> anyhow::Result<Self> {
+        match text.map(|text| text.strip_prefix("sim:").ok_or(text)) {
+            None => Ok(Self::Linux),
+            Some(Ok(file)) if !file.is_empty() => Ok(Self::Sim { workload: file.into(), seed }),
+            Some(Ok(text) | Err(text)) => {
+                Err(bad_input(format!("--machine {text}: expected sim:FILE, such as sim:workload.toml")))
+            }
+        }
+    }
+}
+
+fn rules(config: &ManageConfig, target: &Target) -> Rules {
+    let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect();
+    // A simulated process may have our number by chance.
+    let never = if *target == Target::Linux { BTreeSet::from([Pid(std::process::id())]) } else { BTreeSet::new() };
+    Rules {
+        only: patterns(&config.only),
+        ignore: patterns(&config.ignore),
+        never,
+        min_share: config.min_cpu_percent / 100.0,
+        max_threads: usize::try_from(config.max_threads).unwrap_or(usize::MAX),
+    }
+}
+
+/// Opens the machine and runs the loop.
+///
+/// # Errors
+/// As [`harness::run`], and where the machine cannot be opened.
+pub fn drive(mut needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
+    // Before anything is opened: a signal must find the loop, which puts back, and not the default action.
+    let stop = StopFlag::install()?;
+    match needed.target.clone() {
+        Target::Linux => {
+            let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
+            over(machine, needed, &linux::cgroup_of, &stop, recovered, reporter)
+        }
+        Target::Sim { workload, seed } => {
+            let machine = sim::open(&workload, seed)?;
+            needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
+            over(machine, needed, &|_| None, &stop, None, reporter)
+        }
+    }
+}
+
+fn over<M: Machine>(
+    mut machine: M,
+    needed: Needed,
+    cgroup: CgroupOf<'_>,
+    stop: &StopFlag,
+    recovered: Option<String>,
+    reporter: &mut dyn Reporter,
+) -> anyhow::Result<()> {
+    let Needed { mut policy, rules, limits, refuse_in_dry_run, .. } = needed;
+    let name = policy.name();
+    let strict = !limits.dry_run || refuse_in_dry_run;
+    let refusal = |lacking: &[(Sensor, &str)], sample: &Sample| {
+        policy::refusal(name, lacking, &sample.capabilities).filter(|_| strict)
+    };
+    let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), recovered };
+    harness::run(&mut machine, policy.as_mut(), &context, limits, reporter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_this_one_or_a_simulated_one() {
+        assert_eq!(Target::parse(None, 1).unwrap(), Target::Linux);
+        let sim = Target::Sim { workload: "a.toml".into(), seed: 7 };
+        assert_eq!(Target::parse(Some("sim:a.toml"), 7).unwrap(), sim);
+        for wrong in ["sim:", "a.toml", ""] {
+            assert!(Target::parse(Some(wrong), 1).unwrap_err().to_string().contains("expected sim:FILE"));
+        }
+    }
+
+    #[test]
+    fn the_tool_itself_is_never_managed_and_a_simulated_namesake_is() {
+        let config = ManageConfig::default();
+        assert!(rules(&config, &Target::Linux).never.contains(&Pid(std::process::id())));
+        assert!(rules(&config, &Target::Sim { workload: "a".into(), seed: 1 }).never.is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! Bad input of every kind: one line on stderr that names the file, line or key, exit code 2, nothing on stdout.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use support::{file, isobar, isobar_with, observation};
+
+const KNOWN: &str = "linux, di-plain, di-migrate, dino";
+
+#[test]
+fn an_unknown_policy_names_the_known_ones_and_the_nearest() {
+    let (_folder, workload) = file("workload.toml", "");
+    for args in [
+        &["decide", "--policy", "dnio", "-"][..],
+        &["manage", "--policy", "dnio", "--dry-run", "--for", "1"],
+        &["explain", "--policy", "dnio"],
+        &["sim", &workload, "--policy", "linux,dnio"],
+    ] {
+        isobar(args).refused(&["unknown policy `dnio`", KNOWN, "did you mean `dino`?"]);
+    }
+    isobar(&["manage"]).refused(&["no policy", "--policy NAME", KNOWN]);
+}
+
+#[test]
+fn a_policy_name_cannot_break_the_line() {
+    isobar(&["decide", "--policy", "a\nb\u{1b}[2J\u{202e}", "-"]).refused(&["unknown policy"]);
+}
+
+#[test]
+fn a_misspelt_key_names_the_file_and_the_right_keys() {
+    let (_folder, config) = file("isobar.toml", "[manage]\nintervall_seconds = 2\n");
+    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[
+        &format!("{config}:2: "),
+        "`intervall_seconds`",
+        "`interval_seconds`",
+    ]);
+    let (_folder, config) = file("isobar.toml", "[dino]\nclas_window = 2\n");
+    isobar(&["explain", "--policy", "dino", "--config", &config]).refused(&[
+        &config,
+        "dino.clas_window",
+        "class_window",
+    ]);
+    let (_folder, config) = file("isobar.toml", "[mange]\n");
+    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "[mange]", "[manage]", "[dino]"]);
+    isobar(&["manage", "--policy", "dino", "--set", "manage.max_thread=3"]).refused(&["max_thread", "`max_threads`"]);
+    isobar(&["decide", "--policy", "dino", "--set", "dino.windo=3", "-"]).refused(&["dino.windo", "class_window"]);
+    isobar(&["decide", "--policy", "dino", "--set", "window", "-"]).refused(&["--set window", "SECTION.KEY=VALUE"]);
+}
+
+#[test]
+fn an_impossible_value_says_what_is_possible() {
+    let (_folder, config) = file("isobar.toml", "[manage]\ninterval_seconds = -1\n");
+    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[
+        &config,
+        "interval_seconds = -1",
+        "0.01 to",
+    ]);
+    let (_folder, config) = file("isobar.toml", "[dino]\nclass_votes = 99\n");
+    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "dino.class_votes", "99"]);
+    isobar(&["manage", "--policy", "dino", "--set", "manage.counters=hard"]).refused(&["`auto` or `software`"]);
+    isobar(&["decide", "--policy", "dino", "--set", "dino.class_window=-1", "-"]).refused(&["dino.class_window", "-1"]);
+    isobar(&["manage", "--policy", "dino", "--for", "nan"]).refused(&["--for", "seconds above 0"]);
+    isobar(&["manage", "--policy", "dino", "--interval", "0"]).refused(&["--interval", "seconds above 0"]);
+    isobar(&["manage", "--policy", "dino", "--machine", "vm:x"]).refused(&["--machine vm:x", "sim:FILE"]);
+}
+
+#[test]
+fn a_config_that_is_no_toml_or_not_there_is_told() {
+    let (_folder, config) = file("isobar.toml", "[manage\n");
+    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&format!("{config}:1: ")]);
+    isobar(&["manage", "--policy", "dino", "--config", "/nowhere.toml"]).refused(&["/nowhere.toml", "cannot be read"]);
+}
+
+/// Two good lines around a bad one: the plan before it is printed, and the message names line 3 (line 2 is blank).
+#[track_caller]
+fn refused_on_line_3(bad: &str, pieces: &[&str]) {
+    let good = observation(&[150, 10, 1, 0]).to_string();
+    let said = isobar_with(&["decide", "--policy", "dino", "-"], &format!("{good}\n\n{bad}\n{good}\n"));
+    said.failed(2, pieces);
+    assert!(said.err.starts_with("isobar: -:3: "), "{}", said.err);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+}
+
+#[test]
+fn a_broken_observation_names_line_and_key() {
+    let broken = |pointer: &str, value: serde_json::Value| {
+        let mut document = observation(&[150, 10, 1, 0]);
+        *document.pointer_mut(pointer).unwrap() = value;
+        document.to_string()
+    };
+    let thread = "/processes/1/threads/0";
+    refused_on_line_3(&broken(&format!("{thread}/tid"), 100.into()), &["processes[1].threads[0].tid", "occurs twice"]);
+    refused_on_line_3(
+        &broken(&format!("{thread}/cpu"), 64.into()),
+        &["processes[1].threads[0].cpu", "no CPU 64", "0-7"],
+    );
+    refused_on_line_3(
+        &broken(&format!("{thread}/llc_misses"), (-5).into()),
+        &["processes[1].threads[0].llc_misses", "-5", "not negative"],
+    );
+    refused_on_line_3(&broken("/interval", 0.into()), &["interval", "above 0"]);
+    refused_on_line_3("{", &["EOF"]);
+    refused_on_line_3("\u{1b}[2J", &["document"]);
+}
+
+#[test]
+fn an_observation_that_is_not_text_or_not_there_is_told() {
+    let (_folder, path) = file("seen.jsonl", b"\xff\xfe\n");
+    isobar(&["decide", "--policy", "dino", &path]).refused(&[&format!("{path}:1: "), "UTF-8"]);
+    isobar(&["decide", "--policy", "dino", "/nowhere.jsonl"]).refused(&["/nowhere.jsonl", "cannot be read"]);
+    isobar(&["decide", "--policy", "dino", "/"]).refused(&["/:1: "]);
+}
+
+#[test]
+fn a_root_that_is_no_tree_and_a_truncated_archive_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    isobar(&["topo", "--root", path]).refused(&[path]);
+    isobar(&["topo", "--root", "/nowhere"]).refused(&["/nowhere"]);
+    let (_folder, archive) = file("captured.tar.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b");
+    isobar(&["topo", "--root", &archive]).refused(&[&archive]);
+    let (_folder, archive) = file("captured.tar.bz2", b"BZh91AY&SY");
+    isobar(&["topo", "--json", "--root", &archive]).refused(&[&archive]);
+    let (_folder, text) = file("captured.txt", "no archive");
+    isobar(&["topo", "--root", &text]).refused(&[&text]);
+}
+
+#[test]
+fn a_workload_that_is_not_there_or_names_an_unknown_program_is_refused() {
+    isobar(&["sim", "/nowhere.toml", "--policy", "linux"]).refused(&["/nowhere.toml", "cannot be read"]);
+    isobar(&["manage", "--policy", "dino", "--machine", "sim:/nowhere.toml"]).refused(&["/nowhere.toml"]);
+    let text = "machine = \"barcelona-4x4\"\n\n[[app]]\nprogram = \"solitaire\"\n";
+    let (_folder, workload) = file("workload.toml", text);
+    isobar(&["sim", &workload, "--policy", "linux"]).refused(&[&workload, "solitaire"]);
+    isobar(&["manage", "--policy", "dino", "--machine", &format!("sim:{workload}")]).refused(&[&workload, "solitaire"]);
+}
+
+#[test]
+fn usage_errors_are_one_line_too() {
+    isobar(&["manage", "--fro", "3"]).refused(&["'--fro'"]);
+    isobar(&["decide", "-"]).refused(&["--policy"]);
+    isobar(&["paint"]).refused(&["'paint'"]);
+    isobar(&["explain", "--policy", "dino", "--epochs", "0"]).refused(&["--epochs"]);
+}

@@ -1,0 +1,208 @@
+//! `isobar manage`, `explain` and `restore` on the machine that runs the tests. Nothing here depends on what that machine
+//! has: the policy `linux` runs anywhere, and what `dino` lacks is told.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use support::{Said, command, isobar, isobar_with, said};
+
+/// A state file of our own, so that tests neither meet each other nor a real isobar.
+fn state() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let setting = format!("manage.state_file={}", folder.path().join("state.json").display());
+    (folder, setting)
+}
+
+fn manage(rest: &[&str]) -> Said {
+    let (_folder, state) = state();
+    let args = ["manage", "--interval", "0.3", "--for", "0.9", "--set", &state];
+    isobar(&args.iter().chain(rest).copied().collect::<Vec<_>>())
+}
+
+/// A busy process for at most ten seconds, killed when dropped.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn start(shell: &std::path::Path) -> Self {
+        let script = "end=$(($(date +%s) + 10)); while [ $(date +%s) -lt $end ]; do :; done";
+        let child =
+            Command::new(shell).args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        Self(child)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn it_tells_the_machine_what_it_sees_and_what_became_of_it() {
+    let _busy = Busy::start("/bin/sh".as_ref());
+    for rest in [&["--policy", "linux"][..], &["--policy", "dino", "--dry-run"]] {
+        let run = manage(rest);
+        let out = run.done();
+        for piece in ["policy ", "every 0.3 s", "machine: ", "measured: ", "busiest processes:", "pid ", " epochs, "] {
+            assert!(out.contains(piece), "`{piece}` expected in: {out}");
+        }
+        assert!(out.contains(if rest.len() == 2 { "put back" } else { "nothing changed (dry run)" }), "{out}");
+    }
+}
+
+#[test]
+fn a_machine_with_one_memory_domain_is_told_plainly() {
+    let machine: Value = serde_json::from_str(isobar(&["topo", "--json"]).done()).unwrap();
+    let count = |key: &str| machine[key].as_array().unwrap().len();
+    if count("nodes").max(count("llcs")) > 1 {
+        eprintln!("SKIPPED: this machine has several memory domains");
+        return;
+    }
+    assert!(manage(&["--policy", "linux"]).done().contains("there is nowhere to move threads or pages to"));
+}
+
+#[test]
+fn what_a_policy_lacks_is_one_message_and_a_dry_run_goes_on() {
+    let document: Value =
+        serde_json::from_str(manage(&["--policy", "dino", "--dry-run", "--json"]).done().lines().next().unwrap())
+            .unwrap();
+    let lacking = document["lacking"].as_array().unwrap();
+    if lacking.is_empty() {
+        eprintln!("SKIPPED: this machine lacks nothing that dino needs");
+        return;
+    }
+    let sensor = lacking[0].as_str().unwrap();
+    let why = document["missing"][sensor].as_str().unwrap();
+    let refused = manage(&["--policy", "dino"]);
+    refused.failed(
+        1,
+        &["policy dino cannot run on this machine", why, "policies that would run here: linux", "--dry-run"],
+    );
+    let explained = isobar(&["explain", "--policy", "dino"]);
+    explained.failed(1, &["policy dino cannot run on this machine", why]);
+    assert_eq!(explained.out, "");
+}
+
+#[test]
+fn json_lines_hold_what_decide_needs_to_repeat_the_plan() {
+    let run = manage(&["--policy", "dino", "--dry-run", "--json"]);
+    let lines: Vec<Value> = run.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (summary, epochs) = lines.split_last().unwrap();
+    assert!(!epochs.is_empty());
+    assert_eq!(summary["summary"]["epochs"], epochs.len());
+    let input: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
+    let decided = isobar_with(&["decide", "--policy", "dino", "-"], &input);
+    let plans: Vec<Value> = decided.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(plans, epochs.iter().map(|epoch| epoch["plan"].clone()).collect::<Vec<_>>());
+}
+
+#[test]
+fn only_chooses_and_a_name_that_fits_nothing_is_told() {
+    let busy = Busy::start("/bin/sh".as_ref());
+    let pid = busy.0.id().to_string();
+    let run = manage(&[
+        "--policy",
+        "linux",
+        "--json",
+        "--only",
+        &pid,
+        "--only",
+        "no-such-name",
+        "--set",
+        "manage.min_cpu_percent=0",
+    ]);
+    let epoch: Value = serde_json::from_str(run.done().lines().next().unwrap()).unwrap();
+    assert_eq!(epoch["managed"]["processes"], 1, "{epoch}");
+    assert_eq!(epoch["observation"]["processes"][0]["pid"].to_string(), pid);
+    assert_eq!(epoch["unmatched_only"], serde_json::json!(["no-such-name"]));
+}
+
+#[test]
+fn a_process_s_name_cannot_break_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let shell = folder.path().join("x\u{1b}[2J\nisobar:");
+    std::fs::copy("/bin/sh", &shell).unwrap();
+    let busy = Busy::start(&shell);
+    let pid = busy.0.id().to_string();
+    let run = manage(&["--policy", "linux", "--only", &pid]);
+    let out = run.done();
+    assert!(out.contains("x\\u{1b}[2J\\nisobar:"), "{out}");
+    assert!(!out.contains('\u{1b}'), "{out:?}");
+}
+
+#[test]
+fn a_signal_ends_it_in_order() {
+    let (_folder, state) = state();
+    let args = ["manage", "--policy", "linux", "--interval", "0.2", "--for", "20", "--set", &state];
+    for signal in ["-INT", "-TERM"] {
+        let mut child = command(&args).spawn().unwrap();
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        // The first line is written after the handlers are there.
+        let mut text = String::new();
+        reader.read_line(&mut text).unwrap();
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
+        let ended = said(&child.wait_with_output().unwrap());
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{text}");
+        assert!(text.contains("stopped by a signal"), "{text}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_without_a_word() {
+    let (_folder, state) = state();
+    let args = ["manage", "--policy", "linux", "--json", "--interval", "0.1", "--for", "10", "--set", &state];
+    let mut child = command(&args).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ended = said(&child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn without_privileges_it_names_the_capability_and_goes_on_observing() {
+    let (folder, state) = state();
+    let uid = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder.path()).unwrap());
+    let mut run = command(&["manage", "--policy", "linux", "--interval", "0.3", "--for", "0.6", "--set", &state]);
+    if uid == 0 {
+        std::os::unix::fs::chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
+        // The binary may lie in a folder that only root may enter: a copy of it does not.
+        let copy = folder.path().join("isobar");
+        std::fs::copy(env!("CARGO_BIN_EXE_isobar"), &copy).unwrap();
+        let mut as_nobody = Command::new(copy);
+        as_nobody.args(run.get_args()).uid(65_534).gid(65_534).stdout(Stdio::piped()).stderr(Stdio::piped());
+        run = as_nobody;
+    }
+    let ended = said(&run.output().unwrap());
+    let out = ended.done();
+    assert!(out.contains("CAP_SYS_NICE"), "{out}");
+    assert!(out.contains("0 actions decided"), "{out}");
+}
+
+#[test]
+fn restore_has_nothing_to_do_where_nothing_was_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.json");
+    let path = path.to_str().unwrap();
+    assert!(isobar(&["restore", "--state", path]).done().contains("nothing to put back"));
+    let document: Value = serde_json::from_str(isobar(&["restore", "--state", path, "--json"]).done()).unwrap();
+    assert_eq!(document, serde_json::json!({"state_file": path, "restored": null}));
+}
+
+#[test]
+fn a_state_file_that_is_none_is_kept_and_told() {
+    let (_folder, path) = support::file("state.json", "{ not a ledger");
+    let said = isobar(&["restore", "--state", &path]);
+    assert_ne!(said.code, Some(0));
+    assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    assert!(said.err.contains(&path), "{}", said.err);
+    assert!(std::path::Path::new(&path).exists());
+}

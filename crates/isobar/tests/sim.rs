@@ -1,0 +1,78 @@
+//! `isobar sim`, and `manage` and `explain` on a simulated machine.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use support::{file, isobar, isobar_with};
+
+/// Memory-intensive and quiet programs on four nodes, short enough for a test.
+const WORKLOAD: &str = "machine = \"barcelona-4x4\"\n\n[run]\nruns = 1\ninstructions_factor = 0.02\n\n\
+                        [[app]]\nprogram = \"mcf\"\ncount = 4\n\n[[app]]\nprogram = \"povray\"\ncount = 4\n";
+const POLICIES: &str = "linux,di-plain,di-migrate,dino";
+
+#[test]
+fn policies_are_compared_and_the_same_seed_gives_the_same_bytes() {
+    let (_folder, workload) = file("workload.toml", WORKLOAD);
+    let args = ["sim", &workload, "--policy", POLICIES, "--seed", "3", "--json"];
+    let first = isobar(&args).done().to_owned();
+    assert_eq!(first, isobar(&args).done());
+    let document: Value = serde_json::from_str(&first).unwrap();
+    let rows = document["policies"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    for (row, name) in rows.iter().zip(POLICIES.split(',')) {
+        assert_eq!(row["policy"], name);
+        assert!(row["unfairness"].as_f64().unwrap() >= 1.0, "{row}");
+        assert!(row["apps"].as_array().unwrap().iter().all(|app| app["slowdown"].as_f64().unwrap() > 0.9), "{row}");
+    }
+    let table = isobar(&["sim", &workload, "--policy", POLICIES]).done().to_owned();
+    for piece in ["linux", "dino", "mcf", "povray"] {
+        assert!(table.contains(piece), "{table}");
+    }
+}
+
+#[test]
+fn manage_acts_on_a_simulated_machine_and_tells_why() {
+    let (_folder, workload) = file("workload.toml", WORKLOAD);
+    let machine = format!("sim:{workload}");
+    let args = ["manage", "--policy", "di-migrate", "--machine", &machine, "--for", "5"];
+    let text = isobar(&args).done().to_owned();
+    assert!(text.contains("4 nodes"), "{text}");
+    assert!(text.contains("move thread ") && text.contains("[done]"), "{text}");
+    assert_eq!(text, isobar(&args).done(), "the same seed tells the same story");
+}
+
+#[test]
+fn what_a_simulated_run_logs_is_what_decide_decides() {
+    let (_folder, workload) = file("workload.toml", WORKLOAD);
+    let machine = format!("sim:{workload}");
+    let run = isobar(&["manage", "--policy", "dino", "--machine", &machine, "--for", "15", "--json"]);
+    let lines: Vec<Value> = run.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (summary, epochs) = lines.split_last().unwrap();
+    assert!(summary["summary"]["threads_moved"].as_u64().unwrap() > 0, "{summary}");
+    let input: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
+    let decided = isobar_with(&["decide", "--policy", "dino", "-"], &input);
+    let plans: Vec<Value> = decided.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(plans, epochs.iter().map(|epoch| epoch["plan"].clone()).collect::<Vec<_>>());
+}
+
+#[test]
+fn explain_gives_every_action_its_reason_and_only_narrows_it() {
+    let (_folder, workload) = file("workload.toml", WORKLOAD);
+    let machine = format!("sim:{workload}");
+    let text = isobar(&["explain", "--policy", "di-migrate", "--machine", &machine]).done().to_owned();
+    let actions = text.lines().filter(|line| line.starts_with("  ") && !line.contains("because")).count();
+    let moves = text.lines().filter(|line| line.starts_with("  move ") || line.starts_with("  migrate ")).count();
+    assert!(moves > 0 && actions >= moves, "{text}");
+    assert!(text.lines().filter(|line| line.starts_with("    because ")).count() >= moves, "{text}");
+    let all = isobar(&["explain", "--policy", "di-migrate", "--machine", &machine, "--json"]);
+    let all: Value = serde_json::from_str(all.done()).unwrap();
+    let pid = all["observation"]["processes"][0]["pid"].to_string();
+    let one = isobar(&["explain", "--policy", "di-migrate", "--machine", &machine, "--json", "--only", &pid]);
+    let one: Value = serde_json::from_str(one.done()).unwrap();
+    let pids: BTreeSet<String> =
+        one["observation"]["processes"].as_array().unwrap().iter().map(|process| process["pid"].to_string()).collect();
+    assert_eq!(pids, BTreeSet::from([pid]));
+}

@@ -1,0 +1,106 @@
+//! Runs the `isobar` binary and holds what it says to the rules: one line on stderr, exit codes 0, 1 and 2.
+
+// Each test file is a crate of its own and uses a part of this.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What a run said.
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs the binary with nothing on standard input.
+pub fn isobar(args: &[&str]) -> Said {
+    isobar_with(args, "")
+}
+
+/// Runs the binary with a text on standard input.
+pub fn isobar_with(args: &[&str], input: &str) -> Said {
+    let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
+    // A program that refuses its arguments does not read its input: a closed pipe is no failure here.
+    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+    said(&child.wait_with_output().unwrap())
+}
+
+/// The binary, with its output piped.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isobar"));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A finished run as text.
+pub fn said(output: &Output) -> Said {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+impl Said {
+    /// Bad input: exit code 2, one line on stderr that holds every given piece, and nothing on stdout.
+    #[track_caller]
+    pub fn refused(&self, pieces: &[&str]) {
+        self.failed(2, pieces);
+        assert_eq!(self.out, "", "nothing is printed for bad input; stderr: {}", self.err);
+    }
+
+    /// A failure with this exit code, told in one line that holds every given piece.
+    #[track_caller]
+    pub fn failed(&self, code: i32, pieces: &[&str]) {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
+        assert_eq!(self.err.lines().count(), 1, "one line expected: {}", self.err);
+        assert!(self.err.starts_with("isobar: ") && self.err.ends_with('\n'), "{}", self.err);
+        assert!(!self.err.trim_end().contains(char::is_control), "{:?}", self.err);
+        for piece in pieces {
+            assert!(self.err.contains(piece), "`{piece}` expected in: {}", self.err);
+        }
+    }
+
+    /// Success without a word on stderr; the output.
+    #[track_caller]
+    pub fn done(&self) -> &str {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "stdout: {}", self.out);
+        &self.out
+    }
+}
+
+/// A file of the tests.
+pub fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// A file in a folder of its own, gone with the returned guard.
+pub fn file(name: &str, text: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+/// One observation of four domains of two cores, each process with one thread and the MPKI given, in CPU order.
+pub fn observation(mpki: &[u64]) -> serde_json::Value {
+    let cpus: Vec<_> =
+        (0..8).map(|id| serde_json::json!({"id": id, "core": id, "llc": id / 2, "node": id / 2})).collect();
+    let nodes: Vec<_> = (0..4).map(|id| serde_json::json!({"id": id, "memory_bytes": 1u64 << 32})).collect();
+    let llcs: Vec<_> = (0..4)
+        .map(|id| serde_json::json!({"id": id, "ways": 16, "cpus": [2 * id, 2 * id + 1], "nodes": [id]}))
+        .collect();
+    let processes: Vec<_> = mpki.iter().zip(0usize..).map(|(mpki, index)| process(*mpki, index)).collect();
+    serde_json::json!({
+        "time": 1, "interval": 1, "latency_ns": null, "latency_cycles": null, "processes": processes,
+        "machine": {"nodes": nodes, "llcs": llcs, "cpus": cpus, "distances": null},
+    })
+}
+
+fn process(mpki: u64, index: usize) -> serde_json::Value {
+    let mut pages = [0; 4];
+    pages[index / 2 % 4] = 1000;
+    let thread = serde_json::json!({"tid": 100 + index, "cpu": index % 8, "instructions": 1_000_000, "cycles": 2_000_000,
+        "llc_misses": mpki * 1000});
+    serde_json::json!({"pid": 100 + index, "name": format!("p{index}"), "pages": pages, "threads": [thread]})
+}
