@@ -31,7 +31,15 @@ const MOST_BYTES: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for StateFile {
+    /// Unlocks by name: a process that we fork holds the same lock until it executes its program, so that closing our file
+    /// alone would leave the name locked for a moment.
+    fn drop(&mut self) {
+        let _ = flock(&self.lock, FlockOperation::Unlock);
+    }
 }
 
 impl StateFile {
@@ -53,7 +61,7 @@ impl StateFile {
         }
         let named = lock.set_len(0).and_then(|()| writeln!(lock, "pid {}", std::process::id()));
         named.map_err(failed(&lock_path, "write the lock file"))?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        Ok(Self { path: path.to_owned(), lock })
     }
 
     /// The path of the state file.
