@@ -102,15 +102,7 @@ impl Policy for DiMigrate {
         let domains = self.domains.of(&seen.machine);
         let groups = di_plain::groups(seen, domains);
         let placed = di_plain::place(domains, &groups);
-        let places: Vec<_> = placed
-            .iter()
-            .map(|placed| Place {
-                process: placed.member.process,
-                tid: placed.member.thread.tid,
-                was: placed.member.seat.and_then(|seat| domains.node_of(seat)),
-                will: domains.node_of(placed.seat),
-            })
-            .collect();
+        let places: Vec<_> = placed.iter().map(|placed| Place::of(domains, &placed.member, placed.seat)).collect();
         let asked = self.follower.follow(seen, &places, self.interval);
         let mut plan =
             Plan { actions: di_plain::moves(domains, &placed), notes: groups.notes(), ..Plan::nothing(NAME) };

@@ -307,13 +307,7 @@ fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action
 fn places(domains: &Domains, tuples: &[Tuple<'_>]) -> Vec<Place> {
     let mut order: Vec<&Tuple<'_>> = tuples.iter().collect();
     order.sort_unstable_by_key(|tuple| tuple.member.index);
-    let place = |tuple: &Tuple<'_>| Place {
-        process: tuple.member.process,
-        tid: tuple.member.thread.tid,
-        was: tuple.member.seat.and_then(|seat| domains.node_of(seat)),
-        will: domains.node_of(tuple.seat),
-    };
-    order.into_iter().map(place).collect()
+    order.into_iter().map(|tuple| Place::of(domains, &tuple.member, tuple.seat)).collect()
 }
 
 #[cfg(test)]

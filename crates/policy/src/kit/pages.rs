@@ -10,6 +10,8 @@
 //! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of them, from the node that
 //!   it left. More would move the memory of the others away from them.
 
+use super::domains::{Domains, SeatId};
+use super::group::Member;
 use super::ping_pong::{Limits, PingPong, Verdict};
 use super::words::whole_percent;
 use isobar_model::{Action, NodeId, NodeMap, Observation, PageSelection, Pages, Pid, Process, Tid};
@@ -40,6 +42,19 @@ pub struct Place {
     pub was: Option<NodeId>,
     /// The node on which it will run.
     pub will: Option<NodeId>,
+}
+
+impl Place {
+    /// The place of a thread that gets a seat.
+    #[must_use]
+    pub fn of(domains: &Domains, member: &Member<'_>, seat: SeatId) -> Self {
+        Self {
+            process: member.process,
+            tid: member.thread.tid,
+            was: member.seat.and_then(|seat| domains.node_of(seat)),
+            will: domains.node_of(seat),
+        }
+    }
 }
 
 /// What is remembered between intervals.
