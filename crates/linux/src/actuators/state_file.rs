@@ -86,7 +86,7 @@ impl StateFile {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.broken("it is not text".into())),
             other => {
                 other.map_err(failed(&self.path, "read"))?;
-                self.parse(&text).map(Some)
+                parse(&self.path, &text).map(Some)
             }
         }
     }
@@ -130,18 +130,26 @@ impl StateFile {
         }
     }
 
-    fn parse(&self, text: &str) -> Result<Ledger, ActuatorError> {
-        let ledger: Ledger = serde_json::from_str(text).map_err(|error| self.broken(error.to_string()))?;
-        if ledger.version == VERSION {
-            Ok(ledger)
-        } else {
-            Err(self.broken(format!("`version` is {}, this isobar reads {VERSION}", ledger.version)))
-        }
-    }
-
     fn broken(&self, problem: String) -> ActuatorError {
-        ActuatorError::Broken { path: self.path.clone(), problem }
+        broken(&self.path, problem)
     }
+}
+
+/// The ledger in the text of a state file; `path` is only named in errors.
+///
+/// # Errors
+/// [`ActuatorError::Broken`] where it is none, or of another version.
+pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
+    let ledger: Ledger = serde_json::from_str(text).map_err(|error| broken(path, error.to_string()))?;
+    if ledger.version == VERSION {
+        Ok(ledger)
+    } else {
+        Err(broken(path, format!("`version` is {}, this isobar reads {VERSION}", ledger.version)))
+    }
+}
+
+fn broken(path: &Path, problem: String) -> ActuatorError {
+    ActuatorError::Broken { path: path.to_owned(), problem }
 }
 
 /// Opens a file that only its owner may read or write, and that is no link.

@@ -50,10 +50,15 @@ impl Unpacked {
     }
 }
 
-/// Reads an archive, whose kind its first bytes tell, not its name.
+/// Reads an archive.
 pub(super) fn unpack(path: &Path) -> Result<Unpacked, LinuxError> {
+    let file = File::open(path).map_err(|source| LinuxError::Unreadable { path: path.to_owned(), source })?;
+    unpack_from(path, file)
+}
+
+/// Reads an archive, whose kind its first bytes tell, not its name; `path` is only named in errors.
+pub(super) fn unpack_from(path: &Path, mut file: impl Read + Seek) -> Result<Unpacked, LinuxError> {
     let unreadable = |source| LinuxError::Unreadable { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(unreadable)?;
     let mut head = Vec::new();
     file.by_ref().take(512).read_to_end(&mut head).map_err(unreadable)?;
     file.rewind().map_err(unreadable)?;
