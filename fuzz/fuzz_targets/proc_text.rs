@@ -33,7 +33,7 @@ fn check_numa_maps(text: &[u8]) {
     for mapping in &mappings {
         let printed = mapping.to_string();
         let again = numa_maps::parse(printed.as_bytes()).unwrap_or_else(|error| panic!("{error}: {printed}"));
-        assert_eq!(again, [mapping.clone()], "the printed mapping is another");
+        assert_eq!(again, std::slice::from_ref(mapping), "the printed mapping is another");
     }
     let total = numa_maps::total(&mappings, 4);
     for mapping in &mappings {
