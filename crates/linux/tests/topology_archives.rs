@@ -90,6 +90,14 @@ fn every_cut_of_a_plain_archive_is_refused_or_whole() {
 }
 
 #[test]
+fn names_in_a_damaged_archive_stay_on_the_line() {
+    let mut bytes = capture().tar("");
+    bytes[..6].copy_from_slice(b"a\n\x1b[2J");
+    let said = refusal("a.tar", &bytes);
+    assert!(said.contains("truncated or damaged") && !said.contains(char::is_control), "{said}");
+}
+
+#[test]
 fn what_is_no_archive_is_told() {
     assert!(refusal("notes.txt", b"hello").contains("neither a folder nor an archive"));
     assert!(refusal("empty", b"").contains("neither a folder nor an archive"));

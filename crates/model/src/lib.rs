@@ -25,6 +25,7 @@ pub mod outcome;
 pub mod plan;
 pub mod sample;
 pub mod seams;
+pub mod text;
 pub mod topology;
 pub mod units;
 pub mod validate;

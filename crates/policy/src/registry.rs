@@ -92,6 +92,7 @@ mod tests {
         assert_eq!(said(&["dino.class_window=many"]), "dino.class_window: invalid type: string \"many\", expected u32");
         assert!(said(&["dyno.class_window=3"]).contains("did you mean `dino`?"));
         assert!(said(&["class_window=3"]).starts_with("class_window: expected POLICY.KEY=VALUE"));
+        assert!(said(&["class\r\u{1b}[2J=3"]).starts_with(r"class\r\u{1b}[2J: expected POLICY.KEY=VALUE"));
         assert!(said(&["di-plain.class_window=3"]).starts_with("di-plain.class_window: unknown key"));
     }
 }

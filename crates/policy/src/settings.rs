@@ -2,6 +2,7 @@
 //! is one line that names the key and what would be right.
 
 use crate::registry;
+use isobar_model::text::one_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,7 +77,7 @@ impl Settings {
     /// [`ConfigError`] where the key is not POLICY.KEY or names no policy.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let parts = key.split_once('.').filter(|(_, name)| !name.is_empty());
-        let (section, name) = parts.ok_or_else(|| ConfigError::NotASetting(key.to_owned()))?;
+        let (section, name) = parts.ok_or_else(|| ConfigError::NotASetting(one_line(key)))?;
         registry::find(section)?;
         let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
         let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
@@ -120,7 +121,7 @@ pub trait PolicyConfig: Default + Serialize + DeserializeOwned {
             return Err(ConfigError::Value { key: format!("{section}.{}", key.escape_default()), message });
         }
         let config: Self = serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(|error| {
-            let message = error.inner().message().replace('\n', " ");
+            let message = one_line(&error.inner().message().replace('\n', " "));
             ConfigError::Value { key: format!("{section}.{}", error.path()), message }
         })?;
         config.validate(section)?;

@@ -1,6 +1,8 @@
 //! What can be wrong with the text of a machine, a program or a workload. Each message is one line that names the file,
 //! the key and the remedy.
 
+use isobar_model::text::one_line;
+
 /// Why a simulated machine could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
@@ -40,12 +42,12 @@ pub enum SimError {
 
 impl SimError {
     pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
-        Self::Value { file: file.to_owned(), key: key.to_owned(), problem: problem.into() }
+        Self::Value { file: file.to_owned(), key: one_line(key), problem: one_line(&problem.into()) }
     }
 
     pub(crate) fn unknown(file: &str, key: &str, kind: &'static str, name: &str, known: &[&str]) -> Self {
-        let hint = hint(name, known);
-        Self::Unknown { file: file.to_owned(), key: key.to_owned(), kind, name: name.to_owned(), hint }
+        let hint = one_line(&hint(name, known));
+        Self::Unknown { file: file.to_owned(), key: one_line(key), kind, name: one_line(name), hint }
     }
 }
 
@@ -56,7 +58,7 @@ impl SimError {
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, SimError> {
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
-        let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = one_line(&error.message().split_whitespace().collect::<Vec<_>>().join(" "));
         let problem = line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}"));
         SimError::Toml { file: file.to_owned(), problem }
     })

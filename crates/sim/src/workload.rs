@@ -3,7 +3,7 @@
 
 use crate::error::SimError;
 use crate::machine::{MachineSpec, find, positive};
-use crate::program::{Library, Program, shipped};
+use crate::program::{Library, Program, SHORTEST_PHASE, shipped};
 use isobar_model::{CpuId, NodeId};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Workload {
         let mut apps = Vec::new();
         for entry in &read.app {
             entry.validate(file, &machine)?;
-            apps.extend(entry.apps(file, &library)?);
+            apps.extend(entry.apps(file, &library, &read.run)?);
         }
         let threads: u64 = apps.iter().map(|app| u64::from(app.threads)).sum();
         if threads == 0 || threads > u64::from(MOST) {
@@ -170,8 +170,13 @@ impl AppEntry {
         Ok(())
     }
 
-    fn apps(&self, file: &str, library: &Library) -> Result<Vec<App>, SimError> {
+    fn apps(&self, file: &str, library: &Library, run: &Run) -> Result<Vec<App>, SimError> {
         let program = library.find(file, "app.program", &self.program)?;
+        let instructions = program.instructions_billion * run.instructions_factor;
+        if instructions < SHORTEST_PHASE {
+            let problem = format!("leaves {instructions} billion of {}; leave at least {SHORTEST_PHASE}", program.name);
+            return Err(SimError::value(file, "run.instructions_factor", problem));
+        }
         let app = |copy: u32| App {
             name: if self.count == 1 { program.name.clone() } else { format!("{}.{}", program.name, copy + 1) },
             threads: self.threads.unwrap_or(program.threads),
@@ -191,7 +196,7 @@ mod tests {
 
     fn error(text: &str) -> String {
         let error = Workload::from_toml("w.toml", text).unwrap_err().to_string();
-        assert!(error.starts_with("w.toml: ") && !error.contains('\n'), "{error}");
+        assert!(error.starts_with("w.toml: ") && !error.contains(char::is_control), "{error}");
         error
     }
 
@@ -214,6 +219,29 @@ mod tests {
         assert!(error("machine = \"barcelona\"").contains("barcelona-4x4"));
         assert!(error("machine = \"node:2\"").contains("0 threads"));
         assert!(error("machine = \"node:2\"\n[run]\nstep_seconds = 0").contains("step_seconds"));
+    }
+
+    #[test]
+    fn names_from_the_file_stay_on_the_line() {
+        let app = |line: &str| format!("machine = \"node:2 core:2\"\n[[app]]\n{line}");
+        assert!(error(&app(r#"program = "mi\nlc\u001b[2J""#)).contains(r"`mi\nlc\u{1b}[2J`"));
+        assert!(error(&app(r#""\u001b[2J" = 1"#)).contains(r"\u{1b}[2J"));
+    }
+
+    /// Both would pass time in steps of a nanosecond: hours for a second of it.
+    #[test]
+    fn runs_that_end_at_once_are_refused() {
+        let small = |cpi: &str, factor: &str| {
+            let program = "instructions_billion = 1\nmpki = { streaming = 1, reuse = 1, half_mib = 1 }\nmlp = 1\n\
+                           write_back = 0\nfootprint_mib = 1";
+            format!(
+                "machine = \"node:2\"\n[run]\ninstructions_factor = {factor}\n[[app]]\nprogram = \"a\"\n[[program]]\n\
+                 name = \"a\"\nbase_cpi = {cpi}\n{program}"
+            )
+        };
+        assert!(Workload::from_toml("w.toml", &small("0.05", "0.001")).is_ok());
+        assert!(error(&small("0.04", "0.001")).contains("`a.base_cpi` is 0.04; it must be from 0.05"));
+        assert!(error(&small("0.05", "0.0009")).contains("`run.instructions_factor` leaves 0.0009 billion of a"));
     }
 
     proptest::proptest! {

@@ -6,6 +6,7 @@
 
 use super::ActuatorError;
 use super::ledger::{Ledger, VERSION};
+use isobar_model::text::one_line;
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -83,10 +84,10 @@ impl StateFile {
         let mut text = String::new();
         let read = file.take(MOST_BYTES).read_to_string(&mut text);
         match read {
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.broken("it is not text".into())),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.broken("it is not text")),
             other => {
                 other.map_err(failed(&self.path, "read"))?;
-                self.parse(&text).map(Some)
+                parse(&self.path, &text).map(Some)
             }
         }
     }
@@ -97,7 +98,7 @@ impl StateFile {
     /// [`ActuatorError::State`]: then the file is as it was.
     pub fn save(&self, ledger: &Ledger) -> Result<(), ActuatorError> {
         let temporary = beside(&self.path, ".new");
-        let text = serde_json::to_vec(ledger).map_err(|error| self.broken(error.to_string()))?;
+        let text = serde_json::to_vec(ledger).map_err(|error| self.broken(&error.to_string()))?;
         write_through(&temporary, &text).map_err(failed(&temporary, "write"))?;
         fs::rename(&temporary, &self.path).map_err(failed(&self.path, "replace"))?;
         self.sync_folder()
@@ -130,18 +131,27 @@ impl StateFile {
         }
     }
 
-    fn parse(&self, text: &str) -> Result<Ledger, ActuatorError> {
-        let ledger: Ledger = serde_json::from_str(text).map_err(|error| self.broken(error.to_string()))?;
-        if ledger.version == VERSION {
-            Ok(ledger)
-        } else {
-            Err(self.broken(format!("`version` is {}, this isobar reads {VERSION}", ledger.version)))
-        }
+    fn broken(&self, problem: &str) -> ActuatorError {
+        broken(&self.path, problem)
     }
+}
 
-    fn broken(&self, problem: String) -> ActuatorError {
-        ActuatorError::Broken { path: self.path.clone(), problem }
+/// The ledger in the text of a state file; `path` is only named in errors.
+///
+/// # Errors
+/// [`ActuatorError::Broken`] where it is none, or of another version.
+pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
+    let ledger: Ledger = serde_json::from_str(text).map_err(|error| broken(path, &error.to_string()))?;
+    if ledger.version == VERSION {
+        Ok(ledger)
+    } else {
+        Err(broken(path, &format!("`version` is {}, this isobar reads {VERSION}", ledger.version)))
     }
+}
+
+/// A key that is not known stands in the problem as it was written.
+fn broken(path: &Path, problem: &str) -> ActuatorError {
+    ActuatorError::Broken { path: path.to_owned(), problem: one_line(problem) }
 }
 
 /// Opens a file that only its owner may read or write, and that is no link.

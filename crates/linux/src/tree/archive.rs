@@ -8,6 +8,7 @@ use super::entry::{Entry, components, resolve};
 use super::{LinuxError, MAX_FILE};
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use isobar_model::text::one_line;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
@@ -50,10 +51,15 @@ impl Unpacked {
     }
 }
 
-/// Reads an archive, whose kind its first bytes tell, not its name.
+/// Reads an archive.
 pub(super) fn unpack(path: &Path) -> Result<Unpacked, LinuxError> {
+    let file = File::open(path).map_err(|source| LinuxError::Unreadable { path: path.to_owned(), source })?;
+    unpack_from(path, file)
+}
+
+/// Reads an archive, whose kind its first bytes tell, not its name; `path` is only named in errors.
+pub(super) fn unpack_from(path: &Path, mut file: impl Read + Seek) -> Result<Unpacked, LinuxError> {
     let unreadable = |source| LinuxError::Unreadable { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(unreadable)?;
     let mut head = Vec::new();
     file.by_ref().take(512).read_to_end(&mut head).map_err(unreadable)?;
     file.rewind().map_err(unreadable)?;
@@ -77,13 +83,14 @@ fn read_tar(path: &Path, unpacking: impl Read) -> Result<Unpacked, LinuxError> {
     if stream.left == 0 {
         return Err(too_large(MAX_UNPACKED));
     }
-    let damaged = |detail: String| LinuxError::Damaged { path: path.to_owned(), detail };
-    let (root, kept) = collected.map_err(|source| damaged(source.to_string()))?;
+    // What the unpacker says repeats names from the archive.
+    let damaged = |detail: &str| LinuxError::Damaged { path: path.to_owned(), detail: one_line(detail) };
+    let (root, kept) = collected.map_err(|source| damaged(&source.to_string()))?;
     if kept > MAX_KEPT {
         return Err(too_large(MAX_KEPT));
     }
     if stream.zeros < BLOCK as u64 {
-        return Err(damaged("it ends without an end mark".to_owned()));
+        return Err(damaged("it ends without an end mark"));
     }
     Ok(Unpacked(root))
 }

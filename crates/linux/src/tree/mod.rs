@@ -52,6 +52,18 @@ impl Tree {
             _ => LinuxError::Unreadable { path: path.to_owned(), source },
         })?;
         let source = if kind.is_dir() { Source::Folder } else { Source::Archive(archive::unpack(path)?) };
+        Self::checked(path, source)
+    }
+
+    /// A captured tree in the bytes of an archive, as [`Self::open`] reads one from a file; `name` stands for it in messages.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn from_archive_bytes(name: &Path, bytes: &[u8]) -> Result<Self, LinuxError> {
+        Self::checked(name, Source::Archive(archive::unpack_from(name, io::Cursor::new(bytes))?))
+    }
+
+    fn checked(path: &Path, source: Source) -> Result<Self, LinuxError> {
         let tree = Self { origin: path.to_owned(), source };
         if tree.list(CPU_FOLDER)?.is_empty() {
             return Err(LinuxError::NotATree { path: path.to_owned() });

@@ -8,12 +8,16 @@ use crate::units::{Bytes, Ways};
 
 /// Why a synthetic description was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` does not describe a machine: expected such as `node:2 llc:1 core:8 pu:2`, at most 65536 CPUs")]
+#[error(
+    "`{text}` does not describe a machine: expected such as `node:2 llc:1 core:8 pu:2`, at most 65536 CPUs and 1024 nodes"
+)]
 pub struct SyntheticError {
     text: String,
 }
 
 const LEVELS: [&str; 4] = ["node", "llc", "core", "pu"];
+/// As many as Linux supports (`NODES_SHIFT` is at most 10); the table of distances has a place for each pair.
+const MOST_NODES: u32 = 1024;
 const MEMORY: Bytes = Bytes(4 << 30);
 const LLC_SIZE: Bytes = Bytes(8 << 20);
 const LLC_WAYS: Ways = Ways(16);
@@ -22,7 +26,7 @@ const LLC_WAYS: Ways = Ways(16);
 /// node by node and LLC by LLC; SMT siblings come in a second round, as on Linux.
 ///
 /// # Errors
-/// A level that is unknown, repeated, out of order, zero, or a machine of more than 65,536 CPUs.
+/// A level that is unknown, repeated, out of order, zero, or a machine of more than 65,536 CPUs or 1024 nodes.
 pub fn synthetic(text: &str) -> Result<Topology, SyntheticError> {
     let [nodes, llcs, cores, threads] = counts(text).ok_or_else(|| SyntheticError { text: text.to_owned() })?;
     let all_cores = nodes * llcs * cores;
@@ -54,7 +58,7 @@ fn counts(text: &str) -> Option<[u32; 4]> {
         next_level = level + 1;
     }
     let total: u64 = counts.iter().map(|&n| u64::from(n)).try_fold(1u64, u64::checked_mul)?;
-    (next_level > 0 && total <= 65_536).then_some(counts)
+    (next_level > 0 && total <= 65_536 && counts[0] <= MOST_NODES).then_some(counts)
 }
 
 #[cfg(test)]
@@ -73,10 +77,24 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in
-            ["", "node", "node:0", "core:2 node:1", "node:2 node:2", "node:70000", "disk:3", "node:999 core:999"]
-        {
+        for text in [
+            "",
+            "node",
+            "node:0",
+            "core:2 node:1",
+            "node:2 node:2",
+            "node:70000",
+            "disk:3",
+            "node:999 core:999",
+            "node:1025",
+        ] {
             assert!(synthetic(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn as_many_nodes_as_linux_has_are_taken() {
+        let machine = synthetic("node:1024").unwrap();
+        assert_eq!(machine.distances().unwrap().get(NodeId(1023), NodeId(1023)), Some(&10));
     }
 }

@@ -11,6 +11,7 @@ pub use machine::{MachineDoc, machine_to_doc};
 pub use observation::{observation_from_json, observation_to_json};
 pub use plan::{plan_from_json, plan_to_json};
 
+use crate::text::one_line;
 use crate::topology::TopologyError;
 use serde::{Deserialize, Deserializer, de};
 
@@ -40,7 +41,12 @@ pub enum WireError {
 
 impl WireError {
     fn value(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Value { path: path.into(), message: message.into() }
+        Self::Value { path: one_line(&path.into()), message: one_line(&message.into()) }
+    }
+
+    /// Keys that the reader did not know stand in paths and messages as they were written.
+    fn shape(path: &str, message: &serde_json::Error) -> Self {
+        Self::Shape { path: one_line(path), message: one_line(&message.to_string()) }
     }
 }
 
@@ -49,10 +55,9 @@ fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, WireError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let document = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        let path = if path == "." { "document".to_owned() } else { path };
-        WireError::Shape { path, message: error.into_inner().to_string() }
+        WireError::shape(if path == "." { "document" } else { &path }, error.inner())
     })?;
-    reader.end().map_err(|error| WireError::Shape { path: "document".into(), message: error.to_string() })?;
+    reader.end().map_err(|error| WireError::shape("document", &error))?;
     Ok(document)
 }
 

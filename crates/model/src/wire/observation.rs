@@ -302,6 +302,8 @@ mod tests {
         );
         assert_eq!(refused("[[90]]", "[[-90]]").split(':').next(), Some("latency_ns[0][0]"));
         assert!(observation_from_json("{").is_err());
+        let unprintable = refused("llc_misses", r"llc\n\u001b[2J");
+        assert!(unprintable.contains(r"unknown field `llc\n\u{1b}[2J`"), "{unprintable}");
         assert!(observation_from_json(&format!("{EXAMPLE} x")).is_err());
     }
 }

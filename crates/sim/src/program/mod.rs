@@ -123,10 +123,10 @@ impl Program {
     pub(crate) fn validate(&self, file: &str) -> Result<(), SimError> {
         let key = |field: &str| format!("{}.{field}", self.name);
         positive(file, &key("instructions_billion"), self.instructions_billion)?;
-        positive(file, &key("base_cpi"), self.base_cpi)?;
         positive(file, &key("footprint_mib"), self.footprint_mib)?;
         positive(file, &key("mpki.half_mib"), self.mpki.half_mib)?;
         positive(file, &key("threads"), f64::from(self.threads))?;
+        at_least(file, &key("base_cpi"), self.base_cpi, LEAST_CPI)?;
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
         at_least(file, &key("mpki.streaming"), self.mpki.streaming, 0.0)?;
         at_least(file, &key("mpki.reuse"), self.mpki.reuse, 0.0)?;
@@ -143,7 +143,9 @@ impl Program {
 }
 
 /// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
-const SHORTEST_PHASE: f64 = 1e-3;
+pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
+/// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than they can be simulated.
+const LEAST_CPI: f64 = 0.05;
 /// No rate or ratio of a program is above this.
 const MOST: f64 = 1e5;
 

@@ -1,0 +1,35 @@
+//! Text from outside, fit for one line of a message. It knows what a terminal would act on; it refuses to know what the text means.
+
+/// The text with control characters escaped (`\n`, `\u{1b}`), so that a message stays on its line and no file or document can steer
+/// the terminal of who reads it. Everything else is left as it is.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_nothing_else() {
+        assert_eq!(one_line("a\nb\u{1b}[2J\t\u{9b}"), "a\\nb\\u{1b}[2J\\t\\u{9b}");
+        assert_eq!(one_line("`0-3` — \"è\" \\"), "`0-3` — \"è\" \\");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_fits_one_line(text in any::<String>()) {
+            prop_assert!(!one_line(&text).contains(char::is_control));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Archives as bytes: tar, gzip and bzip2. Whatever is in them, reading ends, keeps what it keeps within bounds, and paths cannot climb
+//! out: a tree that opens can be listed and read everywhere.
+
+#![no_main]
+
+use isobar_linux::topology;
+use isobar_linux::tree::Tree;
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+const FOLDERS: [&str; 5] = ["sys/devices/system/cpu", "sys/devices/system/node", "sys/fs/resctrl", "proc", ""];
+
+fuzz_target!(|bytes: &[u8]| {
+    let tree = match Tree::from_archive_bytes(Path::new("input"), bytes) {
+        Ok(tree) => tree,
+        Err(error) => {
+            assert!(!error.to_string().contains(char::is_control), "{error:?}");
+            return;
+        }
+    };
+    for folder in FOLDERS {
+        let names = tree.list(folder).unwrap_or_else(|error| panic!("{error}"));
+        assert!(names.is_sorted_by(|a, b| a < b));
+        for name in names {
+            assert!(name != ".." && !name.contains('/'), "{name}");
+            let _ = tree.read(&format!("{folder}/{name}")).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    let _ = topology::read(&tree);
+});

@@ -1,0 +1,20 @@
+//! Machines for the simulator as TOML. One that is accepted runs a small workload for a short while; see `workload`.
+
+#![no_main]
+
+#[path = "../simulate.rs"]
+mod simulate;
+
+use isobar_sim::{MachineSpec, Workload};
+use libfuzzer_sys::fuzz_target;
+use std::sync::{Arc, LazyLock};
+
+static APPS: LazyLock<Workload> = LazyLock::new(|| {
+    let text = include_str!("../seeds/workload/two-nodes.toml");
+    Workload::from_toml("two-nodes.toml", text).unwrap_or_else(|error| panic!("{error}"))
+});
+
+fuzz_target!(|text: &str| match MachineSpec::from_toml("input", text) {
+    Ok(machine) => simulate::briefly(Workload { machine: Arc::new(machine), ..APPS.clone() }),
+    Err(error) => assert!(!error.to_string().contains(char::is_control), "{error:?}"),
+});

@@ -1,0 +1,52 @@
+//! The state file's text: it decides what `isobar restore` does to threads as root. What is accepted is printed and read back as
+//! the same ledger; what is done to it keeps it readable.
+
+#![no_main]
+
+use isobar_linux::actuators::ledger::{Entry, Ledger, Original, VERSION};
+use isobar_linux::actuators::state_file::parse;
+use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+fuzz_target!(|text: &str| {
+    let mut ledger = match parse(Path::new("state.json"), text) {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            assert!(!error.to_string().contains(char::is_control), "{error:?}");
+            return;
+        }
+    };
+    assert_eq!(ledger.version, VERSION);
+    check_round_trip(&ledger);
+    check_moves(&mut ledger);
+    check_round_trip(&ledger);
+});
+
+fn check_round_trip(ledger: &Ledger) {
+    let printed = serde_json::to_string(ledger).unwrap_or_else(|error| panic!("{error}"));
+    let again = parse(Path::new("state.json"), &printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    assert_eq!(&again, ledger, "the printed ledger is another");
+}
+
+/// A move of a known thread and one of a new thread, then everything is forgotten.
+fn check_moves(ledger: &mut Ledger) {
+    let one: CpuSet = [CpuId(1)].into_iter().collect();
+    let pids: Vec<(Pid, u64)> = ledger.processes.iter().map(|(pid, process)| (*pid, process.start)).collect();
+    for (pid, pid_start) in pids.into_iter().chain([(Pid(7), 70)]) {
+        let original = Original { cpus: one.clone(), pinned: false };
+        let entry = Entry { pid, pid_start, tid: Tid(pid.0), tid_start: 3, original, placed: None, cpu: CpuId(1) };
+        ledger.intend(&entry, 9);
+        ledger.done(&entry);
+        let thread = ledger.thread(pid, entry.tid, 3);
+        assert!(thread.is_some_and(|thread| thread.is_ours(&one)), "a move that was done is not known");
+        ledger.undone(&entry);
+        ledger.forget(pid, entry.tid);
+        assert!(ledger.thread(pid, entry.tid, 3).is_none(), "a thread that was forgotten is known");
+        if let Some(parent) = ledger.process(pid, pid_start).cloned() {
+            ledger.adopt(Pid(pid.0.wrapping_add(1)), 11, &parent);
+        }
+    }
+    ledger.add_pages(NodeId(0), NodeId(1), Pages(u64::MAX));
+    let _ = ledger.is_empty();
+}

@@ -1,0 +1,68 @@
+//! The text of sysfs files: each parser alone, and all of them together as a machine. An input is a list of files, `PATH=TEXT`,
+//! separated by `;`: they become an archive in memory, so that any set of files is tried, also impossible ones. A machine that is
+//! accepted survives the round trip through its document.
+
+#![no_main]
+
+use isobar_linux::topology::{self, parse};
+use isobar_linux::tree::Tree;
+use isobar_model::wire::machine_to_doc;
+use isobar_model::{CpuId, Topology};
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+fuzz_target!(|text: &str| {
+    check_parsers(text);
+    let Ok(tree) = Tree::from_archive_bytes(Path::new("input"), &archive(text)) else { return };
+    match topology::read(&tree) {
+        Ok(machine) => check_machine(&machine),
+        Err(error) => assert!(!error.to_string().contains(char::is_control), "{error:?}"),
+    }
+});
+
+fn check_parsers(text: &str) {
+    if let Some(size) = parse::cache_size(text) {
+        assert_eq!(parse::cache_size(&size.0.to_string()), Some(size));
+    }
+    if let Some(mask) = parse::bit_mask(text) {
+        assert_eq!(parse::bit_mask(&format!("{mask:#x}")), Some(mask));
+    }
+    if let Some(row) = parse::distances(text) {
+        assert_eq!(row.len(), text.split_whitespace().count());
+    }
+    if let Some(number) = parse::numbered(text, "cpu") {
+        assert!(text.ends_with(&number.to_string()));
+    }
+    let _ = (parse::mem_total(text), parse::decimal(text));
+}
+
+/// Paths are below `sys/devices/system/`, but for those that start with `/`.
+fn archive(text: &str) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (path, content) in text.split(';').filter_map(|file| file.split_once('=')).take(200) {
+        let path = match path.trim().strip_prefix('/') {
+            Some(path) => path.to_owned(),
+            None => format!("sys/devices/system/{}", path.trim()),
+        };
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o444);
+        let _ = archive.append_data(&mut header, path, content.as_bytes());
+    }
+    archive.into_inner().unwrap_or_default()
+}
+
+fn check_machine(machine: &Topology) {
+    let doc = machine_to_doc(machine, None);
+    let printed = serde_json::to_string(&doc).unwrap_or_else(|error| panic!("{error}"));
+    let again: isobar_model::wire::MachineDoc =
+        serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let again = again.to_topology().unwrap_or_else(|error| panic!("{error}: {printed}"));
+    assert_eq!(&again, machine, "the printed machine is another: {printed}");
+    let cpus: Vec<CpuId> = machine.cpus().iter().map(|cpu| cpu.id).collect();
+    assert!(!cpus.is_empty(), "a machine without a CPU");
+    for llc in machine.llcs() {
+        let sharing = machine.cpus_of_llc(llc.id);
+        assert!(sharing.is_some_and(|set| set.iter().all(|cpu| cpus.contains(&cpu))), "llc {} of no CPU", llc.id);
+    }
+}
