@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for SECONDS (default 20), from the seeds in fuzz/seeds: scripts/fuzz.sh [SECONDS [TARGET...]]
 # FUZZ_TOOLCHAIN names the toolchain (default: nightly, which the sanitizers need). What fuzzing adds to the corpus stays in
-# fuzz/corpus, which git ignores. Ends in 1 where a target crashed, with the input in hex.
+# fuzz/corpus, which git ignores. FUZZ_SEED=N makes a run repeatable from the same corpus. Ends in 1 where a target crashed, with the input in hex.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,7 +37,7 @@ for target in "${targets[@]}"; do
     corpus=fuzz/corpus/$target artifacts=fuzz/artifacts/$target log=target/fuzz/$target.log
     mkdir -p "$corpus" "$artifacts"
     arguments=("-max_total_time=$seconds" "${limits[@]}" -print_final_stats=1)
-    [ ! -f "fuzz/words/$target.txt" ] || arguments+=("-dict=fuzz/words/$target.txt")
+    [ -z "${FUZZ_SEED:-}" ] || arguments+=("-seed=$FUZZ_SEED")
     if fuzz run "$target" "$corpus" "fuzz/seeds/$target" -- "${arguments[@]}" >"$log" 2>&1; then
         echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s, no crash"
         continue
