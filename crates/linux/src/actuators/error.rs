@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ActuatorError {
     /// the state file, its folder or its lock cannot be read or written
-    #[error("{path}: cannot {what}: {source}; nothing is changed without it: choose another with the option `state`", path = path.display())]
+    #[error("{path}: cannot {what}: {source}; nothing is changed without it: name another file with `manage.state_file` (manage) or `--state` (restore)", path = path.display())]
     State {
         /// the file or folder
         path: PathBuf,
