@@ -39,7 +39,11 @@ pub enum Verb {
                             --machine sim:workload.toml")]
     Explain(ExplainArgs),
     /// Put back what a killed `manage` left changed
-    #[command(after_help = "Example:\n  isobar restore\n  isobar restore --state /run/isobar/state.json --json")]
+    #[command(
+        after_help = "Example:\n  isobar restore\n  isobar restore --state /run/isobar/state.json --json\n\nExit \
+                            code: 0 put back, or nothing to do; 1 not everything could be put back, or another isobar \
+                            runs; 2 --state names a file that is no state file"
+    )]
     Restore(RestoreArgs),
     /// Compare policies on a simulated machine
     #[command(after_help = "Example:\n  isobar sim workload.toml --policy linux,di-plain,di-migrate,dino --seed 1")]

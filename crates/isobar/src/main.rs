@@ -11,11 +11,13 @@ mod args;
 mod config;
 mod failure;
 mod harness;
+mod lack;
 mod report;
 mod select;
 mod signals;
 mod text;
 mod topo;
+mod truth;
 mod verbs;
 
 use args::{Args, Verb};

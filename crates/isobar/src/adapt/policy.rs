@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Setting};
 use crate::failure::bad_input;
+use crate::lack::{self, Lack};
 use isobar_model::{Capabilities, Policy, Sensor};
 use isobar_policy::registry;
 use isobar_policy::settings::Settings;
@@ -71,12 +72,12 @@ pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabili
     if lacking.is_empty() {
         return None;
     }
-    let missing: Vec<String> = lacking.iter().map(|(sensor, why)| format!("{sensor} ({why})")).collect();
+    let missing: Vec<String> = lack::by_reason(lacking.iter().copied()).iter().map(Lack::clause).collect();
     let others = would_run(capabilities).join(", ");
     let others = if others.is_empty() { "none".to_owned() } else { others };
     Some(anyhow::anyhow!(
-        "policy {policy} cannot run on this machine, which lacks {}; policies that would run here: {others}; `isobar \
-         manage --dry-run` watches without acting",
+        "policy {policy} cannot run here: {}; policies that would run here: {others}; `isobar manage --policy {policy} \
+         --dry-run` watches without acting",
         missing.join("; ")
     ))
 }
@@ -88,11 +89,16 @@ mod tests {
     #[test]
     fn a_refusal_names_the_sensor_the_reason_and_the_way_out() {
         let mut capabilities = Capabilities::default();
-        capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
-        let lacking = [(Sensor::LlcMisses, "no PMU in this VM")];
+        let lacking =
+            [(Sensor::Instructions, "no PMU"), (Sensor::LlcMisses, "no PMU"), (Sensor::SeveralNodes, "one node")];
+        capabilities.missing.extend(lacking.map(|(sensor, why)| (sensor, why.to_owned())));
         let told = refusal("dino", &lacking, &capabilities).unwrap().to_string();
-        assert!(told.contains("LLC misses per thread (no PMU in this VM)"), "{told}");
-        assert!(told.contains("policies that would run here: linux;") && told.contains("--dry-run"), "{told}");
+        assert_eq!(
+            told,
+            "policy dino cannot run here: instructions per thread and LLC misses per thread are not measured (no PMU); \
+             there is no second NUMA node (one node); policies that would run here: linux; `isobar manage --policy dino \
+             --dry-run` watches without acting"
+        );
         assert!(refusal("dino", &[], &capabilities).is_none());
     }
 

@@ -3,6 +3,7 @@
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
 use crate::text::{plain, plural};
+use crate::truth::Truth;
 use std::io::{self, Write};
 
 /// The reporter of `isobar explain`: silent until the last epoch.
@@ -52,7 +53,7 @@ impl Reporter for Explain<'_> {
         Ok(self.lines(decision(epoch))?)
     }
 
-    fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, _: Option<&Truth>) -> anyhow::Result<()> {
         if tally.epochs < self.last_epoch {
             let told = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
             self.lines([told])?;
