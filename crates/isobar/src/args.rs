@@ -97,7 +97,7 @@ pub struct WatchArgs {
     #[arg(long, value_name = "sim:FILE")]
     pub machine: Option<String>,
     /// Seed of the simulated machine
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Print one JSON document an epoch
     #[arg(long)]
@@ -150,7 +150,7 @@ pub struct SimArgs {
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', required = true)]
     pub policy: Vec<String>,
     /// The first seed; the same seed gives the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Runs a policy, each with the next seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -180,9 +180,19 @@ pub fn parse() -> Result<Args, ExitCode> {
 fn one_line(told: &str) -> String {
     let told = told.strip_prefix("error: ").unwrap_or(told);
     let wanted = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");
-    let mut line = told.lines().map(str::trim).filter(wanted).collect::<Vec<_>>().join(" ");
-    line.push_str(" (see `isobar --help`)");
-    line
+    let line = told.lines().map(str::trim).filter(wanted).collect::<Vec<_>>().join(" ");
+    let help = verb_of(told).map_or_else(|| "isobar --help".to_owned(), |verb| format!("isobar {verb} --help"));
+    format!("{line} (see `{help}`)")
+}
+
+/// The verb in the usage that clap adds, where the mistake is within one.
+fn verb_of(told: &str) -> Option<&str> {
+    let usage = told.lines().find_map(|line| line.strip_prefix("Usage: isobar "))?;
+    usage.split(' ').next().filter(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {
@@ -211,6 +221,9 @@ mod tests {
         let line = one_line(&error.to_string());
         assert!(line.starts_with("unexpected argument '--fro' found"), "{line}");
         assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
+        assert!(line.ends_with("(see `isobar manage --help`)"), "{line}");
+        let error = Args::try_parse_from(["isobar", "paint"]).unwrap_err();
+        assert!(one_line(&error.to_string()).ends_with("(see `isobar --help`)"), "{error}");
         let error = Args::try_parse_from(["isobar", "manage", "--for", "-3"]).unwrap_err();
         assert!(!one_line(&error.to_string()).contains('\n'));
     }

@@ -116,6 +116,20 @@ impl Config {
         Ok(config)
     }
 
+    /// `--set` of a verb that manages nothing: settings of policies only.
+    ///
+    /// # Errors
+    /// Bad input; `manage.KEY` is such, since it would be taken and do nothing.
+    pub fn of_policies(sets: &[String]) -> anyhow::Result<Self> {
+        let config = Self::load(None, sets)?;
+        match sets.iter().find(|text| text.trim_start().starts_with("manage.")) {
+            Some(text) => {
+                Err(bad_input(format!("--set {text}: only `manage` and `explain` take it: expected POLICY.KEY=VALUE")))
+            }
+            None => Ok(config),
+        }
+    }
+
     fn read(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file).map_err(|error| {
             bad_input(format!("{}: cannot be read: {error}: expected a TOML configuration", file.display()))

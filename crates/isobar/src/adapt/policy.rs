@@ -85,6 +85,7 @@ pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabili
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ManageConfig;
 
     #[test]
     fn a_refusal_names_the_sensor_the_reason_and_the_way_out() {
@@ -112,6 +113,43 @@ mod tests {
         let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
         let told = build("dino", &config).err().unwrap().to_string();
         assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [linux]"), "{told}");
+    }
+
+    const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/isobar.toml");
+
+    #[test]
+    fn the_example_file_holds_every_key_with_its_default() {
+        let config = Config::load(Some(EXAMPLE.as_ref()), &[]).unwrap();
+        assert_eq!(config.manage, ManageConfig::default());
+        for entry in registry::entries() {
+            let section =
+                config.policies.get(entry.name).map_or_else(toml::Table::new, |it| it.as_table().unwrap().clone());
+            assert_eq!(section, (entry.defaults)(), "[{}]", entry.name);
+            assert!(build(entry.name, &config).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_example_file_names_every_key_of_manage_and_those_without_default_hold_too() {
+        let text = std::fs::read_to_string(EXAMPLE).unwrap();
+        let optional = ["# policy =", "# interval_seconds =", "# state_file ="];
+        let text = optional.iter().fold(text, |text, key| {
+            assert!(text.contains(key), "{key}");
+            text.replace(key, &key[2..])
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("isobar.toml");
+        std::fs::write(&file, &text).unwrap();
+        let config = Config::load(Some(&file), &[]).unwrap();
+        assert_eq!((config.manage.policy.as_deref(), config.manage.interval_seconds), (Some("dino"), Some(1.0)));
+        // serde lists the keys that there are when it is given one that there is not.
+        let known = Config::load(None, &["manage.nonsense=1".to_owned()]).unwrap_err().to_string();
+        let keys: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
+        assert!(keys.len() > 8, "{known}");
+        let section: toml::Table = toml::from_str(&text).unwrap();
+        for key in keys {
+            assert!(section["manage"].get(key).is_some(), "{key} is not in the example");
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use crate::text::{plain, plural};
 use crate::truth::Truth;
 use std::io::{self, Write};
 
+/// Processes in the table: `explain` is read once and with leisure.
+const ROWS: usize = 40;
+
 /// The reporter of `isobar explain`: silent until the last epoch.
 pub struct Explain<'a> {
     out: &'a mut dyn Write,
@@ -49,7 +52,7 @@ impl Reporter for Explain<'_> {
         }
         self.lines(words::unmatched(epoch))?;
         self.lines(["busiest processes:".to_owned()])?;
-        self.lines(table::busiest(epoch.seen, epoch.managed))?;
+        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS))?;
         Ok(self.lines(decision(epoch))?)
     }
 

@@ -15,6 +15,9 @@ const ERASE: &[u8] = b"\r\x1b[K";
 /// Epochs between two status lines where no terminal shows a moving one.
 const STATUS_EVERY: u64 = 10;
 
+/// The longest table that fits a screen beside the rest.
+const ROWS: usize = 10;
+
 /// The longest status line, however wide the terminal.
 const STATUS_WIDTH: usize = 100;
 
@@ -116,7 +119,7 @@ impl<'a> Human<'a> {
     fn first_table(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         self.lines(words::unmatched(epoch))?;
         self.line("busiest processes:")?;
-        self.lines(table::busiest(epoch.seen, epoch.managed))
+        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS))
     }
 }
 
@@ -154,7 +157,7 @@ impl Reporter for Human<'_> {
     fn end(&mut self, tally: &Tally, truth: Option<&Truth>) -> anyhow::Result<()> {
         if let Some((seen, managed)) = self.last.take().filter(|_| tally.epochs > 1) {
             self.line("busiest processes at the end:")?;
-            self.lines(table::busiest(&seen, &managed))?;
+            self.lines(table::busiest(&seen, &managed, ROWS))?;
         }
         let stopped = if tally.interrupted { "stopped by a signal: " } else { "" };
         let mut lines = words::summary(tally, self.dry_run);

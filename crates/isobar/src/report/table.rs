@@ -4,13 +4,12 @@ use crate::text::short;
 use crate::truth::{AppTruth, Truth};
 use isobar_model::{Mpki, Observation, Process, Topology, num};
 
-/// The longest table that fits a screen beside the rest.
-pub const ROWS: usize = 10;
 const NAME_WIDTH: usize = 20;
 const NOT_MEASURED: &str = "not measured";
 
-/// Header and one line for each of the busiest processes, columns aligned. `managed` is the part the policy acts on.
-pub fn busiest(seen: &Observation, managed: &Observation) -> Vec<String> {
+/// Header and one line for each of the busiest processes, at most `most`, columns aligned. `managed` is the part the policy
+/// acts on.
+pub fn busiest(seen: &Observation, managed: &Observation, most: usize) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
     // An idle process tells nothing; where none was busy, the list shows at least what there is.
@@ -19,9 +18,9 @@ pub fn busiest(seen: &Observation, managed: &Observation) -> Vec<String> {
     }
     processes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
     let mut rows = vec![heading(&seen.machine)];
-    rows.extend(processes.iter().take(ROWS).map(|(process, _)| row(process, seen, managed)));
+    rows.extend(processes.iter().take(most).map(|(process, _)| row(process, seen, managed)));
     let mut lines = align(&rows);
-    let rest = processes.len().saturating_sub(ROWS);
+    let rest = processes.len().saturating_sub(most);
     lines.extend((rest > 0).then(|| format!("and {rest} more")));
     lines
 }
@@ -49,6 +48,10 @@ fn row(process: &Process, seen: &Observation, managed: &Observation) -> Vec<Stri
 
 /// What became of the applications of a simulated workload: heading, table, measures.
 pub fn truth(truth: &Truth) -> Vec<String> {
+    if truth.apps.iter().all(|app| app.completed == 0) {
+        let told = "slowdowns are known once programs complete: none has yet, let it run longer";
+        return vec![told.to_owned()];
+    }
     let mut rows = vec![["completed", "application", "alone s", "here s", "slowdown"].map(str::to_owned).to_vec()];
     rows.extend(truth.apps.iter().map(app));
     let mut lines = vec![

@@ -26,7 +26,7 @@ pub enum ActuatorError {
         holder: String,
     },
     /// the state file is damaged, or of a version that this isobar does not know
-    #[error("{path}: not a state file of isobar: {problem}; look at it, then delete it (the affinities in it are not put back)", path = path.display())]
+    #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, delete it (what it records is not put back)", path = path.display())]
     Broken {
         /// the file
         path: PathBuf,

@@ -103,13 +103,13 @@ pub fn capabilities(
 fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
     let mut reasons = Vec::new();
     if topology.nodes().len() < 2 {
-        let reason = "this machine has one memory node: pages have nowhere else to go";
+        let reason = "this machine has one memory node";
         reasons.push((Sensor::SeveralNodes, reason.to_owned()));
     }
     let with_cpus =
         topology.nodes().iter().filter(|node| topology.cpus_of_node(node.id).is_some_and(|c| !c.is_empty()));
     if topology.llcs().len().max(with_cpus.count()) < 2 {
-        let reason = "all CPUs share one LLC and one node: threads have nowhere else to go";
+        let reason = "all CPUs share one LLC and one node";
         reasons.push((Sensor::SeveralDomains, reason.to_owned()));
     }
     if topology.allocation().is_none() {
