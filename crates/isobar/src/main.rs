@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = match args::parse() {
+    let args = match args::parse(&adapt::policy::described()) {
         Ok(args) => args,
         Err(code) => return code,
     };

@@ -67,6 +67,13 @@ pub fn names() -> Vec<&'static str> {
     registry::entries().iter().map(|entry| entry.name).collect()
 }
 
+/// Every policy with what it decides, a line each.
+pub fn described() -> String {
+    let width = names().iter().map(|name| name.len()).max().unwrap_or(0);
+    let line = |entry: &registry::Entry| format!("  {:<width$}  {}", entry.name, entry.summary);
+    registry::entries().iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The one message with which a policy refuses a machine; `None` where nothing is missing.
 pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabilities) -> Option<anyhow::Error> {
     if lacking.is_empty() {
