@@ -60,6 +60,7 @@ fn an_impossible_value_says_what_is_possible() {
     isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "dino.class_votes", "99"]);
     isobar(&["manage", "--policy", "dino", "--set", "manage.counters=hard"]).refused(&["`auto` or `software`"]);
     isobar(&["decide", "--policy", "dino", "--set", "dino.class_window=-1", "-"]).refused(&["dino.class_window", "-1"]);
+    isobar(&["manage", "--policy", "linux", "--only", ""]).refused(&["--only", "an empty name", "cgroup paths"]);
     isobar(&["manage", "--policy", "dino", "--for", "nan"]).refused(&["--for", "seconds above 0"]);
     isobar(&["manage", "--policy", "dino", "--interval", "0"]).refused(&["--interval", "seconds above 0"]);
     isobar(&["manage", "--policy", "dino", "--machine", "vm:x"]).refused(&["--machine vm:x", "sim:FILE"]);

@@ -2,7 +2,7 @@
 
 use crate::adapt::{linux, policy, sim};
 use crate::args::WatchArgs;
-use crate::config::{Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
+use crate::config::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
 use crate::failure::bad_input;
 use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
 use crate::select::{Pattern, Rules};
@@ -40,6 +40,7 @@ impl Needed {
         let mut config = Config::load(args.config.as_deref(), &args.set)?;
         config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
         if !args.only.is_empty() {
+            config::named("--only", &args.only).map_err(bad_input)?;
             config.manage.only.clone_from(&args.only);
         }
         let name = args.policy.clone().or_else(|| config.manage.policy.clone()).ok_or_else(no_policy)?;
