@@ -2,7 +2,8 @@
 //! machine and acts on nothing.
 
 use crate::failure;
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,29 +21,40 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Draw this machine: nodes, their caches and CPUs, memory, distances
-    #[command(after_help = "Example:\n  isobar topo\n  isobar topo --root captured-tree.tar.bz2 --json")]
+    #[command(after_help = "Example:
+  isobar topo
+  isobar topo --root captured-tree.tar.bz2 --json")]
     Topo(TopoArgs),
     /// Read observations, one JSON document a line, and print one plan a line
-    #[command(after_help = "Example:\n  isobar decide --policy dino --set dino.class_window=1 observations.jsonl\n  \
-                            isobar manage --policy dino --dry-run --json | jq -c '.observation // empty' | isobar \
-                            decide --policy dino -")]
+    #[command(after_help = "Example:
+  isobar decide --policy dino --set dino.stray_percent=10 observations.jsonl
+  isobar manage --policy dino --dry-run --json --for 5 |
+    jq -c '.observation // empty' | isobar decide --policy dino -")]
     Decide(DecideArgs),
     /// Watch the machine and apply a policy every epoch; put everything back at the end
-    #[command(
-        after_help = "Example:\n  isobar manage --policy dino --dry-run --for 10\n  isobar manage --policy dino \
-                            --only postgres --config isobar.toml\n  isobar manage --policy dino --machine \
-                            sim:workload.toml --for 60"
-    )]
+    #[command(after_help = "Example:
+  isobar manage --policy dino --dry-run --for 10
+  isobar manage --policy dino --only postgres --config examples/isobar.toml
+  isobar manage --policy dino --machine sim:examples/workloads/dino-spec.toml
+
+A signal (Ctrl-C, SIGTERM, SIGHUP) ends it in order. After a kill -9, `isobar restore` or the next run puts back.")]
     Manage(ManageArgs),
     /// Make one decision, change nothing, and say why
-    #[command(after_help = "Example:\n  isobar explain --policy dino --epochs 3\n  isobar explain --policy dino \
-                            --machine sim:workload.toml")]
+    #[command(after_help = "Example:
+  isobar explain --policy dino --epochs 3
+  isobar explain --policy dino --machine sim:examples/workloads/dino-spec.toml")]
     Explain(ExplainArgs),
     /// Put back what a killed `manage` left changed
-    #[command(after_help = "Example:\n  isobar restore\n  isobar restore --state /run/isobar/state.json --json")]
+    #[command(after_help = "Example:
+  isobar restore
+  isobar restore --state /run/isobar/state.json --json
+
+Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or another isobar runs;
+2 --state names a file that is no state file.")]
     Restore(RestoreArgs),
     /// Compare policies on a simulated machine
-    #[command(after_help = "Example:\n  isobar sim workload.toml --policy linux,di-plain,di-migrate,dino --seed 1")]
+    #[command(after_help = "Example:
+  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --seed 1")]
     Sim(SimArgs),
 }
 
@@ -60,10 +72,10 @@ pub struct TopoArgs {
 /// `isobar decide`
 #[derive(Debug, clap::Args)]
 pub struct DecideArgs {
-    /// The policy; it keeps what it remembers from line to line
+    /// The policy (`isobar --help` lists them); it keeps what it remembers from line to line
     #[arg(long, value_name = "NAME")]
     pub policy: String,
-    /// A setting of the policy, such as dino.class_window=3
+    /// A setting of a policy, such as dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
     /// The observations; - is standard input
@@ -74,7 +86,7 @@ pub struct DecideArgs {
 /// What `manage` and `explain` share.
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {
-    /// The policy (or `policy` in the section [manage] of the configuration)
+    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the configuration names it
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
     /// Settings as TOML: a section [manage] and one for each policy; the command line wins
@@ -83,19 +95,19 @@ pub struct WatchArgs {
     /// Manage only this process name, process id, or cgroup path and what is below it; may be repeated
     #[arg(long, value_name = "NAME|PID|CGROUP", action = ArgAction::Append)]
     pub only: Vec<String>,
-    /// One setting, such as manage.min_cpu_percent=5 or dino.class_window=3; may be repeated
+    /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
-    /// Seconds from decision to decision
+    /// Seconds from decision to decision; else 1, or what a simulated workload asks for
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     pub interval: Option<f64>,
     /// A simulated machine instead of this one
     #[arg(long, value_name = "sim:FILE")]
     pub machine: Option<String>,
     /// Seed of the simulated machine
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Print one JSON document an epoch
+    /// Print JSON: `manage` one document an epoch and a summary, `explain` one document
     #[arg(long)]
     pub json: bool,
 }
@@ -128,7 +140,7 @@ pub struct ExplainArgs {
 /// `isobar restore`
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// The state file, where it is not the usual one
+    /// The state file; else /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for others
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
     /// Print one JSON document
@@ -142,16 +154,16 @@ pub struct SimArgs {
     /// The workload
     #[arg(value_name = "WORKLOAD.toml")]
     pub workload: PathBuf,
-    /// The policies to compare; `linux` is the baseline
+    /// The policies to compare (`isobar --help` lists them); `linux` is the baseline
     #[arg(long, value_name = "A,B,...", value_delimiter = ',', required = true)]
     pub policy: Vec<String>,
     /// The first seed; the same seed gives the same bytes
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Runs a policy, each with the next seed
+    /// Runs of each policy, each run with the next seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// One setting, such as dino.class_window=3; may be repeated
+    /// A setting of a policy, such as dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
     /// Print one JSON document
@@ -160,11 +172,13 @@ pub struct SimArgs {
 }
 
 /// Reads the command line. What clap has to say about it is already printed when this returns an exit code: help and
-/// version on stdout, a mistake in one line on stderr.
-pub fn parse() -> Result<Args, ExitCode> {
-    Args::try_parse().map_err(|error| {
+/// version on stdout, a mistake in one line on stderr. `policies` is the list below the help of the whole.
+pub fn parse(policies: &str) -> Result<Args, ExitCode> {
+    let command = Args::command().after_help(format!("Policies:\n{policies}"));
+    let parsed = command.try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    parsed.map_err(|error| {
         if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            failure::tell(&one_line(&error.to_string()));
+            failure::tell(&one_line(&error.to_string(), verb_of(std::env::args_os().nth(1)).as_deref()));
         } else {
             drop(error.print());
         }
@@ -173,12 +187,27 @@ pub fn parse() -> Result<Args, ExitCode> {
 }
 
 /// clap tells a mistake in paragraphs (what, tips, usage, "try --help"): joined, without the usage.
-fn one_line(told: &str) -> String {
+fn one_line(told: &str, verb: Option<&str>) -> String {
     let told = told.strip_prefix("error: ").unwrap_or(told);
     let wanted = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");
-    let mut line = told.lines().map(str::trim).filter(wanted).collect::<Vec<_>>().join(" ");
-    line.push_str(" (see `isobar --help`)");
-    line
+    let lines = told.lines().map(str::trim).filter(wanted);
+    let line = lines.fold(String::new(), |line, next| match line.as_str() {
+        "" => next.to_owned(),
+        // What is missing follows a colon; a tip is a sentence of its own.
+        before if before.ends_with(':') => format!("{before} {next}"),
+        before => format!("{before}; {next}"),
+    });
+    let help = verb.map_or_else(|| "isobar --help".to_owned(), |verb| format!("isobar {verb} --help"));
+    format!("{line} (see `{help}`)")
+}
+
+/// The verb that was typed, where there is such a one.
+fn verb_of(typed: Option<OsString>) -> Option<String> {
+    typed.and_then(|word| word.into_string().ok()).filter(|word| Args::command().find_subcommand(word).is_some())
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {
@@ -189,7 +218,6 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_holds_together_and_every_verb_has_an_example() {
@@ -201,13 +229,24 @@ mod tests {
         }
     }
 
+    fn told(words: &[&str]) -> String {
+        let error = Args::try_parse_from(words).unwrap_err();
+        one_line(&error.to_string(), verb_of(words.get(1).map(|word| OsString::from(*word))).as_deref())
+    }
+
     #[test]
     fn mistakes_become_one_line() {
-        let error = Args::try_parse_from(["isobar", "manage", "--fro", "3"]).unwrap_err();
-        let line = one_line(&error.to_string());
-        assert!(line.starts_with("unexpected argument '--fro' found"), "{line}");
-        assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
-        let error = Args::try_parse_from(["isobar", "manage", "--for", "-3"]).unwrap_err();
-        assert!(!one_line(&error.to_string()).contains('\n'));
+        let help = "(see `isobar manage --help`)";
+        assert_eq!(
+            told(&["isobar", "topo", "--rot", "x"]),
+            "unexpected argument '--rot' found; tip: a similar argument exists: '--root' (see `isobar topo --help`)"
+        );
+        let line = told(&["isobar", "manage", "--for", "-3"]);
+        assert!(!line.contains('\n') && line.ends_with(help), "{line}");
+        assert!(told(&["isobar", "paint"]).ends_with("(see `isobar --help`)"));
+        assert_eq!(
+            told(&["isobar", "decide"]),
+            "the following required arguments were not provided: --policy <NAME>; <FILE|-> (see `isobar decide --help`)"
+        );
     }
 }

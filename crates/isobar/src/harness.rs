@@ -4,6 +4,7 @@
 //! It owns no clock (the machine does) and prints nothing (the reporter does).
 
 use crate::select::{self, Memory, Pattern, Rules};
+use crate::truth::Truth;
 use anyhow::Context as _;
 use isobar_model::plan::Plan;
 use isobar_model::{Machine, Observation, Outcome, Pid, Policy, Sample, Seconds, Sensor, Wake};
@@ -11,7 +12,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 mod tally;
 
-pub use tally::Tally;
+pub use tally::{Tally, percent_of_one_cpu};
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ pub struct Context<'a> {
     pub refusal: Refusal<'a>,
     /// Whether the user or the system asked to stop.
     pub stop: &'a dyn Fn() -> bool,
+    /// CPU time that the tool itself has taken so far; `None` where it is not the cost of watching (a simulated machine).
+    pub own_cpu: Option<&'a dyn Fn() -> Seconds>,
     /// What an earlier run had left changed and was put back before this one, in words.
     pub recovered: Option<String>,
 }
@@ -76,6 +79,8 @@ pub struct Epoch<'a> {
     pub outcome: Option<&'a Outcome>,
     /// What the policy needs and the machine lacks.
     pub lacking: &'a [(Sensor, &'a str)],
+    /// CPU time that the tool itself took since the epoch before.
+    pub own_cpu: Option<Seconds>,
     /// Patterns of `--only` that no process fits; looked for in the first epoch only.
     pub unmatched: Option<Vec<&'a Pattern>>,
     /// Counts so far, this epoch included.
@@ -96,15 +101,15 @@ pub trait Reporter {
     /// As [`Reporter::begin`].
     fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()>;
 
-    /// After the last one, and after what was changed is put back.
+    /// After the last one, and after what was changed is put back; with the truth, where the machine was simulated.
     ///
     /// # Errors
     /// As [`Reporter::begin`].
-    fn end(&mut self, tally: &Tally) -> anyhow::Result<()>;
+    fn end(&mut self, tally: &Tally, truth: Option<&Truth>) -> anyhow::Result<()>;
 }
 
 /// Runs the loop until its limits, an interruption or the end of the workload; then puts everything back. A failure, a
-/// panic of a policy and a reader that went away end it the same way.
+/// panic of a policy and a reader that went away end it the same way. What was counted comes back, for the reporter's end.
 ///
 /// # Errors
 /// The first thing that went wrong; what could not be put back, where nothing else did.
@@ -114,16 +119,17 @@ pub fn run<M: Machine>(
     context: &Context<'_>,
     limits: Limits,
     reporter: &mut dyn Reporter,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let name = policy.name();
-    let mut run = Run { machine, policy, context, limits, reporter, memory: Memory::default(), tally: &mut tally };
+    let mut run =
+        Run { machine, policy, context, limits, reporter, memory: Memory::default(), own_cpu: None, tally: &mut tally };
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run.epochs()));
     let ended = ended.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error in policy {name} or its surroundings")));
     let restored = if limits.dry_run { Ok(None) } else { machine.restore().map(Some) };
     ended?;
     tally.restored = restored.context("what was changed could not be put back whole; `isobar restore` tries again")?;
-    reporter.end(&tally)
+    Ok(tally)
 }
 
 /// The loop with what it holds.
@@ -134,12 +140,15 @@ struct Run<'a, M> {
     limits: Limits,
     reporter: &'a mut dyn Reporter,
     memory: Memory,
+    /// The tool's own CPU time at the end of the last epoch.
+    own_cpu: Option<Seconds>,
     tally: &'a mut Tally,
 }
 
 impl<M: Machine> Run<'_, M> {
     fn epochs(&mut self) -> anyhow::Result<()> {
         let first = self.machine.sample()?;
+        self.own_cpu = self.context.own_cpu.map(|read| read());
         self.begin(&first)?;
         let mut before = first.clone();
         while let Some(left) = time_left(self.limits, &first, &before, self.tally.epochs) {
@@ -179,7 +188,9 @@ impl<M: Machine> Run<'_, M> {
         self.memory = memory;
         let plan = decide(self.policy, &managed)?;
         let outcome = if self.limits.dry_run { None } else { Some(self.machine.apply(&plan)?) };
+        let own_cpu = self.own_cpu_since();
         self.tally.add(&plan, outcome.as_ref());
+        self.tally.add_time(seen.interval, own_cpu);
         self.reporter.epoch(&Epoch {
             number: self.tally.epochs,
             sample: now,
@@ -188,9 +199,19 @@ impl<M: Machine> Run<'_, M> {
             plan: &plan,
             outcome: outcome.as_ref(),
             lacking: &now.capabilities.lacking(self.policy.needs()),
+            own_cpu,
             unmatched: (self.tally.epochs == 1).then(|| select::without_match(&rules.only, &seen, cgroup)),
             tally: self.tally,
         })
+    }
+}
+
+impl<M> Run<'_, M> {
+    /// The tool's own CPU time since this was last asked.
+    fn own_cpu_since(&mut self) -> Option<Seconds> {
+        let now = self.context.own_cpu.map(|read| read())?;
+        let before = self.own_cpu.replace(now)?;
+        Some(Seconds(now.0 - before.0))
     }
 }
 

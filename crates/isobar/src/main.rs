@@ -11,11 +11,13 @@ mod args;
 mod config;
 mod failure;
 mod harness;
+mod lack;
 mod report;
 mod select;
 mod signals;
 mod text;
 mod topo;
+mod truth;
 mod verbs;
 
 use args::{Args, Verb};
@@ -23,7 +25,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = match args::parse() {
+    let args = match args::parse(&adapt::policy::described()) {
         Ok(args) => args,
         Err(code) => return code,
     };

@@ -60,6 +60,7 @@ fn an_impossible_value_says_what_is_possible() {
     isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "dino.class_votes", "99"]);
     isobar(&["manage", "--policy", "dino", "--set", "manage.counters=hard"]).refused(&["`auto` or `software`"]);
     isobar(&["decide", "--policy", "dino", "--set", "dino.class_window=-1", "-"]).refused(&["dino.class_window", "-1"]);
+    isobar(&["manage", "--policy", "linux", "--only", ""]).refused(&["--only", "an empty name", "cgroup paths"]);
     isobar(&["manage", "--policy", "dino", "--for", "nan"]).refused(&["--for", "seconds above 0"]);
     isobar(&["manage", "--policy", "dino", "--interval", "0"]).refused(&["--interval", "seconds above 0"]);
     isobar(&["manage", "--policy", "dino", "--machine", "vm:x"]).refused(&["--machine vm:x", "sim:FILE"]);
@@ -134,6 +135,35 @@ fn a_workload_that_is_not_there_or_names_an_unknown_program_is_refused() {
     let (_folder, workload) = file("workload.toml", text);
     isobar(&["sim", &workload, "--policy", "linux"]).refused(&[&workload, "solitaire"]);
     isobar(&["manage", "--policy", "dino", "--machine", &format!("sim:{workload}")]).refused(&[&workload, "solitaire"]);
+}
+
+#[test]
+fn a_comparison_is_refused_in_one_line() {
+    let (_folder, workload) = file("workload.toml", "machine = \"barcelona-4x4\"\n\n[[app]]\nprogram = \"mcf\"\n");
+    let sim = |rest: &[&str]| isobar(&["sim", workload.as_str()].iter().chain(rest).copied().collect::<Vec<_>>());
+    sim(&["--policy", "dino,dino"]).refused(&["--policy dino,dino", "`dino` occurs twice"]);
+    sim(&["--policy", "linux,,dino"]).refused(&["--policy linux,,dino", "an empty name", KNOWN]);
+    sim(&["--policy", ""]).refused(&["--policy"]);
+    sim(&[]).refused(&["--policy", "isobar sim --help"]);
+    sim(&["--policy", "linux", "--repeat", "0"]).refused(&["--repeat", "1..=1000"]);
+    sim(&["--policy", "linux", "--seed", "x"]).refused(&["--seed", "a whole number from 0"]);
+    sim(&["--policy", "linux", "--seed", "-1"]).refused(&["-1"]);
+    sim(&["--policy", "dino", "--set", "manage.max_threads=3"]).refused(&["--set manage.max_threads=3", "POLICY.KEY"]);
+    let (_folder, workload) = file("workload.toml", "machine = \"nope\"\n\n[[app]]\nprogram = \"mcf\"\n");
+    isobar(&["sim", &workload, "--policy", "linux"]).refused(&[&workload, "unknown machine `nope`", "barcelona-4x4"]);
+}
+
+#[test]
+fn a_file_name_cannot_break_the_line() {
+    let name = "/nowhere\n\u{1b}[2J\u{202e}.toml";
+    isobar(&["topo", "--root", name]).refused(&["/nowhere\\n\\u{1b}[2J"]);
+    isobar(&["decide", "--policy", "dino", name]).refused(&["/nowhere\\n"]);
+    isobar(&["sim", name, "--policy", "linux"]).refused(&["/nowhere\\n"]);
+    isobar(&["manage", "--policy", "dino", "--config", name]).refused(&["/nowhere\\n"]);
+    isobar(&["manage", "--policy", "linux", "--machine", &format!("sim:{name}")]).refused(&["/nowhere\\n"]);
+    isobar(&["manage", "--policy", "linux", "--machine", name]).refused(&["--machine /nowhere\\n"]);
+    let (_folder, file) = file("a\nb\u{1b}[2J.json", "{");
+    isobar(&["restore", "--state", &file]).refused(&["a\\nb\\u{1b}[2J.json"]);
 }
 
 #[test]

@@ -101,3 +101,100 @@ fn a_file_is_read_as_standard_input_is() {
     let from_file = isobar(&["decide", "--policy", "dino", &path]).done().to_owned();
     assert_eq!(from_file, isobar_with(&["decide", "--policy", "dino", "-"], &line).done());
 }
+
+/// Threads `(process, thread, MPKI)` of the example of DINO, section 3.3.3: thread n runs on core n of four domains of two
+/// cores. Threads 0, 3, 4 and 5 are process 0; the others are processes of their own, numbered from `first`.
+fn paper_s_example(first: u64) -> Value {
+    const MPKI: [u64; 8] = [150, 0, 20, 0, 20, 0, 20, 150];
+    let mut seen = observation(&MPKI);
+    let one_each: Vec<Value> = seen["processes"].as_array().unwrap().clone();
+    let thread = |tid: usize| {
+        let mut thread = one_each[tid]["threads"][0].clone();
+        thread["tid"] = tid.into();
+        thread
+    };
+    let process = |pid: u64, tids: &[usize]| {
+        let threads: Vec<Value> = tids.iter().map(|&tid| thread(tid)).collect();
+        serde_json::json!({"pid": pid, "name": format!("p{pid}"), "pages": null, "threads": threads})
+    };
+    seen["processes"] = serde_json::json!([
+        process(first, &[0, 3, 4, 5]),
+        process(first + 1, &[1]),
+        process(first + 2, &[2]),
+        process(first + 3, &[6]),
+        process(first + 4, &[7]),
+    ]);
+    seen
+}
+
+/// The threads on CPUs 0 to 7 once a plan is carried out.
+fn threads_on_cpus(seen: &Value, plan: &Value) -> Vec<u64> {
+    let threads =
+        seen["processes"].as_array().unwrap().iter().flat_map(|process| process["threads"].as_array().unwrap());
+    let mut cpus: BTreeMap<u64, u64> =
+        threads.map(|thread| (thread["tid"].as_u64().unwrap(), thread["cpu"].as_u64().unwrap())).collect();
+    for action in plan["actions"].as_array().unwrap().iter().filter(|action| action["kind"] == "move_thread") {
+        cpus.insert(action["tid"].as_u64().unwrap(), action["cpu"].as_u64().unwrap());
+    }
+    let on: BTreeMap<u64, u64> = cpus.into_iter().map(|(tid, cpu)| (cpu, tid)).collect();
+    on.into_values().collect()
+}
+
+#[test]
+fn dino_ends_the_paper_s_example_as_the_paper_does() {
+    // Processes from 0 on, as the paper numbers them, and from 10 on.
+    for first in [0, 10] {
+        let seen = paper_s_example(first);
+        let plan = &plans(&DINO, std::slice::from_ref(&seen))[0];
+        assert_eq!(threads_on_cpus(&seen, plan), [0, 3, 7, 1, 4, 5, 6, 2], "processes from {first}");
+    }
+}
+
+#[test]
+fn shuffled_input_gives_the_same_bytes() {
+    let args: Vec<&str> = DINO.iter().copied().chain(["-"]).collect();
+    let decided = |seen: &Value| isobar_with(&args, &seen.to_string()).done().to_owned();
+    let seen = paper_s_example(0);
+    let expected = decided(&seen);
+    for turn in 0..5 {
+        let mut turned = seen.clone();
+        for list in ["/processes", "/processes/0/threads", "/machine/cpus", "/machine/nodes", "/machine/llcs"] {
+            let list = turned.pointer_mut(list).unwrap().as_array_mut().unwrap();
+            let places = list.len();
+            list.rotate_left(turn % places);
+            list.swap(0, places - 1);
+        }
+        assert_eq!(decided(&turned), expected, "turn {turn}");
+    }
+}
+
+#[test]
+fn text_from_other_systems_is_read_and_no_text_is_no_plan() {
+    let line = observation(&[150, 10, 1, 0]).to_string();
+    let plain = isobar_with(&["decide", "--policy", "dino", "-"], &format!("{line}\n{line}\n")).done().to_owned();
+    for other in
+        [format!("{line}\r\n{line}\r\n"), format!("\u{feff}{line}\n{line}"), format!("\r\n{line}\n\n{line}\n\n")]
+    {
+        assert_eq!(isobar_with(&["decide", "--policy", "dino", "-"], &other).done(), plain);
+    }
+    for nothing in ["", "\n", "\u{feff}", "\r\n \t\r\n"] {
+        assert_eq!(isobar_with(&["decide", "--policy", "dino", "-"], nothing).done(), "");
+    }
+}
+
+#[test]
+fn a_long_line_is_one_observation() {
+    let mut seen = observation(&[150, 10, 1, 0]);
+    seen["processes"][0]["name"] = "x".repeat(8 << 20).into();
+    assert_eq!(plans(&["decide", "--policy", "linux"], &[seen]).len(), 1);
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_without_a_word() {
+    let line = observation(&[150, 10, 1, 0]).to_string();
+    let (_folder, path) = support::file("seen.jsonl", format!("{line}\n").repeat(2000));
+    let mut child = support::command(&["decide", "--policy", "dino", &path]).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = support::said(&child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}

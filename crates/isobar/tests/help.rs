@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::isobar;
+use support::{command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
@@ -13,7 +13,32 @@ fn every_verb_has_help_with_an_example() {
         let help = said.done();
         assert!(help.contains(&format!("Example:\n  isobar {verb}")), "{help}");
     }
-    assert!(isobar(&["--help"]).done().contains("manage"));
+    let help = isobar(&["--help"]).done().to_owned();
+    assert!(help.contains("manage"));
+    for policy in ["linux", "di-plain", "di-migrate", "dino"] {
+        assert!(help.contains(&format!("\n  {policy} ")), "{help}");
+    }
     assert!(isobar(&["--version"]).done().starts_with("isobar 0."));
     assert_eq!(isobar(&[]).code, Some(2));
+}
+
+/// Those that need nothing but what the repository holds.
+#[test]
+fn examples_of_the_help_work_as_they_stand() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut ran = 0;
+    for verb in ["manage", "explain", "sim"] {
+        let help = isobar(&[verb, "--help"]).done().to_owned();
+        let own = help
+            .lines()
+            .filter_map(|line| line.strip_prefix("  isobar "))
+            .filter(|line| line.contains("examples/workloads/"));
+        for line in own {
+            let args: Vec<&str> = line.split(' ').collect();
+            let done = said(&command(&args).current_dir(root).output().unwrap());
+            assert!(done.done().lines().count() > 10, "{line}: {}", done.out);
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 3);
 }

@@ -7,7 +7,9 @@ mod support;
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::{Said, command, isobar, isobar_with, said};
@@ -29,7 +31,7 @@ fn manage(rest: &[&str]) -> Said {
 struct Busy(std::process::Child);
 
 impl Busy {
-    fn start(shell: &std::path::Path) -> Self {
+    fn start(shell: &Path) -> Self {
         let script = "end=$(($(date +%s) + 10)); while [ $(date +%s) -lt $end ]; do :; done";
         let child =
             Command::new(shell).args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -43,6 +45,25 @@ impl Drop for Busy {
         drop(self.0.kill());
         drop(self.0.wait());
     }
+}
+
+/// Whose a folder is.
+fn uid_of(folder: &Path) -> u32 {
+    std::fs::metadata(folder).unwrap().uid()
+}
+
+/// The binary as a user who may do little; a folder of the test becomes that user's.
+fn without_privileges(folder: &Path, args: &[&str]) -> Command {
+    if uid_of(folder) != 0 {
+        return command(args);
+    }
+    std::os::unix::fs::chown(folder, Some(65_534), Some(65_534)).unwrap();
+    // The binary may lie in a folder that only root may enter: a copy of it does not.
+    let copy = folder.join("copy-of-isobar");
+    std::fs::copy(env!("CARGO_BIN_EXE_isobar"), &copy).unwrap();
+    let mut as_nobody = Command::new(copy);
+    as_nobody.args(args).uid(65_534).gid(65_534).stdout(Stdio::piped()).stderr(Stdio::piped());
+    as_nobody
 }
 
 #[test]
@@ -82,12 +103,9 @@ fn what_a_policy_lacks_is_one_message_and_a_dry_run_goes_on() {
     let sensor = lacking[0].as_str().unwrap();
     let why = document["missing"][sensor].as_str().unwrap();
     let refused = manage(&["--policy", "dino"]);
-    refused.failed(
-        1,
-        &["policy dino cannot run on this machine", why, "policies that would run here: linux", "--dry-run"],
-    );
+    refused.failed(1, &["policy dino cannot run here", why, "policies that would run here: linux", "--dry-run"]);
     let explained = isobar(&["explain", "--policy", "dino"]);
-    explained.failed(1, &["policy dino cannot run on this machine", why]);
+    explained.failed(1, &["policy dino cannot run here", why]);
     assert_eq!(explained.out, "");
 }
 
@@ -98,6 +116,10 @@ fn json_lines_hold_what_decide_needs_to_repeat_the_plan() {
     let (summary, epochs) = lines.split_last().unwrap();
     assert!(!epochs.is_empty());
     assert_eq!(summary["summary"]["epochs"], epochs.len());
+    let used = |document: &Value| document["own_cpu_seconds"].as_f64().unwrap();
+    let all: f64 = epochs.iter().map(used).sum();
+    assert!(all > 0.0 && (used(&summary["summary"]) - all).abs() < 1e-9, "{summary}");
+    assert!(summary["summary"]["own_cpu_percent"].as_f64().unwrap() < 200.0, "{summary}");
     let input: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
     let decided = isobar_with(&["decide", "--policy", "dino", "-"], &input);
     let plans: Vec<Value> = decided.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -170,20 +192,13 @@ fn a_reader_that_leaves_ends_it_without_a_word() {
 #[test]
 fn without_privileges_it_names_the_capability_and_goes_on_observing() {
     let (folder, state) = state();
-    let uid = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder.path()).unwrap());
-    let mut run = command(&["manage", "--policy", "linux", "--interval", "0.3", "--for", "0.6", "--set", &state]);
-    if uid == 0 {
-        std::os::unix::fs::chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
-        // The binary may lie in a folder that only root may enter: a copy of it does not.
-        let copy = folder.path().join("isobar");
-        std::fs::copy(env!("CARGO_BIN_EXE_isobar"), &copy).unwrap();
-        let mut as_nobody = Command::new(copy);
-        as_nobody.args(run.get_args()).uid(65_534).gid(65_534).stdout(Stdio::piped()).stderr(Stdio::piped());
-        run = as_nobody;
-    }
+    let run = ["manage", "--policy", "linux", "--interval", "0.3", "--for", "0.6", "--set", &state];
+    let mut run = without_privileges(folder.path(), &run);
     let ended = said(&run.output().unwrap());
     let out = ended.done();
-    assert!(out.contains("CAP_SYS_NICE"), "{out}");
+    for capability in ["CAP_SYS_NICE", "CAP_SYS_PTRACE"] {
+        assert_eq!(out.matches(capability).count(), 1, "{capability} is told once: {out}");
+    }
     assert!(out.contains("0 actions decided"), "{out}");
 }
 
@@ -199,10 +214,17 @@ fn restore_has_nothing_to_do_where_nothing_was_changed() {
 
 #[test]
 fn a_state_file_that_is_none_is_kept_and_told() {
-    let (_folder, path) = support::file("state.json", "{ not a ledger");
-    let said = isobar(&["restore", "--state", &path]);
-    assert_ne!(said.code, Some(0));
-    assert_eq!(said.err.lines().count(), 1, "{}", said.err);
-    assert!(said.err.contains(&path), "{}", said.err);
-    assert!(std::path::Path::new(&path).exists());
+    let (folder, path) = support::file("state.json", "{ not a ledger");
+    // Named by the user, it is bad input; found in the usual place, it is a failure.
+    isobar(&["restore", "--state", &path]).refused(&[&path, "not a state file of isobar"]);
+    let usual = folder.path().join("isobar");
+    std::fs::create_dir(&usual).unwrap();
+    std::fs::write(usual.join("state.json"), "{ not a ledger").unwrap();
+    let mut restore = without_privileges(folder.path(), &["restore"]);
+    for path in [usual.clone(), usual.join("state.json")] {
+        std::os::unix::fs::chown(path, Some(uid_of(folder.path())), None).unwrap();
+    }
+    let usual = said(&restore.env("XDG_RUNTIME_DIR", folder.path()).output().unwrap());
+    usual.failed(1, &["isobar/state.json", "not a state file of isobar"]);
+    assert!(Path::new(&path).exists());
 }

@@ -19,6 +19,7 @@ fn policies_are_compared_and_the_same_seed_gives_the_same_bytes() {
     let args = ["sim", &workload, "--policy", POLICIES, "--seed", "3", "--json"];
     let first = isobar(&args).done().to_owned();
     assert_eq!(first, isobar(&args).done());
+    assert!(keys(&serde_json::from_str(&first).unwrap()).iter().all(|key| is_snake_case(key)), "{first}");
     let document: Value = serde_json::from_str(&first).unwrap();
     let rows = document["policies"].as_array().unwrap();
     assert_eq!(rows.len(), 4);
@@ -27,10 +28,48 @@ fn policies_are_compared_and_the_same_seed_gives_the_same_bytes() {
         assert!(row["unfairness"].as_f64().unwrap() >= 1.0, "{row}");
         assert!(row["apps"].as_array().unwrap().iter().all(|app| app["slowdown"].as_f64().unwrap() > 0.9), "{row}");
     }
+    let table_of = |policies: &str| isobar(&["sim", &workload, "--policy", policies]).done().to_owned();
+    assert!(!table_of("linux").contains("not compared") && table_of("dino").contains("vs linux: not compared"));
     let table = isobar(&["sim", &workload, "--policy", POLICIES]).done().to_owned();
     for piece in ["linux", "dino", "mcf", "povray"] {
         assert!(table.contains(piece), "{table}");
     }
+}
+
+/// Every key of a document.
+fn keys(document: &Value) -> BTreeSet<String> {
+    match document {
+        Value::Object(map) => {
+            map.iter().flat_map(|(key, value)| [keys(value), [key.clone()].into()]).flatten().collect()
+        }
+        Value::Array(list) => list.iter().flat_map(keys).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+fn is_snake_case(key: &str) -> bool {
+    key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[test]
+fn the_truth_comes_at_the_end_and_is_the_comparison_s() {
+    let (_folder, workload) = file("workload.toml", WORKLOAD);
+    let machine = format!("sim:{workload}");
+    let run = isobar(&["manage", "--policy", "dino", "--machine", &machine, "--seed", "3", "--json"]);
+    let summary: Value = serde_json::from_str(run.done().lines().last().unwrap()).unwrap();
+    let truth = &summary["summary"]["simulated"];
+    let compared = isobar(&["sim", &workload, "--policy", "dino", "--seed", "3", "--json"]);
+    let compared: Value = serde_json::from_str(compared.done()).unwrap();
+    let row = &compared["policies"][0];
+    let slowdowns =
+        |apps: &Value| apps.as_array().unwrap().iter().map(|app| app["slowdown"].clone()).collect::<Vec<_>>();
+    assert_eq!(slowdowns(&truth["apps"]), slowdowns(&row["apps"]));
+    assert_eq!(truth["summary"]["unfairness"], row["unfairness"]);
+    assert_eq!(summary["summary"]["own_cpu_seconds"], Value::Null, "the same seed gives the same bytes");
+    let text = isobar(&["manage", "--policy", "dino", "--machine", &machine]).done().to_owned();
+    assert!(text.contains("no policy sees") && text.contains("mcf.4"), "{text}");
+    let early = isobar(&["manage", "--policy", "dino", "--machine", &machine, "--for", "0.5", "--interval", "0.2"]);
+    assert!(early.done().contains("let it run longer"), "{}", early.out);
 }
 
 #[test]

@@ -16,9 +16,9 @@ pub fn table(comparison: &Comparison) -> String {
 }
 
 fn totals(text: &mut String, comparison: &Comparison) {
-    let head = ["unfairness", "STP", "ANTT", "CoV", "threads", "memory", "per hour", "pages", "vs linux"];
+    let head = ["unfairness", "STP", "ANTT", "CoV", "thr.migr", "mem.migr", "per hour", "pages", "vs linux"];
     let _ = write!(text, "{:<20}", "policy");
-    let widths = [11, 8, 8, 8, 9, 8, 9, 11, 10];
+    let widths = [11, 9, 8, 8, 10, 10, 10, 12, 11];
     head.iter().zip(widths).for_each(|(name, width)| _ = write!(text, "{name:>width$}"));
     text.push('\n');
     for row in &comparison.policies {
@@ -26,7 +26,7 @@ fn totals(text: &mut String, comparison: &Comparison) {
         let versus = row.vs_linux_percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:+.1} %"));
         let _ = writeln!(
             text,
-            "{:<20}{:>11.3}{:>8.3}{:>8.3}{:>8.3}{:>9.1}{:>8.1}{:>9.1}{:>11.0}{versus:>10}",
+            "{:<20}{:>11.3}{:>9.3}{:>8.3}{:>8.3}{:>10.1}{:>10.1}{:>10.1}{:>12.0}{versus:>11}",
             short(&row.policy, 20),
             all.unfairness,
             all.stp,
@@ -40,15 +40,22 @@ fn totals(text: &mut String, comparison: &Comparison) {
     }
     let _ = writeln!(
         text,
-        "\nthreads, memory: migrations; per hour: memory migrations by process; vs linux: completion time, + is shorter.\n\
+        "\nunfairness: greatest / least slowdown, 1 is fair; STP: sum of 1/slowdown, at most {}; ANTT: mean slowdown;\n\
+         CoV: standard deviation / mean of the slowdowns; thr.migr, mem.migr: migrations of threads and of memory;\n\
+         per hour: mem.migr by process and hour; pages: pages moved; vs linux: completion time, + is shorter.\n\
          Means over {} run(s), seeds from {}.",
-        comparison.repeat, comparison.seed
+        comparison.policies.first().map_or(0, |row| row.apps.len()),
+        comparison.repeat,
+        comparison.seed
     );
 }
 
 /// Slowdown and, in brackets, improvement over `linux` of every application.
 fn slowdowns(text: &mut String, policies: &[PolicyRow]) {
-    let _ = write!(text, "\n{:<18}{:>9}", "slowdown", "alone");
+    text.push_str(
+        "\nSlowdown: completion time / completion time alone; in brackets how much shorter than under linux.\n\n",
+    );
+    let _ = write!(text, "{:<18}{:>9}", "application", "alone");
     policies.iter().for_each(|row| _ = write!(text, "{:>20}", short(&row.policy, 19)));
     text.push('\n');
     for (index, app) in policies.first().map_or(&[][..], |row| &row.apps).iter().enumerate() {

@@ -6,6 +6,9 @@
 
 pub mod actuators;
 pub mod machine;
+mod own;
 pub mod sensors;
 pub mod topology;
 pub mod tree;
+
+pub use own::own_cpu_time;

@@ -3,12 +3,12 @@
 use crate::config::{CounterChoice, ManageConfig};
 use crate::failure::bad_input;
 use anyhow::Context;
-use isobar_linux::actuators::{self, RestoreReport, state_file};
+use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
 use isobar_linux::sensors::{CounterSource, SensorError, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
-use isobar_model::{Capabilities, Pid, Sample, Tid, Topology};
+use isobar_model::{Capabilities, Pid, Sample, Seconds, Tid, Topology};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,9 +94,14 @@ pub struct Restored {
 /// Puts back what the state file records; `None` where there is none.
 ///
 /// # Errors
-/// Where another isobar runs, the file cannot be read, or the kernel refuses.
-pub fn restore(state: &Path) -> anyhow::Result<Option<Restored>> {
-    let Some(report) = actuators::restore(state)? else { return Ok(None) };
+/// Where another isobar runs, the file cannot be read, or the kernel refuses. A file that is no state file of ours is bad
+/// input where the user `named` it, else a failure: then nobody typed anything wrong.
+pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
+    let wrong_file =
+        |error: &ActuatorError| matches!(error, ActuatorError::Broken { .. } | ActuatorError::Foreign { .. });
+    let done = actuators::restore(state)
+        .map_err(|error| if named && wrong_file(&error) { bad_input(error) } else { error.into() })?;
+    let Some(report) = done else { return Ok(None) };
     if let Some(why) = report.refusal.as_ref().filter(|_| report.refused > 0) {
         anyhow::bail!("{}: {report}: {why}; the file is kept", state.display());
     }
@@ -113,6 +118,11 @@ fn report_to_json(report: &RestoreReport) -> Value {
         "heirs": report.heirs,
         "earlier_boot": report.earlier_boot,
     })
+}
+
+/// CPU time that this process has taken so far, all threads.
+pub fn own_cpu_time() -> Seconds {
+    isobar_linux::own_cpu_time()
 }
 
 /// The state file, where none is named.

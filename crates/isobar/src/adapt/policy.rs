@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Setting};
 use crate::failure::bad_input;
+use crate::lack::{self, Lack};
 use isobar_model::{Capabilities, Policy, Sensor};
 use isobar_policy::registry;
 use isobar_policy::settings::Settings;
@@ -66,17 +67,24 @@ pub fn names() -> Vec<&'static str> {
     registry::entries().iter().map(|entry| entry.name).collect()
 }
 
+/// Every policy with what it decides, a line each.
+pub fn described() -> String {
+    let width = names().iter().map(|name| name.len()).max().unwrap_or(0);
+    let line = |entry: &registry::Entry| format!("  {:<width$}  {}", entry.name, entry.summary);
+    registry::entries().iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The one message with which a policy refuses a machine; `None` where nothing is missing.
 pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabilities) -> Option<anyhow::Error> {
     if lacking.is_empty() {
         return None;
     }
-    let missing: Vec<String> = lacking.iter().map(|(sensor, why)| format!("{sensor} ({why})")).collect();
+    let missing: Vec<String> = lack::by_reason(lacking.iter().copied()).iter().map(Lack::clause).collect();
     let others = would_run(capabilities).join(", ");
     let others = if others.is_empty() { "none".to_owned() } else { others };
     Some(anyhow::anyhow!(
-        "policy {policy} cannot run on this machine, which lacks {}; policies that would run here: {others}; `isobar \
-         manage --dry-run` watches without acting",
+        "policy {policy} cannot run here: {}; policies that would run here: {others}; `isobar manage --policy {policy} \
+         --dry-run` watches without acting",
         missing.join("; ")
     ))
 }
@@ -84,15 +92,21 @@ pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabili
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ManageConfig;
 
     #[test]
     fn a_refusal_names_the_sensor_the_reason_and_the_way_out() {
         let mut capabilities = Capabilities::default();
-        capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
-        let lacking = [(Sensor::LlcMisses, "no PMU in this VM")];
+        let lacking =
+            [(Sensor::Instructions, "no PMU"), (Sensor::LlcMisses, "no PMU"), (Sensor::SeveralNodes, "one node")];
+        capabilities.missing.extend(lacking.map(|(sensor, why)| (sensor, why.to_owned())));
         let told = refusal("dino", &lacking, &capabilities).unwrap().to_string();
-        assert!(told.contains("LLC misses per thread (no PMU in this VM)"), "{told}");
-        assert!(told.contains("policies that would run here: linux;") && told.contains("--dry-run"), "{told}");
+        assert_eq!(
+            told,
+            "policy dino cannot run here: instructions per thread and LLC misses per thread are not measured (no PMU); \
+             there is no second NUMA node (one node); policies that would run here: linux; `isobar manage --policy dino \
+             --dry-run` watches without acting"
+        );
         assert!(refusal("dino", &[], &capabilities).is_none());
     }
 
@@ -106,6 +120,43 @@ mod tests {
         let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
         let told = build("dino", &config).err().unwrap().to_string();
         assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [linux]"), "{told}");
+    }
+
+    const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/isobar.toml");
+
+    #[test]
+    fn the_example_file_holds_every_key_with_its_default() {
+        let config = Config::load(Some(EXAMPLE.as_ref()), &[]).unwrap();
+        assert_eq!(config.manage, ManageConfig::default());
+        for entry in registry::entries() {
+            let section =
+                config.policies.get(entry.name).map_or_else(toml::Table::new, |it| it.as_table().unwrap().clone());
+            assert_eq!(section, (entry.defaults)(), "[{}]", entry.name);
+            assert!(build(entry.name, &config).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_example_file_names_every_key_of_manage_and_those_without_default_hold_too() {
+        let text = std::fs::read_to_string(EXAMPLE).unwrap();
+        let optional = ["# policy =", "# interval_seconds =", "# state_file ="];
+        let text = optional.iter().fold(text, |text, key| {
+            assert!(text.contains(key), "{key}");
+            text.replace(key, &key[2..])
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("isobar.toml");
+        std::fs::write(&file, &text).unwrap();
+        let config = Config::load(Some(&file), &[]).unwrap();
+        assert_eq!((config.manage.policy.as_deref(), config.manage.interval_seconds), (Some("dino"), Some(1.0)));
+        // serde lists the keys that there are when it is given one that there is not.
+        let known = Config::load(None, &["manage.nonsense=1".to_owned()]).unwrap_err().to_string();
+        let keys: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
+        assert!(keys.len() > 8, "{known}");
+        let section: toml::Table = toml::from_str(&text).unwrap();
+        for key in keys {
+            assert!(section["manage"].get(key).is_some(), "{key} is not in the example");
+        }
     }
 
     #[test]

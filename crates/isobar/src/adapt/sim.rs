@@ -3,9 +3,12 @@
 use super::policy;
 use crate::config::Config;
 use crate::failure::bad_input;
+use crate::truth::{AppTruth, Truth};
 use isobar_lab::{CompareSpec, LabError, NamedPolicy};
-use isobar_sim::{SimMachine, Workload};
+use isobar_model::metrics;
+use isobar_sim::{App, AppReport, SimMachine, Workload};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What `isobar sim` prints.
@@ -17,11 +20,28 @@ pub struct Comparison {
 }
 
 /// A simulated machine that runs a workload.
-///
-/// # Errors
-/// Bad input: a workload that cannot be read or does not hold together.
-pub fn open(workload: &Path, seed: u64) -> anyhow::Result<SimMachine> {
-    Ok(SimMachine::new(&read(workload)?, seed))
+pub fn open(workload: &Workload, seed: u64) -> SimMachine {
+    SimMachine::new(workload, seed)
+}
+
+/// What became of a workload on a machine, against each of its programs alone on it.
+pub fn truth(workload: &Workload, machine: &SimMachine) -> Truth {
+    let mut known = BTreeMap::new();
+    let mut alone = |app: &App| {
+        let alike = (app.program.name.clone(), app.threads, app.phase_offset.to_bits());
+        *known.entry(alike).or_insert_with(|| SimMachine::alone_seconds(workload, app))
+    };
+    let report = machine.report();
+    let apps: Vec<AppTruth> =
+        workload.apps.iter().zip(report.apps).map(|(app, report)| app_truth(report, alone(app))).collect();
+    let slowdowns: Option<Vec<f64>> = apps.iter().map(|app| app.slowdown).collect();
+    Truth { summary: slowdowns.and_then(|slowdowns| metrics::summary(&slowdowns)), apps }
+}
+
+fn app_truth(report: AppReport, alone_seconds: Option<f64>) -> AppTruth {
+    let slowdown = report.mean_seconds.zip(alone_seconds).map(|(here, alone)| here / alone);
+    let AppReport { name, completed, mean_seconds: seconds, .. } = report;
+    AppTruth { name, completed, seconds, alone_seconds, slowdown }
 }
 
 /// Runs a workload under each policy.
@@ -35,20 +55,44 @@ pub fn compare(
     seed: u64,
     repeat: u32,
 ) -> anyhow::Result<Comparison> {
+    each_once(policies)?;
     let policies = policies.iter().map(|name| named(name, config)).collect::<anyhow::Result<Vec<_>>>()?;
     let spec = CompareSpec { workload: read(workload)?, seed, repeat };
     let compared = isobar_lab::compare(&spec, &policies).map_err(|error| match error {
         LabError::Unfinished { .. } => bad_input(format!("{}: {error}", workload.display())),
         LabError::Plan { .. } => anyhow::anyhow!("internal error: {error}"),
     })?;
-    Ok(Comparison { text: isobar_lab::table(&compared), json: serde_json::to_value(&compared)? })
+    let mut text = isobar_lab::table(&compared);
+    if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
+        text.push_str("\nvs linux: not compared, since `linux` is not among the policies of --policy\n");
+    }
+    Ok(Comparison { text, json: serde_json::to_value(&compared)? })
+}
+
+/// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing more.
+fn each_once(policies: &[String]) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in policies {
+        if name.trim().is_empty() {
+            let known = policy::names().join(", ");
+            return Err(bad_input(format!("--policy {}: an empty name: expected some of {known}", policies.join(","))));
+        }
+        if !seen.insert(name) {
+            return Err(bad_input(format!("--policy {}: `{name}` occurs twice: name each once", policies.join(","))));
+        }
+    }
+    Ok(())
 }
 
 fn named<'a>(name: &str, config: &Config) -> anyhow::Result<NamedPolicy<'a>> {
     Ok((name.to_owned(), Box::new(policy::maker(name, config)?)))
 }
 
-fn read(file: &Path) -> anyhow::Result<Workload> {
+/// A workload from its file.
+///
+/// # Errors
+/// Bad input: a workload that cannot be read or does not hold together.
+pub fn read(file: &Path) -> anyhow::Result<Workload> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file)
         .map_err(|error| bad_input(format!("{name}: cannot be read: {error}: expected a TOML workload")))?;

@@ -1,7 +1,7 @@
 //! Counts over a whole run. It knows plans and outcomes; it prints nothing.
 
 use isobar_model::plan::{Action, Plan};
-use isobar_model::{ActionOutcome, Outcome, Pages};
+use isobar_model::{ActionOutcome, Outcome, Pages, Seconds};
 use std::collections::BTreeMap;
 
 /// What the kernel refused, by error number (`None` = refused before the kernel was asked): how often, and the first
@@ -9,10 +9,14 @@ use std::collections::BTreeMap;
 pub type Refusals = BTreeMap<Option<i32>, (u64, String)>;
 
 /// Counts over a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Decisions made.
     pub epochs: u64,
+    /// Time of the machine over all epochs.
+    pub time: Seconds,
+    /// CPU time that the tool itself took meanwhile; `None` where it does not count (a simulated machine).
+    pub own_cpu: Option<Seconds>,
     /// Actions decided.
     pub planned: u64,
     /// Threads moved.
@@ -46,6 +50,19 @@ impl Tally {
         plan.actions.iter().zip(outcomes).for_each(|(action, outcome)| self.count(action, outcome));
     }
 
+    /// Counts the time of one epoch and what the tool itself took of it.
+    pub fn add_time(&mut self, interval: Seconds, own_cpu: Option<Seconds>) {
+        self.time.0 += interval.0;
+        if let Some(used) = own_cpu {
+            self.own_cpu.get_or_insert_default().0 += used.0;
+        }
+    }
+
+    /// The tool's own CPU time, in per cent of one CPU.
+    pub fn own_cpu_percent(&self) -> Option<f64> {
+        percent_of_one_cpu(self.own_cpu, self.time)
+    }
+
     fn count(&mut self, action: &Action, outcome: &ActionOutcome) {
         match outcome {
             ActionOutcome::Done if matches!(action, Action::MoveThread { .. }) => self.moves += 1,
@@ -63,6 +80,11 @@ impl Tally {
     }
 }
 
+/// CPU time over an interval, in per cent of one CPU.
+pub fn percent_of_one_cpu(used: Option<Seconds>, interval: Seconds) -> Option<f64> {
+    used.filter(|_| interval.0 > 0.0).map(|used| 100.0 * used.0 / interval.0)
+}
+
 /// Reasons kept apart; a run may last for months, and a reason may name a thread.
 const MOST_REASONS: usize = 32;
 
@@ -74,6 +96,20 @@ fn add(counts: &mut BTreeMap<String, u64>, why: &str, more: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_time_is_a_share_of_one_cpu_and_may_be_unknown() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.own_cpu_percent(), None);
+        tally.add_time(Seconds(1.0), None);
+        assert_eq!((tally.own_cpu, tally.own_cpu_percent()), (None, None));
+        tally.add_time(Seconds(1.0), Some(Seconds(0.0)));
+        tally.add_time(Seconds(2.0), Some(Seconds(0.5)));
+        assert_eq!(
+            (tally.time, tally.own_cpu, tally.own_cpu_percent()),
+            (Seconds(4.0), Some(Seconds(0.5)), Some(12.5))
+        );
+    }
 
     #[test]
     fn reasons_do_not_grow_without_bound() {

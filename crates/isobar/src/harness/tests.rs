@@ -4,6 +4,7 @@ use super::fake::{Fake, FakeError};
 use super::*;
 use isobar_model::plan::Action;
 use isobar_model::{ActionOutcome, CpuId, Tid};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 /// Moves thread 10 to CPU 1 in every epoch; asks for what the test says.
@@ -42,6 +43,7 @@ impl Policy for Mover {
 struct Log {
     lines: Vec<String>,
     closed_at: Option<u64>,
+    own_cpu_percent: Option<f64>,
 }
 
 impl Reporter for Log {
@@ -59,8 +61,9 @@ impl Reporter for Log {
         Ok(())
     }
 
-    fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, _: Option<&Truth>) -> anyhow::Result<()> {
         self.lines.push(format!("end {} epochs {} moves", tally.epochs, tally.moves));
+        self.own_cpu_percent = tally.own_cpu_percent();
         Ok(())
     }
 }
@@ -71,11 +74,22 @@ fn limits() -> Limits {
 
 fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> anyhow::Result<()> {
     let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
+    let used = Cell::new(10.0);
+    // A quarter of a second every time it is read, from 10 s on.
+    let own_cpu = || Seconds(used.replace(used.get() + 0.25));
     let refusal = |lacking: &[(Sensor, &str)], _: &Sample| {
         (!lacking.is_empty() && !limits.dry_run).then(|| anyhow::anyhow!("refused: {}", lacking[0].1))
     };
-    let context = Context { rules, cgroup: &|_| None, refusal: &refusal, stop: &|| false, recovered: None };
-    run(fake, policy, &context, limits, log)
+    let context = Context {
+        rules,
+        cgroup: &|_| None,
+        refusal: &refusal,
+        stop: &|| false,
+        own_cpu: Some(&own_cpu),
+        recovered: None,
+    };
+    let tally = run(fake, policy, &context, limits, log)?;
+    log.end(&tally, None)
 }
 
 #[test]
@@ -87,6 +101,7 @@ fn it_decides_every_interval_and_puts_back() {
         ["begin lacking 0", "1 at 1 applied", "2 at 2 applied", "3 at 3 applied", "end 3 epochs 3 moves"]
     );
     assert_eq!((fake.applied.len(), fake.restored), (3, 1));
+    assert_eq!(log.own_cpu_percent, Some(25.0), "0.25 s in each epoch of 1 s");
 }
 
 #[test]
@@ -169,8 +184,10 @@ fn refusals_are_counted_by_errno_and_explained_once() {
 fn a_request_to_stop_ends_it_in_order() {
     let (mut fake, mut log) = (Fake::default(), Log::default());
     let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
-    let context = Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| true, recovered: None };
-    run(&mut fake, &mut Mover::default(), &context, limits(), &mut log).unwrap();
+    let context =
+        Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| true, own_cpu: None, recovered: None };
+    let tally = run(&mut fake, &mut Mover::default(), &context, limits(), &mut log).unwrap();
+    log.end(&tally, None).unwrap();
     assert_eq!(log.lines, ["begin lacking 0", "end 0 epochs 0 moves"]);
     assert_eq!(fake.restored, 1);
 }

@@ -3,7 +3,11 @@
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
 use crate::text::{plain, plural};
+use crate::truth::Truth;
 use std::io::{self, Write};
+
+/// Processes in the table: `explain` is read once and with leisure.
+const ROWS: usize = 40;
 
 /// The reporter of `isobar explain`: silent until the last epoch.
 pub struct Explain<'a> {
@@ -48,11 +52,11 @@ impl Reporter for Explain<'_> {
         }
         self.lines(words::unmatched(epoch))?;
         self.lines(["busiest processes:".to_owned()])?;
-        self.lines(table::busiest(epoch.seen, epoch.managed))?;
+        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS))?;
         Ok(self.lines(decision(epoch))?)
     }
 
-    fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, _: Option<&Truth>) -> anyhow::Result<()> {
         if tally.epochs < self.last_epoch {
             let told = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
             self.lines([told])?;

@@ -5,6 +5,7 @@ use crate::harness::fake::Fake;
 use crate::harness::{self, Context, Limits};
 use crate::report::Json;
 use crate::select::{Pattern, Rules};
+use crate::truth::AppTruth;
 use isobar_model::plan::{Action, Plan};
 use isobar_model::wire::observation_from_json;
 use isobar_model::{CpuId, NodeId, Pages, Pid, Policy, Seconds, Sensor, Tid};
@@ -36,6 +37,9 @@ impl Policy for Mover {
     }
 }
 
+/// A narrow terminal.
+const COLUMNS: usize = 40;
+
 fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
     let rules = Rules {
         only: vec![Pattern::parse("10"), Pattern::parse("absent")],
@@ -44,15 +48,21 @@ fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
         min_share: 0.1,
         max_threads: 9,
     };
-    let context = Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false, recovered: None };
+    let context =
+        Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false, own_cpu: None, recovered: None };
     let limits = Limits { interval: Seconds(1.0), duration: Some(Seconds(2.0)), epochs: None, dry_run };
     let mut out = Vec::new();
     if json {
-        harness::run(fake, &mut Mover, &context, limits, &mut Json::new(&mut out)).unwrap();
+        run(fake, &context, limits, &mut Json::new(&mut out));
     } else {
-        harness::run(fake, &mut Mover, &context, limits, &mut Human::new(&mut out, terminal)).unwrap();
+        run(fake, &context, limits, &mut Human::new(&mut out, terminal.then_some(|| COLUMNS)));
     }
     String::from_utf8(out).unwrap()
+}
+
+fn run(fake: &mut Fake, context: &Context<'_>, limits: Limits, reporter: &mut dyn Reporter) {
+    let tally = harness::run(fake, &mut Mover, context, limits, reporter).unwrap();
+    reporter.end(&tally, None).unwrap();
 }
 
 #[test]
@@ -93,8 +103,47 @@ fn names_and_reasons_cannot_break_a_line_or_the_terminal() {
 
 #[test]
 fn the_status_line_moves_on_a_terminal_only() {
-    assert!(told(&mut Fake::default(), true, false, false).contains("\r\x1b[Kepoch 2 at 2.0 s"));
+    let text = told(&mut Fake::default(), true, false, false);
+    assert!(text.contains("\r\x1b[Kepoch 2 at 2.0 s: 2 threads, 2 managed…\r\x1b[K"), "{text:?}");
     assert!(!told(&mut Fake::default(), false, false, false).contains('\r'));
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_status_line() {
+    let mut fake = Fake { fails_at: Some(3), ..Fake::default() };
+    let context = Context {
+        rules: Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 },
+        cgroup: &|_| None,
+        refusal: &|_, _| None,
+        stop: &|| false,
+        own_cpu: None,
+        recovered: None,
+    };
+    let limits = Limits { interval: Seconds(1.0), duration: None, epochs: None, dry_run: false };
+    let mut out = Vec::new();
+    harness::run(&mut fake, &mut Mover, &context, limits, &mut Human::new(&mut out, Some(|| COLUMNS))).unwrap_err();
+    assert!(String::from_utf8(out).unwrap().ends_with("managed…\r\x1b[K"));
+}
+
+#[test]
+fn the_truth_of_a_simulated_machine_comes_last() {
+    let app = |name: &str, slowdown: Option<f64>| AppTruth {
+        name: name.to_owned(),
+        completed: usize::from(slowdown.is_some()),
+        seconds: slowdown.map(|slowdown| slowdown * 60.0),
+        alone_seconds: Some(60.0),
+        slowdown,
+    };
+    let lines = table::truth(&Truth { apps: vec![app("mcf", Some(1.5)), app("a\nb", None)], summary: None });
+    assert_eq!(
+        lines[1..],
+        [
+            "completed  application  alone s  here s       slowdown",
+            "        1  mcf             60.0    90.0          1.500",
+            "        0  a\\nb            60.0       -  not yet known",
+            "unfairness, STP and ANTT want one completed run of each: let it run longer",
+        ]
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What a run tells a program: one JSON document an epoch, one summary. An epoch carries the observation exactly as the
 //! policy saw it, in the contract's form, so that `isobar decide` repeats the decision from the log.
 
-use crate::harness::{Epoch, Reporter, Start, Tally};
+use crate::harness::{Epoch, Reporter, Start, Tally, percent_of_one_cpu};
 use crate::text::json_line;
+use crate::truth::Truth;
 use isobar_model::seams::Sensor;
 use isobar_model::wire::{observation_to_json, plan_to_json};
 use isobar_model::{ActionOutcome, Capabilities, Outcome};
@@ -62,13 +63,15 @@ impl Reporter for Json<'_> {
             "lacking": epoch.lacking.iter().map(|(sensor, _)| sensor).collect::<Vec<_>>(),
             "remarks": capabilities.remarks,
             "unmatched_only": unmatched,
+            "own_cpu_seconds": epoch.own_cpu.map(|used| used.0),
+            "own_cpu_percent": percent_of_one_cpu(epoch.own_cpu, epoch.seen.interval),
             "observation": observation_to_json(epoch.managed),
             "plan": plan_to_json(epoch.plan),
             "outcome": epoch.outcome.map(outcome_to_json),
         }))
     }
 
-    fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, truth: Option<&Truth>) -> anyhow::Result<()> {
         if !self.summary {
             return Ok(());
         }
@@ -81,6 +84,9 @@ impl Reporter for Json<'_> {
             "policy": self.policy,
             "dry_run": self.dry_run,
             "epochs": tally.epochs,
+            "seconds": tally.time.0,
+            "own_cpu_seconds": tally.own_cpu.map(|used| used.0),
+            "own_cpu_percent": tally.own_cpu_percent(),
             "actions": tally.planned,
             "threads_moved": tally.moves,
             "pages_moved": tally.pages.0,
@@ -93,6 +99,7 @@ impl Reporter for Json<'_> {
             "workload_ended": tally.ended,
             "recovered": self.recovered,
             "restored": tally.restored.as_ref().map(outcome_to_json),
+            "simulated": truth,
         }}))
     }
 }

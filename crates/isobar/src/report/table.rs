@@ -1,15 +1,15 @@
 //! The busiest processes as a small table: what can be measured on any machine. A cell that was not measured says so.
 
 use crate::text::short;
+use crate::truth::{AppTruth, Truth};
 use isobar_model::{Mpki, Observation, Process, Topology, num};
 
-/// The longest table that fits a screen beside the rest.
-pub const ROWS: usize = 10;
 const NAME_WIDTH: usize = 20;
 const NOT_MEASURED: &str = "not measured";
 
-/// Header and one line for each of the busiest processes, columns aligned. `managed` is the part the policy acts on.
-pub fn busiest(seen: &Observation, managed: &Observation) -> Vec<String> {
+/// Header and one line for each of the busiest processes, at most `most`, columns aligned. `managed` is the part the policy
+/// acts on.
+pub fn busiest(seen: &Observation, managed: &Observation, most: usize) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
     // An idle process tells nothing; where none was busy, the list shows at least what there is.
@@ -18,8 +18,11 @@ pub fn busiest(seen: &Observation, managed: &Observation) -> Vec<String> {
     }
     processes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
     let mut rows = vec![heading(&seen.machine)];
-    rows.extend(processes.iter().take(ROWS).map(|(process, _)| row(process, seen, managed)));
-    align(&rows)
+    rows.extend(processes.iter().take(most).map(|(process, _)| row(process, seen, managed)));
+    let mut lines = align(&rows);
+    let rest = processes.len().saturating_sub(most);
+    lines.extend((rest > 0).then(|| format!("and {rest} more")));
+    lines
 }
 
 fn heading(machine: &Topology) -> Vec<String> {
@@ -40,6 +43,41 @@ fn row(process: &Process, seen: &Observation, managed: &Observation) -> Vec<Stri
         managed.to_string(),
         pages_by_node(process, &seen.machine).unwrap_or_else(unmeasured),
         mpki(process).map_or_else(unmeasured, |mpki| format!("{:.2}", mpki.0)),
+    ]
+}
+
+/// What became of the applications of a simulated workload: heading, table, measures.
+pub fn truth(truth: &Truth) -> Vec<String> {
+    if truth.apps.iter().all(|app| app.completed == 0) {
+        let told = "slowdowns are known once programs complete: none has yet, let it run longer";
+        return vec![told.to_owned()];
+    }
+    let mut rows = vec![["completed", "application", "alone s", "here s", "slowdown"].map(str::to_owned).to_vec()];
+    rows.extend(truth.apps.iter().map(app));
+    let mut lines = vec![
+        "what the simulated machine knows and no policy sees (completion times, slowdown 1 = undisturbed):".to_owned(),
+    ];
+    lines.extend(align(&rows));
+    lines.push(truth.summary.map_or_else(
+        || "unfairness, STP and ANTT want one completed run of each: let it run longer".to_owned(),
+        |all| {
+            format!(
+                "unfairness {:.3} (greatest / least slowdown), STP {:.3} of {}, ANTT {:.3} (mean slowdown), unfairness CoV {:.3}",
+                all.unfairness, all.stp, truth.apps.len(), all.antt, all.unfairness_cov
+            )
+        },
+    ));
+    lines
+}
+
+fn app(app: &AppTruth) -> Vec<String> {
+    let seconds = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}"));
+    vec![
+        app.completed.to_string(),
+        short(&app.name, NAME_WIDTH),
+        seconds(app.alone_seconds),
+        seconds(app.seconds),
+        app.slowdown.map_or_else(|| "not yet known".to_owned(), |slowdown| format!("{slowdown:.3}")),
     ]
 }
 

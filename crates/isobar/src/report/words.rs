@@ -1,15 +1,10 @@
 //! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they meet a line.
 
 use crate::harness::{Epoch, Start, Tally};
+use crate::lack::{self, Lack};
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, PageSelection};
-use isobar_model::{ActionOutcome, Bytes, Observation, Outcome, Pid, Sensor, Topology};
-
-/// The number of memory domains: places between which moving a thread changes what it contends with (LLCs, or nodes where
-/// those are more).
-pub fn domain_count(machine: &Topology) -> usize {
-    machine.llcs().len().max(machine.nodes().len())
-}
+use isobar_model::{ActionOutcome, Bytes, Capabilities, Observation, Outcome, Pid, Sensor, Tid, Topology};
 
 /// `2 nodes, 4 LLCs (L3, 8 MiB, 16 ways), 16 CPUs, 8 GiB`.
 pub fn machine_in_words(machine: &Topology) -> String {
@@ -41,27 +36,23 @@ pub fn header(start: &Start<'_>) -> Vec<String> {
         format!("machine: {}", machine_in_words(&start.sample.topology)),
         format!("measured: {}", measured(start)),
     ];
-    lines.extend(capabilities.missing.iter().map(|(sensor, why)| format!("{}: {sensor}: {why}", missing_as(*sensor))));
+    lines.extend(missing(capabilities));
     lines.extend(capabilities.remarks.iter().map(|remark| format!("remark: {remark}")));
     lines.extend(start.recovered.map(str::to_owned));
-    lines.extend(nowhere_to_move(&start.sample.topology));
+    lines.extend(nowhere_to_move(capabilities));
     if !start.lacking.is_empty() {
-        let names: Vec<String> = start.lacking.iter().map(|(sensor, _)| sensor.to_string()).collect();
-        lines.push(format!(
-            "policy {} needs what is missing here: {}; it can only be watched",
-            start.policy,
-            names.join(", ")
-        ));
+        let sensors: Vec<Sensor> = start.lacking.iter().map(|(sensor, _)| *sensor).collect();
+        let names = lack::names(&sensors).join(", ");
+        lines.push(format!("policy {} can only be watched here, not act: it needs {names}", start.policy));
     }
     lines
 }
 
-/// Some of what a policy needs is measured, some is there or not.
-fn missing_as(sensor: Sensor) -> &'static str {
-    match sensor {
-        Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => "not measured",
-        Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays => "not here",
-    }
+/// What is missing, a line a reason, without what [`nowhere_to_move`] says in plainer words.
+fn missing(capabilities: &Capabilities) -> Vec<String> {
+    let places = |sensor: &Sensor| matches!(sensor, Sensor::SeveralNodes | Sensor::SeveralDomains);
+    let others = capabilities.missing.iter().filter(|(sensor, _)| !places(sensor));
+    lack::by_reason(others.map(|(sensor, why)| (*sensor, why.as_str()))).iter().map(Lack::line).collect()
 }
 
 fn measured(start: &Start<'_>) -> String {
@@ -74,34 +65,33 @@ fn measured(start: &Start<'_>) -> String {
 }
 
 /// Says it plainly where a machine has only one place for a thread or a page.
-pub fn nowhere_to_move(machine: &Topology) -> Option<String> {
-    let threads = domain_count(machine) < 2;
-    let pages = machine.nodes().len() < 2;
-    match (threads, pages) {
-        (true, _) => Some(
+fn nowhere_to_move(capabilities: &Capabilities) -> Option<String> {
+    let lacks = |sensor| capabilities.missing.contains_key(&sensor);
+    let told = match (lacks(Sensor::SeveralDomains), lacks(Sensor::SeveralNodes)) {
+        (true, true) => {
             "this machine has one memory domain (one node, one LLC): there is nowhere to move threads or pages to; \
              isobar shows what it can measure, and `--machine sim:FILE` shows a policy on a larger machine"
-                .to_owned(),
-        ),
-        (false, true) => {
-            Some("this machine has one node: threads can change their LLC, pages have nowhere to go".to_owned())
         }
-        (false, false) => None,
-    }
+        (true, false) => "all CPUs share one memory domain: pages can change their node, threads have nowhere to go",
+        (false, true) => "this machine has one node: threads can change their LLC, pages have nowhere to go",
+        (false, false) => return None,
+    };
+    Some(told.to_owned())
 }
 
-/// An action without its reason: `move thread 12 of 10 (mysqld) to cpu 3`.
+/// An action without its reason: `move thread 12 of process 10 (mysqld) to cpu 3`.
 pub fn action_in_words(action: &Action, seen: &Observation) -> String {
     match action {
         Action::MoveThread { pid, tid, cpu, .. } => {
-            format!("move thread {tid} of {} to cpu {cpu}{}", named(*pid, seen), place(*cpu, &seen.machine))
+            format!("move {} to cpu {cpu}{}", thread_named(*pid, *tid, seen), place(*cpu, &seen.machine))
         }
         Action::MigratePages { pid, from, to, pages, select, .. } => {
             let which = match select {
                 PageSelection::AroundSamples => "around sampled addresses",
                 PageSelection::ResidentSet => "of its resident set",
             };
-            format!("migrate up to {pages} pages {which} of {} from node {from} to node {to}", named(*pid, seen))
+            let pages = plural(pages.0, "page");
+            format!("migrate up to {pages} {which} of {} from node {from} to node {to}", named(*pid, seen))
         }
         Action::SetWays { llc, cluster, way_mask, threads, .. } => {
             format!(
@@ -122,8 +112,21 @@ fn place(cpu: isobar_model::CpuId, machine: &Topology) -> String {
 }
 
 fn named(pid: Pid, seen: &Observation) -> String {
+    format!("process {pid}{}", name_of(pid, seen))
+}
+
+/// The thread that bears its process's id is named by it alone, as a program of one thread is to most people.
+fn thread_named(pid: Pid, tid: Tid, seen: &Observation) -> String {
+    if pid.0 == tid.0 {
+        format!("thread {tid}{}", name_of(pid, seen))
+    } else {
+        format!("thread {tid} of {}", named(pid, seen))
+    }
+}
+
+fn name_of(pid: Pid, seen: &Observation) -> String {
     let process = seen.processes.binary_search_by_key(&pid, |process| process.pid).ok().map(|i| &seen.processes[i]);
-    process.map_or_else(|| format!("process {pid}"), |process| format!("process {pid} ({})", short(&process.name, 32)))
+    process.map_or_else(String::new, |process| format!(" ({})", short(&process.name, 32)))
 }
 
 /// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would` in a dry run.
@@ -169,7 +172,14 @@ pub fn summary(tally: &Tally, dry_run: bool) -> Vec<String> {
         format!("refused {}{errno}: {why}", plural(*times, "time"))
     }));
     lines.extend(tally.restored.as_ref().map(restored_in_words));
+    lines.extend(own_cost(tally));
     lines
+}
+
+/// The tool's own CPU time, beside its budget (design, section 10).
+fn own_cost(tally: &Tally) -> Option<String> {
+    let (seconds, percent) = (tally.own_cpu?.0, tally.own_cpu_percent()?);
+    Some(format!("isobar itself took {seconds:.2} s of CPU time, {percent:.2} % of one CPU"))
 }
 
 fn restored_in_words(outcome: &Outcome) -> String {
@@ -178,7 +188,7 @@ fn restored_in_words(outcome: &Outcome) -> String {
     let back = outcome.effective();
     let other = outcome.actions.len().saturating_sub(gone + back);
     match (back, gone, other) {
-        (0, 0, 0) => "nothing had to be put back".to_owned(),
+        (0, 0, 0) => "nothing was left to put back".to_owned(),
         (_, 0, 0) => format!("put back: {}", count(back, "change")),
         _ => format!("put back: {}; gone meanwhile: {gone}; left as they are: {other}", count(back, "change")),
     }

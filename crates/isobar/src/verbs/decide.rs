@@ -11,31 +11,47 @@ use anyhow::Context;
 use isobar_model::Policy;
 use isobar_model::wire::{observation_from_json, plan_to_json};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
+
+/// A longer line is no observation: a thousand threads need less than half a megabyte.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The byte order mark that some editors put before the first line (RFC 8259, section 8.1, lets a parser ignore it).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Decides on every line of the file; each plan is written before the next line is read.
 ///
 /// # Errors
 /// Bad input, as `FILE:LINE: key: what is wrong`; a policy whose plan cannot be carried out is an internal error.
 pub fn run(args: &DecideArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let config = Config::load(None, &args.set)?;
+    let config = Config::of_policies(&args.set)?;
     let mut policy = policy::build(&args.policy, &config)?;
     let (name, mut lines) = open(&args.file)?;
     let mut line = Vec::new();
     for number in 1u64.. {
-        line.clear();
-        if lines.read_until(b'\n', &mut line).map_err(|error| bad_input(format!("{name}:{number}: {error}")))? == 0 {
+        let at = format!("{name}:{number}");
+        if !read_line(lines.as_mut(), &mut line, &at)? {
             break;
         }
-        let at = format!("{name}:{number}");
-        let text = std::str::from_utf8(&line)
-            .map_err(|error| bad_input(format!("{at}: document: {error}: expected UTF-8")))?;
+        let bare = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK) } else { None }.unwrap_or(&line);
+        let text =
+            std::str::from_utf8(bare).map_err(|error| bad_input(format!("{at}: document: {error}: expected UTF-8")))?;
         if !text.trim().is_empty() {
             decide(policy.as_mut(), text, &at, out)?;
         }
     }
     Ok(())
+}
+
+/// Reads the next line; false at the end.
+fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, at: &str) -> anyhow::Result<bool> {
+    line.clear();
+    let read = lines.take(MOST_BYTES).read_until(b'\n', line).map_err(|error| bad_input(format!("{at}: {error}")))?;
+    if u64::try_from(read) == Ok(MOST_BYTES) && line.last() != Some(&b'\n') {
+        return Err(bad_input(format!("{at}: a line of more than {} MiB: expected one observation", MOST_BYTES >> 20)));
+    }
+    Ok(read > 0)
 }
 
 fn decide(policy: &mut dyn Policy, text: &str, at: &str, out: &mut dyn Write) -> anyhow::Result<()> {

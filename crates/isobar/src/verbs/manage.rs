@@ -17,7 +17,12 @@ pub fn run(args: &ManageArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.watch.json {
         watch::drive(needed, &mut Json::new(out))
     } else {
-        let terminal = io::stdout().is_terminal();
-        watch::drive(needed, &mut Human::new(out, terminal))
+        let columns = io::stdout().is_terminal().then_some(columns as fn() -> usize);
+        watch::drive(needed, &mut Human::new(out, columns))
     }
+}
+
+/// Columns of the terminal; those of a VT100 where it does not say.
+fn columns() -> usize {
+    terminal_size::terminal_size_of(io::stdout()).map_or(80, |(width, _)| usize::from(width.0))
 }

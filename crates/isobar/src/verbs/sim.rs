@@ -11,7 +11,7 @@ use std::io::Write;
 /// # Errors
 /// Bad input: the workload, a policy, a setting.
 pub fn run(args: &SimArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let config = Config::load(None, &args.set)?;
+    let config = Config::of_policies(&args.set)?;
     let compared = sim::compare(&args.workload, &args.policy, &config, args.seed, args.repeat)?;
     if args.json {
         writeln!(out, "{}", json_line(&compared.json))?;

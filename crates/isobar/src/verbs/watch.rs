@@ -2,11 +2,12 @@
 
 use crate::adapt::{linux, policy, sim};
 use crate::args::WatchArgs;
-use crate::config::{Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
+use crate::config::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
 use crate::failure::bad_input;
 use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
 use crate::select::{Pattern, Rules};
 use crate::signals::StopFlag;
+use crate::truth::Truth;
 use isobar_model::{Machine, Pid, Policy, Sample, Seconds, Sensor};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ impl Needed {
         let mut config = Config::load(args.config.as_deref(), &args.set)?;
         config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
         if !args.only.is_empty() {
+            config::named("--only", &args.only).map_err(bad_input)?;
             config.manage.only.clone_from(&args.only);
         }
         let name = args.policy.clone().or_else(|| config.manage.policy.clone()).ok_or_else(no_policy)?;
@@ -100,22 +102,35 @@ pub fn drive(mut needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<
     match needed.target.clone() {
         Target::Linux => {
             let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
-            over(machine, needed, &linux::cgroup_of, &stop, recovered, reporter)
+            let around =
+                Around { cgroup: &linux::cgroup_of, own_cpu: Some(&linux::own_cpu_time), recovered, truth: &|_| None };
+            over(machine, needed, &stop, around, reporter)
         }
         Target::Sim { workload, seed } => {
-            let machine = sim::open(&workload, seed)?;
+            let workload = sim::read(&workload)?;
+            let machine = sim::open(&workload, seed);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
-            over(machine, needed, &|_| None, &stop, None, reporter)
+            let truth = |machine: &_| Some(sim::truth(&workload, machine));
+            // What the simulator costs is not the cost of watching, and would differ from run to run.
+            let around = Around { cgroup: &|_| None, own_cpu: None, recovered: None, truth: &truth };
+            over(machine, needed, &stop, around, reporter)
         }
     }
+}
+
+/// What differs from machine to machine.
+struct Around<'a, M> {
+    cgroup: CgroupOf<'a>,
+    own_cpu: Option<&'a dyn Fn() -> Seconds>,
+    recovered: Option<String>,
+    truth: &'a dyn Fn(&M) -> Option<Truth>,
 }
 
 fn over<M: Machine>(
     mut machine: M,
     needed: Needed,
-    cgroup: CgroupOf<'_>,
     stop: &StopFlag,
-    recovered: Option<String>,
+    around: Around<'_, M>,
     reporter: &mut dyn Reporter,
 ) -> anyhow::Result<()> {
     let Needed { mut policy, rules, limits, refuse_in_dry_run, .. } = needed;
@@ -124,8 +139,10 @@ fn over<M: Machine>(
     let refusal = |lacking: &[(Sensor, &str)], sample: &Sample| {
         policy::refusal(name, lacking, &sample.capabilities).filter(|_| strict)
     };
-    let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), recovered };
-    harness::run(&mut machine, policy.as_mut(), &context, limits, reporter)
+    let Around { cgroup, own_cpu, recovered, truth } = around;
+    let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), own_cpu, recovered };
+    let tally = harness::run(&mut machine, policy.as_mut(), &context, limits, reporter)?;
+    reporter.end(&tally, truth(&machine).as_ref())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ActuatorError {
     /// the state file, its folder or its lock cannot be read or written
-    #[error("{path}: cannot {what}: {source}; nothing is changed without it: choose another with the option `state`", path = path.display())]
+    #[error("{path}: cannot {what}: {source}; nothing is changed without it: name another file with `manage.state_file` (manage) or `--state` (restore)", path = path.display())]
     State {
         /// the file or folder
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum ActuatorError {
         holder: String,
     },
     /// the state file is damaged, or of a version that this isobar does not know
-    #[error("{path}: not a state file of isobar: {problem}; look at it, then delete it (the affinities in it are not put back)", path = path.display())]
+    #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, delete it (what it records is not put back)", path = path.display())]
     Broken {
         /// the file
         path: PathBuf,

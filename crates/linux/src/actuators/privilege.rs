@@ -3,15 +3,12 @@
 
 use std::fs;
 
-/// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible without it.
-const USED: [(u32, &str, &str); 3] = [
-    (23, "CAP_SYS_NICE", "isobar cannot move the threads of others; it goes on observing"),
-    (19, "CAP_SYS_PTRACE", "isobar cannot find or move the pages of others; it goes on observing"),
-    (
-        38,
-        "CAP_PERFMON",
-        "isobar counts events of its own user's threads at most, as far as `perf_event_paranoid` lets it",
-    ),
+/// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible without it. What is not
+/// counted without `CAP_PERFMON` the sensors tell, who know whether there is anything to count.
+const USED: [(u32, &str, Option<&str>); 3] = [
+    (23, "CAP_SYS_NICE", Some("cannot move the threads of others")),
+    (19, "CAP_SYS_PTRACE", Some("cannot find or move the pages of others")),
+    (38, "CAP_PERFMON", None),
 ];
 
 /// The names of those of `CAP_SYS_NICE`, `CAP_SYS_PTRACE` and `CAP_PERFMON` that are not effective. Empty where the
@@ -21,11 +18,14 @@ pub fn missing_capabilities() -> Vec<&'static str> {
     missing().into_iter().map(|(name, _)| name).collect()
 }
 
-/// One line for each missing capability, with the remedy.
+/// One line for each missing capability that acting needs, with the remedy: the only place that tells a person of them
+/// before something is refused.
 #[must_use]
 pub fn remarks() -> Vec<String> {
-    let line = |(name, without): (&str, &str)| format!("without {name} {without} (run as root, or {})", remedy(name));
-    missing().into_iter().map(line).collect()
+    let line = |(name, without): (&str, Option<&str>)| {
+        Some(format!("without {name} isobar {}; it goes on observing (run as root, or {})", without?, remedy(name)))
+    };
+    missing().into_iter().filter_map(line).collect()
 }
 
 /// How to get a capability without being root.
@@ -34,12 +34,12 @@ pub fn remedy(capability: &str) -> String {
     format!("grant it: setcap {}+ep on the isobar executable", capability.to_ascii_lowercase())
 }
 
-fn missing() -> Vec<(&'static str, &'static str)> {
+fn missing() -> Vec<(&'static str, Option<&'static str>)> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     lacking(effective(&status).unwrap_or(u64::MAX))
 }
 
-fn lacking(effective: u64) -> Vec<(&'static str, &'static str)> {
+fn lacking(effective: u64) -> Vec<(&'static str, Option<&'static str>)> {
     let lacks = |(bit, _, _): &&(u32, _, _)| effective >> bit & 1 == 0;
     USED.iter().filter(lacks).map(|&(_, name, without)| (name, without)).collect()
 }

@@ -6,9 +6,7 @@ use super::proc_fs::read_text;
 use isobar_model::{Capabilities, Sensor, Topology};
 use std::collections::BTreeMap;
 
-const CAP_SYS_PTRACE: u32 = 19;
 const CAP_SYS_ADMIN: u32 = 21;
-const CAP_SYS_NICE: u32 = 23;
 /// Linux 5.8; before, `CAP_SYS_ADMIN` did its work, and it still does.
 const CAP_PERFMON: u32 = 38;
 
@@ -98,7 +96,6 @@ pub fn capabilities(
     missing.extend(pages.map(|reason| (Sensor::PagesByNode, reason)));
     missing.insert(Sensor::Latency, "the latency probe is not built yet".to_owned());
     missing.extend(machine_reasons(topology));
-    remarks.extend(privilege_remarks(facts));
     remarks.extend(balancer_remarks(facts));
     Capabilities { missing, remarks }
 }
@@ -106,36 +103,21 @@ pub fn capabilities(
 fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
     let mut reasons = Vec::new();
     if topology.nodes().len() < 2 {
-        let reason = "this machine has one memory node: there is nowhere else to put pages";
+        let reason = "this machine has one memory node";
         reasons.push((Sensor::SeveralNodes, reason.to_owned()));
     }
     let with_cpus =
         topology.nodes().iter().filter(|node| topology.cpus_of_node(node.id).is_some_and(|c| !c.is_empty()));
     if topology.llcs().len().max(with_cpus.count()) < 2 {
-        let reason = "all CPUs share one last-level cache and one node: there is nowhere else to put threads";
+        let reason = "all CPUs share one LLC and one node";
         reasons.push((Sensor::SeveralDomains, reason.to_owned()));
     }
     if topology.allocation().is_none() {
-        let reason = "no resctrl cache allocation: the CPU or the hypervisor does not offer it, or \
-                      /sys/fs/resctrl is not mounted (mount -t resctrl resctrl /sys/fs/resctrl)";
+        let reason = "the CPU or the hypervisor offers no resctrl cache allocation, or it is not mounted (`mount -t \
+                      resctrl resctrl /sys/fs/resctrl`)";
         reasons.push((Sensor::CacheWays, reason.to_owned()));
     }
     reasons
-}
-
-fn privilege_remarks(facts: &Facts) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if !facts.has(CAP_SYS_NICE) {
-        remarks.push(
-            "CAP_SYS_NICE is missing: threads of other users cannot be moved; run as root or grant it".to_owned(),
-        );
-    }
-    if !facts.has(CAP_SYS_PTRACE) {
-        let remark = "CAP_SYS_PTRACE is missing: pages of other users' processes cannot be seen or moved; run as root \
-                      or grant it";
-        remarks.push(remark.to_owned());
-    }
-    remarks
 }
 
 fn balancer_remarks(facts: &Facts) -> Vec<String> {
@@ -182,8 +164,7 @@ mod tests {
 
     #[test]
     fn what_works_against_us_is_said() {
-        let all = (1 << CAP_SYS_NICE) | (1 << CAP_SYS_PTRACE);
-        let quiet = Facts { effective: Some(all), numa_balancing: Some(0), ..Facts::default() };
+        let quiet = Facts { effective: Some(0), numa_balancing: Some(0), ..Facts::default() };
         assert_eq!(found(&quiet, "node:2 core:1").remarks, [""; 0]);
         let loud = Facts {
             effective: Some(0),
@@ -193,7 +174,7 @@ mod tests {
             ..Facts::default()
         };
         let remarks = found(&loud, "node:2 core:1").remarks;
-        let words = ["CAP_SYS_NICE", "CAP_SYS_PTRACE", "NUMA balancing is on", "tiering", "rusty", "numad is running"];
+        let words = ["NUMA balancing is on", "tiering", "rusty", "numad is running"];
         assert_eq!(remarks.len(), words.len());
         for (remark, word) in remarks.iter().zip(words) {
             assert!(remark.contains(word) && !remark.contains("  "), "{remark}");
@@ -205,7 +186,7 @@ mod tests {
         assert_eq!(effective("Name:\tx\nCapPrm:\t1\nCapEff:\t0000004000080000\n"), Some(1 << 38 | 1 << 19));
         assert_eq!(effective("Name:\tx\n"), None);
         let perfmon = Facts { effective: Some(1 << 38), ..Facts::default() };
-        assert!(perfmon.has_perfmon() && !perfmon.has(CAP_SYS_NICE));
+        assert!(perfmon.has_perfmon() && !perfmon.has(CAP_SYS_ADMIN));
         assert!(Facts { effective: Some(1 << 21), ..Facts::default() }.has_perfmon());
     }
 }

@@ -39,8 +39,8 @@ pub fn reason(evidence: &Evidence) -> String {
 
 fn no_pmu(evidence: &Evidence) -> String {
     match (evidence.software_opens, evidence.is_vm) {
-        (true, true) => "no PMU: this is a virtual machine whose host does not pass performance counters through; \
-                         enable a virtual PMU on the host (KVM: `-cpu host,pmu=on`)"
+        (true, true) => "no PMU: this is a virtual machine whose host passes no performance counters through: enable \
+                         a virtual PMU on the host, with KVM `-cpu host,pmu=on`"
             .to_owned(),
         (true, false) => "no PMU: software events open and hardware events do not; the kernel has no driver for this \
                           CPU's counters, or firmware has turned them off"

@@ -1,0 +1,103 @@
+//! What a machine lacks, in words: sensors that share a reason are told together, since one missing PMU is one fact and
+//! not three. It knows sensors and reasons; it does not know where they come from or who needs them.
+
+use isobar_model::Sensor;
+
+/// Sensors that are missing for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack<'a> {
+    sensors: Vec<Sensor>,
+    why: &'a str,
+}
+
+/// Groups missing sensors by kind and reason, each group where its first sensor stands.
+pub fn by_reason<'a>(missing: impl IntoIterator<Item = (Sensor, &'a str)>) -> Vec<Lack<'a>> {
+    let mut groups: Vec<Lack<'a>> = Vec::new();
+    for (sensor, why) in missing {
+        let same = |group: &&mut Lack<'_>| group.why == why && is_reading(group.sensors[0]) == is_reading(sensor);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.sensors.push(sensor),
+            None => groups.push(Lack { sensors: vec![sensor], why }),
+        }
+    }
+    groups
+}
+
+impl Lack<'_> {
+    /// A line of a list: `not measured: instructions per thread, LLC misses per thread: no PMU`.
+    pub fn line(&self) -> String {
+        let kind = if is_reading(self.sensors[0]) { "not measured" } else { "not here" };
+        format!("{kind}: {}: {}", names(&self.sensors).join(", "), self.why)
+    }
+
+    /// A part of a sentence: `instructions per thread and LLC misses per thread are not measured (no PMU)`.
+    pub fn clause(&self) -> String {
+        let first = self.sensors[0];
+        let fact = match (is_reading(first), self.sensors.len()) {
+            (true, 1) => format!("{first} is not measured"),
+            (true, _) => format!("{} are not measured", names(&self.sensors).join(" and ")),
+            (false, _) => self.sensors.iter().map(absent).collect::<Vec<_>>().join(", "),
+        };
+        format!("{fact} ({})", self.why)
+    }
+}
+
+/// The names of sensors.
+pub fn names(sensors: &[Sensor]) -> Vec<String> {
+    sensors.iter().map(ToString::to_string).collect()
+}
+
+/// Whether a sensor is something that is measured, rather than something that a machine has or has not.
+const fn is_reading(sensor: Sensor) -> bool {
+    match sensor {
+        Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => true,
+        Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays => false,
+    }
+}
+
+fn absent(sensor: &Sensor) -> String {
+    match sensor {
+        Sensor::SeveralNodes => "there is no second NUMA node".to_owned(),
+        Sensor::SeveralDomains => "there is no second LLC or node for threads".to_owned(),
+        other => format!("there is no {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MISSING: [(Sensor, &str); 4] = [
+        (Sensor::Instructions, "no PMU"),
+        (Sensor::SeveralNodes, "one node"),
+        (Sensor::LlcMisses, "no PMU"),
+        (Sensor::CacheWays, "no PMU"),
+    ];
+
+    #[test]
+    fn what_shares_a_reason_is_told_together() {
+        let lines: Vec<String> = by_reason(MISSING).iter().map(Lack::line).collect();
+        assert_eq!(
+            lines,
+            [
+                "not measured: instructions per thread, LLC misses per thread: no PMU",
+                "not here: a second NUMA node: one node",
+                "not here: LLC way allocation: no PMU"
+            ]
+        );
+    }
+
+    #[test]
+    fn clauses_are_sentences() {
+        let clauses: Vec<String> = by_reason(MISSING).iter().map(Lack::clause).collect();
+        assert_eq!(
+            clauses,
+            [
+                "instructions per thread and LLC misses per thread are not measured (no PMU)",
+                "there is no second NUMA node (one node)",
+                "there is no LLC way allocation (no PMU)"
+            ]
+        );
+        assert_eq!(by_reason([MISSING[0]])[0].clause(), "instructions per thread is not measured (no PMU)");
+    }
+}

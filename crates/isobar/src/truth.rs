@@ -1,0 +1,29 @@
+//! What became of a simulated workload: the truth that the simulated machine alone knows and that no policy is shown. Told
+//! at the end of a run, it says whether the policy helped; on a real machine there is no such thing.
+
+use isobar_model::metrics::Summary;
+use serde::Serialize;
+
+/// The applications of a simulated workload, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Truth {
+    /// By application.
+    pub apps: Vec<AppTruth>,
+    /// Over all of them; `None` until each has completed once.
+    pub summary: Option<Summary>,
+}
+
+/// One application of a simulated workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AppTruth {
+    /// Its name in the workload.
+    pub name: String,
+    /// Completed runs.
+    pub completed: usize,
+    /// Mean completion time; `None` where no run completed.
+    pub seconds: Option<f64>,
+    /// Completion time alone on the machine; `None` where even that does not end in time.
+    pub alone_seconds: Option<f64>,
+    /// Completion time over completion time alone.
+    pub slowdown: Option<f64>,
+}
