@@ -78,7 +78,7 @@ fn a_policy_remembers_from_line_to_line() {
 fn the_linux_policy_does_nothing_and_blank_lines_are_skipped() {
     let input = format!("\n  \n{}\n\n", observation(&[1, 2]));
     let said = isobar_with(&["decide", "--policy", "linux", "-"], &input);
-    assert_eq!(said.done(), "{\"actions\":[],\"policy\":\"linux\"}\n");
+    assert_eq!(said.done(), "{\"policy\":\"linux\",\"actions\":[]}\n");
 }
 
 #[test]

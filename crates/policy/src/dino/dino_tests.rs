@@ -192,7 +192,7 @@ fn pinned_threads_stay_and_count() {
     seen.processes[0].threads[0].pinned = true;
     let plan = at_once().decide(&seen);
     assert_eq!(cpus_after(&seen, &plan), [0, 1]);
-    assert_eq!(plan.notes, ["1 threads left alone: pinned by their owner"]);
+    assert_eq!(plan.notes, ["1 thread left alone: pinned by their owner"]);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn without_miss_rates_it_says_so() {
     seen.processes[0].threads[0].llc_misses = None;
     let plan = at_once().decide(&seen);
     assert_eq!(plan.actions, []);
-    assert_eq!(plan.notes, ["nothing to decide on: LLC misses per instruction of 1 threads are not measured"]);
+    assert_eq!(plan.notes, ["nothing to decide on: no miss rate measured of 1 thread"]);
 }
 
 #[test]

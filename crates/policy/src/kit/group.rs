@@ -106,16 +106,17 @@ impl<'a> Groups<'a> {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.members.is_empty() && self.unmeasured > 0 {
-            notes.push(format!(
-                "nothing to decide on: LLC misses per instruction of {} threads are not measured",
-                self.unmeasured
-            ));
+            notes.push(format!("nothing to decide on: no miss rate measured of {}", threads(self.unmeasured)));
         } else if self.unmeasured > 0 {
-            notes.push(format!("{} threads left alone: not measured yet", self.unmeasured));
+            notes.push(format!("{} left alone: not measured yet", threads(self.unmeasured)));
         }
         if self.pinned > 0 {
-            notes.push(format!("{} threads left alone: pinned by their owner", self.pinned));
+            notes.push(format!("{} left alone: pinned by their owner", threads(self.pinned)));
         }
         notes
     }
+}
+
+fn threads(count: usize) -> String {
+    if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") }
 }
