@@ -45,6 +45,9 @@ pub trait Sensing {
     /// Addresses that a process (or one thread of it) was seen to access since the last call; none without a sampler.
     fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64>;
 
+    /// Pages of a process were moved, or were not where a sample had seen them: what was read of them does not stand.
+    fn pages_moved(&mut self, pid: Pid);
+
     /// CPUs came or went.
     fn set_topology(&mut self, topology: Arc<Topology>);
 }
@@ -219,6 +222,7 @@ impl<S: Sensing> LinuxMachine<S> {
         let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses };
         let outcome = self.pages.migrate(&wish, self.budget.left());
         if let ActionOutcome::Pages { moved, .. } = outcome {
+            self.sensing.pages_moved(pid);
             self.spent(from, to, moved);
         }
         outcome
