@@ -215,6 +215,10 @@ impl<S: Sensing> LinuxMachine<S> {
         if from == to {
             return left_alone(format!("the pages are on node {to} already"));
         }
+        // Pages are the slow part of a plan: whoever asked to stop need not wait for them.
+        if self.waiter.is_interrupted() {
+            return left_alone("asked to stop".into());
+        }
         let Some(pid_start) = self.known.process(pid) else {
             return left_alone(format!("process {pid} was not in the last sample"));
         };
