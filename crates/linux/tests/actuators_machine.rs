@@ -22,6 +22,7 @@ use std::sync::Arc;
 struct Watch {
     pids: Vec<Pid>,
     everywhere: CpuSet,
+    outdated: Vec<Pid>,
 }
 
 impl Sensing for Watch {
@@ -48,6 +49,10 @@ impl Sensing for Watch {
         Vec::new()
     }
 
+    fn pages_moved(&mut self, pid: Pid) {
+        self.outdated.push(pid);
+    }
+
     fn set_topology(&mut self, _: Arc<Topology>) {}
 }
 
@@ -71,7 +76,8 @@ fn open(state: &Path, processes: &[&Kept], change: impl FnOnce(&mut LinuxOptions
     let mut options = LinuxOptions { state: state.into(), catch_signals: false, ..LinuxOptions::default() };
     change(&mut options);
     let everywhere = affinity::get(Tid(std::process::id())).unwrap();
-    let watch = Watch { pids: processes.iter().map(|process| process.pid()).collect(), everywhere };
+    let watch =
+        Watch { pids: processes.iter().map(|process| process.pid()).collect(), everywhere, outdated: Vec::new() };
     LinuxMachine::open(watch, Box::new(|| Err("no hotplug in tests".into())), options).unwrap()
 }
 
@@ -209,6 +215,29 @@ fn a_dry_run_changes_nothing_and_makes_no_file() {
 }
 
 #[test]
+fn sensors_learn_that_pages_are_not_where_they_were_seen() {
+    let (_folder, state) = place();
+    let process = sleeper();
+    let mut machine = open(&state, &[&process], |_| {});
+    machine.sample().unwrap();
+    // No page is on a node that is not there: as when they have moved since they were read.
+    let (from, to) = (NodeId(1000), NodeId(0));
+    let pages = Action::MigratePages {
+        pid: process.pid(),
+        from,
+        to,
+        pages: Pages(10),
+        select: PageSelection::ResidentSet,
+        for_thread: None,
+        reason: "a test".into(),
+    };
+    let outcome = machine.apply(&Plan { actions: vec![pages], ..Plan::nothing("test") }).unwrap();
+    let ActionOutcome::Pages { moved: Pages(0), stayed } = &outcome.actions[0] else { panic!("{outcome:?}") };
+    assert_eq!(stayed.iter().map(|(_, pages)| pages.0).sum::<u64>(), 10);
+    assert_eq!(machine.sensing().outdated, [process.pid()]);
+}
+
+#[test]
 fn who_ended_or_was_never_seen_is_no_error() {
     let Some((_, second)) = two_cpus() else { return };
     let (_folder, state) = place();
@@ -243,7 +272,7 @@ fn helper_manages_until_told_to_stop() {
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
     let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
     let everywhere = affinity::get(Tid(std::process::id())).unwrap();
-    let watch = Watch { pids: vec![pid], everywhere };
+    let watch = Watch { pids: vec![pid], everywhere, outdated: Vec::new() };
     let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
     machine.sample().unwrap();
     let cpu = CpuId(told("ISOBAR_TEST_CPU").parse().unwrap());
@@ -285,7 +314,7 @@ fn helper_observes_as_nobody() {
     }
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
     let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
-    let watch = Watch { pids: vec![pid], everywhere: affinity::get(Tid(pid.0)).unwrap() };
+    let watch = Watch { pids: vec![pid], everywhere: affinity::get(Tid(pid.0)).unwrap(), outdated: Vec::new() };
     let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
     let sample = machine.sample().unwrap();
     println!("remark {}", sample.capabilities.remarks[0]);

@@ -166,6 +166,27 @@ fn pages_of_a_busy_process_are_where_memory_is() {
 }
 
 #[test]
+fn pages_that_were_moved_are_read_anew_at_once() {
+    let mut child = Observed::start();
+    child.threads("touch", 1);
+    let mut sensors = Sensors::open(SensorOptions { pages_every: 1000, ..software() }, machine()).unwrap();
+    let pid = child.pid();
+    let pages = |sensors: &mut Sensors| {
+        sleep(Duration::from_millis(500));
+        let sample = sensors.sample().unwrap();
+        process(&sample, pid).pages.as_ref().map(|pages| pages.values().map(|pages| pages.0).sum::<u64>())
+    };
+    pages(&mut sensors);
+    let Some(first) = pages(&mut sensors) else { return eprintln!("SKIPPED: pages by node are not known here") };
+    // Another area of 16 MiB; 64 KiB is the largest base page in use.
+    child.threads("touch", 1);
+    assert_eq!(pages(&mut sensors), Some(first), "the last reading stands");
+    sensors.pages_moved(pid);
+    let fresh = pages(&mut sensors).unwrap();
+    assert!(fresh >= first + (16 << 20) / (64 << 10) / 2, "{fresh} pages after {first}");
+}
+
+#[test]
 fn every_counter_that_is_missing_has_a_reason() {
     let sensors = Sensors::open(SensorOptions::default(), machine()).unwrap();
     let capabilities = sensors.capabilities();

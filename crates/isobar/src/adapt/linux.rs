@@ -78,6 +78,10 @@ impl Sensing for Eyes {
         self.0.sampled_addresses(pid, tid)
     }
 
+    fn pages_moved(&mut self, pid: Pid) {
+        self.0.pages_moved(pid);
+    }
+
     fn set_topology(&mut self, topology: Arc<Topology>) {
         self.0.set_topology(topology);
     }

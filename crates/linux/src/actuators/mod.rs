@@ -4,6 +4,7 @@
 //! budgets and the choice of who is managed (that is [`crate::machine`]'s).
 
 pub mod affinity;
+mod displaced;
 mod error;
 mod heirs;
 pub mod identity;
@@ -132,13 +133,20 @@ impl Actuators {
             return self.free_if_heir(pid, thread, &mask);
         };
         // Sensors may have read the mask before our last move; only the kernel's word ends our answering for a thread.
-        let ours = record.is_ours(&mask) || affinity::get(thread.tid).is_ok_and(|now| record.is_ours(&now));
-        if ours {
+        let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
+        if now.as_ref().is_ok_and(|now| record.is_ours(now)) {
             thread.allowed = Some(record.original.cpus.clone());
             thread.pinned = record.original.pinned;
-        } else {
-            self.ledger.forget(pid, thread.tid);
+            return;
         }
+        if now.is_ok_and(|now| displaced::is_displaced(pid, thread.tid, &now, &record.ours)) {
+            if threads::put_back(thread.tid, &record.original).is_err() {
+                return;
+            }
+            thread.allowed = affinity::get(thread.tid).ok();
+            thread.pinned = record.original.pinned;
+        }
+        self.ledger.forget(pid, thread.tid);
     }
 
     fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {

@@ -6,7 +6,7 @@
 
 use super::ledger::{Ledger, ThreadEntry};
 use super::state_file::StateFile;
-use super::{ActuatorError, affinity, heirs, identity, threads};
+use super::{ActuatorError, affinity, displaced, heirs, identity, threads};
 use isobar_model::{Pid, Tid};
 use std::fmt;
 use std::io;
@@ -150,18 +150,18 @@ fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
         Some(task) if task.start != thread.start => return Ok(Fate::Reused),
         Some(_) => {}
     }
-    match act(tid, thread) {
+    match act(pid, tid, thread) {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(Fate::Vanished),
         other => other,
     }
 }
 
-fn act(tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
+fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     let mask = affinity::get(tid)?;
     if mask == thread.original.cpus {
         return Ok(Fate::Untouched);
     }
-    if !thread.is_ours(&mask) {
+    if !thread.is_ours(&mask) && !displaced::is_displaced(pid, tid, &mask, &thread.ours) {
         return Ok(Fate::ChangedByOwner);
     }
     threads::put_back(tid, &thread.original)?;

@@ -45,6 +45,9 @@ pub trait Sensing {
     /// Addresses that a process (or one thread of it) was seen to access since the last call; none without a sampler.
     fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64>;
 
+    /// Pages of a process were moved, or were not where a sample had seen them: what was read of them does not stand.
+    fn pages_moved(&mut self, pid: Pid);
+
     /// CPUs came or went.
     fn set_topology(&mut self, topology: Arc<Topology>);
 }
@@ -212,6 +215,10 @@ impl<S: Sensing> LinuxMachine<S> {
         if from == to {
             return left_alone(format!("the pages are on node {to} already"));
         }
+        // Pages are the slow part of a plan: whoever asked to stop need not wait for them.
+        if self.waiter.is_interrupted() {
+            return left_alone("asked to stop".into());
+        }
         let Some(pid_start) = self.known.process(pid) else {
             return left_alone(format!("process {pid} was not in the last sample"));
         };
@@ -219,6 +226,7 @@ impl<S: Sensing> LinuxMachine<S> {
         let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses };
         let outcome = self.pages.migrate(&wish, self.budget.left());
         if let ActionOutcome::Pages { moved, .. } = outcome {
+            self.sensing.pages_moved(pid);
             self.spent(from, to, moved);
         }
         outcome

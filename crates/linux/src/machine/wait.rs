@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Longer intervals are cut: a mistyped one must not sleep for years.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
+/// The kernel takes no read timeout of zero for "at once".
+const SHORTEST: Duration = Duration::from_micros(1);
+
 /// Waits until a deadline or a signal.
 #[derive(Debug)]
 pub struct Waiter {
@@ -58,6 +61,13 @@ impl Waiter {
             self.interrupted = self.signalled_within(left).map_err(MachineError::Wait)?;
         }
         Ok(Wake::Interrupted)
+    }
+
+    /// Whether a signal to stop has come; does not wait.
+    pub fn is_interrupted(&mut self) -> bool {
+        // A signal that cannot be read now is met by the next wait, which tells why.
+        self.interrupted = self.interrupted || self.signalled_within(SHORTEST).unwrap_or(false);
+        self.interrupted
     }
 
     fn signalled_within(&mut self, time: Duration) -> io::Result<bool> {
@@ -119,7 +129,9 @@ mod tests {
     fn a_signal_ends_the_wait_and_is_remembered() {
         let mut waiter = Waiter::new(true).unwrap();
         let start = Instant::now();
+        assert!(!waiter.is_interrupted());
         low_level::raise(SIGHUP).unwrap();
+        assert!(waiter.is_interrupted());
         assert_eq!(waiter.wait(Seconds(20.0)).unwrap(), Wake::Interrupted);
         assert_eq!(waiter.wait(Seconds(20.0)).unwrap(), Wake::Interrupted);
         assert!(start.elapsed() < Duration::from_secs(10));

@@ -1,6 +1,7 @@
 //! What is known of a process and its threads from one scan to the next, and when a thread may be taken to be asleep. Pure: the
 //! reading is [`super::table`]'s.
 
+use super::affinity::is_pinned;
 use super::stat::Stat;
 use isobar_model::{CpuId, CpuSet, NodeMap, Pages, Tid, num};
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct KnownThread {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity.
     pub pinned: bool,
+    /// Whether its mask is another one than before, and nobody has asked [`Self::is_doubtful`] yet.
+    pub(super) changed: bool,
     /// Whether it was taken to be asleep in the last scan, and not read.
     pub(super) skipped: bool,
     /// Readings in a row without a tick.
@@ -122,7 +125,23 @@ impl Pass<'_> {
 
 impl KnownThread {
     pub(super) const fn first(tid: Tid, start: u64) -> Self {
-        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed: None, pinned: false, skipped: false, idle: 0 }
+        let (allowed, pinned, changed, skipped) = (None, false, false, false);
+        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed, pinned, changed, skipped, idle: 0 }
+    }
+
+    /// Takes in its mask, and judges by its cpuset (`None` = any CPU) whether its owner narrowed it.
+    pub(super) fn take_mask(&mut self, mask: Option<CpuSet>, cpuset: Option<&CpuSet>, online: &CpuSet) {
+        self.changed |= mask != self.allowed;
+        self.pinned = mask.as_ref().is_some_and(|mask| is_pinned(mask, cpuset, online));
+        self.allowed = mask;
+    }
+
+    /// Whether its mask changed to one that this cpuset does not explain. Asked once for each change.
+    pub(super) fn is_doubtful(&mut self, cpuset: Option<&CpuSet>) -> bool {
+        let outside = |mask: &CpuSet| cpuset.is_some_and(|cpuset| !mask.is_subset(cpuset));
+        let doubtful = self.changed && (self.pinned || self.allowed.as_ref().is_some_and(outside));
+        self.changed = false;
+        doubtful
     }
 }
 
@@ -164,6 +183,22 @@ mod tests {
         swinging.load = 51;
         assert!(!swinging.is_short_of_ticks());
         assert!(swinging.is_short_of_ticks());
+    }
+
+    #[test]
+    fn a_changed_mask_that_the_cpuset_does_not_explain_is_doubted_once() {
+        let set = |list: &str| list.parse::<CpuSet>().unwrap();
+        let (online, old) = (set("0-7"), set("4-7"));
+        let mut thread = thread(1, 0, false);
+        let mut take = |mask: &str| {
+            thread.take_mask(Some(set(mask)), Some(&old), &online);
+            (thread.pinned, thread.is_doubtful(Some(&old)))
+        };
+        assert_eq!(take("4-7"), (false, false), "the whole cpuset");
+        assert_eq!(take("0-1"), (true, true), "the cpuset has moved, or was left");
+        assert_eq!(take("0-1"), (true, false), "nothing new");
+        assert_eq!(take("2-7"), (false, true), "the cpuset was widened");
+        assert_eq!(take("5"), (true, true), "its owner narrowed it, or the cpuset was");
     }
 
     #[test]

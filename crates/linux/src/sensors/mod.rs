@@ -199,6 +199,13 @@ impl Sensors {
         self.samplers.addresses(&tids, self.round)
     }
 
+    /// Pages of this process were moved, or were not where they had been seen: they are read anew in the next sample.
+    pub fn pages_moved(&mut self, pid: Pid) {
+        if let Some(process) = self.table.parts().0.get_mut(&pid.0) {
+            PageReader::outdate(process);
+        }
+    }
+
     /// How addresses are sampled; `None` where they cannot be.
     #[must_use]
     pub const fn address_source(&self) -> Option<&samplers::Source> {

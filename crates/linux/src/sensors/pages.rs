@@ -57,10 +57,16 @@ impl PageReader {
         self.denied = self.denied.max(denied);
     }
 
+    /// The last reading of a process does not stand any more: its pages were moved. It is read in the next sample, busy or not.
+    pub const fn outdate(process: &mut KnownProcess) {
+        process.pages_read = None;
+    }
+
     fn is_due(&self, process: &KnownProcess, round: u64, interval: f64) -> bool {
         let busy = num::float(process.load) >= self.min_ticks_a_second * interval && process.load > 0;
         let old = process.pages_read.is_none_or(|read| round.saturating_sub(read) >= self.every);
-        busy && old
+        let outdated = process.pages.is_some() && process.pages_read.is_none();
+        outdated || (busy && old)
     }
 
     fn read(&self, pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {

@@ -94,14 +94,13 @@ impl Samplers {
         let Some(source) = self.source.clone() else { return Vec::new() };
         let mut bytes = Vec::new();
         for &tid in tids {
-            if self.open.len() < self.most && !self.open.contains_key(&tid) {
-                // Refused or ended: no addresses of this thread. Address sampling is a help, never a condition.
-                let Ok(sampler) = start(&source, tid, self.page, round) else { continue };
-                self.open.insert(tid, sampler);
-            }
             if let Some(sampler) = self.open.get_mut(&tid) {
                 sampler.asked = round;
                 sampler.ring.drain(&mut bytes);
+            } else if self.open.len() < self.most {
+                // Refused or ended: no addresses of this thread. Address sampling is a help, never a condition. What a
+                // new sampler holds is of this instant, and would speak for nothing but the loop that it interrupted.
+                self.open.extend(start(&source, tid, self.page, round).ok().map(|sampler| (tid, sampler)));
             }
         }
         let known = parse(&bytes).map(|sample| sample.address).filter(|address| *address != 0);

@@ -3,7 +3,7 @@
 //! What vanishes while it is read is ordinary.
 
 use super::SensorError;
-use super::affinity::{allowed, is_pinned};
+use super::affinity::allowed;
 use super::cgroup::Cpusets;
 use super::known::{KnownProcess, KnownThread, Pass, Seen, is_turn};
 use super::proc_fs::ProcDir;
@@ -133,6 +133,23 @@ impl Table {
             let old = std::mem::take(&mut known.threads).pop();
             known.threads.push(self.thread(old, seen, known.cpuset.as_ref(), pass));
         }
+        self.follow_cpuset(pid, known, pass);
+    }
+
+    /// A mask that changed to one that its cpuset does not explain: the cpuset may have changed, too.
+    fn follow_cpuset(&mut self, pid: u32, known: &mut KnownProcess, pass: &Pass<'_>) {
+        let cpuset = known.cpuset.clone();
+        // Every thread is asked, since each change is doubted once.
+        let doubtful = known.threads.iter_mut().filter_map(|thread| thread.is_doubtful(cpuset.as_ref()).then_some(()));
+        if doubtful.count() == 0 {
+            return;
+        }
+        self.cpusets.forget();
+        known.cpuset = self.cpuset_of(pid);
+        if known.cpuset != cpuset {
+            let cpuset = known.cpuset.as_ref();
+            known.threads.iter_mut().for_each(|thread| self.read_mask(thread, cpuset, pass.online));
+        }
     }
 
     fn cpuset_of(&mut self, pid: u32) -> Option<CpuSet> {
@@ -208,8 +225,8 @@ impl Table {
 
     fn read_mask(&self, thread: &mut KnownThread, cpuset: Option<&CpuSet>, online: &CpuSet) {
         let held = self.held.get(&thread.tid).filter(|(start, _)| *start == thread.start);
-        thread.allowed = held.map_or_else(|| allowed(thread.tid).ok(), |(_, original)| Some(original.clone()));
-        thread.pinned = thread.allowed.as_ref().is_some_and(|mask| is_pinned(mask, cpuset, online));
+        let mask = held.map_or_else(|| allowed(thread.tid).ok(), |(_, original)| Some(original.clone()));
+        thread.take_mask(mask, cpuset, online);
     }
 }
 

@@ -4,7 +4,7 @@ use super::around::PageRange;
 use super::mappings::{Mapping, parse_maps, parse_numa_maps};
 use super::resident::PageTables;
 use super::select::{Cursor, Look, asked, by_size, every, mapped, near};
-use super::tally::{BUDGET, FEWER, NO_MEMORY, Tally, reason};
+use super::tally::{BUDGET, ENDED, FEWER, NO_MEMORY, REFUSED, Tally, reason};
 use super::{free, syscall};
 use crate::actuators::{identity, privilege};
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
@@ -78,9 +78,12 @@ impl PageMover {
         let mut tally = Tally::default();
         let result = self.try_migrate(wish, budget, &mut tally);
         match result {
-            Err(outcome) if tally.pages_moved().0 == 0 => outcome,
-            _ => tally.outcome(),
+            Err(outcome) if tally.pages_moved().0 == 0 => return outcome,
+            Err(ActionOutcome::Vanished) => tally.rest_stayed(ENDED, wish.pages),
+            Err(_) => tally.rest_stayed(REFUSED, wish.pages),
+            Ok(()) => {}
         }
+        tally.outcome()
     }
 
     /// Forgets the walks of processes for which `lives` is false.

@@ -17,6 +17,10 @@ pub const BUDGET: &str = "page budget used up";
 pub const NO_MEMORY: &str = "no memory on the target";
 /// The choice holds fewer pages on the node than were asked for.
 pub const FEWER: &str = "not found on the node";
+/// The process ended while its pages were moved.
+pub const ENDED: &str = "the process ended";
+/// The kernel refused to go on.
+pub const REFUSED: &str = "refused";
 
 impl Tally {
     /// Counts pages that moved.
@@ -29,6 +33,12 @@ impl Tally {
         if pages > 0 {
             *self.stayed.entry(why).or_default() += pages;
         }
+    }
+
+    /// Counts what is left of the pages that were asked for.
+    pub fn rest_stayed(&mut self, why: &'static str, asked: Pages) {
+        let counted = self.stayed.values().fold(self.moved, |sum, pages| sum.saturating_add(*pages));
+        self.stayed(why, asked.0.saturating_sub(counted));
     }
 
     /// The pages that moved.
@@ -80,6 +90,16 @@ mod tests {
         for (status, expected) in words {
             assert_eq!(reason(status), expected, "{status}");
         }
+    }
+
+    #[test]
+    fn a_migration_that_broke_off_accounts_for_every_page() {
+        let mut tally = Tally::default();
+        tally.moved(3);
+        tally.stayed(BUDGET, 2);
+        tally.rest_stayed(ENDED, Pages(9));
+        let stayed = vec![(BUDGET.to_owned(), Pages(2)), (ENDED.to_owned(), Pages(4))];
+        assert_eq!(tally.outcome(), ActionOutcome::Pages { moved: Pages(3), stayed });
     }
 
     #[test]

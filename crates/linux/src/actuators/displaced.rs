@@ -1,0 +1,64 @@
+//! Threads whose cpuset has left the CPU that we bound them to.
+//!
+//! The kernel then lets such a thread run on the whole cpuset, but keeps the mask that was asked for
+//! (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a cpuset has it: a CPU that
+//! comes back, a cpuset that is widened, a cgroup that the thread is moved to. Such a mask is not its owner's word, and
+//! forgetting it would leave the thread bound for good.
+
+use crate::sensors::affinity::is_pinned;
+use crate::sensors::cgroup::Cpusets;
+use isobar_model::{CpuSet, Pid, Tid};
+use std::fs;
+
+const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
+
+/// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound it to.
+#[must_use]
+pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
+    let outside = mask.intersection(ours).is_empty();
+    outside && online().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
+}
+
+/// Our CPU is not in the mask, and nobody narrowed the mask within the cpuset.
+fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
+    mask.intersection(ours).is_empty() && !is_pinned(mask, permitted, online)
+}
+
+/// Its cpuset as it is now: what a sample knows of it may be old.
+fn permitted(pid: Pid, tid: Tid) -> Option<CpuSet> {
+    Cpusets::live().permitted(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")).ok()?)
+}
+
+fn online() -> Option<CpuSet> {
+    fs::read_to_string(ONLINE_CPUS).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(list: &str) -> CpuSet {
+        list.parse().unwrap()
+    }
+
+    #[test]
+    fn the_whole_cpuset_without_our_cpu_is_the_kernels_word() {
+        let (online, ours) = (set("0-7"), set("4"));
+        let displaced =
+            |mask: &str, cpuset: Option<&str>| is_whole(&set(mask), &ours, cpuset.map(set).as_ref(), &online);
+        assert!(displaced("0-1", Some("0-1")), "the cpuset left CPU 4");
+        assert!(!displaced("0", Some("0-1")), "its owner narrowed it");
+        assert!(!displaced("4-7", Some("4-7")), "its owner lifted our mask");
+        assert!(!displaced("0-3", Some("0-7")), "its owner chose CPUs of the cpuset");
+        assert!(!displaced("0-3", None), "its owner chose CPUs, without any cpuset");
+        // CPU 4 went offline, and the cpuset with it.
+        assert!(is_whole(&set("0-3,5-7"), &ours, None, &set("0-3,5-7")));
+    }
+
+    #[test]
+    fn a_mask_that_holds_our_cpu_is_not_displaced() {
+        let own = crate::actuators::identity::own_pid();
+        let mask = crate::actuators::affinity::get(Tid(own.0)).unwrap();
+        assert!(!is_displaced(own, Tid(own.0), &mask, &mask));
+    }
+}
