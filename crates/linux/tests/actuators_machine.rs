@@ -193,9 +193,14 @@ fn plans_are_bounded_and_pinned_threads_wait_for_the_option() {
     assert_eq!(a.mask(), b.mask(), "dropping puts back");
 
     let mut machine = open(&state, &[&pinned], |options| options.move_pinned = true);
-    machine.sample().unwrap();
+    let seen = machine.sample().unwrap();
+    let free = |sample: &Sample| {
+        let thread = main_thread(sample, &pinned);
+        !thread.pinned && thread.allowed.as_ref().is_some_and(|allowed| allowed.contains(second))
+    };
+    assert!(free(&seen), "policies see it as free to move");
     assert_eq!(machine.apply(&moves(&[(&pinned, second)])).unwrap().actions, [ActionOutcome::Done]);
-    assert!(main_thread(&machine.sample().unwrap(), &pinned).pinned);
+    assert!(free(&machine.sample().unwrap()));
     assert_eq!(machine.restore().unwrap().actions, [ActionOutcome::Done]);
     assert_eq!(pinned.mask(), only(first));
 }

@@ -57,6 +57,7 @@ impl Filled {
             pages: Pages(pages),
             select,
             addresses,
+            fill_up: false,
         }
     }
 }
@@ -130,6 +131,20 @@ fn without_a_sampler_successive_calls_cover_the_resident_set() {
 }
 
 #[test]
+fn pages_far_from_the_samples_go_when_all_are_to_go() {
+    if !one_node() {
+        return;
+    }
+    let process = Filled::start();
+    // A sample in memory that is not there finds nothing around it.
+    let nowhere = [4096];
+    let (moved, _) = counts(PageMover::default().migrate(&process.wish(64, &nowhere), no_limit()));
+    assert_eq!(moved, 0);
+    let all = Migration { fill_up: true, ..process.wish(64, &nowhere) };
+    assert_eq!(counts(PageMover::default().migrate(&all, no_limit())).0, 64);
+}
+
+#[test]
 fn budgets_and_reserves_hold() {
     let process = Filled::start();
     let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(100, &[process.address]), Pages(0)));
@@ -187,7 +202,7 @@ fn helper_tries_as_nobody() {
     let pid_start = identity::process(pid).unwrap().start;
     let (from, to) = (any_node(), any_node());
     let select = PageSelection::ResidentSet;
-    let wish = Migration { pid, pid_start, from, to, pages: Pages(10), select, addresses: &[] };
+    let wish = Migration { pid, pid_start, from, to, pages: Pages(10), select, addresses: &[], fill_up: false };
     println!("outcome {:?}", PageMover::default().migrate(&wish, no_limit()));
 }
 

@@ -7,6 +7,7 @@ mod budget;
 mod error;
 mod known;
 mod options;
+mod unpin;
 mod wait;
 
 pub use error::MachineError;
@@ -14,6 +15,7 @@ pub use options::LinuxOptions;
 
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
+use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
 use error::BoxedError;
 use isobar_model::{
@@ -223,7 +225,8 @@ impl<S: Sensing> LinuxMachine<S> {
             return left_alone(format!("process {pid} was not in the last sample"));
         };
         let addresses = self.sensing.sampled_addresses(pid, for_thread);
-        let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses };
+        let fill_up = for_thread.is_none();
+        let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses, fill_up };
         let outcome = self.pages.migrate(&wish, self.budget.left());
         if let ActionOutcome::Pages { moved, .. } = outcome {
             self.sensing.pages_moved(pid);
@@ -261,6 +264,13 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.known = Known::from(&sample);
         let known = &self.known;
         self.pages.retain(|pid, start| known.process(pid) == Some(start));
+        if self.options.move_pinned {
+            let mut cpusets = Cpusets::live();
+            unpin::unpin(&mut sample, |pid| {
+                let cgroup = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+                cpusets.permitted(&cgroup)
+            });
+        }
         self.remark(&mut sample);
         Ok(sample)
     }

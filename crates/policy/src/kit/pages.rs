@@ -55,6 +55,12 @@ impl Place {
             will: domains.node_of(seat),
         }
     }
+
+    /// From where to where the thread crosses, if it does.
+    fn crosses(&self) -> Option<(NodeId, NodeId, Tid)> {
+        let (from, to) = (self.was?, self.will?);
+        (from != to).then_some((from, to, self.tid))
+    }
 }
 
 /// What is remembered between intervals.
@@ -155,17 +161,21 @@ impl Follower {
 
     /// Threads run on several nodes, or the pages are not measured: K pages go with each thread that crosses.
     fn accompany(&self, process: &Process, places: &[Place]) -> Vec<Wish> {
+        let mut crossing: Vec<(NodeId, NodeId, Tid)> = places.iter().filter_map(Place::crosses).collect();
+        crossing.sort_unstable();
         let mut left = process.pages.clone();
-        let crossing = places.iter().filter_map(|place| {
-            let (from, to) = (place.was?, place.will?);
-            (from != to).then_some((place.tid, from, to))
-        });
-        let wish = |(tid, from, to)| {
-            let pages = take(&mut left, from, self.how.pages_per_sample);
-            let reason = format!("thread {tid} goes from node {from} to node {to} and takes pages along");
-            (pages > 0).then_some(Wish { from, to, pages, thread: Some(tid), reason })
+        let together = crossing.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+        let wish = |threads: &[(NodeId, NodeId, Tid)]| {
+            let (from, to, first) = threads[0];
+            let pages = take(&mut left, from, self.how.pages_per_sample.saturating_mul(threads.len() as u64));
+            let (thread, who) = match threads.len() {
+                1 => (Some(first), format!("thread {first} goes")),
+                several => (None, format!("{several} threads go")),
+            };
+            let reason = format!("{who} from node {from} to node {to}, and pages with it");
+            (pages > 0).then_some(Wish { from, to, pages, thread, reason })
         };
-        crossing.filter_map(wish).collect()
+        together.filter_map(wish).collect()
     }
 
     fn ask(&mut self, pid: Pid, wish: Wish, now: u64, asked: &mut Asked) {
@@ -279,6 +289,13 @@ mod tests {
         assert_eq!(asked(&mut follower, "[15, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
         assert_eq!(asked(&mut follower, "null", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
         assert!(asked(&mut follower, "[0, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0).is_empty());
+    }
+
+    #[test]
+    fn threads_that_cross_together_take_their_pages_in_one_migration() {
+        let mut follower = Follower::new(HOW);
+        let places = [place(7, 0, 1), place(8, 0, 1), place(9, 0, 0), place(10, 1, 0)];
+        assert_eq!(asked(&mut follower, "[100, 5]", &places, 0), ["0>1:20", "1>0:5"]);
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub struct Migration<'a> {
     pub select: PageSelection,
     /// Sampled addresses; empty where nobody samples.
     pub addresses: &'a [u64],
+    /// Whether pages far from every sample go, too, once those around the samples are fewer than asked for: where all
+    /// threads of the process have gone, not where the samples are of one thread.
+    pub fill_up: bool,
 }
 
 /// Moves pages, and remembers for each process where its walk goes on.
@@ -117,9 +120,26 @@ impl PageMover {
         let mappings = process.mappings()?;
         if wish.select == PageSelection::AroundSamples && !wish.addresses.is_empty() {
             let samples = wish.addresses.iter().map(|address| address / process.page_size).collect();
-            return near(process, &samples, &mapped(&mappings), wish.from, wanted);
+            let mut chosen = near(process, &samples, &mapped(&mappings), wish.from, wanted)?;
+            let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
+            if wish.fill_up && found < wanted {
+                // The walk may meet what is chosen already; then the next migration goes on with it.
+                chosen.extend(self.walk(process, &mappings, wish, wanted - found)?);
+            }
+            return Ok(chosen);
         }
-        let order = process.order(&mappings)?;
+        self.walk(process, &mappings, wish, wanted)
+    }
+
+    /// The next pages of the resident set.
+    fn walk(
+        &mut self,
+        process: &mut Process,
+        mappings: &[Mapping],
+        wish: &Migration<'_>,
+        wanted: u64,
+    ) -> Result<BTreeSet<u64>, ActionOutcome> {
+        let order = process.order(mappings)?;
         let cursor = self.cursors.entry((wish.pid, wish.pid_start, wish.from)).or_default();
         cursor.walk(process, &order, wish.from, wanted)
     }

@@ -1,0 +1,59 @@
+//! Threads that their owner pinned, where the user told us to move them, too (`move_pinned`): a policy then sees them as free
+//! within their cpuset. What their masks were stays known to the actuators, which put them back exactly.
+
+use isobar_model::{CpuSet, Pid, Sample};
+
+/// Shows pinned threads as free within the CPUs that `permitted` gives for their process (`None` = any online).
+pub(super) fn unpin(sample: &mut Sample, mut permitted: impl FnMut(Pid) -> Option<CpuSet>) {
+    let online = sample.topology.online().clone();
+    for process in &mut sample.processes {
+        if !process.threads.iter().any(|thread| thread.pinned) {
+            continue;
+        }
+        let cpuset = permitted(process.pid).map_or_else(|| online.clone(), |cpuset| cpuset.intersection(&online));
+        for thread in process.threads.iter_mut().filter(|thread| thread.pinned) {
+            thread.pinned = false;
+            thread.allowed = Some(cpuset.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::topology::synthetic::synthetic;
+    use isobar_model::{Counters, NodeMap, ProcessSample, Seconds, ThreadSample, Tid};
+    use std::sync::Arc;
+
+    fn process(pid: u32, pinned: bool) -> ProcessSample {
+        let allowed = Some(if pinned { "1" } else { "0-3" }.parse().unwrap());
+        let counters = Counters::default();
+        let thread = ThreadSample { tid: Tid(pid), start: 1, cpu: None, allowed, pinned, cpu_time: None, counters };
+        ProcessSample {
+            pid: Pid(pid),
+            start: 1,
+            name: "p".into(),
+            pages: None,
+            accessed_pages: None,
+            threads: vec![thread],
+        }
+    }
+
+    #[test]
+    fn pinned_threads_become_free_within_their_cpuset() {
+        let mut sample = Sample {
+            time: Seconds(0.0),
+            topology: Arc::new(synthetic("node:2 core:2").unwrap()),
+            free: NodeMap::default(),
+            latency: None,
+            latency_cycles: None,
+            processes: vec![process(1, true), process(2, true), process(3, false)],
+            capabilities: Arc::default(),
+        };
+        unpin(&mut sample, |pid| (pid == Pid(1)).then(|| "1-2,9".parse().unwrap()));
+        let seen: Vec<_> =
+            sample.processes.iter().map(|p| (p.threads[0].pinned, p.threads[0].allowed.clone())).collect();
+        let set = |list: &str| Some(list.parse::<CpuSet>().unwrap());
+        assert_eq!(seen, [(false, set("1-2")), (false, set("0-3")), (false, set("0-3"))]);
+    }
+}
