@@ -85,6 +85,7 @@ pub struct DecideArgs {
 
 /// What `manage` and `explain` share.
 #[derive(Debug, clap::Args)]
+#[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
 pub struct WatchArgs {
     /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the configuration names it
     #[arg(long, value_name = "NAME")]

@@ -6,7 +6,7 @@
 //!
 //! The choice of pages follows DINO (section 4.1; K = 4096 by its section 5.2):
 //!
-//! - [`PageSelection::AroundSamples`] with sampled addresses: [`around`] each of them, in the resident address space.
+//! - [`PageSelection::AroundSamples`] with sampled addresses: [`around()`] each of them, in the resident address space.
 //! - without samples (no address sampler on this machine), and for [`PageSelection::ResidentSet`]: the resident pages on
 //!   the node, largest anonymous mappings first, by a [`Cursor`] that goes on where the last call ended, so that successive
 //!   epochs cover everything.

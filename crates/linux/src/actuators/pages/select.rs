@@ -28,7 +28,7 @@ pub trait Look {
     /// considered. Who knows which pages are resident skips the others.
     ///
     /// # Errors
-    /// As [`Look::look`].
+    /// As `Look::look`.
     fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), Self::Stop> {
         Ok(every(range, most))
     }
@@ -36,7 +36,7 @@ pub trait Look {
     /// The resident pages of some ranges, ascending.
     ///
     /// # Errors
-    /// As [`Look::look`].
+    /// As `Look::look`.
     fn resident(&mut self, ranges: &[PageRange]) -> Result<Vec<u64>, Self::Stop> {
         asked(self, ranges)
     }
@@ -54,7 +54,7 @@ pub fn every(range: PageRange, most: u64) -> (Vec<u64>, u64) {
 /// The resident pages of some ranges, found by asking for each page; see [`Look::resident`].
 ///
 /// # Errors
-/// As [`Look::look`].
+/// As `Look::look`.
 pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec<u64>, L::Stop> {
     let all: Vec<u64> = pages(ranges).collect();
     let status = look.look(&all)?;
@@ -64,7 +64,7 @@ pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec
 /// The pages on `from` in the neighbourhoods of sampled pages, `wanted` at most, which the samples share evenly.
 ///
 /// # Errors
-/// As [`Look::look`].
+/// As `Look::look`.
 pub fn near<L: Look>(
     look: &mut L,
     samples: &BTreeSet<u64>,
@@ -96,11 +96,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The next pages on `from`, `wanted` at most, in `order` (see [`by_size`]). A round that ends is followed by the next
+    /// The next pages on `from`, `wanted` at most, in `order` (see `by_size`). A round that ends is followed by the next
     /// one, once a call.
     ///
     /// # Errors
-    /// As [`Look::look`].
+    /// As `Look::look`.
     pub fn walk<L: Look>(
         &mut self,
         look: &mut L,
