@@ -6,7 +6,7 @@
 //! | thread A, in the order of the tuples | position, in the order of the seats |
 //! | B: same program, not yet iterated, another domain than A | the first positions after A's domain that hold the program |
 //! | C: in A's domain, another program, same class as B | a position of A's domain |
-//! | switch B and C in the new solution | [`Pass::switch`] |
+//! | switch B and C in the new solution | `Pass::switch` |
 //!
 //! *Properties*: a switch exchanges two threads of one class, so every domain keeps its classes; the number of pairs of one
 //! program that share a domain grows with every switch, so the pass converges over intervals and two programs cannot take the

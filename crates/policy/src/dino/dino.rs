@@ -3,7 +3,7 @@
 //! | paper | here |
 //! |---|---|
 //! | super-devil, devil, turtle | [`Class`] |
-//! | sorted array of class instances | `classes` in [`layout`] |
+//! | sorted array of class instances | `classes` in `layout` |
 //! | placement layout (class instances on cores) | [`Slot`]s |
 //! | old solution | where each thread ran in the interval |
 //! | new solution | [`Tuple`]s |

@@ -12,7 +12,7 @@
 //! **Method.** Given the waits, the occupancies are unique; given the occupancies, the waits are unique; both are found exactly
 //! (proofs in those files). The two are alternated until occupancies move by less than 10^-7 of a cache. The joint fixed point
 //! exists (Brouwer: a continuous map of a compact convex set); that the alternation reaches it is not proved in general, so it is
-//! not assumed: a round that does not bring the two closer is damped, [`Solution::settled`] says whether they met, and the machine carries
+//! not assumed: a round that does not bring the two closer is damped, `Solution::settled` says whether they met, and the machine carries
 //! the occupancies over and goes on in its next step where they did not, which is what a real cache does while it
 //! fills. A property test finds no machine and load on which they do not meet.
 //!
