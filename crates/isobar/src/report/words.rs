@@ -43,7 +43,7 @@ pub fn header(start: &Start<'_>) -> Vec<String> {
     if !start.lacking.is_empty() {
         let sensors: Vec<Sensor> = start.lacking.iter().map(|(sensor, _)| *sensor).collect();
         let names = lack::names(&sensors).join(", ");
-        lines.push(format!("policy {} can only be watched here, not act: it needs {names}", start.policy));
+        lines.push(format!("policy {} can only watch here: it needs {names}", start.policy));
     }
     lines
 }
