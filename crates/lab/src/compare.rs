@@ -7,7 +7,7 @@ use crate::harness::run_policy;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::validate::PlanFault;
 use isobar_model::{Policy, num};
-use isobar_sim::{AppReport, RunReport, SimMachine, Workload};
+use isobar_sim::{App, AppReport, RunReport, SimMachine, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -116,19 +116,22 @@ pub fn compare(spec: &CompareSpec, policies: &[NamedPolicy<'_>]) -> Result<Compa
     Ok(Comparison { seed: spec.seed, repeat: spec.repeat.max(1), policies })
 }
 
-/// Completion time alone of each application; each program and number of threads is simulated once.
-fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
+/// Completion time of each application alone on the machine, in seconds, in the order of the workload; `None` for one that does
+/// not end in time. Applications that are alike are simulated once.
+#[must_use]
+pub fn alone_seconds(workload: &Workload) -> Vec<Option<f64>> {
     let mut known = BTreeMap::new();
-    let mut times = Vec::new();
-    for app in &workload.apps {
-        let key = (app.program.name.clone(), app.threads, app.phase_offset.to_bits());
-        if !known.contains_key(&key) {
-            let seconds = SimMachine::alone_seconds(workload, app);
-            known.insert(key.clone(), seconds.ok_or_else(|| unfinished(workload, &app.name))?);
-        }
-        times.push(known[&key]);
-    }
-    Ok(times)
+    let mut alone = |app: &App| {
+        let alike = (app.program.name.clone(), app.threads, app.phase_offset.to_bits());
+        *known.entry(alike).or_insert_with(|| SimMachine::alone_seconds(workload, app))
+    };
+    workload.apps.iter().map(&mut alone).collect()
+}
+
+/// As [`alone_seconds`], where all must end.
+fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
+    let times = workload.apps.iter().zip(alone_seconds(workload));
+    times.map(|(app, seconds)| seconds.ok_or_else(|| unfinished(workload, &app.name))).collect()
 }
 
 fn unfinished(workload: &Workload, app: &str) -> LabError {

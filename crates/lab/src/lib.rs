@@ -9,6 +9,6 @@ mod compare;
 mod harness;
 mod table;
 
-pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, compare};
+pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, alone_seconds, compare};
 pub use harness::run_policy;
 pub use table::table;

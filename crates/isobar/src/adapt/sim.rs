@@ -6,9 +6,9 @@ use crate::failure::bad_input;
 use crate::truth::{AppTruth, Truth};
 use isobar_lab::{CompareSpec, LabError, NamedPolicy};
 use isobar_model::metrics;
-use isobar_sim::{App, AppReport, SimMachine, Workload};
+use isobar_sim::{AppReport, SimMachine, Workload};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What `isobar sim` prints.
@@ -26,14 +26,8 @@ pub fn open(workload: &Workload, seed: u64) -> SimMachine {
 
 /// What became of a workload on a machine, against each of its programs alone on it.
 pub fn truth(workload: &Workload, machine: &SimMachine) -> Truth {
-    let mut known = BTreeMap::new();
-    let mut alone = |app: &App| {
-        let alike = (app.program.name.clone(), app.threads, app.phase_offset.to_bits());
-        *known.entry(alike).or_insert_with(|| SimMachine::alone_seconds(workload, app))
-    };
-    let report = machine.report();
-    let apps: Vec<AppTruth> =
-        workload.apps.iter().zip(report.apps).map(|(app, report)| app_truth(report, alone(app))).collect();
+    let finished = machine.report().apps.into_iter().zip(isobar_lab::alone_seconds(workload));
+    let apps: Vec<AppTruth> = finished.map(|(app, alone)| app_truth(app, alone)).collect();
     let slowdowns: Option<Vec<f64>> = apps.iter().map(|app| app.slowdown).collect();
     Truth { summary: slowdowns.and_then(|slowdowns| metrics::summary(&slowdowns)), apps }
 }
