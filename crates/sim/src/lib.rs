@@ -12,6 +12,7 @@ mod host;
 pub mod machine;
 pub mod program;
 mod report;
+pub mod schedules;
 mod workload;
 
 pub use error::SimError;
@@ -19,4 +20,4 @@ pub use host::SimMachine;
 pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};
-pub use workload::{App, Run, Workload};
+pub use workload::{App, Run, Seats, Workload};

@@ -4,7 +4,7 @@
 use crate::error::SimError;
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, SHORTEST_PHASE, shipped};
-use isobar_model::{CpuId, NodeId};
+use isobar_model::{CpuId, LlcId, NodeId};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -36,6 +36,18 @@ pub struct App {
     pub memory_node: Option<NodeId>,
     /// Where in its phases it starts, as a part of their cycle.
     pub phase_offset: f64,
+    /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
+    pub seats: Option<Seats>,
+}
+
+/// The last-level caches of an application's threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seats {
+    /// One for each thread.
+    pub llcs: Vec<LlcId>,
+    /// Whether every run starts there, whatever the load. Else only the first does, and later ones where the stock scheduler
+    /// finds the least load, these caches first among equals.
+    pub keep: bool,
 }
 
 /// How a workload runs.
@@ -121,7 +133,7 @@ impl Workload {
     #[must_use]
     pub fn alone(&self, app: &App) -> Self {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
-        let app = App { start_node: None, memory_node: None, cpu: first, ..app.clone() };
+        let app = App { start_node: None, memory_node: None, cpu: first, seats: None, ..app.clone() };
         Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
     }
 }
@@ -185,6 +197,7 @@ impl AppEntry {
             cpu: self.cpu,
             memory_node: self.memory_node,
             phase_offset: (f64::from(copy) * self.phase_stagger).rem_euclid(1.0),
+            seats: None,
         };
         Ok((0..self.count).map(app).collect())
     }

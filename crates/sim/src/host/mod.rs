@@ -63,7 +63,7 @@ impl SimMachine {
             changed: true,
             workload: workload.clone(),
         };
-        (0..workload.apps.len()).for_each(|app| machine.start(app));
+        machine.start_all();
         machine.balance();
         machine
     }
@@ -94,12 +94,6 @@ impl SimMachine {
         let run = &self.workload.run;
         let enough = |totals: &Totals| totals.completions.len() >= isobar_model::num::index(run.runs);
         self.totals.iter().all(enough) || self.now >= run.max_seconds
-    }
-
-    fn start(&mut self, app: usize) {
-        let process = self.fresh(app);
-        self.processes.push(process);
-        self.settle_in(self.processes.len() - 1);
     }
 
     /// A new process in the place of one that ended.
