@@ -7,8 +7,17 @@
 
 mod compare;
 mod harness;
+mod optimum;
+mod parallel;
+mod spread;
+mod starts;
 mod table;
 
-pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, alone_seconds, compare};
+pub use compare::{
+    AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
+};
 pub use harness::run_policy;
+pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
+pub use spread::Spread;
+pub use starts::{FEW, Starts};
 pub use table::table;

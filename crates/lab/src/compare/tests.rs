@@ -44,7 +44,7 @@ impl Policy for Spread {
 fn spec() -> CompareSpec {
     let text = "machine = \"barcelona-4x4\"\n[run]\nruns = 1\ninstructions_factor = 0.1\n\
                 [[app]]\nprogram = \"milc\"\ncount = 4\n[[app]]\nprogram = \"namd\"\ncount = 4";
-    CompareSpec { workload: Workload::from_toml("w.toml", text).unwrap(), seed: 1, repeat: 2 }
+    CompareSpec { repeat: 2, ..CompareSpec::new(Workload::from_toml("w.toml", text).unwrap()) }
 }
 
 fn policies(far: bool) -> Vec<NamedPolicy<'static>> {
