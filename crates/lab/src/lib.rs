@@ -20,4 +20,4 @@ pub use harness::run_policy;
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
 pub use spread::Spread;
 pub use starts::{FEW, Starts};
-pub use table::table;
+pub use table::{optimum_table, table};

@@ -1,13 +1,14 @@
 //! The simulated machine and the comparison of policies on it.
 
 use super::policy;
+use crate::args::Schedules;
 use crate::config::Config;
 use crate::failure::bad_input;
 use crate::truth::{AppTruth, Truth};
-use isobar_lab::{CompareSpec, LabError, NamedPolicy};
+use isobar_lab::{CompareSpec, LabError, NamedPolicy, Starts};
 use isobar_model::metrics;
 use isobar_sim::{AppReport, SimMachine, Workload};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,29 +39,61 @@ fn app_truth(report: AppReport, alone_seconds: Option<f64>) -> AppTruth {
     AppTruth { name, completed, seconds, alone_seconds, slowdown }
 }
 
-/// Runs a workload under each policy.
+/// How to compare.
+pub struct Wanted {
+    /// seed of the first repeat
+    pub seed: u64,
+    /// runs from each start
+    pub repeat: u32,
+    /// where threads start
+    pub schedules: Schedules,
+    /// whether to run every static mapping too
+    pub optimum: bool,
+    /// runs computed side by side
+    pub jobs: usize,
+}
+
+/// Runs a workload under each policy; `progress` is told runs done and runs in all.
 ///
 /// # Errors
 /// Bad input: the workload, a policy, a setting.
 pub fn compare(
-    workload: &Path,
+    file: &Path,
     policies: &[String],
     config: &Config,
-    seed: u64,
-    repeat: u32,
+    wanted: &Wanted,
+    progress: &(dyn Fn(usize, usize) + Sync),
 ) -> anyhow::Result<Comparison> {
     each_once(policies)?;
     let policies = policies.iter().map(|name| named(name, config)).collect::<anyhow::Result<Vec<_>>>()?;
-    let spec = CompareSpec { workload: read(workload)?, seed, repeat };
-    let compared = isobar_lab::compare(&spec, &policies).map_err(|error| match error {
-        LabError::Unfinished { .. } => bad_input(format!("{}: {error}", workload.display())),
+    let Wanted { seed, repeat, jobs, .. } = *wanted;
+    let spec = CompareSpec { workload: read(file)?, seed, repeat, starts: starts(wanted.schedules), jobs };
+    let failed = |error| match error {
+        LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
+        LabError::Jobs { .. } => anyhow::anyhow!("{error}"),
         LabError::Plan { .. } => anyhow::anyhow!("internal error: {error}"),
-    })?;
+    };
+    let compared = isobar_lab::compare_with(&spec, &policies, progress).map_err(failed)?;
     let mut text = isobar_lab::table(&compared);
     if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
         text.push_str("\nvs linux: not compared, since `linux` is not among the policies of --policy\n");
     }
-    Ok(Comparison { text, json: serde_json::to_value(&compared)? })
+    let mut json = serde_json::to_value(&compared)?;
+    if wanted.optimum {
+        let ranked = isobar_lab::optimum(&spec.workload, isobar_lab::MOST_MAPPINGS, jobs).map_err(failed)?;
+        let names: Vec<_> = spec.workload.apps.iter().map(|app| app.name.as_str()).collect();
+        text.push_str(&isobar_lab::optimum_table(&ranked, &names));
+        json["optimum"] = json!({"mappings": ranked.len(), "best": ranked.first(), "worst": ranked.last()});
+    }
+    Ok(Comparison { text, json })
+}
+
+fn starts(schedules: Schedules) -> Starts {
+    match schedules {
+        Schedules::Auto => Starts::Auto,
+        Schedules::All => Starts::Every,
+        Schedules::Sampled => Starts::Sampled,
+    }
 }
 
 /// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing more.
