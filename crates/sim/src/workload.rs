@@ -32,7 +32,7 @@ pub struct App {
     pub start_node: Option<NodeId>,
     /// The CPU on which its first thread starts; the next ones follow by number.
     pub cpu: Option<CpuId>,
-    /// The node that takes its memory; else where its threads first touch it.
+    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where its threads first touch it.
     pub memory_node: Option<NodeId>,
     /// Where in its phases it starts, as a part of their cycle.
     pub phase_offset: f64,
@@ -64,11 +64,21 @@ pub struct Run {
     pub epoch_seconds: f64,
     /// The workload ends here at the latest.
     pub max_seconds: f64,
+    /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off unless set: the kernels of the
+    /// papers' machines (2.6.29, 2.6.30) had none; later ones have it on.
+    pub numa_balancing: bool,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { runs: 3, instructions_factor: 1.0, step_seconds: 0.1, epoch_seconds: 1.0, max_seconds: 36_000.0 }
+        Self {
+            runs: 3,
+            instructions_factor: 1.0,
+            step_seconds: 0.1,
+            epoch_seconds: 1.0,
+            max_seconds: 36_000.0,
+            numa_balancing: false,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! [`Machine`] seam, and keeps the truth (completion times) for the report.
 
 mod actuators;
+mod balancing;
 mod linux;
 mod memory;
 mod process;

@@ -103,18 +103,20 @@ impl SimMachine {
         let running = std::mem::take(&mut self.running);
         for (i, (p, t)) in running.iter().enumerate() {
             let (rate, misses) = (self.solution.rates[i] * kept[*p], self.solution.misses[i]);
+            let working = self.processes[*p].threads[*t].pay(seconds);
             let app = self.processes[*p].app;
             let program = &self.workload.apps[app].program;
             let thread = &mut self.processes[*p].threads[*t];
             let share = 1.0 / f64::from(load.get(&thread.cpu).copied().unwrap_or(1).max(1));
             let before = program.phase_at(thread.offset + thread.done).0;
-            count(thread, program, rate * seconds, misses, seconds * share, self.workload.machine.hertz);
+            count(thread, program, rate * working, misses, seconds * share, self.workload.machine.hertz);
             let phase_ended = program.phase_at(thread.offset + thread.done).0.total_cmp(&before).is_ne();
             self.changed |= phase_ended || thread.ended();
         }
         self.running = running;
         self.copy_pages(seconds);
         self.now += seconds;
+        self.balance_memory(seconds);
     }
 
     fn copy_pages(&mut self, seconds: f64) {
