@@ -16,7 +16,7 @@ pub mod schedules;
 mod workload;
 
 pub use error::SimError;
-pub use host::SimMachine;
+pub use host::{Costs, SimMachine};
 pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};

@@ -2,6 +2,7 @@
 //! reference is resolved and every value checked here, so that nothing later can fail.
 
 use crate::error::SimError;
+use crate::host::Costs;
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, SHORTEST_PHASE, shipped};
 use isobar_model::{CpuId, LlcId, NodeId};
@@ -67,6 +68,8 @@ pub struct Run {
     /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off unless set: the kernels of the
     /// papers' machines (2.6.29, 2.6.30) had none; later ones have it on.
     pub numa_balancing: bool,
+    /// Which costs of acting are charged.
+    pub costs: Costs,
 }
 
 impl Default for Run {
@@ -78,6 +81,7 @@ impl Default for Run {
             epoch_seconds: 1.0,
             max_seconds: 36_000.0,
             numa_balancing: false,
+            costs: Costs::default(),
         }
     }
 }

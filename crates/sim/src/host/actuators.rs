@@ -34,18 +34,25 @@ impl SimMachine {
         if self.workload.machine.topology.cpu(cpu).is_none() {
             return refused(format!("cpu {cpu} is not on this machine"));
         }
-        let process = self.processes.iter_mut().find(|process| process.pid == pid);
-        let found = process.and_then(|p| Some((p.app, p.threads.iter_mut().find(|thread| thread.tid == tid)?)));
-        let Some((app, thread)) = found else { return ActionOutcome::Vanished };
+        let Some(p) = self.processes.iter().position(|process| process.pid == pid) else {
+            return ActionOutcome::Vanished;
+        };
+        let process = &mut self.processes[p];
+        let app = process.app;
+        let Some(t) = process.threads.iter().position(|thread| thread.tid == tid) else {
+            return ActionOutcome::Vanished;
+        };
+        let thread = &mut process.threads[t];
         thread.bound = true;
         if thread.cpu != cpu {
             // Another core of the same LLC finds its lines; another LLC does not.
             let llc = |cpu: CpuId| self.workload.machine.places[&cpu].llc;
-            if llc(thread.cpu) != llc(cpu) {
-                thread.occupancy = 0.0;
-            }
+            let leaves = llc(thread.cpu) != llc(cpu);
             thread.cpu = cpu;
             self.totals[app].thread_migrations += 1;
+            if leaves {
+                self.chill(p, t);
+            }
         }
         ActionOutcome::Done
     }
@@ -70,7 +77,11 @@ impl SimMachine {
         let there = pages.0.min(self.processes[index].memory.on_node(from).saturating_sub(asked));
         let moved = there.min(self.free_pages()[to].saturating_sub(room));
         let thread = tid.and_then(|tid| self.processes[index].threads.iter().position(|thread| thread.tid == tid));
-        if moved > 0 {
+        if moved > 0 && !self.workload.run.costs.page_copies {
+            self.totals[self.processes[index].app].pages_moved +=
+                self.processes[index].memory.migrate(thread, select, from, to, moved);
+            self.count_migration(index, to);
+        } else if moved > 0 {
             self.copies.push_back(Copy { pid, thread, select, from, to, left: isobar_model::num::float(moved) });
             self.count_migration(index, to);
         }

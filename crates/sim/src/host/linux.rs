@@ -147,7 +147,7 @@ impl SimMachine {
             let thread = &mut self.processes[p].threads[t];
             thread.cpu = cpu;
             if nearest > Some(0) {
-                thread.occupancy = 0.0;
+                self.chill(p, t);
             }
         }
     }

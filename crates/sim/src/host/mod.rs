@@ -3,6 +3,7 @@
 
 mod actuators;
 mod balancing;
+mod costs;
 mod linux;
 mod memory;
 mod process;
@@ -14,6 +15,7 @@ mod tests;
 use crate::contention::{Solution, State};
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
+pub use costs::Costs;
 use isobar_model::{Capabilities, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;

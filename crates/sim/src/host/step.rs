@@ -75,7 +75,7 @@ impl SimMachine {
     /// The part of its time that a thread of a process keeps while pages of it move.
     fn kept(&self, process: &Process) -> f64 {
         let moving = self.copies.front().is_some_and(|copy| copy.pid == process.pid);
-        if !moving {
+        if !moving || !self.workload.run.costs.shootdowns {
             return 1.0;
         }
         let cycles = self.solution.copied * SHOOTDOWN_CYCLES * num::float_len(process.threads.len());
