@@ -73,14 +73,16 @@ pub fn compare(
         LabError::Jobs { .. } => anyhow::anyhow!("{error}"),
         LabError::Plan { .. } => anyhow::anyhow!("internal error: {error}"),
     };
+    // First, since it fails early where there are too many.
+    let most = isobar_lab::MOST_MAPPINGS;
+    let ranked = wanted.optimum.then(|| isobar_lab::optimum(&spec.workload, most, jobs)).transpose().map_err(failed)?;
     let compared = isobar_lab::compare_with(&spec, &policies, progress).map_err(failed)?;
     let mut text = isobar_lab::table(&compared);
     if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
         text.push_str("\nvs linux: not compared, since `linux` is not among the policies of --policy\n");
     }
     let mut json = serde_json::to_value(&compared)?;
-    if wanted.optimum {
-        let ranked = isobar_lab::optimum(&spec.workload, isobar_lab::MOST_MAPPINGS, jobs).map_err(failed)?;
+    if let Some(ranked) = ranked {
         let names: Vec<_> = spec.workload.apps.iter().map(|app| app.name.as_str()).collect();
         text.push_str(&isobar_lab::optimum_table(&ranked, &names));
         json["optimum"] = json!({"mappings": ranked.len(), "best": ranked.first(), "worst": ranked.last()});

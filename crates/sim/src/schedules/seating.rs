@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps of the search before it gives up: about a second.
 const STEPS: usize = 200_000;
-pub(super) const REMEDY: &str = "take fewer threads or caches, or sample";
+pub(super) const REMEDY: &str = "take fewer programs or threads, or more copies of one program";
 
 /// One assignment, standing for `weight` of them.
 #[derive(Clone, Debug, PartialEq)]
