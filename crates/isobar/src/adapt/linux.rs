@@ -5,7 +5,7 @@ use crate::failure::bad_input;
 use anyhow::Context;
 use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
-use isobar_linux::sensors::{CounterSource, SensorError, SensorOptions, Sensors};
+use isobar_linux::sensors::{CounterSource, Sampled, SensorError, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{Capabilities, Pid, Sample, Seconds, Tid, Topology};
@@ -74,7 +74,7 @@ impl Sensing for Eyes {
         self.0.capabilities()
     }
 
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64> {
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
         self.0.sampled_addresses(pid, tid)
     }
 
