@@ -166,6 +166,21 @@ fn pages_of_a_busy_process_are_where_memory_is() {
 }
 
 #[test]
+fn pages_of_an_idle_process_are_read_only_when_asked_for() {
+    let mut child = Observed::start();
+    child.threads("sleep", 1);
+    let read = |share: f64| {
+        let options = SensorOptions { min_cpu_share_for_pages: share, ..software() };
+        let mut sensors = Sensors::open(options, machine()).unwrap();
+        let sample = sensors.sample().unwrap();
+        (process(&sample, child.pid()).pages.is_some(), sample.capabilities.missing.contains_key(&Sensor::PagesByNode))
+    };
+    assert!(!read(0.05).0);
+    let (known, missing) = read(0.0);
+    assert!(known || missing, "pages are missing without a reason");
+}
+
+#[test]
 fn pages_that_were_moved_are_read_anew_at_once() {
     let mut child = Observed::start();
     child.threads("touch", 1);

@@ -64,7 +64,7 @@ pub struct SensorOptions {
     pub counters: CounterSource,
     /// The pages of a process are read in one of so many samples.
     pub pages_every: u32,
-    /// Pages are read of processes that used at least this share of one CPU since the last sample.
+    /// Pages are read of processes that used at least this share of one CPU since the last sample; 0: of all.
     pub min_cpu_share_for_pages: f64,
     /// At most so many threads have their addresses sampled.
     pub max_samplers: usize,
