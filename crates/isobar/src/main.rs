@@ -12,6 +12,7 @@ mod config;
 mod failure;
 mod harness;
 mod lack;
+mod on_purpose;
 mod progress;
 mod report;
 mod select;
