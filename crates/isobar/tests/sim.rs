@@ -84,7 +84,8 @@ fn few_schedules_are_all_run_and_the_best_mapping_bounds_them() {
     let sampled =
         isobar(&["sim", &workload, "--policy", "linux", "--schedules", "sampled", "--json"]).done().to_owned();
     assert!(sampled.contains("\"schedules\":null"), "{sampled}");
-    let many = SIX.replace("\nmemory_node = 0", "\ncount = 9\nphase_stagger = 0.1").replace("nehalem-2x4", "barcelona-4x4");
+    let many =
+        SIX.replace("\nmemory_node = 0", "\ncount = 9\nphase_stagger = 0.1").replace("nehalem-2x4", "barcelona-4x4");
     let (_folder, many) = file("many.toml", &many);
     isobar(&["sim", &many, "--policy", "linux", "--optimum"]).refused(&["static mappings: more than", "take fewer"]);
     isobar(&["sim", &many, "--policy", "linux", "--schedules", "all"]).refused(&["balanced schedules: more than"]);

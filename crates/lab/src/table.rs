@@ -4,6 +4,7 @@ use crate::compare::{Comparison, PolicyRow};
 use crate::optimum::Mapping;
 use crate::spread::Spread;
 use isobar_model::LlcId;
+use isobar_model::metrics::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -105,14 +106,12 @@ pub fn optimum_table(ranked: &[Mapping], names: &[&str]) -> String {
     let mut line = |name: &str, cells: [String; 2]| {
         let _ = writeln!(text, "{:<18}{:>24}{:>24}", short(name, 18), cells[0], cells[1]);
     };
-    let measures: [(&str, fn(&Mapping) -> f64); 4] = [
-        ("ANTT", |one| one.summary.antt),
-        ("unfairness", |one| one.summary.unfairness),
-        ("STP", |one| one.summary.stp),
-        ("CoV", |one| one.summary.unfairness_cov),
-    ];
-    for (name, read) in measures {
-        line(name, [best, worst].map(|one| format!("{:.3}", read(one))));
+    let measures = |one: &Mapping| {
+        let Summary { unfairness, stp, antt, unfairness_cov } = one.summary;
+        [("ANTT", antt), ("unfairness", unfairness), ("STP", stp), ("CoV", unfairness_cov)]
+    };
+    for ((name, best), (_, worst)) in measures(best).into_iter().zip(measures(worst)) {
+        line(name, [best, worst].map(|value| format!("{value:.3}")));
     }
     for (index, name) in names.iter().enumerate() {
         line(name, [best, worst].map(|one| format!("{:.3} on llc {}", one.slowdowns[index], llcs(&one.llcs[index]))));

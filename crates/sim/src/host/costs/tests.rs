@@ -17,10 +17,13 @@ fn a_stream_has_no_cold_cache_and_no_line_costs_more_than_a_miss() {
              footprint_mib = 9\nmpki = {{ streaming = 5, reuse = {reuse}, half_mib = 1 }}\n[[app]]\nprogram = \"a\""
         )
     };
-    let curve = |reuse| Workload::from_toml("w.toml", &text(reuse)).unwrap().apps[0].program.mpki.clone();
-    assert!(extra_misses(&curve(0.0), mib).abs() < 1e-9);
+    let extra = |reuse| {
+        let workload = Workload::from_toml("w.toml", &text(reuse)).unwrap();
+        extra_misses(&workload.apps[0].program.mpki, mib)
+    };
+    assert!(extra(0.0).abs() < 1e-9);
     let lines = mib / 64.0;
-    let reused = extra_misses(&curve(40.0), mib);
+    let reused = extra(40.0);
     assert!(reused > 0.1 * lines && reused < lines, "{reused} of {lines}");
     assert!(extra_misses(&program("mcf").mpki, 0.0).abs() < 1e-9);
 }
@@ -52,7 +55,8 @@ fn flip(from: u32, to: u32) -> Plan {
     Plan { actions: vec![thread, pages], ..Plan::nothing("flip") }
 }
 
-/// 150 MiB to and fro twice a second on an idle machine: where nothing can be gained, whatever is lost is the cost of acting.
+/// 150 MiB to and fro twice a second on an idle machine: where nothing can be gained, whatever is lost is the cost of acting: 11 % in all,
+/// nearly all of it page copies (they are what shootdowns are for, which have 2 %); the cold cache of 2 MB has 0.1 %.
 #[test]
 fn to_and_fro_costs_and_every_cost_has_its_share() {
     let loss = |costs: &Costs| run(true, costs) / run(false, costs) - 1.0;
@@ -64,9 +68,7 @@ fn to_and_fro_costs_and_every_cost_has_its_share() {
         ("shootdowns", loss(&Costs { shootdowns: false, ..all })),
         ("cold caches", loss(&Costs { cold_caches: false, ..all })),
     ];
-    println!("lost by flipping: {:.2} %, nothing charged {:.4} %", 100.0 * total, 100.0 * loss(&none));
     for (name, loss) in without {
-        println!("  without {name}: {:.2} %", 100.0 * loss);
         assert!(loss < total - 1e-5, "{name} has no share: {loss} of {total}");
     }
     assert!(total > 0.03, "{total}");
