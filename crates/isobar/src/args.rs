@@ -54,7 +54,7 @@ Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or 
     Restore(RestoreArgs),
     /// Compare policies on a simulated machine
     #[command(after_help = "Example:
-  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 10
+  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum")]
     Sim(SimArgs),
 }

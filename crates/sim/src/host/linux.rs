@@ -193,3 +193,42 @@ fn spill(latency: &[f64], first: usize, pages: u64, free: &mut [u64]) -> Vec<(us
     taken.push((first, left));
     taken
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SimMachine;
+    use crate::workload::Workload;
+    use isobar_model::{Machine, Seconds, Wake};
+    use std::collections::BTreeSet;
+
+    fn workload(apps: &str) -> Workload {
+        let run = "[run]\nruns = 3\ninstructions_factor = 0.02\n";
+        Workload::from_toml("w.toml", &format!("machine = \"nehalem-2x4\"\n{run}{apps}")).unwrap()
+    }
+
+    fn nodes(machine: &SimMachine) -> Vec<usize> {
+        let place = |cpu| machine.workload.machine.places[&cpu].node;
+        machine.processes.iter().map(|process| place(process.threads[0].cpu)).collect()
+    }
+
+    const FOUR: &str = "[[app]]\nprogram = \"mcf\"\n[[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n\
+                        [[app]]\nprogram = \"povray\"\n";
+
+    /// Two on each node whatever the seed, and in time all six ways to do that (N-MASS, section 4.3).
+    #[test]
+    fn load_is_balanced_over_nodes_and_every_balanced_schedule_is_drawn() {
+        let drawn: BTreeSet<_> = (0..60).map(|seed| nodes(&SimMachine::new(&workload(FOUR), seed))).collect();
+        assert!(drawn.iter().all(|nodes| nodes.iter().sum::<usize>() == 2), "{drawn:?}");
+        assert_eq!(drawn.len(), 6);
+    }
+
+    #[test]
+    fn a_program_that_starts_again_starts_where_it_was() {
+        let mut machine = SimMachine::new(&workload(FOUR), 3);
+        let before = nodes(&machine);
+        while machine.wait(Seconds(0.1)).unwrap() != Wake::Ended {
+            assert_eq!(nodes(&machine), before);
+        }
+        assert!(machine.report().apps.iter().all(|app| app.completed >= 3));
+    }
+}
