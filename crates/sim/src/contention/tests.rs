@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
     let weights = (0..nodes).map(|node| if node == memory { 1.0 } else { 0.0 }).collect();
-    let curve = MissCurve { streaming: 12.0, reuse: 20.0, half_mib: 1.0 };
+    let curve = MissCurve::parametric(12.0, 20.0, 1.0);
     Demand {
         share: 1.0,
         place,
@@ -94,7 +94,7 @@ fn any_demand(nodes: usize) -> impl Strategy<Value = Demand> {
             let sum: f64 = raw.iter().sum::<f64>() + 1e-9;
             let mut weights: Vec<_> = raw.iter().map(|weight| weight / sum).collect();
             weights[0] += 1.0 - weights.iter().sum::<f64>();
-            let curve = MissCurve { streaming, reuse, half_mib };
+            let curve = MissCurve::parametric(streaming, reuse, half_mib);
             Demand { share, place: at(node), cpi, curve, factor: 1.0, mlp, write_back, footprint, reach: 1.0, weights }
         },
     )

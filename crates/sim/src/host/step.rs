@@ -62,7 +62,7 @@ impl SimMachine {
             share,
             place,
             cpi: program.base_cpi,
-            curve: program.mpki,
+            curve: program.mpki.clone(),
             factor: program.phase_at(thread.offset + thread.done).0,
             mlp: program.mlp,
             write_back: program.write_back,

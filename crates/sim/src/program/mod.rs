@@ -1,8 +1,10 @@
 //! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour only: what it suffers
 //! from others is an outcome of the model.
 
+mod curve;
 mod library;
 
+pub use curve::{Measured, MissCurve, Parametric};
 pub use library::{Library, shipped};
 
 use crate::error::SimError;
@@ -60,19 +62,6 @@ const fn one() -> u32 {
     1
 }
 
-/// Misses over space: `streaming + reuse * half / (half + space)`. `streaming` misses come whatever the space; `reuse` is what space can
-/// save, half of it with `half_mib`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MissCurve {
-    /// MPKI that no cache removes.
-    pub streaming: f64,
-    /// MPKI that an unlimited cache removes.
-    pub reuse: f64,
-    /// The space that removes half of `reuse`.
-    pub half_mib: f64,
-}
-
 /// A stretch of execution of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,15 +70,6 @@ pub struct Phase {
     pub instructions_billion: f64,
     /// Factor on MPKI.
     pub mpki_factor: f64,
-}
-
-impl MissCurve {
-    /// LLC misses per instruction with so many bytes of cache.
-    #[must_use]
-    pub fn misses(&self, space: f64) -> f64 {
-        let half = self.half_mib * 1_048_576.0;
-        (self.streaming + self.reuse * half / (half + space)) / 1000.0
-    }
 }
 
 impl Program {
@@ -124,12 +104,10 @@ impl Program {
         let key = |field: &str| format!("{}.{field}", self.name);
         positive(file, &key("instructions_billion"), self.instructions_billion)?;
         positive(file, &key("footprint_mib"), self.footprint_mib)?;
-        positive(file, &key("mpki.half_mib"), self.mpki.half_mib)?;
         positive(file, &key("threads"), f64::from(self.threads))?;
         at_least(file, &key("base_cpi"), self.base_cpi, LEAST_CPI)?;
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
-        at_least(file, &key("mpki.streaming"), self.mpki.streaming, 0.0)?;
-        at_least(file, &key("mpki.reuse"), self.mpki.reuse, 0.0)?;
+        self.mpki.validate(file, &key("mpki"))?;
         at_least(file, &key("write_back"), self.write_back, 0.0)?;
         let shares = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
         shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;
