@@ -12,6 +12,7 @@ mod host;
 pub mod machine;
 pub mod program;
 mod report;
+pub mod solo;
 mod workload;
 
 pub use error::SimError;

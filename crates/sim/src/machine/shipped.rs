@@ -125,7 +125,8 @@ mod tests {
         for name in shipped() {
             let text = text(name).unwrap();
             assert!(find(name).is_ok() && text.starts_with("# "), "{name}");
-            let lines = text.lines().filter(|line| line.contains(" = ") && line.contains("_ns") || line.contains("ghz"));
+            let lines =
+                text.lines().filter(|line| line.contains(" = ") && line.contains("_ns") || line.contains("ghz"));
             lines.for_each(|line| assert!(line.contains('#'), "{name}: `{line}` has no source"));
         }
     }

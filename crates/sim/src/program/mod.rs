@@ -3,9 +3,11 @@
 
 mod curve;
 mod library;
+#[cfg(test)]
+mod papers;
 
 pub use curve::{Measured, MissCurve, Parametric};
-pub use library::{Library, shipped};
+pub use library::{Library, Suite, shipped, suites};
 
 use crate::error::SimError;
 use crate::machine::positive;
