@@ -56,7 +56,8 @@ mod tests {
     fn facts(name: &str) -> Facts {
         let machine = find(name).unwrap();
         let topology = &machine.topology;
-        let (first, size) = (&topology.llcs()[0], machine.llc_bytes[0] / 1_048_576.0);
+        let (first, size) =
+            (&topology.llcs()[0], isobar_model::num::float(topology.llcs()[0].size.unwrap().0) / 1_048_576.0);
         let ns = machine.latency.iter().flatten().map(|seconds| seconds * 1e9);
         let cpus = topology.cpus_of_llc(first.id).unwrap().iter().count();
         (
