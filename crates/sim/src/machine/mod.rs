@@ -1,13 +1,15 @@
 //! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the route between any two
 //! nodes. Read from TOML or made from a synthetic topology; checked when made. It knows nothing of programs.
 
+mod facts;
 mod routes;
 mod shipped;
 mod spec;
 
 pub(crate) use spec::positive;
 
-pub use shipped::{find, shipped};
+pub use facts::Link;
+pub use shipped::{find, shipped, text};
 
 use crate::contention::queue::Resource;
 use crate::error::SimError;

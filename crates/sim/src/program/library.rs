@@ -89,6 +89,15 @@ pub fn suites() -> Result<Vec<Suite>, SimError> {
     FILES.iter().map(|(file, text)| crate::error::parse(file, text)).collect()
 }
 
+/// The text of a program that ships, with the source of every number: from the remarks above its section to the end of it.
+#[must_use]
+pub fn text(name: &str) -> Option<String> {
+    let head = format!("name = \"{name}\"");
+    let sections = FILES.iter().flat_map(|(_, text)| text.split("\n\n"));
+    let mut found = sections.filter(|section| section.lines().any(|line| line == head));
+    found.next().map(|section| section.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +115,8 @@ mod tests {
         assert_eq!(count, shipped().unwrap().names().count(), "a name occurs twice");
         let unknown: Vec<_> = suites.iter().filter(|suite| crate::machine::find(&suite.machine).is_err()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
+        assert!(suites.iter().flat_map(|suite| &suite.program).all(|program| text(&program.name).is_some()));
+        assert!(text("mcf").unwrap().starts_with("# The outlier") && text("mcf").unwrap().ends_with("DINO 5.2"));
         for (file, text) in FILES {
             let numbers = text.lines().zip(std::iter::once("").chain(text.lines()));
             let bare = |line: &str, before: &str| {

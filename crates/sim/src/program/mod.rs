@@ -1,13 +1,16 @@
 //! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour only: what it suffers
 //! from others is an outcome of the model.
 
+pub mod csv;
 mod curve;
+mod file;
 mod library;
 #[cfg(test)]
 mod papers;
 
 pub use curve::{Measured, MissCurve, Parametric};
-pub use library::{Library, Suite, shipped, suites};
+pub use file::ProgramFile;
+pub use library::{Library, Suite, shipped, suites, text};
 
 use crate::error::SimError;
 use crate::machine::positive;
@@ -81,6 +84,18 @@ impl Program {
         num::round(self.footprint_mib * 256.0).max(1)
     }
 
+    /// What is worth telling about its numbers, in words; they are used all the same.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let rises = self.mpki.rises();
+        if rises.is_empty() {
+            return Vec::new();
+        }
+        let ways = rises.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let name = isobar_model::text::one_line(&self.name);
+        vec![format!("{name}: measured misses rise at {ways} ways; the model uses the nearest curve that never rises")]
+    }
+
     /// Length of all phases together, in instructions; `None` for a steady program.
     pub(crate) fn cycle(&self) -> Option<f64> {
         (!self.phase.is_empty()).then(|| self.phase.iter().map(|phase| phase.instructions_billion * 1e9).sum())
@@ -125,7 +140,7 @@ impl Program {
 /// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
 pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
 /// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than they can be simulated.
-const LEAST_CPI: f64 = 0.05;
+pub(crate) const LEAST_CPI: f64 = 0.05;
 /// No rate or ratio of a program is above this.
 const MOST: f64 = 1e5;
 
