@@ -34,7 +34,7 @@ pub fn all() -> anyhow::Result<Catalogue> {
     for suite in program::suites()? {
         let on =
             machines.get(suite.machine.as_str()).map_or_else(|| spec(&suite.machine), |found| Ok(Arc::clone(found)))?;
-        let line = |program: Program| program_line(&suite.suite, &suite.machine, &on, Arc::new(program));
+        let line = |program: Program| program_line(&suite.suite, &suite.machine, &on, &Arc::new(program));
         programs.extend(suite.program.into_iter().map(line));
     }
     Ok(Catalogue { machines: lines, programs })
@@ -65,15 +65,15 @@ fn title(text: &str) -> String {
     joined.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-fn program_line(suite: &str, name: &str, on: &Arc<MachineSpec>, program: Arc<Program>) -> ProgramLine {
-    let alone = solo_of(&program, on);
+fn program_line(suite: &str, name: &str, on: &Arc<MachineSpec>, program: &Arc<Program>) -> ProgramLine {
+    let alone = solo_of(program, on);
     ProgramLine {
         suite: suite.to_owned(),
         machine: name.to_owned(),
         class: alone.map(|alone| class(alone.mpki)),
         solo: alone,
         threads: program.threads,
-        phases: program.phase.len(),
+        phases: u32::try_from(program.phase.len()).unwrap_or(u32::MAX),
         name: program.name.clone(),
     }
 }

@@ -3,6 +3,7 @@
 use super::plot::{Axes, plot};
 use super::{Catalogue, MachineFacts, ProgramFacts, Solo};
 use crate::text::{plain, plural, short};
+use isobar_model::num;
 use std::fmt::Write;
 
 const MIB: f64 = 1_048_576.0;
@@ -14,8 +15,7 @@ pub fn list(all: &Catalogue) -> String {
     let mut text = String::from("Machines\n\n");
     let _ = writeln!(text, "  {:<15}{:>5}{:>6}{:>6}{:>10}{:>6}", "name", "nodes", "LLCs", "CPUs", "MiB", "ways");
     for machine in &all.machines {
-        let mib = machine.llc_bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{}", bytes >> 10));
-        let mib = mib.parse::<f64>().map_or(mib, |kib| format!("{:.1}", kib / 1024.0));
+        let mib = machine.llc_bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{:.1}", num::float(bytes) / MIB));
         let ways = machine.ways.map_or_else(|| "-".to_owned(), |ways| ways.to_string());
         let _ = write!(text, "  {:<15}{:>5}{:>6}{:>6}", machine.name, machine.nodes, machine.llcs, machine.cpus);
         let _ =
@@ -34,8 +34,7 @@ pub fn list(all: &Catalogue) -> String {
         }
         let class = program.class.unwrap_or("-");
         let [mpki, ipc, penalty] = numbers(program.solo);
-        let phases =
-            if program.phases > 0 { format!("  {}", plural(program.phases as u64, "phase")) } else { String::new() };
+        let phases = if program.phases > 0 { format!("  {}", plural(program.phases, "phase")) } else { String::new() };
         let _ = write!(text, "  {:<16}{class:<12}{mpki:>8}{ipc:>8}{penalty:>10}", program.name);
         let _ = writeln!(text, "{:>9}{phases}", program.threads);
     }
@@ -126,7 +125,7 @@ pub fn machine(facts: &MachineFacts) -> String {
 fn links(text: &mut String, facts: &MachineFacts) {
     text.push_str("\nLinks, GB/s each way\n\n");
     let mut told: Vec<_> = facts.links.iter().filter(|(from, to, _)| from < to).collect();
-    told.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    told.sort_by_key(|link| (link.0, link.1));
     let words: Vec<_> = told.iter().map(|(a, b, rate)| format!("{a}-{b}: {:.1}", rate / GIGA)).collect();
     words.chunks(6).for_each(|row| _ = writeln!(text, "  {}", row.join("   ")));
     if words.is_empty() {

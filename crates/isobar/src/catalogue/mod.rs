@@ -53,7 +53,7 @@ pub struct ProgramLine {
     /// threads unless a workload says otherwise
     pub threads: u32,
     /// phases; 0 = steady
-    pub phases: usize,
+    pub phases: u32,
 }
 
 /// One thread alone on a machine.

@@ -1,9 +1,7 @@
 use super::{COLUMNS, MeasuredTable};
 use crate::machine::find;
-use crate::solo::solo;
 use proptest::prelude::*;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// A table of a program that has `misses` by ways, CPI 0.5 without and 40 cycles a miss, at 2 GHz.
 fn table(name: &str, misses: &[f64]) -> String {
@@ -105,27 +103,6 @@ fn a_machine_with_fewer_ways_and_an_unknown_program_are_refused() {
     let told = |name, machine| read.program(name, &find(machine).unwrap()).unwrap_err().to_string();
     assert!(told("astar", "skylake-2x20").contains("`NR_WAYS` goes to 12; the LLC of the machine has 11"));
     assert!(told("atsar", "nehalem-2x4").contains("did you mean astar?"));
-}
-
-/// The published table of 55 programs (design, section 8): each runs alone as it was measured.
-#[test]
-fn measured_programs_run_alone_as_measured() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/pbbcache/metrics.csv");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("SKIPPED: {path} is not there");
-        return;
-    };
-    let read = MeasuredTable::parse("metrics.csv", &text).unwrap();
-    assert_eq!(read.names().count(), 55);
-    let machine = Arc::new(find("skylake-2x20").unwrap());
-    let rises = read.names().filter(|name| !read.program(name, &machine).unwrap().mpki.rises().is_empty()).count();
-    assert!(rises > 0, "real curves are not all monotone");
-    for name in read.names() {
-        let (program, measured) = (read.program(name, &machine).unwrap(), read.rows(name).unwrap()[10]);
-        let seen = solo(&Arc::new(program), &machine).unwrap();
-        assert!((seen.ipc / measured.ipc - 1.0).abs() < 0.03, "{name}: IPC {} measured {}", seen.ipc, measured.ipc);
-        assert!((seen.mpki - measured.llcmpki).abs() < 0.05 * measured.llcmpki + 0.05, "{name}: {seen:?} {measured:?}");
-    }
 }
 
 proptest! {
