@@ -90,6 +90,13 @@ impl MissCurve {
         let half = self.half_mib * 1_048_576.0;
         (self.streaming + self.reuse * half / (half + space)) / 1000.0
     }
+
+    /// LLC misses per instruction with so many bytes of cache, and their slope over the space: never above 0.
+    pub(crate) fn misses_and_slope(&self, space: f64) -> (f64, f64) {
+        let half = self.half_mib * 1_048_576.0;
+        let over = self.reuse * 1e-3 * half / (half + space);
+        (self.streaming * 1e-3 + over, -over / (half + space))
+    }
 }
 
 impl Program {
