@@ -38,21 +38,6 @@ impl MachineSpec {
     pub fn hops(&self, from: NodeId, to: NodeId) -> Option<usize> {
         Some(self.routes[self.node_position(from)?][self.node_position(to)?].len())
     }
-
-    /// The latency of a read from CPUs of node `from` of memory of node `to`, while such reads and nothing else use the part `utilisation` of what
-    /// the memory controllers of `to` can carry. `None` where a controller or a link of the route would be full.
-    #[must_use]
-    pub fn latency_under_load(&self, from: NodeId, to: NodeId, utilisation: f64) -> Option<Nanoseconds> {
-        let (from, to) = (self.node_position(from)?, self.node_position(to)?);
-        let bytes = utilisation.max(0.0) * self.resources[to].capacity;
-        let passed = std::iter::once(&to).chain(&self.routes[to][from]);
-        let waits = passed.map(|k| {
-            let part = bytes / self.resources[*k].capacity;
-            (part < 1.0).then(|| self.resources[*k].wait(part))
-        });
-        let waits: Option<f64> = waits.sum();
-        Some(Nanoseconds((self.latency[from][to] + waits?) * 1e9))
-    }
 }
 
 #[cfg(test)]

@@ -90,10 +90,17 @@ impl MissCurve {
     /// LLC misses per instruction with so many bytes of cache.
     #[must_use]
     pub fn misses(&self, space: f64) -> f64 {
-        match self {
-            Self::Parametric(curve) => curve.mpki(space / MIB) / 1000.0,
-            Self::Measured(curve) => curve.mpki(space / MIB) / 1000.0,
-        }
+        self.misses_and_slope(space).0
+    }
+
+    /// LLC misses per instruction with so many bytes of cache, and their slope over the space: never above 0. At a whole way, where a
+    /// measured curve has two slopes, that towards more space.
+    pub(crate) fn misses_and_slope(&self, space: f64) -> (f64, f64) {
+        let (mpki, slope) = match self {
+            Self::Parametric(curve) => curve.mpki(space / MIB),
+            Self::Measured(curve) => curve.mpki(space / MIB),
+        };
+        (mpki / 1000.0, slope / (1000.0 * MIB))
     }
 
     /// The way counts at which a measured curve has more misses than with one way less; none for a curve of parameters.
@@ -126,8 +133,10 @@ impl MissCurve {
 }
 
 impl Parametric {
-    fn mpki(&self, mib: f64) -> f64 {
-        self.streaming + self.reuse * self.half_mib / (self.half_mib + mib)
+    /// MPKI, and its slope by MiB.
+    fn mpki(&self, mib: f64) -> (f64, f64) {
+        let over = self.reuse * self.half_mib / (self.half_mib + mib);
+        (self.streaming + over, -over / (self.half_mib + mib))
     }
 }
 
@@ -144,16 +153,18 @@ impl Measured {
         self.way_mib
     }
 
-    fn mpki(&self, mib: f64) -> f64 {
+    /// MPKI, and its slope by MiB.
+    fn mpki(&self, mib: f64) -> (f64, f64) {
         let ways = mib / self.way_mib;
         let mut below = 0.0;
         for pair in self.falling.windows(2) {
             if ways < below + 1.0 {
-                return pair[0] + (pair[1] - pair[0]) * (ways - below).max(0.0);
+                let fall = pair[1] - pair[0];
+                return (pair[0] + fall * (ways - below).max(0.0), fall / self.way_mib);
             }
             below += 1.0;
         }
-        self.falling.last().copied().unwrap_or_default()
+        (self.falling.last().copied().unwrap_or_default(), 0.0)
     }
 }
 
@@ -196,6 +207,19 @@ mod tests {
             assert!((mpki(ways) - expected).abs() < 1e-9, "{ways}: {}", mpki(ways));
         }
         assert!(curve.rises().is_empty());
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_curves() {
+        let measured = MissCurve::measured(2.0, &[9.0, 5.0, 4.0]);
+        for curve in [MissCurve::parametric(2.0, 8.0, 1.5), measured] {
+            for mib in [0.1, 1.3, 2.9, 4.4, 7.0] {
+                let step = 1e-4 * MIB;
+                let rise = (curve.misses(mib * MIB + step) - curve.misses(mib * MIB)) / step;
+                let (_, slope) = curve.misses_and_slope(mib * MIB);
+                assert!((rise - slope).abs() <= 1e-3 * slope.abs() + 1e-18, "{curve:?} {mib}: {rise} {slope}");
+            }
+        }
     }
 
     #[test]
