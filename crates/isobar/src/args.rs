@@ -55,7 +55,11 @@ Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or 
     /// Compare policies on a simulated machine
     #[command(after_help = "Example:
   isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
-  isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum")]
+  isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
+  isobar sim --list
+  isobar sim --describe nehalem-2x4
+  isobar sim examples/own/workload.toml --policy linux,dino
+  isobar sim --describe examples/own/measured.csv:sweep")]
     Sim(SimArgs),
 }
 
@@ -154,10 +158,17 @@ pub struct RestoreArgs {
 #[derive(Debug, clap::Args)]
 pub struct SimArgs {
     /// The workload
-    #[arg(value_name = "WORKLOAD.toml")]
-    pub workload: PathBuf,
+    #[arg(value_name = "WORKLOAD.toml", required_unless_present_any = ["list", "describe"])]
+    pub workload: Option<PathBuf>,
+    /// List the machines and programs that ship
+    #[arg(long, conflicts_with_all = ["workload", "policy", "describe"])]
+    pub list: bool,
+    /// Describe a machine or program that ships, or one of your own file: FILE.toml or FILE.csv, with :NAME where the file has
+    /// several programs
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["workload", "policy"])]
+    pub describe: Option<String>,
     /// The policies to compare (`isobar --help` lists them); `linux` is the baseline
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required_unless_present_any = ["list", "describe"])]
     pub policy: Vec<String>,
     /// The first seed; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]

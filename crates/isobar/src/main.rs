@@ -8,6 +8,7 @@
 
 mod adapt;
 mod args;
+mod catalogue;
 mod config;
 mod failure;
 mod harness;

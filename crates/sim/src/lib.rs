@@ -13,6 +13,7 @@ pub mod machine;
 pub mod program;
 mod report;
 pub mod schedules;
+pub mod solo;
 mod workload;
 
 pub use error::SimError;

@@ -87,6 +87,7 @@ pub fn compare(
         text.push_str(&isobar_lab::optimum_table(&ranked, &names));
         json["optimum"] = json!({"mappings": ranked.len(), "best": ranked.first(), "worst": ranked.last()});
     }
+    add_notes(&spec.workload, &mut text, &mut json);
     Ok(Comparison { text, json })
 }
 
@@ -96,6 +97,17 @@ fn starts(schedules: Schedules) -> Starts {
         Schedules::All => Starts::Every,
         Schedules::Sampled => Starts::Sampled,
     }
+}
+
+/// What is worth telling about the programs' numbers.
+fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
+    let notes: BTreeSet<_> = workload.apps.iter().flat_map(|app| app.program.notes()).collect();
+    if notes.is_empty() {
+        return;
+    }
+    text.push('\n');
+    notes.iter().for_each(|note| text.extend(["note: ", &crate::text::plain(note), "\n"]));
+    json["notes"] = notes.into_iter().collect();
 }
 
 /// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing more.
@@ -125,5 +137,8 @@ pub fn read(file: &Path) -> anyhow::Result<Workload> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file)
         .map_err(|error| bad_input(format!("{name}: cannot be read: {error}: expected a TOML workload")))?;
-    Workload::from_toml(&name, &text).map_err(bad_input)
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let beside =
+        |path: &str| std::fs::read_to_string(folder.join(path)).map_err(|error| format!("cannot be read: {error}"));
+    Workload::from_toml_with(&name, &text, &beside).map_err(bad_input)
 }

@@ -1,17 +1,27 @@
 //! `isobar sim`: policies compared on a simulated machine.
 
+use super::shipped;
 use crate::adapt::sim::{self, Wanted};
 use crate::args::SimArgs;
 use crate::config::Config;
 use crate::progress::Progress;
 use crate::text::json_line;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs the workload under every policy and prints the comparison.
 ///
 /// # Errors
 /// Bad input: the workload, a policy, a setting.
 pub fn run(args: &SimArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    match (&args.workload, &args.describe) {
+        (_, Some(name)) => shipped::describe(name, args.json, out),
+        (Some(workload), None) => compare(workload, args, out),
+        (None, None) => shipped::list(args.json, out),
+    }
+}
+
+fn compare(workload: &Path, args: &SimArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let config = Config::of_policies(&args.set)?;
     let wanted = Wanted {
         seed: args.seed,
@@ -21,7 +31,7 @@ pub fn run(args: &SimArgs, out: &mut dyn Write) -> anyhow::Result<()> {
         jobs: args.jobs.map_or_else(one_a_cpu, usize::from),
     };
     let progress = Progress::new();
-    let compared = sim::compare(&args.workload, &args.policy, &config, &wanted, &|done, all| progress.tell(done, all));
+    let compared = sim::compare(workload, &args.policy, &config, &wanted, &|done, all| progress.tell(done, all));
     progress.end();
     let compared = compared?;
     if args.json {

@@ -11,8 +11,9 @@ mod sensors;
 mod step;
 #[cfg(test)]
 mod tests;
+mod ways;
 
-use crate::contention::{Solution, State};
+use crate::contention::{Contention, Solution};
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
 pub use costs::Costs;
@@ -39,12 +40,18 @@ pub struct SimMachine {
     copies: VecDeque<actuators::Copy>,
     totals: Vec<Totals>,
     capabilities: Arc<Capabilities>,
-    /// Process and thread of each rate in `solution`.
-    running: Vec<(usize, usize)>,
-    state: State,
+    next_copy: u64,
+    /// The copy that an action waits for, and its pages that have moved.
+    copied: (u64, u64),
+    clusters: ways::Clusters,
+    /// Whose each rate in `solution` is.
+    running: Vec<step::Runner>,
+    contention: Contention,
     solution: Solution,
-    /// Whether anything changed since `solution` was found.
+    /// Whether anything but a phase changed since `solution` was found.
     changed: bool,
+    /// Whether a phase did.
+    stirred: bool,
 }
 
 impl SimMachine {
@@ -60,10 +67,14 @@ impl SimMachine {
             copies: VecDeque::new(),
             totals: vec![Totals::default(); workload.apps.len()],
             capabilities: Arc::new(capabilities(workload)),
+            next_copy: 1,
+            copied: (0, 0),
+            clusters: ways::Clusters::default(),
             running: Vec::new(),
-            state: State::default(),
+            contention: Contention::default(),
             solution: Solution::default(),
             changed: true,
+            stirred: false,
             workload: workload.clone(),
         };
         machine.start_all();
@@ -122,7 +133,6 @@ impl SimMachine {
 
 fn capabilities(workload: &Workload) -> Capabilities {
     let mut missing = std::collections::BTreeMap::new();
-    missing.insert(Sensor::CacheWays, "LLC way allocation is not simulated yet".to_owned());
     let topology = &workload.machine.topology;
     if topology.nodes().len() < 2 {
         missing.insert(Sensor::SeveralNodes, "the simulated machine has one node".to_owned());
@@ -142,8 +152,7 @@ impl Machine for SimMachine {
 
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, Infallible> {
         let actions: Vec<_> = plan.actions.iter().map(|action| self.act(action)).collect();
-        if !actions.is_empty() {
-            self.changed = true;
+        if self.changed {
             self.balance();
         }
         Ok(Outcome { actions })
@@ -156,6 +165,7 @@ impl Machine for SimMachine {
 
     fn restore(&mut self) -> Result<Outcome, Infallible> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
+        self.clusters.clear();
         self.changed = true;
         self.balance();
         Ok(Outcome::default())

@@ -1,7 +1,7 @@
 //! The symmetries of a machine: exchanges of its last-level caches, with their nodes and links, after which it is the same machine.
 //! What runs on it runs as fast after such an exchange. It knows nothing of programs.
 
-use crate::machine::MachineSpec;
+use crate::machine::{Cache, MachineSpec};
 use std::collections::BTreeMap;
 
 /// More are not looked for: some of the symmetries give a correct answer too, only with more left to evaluate.
@@ -16,7 +16,7 @@ pub struct Symmetry {
 
 impl Symmetry {
     pub fn identity(machine: &MachineSpec) -> Self {
-        Self { llcs: (0..machine.llc_bytes.len()).collect(), nodes: (0..machine.pages.len()).collect() }
+        Self { llcs: (0..machine.llcs.len()).collect(), nodes: (0..machine.pages.len()).collect() }
     }
 }
 
@@ -24,7 +24,7 @@ impl Symmetry {
 #[derive(Clone, Debug, PartialEq)]
 struct Llc {
     node: usize,
-    bytes: f64,
+    cache: Cache,
     /// CPUs of each of its cores, sorted.
     cores: Vec<usize>,
 }
@@ -44,9 +44,9 @@ fn llcs(machine: &MachineSpec) -> Vec<Llc> {
         let mut cores: Vec<_> = cores.into_values().collect();
         cores.sort_unstable();
         let node = here.map(|cpu| machine.places[&cpu.id].node).next().unwrap_or_default();
-        Llc { node, bytes: machine.llc_bytes[position], cores }
+        Llc { node, cache: machine.llcs[position], cores }
     };
-    (0..machine.llc_bytes.len()).map(one).collect()
+    (0..machine.llcs.len()).map(one).collect()
 }
 
 struct Search<'a> {
@@ -70,7 +70,7 @@ impl Search<'_> {
         }
         for image in 0..self.llcs.len() {
             let (from, to) = (&self.llcs[next], &self.llcs[image]);
-            let alike = from.bytes.total_cmp(&to.bytes).is_eq() && from.cores == to.cores;
+            let alike = from.cache == to.cache && from.cores == to.cores;
             let (from, to) = (from.node, to.node);
             if !alike || images.contains(&image) || !self.may_go(from, to, nodes) {
                 continue;
