@@ -204,7 +204,7 @@ fn none_is_none<B: Bench>(bench: &B) -> Checked {
 }
 
 /// Carries out a migration that comes to nothing, and sees that nothing moved.
-fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<ActionOutcome, Stop> {
+fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<ActionOutcome, Stop> {
     let before = pages_seen(stage, who.pid)?;
     let outcome = act(stage, action.clone())?;
     ensure!(without_effect(&outcome) && tells_why(&outcome), "{action:?} came to {outcome:?}");
@@ -218,7 +218,7 @@ fn to_itself_is_left_alone<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
     let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
     let who = stage.identity(0)?;
-    let outcome = in_vain(&mut stage, &who, migrate(who.pid, home, home, 100))?;
+    let outcome = in_vain(&mut stage, &who, &migrate(who.pid, home, home, 100))?;
     ensure!(matches!(outcome, ActionOutcome::LeftAlone { .. }), "from node {home} to itself came to {outcome:?}");
     Ok(())
 }
@@ -234,7 +234,7 @@ fn unknown_targets_are_refused<B: Bench>(bench: &B) -> Checked {
     let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
     let who = stage.identity(0)?;
     for to in unknown_nodes(bench)? {
-        let outcome = in_vain(&mut stage, &who, migrate(who.pid, home, to, 100))?;
+        let outcome = in_vain(&mut stage, &who, &migrate(who.pid, home, to, 100))?;
         ensure!(matches!(outcome, ActionOutcome::Refused { .. }), "node {to} as a target came to {outcome:?}");
     }
     Ok(())
@@ -245,7 +245,7 @@ fn unknown_sources_have_nothing<B: Bench>(bench: &B) -> Checked {
     let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
     let who = stage.identity(0)?;
     for from in unknown_nodes(bench)? {
-        let outcome = in_vain(&mut stage, &who, migrate(who.pid, from, home, 100))?;
+        let outcome = in_vain(&mut stage, &who, &migrate(who.pid, from, home, 100))?;
         let refused = matches!(outcome, ActionOutcome::Refused { .. });
         ensure!(refused || moved(&outcome, 100)? == 0, "node {from} as a source came to {outcome:?}");
     }
@@ -260,7 +260,7 @@ fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
     next_sample(&mut stage)?;
     stage.replace(1)?;
     for pid in [old.pid, Pid(4_000_000_000), Pid(0)] {
-        let outcome = in_vain(&mut stage, &who, migrate(pid, home, elsewhere, 100))?;
+        let outcome = in_vain(&mut stage, &who, &migrate(pid, home, elsewhere, 100))?;
         let ordinary = matches!(outcome, ActionOutcome::Vanished | ActionOutcome::LeftAlone { .. });
         ensure!(ordinary, "pages of process {pid}, which is not there, came to {outcome:?}");
     }

@@ -7,7 +7,7 @@ use crate::look::{
 };
 use crate::registry::Entry;
 use crate::verdict::{Checked, Stop, ensure};
-use isobar_model::{Count, Counters, Observation, ProcessSample, Sample, Sensor, ThreadSample};
+use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample, Sensor, ThreadSample};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -129,9 +129,12 @@ fn counters_never_fall<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
+/// How one event is read.
+type Read = fn(&Counters) -> Option<Count>;
+
 /// Which cumulative figure is less than it was, or is not there any more.
 fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
-    let events: [(&str, fn(&Counters) -> Option<Count>); 5] = [
+    let events: [(&str, Read); 5] = [
         ("instructions", |counters| counters.instructions),
         ("cycles", |counters| counters.cycles),
         ("LLC references", |counters| counters.llc_references),
@@ -141,9 +144,8 @@ fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
     let grown = |old: Count, new: Count| {
         new.value >= old.value && new.enabled >= old.enabled && new.running >= old.running && new.running <= new.enabled
     };
-    let fell = |read: fn(&Counters) -> Option<Count>| {
-        read(&old.counters).is_some_and(|old| !read(&new.counters).is_some_and(|new| grown(old, new)))
-    };
+    let fell =
+        |read: Read| read(&old.counters).is_some_and(|old| !read(&new.counters).is_some_and(|new| grown(old, new)));
     let time = old.cpu_time.is_some_and(|old| !new.cpu_time.is_some_and(|new| new >= old));
     events.iter().find(|(_, read)| fell(*read)).map(|(name, _)| *name).or(time.then_some("CPU time"))
 }
@@ -239,7 +241,7 @@ fn free_memory_fits<B: Bench>(bench: &B) -> Checked {
     let known = sample.free.iter().all(|(node, _)| sample.topology.node(node).is_some());
     ensure!(known, "free memory of a node that is not there");
     let pages = sample.processes.iter().filter_map(|process| process.pages.as_ref());
-    let known = pages.flat_map(|pages| pages.iter()).all(|(node, _)| sample.topology.node(node).is_some());
+    let known = pages.flat_map(NodeMap::iter).all(|(node, _)| sample.topology.node(node).is_some());
     ensure!(known, "pages on a node that is not there");
     Ok(())
 }

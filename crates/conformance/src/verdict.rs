@@ -84,7 +84,8 @@ impl<E: std::error::Error> From<E> for Stop {
 /// Ends the assertion with a message unless something holds.
 macro_rules! ensure {
     ($holds:expr, $($message:tt)+) => {
-        if !$holds {
+        let holds: bool = $holds;
+        if !holds {
             return Err($crate::verdict::Stop::Fails(format!($($message)+)));
         }
     };
