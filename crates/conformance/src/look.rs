@@ -109,8 +109,11 @@ pub fn pages_in_all(pages: &NodeMap<Pages>) -> u64 {
     pages.values().map(|pages| pages.0).sum()
 }
 
-/// The pages that a machine sees of a subject, once it has looked.
+/// The pages that a machine sees of a subject, once it has looked: now, or after some epochs.
 pub fn pages_seen<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
+    if let Some(pages) = process(&sample(stage)?, pid)?.pages.clone() {
+        return Ok(pages);
+    }
     eventually(stage, "the pages of a busy process are measured", |_, sample| process(sample, pid).ok()?.pages.clone())
 }
 

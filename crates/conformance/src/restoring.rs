@@ -151,6 +151,7 @@ fn pages_stay<B: Bench>(bench: &B) -> Checked {
     next_sample(&mut stage)?;
     let before = pages_seen(&mut stage, who.pid)?;
     stage.machine().restore()?;
+    next_sample(&mut stage)?;
     let after = pages_seen(&mut stage, who.pid)?;
     ensure!(after == before, "pages were {before:?} and are {after:?} after restore");
     Ok(())
