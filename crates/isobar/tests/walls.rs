@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 8] = [
+const MAY_IMPORT: [(&str, &[&str]); 9] = [
     ("isobar-model", &[]),
     ("isobar-policy", &["isobar-model"]),
     ("isobar-linux", &["isobar-model"]),

@@ -3,6 +3,7 @@
 use crate::{subject, witness};
 use isobar_conformance::{Bench, Identity, Lack, Stage, Stop, Subject};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
+use isobar_linux::sensors::samplers::Sampled;
 use isobar_linux::sensors::{CounterSource, SensorError, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
@@ -148,7 +149,7 @@ impl Sensing for Eyes {
         self.0.capabilities()
     }
 
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64> {
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
         self.0.sampled_addresses(pid, tid)
     }
 
