@@ -7,6 +7,7 @@
 
 mod compare;
 mod harness;
+pub mod svg;
 mod table;
 
 pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, alone_seconds, compare};
