@@ -7,6 +7,7 @@
 
 mod compare;
 mod harness;
+pub mod sra;
 pub mod svg;
 mod table;
 
