@@ -1,7 +1,7 @@
 //! What the paper claims of page migration, beside what the study found. Verdicts are computed; a claim that does not come out
 //! says so.
 
-use super::run::{Cell, ProgramRow, Versus};
+use super::run::{Cell, ProgramRow, SeedRow, Versus};
 use super::spec::PAPER_K;
 use super::strategy::Strategy;
 use isobar_model::num;
@@ -19,7 +19,7 @@ const COMPARABLE: f64 = 6.0;
 pub struct Dino4 {
     /// The paper's SRA in per cent.
     pub paper_sra_percent: f64,
-    /// Ours: mean over the programs, with the samples of the paper's daemon (one in 10 ms).
+    /// Ours: mean over the programs and seeds, with the samples of the paper's daemon (one in 10 ms).
     pub sra_percent: Option<f64>,
     /// The part of the accesses that these samples are, in per cent, the mean over the programs.
     pub sampled_percent: Option<f64>,
@@ -29,7 +29,9 @@ pub struct Dino4 {
     pub by_rate: Vec<(f64, f64)>,
     /// The strategy with the highest SRA.
     pub best: Option<Strategy>,
-    /// Whether forward-backward is that strategy.
+    /// SRA of forward-backward above that of the best other strategy, in points, for each seed.
+    pub margins: Vec<f64>,
+    /// Whether forward-backward is the best strategy: in the mean over the seeds.
     pub sign_agrees: bool,
     /// Whether our SRA is within 10 points of the paper's, with under 1 % of the accesses sampled.
     pub size_agrees: bool,
@@ -50,19 +52,18 @@ pub struct Dino5 {
     pub better_when_shared: bool,
 }
 
-pub(super) fn claims(means: &[Cell], versus: &[Versus], programs: &[ProgramRow]) -> (Dino4, Dino5) {
-    (dino_4(means, programs), dino_5(versus))
+pub(super) fn claims(seeds: &[SeedRow], means: &[Cell], versus: &[Versus], programs: &[ProgramRow]) -> (Dino4, Dino5) {
+    (dino_4(seeds, means, programs), dino_5(versus))
 }
 
-fn dino_4(means: &[Cell], programs: &[ProgramRow]) -> Dino4 {
-    let at_k = || means.iter().filter(|cell| cell.k == PAPER_K);
+fn dino_4(seeds: &[SeedRow], means: &[Cell], programs: &[ProgramRow]) -> Dino4 {
+    let over_seeds = |strategy| mean(seeds.iter().filter_map(|row| sra_of(row, strategy)));
     let by_strategy: Vec<_> =
-        at_k().filter(|cell| cell.rate.is_none()).map(|cell| (cell.strategy, cell.sra_percent)).collect();
-    let ours = |cell: &&Cell| cell.strategy == Strategy::ForwardBackward;
-    let by_rate = at_k().filter(ours).filter_map(|cell| Some((cell.rate?, cell.sra_percent))).collect();
+        Strategy::COMPARED.into_iter().filter_map(|strategy| Some((strategy, over_seeds(strategy)?))).collect();
+    let ours = |cell: &&Cell| cell.k == PAPER_K && cell.strategy == Strategy::ForwardBackward;
+    let by_rate = means.iter().filter(ours).filter_map(|cell| Some((cell.rate?, cell.sra_percent))).collect();
     let best = by_strategy.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(strategy, _)| *strategy);
-    let sra_percent =
-        by_strategy.iter().find(|(strategy, _)| *strategy == Strategy::ForwardBackward).map(|(_, sra)| *sra);
+    let sra_percent = over_seeds(Strategy::ForwardBackward);
     let sampled_percent = mean(programs.iter().filter(|row| row.threads == 1).map(|row| row.sampled_percent));
     let near = sra_percent.is_some_and(|sra| (sra - PAPER_SRA).abs() <= SRA_BAND);
     Dino4 {
@@ -71,10 +72,20 @@ fn dino_4(means: &[Cell], programs: &[ProgramRow]) -> Dino4 {
         sampled_percent,
         by_rate,
         best,
+        margins: seeds.iter().filter_map(margin).collect(),
         sign_agrees: best == Some(Strategy::ForwardBackward),
         size_agrees: near && sampled_percent.is_some_and(|percent| percent < 1.0),
         by_strategy,
     }
+}
+
+fn sra_of(row: &SeedRow, strategy: Strategy) -> Option<f64> {
+    row.by_strategy.iter().find(|(of, _)| *of == strategy).map(|(_, sra)| *sra)
+}
+
+fn margin(row: &SeedRow) -> Option<f64> {
+    let others = row.by_strategy.iter().filter(|(of, _)| *of != Strategy::ForwardBackward).map(|(_, sra)| *sra);
+    Some(sra_of(row, Strategy::ForwardBackward)? - others.max_by(f64::total_cmp)?)
 }
 
 fn dino_5(versus: &[Versus]) -> Dino5 {

@@ -27,7 +27,7 @@ mod subject;
 mod text;
 
 pub use claims::{Dino4, Dino5};
-pub use run::{Cell, OverTime, ProgramRow, Study, Versus, study};
+pub use run::{Cell, OverTime, ProgramRow, SeedRow, Study, Versus, study};
 pub use spec::{Spec, Timing};
 pub use strategy::{Strategy, Trigger};
 pub use text::{figures, table};

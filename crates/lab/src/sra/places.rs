@@ -15,7 +15,7 @@ impl Places {
     }
 
     pub(super) fn moved(&self, page: u32) -> bool {
-        self.0[num::index(page / BITS)] >> (page % BITS) & 1 == 1
+        (self.0[num::index(page / BITS)] >> (page % BITS)) & 1 == 1
     }
 
     /// Moves the pages `[first, end)` to the thread's node (`there`) or back, and tells `moved` of each that was elsewhere.

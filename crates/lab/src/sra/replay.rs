@@ -40,6 +40,11 @@ impl Counts {
         Self { pages, there: zeros.clone(), here: zeros, last }
     }
 
+    /// Before the first access of a trace that is read but once: which moves are wasted is not known then.
+    pub(super) fn once(pages: u32) -> Self {
+        Self::new(pages, std::iter::empty())
+    }
+
     fn add(&mut self, access: Access) {
         let side = if access.thread == MOVED { &mut self.there } else { &mut self.here };
         let count = &mut side[num::index(access.page)];

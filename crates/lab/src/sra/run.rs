@@ -3,7 +3,7 @@
 use super::SraError;
 use super::claims::{Dino4, Dino5, claims};
 use super::replay::{Counts, Group, Mover, Replayed, Tally, replay, signed};
-use super::spec::Spec;
+use super::spec::{PAPER_K, Spec};
 use super::strategy::{Strategy, Trigger};
 use super::subject::{Subject, subjects};
 use isobar_model::num;
@@ -29,6 +29,8 @@ pub struct Study {
     pub cells: Vec<Cell>,
     /// Means of the cells over the programs: the unweighted mean, as the paper's "on average".
     pub means: Vec<Cell>,
+    /// Mean SRA over the programs with the paper's K and the daemon's samples, by seed.
+    pub by_seed: Vec<SeedRow>,
     /// Mean SRA of the forward-backward strategy with the paper's K and the daemon's samples, by time after the move.
     pub over_time: Vec<OverTime>,
     /// K against moving whole resident sets, with a daemon that takes its time.
@@ -71,6 +73,15 @@ pub struct Cell {
     pub moves: f64,
     /// Moves of pages that were not accessed any more.
     pub wasted: f64,
+}
+
+/// The strategies with one seed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeedRow {
+    /// The seed.
+    pub seed: u64,
+    /// Mean SRA over the programs in per cent, in the order of [`Strategy::COMPARED`].
+    pub by_strategy: Vec<(Strategy, f64)>,
 }
 
 /// SRA at a time after the move.
@@ -116,9 +127,10 @@ pub fn study(spec: &Spec) -> Result<Study, SraError> {
     shared.iter().try_for_each(|subject| found.shared(spec, subject))?;
     let means = means(&found.cells);
     let over_time = over_time(spec, &found.on_the_way, alone.len());
-    let (dino_4, dino_5) = claims(&means, &found.versus, &found.programs);
+    let by_seed = by_seed(spec, &alone, &means)?;
+    let (dino_4, dino_5) = claims(&by_seed, &means, &found.versus, &found.programs);
     let Found { programs, cells, versus, .. } = found;
-    Ok(Study { spec: spec.clone(), programs, cells, means, over_time, versus, dino_4, dino_5 })
+    Ok(Study { spec: spec.clone(), programs, cells, means, by_seed, over_time, versus, dino_4, dino_5 })
 }
 
 /// What has been found so far.
@@ -167,7 +179,7 @@ impl Found {
     }
 
     fn time(&mut self, spec: &Spec, done: &Replayed) {
-        let paper = each(&spec.all_ks()).position(|of| of == (Strategy::ForwardBackward, super::spec::PAPER_K));
+        let paper = each(&spec.all_ks()).position(|of| of == (Strategy::ForwardBackward, PAPER_K));
         let stops = done.on_the_way.iter().chain(done.end.first());
         let seen = stops.map(|tallies| paper.and_then(|at| tallies.get(at)).and_then(Tally::sra));
         self.on_the_way.iter_mut().zip(seen).for_each(|(sum, sra)| *sum += sra.unwrap_or(0.0));
@@ -260,6 +272,30 @@ fn means(cells: &[Cell]) -> Vec<Cell> {
         }
     };
     heads.map(mean).collect()
+}
+
+/// The comparison of the strategies: the first seed's is done, the others need the paper's K and the daemon's samples only.
+fn by_seed(spec: &Spec, alone: &[Subject], means: &[Cell]) -> Result<Vec<SeedRow>, SraError> {
+    let wanted = means.iter().filter(|cell| cell.k == PAPER_K && cell.rate.is_none());
+    let first =
+        SeedRow { seed: spec.seed, by_strategy: wanted.map(|cell| (cell.strategy, cell.sra_percent)).collect() };
+    let others = (1..spec.repeats).map(|repeat| one_seed(spec.seed.wrapping_add(repeat), spec, alone));
+    std::iter::once(Ok(first)).chain(others).collect()
+}
+
+fn one_seed(seed: u64, spec: &Spec, alone: &[Subject]) -> Result<SeedRow, SraError> {
+    let spec = Spec { seed, ..spec.clone() };
+    let mut sums = [0.0; Strategy::COMPARED.len()];
+    for subject in alone {
+        let mut groups = [compared(&spec, subject, None, &[PAPER_K])];
+        let trace = subject.recipe.trace(seed)?;
+        let mut counts = Counts::once(subject.recipe.pages());
+        let done = replay(trace, subject.recipe.threads, &mut counts, &mut groups, &[]);
+        let sra = done.end[0].iter().map(|tally| tally.sra().unwrap_or(0.0));
+        sums.iter_mut().zip(sra).for_each(|(sum, sra)| *sum += sra);
+    }
+    let mean = |sum: f64| sum / num::float_len(alone.len().max(1));
+    Ok(SeedRow { seed, by_strategy: Strategy::COMPARED.into_iter().zip(sums.map(mean)).collect() })
 }
 
 fn over_time(spec: &Spec, sums: &[f64], programs: usize) -> Vec<OverTime> {

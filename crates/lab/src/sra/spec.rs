@@ -20,6 +20,8 @@ pub struct Spec {
     pub seconds: f64,
     /// Seed of traces, samples and random pages.
     pub seed: u64,
+    /// Seeds, from that one on, over which the strategies are compared at K = 4096; at least 1. All else is of the first.
+    pub repeats: u64,
     /// Which samples move pages.
     pub trigger: Trigger,
     /// The machine.
@@ -82,6 +84,7 @@ impl Spec {
             rates: vec![1e-6, 1e-5, 1e-4, 1e-3, 1e-2],
             seconds: 1.0,
             seed: 1,
+            repeats: 5,
             trigger: Trigger::Remote,
             timing: Timing::default(),
         }

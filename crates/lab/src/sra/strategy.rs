@@ -102,7 +102,7 @@ fn strided(page: u32, stride: i64, k: u32, pages: u32, mut visit: impl FnMut(u32
 }
 
 fn below(count: u32, random: u32) -> u32 {
-    u32::try_from(u64::from(count) * u64::from(random) >> 32).unwrap_or(0)
+    u32::try_from((u64::from(count) * u64::from(random)) >> 32).unwrap_or(0)
 }
 
 #[cfg(test)]

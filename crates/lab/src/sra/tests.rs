@@ -8,6 +8,7 @@ fn small() -> Spec {
         ks: vec![1, 64],
         rates: vec![1e-4, 1e-3],
         seconds: 0.05,
+        repeats: 1,
         ..Spec::paper()
     }
 }
@@ -42,6 +43,14 @@ fn the_same_spec_gives_the_same_bytes_and_another_seed_does_not() {
     };
     assert_eq!(once(1), once(1));
     assert_ne!(once(1).0, once(2).0);
+}
+
+#[test]
+fn each_seed_is_a_study_of_its_own() {
+    let twice = study(&Spec { repeats: 2, ..small() }).unwrap();
+    let second = study(&Spec { seed: 2, ..small() }).unwrap();
+    assert_eq!(twice.by_seed[1], second.by_seed[0]);
+    assert_eq!((twice.dino_4.margins.len(), twice.cells), (2, study(&small()).unwrap().cells));
 }
 
 #[test]

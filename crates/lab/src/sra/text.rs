@@ -29,7 +29,7 @@ pub fn table(study: &Study) -> String {
 /// One strategy: a row a K, a column a rate.
 fn rates(text: &mut String, study: &Study, strategy: Strategy) {
     let _ = write!(text, "\n{:<28}{:>10}", strategy.name(), "daemon");
-    study.spec.rates.iter().for_each(|rate| _ = write!(text, "{:>10}", format!("{} %", rate * 100.0)));
+    study.spec.rates.iter().for_each(|rate| _ = write!(text, "{:>10}", in_percent(*rate)));
     let _ = writeln!(text, "{:>12}{:>10}", "moves", "wasted");
     for k in study.spec.all_ks() {
         let _ = write!(text, "{:<28}", format!("  K = {k}"));
@@ -88,11 +88,13 @@ fn verdicts(text: &mut String, study: &Study) {
     let _ = writeln!(
         text,
         "\ndino-4  SRA at K = {PAPER_K}: paper {} %, ours {} with {sampled} of accesses sampled; size agrees: {}\n        \
-         best strategy: paper sequential-forward-backward, ours {best}; agrees: {}",
+         best strategy: paper sequential-forward-backward, ours {best}; agrees: {}\n        \
+         forward-backward above the best other, in points, by seed: {}",
         four.paper_sra_percent,
         percent(four.sra_percent),
         yes(four.size_agrees),
-        yes(four.sign_agrees)
+        yes(four.sign_agrees),
+        four.margins.iter().map(|margin| format!("{margin:+.1}")).collect::<Vec<_>>().join(", ")
     );
     let shared = five.shared_percent.iter().map(|(name, value)| format!("{name} {value:+.1} %")).collect::<Vec<_>>();
     let _ = writeln!(
@@ -107,6 +109,11 @@ fn verdicts(text: &mut String, study: &Study) {
     let times = study.over_time.iter().map(|at| format!("{:.1} % after {} s", at.sra_percent, milli(at.seconds)));
     let times = times.collect::<Vec<_>>().join(", ");
     let _ = writeln!(text, "The SRA of dino-4 depends on the time that is looked at:\n        {times}.");
+}
+
+/// A part of 1 in per cent, without the digits that binary fractions add.
+fn in_percent(part: f64) -> String {
+    format!("{} %", (part * 1e10).round() / 1e8)
 }
 
 /// Seconds to the millisecond.
@@ -149,7 +156,7 @@ fn by_strategy(study: &Study) -> String {
 fn by_rate(study: &Study) -> String {
     let rates = std::iter::once(None).chain(study.spec.rates.iter().copied().map(Some));
     let of = |rate: Option<f64>| {
-        let name = rate.map_or_else(|| "1 sample in 10 ms".to_owned(), |rate| format!("{} % sampled", rate * 100.0));
+        let name = rate.map_or_else(|| "1 sample in 10 ms".to_owned(), |rate| format!("{} sampled", in_percent(rate)));
         line(study, name, |cell| cell.strategy == Strategy::ForwardBackward && cell.rate == rate)
     };
     let title = "Saved remote accesses of sequential-forward-backward by sampling rate";
