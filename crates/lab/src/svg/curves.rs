@@ -52,7 +52,10 @@ where
         .y_label_area_size(LEFT)
         .build_cartesian_2d(across, up)?;
     let mut mesh = chart.configure_mesh();
-    mesh.light_line_style(BLACK.mix(0.0)).x_desc(clean(labels.0)).y_desc(clean(labels.1));
+    mesh.light_line_style(BLACK.mix(0.0))
+        .bold_line_style(BLACK.mix(0.1))
+        .x_desc(clean(labels.0))
+        .y_desc(clean(labels.1));
     mesh.x_labels(16).label_style((FONT, 13)).axis_desc_style((FONT, 14));
     mesh.x_label_formatter(&|x| tick(*x)).y_label_formatter(&|y| tick(*y)).draw()?;
     lines.iter().enumerate().try_for_each(|(index, line)| curve(&mut chart, index, line))
