@@ -133,7 +133,7 @@ fn capabilities(workload: &Workload) -> Capabilities {
     if topology.nodes().len() < 2 && topology.llcs().len() < 2 {
         missing.insert(Sensor::SeveralDomains, "the simulated machine has one memory domain".to_owned());
     }
-    Capabilities { missing, remarks: Vec::new() }
+    Capabilities { missing, ..Capabilities::default() }
 }
 
 impl Machine for SimMachine {
