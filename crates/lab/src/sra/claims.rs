@@ -42,7 +42,7 @@ pub struct Dino4 {
 pub struct Dino5 {
     /// Completion time with K = 4096 over that with whole resident sets, improvement in per cent: mean over single-threaded programs.
     pub alone_percent: Option<f64>,
-    /// The same for each program whose threads share data.
+    /// The same for each program whose threads share data: mean over the seeds.
     pub shared_percent: Vec<(String, f64)>,
     /// The lowest K with which single-threaded programs are comparable (within 6 %) to whole resident sets.
     pub least_k: Option<u32>,
@@ -53,7 +53,7 @@ pub struct Dino5 {
 }
 
 pub(super) fn claims(seeds: &[SeedRow], means: &[Cell], versus: &[Versus], programs: &[ProgramRow]) -> (Dino4, Dino5) {
-    (dino_4(seeds, means, programs), dino_5(versus))
+    (dino_4(seeds, means, programs), dino_5(seeds, versus))
 }
 
 fn dino_4(seeds: &[SeedRow], means: &[Cell], programs: &[ProgramRow]) -> Dino4 {
@@ -88,7 +88,7 @@ fn margin(row: &SeedRow) -> Option<f64> {
     Some(sra_of(row, Strategy::ForwardBackward)? - others.max_by(f64::total_cmp)?)
 }
 
-fn dino_5(versus: &[Versus]) -> Dino5 {
+fn dino_5(seeds: &[SeedRow], versus: &[Versus]) -> Dino5 {
     let alone = |k: u32| {
         let rows = versus.iter().filter(move |row| !row.shared && row.k == Some(k));
         mean(rows.map(|row| row.over_whole_percent))
@@ -97,11 +97,12 @@ fn dino_5(versus: &[Versus]) -> Dino5 {
     ks.sort_unstable();
     ks.dedup();
     let comparable = |k: u32| alone(k).is_some_and(|percent| percent >= -COMPARABLE);
-    let shared: Vec<_> = versus
-        .iter()
-        .filter(|row| row.shared && row.k == Some(PAPER_K))
-        .map(|row| (row.program.clone(), row.over_whole_percent))
-        .collect();
+    let names = seeds.iter().take(1).flat_map(|row| row.shared_percent.iter().map(|(name, _)| name));
+    let over_seeds = |name: &String| {
+        let rows = seeds.iter().flat_map(|row| &row.shared_percent).filter(|(of, _)| of == name);
+        mean(rows.map(|(_, percent)| *percent)).map(|percent| (name.clone(), percent))
+    };
+    let shared: Vec<_> = names.filter_map(over_seeds).collect();
     Dino5 {
         alone_percent: alone(PAPER_K),
         least_k: ks.into_iter().find(|k| comparable(*k)),

@@ -82,6 +82,8 @@ pub struct SeedRow {
     pub seed: u64,
     /// Mean SRA over the programs in per cent, in the order of [`Strategy::COMPARED`].
     pub by_strategy: Vec<(Strategy, f64)>,
+    /// Completion time with the paper's K over that with whole resident sets, improvement in per cent: each program whose threads share.
+    pub shared_percent: Vec<(String, f64)>,
 }
 
 /// SRA at a time after the move.
@@ -127,7 +129,7 @@ pub fn study(spec: &Spec) -> Result<Study, SraError> {
     shared.iter().try_for_each(|subject| found.shared(spec, subject))?;
     let means = means(&found.cells);
     let over_time = over_time(spec, &found.on_the_way, alone.len());
-    let by_seed = by_seed(spec, &alone, &means)?;
+    let by_seed = by_seed(spec, (&alone, &shared), (&means, &found.versus))?;
     let (dino_4, dino_5) = claims(&by_seed, &means, &found.versus, &found.programs);
     let Found { programs, cells, versus, .. } = found;
     Ok(Study { spec: spec.clone(), programs, cells, means, by_seed, over_time, versus, dino_4, dino_5 })
@@ -274,28 +276,45 @@ fn means(cells: &[Cell]) -> Vec<Cell> {
     heads.map(mean).collect()
 }
 
-/// The comparison of the strategies: the first seed's is done, the others need the paper's K and the daemon's samples only.
-fn by_seed(spec: &Spec, alone: &[Subject], means: &[Cell]) -> Result<Vec<SeedRow>, SraError> {
+/// What the claims rest on, by seed: the first seed's is done, the others need the paper's K and the daemon's samples only.
+fn by_seed(
+    spec: &Spec,
+    (alone, shared): (&[Subject], &[Subject]),
+    (means, versus): (&[Cell], &[Versus]),
+) -> Result<Vec<SeedRow>, SraError> {
     let wanted = means.iter().filter(|cell| cell.k == PAPER_K && cell.rate.is_none());
-    let first =
-        SeedRow { seed: spec.seed, by_strategy: wanted.map(|cell| (cell.strategy, cell.sra_percent)).collect() };
-    let others = (1..spec.repeats).map(|repeat| one_seed(spec.seed.wrapping_add(repeat), spec, alone));
+    let by_strategy = wanted.map(|cell| (cell.strategy, cell.sra_percent)).collect();
+    let first = SeedRow { seed: spec.seed, by_strategy, shared_percent: over_whole(versus) };
+    let others = (1..spec.repeats).map(|repeat| {
+        let spec = Spec { seed: spec.seed.wrapping_add(repeat), ks: Vec::new(), ..spec.clone() };
+        one_seed(&spec, alone, shared)
+    });
     std::iter::once(Ok(first)).chain(others).collect()
 }
 
-fn one_seed(seed: u64, spec: &Spec, alone: &[Subject]) -> Result<SeedRow, SraError> {
-    let spec = Spec { seed, ..spec.clone() };
+/// The paper's K against the resident set, for each program whose threads share.
+fn over_whole(versus: &[Versus]) -> Vec<(String, f64)> {
+    let wanted = versus.iter().filter(|row| row.shared && row.k == Some(PAPER_K));
+    wanted.map(|row| (row.program.clone(), row.over_whole_percent)).collect()
+}
+
+fn one_seed(spec: &Spec, alone: &[Subject], shared: &[Subject]) -> Result<SeedRow, SraError> {
     let mut sums = [0.0; Strategy::COMPARED.len()];
     for subject in alone {
-        let mut groups = [compared(&spec, subject, None, &[PAPER_K])];
-        let trace = subject.recipe.trace(seed)?;
+        let mut groups = [compared(spec, subject, None, &[PAPER_K])];
+        let trace = subject.recipe.trace(spec.seed)?;
         let mut counts = Counts::once(subject.recipe.pages());
         let done = replay(trace, subject.recipe.threads, &mut counts, &mut groups, &[]);
         let sra = done.end[0].iter().map(|tally| tally.sra().unwrap_or(0.0));
         sums.iter_mut().zip(sra).for_each(|(sum, sra)| *sum += sra);
     }
     let mean = |sum: f64| sum / num::float_len(alone.len().max(1));
-    Ok(SeedRow { seed, by_strategy: Strategy::COMPARED.into_iter().zip(sums.map(mean)).collect() })
+    let mut rows = Vec::new();
+    for subject in shared {
+        rows.extend(versus(spec, subject, &run(spec, subject, &mut against_whole(spec, subject))?.end));
+    }
+    let by_strategy = Strategy::COMPARED.into_iter().zip(sums.map(mean)).collect();
+    Ok(SeedRow { seed: spec.seed, by_strategy, shared_percent: over_whole(&rows) })
 }
 
 fn over_time(spec: &Spec, sums: &[f64], programs: usize) -> Vec<OverTime> {

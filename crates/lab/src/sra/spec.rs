@@ -20,7 +20,8 @@ pub struct Spec {
     pub seconds: f64,
     /// Seed of traces, samples and random pages.
     pub seed: u64,
-    /// Seeds, from that one on, over which the strategies are compared at K = 4096; at least 1. All else is of the first.
+    /// Seeds, from that one on, over which the strategies, and K against resident sets that threads share, are
+    /// compared at K = 4096; at least 1. All else is of the first.
     pub repeats: u64,
     /// Which samples move pages.
     pub trigger: Trigger,
