@@ -2,7 +2,7 @@
 # The machine test: boots guests of several NUMA nodes under emulation and lets the suite there hold isobar against what the kernel
 # says. Installs what it needs; skips, with the reason, where that cannot be had (ISOBAR_VM_REQUIRED=1 makes that a failure).
 #
-#   tests/vm/run.sh [regular|awkward] [PART OF A CHECK'S NAME]
+#   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_` for a blank
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
 # ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and devport built in)
@@ -15,7 +15,8 @@ cd "$(dirname "$0")/../.."
 machines=(regular awkward)
 case "${1:-}" in regular | awkward) machines=("$1"); shift ;; esac
 only=${1:-}
-work=${ISOBAR_VM_WORK:-target/vm}
+target=${CARGO_TARGET_DIR:-target}
+work=${ISOBAR_VM_WORK:-$target/vm}
 cache=${ISOBAR_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isobar-vm}
 seconds=600
 
@@ -45,13 +46,13 @@ test_binary() {
 
 build() {
     cargo build --release --locked -p isobar -p isobar-vm
-    programs=(target/release/isobar target/release/suite)
+    programs=("$target/release/isobar" "$target/release/suite")
     for name in subject storm; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
     done
-    [ -d crates/conformance ] && cp "$(test_binary -p isobar-conformance --test linux)" "$work/conformance-linux"
-    [ -d crates/conformance ] && programs+=("$work/conformance-linux") || true
+    cp "$(test_binary -p isobar-conformance --test linux)" "$work/conformance-linux"
+    programs+=("$work/conformance-linux")
 }
 
 # busybox, our programs, and the libraries that these are linked with.

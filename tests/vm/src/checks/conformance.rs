@@ -10,7 +10,7 @@ pub fn checks(suite: &mut Suite) {
 
 fn run() -> Result<()> {
     let output = Command::new("conformance-linux")
-        .args(["--test-threads", "1"])
+        .args(["--test-threads", "1", "--color", "never"])
         .env("ISOBAR_REQUIRE_NODES", "4")
         .env("RUST_BACKTRACE", "0")
         .output()
