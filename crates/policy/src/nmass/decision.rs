@@ -5,7 +5,9 @@
 //! 1. The change is measured against the MPKI of the last decision, not of the last interval: a slow drift counts, too.
 //! 2. Changes among miss rates below a floor do not count (section 4.5 calls programs below 1 MPKI not memory-bound): 0.01 to
 //!    0.02 is noise.
-//! 3. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a thread may use change, or
+//! 3. When threads have ended and nothing is new, one interval passes before the next decision: what ends is often followed by the
+//!    next of its kind, whose miss rate is known an interval later. A core that is free for so long is not worth two moves.
+//! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a thread may use change, or
 //!    the machine or the threads pinned by their owner do.
 
 use super::mapping::Mapping;
@@ -85,5 +87,14 @@ impl Decision {
                 .iter()
                 .zip(members)
                 .all(|((tid, allowed), new)| *tid == new.thread.tid && *allowed == new.thread.allowed_cpus)
+    }
+
+    /// Whether threads have ended, and none is new.
+    #[must_use]
+    pub fn has_lost(&self, cast: &Programs<'_>) -> bool {
+        let members = &cast.groups.members;
+        let mut old: Vec<Tid> = self.threads.iter().map(|(tid, _)| *tid).collect();
+        old.sort_unstable();
+        members.len() < old.len() && members.iter().all(|it| old.binary_search(&it.thread.tid).is_ok())
     }
 }

@@ -3,7 +3,8 @@
 //! ```text
 //! every interval:
 //!     characterize the programs                                     programs
-//!     if the last decision no longer holds, decide anew:            decision
+//!     if the last decision no longer holds, decide anew             decision
+//!         (an interval later, when threads have only ended):
 //!         step 2, maximum-local mapping                             max_local
 //!         step 3, cache-aware refinement (N-MASS only)              refine
 //!     move every thread that is not on its core
@@ -87,27 +88,34 @@ pub struct Scheduler {
     domains: CachedDomains,
     known: Known,
     last: Option<Decision>,
+    /// Whether the last interval passed without a decision.
+    waited: bool,
 }
 
 impl Scheduler {
     /// Nothing seen yet.
     #[must_use]
     pub fn new(name: &'static str, how: How) -> Self {
-        Self { name, how, domains: CachedDomains::default(), known: Known::default(), last: None }
+        Self { name, how, domains: CachedDomains::default(), known: Known::default(), last: None, waited: false }
     }
 
     /// The plan of an interval.
     pub fn decide(&mut self, seen: &Observation) -> Plan {
         let domains = self.domains.of(&seen.machine);
         let mut cast = self.known.programs(seen, domains, &self.how);
-        let kept = self.last.take().filter(|last| last.holds(&seen.machine, &cast, &self.how));
-        let fresh = kept.is_none();
+        let mut plan = Plan { notes: std::mem::take(&mut cast.notes), ..Plan::nothing(self.name) };
+        let holds = self.last.as_ref().is_some_and(|last| last.holds(&seen.machine, &cast, &self.how));
+        let waits = !holds && !self.waited && self.last.as_ref().is_some_and(|last| last.has_lost(&cast));
+        self.waited = waits;
+        if waits {
+            return plan;
+        }
+        let kept = self.last.take().filter(|_| holds);
         let decision = kept.unwrap_or_else(|| Decision::make(&seen.machine, domains, &cast, &self.how));
-        let actions = moves(domains, &cast, &decision, fresh);
-        let mut notes = std::mem::take(&mut cast.notes);
-        notes.extend(self.estimated(&cast));
+        plan.actions = moves(domains, &cast, &decision, !holds);
+        plan.notes.extend(self.estimated(&cast));
         self.last = Some(decision);
-        Plan { actions, notes, ..Plan::nothing(self.name) }
+        plan
     }
 
     /// Which penalties a profile lacks, where there could be one.

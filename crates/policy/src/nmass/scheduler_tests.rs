@@ -270,6 +270,26 @@ fn a_change_of_more_than_20_percent_makes_a_new_decision() {
 }
 
 #[test]
+fn a_process_that_ends_leaves_its_core_for_an_interval() {
+    // Two cores a node; 3 is surplus. When 1 ends, 3 comes home, unless 4 follows 1 in time.
+    let row = |pid, cpu, penalty| -> Row<'_> { (pid, cpu, 5.0, Some(penalty), HOME_0) };
+    let all = [row(1, 0, 1.3), row(2, 1, 1.3), row(3, 2, 1.1)];
+    let mut lasting = policy("maximum-local");
+    let mut seen = observation("node:2 core:2", &all);
+    assert_eq!(nodes_after(lasting.as_mut(), &mut seen), [0, 0, 1]);
+    seen.processes.remove(0);
+    assert_eq!(nodes_after(lasting.as_mut(), &mut seen), [0, 1], "one interval passes");
+    assert_eq!(nodes_after(lasting.as_mut(), &mut seen), [0, 0]);
+    let mut followed = policy("maximum-local");
+    let mut seen = observation("node:2 core:2", &all);
+    assert_eq!(nodes_after(followed.as_mut(), &mut seen), [0, 0, 1]);
+    seen.processes.remove(0);
+    assert_eq!(nodes_after(followed.as_mut(), &mut seen), [0, 1]);
+    seen.processes.extend(observation("node:2 core:2", &[row(4, 0, 1.3)]).processes);
+    assert_eq!(nodes_after(followed.as_mut(), &mut seen), [0, 1, 0]);
+}
+
+#[test]
 fn changes_below_the_floor_are_noise() {
     let how = how();
     assert!(!how.is_change(0.01, 0.9) && how.is_change(0.01, 1.1) && how.is_change(1.1, 0.0));
