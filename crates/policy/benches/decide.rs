@@ -1,4 +1,4 @@
-//! Decisions of every policy. Targets: DINO and N-MASS under 15 us for 40 threads and under 10 ms for 10,000, on one core.
+//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000, on one core.
 //!
 //! `first` is a decision on a crowded machine, in which almost every thread moves; `steady` the next ones, after it was
 //! carried out.
@@ -31,6 +31,7 @@ fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
         cpu: Some(CpuId(number.wrapping_mul(2_654_435_761) % cpus)),
         allowed_cpus: None,
         pinned: false,
+        bound: None,
         cpu_time: None,
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),

@@ -5,7 +5,7 @@ use crate::config::{Config, Setting};
 use crate::failure::bad_input;
 use crate::lack::{self, Lack};
 use isobar_model::{Capabilities, Policy, Sensor};
-use isobar_policy::registry;
+use isobar_policy::registry::{self, Moves};
 use isobar_policy::settings::Settings;
 use std::path::Path;
 
@@ -93,6 +93,30 @@ pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabili
          --dry-run` watches without acting",
         missing.join("; ")
     ))
+}
+
+/// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known whether it is on.
+pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<String> {
+    const OFF: &str = "turn it off while isobar manages (sysctl kernel.numa_balancing=0)";
+    let moves = registry::find(policy).ok()?.moves;
+    Some(match (capabilities.numa_balancing?, moves) {
+        (true, Moves::Nothing) => {
+            format!("NUMA balancing is on: {policy} moves nothing, so what is seen is the kernel's own placement")
+        }
+        (true, Moves::Threads) => {
+            format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {OFF}")
+        }
+        (true, Moves::ThreadsAndPages) => {
+            format!("NUMA balancing is on: {policy} moves pages, and the kernel moves them by its own rule, too; {OFF}")
+        }
+        (false, Moves::Nothing) => {
+            format!("NUMA balancing is off and {policy} moves nothing: memory stays where it was first touched")
+        }
+        (false, Moves::Threads) => {
+            format!("NUMA balancing is off: {policy} moves threads, and memory stays where it was first touched")
+        }
+        (false, Moves::ThreadsAndPages) => format!("NUMA balancing is off: {policy} alone moves threads and pages"),
+    })
 }
 
 #[cfg(test)]

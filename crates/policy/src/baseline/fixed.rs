@@ -39,7 +39,7 @@ pub struct Config {
     pub threads: String,
     /// Nodes of pages: `NAME=NODE` for all pages of a process, `NAME=FROM>TO` for those of one node.
     pub pages: String,
-    /// Pages that move in one interval, by process and node that they leave.
+    /// Pages that move in one interval, by process and node that they leave; around samples, by thread too.
     pub pages_per_epoch: u64,
     /// Move pages around sampled addresses, as DINO does, and not any.
     pub around_samples: bool,
@@ -169,19 +169,27 @@ impl Fixed {
                     .push(format!("fixed.pages: {left} pages of process {pid} ({name}) do not leave node {from}"));
                 continue;
             }
-            plan.actions.push(Action::MigratePages {
-                pid,
-                from,
-                to: *to,
-                pages: Pages(left.min(self.pages_per_epoch)),
-                select: self.select,
-                for_thread: None,
-                reason: format!(
-                    "pages of {name} belong on node {to} by fixed.pages: {} % of them are on node {from}",
-                    whole_percent(left, total)
-                ),
-            });
+            let percent = whole_percent(left, total);
+            let reason =
+                format!("pages of {name} belong on node {to} by fixed.pages: {percent} % of them are on node {from}");
+            let (to, select) = (*to, self.select);
+            plan.actions.extend(self.shares(process, left).into_iter().map(|(for_thread, pages)| {
+                Action::MigratePages { pid, from, to, pages, select, for_thread, reason: reason.clone() }
+            }));
         }
+    }
+
+    /// So many pages for whom: any pages of the process, or those around the samples of each thread.
+    fn shares(&self, process: &Process, mut left: u64) -> Vec<(Option<Tid>, Pages)> {
+        if self.select == PageSelection::ResidentSet {
+            return vec![(None, Pages(left.min(self.pages_per_epoch)))];
+        }
+        let mut share = |thread: &Thread| {
+            let pages = left.min(self.pages_per_epoch);
+            left -= pages;
+            (Some(thread.tid), Pages(pages))
+        };
+        process.threads.iter().map(&mut share).filter(|(_, pages)| pages.0 > 0).collect()
     }
 }
 

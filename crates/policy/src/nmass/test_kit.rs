@@ -47,6 +47,7 @@ pub fn thread(tid: u32, cpu: u32, mpki: f64) -> Thread {
         cpu: Some(CpuId(cpu)),
         allowed_cpus: None,
         pinned: false,
+        bound: None,
         cpu_time: None,
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),

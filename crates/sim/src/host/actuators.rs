@@ -62,6 +62,9 @@ impl SimMachine {
         let (Some(from), Some(to)) = (machine.node_position(from), machine.node_position(to)) else {
             return refused("one of the nodes is not on this machine".to_owned());
         };
+        if from == to {
+            return left_alone("the pages are on that node already");
+        }
         let Some(index) = self.processes.iter().position(|process| process.pid == pid) else {
             return ActionOutcome::Vanished;
         };
@@ -75,7 +78,7 @@ impl SimMachine {
             self.count_migration(index, to);
         }
         let stayed = [("no longer there", pages.0 - there), ("no memory on the target", there - moved)];
-        let stayed = stayed.into_iter().filter(|(_, count)| *count > 0).rev();
+        let stayed = stayed.into_iter().filter(|(_, count)| *count > 0);
         ActionOutcome::Pages {
             moved: Pages(moved),
             stayed: stayed.map(|(why, count)| (why.to_owned(), Pages(count))).collect(),

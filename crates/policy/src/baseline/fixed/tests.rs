@@ -157,6 +157,24 @@ fn which_pages_is_a_setting() {
 }
 
 #[test]
+fn around_samples_each_thread_speaks_for_its_own_pages() {
+    let around = [("pages", "alpha=2"), ("around_samples", "true"), ("pages_per_epoch", "8")];
+    let plan = policy(&around).decide(&with_pages("[12, 0, 90]"));
+    let asked: Vec<_> = plan
+        .actions
+        .iter()
+        .map(|action| match action {
+            Action::MigratePages { pages, for_thread, .. } => (for_thread.map(|tid| tid.0), pages.0),
+            _ => panic!("{action:?}"),
+        })
+        .collect();
+    let tids: Vec<_> = with_pages("[12, 0, 90]").processes[0].threads.iter().map(|thread| thread.tid.0).collect();
+    // Twelve pages on node 0: eight for the first thread, what is left for the second, none for a third.
+    let expected: Vec<_> = tids.iter().zip([8, 4]).map(|(tid, pages)| (Some(*tid), pages)).collect();
+    assert_eq!(asked, expected);
+}
+
+#[test]
 fn bad_settings_name_their_key() {
     assert!(refused("threads", "alpha").starts_with("fixed.threads: `alpha` is impossible: expected NAME=VALUE"));
     assert!(refused("threads", "alpha/0=x").starts_with("fixed.threads: `alpha/0=x` is impossible: expected a CPU"));
