@@ -7,7 +7,7 @@
 //!         (an interval later, when threads have only ended):
 //!         step 2, maximum-local mapping                             max_local
 //!         step 3, cache-aware refinement (N-MASS only)              refine
-//!     move every thread that is not on its core
+//!     move every thread that is not on its core, or is there by chance
 //! ```
 
 use super::decision::Decision;
@@ -140,7 +140,7 @@ fn moves(domains: &Domains, cast: &Programs<'_>, decision: &Decision, fresh: boo
         for at in program.members.clone() {
             let member = &cast.groups.members[at];
             let slept = !fresh && member.thread.instructions == Some(0);
-            let away = decision.seats[at].filter(|seat| member.seat != Some(*seat) && !slept);
+            let away = decision.seats[at].filter(|seat| member.must_go_to(*seat) && !slept);
             if let Some(seat) = away {
                 let reason = reason(domains, program, member, seat, *refined);
                 let cpu = domains.seat(seat).cpu;
@@ -163,7 +163,9 @@ fn reason(
     let local = domains.node_of(seat) == Some(program.home);
     let home = program.home;
     let mut text = String::with_capacity(160);
-    if member.seat.is_some_and(|old| domains.seat(old).domain == domain) {
+    if member.seat == Some(seat) {
+        let _ = write!(text, "keeps its core, bound so that it stays on {here}");
+    } else if member.seat.is_some_and(|old| domains.seat(old).domain == domain) {
         let _ = write!(text, "its core is taken, another one of {here}");
     } else if let Some(Refined { from, source, target }) = refined {
         let [before, after, there, then] = [source.0, source.1, target.0, target.1].map(Tenths);

@@ -254,6 +254,20 @@ fn what_has_been_carried_out_moves_nothing_and_strays_are_brought_back() {
 }
 
 #[test]
+fn a_thread_on_its_core_that_nothing_holds_there_is_bound() {
+    let mut seen = observation(NEHALEM, &[(1, 2, 5.0, Some(1.3), HOME_0)]);
+    seen.processes[0].threads[0].bound = Some(false);
+    let mut n_mass = policy("n-mass");
+    let plan = n_mass.decide(&seen);
+    assert_eq!(
+        plan.actions[0].reason(),
+        "keeps its core, bound so that it stays on llc 0 (node 0) (5.0 MPKI, NUMA penalty 1.30 measured)"
+    );
+    seen.processes[0].threads[0].bound = Some(true);
+    assert_eq!(n_mass.decide(&seen).actions, []);
+}
+
+#[test]
 fn a_change_of_more_than_20_percent_makes_a_new_decision() {
     // 2 would bring node 1 to 50 * 1.18 = 59; with 55 it would be 64.9, above the threshold, but 10 % is no change.
     let mut policy = policy("n-mass");
