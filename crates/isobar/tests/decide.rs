@@ -55,7 +55,7 @@ fn the_order_of_input_does_not_matter() {
     let mut turned = seen.clone();
     turned["processes"].as_array_mut().unwrap().reverse();
     turned["machine"]["cpus"].as_array_mut().unwrap().reverse();
-    for policy in ["linux", "fixed", "di-plain", "di-migrate", "dino"] {
+    for policy in ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"] {
         let args = ["decide", "--policy", policy];
         assert_eq!(plans(&args, std::slice::from_ref(&seen)), plans(&args, std::slice::from_ref(&turned)), "{policy}");
     }
@@ -88,7 +88,7 @@ fn a_missing_sensor_is_a_plan_and_not_an_error() {
         process["threads"][0]["llc_misses"] = Value::Null;
         process["pages"] = Value::Null;
     }
-    for policy in ["di-plain", "di-migrate", "dino"] {
+    for policy in ["maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"] {
         let plan = &plans(&["decide", "--policy", policy], std::slice::from_ref(&seen))[0];
         assert_eq!(plan["policy"], policy);
     }

@@ -11,6 +11,8 @@ mod optimum;
 mod parallel;
 mod spread;
 mod starts;
+pub mod sra;
+pub mod svg;
 mod table;
 
 pub use compare::{

@@ -31,6 +31,7 @@ fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
         cpu: Some(CpuId(number.wrapping_mul(2_654_435_761) % cpus)),
         allowed_cpus: None,
         pinned: false,
+        bound: None,
         cpu_time: None,
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),
@@ -81,18 +82,20 @@ fn decide(c: &mut Criterion) {
         ("10000 threads, 10000 programs, 64 cores", observation("node:4 core:16", 10_000, 1)),
     ];
     for (case, seen) in &cases {
-        for name in ["di-plain", "di-migrate", "dino"] {
+        for name in ["maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"] {
             let fresh = || build(name, &Settings::default()).expect("a policy");
             c.bench_function(&format!("{name}/first/{case}"), |b| {
                 b.iter_batched(fresh, |mut policy| policy.decide(black_box(seen)), BatchSize::SmallInput);
             });
         }
-        let mut dino = build("dino", &Settings::default()).expect("a policy");
-        let settled = (0..4).fold(seen.clone(), |seen, _| {
-            let plan = dino.decide(&seen);
-            carried_out(seen, &plan)
-        });
-        c.bench_function(&format!("dino/steady/{case}"), |b| b.iter(|| dino.decide(black_box(&settled))));
+        for name in ["n-mass", "dino"] {
+            let mut policy = build(name, &Settings::default()).expect("a policy");
+            let settled = (0..4).fold(seen.clone(), |seen, _| {
+                let plan = policy.decide(&seen);
+                carried_out(seen, &plan)
+            });
+            c.bench_function(&format!("{name}/steady/{case}"), |b| b.iter(|| policy.decide(black_box(&settled))));
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod baseline;
 pub mod dino;
 pub mod kit;
+pub mod nmass;
 pub mod registry;
 pub mod settings;
 

@@ -3,6 +3,7 @@
 use crate::baseline::fixed;
 use crate::baseline::linux::{self, Linux};
 use crate::dino::{di_migrate, di_plain, dino};
+use crate::nmass::{maximum_local, n_mass, n_mass_regression};
 use crate::settings::{ConfigError, NoSettings, PolicyConfig, Settings};
 use isobar_model::{Policy, Sensor};
 
@@ -36,11 +37,15 @@ pub enum Moves {
 }
 
 const DINO_PAPER: &str = "Blagodurov et al., A Case for NUMA-aware Contention Management on Multicore Systems (2011)";
+const NMASS_PAPER: &str = "Majo and Gross, Memory Management in NUMA Multicore Systems: Trapped between Cache Contention and Interconnect Overhead (2011)";
 
 #[rustfmt::skip]
-static ENTRIES: [Entry; 5] = [
+static ENTRIES: [Entry; 8] = [
     Entry { name: linux::NAME, paper: "baseline", summary: "decides nothing: the stock scheduler", moves: Moves::Nothing, needs: &[], defaults: NoSettings::defaults, build: |t| { NoSettings::read(linux::NAME, t)?; Ok(Box::new(Linux)) } },
     Entry { name: fixed::NAME, paper: "baseline", summary: "threads and pages where the settings say", moves: Moves::ThreadsAndPages, needs: &[], defaults: fixed::Config::defaults, build: |t| Ok(Box::new(fixed::Fixed::new(&fixed::Config::read(fixed::NAME, t)?))) },
+    Entry { name: maximum_local::NAME, paper: NMASS_PAPER, summary: "process to its home node, as far as there are cores", moves: Moves::Threads, needs: maximum_local::NEEDS, defaults: maximum_local::Config::defaults, build: |t| Ok(Box::new(maximum_local::MaximumLocal::new(maximum_local::Config::read(maximum_local::NAME, t)?))) },
+    Entry { name: n_mass::NAME, paper: NMASS_PAPER, summary: "process to its home node, unless that crowds a cache", moves: Moves::Threads, needs: n_mass::NEEDS, defaults: n_mass::Config::defaults, build: |t| Ok(Box::new(n_mass::NMass::new(n_mass::Config::read(n_mass::NAME, t)?))) },
+    Entry { name: n_mass_regression::NAME, paper: NMASS_PAPER, summary: "n-mass with NUMA penalties estimated from miss rates", moves: Moves::Threads, needs: n_mass_regression::NEEDS, defaults: n_mass_regression::Config::defaults, build: |t| Ok(Box::new(n_mass_regression::NMassRegression::new(&n_mass_regression::Config::read(n_mass_regression::NAME, t)?))) },
     Entry { name: di_plain::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; memory stays", moves: Moves::Threads, needs: di_plain::NEEDS, defaults: NoSettings::defaults, build: |t| { NoSettings::read(di_plain::NAME, t)?; Ok(Box::new(di_plain::DiPlain::default())) } },
     Entry { name: di_migrate::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; pages follow", moves: Moves::ThreadsAndPages, needs: di_migrate::NEEDS, defaults: di_migrate::Config::defaults, build: |t| Ok(Box::new(di_migrate::DiMigrate::new(&di_migrate::Config::read(di_migrate::NAME, t)?))) },
     Entry { name: dino::NAME, paper: DINO_PAPER, summary: "thread to core by class, superfluous moves avoided; pages follow", moves: Moves::ThreadsAndPages, needs: dino::NEEDS, defaults: dino::Config::defaults, build: |t| Ok(Box::new(dino::Dino::new(dino::Config::read(dino::NAME, t)?))) },

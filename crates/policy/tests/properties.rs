@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use isobar_model::topology::Node;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::wire::{observation_from_json, observation_to_json};
 use isobar_model::{
-    Action, CpuId, CpuSet, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, num,
+    Action, CpuId, CpuSet, NodeId, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, num,
 };
 use isobar_policy::Settings;
 use isobar_policy::registry::{build, entries};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -21,10 +22,13 @@ struct ThreadSeed {
     allowed: Option<u64>,
 }
 
+/// Threads, pages by node, NUMA penalty.
+type ProcessSeed = (Vec<ThreadSeed>, Option<Vec<u32>>, Option<f64>);
+
 #[derive(Clone, Debug)]
 struct Case {
     machine: String,
-    processes: Vec<(Vec<ThreadSeed>, Option<Vec<u32>>)>,
+    processes: Vec<ProcessSeed>,
     /// Miss rates of later intervals, by rotation of the first ones.
     rotations: Vec<usize>,
 }
@@ -44,7 +48,8 @@ fn case() -> impl Strategy<Value = Case> {
     let machine =
         (1u32..5, 1u32..3, 1u32..5, 1u32..3).prop_map(|(n, l, c, p)| format!("node:{n} llc:{l} core:{c} pu:{p}"));
     let pages = prop::option::of(prop::collection::vec(0u32..20_000, 4));
-    let process = (prop::collection::vec(thread(), 1..6), pages);
+    let penalty = prop::option::of((100u32..150).prop_map(|percent| f64::from(percent) / 100.0));
+    let process = (prop::collection::vec(thread(), 1..6), pages, penalty);
     (machine, prop::collection::vec(process, 0..14), prop::collection::vec(0usize..9, 0..4))
         .prop_map(|(machine, processes, rotations)| Case { machine, processes, rotations })
 }
@@ -60,10 +65,10 @@ fn observations(case: &Case, rename: impl Fn(u32) -> u32) -> Vec<Observation> {
 fn observation(case: &Case, rotation: usize, rename: &impl Fn(u32) -> u32) -> Observation {
     let machine = Arc::new(synthetic(&case.machine).unwrap());
     let rates: Vec<_> =
-        case.processes.iter().flat_map(|(threads, _)| threads.iter().map(|thread| thread.mpki)).collect();
+        case.processes.iter().flat_map(|(threads, ..)| threads.iter().map(|thread| thread.mpki)).collect();
     let cpus = num::narrow(machine.cpus().len());
     let mut next = 0;
-    let processes = case.processes.iter().map(|(seeds, pages)| {
+    let processes = case.processes.iter().map(|(seeds, pages, penalty)| {
         let pid = Pid(rename(num::narrow(next)));
         let threads = seeds.iter().map(|seed| {
             let tid = Tid(rename(num::narrow(next)));
@@ -80,7 +85,7 @@ fn observation(case: &Case, rotation: usize, rename: &impl Fn(u32) -> u32) -> Ob
             name: "p".into(),
             pages: pages.as_ref().map(by_node),
             accessed_pages: None,
-            numa_penalty: None,
+            numa_penalty: *penalty,
             cache_class: None,
             critical_ways: None,
             slowdown_by_ways: None,
@@ -106,6 +111,7 @@ fn make_thread(tid: Tid, seed: &ThreadSeed, mpki: Option<u16>, cpus: u32) -> Thr
         cpu: Some(CpuId(seed.cpu % cpus)),
         allowed_cpus: allowed.filter(|allowed| !allowed.is_empty()),
         pinned: seed.pinned,
+        bound: None,
         cpu_time: None,
         instructions: mpki.map(|_| 1_000_000),
         cycles: None,
@@ -164,7 +170,7 @@ proptest! {
     fn cores_are_loaded_evenly(case in case()) {
         let mut case = case;
         // Everyone free to move and measured: the first decision evens the cores out.
-        for seed in case.processes.iter_mut().flat_map(|(threads, _)| threads) {
+        for seed in case.processes.iter_mut().flat_map(|(threads, ..)| threads) {
             (seed.pinned, seed.allowed) = (false, None);
             seed.mpki = seed.mpki.or(Some(1));
         }
@@ -243,4 +249,84 @@ proptest! {
         }
         prop_assert_eq!(moves, 0);
     }
+
+    #[test]
+    fn nmass_carried_out_moves_nothing(case in case()) {
+        for name in NMASS {
+            let mut seen = observations(&case, |id| id).swap_remove(0);
+            let mut policy = build(name, &Settings::default()).unwrap();
+            let plan = policy.decide(&seen);
+            carry_out(&mut seen, &plan);
+            prop_assert_eq!(policy.decide(&seen).actions, vec![], "{}", name);
+            // Without it, too, but for confined threads whose CPUs overlap: those may settle in steps.
+            let rest = (0..10).find(|_| {
+                let plan = build(name, &Settings::default()).unwrap().decide(&seen);
+                carry_out(&mut seen, &plan);
+                plan.actions.is_empty()
+            });
+            let confined = seen.threads().any(|(_, thread)| thread.allowed_cpus.is_some());
+            prop_assert!(if confined { rest.is_some() } else { rest == Some(0) }, "{}: {:?}", name, rest);
+        }
+    }
+
+    #[test]
+    fn nmass_keeps_every_core_busy_and_maximum_local_is_local(case in case()) {
+        let mut case = case;
+        free_everyone(&mut case);
+        for name in NMASS {
+            let mut seen = observations(&case, |id| id).swap_remove(0);
+            let plan = build(name, &Settings::default()).unwrap().decide(&seen);
+            carry_out(&mut seen, &plan);
+            let mut cores: BTreeMap<_, usize> = seen.machine.cpus().iter().map(|cpu| (cpu.core, 0)).collect();
+            for (_, thread) in seen.threads() {
+                *cores.get_mut(&seen.machine.cpu(thread.cpu.unwrap()).unwrap().core).unwrap() += 1;
+            }
+            let (least, most) = (cores.values().min().unwrap(), cores.values().max().unwrap());
+            prop_assert!(*most <= 1 || most - least <= 1, "{}: {:?}", name, cores);
+            if name == "maximum-local" {
+                prop_assert!(local(&seen) >= can_be_local(&seen), "{} of {}", local(&seen), can_be_local(&seen));
+            }
+        }
+    }
+}
+
+const NMASS: [&str; 3] = ["maximum-local", "n-mass", "n-mass-regression"];
+
+/// Nobody pinned or confined, everyone measured, every process with a home.
+fn free_everyone(case: &mut Case) {
+    for (threads, pages, _) in &mut case.processes {
+        for seed in threads {
+            (seed.pinned, seed.allowed, seed.mpki) = (false, None, seed.mpki.or(Some(1)));
+        }
+        *pages = pages.take().filter(|pages| pages[0] > 0).or(Some(vec![1, 0, 0, 0]));
+    }
+}
+
+fn carry_out(seen: &mut Observation, plan: &Plan) {
+    for action in &plan.actions {
+        if let Action::MoveThread { tid, cpu, .. } = action {
+            let mut threads = seen.processes.iter_mut().flat_map(|process| &mut process.threads);
+            threads.find(|thread| thread.tid == *tid).unwrap().cpu = Some(*cpu);
+        }
+    }
+}
+
+/// The node with most pages, the lowest on a tie.
+fn home(process: &Process) -> NodeId {
+    process.pages.as_ref().unwrap().iter().rev().max_by_key(|(_, pages)| pages.0).unwrap().0
+}
+
+fn local(seen: &Observation) -> usize {
+    seen.threads().filter(|(process, thread)| seen.machine.node_of(thread.cpu.unwrap()) == Some(home(process))).count()
+}
+
+/// With one thread a core: of every home the lesser of its cores and its threads.
+fn can_be_local(seen: &Observation) -> usize {
+    let of_node = |node: &Node| {
+        let cpus = seen.machine.cpus().iter().filter(|cpu| cpu.node == Some(node.id));
+        let cores = cpus.map(|cpu| cpu.core).collect::<BTreeSet<_>>().len();
+        let threads = seen.threads().filter(|(process, _)| home(process) == node.id).count();
+        cores.min(threads)
+    };
+    seen.machine.nodes().iter().map(of_node).sum()
 }

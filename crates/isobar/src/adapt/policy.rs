@@ -1,11 +1,13 @@
 //! The registry of policies, as the verbs need it: built by name from what the user set, and asked who would run here.
 
+use super::profile;
 use crate::config::{Config, Setting};
 use crate::failure::bad_input;
 use crate::lack::{self, Lack};
 use isobar_model::{Capabilities, Policy, Sensor};
 use isobar_policy::registry::{self, Moves};
 use isobar_policy::settings::Settings;
+use std::path::Path;
 
 /// The policy of a name with its settings from the file and the command line.
 ///
@@ -36,6 +38,8 @@ pub fn settings(name: &str, config: &Config) -> anyhow::Result<Settings> {
     registry::find(name).map_err(bad_input)?;
     let mut settings = of_file(name, config)?;
     for Setting { key, value } in &config.sets {
+        let profile = profile::content(key, value)?;
+        let value = profile.as_ref().unwrap_or(value);
         settings.set(key, value).map_err(|error| bad_input(format!("--set {key}={value}: {error}")))?;
     }
     // Only here, since two keys may be possible together and not one by one. The message begins with the key.
@@ -51,7 +55,9 @@ fn of_file(name: &str, config: &Config) -> anyhow::Result<Settings> {
         return Err(bad_input(format!("{}: {message}", file.display())));
     }
     let in_file = |error| bad_input(format!("{}: {error}", file.display()));
-    let settings = Settings::from_tables(config.policies.clone()).map_err(in_file)?;
+    let mut sections = config.policies.clone();
+    profile::put_in_place(&mut sections, file.parent().unwrap_or(Path::new("")))?;
+    let settings = Settings::from_tables(sections).map_err(in_file)?;
     registry::build(name, &settings).map(drop).map_err(in_file)?;
     Ok(settings)
 }

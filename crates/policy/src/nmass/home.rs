@@ -1,0 +1,116 @@
+//! The home of a process: where it runs locally (section 2). The paper gives every process one home; section 5 says how it is
+//! found where memory is scattered: by the distribution of pages.
+//!
+//! - Home is the node with most of the process's pages; on a tie the lowest id.
+//! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's distances, on a tie the lowest
+//!   id): running there is as local as can be.
+//! - A process keeps its home until another node has more of its pages by a margin, so that memory that is spread evenly
+//!   does not send it to and fro.
+
+use isobar_model::{NodeId, NodeMap, Pages, Pid, Process, Topology, num};
+
+/// For each node the nearest one with CPUs.
+#[derive(Clone, Debug)]
+pub struct Near(NodeMap<NodeId>);
+
+impl Near {
+    /// On this machine.
+    #[must_use]
+    pub fn on(machine: &Topology) -> Self {
+        let staffed = |node: &NodeId| machine.cpus_of_node(*node).is_some_and(|cpus| !cpus.is_empty());
+        let with_cpus: Vec<NodeId> = machine.nodes().iter().map(|node| node.id).filter(staffed).collect();
+        let nearest = |from: NodeId| with_cpus.iter().copied().min_by_key(|to| (distance(machine, from, *to), *to));
+        Self(machine.nodes().iter().filter_map(|node| Some((node.id, nearest(node.id)?))).collect())
+    }
+
+    fn of(&self, node: NodeId) -> Option<NodeId> {
+        self.0.get(node).copied()
+    }
+}
+
+/// How far a node is from another, 10 = at home. Where the kernel tells no distances, every other node is equally far.
+#[must_use]
+pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
+    let told = machine.distances().and_then(|distances| distances.get(from, to)).copied();
+    if from == to { 0 } else { told.unwrap_or(u32::MAX) }
+}
+
+/// The homes of the last interval, ascending by pid.
+#[derive(Clone, Debug, Default)]
+pub struct Homes(Vec<(Pid, NodeId)>);
+
+impl Homes {
+    /// The home of each process, in their order; `None` where its pages were not counted or it has none. `margin` is a share
+    /// of all its pages.
+    pub fn update(&mut self, near: &Near, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
+        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        let mut homes = Vec::with_capacity(processes.len());
+        for process in processes {
+            while before.next_if(|(pid, _)| *pid < process.pid).is_some() {}
+            let old = before.next_if(|(pid, _)| *pid == process.pid).map(|(_, home)| home);
+            let home = process.pages.as_ref().and_then(|pages| choose(&gathered(near, pages), old, margin));
+            self.0.extend(home.map(|home| (process.pid, home)));
+            homes.push(home);
+        }
+        homes
+    }
+}
+
+/// Pages by the node with CPUs that they count for.
+fn gathered(near: &Near, pages: &NodeMap<Pages>) -> NodeMap<u64> {
+    let mut counts = NodeMap::default();
+    for (node, count) in pages.iter() {
+        if let Some(node) = near.of(node) {
+            *counts.entry(node) += count.0;
+        }
+    }
+    counts
+}
+
+fn choose(counts: &NodeMap<u64>, old: Option<NodeId>, margin: f64) -> Option<NodeId> {
+    let total: u64 = counts.values().sum();
+    let (best, most) = counts.iter().rev().max_by_key(|(_, count)| **count)?;
+    let keeps = |old: &NodeId| {
+        let behind = most - counts.get(*old).copied().unwrap_or(0);
+        num::float(behind) <= margin * num::float(total)
+    };
+    (total > 0).then(|| old.filter(keeps).unwrap_or(best))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nmass::test_kit::{observation, topology};
+
+    fn home(homes: &mut Homes, pages: &[u64]) -> Option<u32> {
+        let seen = observation("node:2 core:2", &[(1, 0, 5.0, None, pages)]);
+        homes.update(&Near::on(&seen.machine), &seen.processes, 0.1)[0].map(|node| node.0)
+    }
+
+    #[test]
+    fn home_is_where_most_pages_are() {
+        assert_eq!(home(&mut Homes::default(), &[10, 90]), Some(1));
+        assert_eq!(home(&mut Homes::default(), &[50, 50]), Some(0), "a tie goes to the lower id");
+        assert_eq!(home(&mut Homes::default(), &[0, 0]), None);
+        assert_eq!(home(&mut Homes::default(), &[]), None);
+    }
+
+    #[test]
+    fn a_home_is_kept_until_another_node_has_clearly_more() {
+        let mut homes = Homes::default();
+        let kept = [[40, 60], [52, 48], [55, 45], [56, 44], [50, 50]].map(|pages| home(&mut homes, &pages));
+        assert_eq!(kept, [Some(1), Some(1), Some(1), Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn memory_without_cpus_counts_for_its_nearest_node() {
+        // Nodes 0 and 1 have a CPU each; node 2 has none and is nearer to node 1.
+        let machine = topology(
+            r#"{"nodes": [{"id": 0}, {"id": 1}, {"id": 2}], "cpus": [{"id": 0, "node": 0}, {"id": 1, "node": 1}],
+                "distances": [[10, 20, 40], [20, 10, 30], [40, 30, 10]]}"#,
+        );
+        let near = Near::on(&machine);
+        let pages: NodeMap<Pages> = (0..).map(NodeId).zip([40, 25, 35].map(Pages)).collect();
+        assert_eq!(choose(&gathered(&near, &pages), None, 0.1), Some(NodeId(1)));
+    }
+}

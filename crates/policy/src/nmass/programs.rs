@@ -1,0 +1,212 @@
+//! Program characterization (section 3.2): of every process its threads, its home, its cache pressure (MPKI) and its NUMA
+//! penalty. Who is left out, and why, is told in the notes.
+
+use super::home::{Homes, Near};
+use super::penalty::Penalty;
+use super::scheduler::How;
+use crate::kit::domains::{Domains, SeatId};
+use crate::kit::group::{Groups, Member};
+use isobar_model::text::one_line;
+use isobar_model::{CpuSet, Mpki, NodeId, Observation, Pid, Process, Tid};
+use std::ops::Range;
+
+/// A process that may be mapped.
+#[derive(Clone, Debug)]
+pub struct Program<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// Its home.
+    pub home: NodeId,
+    /// Its NUMA penalty.
+    pub penalty: Penalty,
+    /// Its threads, as positions in [`Groups::members`].
+    pub members: Range<usize>,
+    /// The sum of its threads' MPKI: its pressure where it runs locally.
+    pub pressure: f64,
+    /// Whether a thread may use some CPUs only.
+    pub confined: bool,
+}
+
+/// Everything that a decision rests on.
+#[derive(Debug)]
+pub struct Programs<'a> {
+    /// The threads that may be mapped, and the load of those that may not.
+    pub groups: Groups<'a>,
+    /// The MPKI of each member.
+    pub rates: Vec<f64>,
+    /// Ascending by pid.
+    pub programs: Vec<Program<'a>>,
+    /// Pressure of threads pinned by their owner, where they are.
+    pub pinned: Vec<(SeatId, f64)>,
+    /// Who was left out.
+    pub notes: Vec<String>,
+}
+
+/// The last known miss rate of each thread, ascending by pid, then tid.
+#[derive(Clone, Debug, Default)]
+pub struct Rates(Vec<((Pid, Tid), Mpki)>);
+
+impl Rates {
+    /// The rate of each thread in this interval, or else its last one.
+    pub fn update(&mut self, seen: &Observation) -> Vec<Option<Mpki>> {
+        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        let mut rates = Vec::new();
+        for (process, thread) in seen.threads() {
+            let id = (process.pid, thread.tid);
+            while before.next_if(|(old, _)| *old < id).is_some() {}
+            let old = before.next_if(|(old, _)| *old == id).map(|(_, rate)| rate);
+            let rate = thread.mpki().or(old);
+            self.0.extend(rate.map(|rate| (id, rate)));
+            rates.push(rate);
+        }
+        rates
+    }
+}
+
+/// What is remembered of programs from interval to interval.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    rates: Rates,
+    homes: Homes,
+}
+
+impl Known {
+    /// The programs of an observation.
+    pub fn programs<'a>(&mut self, seen: &'a Observation, domains: &Domains, how: &How) -> Programs<'a> {
+        let rates = self.rates.update(seen);
+        let homes = self.homes.update(&Near::on(&seen.machine), &seen.processes, how.home_margin);
+        let process_of = |(at, process): (usize, &Process)| std::iter::repeat_n(at, process.threads.len());
+        let process_of: Vec<usize> = seen.processes.iter().enumerate().flat_map(process_of).collect();
+        let known = |index: usize| rates[index].is_some() && homes[process_of[index]].is_some();
+        let groups = Groups::of(seen, domains, |index, _| known(index));
+        let of_member = |member: &Member<'_>| rates[member.index].map_or(0.0, |rate| rate.0);
+        let member_rates: Vec<f64> = groups.members.iter().map(of_member).collect();
+        let programs = form(seen, &groups.members, &member_rates, &homes, how);
+        let pinned = pinned(seen, domains, &rates, &homes, how);
+        let notes = left_out(seen, &groups, &rates, &homes);
+        Programs { groups, rates: member_rates, programs, pinned, notes }
+    }
+}
+
+fn form<'a>(
+    seen: &'a Observation,
+    members: &[Member<'a>],
+    rates: &[f64],
+    homes: &[Option<NodeId>],
+    how: &How,
+) -> Vec<Program<'a>> {
+    let mut programs = Vec::new();
+    let mut first = 0;
+    for together in members.chunk_by(|a, b| a.process == b.process) {
+        let members = first..first + together.len();
+        first = members.end;
+        let process = &seen.processes[together[0].process];
+        let Some(home) = homes[together[0].process] else { continue };
+        let rates = &rates[members.clone()];
+        let penalty = how.penalty(process, rates);
+        let online = seen.machine.online();
+        let is_confined = |allowed: &CpuSet| !online.is_subset(allowed);
+        let confined = together.iter().any(|member| member.thread.allowed_cpus.as_ref().is_some_and(is_confined));
+        programs.push(Program { process, home, penalty, members, pressure: rates.iter().sum(), confined });
+    }
+    programs
+}
+
+/// The pressure of threads that their owner pinned, remote ones weighted as others are.
+fn pinned(
+    seen: &Observation,
+    domains: &Domains,
+    rates: &[Option<Mpki>],
+    homes: &[Option<NodeId>],
+    how: &How,
+) -> Vec<(SeatId, f64)> {
+    let mut pinned = Vec::new();
+    let threads = (0..).zip(&seen.processes).flat_map(|(at, process)| process.threads.iter().map(move |it| (at, it)));
+    for ((at, thread), rate) in threads.zip(rates).filter(|((_, thread), _)| thread.pinned) {
+        let (Some(seat), Some(rate)) = (thread.cpu.and_then(|cpu| domains.seat_of(cpu)), rate) else { continue };
+        let remote = homes[at].is_some() && homes[at] != domains.node_of(seat);
+        let weight = if remote { how.penalty(&seen.processes[at], &[rate.0]).value } else { 1.0 };
+        pinned.push((seat, rate.0 * weight));
+    }
+    pinned
+}
+
+fn left_out(seen: &Observation, groups: &Groups<'_>, rates: &[Option<Mpki>], homes: &[Option<NodeId>]) -> Vec<String> {
+    let homeless: Vec<&str> = seen
+        .processes
+        .iter()
+        .zip(homes)
+        .filter(|(_, home)| home.is_none())
+        .map(|(process, _)| &*process.name)
+        .collect();
+    let unmeasured = rates.iter().filter(|rate| rate.is_none()).count();
+    let mut notes = Vec::new();
+    if !homeless.is_empty() {
+        notes.push(format!("left alone, since their pages are not counted by node: {}", listed(&homeless)));
+    }
+    if unmeasured > 0 {
+        notes.push(format!(
+            "left alone, since their miss rate was not measured yet: {unmeasured} of {} threads",
+            rates.len()
+        ));
+    }
+    if groups.pinned > 0 {
+        notes.push(format!("left alone, since their owner pinned them: {} of {} threads", groups.pinned, rates.len()));
+    }
+    notes
+}
+
+/// The first few names, and how many there are beside.
+#[must_use]
+pub fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = one_line(&names[..names.len().min(SHOWN)].join(", "));
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nmass::scheduler::tests::how;
+    use crate::nmass::test_kit::{observation, thread};
+
+    #[test]
+    fn pressure_is_the_sum_over_threads_and_sleepers_keep_their_rate() {
+        let mut seen = observation("node:2 core:2", &[(1, 0, 5.0, None, &[10, 0]), (5, 1, 1.0, Some(1.3), &[0, 9])]);
+        seen.processes[0].threads.push(thread(2, 1, 7.0));
+        let domains = Domains::of(&seen.machine);
+        let mut known = Known::default();
+        let pressures = |known: &mut Known, seen: &Observation| -> Vec<f64> {
+            known.programs(seen, &domains, &how()).programs.iter().map(|program| program.pressure).collect()
+        };
+        assert_eq!(pressures(&mut known, &seen), [12.0, 1.0]);
+        seen.processes[0].threads[1].instructions = Some(0);
+        assert_eq!(pressures(&mut known, &seen), [12.0, 1.0]);
+    }
+
+    #[test]
+    fn who_is_left_out_is_told() {
+        let mut seen = observation(
+            "node:2 core:2",
+            &[(1, 0, 5.0, None, &[]), (2, 1, 1.0, None, &[0, 9]), (3, 2, 8.0, Some(1.5), &[9, 0])],
+        );
+        seen.processes[1].threads[0].instructions = None;
+        seen.processes[2].threads[0].pinned = true;
+        let domains = Domains::of(&seen.machine);
+        let found = Known::default().programs(&seen, &domains, &how());
+        assert!(found.programs.is_empty());
+        assert_eq!(
+            found.notes,
+            [
+                "left alone, since their pages are not counted by node: p1",
+                "left alone, since their miss rate was not measured yet: 1 of 3 threads",
+                "left alone, since their owner pinned them: 1 of 3 threads"
+            ]
+        );
+        assert_eq!(found.pinned, [(SeatId(2), 12.0)], "8 MPKI, remote with a penalty of 1.5");
+        assert_eq!(listed(&["a", "b", "c", "d", "e", "f\n", "g"]), "a, b, c, d, e and 2 more");
+    }
+}

@@ -1,0 +1,84 @@
+//! Which core of its processor a thread gets. The paper maps to processors and takes any free core; here a thread keeps the one
+//! that it has wherever it can, so that a mapping that has been carried out moves nothing when it is made again.
+//!
+//! *Properties*: every thread stays in the domain that the mapping gave it; cores of a domain differ by at most one thread
+//! where no thread is confined or pinned; a thread leaves its core only when it has to.
+
+use super::programs::Programs;
+use crate::kit::domains::{DomainId, Domains, SeatId};
+
+/// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread that the mapping has no place
+/// for stays without.
+#[must_use]
+pub fn seat(domains: &Domains, cast: &Programs<'_>, mapped: &[Option<SeatId>]) -> Vec<Option<SeatId>> {
+    let mut house = House::new(domains, cast, mapped);
+    // The most confined threads first, as they have the least choice.
+    for group in &cast.groups.groups {
+        group.members.iter().for_each(|member| house.keep(*member));
+        group.members.iter().for_each(|member| house.fill(*member));
+    }
+    house.seats
+}
+
+struct House<'m, 'a> {
+    domains: &'m Domains,
+    cast: &'m Programs<'a>,
+    /// The domain of each member.
+    wanted: Vec<Option<DomainId>>,
+    /// Threads that each core of a domain, and each of its seats, must have at least.
+    level: Vec<(u32, u32)>,
+    core_load: Vec<u32>,
+    seat_load: Vec<u32>,
+    seats: Vec<Option<SeatId>>,
+}
+
+impl<'m, 'a> House<'m, 'a> {
+    fn new(domains: &'m Domains, cast: &'m Programs<'a>, mapped: &[Option<SeatId>]) -> Self {
+        let seat_load = cast.groups.load.clone();
+        let wanted: Vec<_> = mapped.iter().map(|seat| Some(domains.seat((*seat)?).domain)).collect();
+        let mut core_load = vec![0; domains.core_count()];
+        let mut threads = vec![0; domains.domains().len()];
+        for (seat, load) in domains.seats().iter().zip(&seat_load) {
+            core_load[seat.core] += load;
+            threads[seat.domain.0] += load;
+        }
+        wanted.iter().flatten().for_each(|domain| threads[domain.0] += 1);
+        let share = |threads: u32, places: usize| (threads / isobar_model::num::narrow(places.max(1))).max(1);
+        let of_domain = domains.domains().iter().zip(&threads);
+        let level =
+            of_domain.map(|(it, &threads)| (share(threads, it.cores), share(threads, it.seats.len()))).collect();
+        Self { domains, cast, wanted, level, core_load, seat_load, seats: vec![None; mapped.len()] }
+    }
+
+    /// A thread in its domain keeps its core, unless that has its share already.
+    fn keep(&mut self, member: usize) {
+        let (Some(domain), Some(now)) = (self.wanted[member], self.cast.groups.members[member].seat) else { return };
+        let seat = self.domains.seat(now);
+        let (core, place) = self.level[domain.0];
+        let has_room = self.core_load[seat.core] < core && self.seat_load[now.0] < place;
+        if seat.domain == domain && has_room && self.cast.groups.members[member].thread.may_run_on(seat.cpu) {
+            self.sit(member, now);
+        }
+    }
+
+    /// The others take the least loaded cores.
+    fn fill(&mut self, member: usize) {
+        let (Some(domain), None) = (self.wanted[member], self.seats[member]) else { return };
+        let this = &self.cast.groups.members[member];
+        let usable = |seat: &usize| this.thread.may_run_on(self.domains.seats()[*seat].cpu);
+        let order = |seat: &usize| {
+            let core = self.core_load[self.domains.seats()[*seat].core];
+            (core, self.seat_load[*seat], this.seat != Some(SeatId(*seat)), *seat)
+        };
+        let found = self.domains.domain(domain).seats.clone().filter(usable).min_by_key(order);
+        if let Some(seat) = found {
+            self.sit(member, SeatId(seat));
+        }
+    }
+
+    fn sit(&mut self, member: usize, seat: SeatId) {
+        self.core_load[self.domains.seat(seat).core] += 1;
+        self.seat_load[seat.0] += 1;
+        self.seats[member] = Some(seat);
+    }
+}
