@@ -78,6 +78,15 @@ pub(super) struct Flow {
     pub by_stall: f64,
     /// How the space grows with the residence time, bytes a second.
     pub by_stay: f64,
+    /// The stall and the residence time that it was found for.
+    found_for: (f64, f64),
+}
+
+impl Flow {
+    /// The space at another stall and residence time, to first order.
+    pub fn guess(&self, stall: f64, stay: f64) -> f64 {
+        self.space + self.by_stall * (stall - self.found_for.0) + self.by_stay * (stay - self.found_for.1)
+    }
 }
 
 impl Stream {
@@ -131,7 +140,7 @@ impl Stream {
             let period = between + stall;
             if WHOLE * self.limit * period <= wanted {
                 let bytes = self.bytes / period;
-                return Flow { space: self.limit, bytes, period, slope, by_stall: 0.0, by_stay: 0.0 };
+                return Flow { space: self.limit, bytes, period, slope, ..Flow::default() };
             }
         }
         // Slopes are those of the last point but one: near enough, they only direct the next step.
@@ -143,7 +152,8 @@ impl Stream {
         });
         let period = self.computing(space).0 + stall;
         let by_stall = -wanted / (period * rise);
-        Flow { space, bytes: self.bytes / period, period, slope, by_stall, by_stay: self.bytes / rise }
+        let by_stay = self.bytes / rise;
+        Flow { space, bytes: self.bytes / period, period, slope, by_stall, by_stay, found_for: (stall, stay) }
     }
 
     /// Whether it never misses.
