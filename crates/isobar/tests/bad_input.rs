@@ -6,7 +6,7 @@ mod support;
 
 use support::{file, isobar, isobar_with, observation};
 
-const KNOWN: &str = "linux, di-plain, di-migrate, dino";
+const KNOWN: &str = "linux, fixed, di-plain, di-migrate, dino";
 
 #[test]
 fn an_unknown_policy_names_the_known_ones_and_the_nearest() {

@@ -55,7 +55,7 @@ fn the_order_of_input_does_not_matter() {
     let mut turned = seen.clone();
     turned["processes"].as_array_mut().unwrap().reverse();
     turned["machine"]["cpus"].as_array_mut().unwrap().reverse();
-    for policy in ["linux", "di-plain", "di-migrate", "dino"] {
+    for policy in ["linux", "fixed", "di-plain", "di-migrate", "dino"] {
         let args = ["decide", "--policy", policy];
         assert_eq!(plans(&args, std::slice::from_ref(&seen)), plans(&args, std::slice::from_ref(&turned)), "{policy}");
     }

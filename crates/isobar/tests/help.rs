@@ -15,7 +15,7 @@ fn every_verb_has_help_with_an_example() {
     }
     let help = isobar(&["--help"]).done().to_owned();
     assert!(help.contains("manage"));
-    for policy in ["linux", "di-plain", "di-migrate", "dino"] {
+    for policy in ["linux", "fixed", "di-plain", "di-migrate", "dino"] {
         assert!(help.contains(&format!("\n  {policy} ")), "{help}");
     }
     assert!(isobar(&["--version"]).done().starts_with("isobar 0."));

@@ -103,7 +103,7 @@ fn what_a_policy_lacks_is_one_message_and_a_dry_run_goes_on() {
     let sensor = lacking[0].as_str().unwrap();
     let why = document["missing"][sensor].as_str().unwrap();
     let refused = manage(&["--policy", "dino"]);
-    refused.failed(1, &["policy dino cannot run here", why, "policies that would run here: linux", "--dry-run"]);
+    refused.failed(1, &["policy dino cannot run here", why, "policies that would run here: linux, fixed", "--dry-run"]);
     let explained = isobar(&["explain", "--policy", "dino"]);
     explained.failed(1, &["policy dino cannot run here", why]);
     assert_eq!(explained.out, "");

@@ -8,6 +8,7 @@ mod actuators_support;
 use actuators_support::{Helper, Kept, as_nobody, is_helper, only, place, public_copy, sleeper, told, two_cpus};
 use isobar_linux::actuators::{affinity, identity};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
+use isobar_linux::sensors::Sampled;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
     Action, ActionOutcome, Capabilities, Counters, CpuId, CpuSet, Machine, NodeId, NodeMap, PageSelection, Pages, Pid,
@@ -45,8 +46,8 @@ impl Sensing for Watch {
         Arc::new(Capabilities::default())
     }
 
-    fn sampled_addresses(&mut self, _: Pid, _: Option<Tid>) -> Vec<u64> {
-        Vec::new()
+    fn sampled_addresses(&mut self, _: Pid, _: Option<Tid>) -> Sampled {
+        Sampled::Nobody
     }
 
     fn pages_moved(&mut self, pid: Pid) {
@@ -68,7 +69,16 @@ impl Watch {
         let allowed = affinity::get(tid).ok()?;
         let pinned = allowed != self.everywhere;
         let counters = Counters::default();
-        Some(ThreadSample { tid, start, cpu: None, allowed: Some(allowed), pinned, cpu_time: None, counters })
+        Some(ThreadSample {
+            tid,
+            start,
+            cpu: None,
+            allowed: Some(allowed),
+            pinned,
+            bound: None,
+            cpu_time: None,
+            counters,
+        })
     }
 }
 

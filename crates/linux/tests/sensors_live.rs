@@ -6,7 +6,7 @@
 mod sensors_child;
 
 use isobar_linux::sensors::counters::software_opens;
-use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
+use isobar_linux::sensors::{CounterSource, Sampled, SensorOptions, Sensors};
 use isobar_model::{Observation, Sensor};
 use sensors_child::{Observed, machine, process, thread_of};
 use std::thread::sleep;
@@ -124,14 +124,14 @@ fn sampled_addresses_lie_where_the_thread_touched() {
     let thread = child.threads("fault", 1)[0];
     let mut sensors = Sensors::open(software(), machine()).unwrap();
     sensors.sample().unwrap();
-    // The first call opens the sampler; the thread may fault before it returns.
-    sensors.sampled_addresses(child.pid(), Some(thread));
-    pause();
-    let addresses = sensors.sampled_addresses(child.pid(), None);
-    if addresses.is_empty() && !software_opens() {
+    let first = sensors.sampled_addresses(child.pid(), Some(thread));
+    if first == Sampled::Nobody && !software_opens() {
         eprintln!("SKIPPED: software events do not open here");
         return;
     }
+    assert_eq!(first, Sampled::NotYet);
+    pause();
+    let Sampled::Seen(addresses) = sensors.sampled_addresses(child.pid(), None) else { panic!("a sampler is open") };
     assert!(!addresses.is_empty());
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", child.pid())).unwrap();
     let user = maps.lines().filter_map(|line| u64::from_str_radix(line.split('-').next()?, 16).ok());
@@ -163,6 +163,21 @@ fn pages_of_a_busy_process_are_where_memory_is() {
     let total: u64 = pages.values().map(|pages| pages.0).sum();
     // Two areas of 16 MiB; 64 KiB is the largest base page in use.
     assert!(total >= 2 * (16 << 20) / (64 << 10), "{total} pages");
+}
+
+#[test]
+fn pages_of_an_idle_process_are_read_only_when_asked_for() {
+    let mut child = Observed::start();
+    child.threads("sleep", 1);
+    let read = |share: f64| {
+        let options = SensorOptions { min_cpu_share_for_pages: share, ..software() };
+        let mut sensors = Sensors::open(options, machine()).unwrap();
+        let sample = sensors.sample().unwrap();
+        (process(&sample, child.pid()).pages.is_some(), sample.capabilities.missing.contains_key(&Sensor::PagesByNode))
+    };
+    assert!(!read(0.05).0);
+    let (known, missing) = read(0.0);
+    assert!(known || missing, "pages are missing without a reason");
 }
 
 #[test]

@@ -104,6 +104,8 @@ pub struct Capabilities {
     pub missing: BTreeMap<Sensor, String>,
     /// What else a person should know about this machine: privileges that are missing, competing balancers.
     pub remarks: Vec<String>,
+    /// Whether the kernel's own NUMA balancing moves pages and threads, too; `None` where that is not known.
+    pub numa_balancing: Option<bool>,
 }
 
 impl Capabilities {

@@ -1,5 +1,6 @@
 //! Every policy by its canonical name. A policy is added here in one line.
 
+use crate::baseline::fixed;
 use crate::baseline::linux::{self, Linux};
 use crate::dino::{di_migrate, di_plain, dino};
 use crate::settings::{ConfigError, NoSettings, PolicyConfig, Settings};
@@ -14,6 +15,8 @@ pub struct Entry {
     pub paper: &'static str,
     /// What it decides, in a few words.
     pub summary: &'static str,
+    /// What it moves.
+    pub moves: Moves,
     /// The sensors without which it cannot decide.
     pub needs: &'static [Sensor],
     /// Its settings with their defaults.
@@ -21,14 +24,26 @@ pub struct Entry {
     build: fn(toml::Table) -> Result<Box<dyn Policy>, ConfigError>,
 }
 
+/// What a policy moves: whoever else moves the same (NUMA balancing, say) works against it or for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// Nothing.
+    Nothing,
+    /// Threads; memory stays.
+    Threads,
+    /// Threads and pages.
+    ThreadsAndPages,
+}
+
 const DINO_PAPER: &str = "Blagodurov et al., A Case for NUMA-aware Contention Management on Multicore Systems (2011)";
 
 #[rustfmt::skip]
-static ENTRIES: [Entry; 4] = [
-    Entry { name: linux::NAME, paper: "baseline", summary: "decides nothing: the stock scheduler", needs: &[], defaults: NoSettings::defaults, build: |t| { NoSettings::read(linux::NAME, t)?; Ok(Box::new(Linux)) } },
-    Entry { name: di_plain::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; memory stays", needs: di_plain::NEEDS, defaults: NoSettings::defaults, build: |t| { NoSettings::read(di_plain::NAME, t)?; Ok(Box::new(di_plain::DiPlain::default())) } },
-    Entry { name: di_migrate::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; pages follow", needs: di_migrate::NEEDS, defaults: di_migrate::Config::defaults, build: |t| Ok(Box::new(di_migrate::DiMigrate::new(&di_migrate::Config::read(di_migrate::NAME, t)?))) },
-    Entry { name: dino::NAME, paper: DINO_PAPER, summary: "thread to core by class, superfluous moves avoided; pages follow", needs: dino::NEEDS, defaults: dino::Config::defaults, build: |t| Ok(Box::new(dino::Dino::new(dino::Config::read(dino::NAME, t)?))) },
+static ENTRIES: [Entry; 5] = [
+    Entry { name: linux::NAME, paper: "baseline", summary: "decides nothing: the stock scheduler", moves: Moves::Nothing, needs: &[], defaults: NoSettings::defaults, build: |t| { NoSettings::read(linux::NAME, t)?; Ok(Box::new(Linux)) } },
+    Entry { name: fixed::NAME, paper: "baseline", summary: "threads and pages where the settings say", moves: Moves::ThreadsAndPages, needs: &[], defaults: fixed::Config::defaults, build: |t| Ok(Box::new(fixed::Fixed::new(&fixed::Config::read(fixed::NAME, t)?))) },
+    Entry { name: di_plain::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; memory stays", moves: Moves::Threads, needs: di_plain::NEEDS, defaults: NoSettings::defaults, build: |t| { NoSettings::read(di_plain::NAME, t)?; Ok(Box::new(di_plain::DiPlain::default())) } },
+    Entry { name: di_migrate::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; pages follow", moves: Moves::ThreadsAndPages, needs: di_migrate::NEEDS, defaults: di_migrate::Config::defaults, build: |t| Ok(Box::new(di_migrate::DiMigrate::new(&di_migrate::Config::read(di_migrate::NAME, t)?))) },
+    Entry { name: dino::NAME, paper: DINO_PAPER, summary: "thread to core by class, superfluous moves avoided; pages follow", moves: Moves::ThreadsAndPages, needs: dino::NEEDS, defaults: dino::Config::defaults, build: |t| Ok(Box::new(dino::Dino::new(dino::Config::read(dino::NAME, t)?))) },
 ];
 
 /// Every policy, in the order of the documentation.

@@ -106,6 +106,7 @@ fn make_thread(tid: Tid, seed: &ThreadSeed, mpki: Option<u16>, cpus: u32) -> Thr
         cpu: Some(CpuId(seed.cpu % cpus)),
         allowed_cpus: allowed.filter(|allowed| !allowed.is_empty()),
         pinned: seed.pinned,
+        bound: None,
         cpu_time: None,
         instructions: mpki.map(|_| 1_000_000),
         cycles: None,
@@ -120,7 +121,10 @@ fn policies() -> Vec<Box<dyn Policy>> {
     quick.set("dino.class_window", "2").unwrap();
     quick.set("dino.class_votes", "1").unwrap();
     let defaults = entries().iter().map(|entry| build(entry.name, &Settings::default()).unwrap());
-    defaults.chain(std::iter::once(build("dino", &quick).unwrap())).collect()
+    let mut fixed = Settings::default();
+    fixed.set("fixed.threads", "p/1=0 p=1 q=2").unwrap();
+    fixed.set("fixed.pages", "p=0>1 p=2>3").unwrap();
+    defaults.chain([build("dino", &quick).unwrap(), build("fixed", &fixed).unwrap()]).collect()
 }
 
 fn run(policy: &mut dyn Policy, seen: &[Observation]) -> Vec<Plan> {

@@ -5,7 +5,7 @@ use crate::failure::bad_input;
 use anyhow::Context;
 use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
-use isobar_linux::sensors::{CounterSource, SensorError, SensorOptions, Sensors};
+use isobar_linux::sensors::{CounterSource, Sampled, SensorError, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{Capabilities, Pid, Sample, Seconds, Tid, Topology};
@@ -45,6 +45,8 @@ fn sensor_options(config: &ManageConfig) -> SensorOptions {
             CounterChoice::Auto => CounterSource::Auto,
             CounterChoice::Software => CounterSource::Software,
         },
+        // A thread that is managed may fall to half of what it was taken on for before it is let go.
+        min_cpu_share_for_pages: config.min_cpu_percent / 200.0,
         ..SensorOptions::default()
     }
 }
@@ -74,7 +76,7 @@ impl Sensing for Eyes {
         self.0.capabilities()
     }
 
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64> {
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
         self.0.sampled_addresses(pid, tid)
     }
 
@@ -167,6 +169,7 @@ mod tests {
             max_threads: 7,
             state_file: Some("/x/state.json".into()),
             counters: CounterChoice::Software,
+            min_cpu_percent: 30.0,
             ..ManageConfig::default()
         };
         let options = linux_options(&config, true);
@@ -175,5 +178,6 @@ mod tests {
         assert!(options.move_pinned && options.dry_run && options.catch_signals);
         let sensors = sensor_options(&config);
         assert_eq!((sensors.max_threads, sensors.counters), (7, CounterSource::Software));
+        assert!((sensors.min_cpu_share_for_pages - 0.15).abs() < 1e-9);
     }
 }

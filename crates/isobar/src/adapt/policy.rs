@@ -4,7 +4,7 @@ use crate::config::{Config, Setting};
 use crate::failure::bad_input;
 use crate::lack::{self, Lack};
 use isobar_model::{Capabilities, Policy, Sensor};
-use isobar_policy::registry;
+use isobar_policy::registry::{self, Moves};
 use isobar_policy::settings::Settings;
 
 /// The policy of a name with its settings from the file and the command line.
@@ -89,6 +89,30 @@ pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabili
     ))
 }
 
+/// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known whether it is on.
+pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<String> {
+    const OFF: &str = "turn it off while isobar manages (sysctl kernel.numa_balancing=0)";
+    let moves = registry::find(policy).ok()?.moves;
+    Some(match (capabilities.numa_balancing?, moves) {
+        (true, Moves::Nothing) => {
+            format!("NUMA balancing is on: {policy} moves nothing, so what is seen is the kernel's own placement")
+        }
+        (true, Moves::Threads) => {
+            format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {OFF}")
+        }
+        (true, Moves::ThreadsAndPages) => {
+            format!("NUMA balancing is on: {policy} moves pages, and the kernel moves them by its own rule, too; {OFF}")
+        }
+        (false, Moves::Nothing) => {
+            format!("NUMA balancing is off and {policy} moves nothing: memory stays where it was first touched")
+        }
+        (false, Moves::Threads) => {
+            format!("NUMA balancing is off: {policy} moves threads, and memory stays where it was first touched")
+        }
+        (false, Moves::ThreadsAndPages) => format!("NUMA balancing is off: {policy} alone moves threads and pages"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,7 +128,7 @@ mod tests {
         assert_eq!(
             told,
             "policy dino cannot run here: instructions per thread and LLC misses per thread are not measured (no PMU); \
-             there is no second NUMA node (one node); policies that would run here: linux; `isobar manage --policy dino \
+             there is no second NUMA node (one node); policies that would run here: linux, fixed; `isobar manage --policy dino \
              --dry-run` watches without acting"
         );
         assert!(refusal("dino", &[], &capabilities).is_none());

@@ -1,6 +1,7 @@
 //! What a run tells a program: one JSON document an epoch, one summary. An epoch carries the observation exactly as the
 //! policy saw it, in the contract's form, so that `isobar decide` repeats the decision from the log.
 
+use crate::adapt::policy::beside_balancing;
 use crate::harness::{Epoch, Reporter, Start, Tally, percent_of_one_cpu};
 use crate::text::json_line;
 use crate::truth::Truth;
@@ -52,6 +53,8 @@ impl Reporter for Json<'_> {
             return Ok(());
         }
         let capabilities = &epoch.sample.capabilities;
+        let beside = beside_balancing(&self.policy, capabilities);
+        let remarks: Vec<&String> = capabilities.remarks.iter().chain(&beside).collect();
         let unmatched = epoch.unmatched.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
         self.write(&json!({
             "epoch": epoch.number,
@@ -61,7 +64,7 @@ impl Reporter for Json<'_> {
             "managed": { "processes": epoch.managed.processes.len(), "threads": epoch.managed.threads().count() },
             "missing": missing(capabilities),
             "lacking": epoch.lacking.iter().map(|(sensor, _)| sensor).collect::<Vec<_>>(),
-            "remarks": capabilities.remarks,
+            "remarks": remarks,
             "unmatched_only": unmatched,
             "own_cpu_seconds": epoch.own_cpu.map(|used| used.0),
             "own_cpu_percent": percent_of_one_cpu(epoch.own_cpu, epoch.seen.interval),

@@ -1,5 +1,6 @@
 //! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they meet a line.
 
+use crate::adapt::policy::beside_balancing;
 use crate::harness::{Epoch, Start, Tally};
 use crate::lack::{self, Lack};
 use crate::text::{plain, plural, short};
@@ -38,6 +39,7 @@ pub fn header(start: &Start<'_>) -> Vec<String> {
     ];
     lines.extend(missing(capabilities));
     lines.extend(capabilities.remarks.iter().map(|remark| format!("remark: {remark}")));
+    lines.extend(beside_balancing(start.policy, capabilities).map(|remark| format!("remark: {remark}")));
     lines.extend(start.recovered.map(str::to_owned));
     lines.extend(nowhere_to_move(capabilities));
     if !start.lacking.is_empty() {

@@ -5,6 +5,7 @@ use crate::args::WatchArgs;
 use crate::config::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
 use crate::failure::bad_input;
 use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
+use crate::on_purpose;
 use crate::select::{Pattern, Rules};
 use crate::signals::StopFlag;
 use crate::truth::Truth;
@@ -44,7 +45,7 @@ impl Needed {
             config.manage.only.clone_from(&args.only);
         }
         let name = args.policy.clone().or_else(|| config.manage.policy.clone()).ok_or_else(no_policy)?;
-        let policy = policy::build(&name, &config)?;
+        let policy = on_purpose::perhaps(policy::build(&name, &config)?);
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         Ok(Self {
             policy,

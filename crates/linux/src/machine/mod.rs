@@ -15,12 +15,13 @@ pub use options::LinuxOptions;
 
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
+use crate::sensors::Sampled;
 use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
 use error::BoxedError;
 use isobar_model::{
-    Action, ActionOutcome, Capabilities, Machine, NodeId, Outcome, Pages, Pid, Plan, Sample, Seconds, Tid, Topology,
-    Wake,
+    Action, ActionOutcome, Capabilities, Machine, NodeId, Outcome, PageSelection, Pages, Pid, Plan, Sample, Seconds,
+    Tid, Topology, Wake,
 };
 use known::Known;
 use std::fs;
@@ -44,8 +45,8 @@ pub trait Sensing {
     /// What can be measured here.
     fn capabilities(&self) -> Arc<Capabilities>;
 
-    /// Addresses that a process (or one thread of it) was seen to access since the last call; none without a sampler.
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64>;
+    /// Addresses that a process (or one thread of it) was seen to access since the last call.
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled;
 
     /// Pages of a process were moved, or were not where a sample had seen them: what was read of them does not stand.
     fn pages_moved(&mut self, pid: Pid);
@@ -224,8 +225,14 @@ impl<S: Sensing> LinuxMachine<S> {
         let Some(pid_start) = self.known.process(pid) else {
             return left_alone(format!("process {pid} was not in the last sample"));
         };
-        let addresses = self.sensing.sampled_addresses(pid, for_thread);
         let fill_up = for_thread.is_none();
+        let sampled = match select {
+            PageSelection::AroundSamples => self.sensing.sampled_addresses(pid, for_thread),
+            PageSelection::ResidentSet => Sampled::Nobody,
+        };
+        let Some(addresses) = sampled.worth_moving_around(fill_up) else {
+            return ActionOutcome::Pages { moved: Pages(0), stayed: vec![("no address sampled yet".into(), pages)] };
+        };
         let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses, fill_up };
         let outcome = self.pages.migrate(&wish, self.budget.left());
         if let ActionOutcome::Pages { moved, .. } = outcome {

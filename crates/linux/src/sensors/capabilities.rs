@@ -97,7 +97,7 @@ pub fn capabilities(
     missing.insert(Sensor::Latency, "the latency probe is not built yet".to_owned());
     missing.extend(machine_reasons(topology));
     remarks.extend(balancer_remarks(facts));
-    Capabilities { missing, remarks }
+    Capabilities { missing, remarks, numa_balancing: facts.numa_balancing.map(|mode| mode & 1 == 1) }
 }
 
 fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
@@ -122,11 +122,6 @@ fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
 
 fn balancer_remarks(facts: &Facts) -> Vec<String> {
     let mut remarks = Vec::new();
-    if facts.numa_balancing.is_some_and(|mode| mode & 1 == 1) {
-        let remark = "NUMA balancing is on: it moves pages and threads by itself; turn it off while isobar manages \
-                      (sysctl kernel.numa_balancing=0)";
-        remarks.push(remark.to_owned());
-    }
     if facts.numa_balancing.is_some_and(|mode| mode & 2 == 2) {
         remarks
             .push("memory tiering (kernel.numa_balancing=2) is on: it moves pages between tiers by itself".to_owned());
@@ -166,6 +161,8 @@ mod tests {
     fn what_works_against_us_is_said() {
         let quiet = Facts { effective: Some(0), numa_balancing: Some(0), ..Facts::default() };
         assert_eq!(found(&quiet, "node:2 core:1").remarks, [""; 0]);
+        assert_eq!(found(&quiet, "node:2 core:1").numa_balancing, Some(false));
+        assert_eq!(found(&Facts::default(), "node:2 core:1").numa_balancing, None);
         let loud = Facts {
             effective: Some(0),
             numa_balancing: Some(3),
@@ -173,8 +170,9 @@ mod tests {
             numad: true,
             ..Facts::default()
         };
-        let remarks = found(&loud, "node:2 core:1").remarks;
-        let words = ["NUMA balancing is on", "tiering", "rusty", "numad is running"];
+        let Capabilities { remarks, numa_balancing, .. } = found(&loud, "node:2 core:1");
+        assert_eq!(numa_balancing, Some(true));
+        let words = ["tiering", "rusty", "numad is running"];
         assert_eq!(remarks.len(), words.len());
         for (remark, word) in remarks.iter().zip(words) {
             assert!(remark.contains(word) && !remark.contains("  "), "{remark}");

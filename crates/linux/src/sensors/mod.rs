@@ -27,6 +27,7 @@ pub mod table;
 pub mod why;
 
 pub use error::SensorError;
+pub use samplers::Sampled;
 
 use budget::Candidate;
 use capabilities::Facts;
@@ -63,7 +64,7 @@ pub struct SensorOptions {
     pub counters: CounterSource,
     /// The pages of a process are read in one of so many samples.
     pub pages_every: u32,
-    /// Pages are read of processes that used at least this share of one CPU since the last sample.
+    /// Pages are read of processes that used at least this share of one CPU since the last sample; 0: of all.
     pub min_cpu_share_for_pages: f64,
     /// At most so many threads have their addresses sampled.
     pub max_samplers: usize,
@@ -189,9 +190,9 @@ impl Sensors {
     }
 
     /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched since the last call,
-    /// most recent first. The first call opens the samplers and finds none; empty where no sampler works.
-    pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Vec<u64> {
-        let Some(process) = self.table.processes().get(&pid.0) else { return Vec::new() };
+    /// most recent first. The first call opens the samplers and finds none.
+    pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
+        let Some(process) = self.table.processes().get(&pid.0) else { return Sampled::Nobody };
         let mut threads: Vec<_> =
             process.threads.iter().filter(|thread| tid.is_none_or(|tid| thread.tid == tid)).collect();
         threads.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
@@ -297,6 +298,8 @@ fn thread_sample(thread: &KnownThread, candidate: &Candidate, counters: &mut Cou
         cpu: thread.cpu,
         allowed: thread.allowed.clone(),
         pinned: thread.pinned,
+        // The actuators know.
+        bound: None,
         cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),
         counters: counters.read(candidate),
     }

@@ -21,7 +21,7 @@ pub struct PageReader {
 }
 
 impl PageReader {
-    /// `every` n-th sample of a process, where it used at least `min_share` of one CPU.
+    /// `every` n-th sample of a process, where it used at least `min_share` of one CPU; with 0 those of idle ones, too.
     #[must_use]
     pub fn new(every: u32, min_share: f64, ticks_a_second: u64, page_bytes: usize) -> Self {
         Self {
@@ -63,10 +63,11 @@ impl PageReader {
     }
 
     fn is_due(&self, process: &KnownProcess, round: u64, interval: f64) -> bool {
-        let busy = num::float(process.load) >= self.min_ticks_a_second * interval && process.load > 0;
+        let everybody = self.min_ticks_a_second <= 0.0;
+        let busy = process.load > 0 && num::float(process.load) >= self.min_ticks_a_second * interval;
         let old = process.pages_read.is_none_or(|read| round.saturating_sub(read) >= self.every);
         let outdated = process.pages.is_some() && process.pages_read.is_none();
-        outdated || (busy && old)
+        outdated || ((busy || everybody) && old)
     }
 
     fn read(&self, pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {

@@ -35,6 +35,30 @@ pub struct Source {
     leader: Option<Code>,
 }
 
+/// What samplers have seen of some threads since they were last asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// No sampler works here, or none may be opened for these threads.
+    Nobody,
+    /// Samplers were opened just now: ask again in the next epoch.
+    NotYet,
+    /// Addresses, most recent first by thread; none where the threads touched nothing that is sampled.
+    Seen(Vec<u64>),
+}
+
+impl Sampled {
+    /// The addresses around which pages may move; empty where any page may, since nobody samples. `None`: nothing speaks for
+    /// any page now. `all` says that the whole process has gone, and its pages go too, sampled or not.
+    #[must_use]
+    pub fn worth_moving_around(self, all: bool) -> Option<Vec<u64>> {
+        match self {
+            Self::Nobody => Some(Vec::new()),
+            Self::NotYet => None,
+            Self::Seen(addresses) => (all || !addresses.is_empty()).then_some(addresses),
+        }
+    }
+}
+
 /// The source of this machine; `None` where addresses cannot be sampled.
 #[must_use]
 pub fn source(counters: CounterSource, devices: &Path) -> Option<Source> {
@@ -90,23 +114,29 @@ impl Samplers {
 
     /// Addresses that the threads touched since the last call, most recent first by thread. The first call opens the
     /// samplers and finds nothing yet.
-    pub fn addresses(&mut self, tids: &[Tid], round: u64) -> Vec<u64> {
-        let Some(source) = self.source.clone() else { return Vec::new() };
-        let mut bytes = Vec::new();
+    pub fn addresses(&mut self, tids: &[Tid], round: u64) -> Sampled {
+        let Some(source) = self.source.clone() else { return Sampled::Nobody };
+        let (mut bytes, mut watched, mut opened) = (Vec::new(), false, false);
         for &tid in tids {
             if let Some(sampler) = self.open.get_mut(&tid) {
-                sampler.asked = round;
+                (sampler.asked, watched) = (round, true);
                 sampler.ring.drain(&mut bytes);
             } else if self.open.len() < self.most {
                 // Refused or ended: no addresses of this thread. Address sampling is a help, never a condition. What a
                 // new sampler holds is of this instant, and would speak for nothing but the loop that it interrupted.
-                self.open.extend(start(&source, tid, self.page, round).ok().map(|sampler| (tid, sampler)));
+                let sampler = start(&source, tid, self.page, round).ok();
+                opened |= sampler.is_some();
+                self.open.extend(sampler.map(|sampler| (tid, sampler)));
             }
         }
         let known = parse(&bytes).map(|sample| sample.address).filter(|address| *address != 0);
         let mut addresses: Vec<_> = known.collect();
         addresses.reverse();
-        addresses
+        match (watched, opened) {
+            (true, _) => Sampled::Seen(addresses),
+            (false, true) => Sampled::NotYet,
+            (false, false) => Sampled::Nobody,
+        }
     }
 
     /// Closes what nobody asked for lately, and those of threads that have ended.
@@ -162,5 +192,15 @@ mod tests {
         let amd = source(CounterSource::Auto, root.path()).unwrap();
         assert_eq!((amd.name, amd.code.kind, amd.period % 16), ("AMD IBS", 11, 0));
         assert_eq!(source(CounterSource::Software, root.path()).unwrap().period, 1);
+    }
+
+    #[test]
+    fn pages_move_around_samples_or_anywhere_or_not_yet() {
+        assert_eq!(Sampled::Nobody.worth_moving_around(false), Some(Vec::new()));
+        assert_eq!(Sampled::NotYet.worth_moving_around(true), None);
+        assert_eq!(Sampled::Seen(vec![4096]).worth_moving_around(false), Some(vec![4096]));
+        // Nothing speaks for any page of a thread that touched none; all pages of a process that has gone may follow.
+        assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(false), None);
+        assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(true), Some(Vec::new()));
     }
 }

@@ -1,3 +1,4 @@
 //! Policies of no paper: what the others are measured against.
 
+pub mod fixed;
 pub mod linux;

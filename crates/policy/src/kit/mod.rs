@@ -4,5 +4,6 @@ pub mod domains;
 pub mod group;
 pub mod layout;
 pub mod pages;
+pub mod pairs;
 pub mod ping_pong;
 pub mod words;

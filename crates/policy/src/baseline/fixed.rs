@@ -1,0 +1,236 @@
+//! `fixed`: threads and pages where the settings say. What `taskset` and `numactl` do by hand, for processes that already
+//! run, with reasons, safety and restore as for every other policy. It measures nothing and optimises nothing.
+//!
+//! ```text
+//! every interval, for every process that the settings name:
+//!     bind each thread to its CPU, unless it is bound and has stayed there
+//!     move pages that are on a wrong node to the right one, so many from each node
+//! ```
+//!
+//! *Properties*: a thread on its CPU is bound once and then left alone; no page is asked to move to where it is, nor more
+//! pages than there are; pages that do not move are left in peace after three tries and tried again once a minute (60
+//! intervals); what cannot be done is told in the notes.
+//!
+//! A thread's index counts the threads that are seen, in ascending order of thread id. `manage` shows a policy busy threads
+//! only: with `manage.min_cpu_percent = 0` the index counts all threads of the process.
+
+mod places;
+mod tries;
+
+use crate::kit::pairs::{means, refused};
+use crate::kit::words::whole_percent;
+use crate::settings::{ConfigError, PolicyConfig};
+use isobar_model::{
+    Action, CpuId, NodeMap, Observation, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor, Thread, Tid,
+};
+use places::{PagePlace, ThreadPlace};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tries::Tries;
+
+/// Canonical name.
+pub const NAME: &str = "fixed";
+
+/// Settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// CPUs of threads: `NAME=CPU` for every thread of a process, `NAME/INDEX=CPU` for one.
+    pub threads: String,
+    /// Nodes of pages: `NAME=NODE` for all pages of a process, `NAME=FROM>TO` for those of one node.
+    pub pages: String,
+    /// Pages that move in one interval, by process and node that they leave; around samples, by thread too.
+    pub pages_per_epoch: u64,
+    /// Move pages around sampled addresses, as DINO does, and not any.
+    pub around_samples: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { threads: String::new(), pages: String::new(), pages_per_epoch: 4096, around_samples: false }
+    }
+}
+
+impl PolicyConfig for Config {
+    fn validate(&self, section: &str) -> Result<(), ConfigError> {
+        if self.pages_per_epoch == 0 {
+            return Err(ConfigError::impossible(section, "pages_per_epoch", 0, "at least 1"));
+        }
+        ThreadPlace::list(&self.threads).map(drop).map_err(refused(section, "threads"))?;
+        PagePlace::list(&self.pages).map(drop).map_err(refused(section, "pages"))
+    }
+}
+
+/// Hand placement.
+#[derive(Debug)]
+pub struct Fixed {
+    threads: Vec<ThreadPlace>,
+    pages: Vec<PagePlace>,
+    pages_per_epoch: u64,
+    select: PageSelection,
+    /// The CPU to which each thread was bound in the last interval in which it was seen.
+    bound: Bound,
+    tries: Tries,
+}
+
+type Bound = BTreeMap<(Pid, Tid), CpuId>;
+
+impl Fixed {
+    /// With validated settings; a list that is not valid is taken as empty.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            threads: ThreadPlace::list(&config.threads).unwrap_or_default(),
+            pages: PagePlace::list(&config.pages).unwrap_or_default(),
+            pages_per_epoch: config.pages_per_epoch,
+            select: if config.around_samples { PageSelection::AroundSamples } else { PageSelection::ResidentSet },
+            bound: Bound::new(),
+            tries: Tries::default(),
+        }
+    }
+}
+
+impl Policy for Fixed {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        &[]
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let mut plan = Plan { notes: self.misfits(seen), ..Plan::nothing(NAME) };
+        let before = std::mem::take(&mut self.bound);
+        seen.processes.iter().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
+        self.tries.next_interval();
+        seen.processes.iter().for_each(|process| self.move_pages(seen, process, &mut plan));
+        plan
+    }
+}
+
+impl Fixed {
+    /// Entries that fit nothing here, in words.
+    fn misfits(&self, seen: &Observation) -> Vec<String> {
+        let threads = self.threads.iter().filter_map(|place| {
+            let why = thread_misfit(seen, place)?;
+            Some(format!("fixed.threads: {}={}: {why}", place.key(), place.cpu))
+        });
+        let pages = self.pages.iter().filter_map(|place| {
+            let why = page_misfit(seen, place)?;
+            Some(format!("fixed.pages: pages of {} to node {}: {why}", place.name, place.to))
+        });
+        threads.chain(pages).collect()
+    }
+
+    fn bind_threads(&mut self, seen: &Observation, process: &Process, before: &Bound, plan: &mut Plan) {
+        for (index, thread) in process.threads.iter().enumerate() {
+            let Some(place) = ThreadPlace::of(&self.threads, process, index) else { continue };
+            let cpu = place.cpu;
+            if seen.machine.cpu(cpu).is_none() {
+                continue;
+            }
+            if let Some(why) = refusal(thread, cpu) {
+                let Process { pid, .. } = process;
+                plan.notes.push(format!("fixed.threads: thread {} of process {pid} {why}", thread.tid));
+                continue;
+            }
+            let (pid, tid) = (process.pid, thread.tid);
+            if !is_bound(thread, cpu, before.get(&(pid, tid)).copied()) {
+                let now = if thread.cpu == Some(cpu) { "bound to it so that it stays" } else { "it runs elsewhere" };
+                let reason = format!("{} belongs on cpu {cpu} by fixed.threads: {now}", place.key());
+                plan.actions.push(Action::MoveThread { pid, tid, cpu, reason });
+            }
+            self.bound.insert((pid, tid), cpu);
+        }
+    }
+
+    fn move_pages(&mut self, seen: &Observation, process: &Process, plan: &mut Plan) {
+        let Some(first) = self.pages.iter().find(|place| means(&place.name, process)) else { return };
+        match &process.pages {
+            Some(pages) => self.move_from_nodes(seen, process, pages, plan),
+            None => plan.notes.push(format!(
+                "fixed.pages: the pages of process {} ({}) were not counted by node",
+                process.pid, first.name
+            )),
+        }
+    }
+
+    fn move_from_nodes(&mut self, seen: &Observation, process: &Process, pages: &NodeMap<Pages>, plan: &mut Plan) {
+        let total = pages.values().map(|count| count.0).sum();
+        let pid = process.pid;
+        for (from, &Pages(left)) in pages.iter().filter(|(_, count)| count.0 > 0) {
+            let Some(PagePlace { name, to, .. }) = PagePlace::of(&self.pages, process, from) else { continue };
+            if from == *to || seen.machine.node(*to).is_none() {
+                continue;
+            }
+            if !self.tries.ask((pid, from, *to), left) {
+                plan.notes
+                    .push(format!("fixed.pages: {left} pages of process {pid} ({name}) do not leave node {from}"));
+                continue;
+            }
+            let percent = whole_percent(left, total);
+            let reason =
+                format!("pages of {name} belong on node {to} by fixed.pages: {percent} % of them are on node {from}");
+            let (to, select) = (*to, self.select);
+            plan.actions.extend(self.shares(process, left).into_iter().map(|(for_thread, pages)| {
+                Action::MigratePages { pid, from, to, pages, select, for_thread, reason: reason.clone() }
+            }));
+        }
+    }
+
+    /// So many pages for whom: any pages of the process, or those around the samples of each thread.
+    fn shares(&self, process: &Process, mut left: u64) -> Vec<(Option<Tid>, Pages)> {
+        if self.select == PageSelection::ResidentSet {
+            return vec![(None, Pages(left.min(self.pages_per_epoch)))];
+        }
+        let mut share = |thread: &Thread| {
+            let pages = left.min(self.pages_per_epoch);
+            left -= pages;
+            (Some(thread.tid), Pages(pages))
+        };
+        process.threads.iter().map(&mut share).filter(|(_, pages)| pages.0 > 0).collect()
+    }
+}
+
+fn thread_misfit(seen: &Observation, place: &ThreadPlace) -> Option<String> {
+    if seen.machine.cpu(place.cpu).is_none() {
+        return Some(format!("cpu {} is not online on this machine", place.cpu));
+    }
+    let mut named = seen.processes.iter().filter(|process| means(&place.name, process)).peekable();
+    if named.peek().is_none() {
+        return Some(NOBODY.to_owned());
+    }
+    let index = place.index?;
+    let short = named.all(|process| process.threads.len() <= index);
+    short.then(|| format!("no thread {index} is seen (the first is 0)"))
+}
+
+fn page_misfit(seen: &Observation, place: &PagePlace) -> Option<String> {
+    let absent = place.from.into_iter().chain([place.to]).find(|node| seen.machine.node(*node).is_none());
+    match absent {
+        Some(node) => Some(format!("node {node} is not on this machine")),
+        None => (!seen.processes.iter().any(|process| means(&place.name, process))).then(|| NOBODY.to_owned()),
+    }
+}
+
+const NOBODY: &str = "no process of this name or pid is seen";
+
+/// Why a thread cannot be bound to a CPU.
+fn refusal(thread: &Thread, cpu: CpuId) -> Option<String> {
+    if thread.pinned {
+        return Some("is left alone: pinned by its owner".to_owned());
+    }
+    (!thread.may_run_on(cpu)).then(|| format!("may not run on cpu {cpu}: its owner or its cpuset excludes it"))
+}
+
+/// Whether a thread was bound to a CPU before and did not run elsewhere since. One that slept is where it last ran; being
+/// bound, it will wake up on its CPU.
+fn is_bound(thread: &Thread, cpu: CpuId, before: Option<CpuId>) -> bool {
+    let slept = thread.cpu_time == Some(Seconds(0.0)) || thread.instructions == Some(0);
+    before == Some(cpu) && (thread.cpu.is_none_or(|at| at == cpu) || slept)
+}
+
+#[cfg(test)]
+#[path = "fixed/tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! How often pages were asked to move that are still there: libraries that others share and locked pages never move, and
+//! asking for them in every interval would only cost.
+
+use isobar_model::{NodeId, Pid};
+use std::collections::BTreeMap;
+
+/// Intervals in a row without a change after which pages are taken as immovable.
+const PATIENCE: u32 = 3;
+/// Intervals after which they are tried again, since the page budget may have gone to others.
+const REST: u32 = 60;
+
+/// Process, from, to.
+pub type Key = (Pid, NodeId, NodeId);
+
+/// What was asked before.
+#[derive(Clone, Debug, Default)]
+pub struct Tries {
+    before: BTreeMap<Key, Try>,
+    now: BTreeMap<Key, Try>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Try {
+    left: u64,
+    without_change: u32,
+}
+
+impl Tries {
+    /// A new interval begins; what was not asked for in the last one is forgotten.
+    pub fn next_interval(&mut self) {
+        self.before = std::mem::take(&mut self.now);
+    }
+
+    /// Whether to ask for pages of which `left` are on the wrong node.
+    pub fn ask(&mut self, key: Key, left: u64) -> bool {
+        let same = self.before.get(&key).filter(|before| before.left == left);
+        let without_change = same.map_or(0, |before| before.without_change.saturating_add(1));
+        self.now.insert(key, Try { left, without_change });
+        without_change < PATIENCE || without_change.is_multiple_of(REST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `!` asks, `.` rests.
+    fn timeline(counts: impl IntoIterator<Item = u64>) -> String {
+        let mut tries = Tries::default();
+        let ask = |left| {
+            tries.next_interval();
+            if tries.ask((Pid(1), NodeId(0), NodeId(1)), left) { '!' } else { '.' }
+        };
+        counts.into_iter().map(ask).collect()
+    }
+
+    #[test]
+    fn in_time() {
+        assert_eq!(timeline([9, 5, 5, 5, 5, 5]), "!!!!..", "what stays is asked for three times");
+        assert_eq!(timeline([9, 8, 7, 6, 5, 9]), "!!!!!!", "what changes goes on");
+        assert_eq!(timeline([5, 5, 5, 5, 6, 6, 6, 6]), "!!!.!!!.", "new pages get their chance");
+        assert_eq!(timeline([5; 124]).matches('!').count(), 5, "three tries, and one more every 60 intervals");
+    }
+}
