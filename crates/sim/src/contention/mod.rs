@@ -213,7 +213,12 @@ fn thread(machine: &MachineSpec, one: &Demand) -> Stream {
     Stream {
         bytes: LINE * one.share,
         compute: one.cpi / machine.hertz,
-        misses: Misses::Curve { curve: one.curve.clone(), factor: one.factor, reach: one.reach },
+        misses: Misses::Curve {
+            curve: one.curve.clone(),
+            factor: one.factor,
+            reach: one.reach,
+            most: one.curve.misses_and_slope(0.0).0,
+        },
         stall: idle / one.mlp,
         visits: visits(&lines, one.mlp),
         limit: one.footprint,

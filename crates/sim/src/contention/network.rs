@@ -73,7 +73,8 @@ impl Network {
         residual.extend(point.stay.iter().map(|stay| stay / LONGEST - 1.0));
         for (stream, flow) in self.streams.iter().zip(flows.iter_mut()) {
             let stay = stream.mean_stay(&point.stay);
-            *flow = stream.flow(stream.stalled(waits), stay, flow.space);
+            let stall = stream.stalled(waits);
+            *flow = stream.flow(stall, stay, flow.guess(stall, stay));
             for visit in &stream.visits {
                 residual[visit.resource] -= visit.lines * flow.bytes / self.resources[visit.resource].capacity;
             }

@@ -2,6 +2,9 @@
 //! and at least halve the bracket or the step every round, so that they end; both use only the four operations and the
 //! square root, which IEEE 754 rounds the same way on every machine.
 
+/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact as a float can be.
+const DOUBLED: f64 = 1e-8;
+
 /// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method (Ridders 1979). Where `f` does not
 /// change sign, the end that is nearer to zero by sign: `low` where `f(low) >= 0`, else `high`.
 pub(super) fn increasing_root(low: f64, high: f64, tolerance: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
@@ -58,7 +61,11 @@ pub(super) fn guessed_root(
             high = at;
         }
         let mut next = at - value / slope;
-        if !(next > low && next < high && (next - at).abs() <= 0.5 * last) {
+        let inside = next > low && next < high;
+        if inside && (next - at).abs() <= DOUBLED * at {
+            return next;
+        }
+        if !(inside && (next - at).abs() <= 0.5 * last) {
             if (next - at).abs() <= tolerance * at {
                 return next.clamp(low, high);
             }

@@ -21,6 +21,9 @@ const FEWEST: f64 = 1e-12;
 /// Where a footprint is wanted so many times over, it is held whole: by the law above to one part in 10^13.
 const WHOLE: f64 = 1e3;
 
+/// Below this part of a footprint the fourth power is beyond the digits of a float.
+const UNFELT: f64 = 1e-4;
+
 /// What a stream is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
@@ -43,8 +46,8 @@ pub(super) struct Stream {
 /// Misses a unit of work.
 #[derive(Clone, Debug)]
 pub(super) enum Misses {
-    /// By the space held.
-    Curve { curve: MissCurve, factor: f64, reach: f64 },
+    /// By the space held; `most` is what there is without any space.
+    Curve { curve: MissCurve, factor: f64, reach: f64, most: f64 },
     /// Always so many.
     Fixed(f64),
 }
@@ -75,6 +78,15 @@ pub(super) struct Flow {
     pub by_stall: f64,
     /// How the space grows with the residence time, bytes a second.
     pub by_stay: f64,
+    /// The stall and the residence time that it was found for.
+    found_for: (f64, f64),
+}
+
+impl Flow {
+    /// The space at another stall and residence time, to first order.
+    pub fn guess(&self, stall: f64, stay: f64) -> f64 {
+        self.space + self.by_stall * (stall - self.found_for.0) + self.by_stay * (stay - self.found_for.1)
+    }
 }
 
 impl Stream {
@@ -90,7 +102,7 @@ impl Stream {
 
     fn misses_and_slope(&self, space: f64) -> (f64, f64) {
         match &self.misses {
-            Misses::Curve { curve, factor, reach } => {
+            Misses::Curve { curve, factor, reach, .. } => {
                 let (misses, slope) = curve.misses_and_slope(space * reach);
                 (misses * factor, slope * factor * reach)
             }
@@ -115,7 +127,7 @@ impl Stream {
 
     /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is the space that is tried first.
     pub fn flow(&self, stall: f64, stay: f64, guess: f64) -> Flow {
-        if self.bytes <= 0.0 || self.misses(0.0) <= FEWEST {
+        if self.bytes <= 0.0 || self.is_idle() {
             return Flow::default();
         }
         if self.shares.is_empty() {
@@ -123,33 +135,49 @@ impl Stream {
             return Flow { period, bytes: self.bytes / period, ..Flow::default() };
         }
         let wanted = self.bytes * stay;
-        let (between, slope) = self.computing(self.limit);
-        let period = between + stall;
-        if WHOLE * self.limit * period <= wanted {
-            let bytes = self.bytes / period;
-            return Flow { space: self.limit, bytes, period, slope, by_stall: 0.0, by_stay: 0.0 };
+        if WHOLE * self.limit * stall <= wanted {
+            let (between, slope) = self.computing(self.limit);
+            let period = between + stall;
+            if WHOLE * self.limit * period <= wanted {
+                let bytes = self.bytes / period;
+                return Flow { space: self.limit, bytes, period, slope, ..Flow::default() };
+            }
         }
+        // Slopes are those of the last point but one: near enough, they only direct the next step.
+        let (mut rise, mut slope) = (0.0, 0.0);
         let space = guessed_root((0.0, self.limit), guess, SPACE, |space| {
-            let (claim, rise, _) = self.claim(space, stall);
+            let claim;
+            (claim, rise, slope) = self.claim(space, stall);
             (claim - wanted, rise)
         });
-        let (_, rise, period) = self.claim(space, stall);
-        let slope = self.computing(space).1;
-        let by_stall = -space * self.crowding(space).0 / rise;
-        Flow { space, bytes: self.bytes / period, period, slope, by_stall, by_stay: self.bytes / rise }
+        let period = self.computing(space).0 + stall;
+        let by_stall = -wanted / (period * rise);
+        let by_stay = self.bytes / rise;
+        Flow { space, bytes: self.bytes / period, period, slope, by_stall, by_stay, found_for: (stall, stay) }
     }
 
-    /// `x k(x) (Y(x) + S)`, its slope, and `Y + S`.
+    /// Whether it never misses.
+    fn is_idle(&self) -> bool {
+        match &self.misses {
+            Misses::Curve { factor, most, .. } => factor * most <= FEWEST,
+            Misses::Fixed(misses) => *misses <= FEWEST,
+        }
+    }
+
+    /// `x k(x) (Y(x) + S)`, its slope, and `Y'`.
     fn claim(&self, space: f64, stall: f64) -> (f64, f64, f64) {
         let (between, slope) = self.computing(space);
         let (crowd, rise) = self.crowding(space);
         let period = between + stall;
-        (space * crowd * period, (crowd + space * rise) * period + space * crowd * slope, period)
+        (space * crowd * period, (crowd + space * rise) * period + space * crowd * slope, slope)
     }
 
     /// `k(x)` and its slope.
     fn crowding(&self, space: f64) -> (f64, f64) {
         let part = space / self.limit;
+        if part < UNFELT {
+            return (1.0, 0.0);
+        }
         let cube = part * part * part;
         let room = 1.0 - cube * part;
         let crowd = 1.0 / room.sqrt().sqrt();
@@ -172,7 +200,7 @@ mod tests {
 
     fn stream(limit: f64) -> Stream {
         let curve = MissCurve::parametric(2.0, 30.0, 1.0);
-        let misses = Misses::Curve { curve, factor: 1.5, reach: 1.2 };
+        let misses = Misses::Curve { curve, factor: 1.5, reach: 1.2, most: 0.032 };
         Stream { bytes: 64.0, compute: 4e-10, misses, stall: 0.0, visits: vec![], limit, shares: vec![(0, 1.0)] }
     }
 
