@@ -33,7 +33,14 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
     let place = (0..nodes * llcs, proptest::collection::vec(0.0..1.0f64, nodes), 0.1..1.0f64);
     let rest = (1e5..1e9f64, 0..16u32, 1..16u32, any::<bool>());
     (curve, place, 0.3..2.0f64, 1.0..8.0f64, 0.0..1.0f64, rest).prop_map(
-        move |((streaming, reuse, half_mib), (llc, raw, share), cpi, mlp, write_back, (footprint, first, count, measured))| {
+        move |(
+            (streaming, reuse, half_mib),
+            (llc, raw, share),
+            cpi,
+            mlp,
+            write_back,
+            (footprint, first, count, measured),
+        )| {
             let sum: f64 = raw.iter().sum::<f64>() + 1e-9;
             let mut weights: Vec<_> = raw.iter().map(|weight| weight / sum).collect();
             weights[0] += 1.0 - weights.iter().sum::<f64>();
