@@ -12,6 +12,7 @@ fn thread(tid: u32, share: Option<f64>) -> Thread {
         cpu: None,
         allowed_cpus: None,
         pinned: tid.is_multiple_of(3),
+        bound: None,
         cpu_time: share.map(|share| Seconds(share * 2.0)),
         instructions: None,
         cycles: None,

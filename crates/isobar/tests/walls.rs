@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 8] = [
+const MAY_IMPORT: [(&str, &[&str]); 9] = [
     ("isobar-model", &[]),
     ("isobar-policy", &["isobar-model"]),
     ("isobar-linux", &["isobar-model"]),
     ("isobar-sim", &["isobar-model"]),
     ("isobar-trace", &["isobar-model"]),
+    ("isobar-conformance", &["isobar-model"]),
     ("isobar-lab", &["isobar-model", "isobar-policy", "isobar-sim", "isobar-trace"]),
     // The machine test judges isobar from outside.
     ("isobar-vm", &[]),

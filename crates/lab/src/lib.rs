@@ -7,6 +7,8 @@
 
 mod compare;
 mod harness;
+pub mod sra;
+pub mod svg;
 mod table;
 
 pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, alone_seconds, compare};

@@ -69,7 +69,16 @@ impl Watch {
         let allowed = affinity::get(tid).ok()?;
         let pinned = allowed != self.everywhere;
         let counters = Counters::default();
-        Some(ThreadSample { tid, start, cpu: None, allowed: Some(allowed), pinned, cpu_time: None, counters })
+        Some(ThreadSample {
+            tid,
+            start,
+            cpu: None,
+            allowed: Some(allowed),
+            pinned,
+            bound: None,
+            cpu_time: None,
+            counters,
+        })
     }
 }
 

@@ -19,6 +19,7 @@ fn sample(time: u32, processes: u32, threads: u32) -> Sample {
         cpu: Some(CpuId(tid % 64)),
         allowed: Some(topology.online().clone()),
         pinned: false,
+        bound: None,
         cpu_time: Some(Seconds(f64::from(time))),
         counters: Counters {
             instructions: count(tid),

@@ -76,6 +76,8 @@ pub struct Thread {
     pub allowed_cpus: Option<CpuSet>,
     /// Whether its owner narrowed its affinity: it is seen, and not moved.
     pub pinned: bool,
+    /// Whether a plan bound it to the CPU that it is on; `Some(false)`: the kernel's scheduler may move it any time.
+    pub bound: Option<bool>,
     /// CPU time in the interval.
     pub cpu_time: Option<Seconds>,
     /// Instructions retired.
@@ -173,6 +175,7 @@ fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Secon
         cpu: new.cpu,
         allowed_cpus: new.allowed.clone(),
         pinned: new.pinned,
+        bound: new.bound,
         cpu_time: cpu_time(),
         instructions: counted(|thread| thread.counters.instructions),
         cycles: counted(|thread| thread.counters.cycles),
@@ -204,7 +207,16 @@ mod tests {
 
     fn thread(tid: u32, start: u64, misses: Option<Count>) -> ThreadSample {
         let counters = Counters { llc_misses: misses, instructions: misses, ..Counters::default() };
-        ThreadSample { tid: Tid(tid), start, cpu: None, allowed: None, pinned: false, cpu_time: None, counters }
+        ThreadSample {
+            tid: Tid(tid),
+            start,
+            cpu: None,
+            allowed: None,
+            pinned: false,
+            bound: None,
+            cpu_time: None,
+            counters,
+        }
     }
 
     fn sample(time: f64, start: u64, threads: Vec<ThreadSample>) -> Sample {

@@ -58,6 +58,9 @@ pub struct ThreadSample {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity within its cpuset.
     pub pinned: bool,
+    /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's scheduler cannot move it on; `None`
+    /// where that is not known.
+    pub bound: Option<bool>,
     /// User and system time.
     pub cpu_time: Option<Seconds>,
     /// Event counters.

@@ -159,6 +159,7 @@ mod tests {
             cpu: Some(CpuId(0)),
             allowed_cpus: Some("0-1".parse().unwrap()),
             pinned: false,
+            bound: None,
             cpu_time: None,
             instructions: None,
             cycles: None,

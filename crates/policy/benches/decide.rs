@@ -31,6 +31,7 @@ fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
         cpu: Some(CpuId(number.wrapping_mul(2_654_435_761) % cpus)),
         allowed_cpus: None,
         pinned: false,
+        bound: None,
         cpu_time: None,
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),

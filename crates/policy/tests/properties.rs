@@ -106,6 +106,7 @@ fn make_thread(tid: Tid, seed: &ThreadSeed, mpki: Option<u16>, cpus: u32) -> Thr
         cpu: Some(CpuId(seed.cpu % cpus)),
         allowed_cpus: allowed.filter(|allowed| !allowed.is_empty()),
         pinned: seed.pinned,
+        bound: None,
         cpu_time: None,
         instructions: mpki.map(|_| 1_000_000),
         cycles: None,

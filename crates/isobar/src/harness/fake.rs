@@ -63,7 +63,16 @@ impl Fake {
             ..Counters::default()
         };
         let cpu_time = Some(Seconds(self.time));
-        ThreadSample { tid: Tid(tid), start: 1, cpu: Some(CpuId(0)), allowed: None, pinned: false, cpu_time, counters }
+        ThreadSample {
+            tid: Tid(tid),
+            start: 1,
+            cpu: Some(CpuId(0)),
+            allowed: None,
+            pinned: false,
+            bound: None,
+            cpu_time,
+            counters,
+        }
     }
 }
 

@@ -129,6 +129,7 @@ impl Actuators {
 
     fn reconcile_thread(&mut self, pid: Pid, thread: &mut ThreadSample) {
         let Some(mask) = thread.allowed.clone() else { return };
+        thread.bound = Some(false);
         let Some(record) = self.ledger.thread(pid, thread.tid, thread.start) else {
             return self.free_if_heir(pid, thread, &mask);
         };
@@ -137,6 +138,7 @@ impl Actuators {
         if now.as_ref().is_ok_and(|now| record.is_ours(now)) {
             thread.allowed = Some(record.original.cpus.clone());
             thread.pinned = record.original.pinned;
+            thread.bound = Some(true);
             return;
         }
         if now.is_ok_and(|now| displaced::is_displaced(pid, thread.tid, &now, &record.ours)) {

@@ -28,7 +28,8 @@ mod tests {
     fn process(pid: u32, pinned: bool) -> ProcessSample {
         let allowed = Some(if pinned { "1" } else { "0-3" }.parse().unwrap());
         let counters = Counters::default();
-        let thread = ThreadSample { tid: Tid(pid), start: 1, cpu: None, allowed, pinned, cpu_time: None, counters };
+        let thread =
+            ThreadSample { tid: Tid(pid), start: 1, cpu: None, allowed, pinned, bound: None, cpu_time: None, counters };
         ProcessSample {
             pid: Pid(pid),
             start: 1,

@@ -298,6 +298,8 @@ fn thread_sample(thread: &KnownThread, candidate: &Candidate, counters: &mut Cou
         cpu: thread.cpu,
         allowed: thread.allowed.clone(),
         pinned: thread.pinned,
+        // The actuators know.
+        bound: None,
         cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),
         counters: counters.read(candidate),
     }

@@ -57,6 +57,8 @@ struct ThreadDoc {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    bound: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     cpu_seconds: Option<f64>,
     #[serde(default, deserialize_with = "count")]
     instructions: Option<u64>,
@@ -168,6 +170,7 @@ impl Reader<'_> {
             cpu: doc.cpu,
             allowed_cpus: doc.allowed_cpus.clone(),
             pinned: doc.pinned,
+            bound: doc.bound,
             cpu_time: figure(path() + ".cpu_seconds", doc.cpu_seconds)?.map(Seconds),
             instructions: doc.instructions,
             cycles: doc.cycles,
@@ -242,6 +245,7 @@ fn thread_to_doc(thread: &Thread) -> ThreadDoc {
         cpu: thread.cpu,
         allowed_cpus: thread.allowed_cpus.clone(),
         pinned: thread.pinned,
+        bound: thread.bound,
         cpu_seconds: thread.cpu_time.map(|time| time.0),
         instructions: thread.instructions,
         cycles: thread.cycles,

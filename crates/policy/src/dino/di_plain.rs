@@ -102,9 +102,9 @@ fn mpki(member: &Member<'_>) -> Mpki {
     member.thread.mpki().unwrap_or_default()
 }
 
-/// A move for every thread that is not on its core.
+/// A move for every thread that is not on its core, or not held there.
 pub(super) fn moves(domains: &Domains, placed: &[Placed<'_>]) -> Vec<Action> {
-    let away = placed.iter().filter(|placed| placed.member.seat != Some(placed.seat));
+    let away = placed.iter().filter(|placed| placed.member.must_go_to(placed.seat));
     away.map(|placed| to_its_core(domains, placed)).collect()
 }
 

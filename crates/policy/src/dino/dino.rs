@@ -264,14 +264,14 @@ fn solution(
     seating.seats().to_vec()
 }
 
-/// A move for every thread that is not on its core, ascending by pid, then tid.
+/// A move for every thread that is not on its core, or not held there, ascending by pid, then tid.
 fn moves(domains: &Domains, tuples: &[Tuple<'_>], switched: &[(usize, usize)]) -> Vec<Action> {
     let mut why: Vec<Option<Why>> = vec![None; tuples.len()];
     for &(joined, left) in switched {
         why[joined] = Some(Why::Joins);
         why[left] = Some(Why::MakesRoom(tuples[joined].member.pid));
     }
-    let mut away: Vec<_> = (0..tuples.len()).filter(|at| tuples[*at].member.seat != Some(tuples[*at].seat)).collect();
+    let mut away: Vec<_> = (0..tuples.len()).filter(|at| tuples[*at].member.must_go_to(tuples[*at].seat)).collect();
     away.sort_unstable_by_key(|at| tuples[*at].member.index);
     away.into_iter().map(|at| to_its_core(domains, &tuples[at], why[at])).collect()
 }
@@ -297,6 +297,7 @@ fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action
         Some(Why::MakesRoom(pid)) => {
             write!(reason, ": changes places with a {class} of process {pid}, goes to {place}")
         }
+        None if member.seat == Some(*seat) => write!(reason, ": keeps its core, bound so that it stays on {place}"),
         None if same => write!(reason, ": its core is taken, another one of {place}"),
         None => write!(reason, ": fills a {class}'s slot on {place}"),
     };

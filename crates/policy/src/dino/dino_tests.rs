@@ -186,6 +186,18 @@ fn more_threads_than_cores_share_them_evenly() {
     assert_eq!(loads, [1, 1, 2, 2], "6 threads on 4 cores");
 }
 
+/// A thread on its core that nothing holds there is bound, once; where that is not known, it is taken to be held.
+#[test]
+fn a_kept_core_is_held() {
+    let mut seen = example("node:2 core:1", &[(1, 0, 30.0), (2, 1, 30.0)]);
+    assert_eq!(at_once().decide(&seen).actions, []);
+    seen.processes[0].threads[0].bound = Some(false);
+    seen.processes[1].threads[0].bound = Some(true);
+    let plan = at_once().decide(&seen);
+    assert_eq!((cpus_after(&seen, &plan), plan.actions.len()), (vec![0, 1], 1));
+    assert_eq!(plan.actions[0].reason(), "devil (30.0 MPKI): keeps its core, bound so that it stays on llc 0 (node 0)");
+}
+
 #[test]
 fn pinned_threads_stay_and_count() {
     let mut seen = example("node:2 core:1", &[(1, 0, 50.0), (2, 0, 50.0)]);

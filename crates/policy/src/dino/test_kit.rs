@@ -54,6 +54,7 @@ fn thread(tid: u32, cpu: u32, mpki: f64) -> Thread {
         cpu: Some(CpuId(cpu)),
         allowed_cpus: None,
         pinned: false,
+        bound: None,
         cpu_time: Some(Seconds(1.0)),
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),

@@ -23,6 +23,15 @@ pub struct Member<'a> {
     pub seat: Option<SeatId>,
 }
 
+impl Member<'_> {
+    /// Whether it takes an action to have it on a seat: it runs elsewhere, or it is there by chance, where the kernel's scheduler
+    /// may move it any time.
+    #[must_use]
+    pub fn must_go_to(&self, seat: SeatId) -> bool {
+        self.seat != Some(seat) || self.thread.bound == Some(false)
+    }
+}
+
 /// Threads with one set of CPUs to run on.
 #[derive(Debug)]
 pub struct Group<'a> {

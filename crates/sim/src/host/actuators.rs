@@ -88,6 +88,9 @@ impl SimMachine {
         let (Some(from), Some(to)) = (machine.node_position(from), machine.node_position(to)) else {
             return refused("one of the nodes is not on this machine".to_owned());
         };
+        if from == to {
+            return left_alone("the pages are on that node already");
+        }
         let Some(index) = self.processes.iter().position(|process| process.pid == pid) else {
             return ActionOutcome::Vanished;
         };

@@ -14,7 +14,7 @@ mod ways;
 use crate::contention::{Contention, Solution};
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
-use isobar_model::{Capabilities, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Wake};
+use isobar_model::{Capabilities, CpuSet, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -91,6 +91,16 @@ impl SimMachine {
     #[must_use]
     pub fn epoch(&self) -> Seconds {
         Seconds(self.workload.run.epoch_seconds)
+    }
+
+    /// The CPUs that a thread may run on, by the scheduler's own word: what a sample does not tell, since it tells what owners
+    /// want. A second witness for tests; `None` where there is no such thread.
+    #[must_use]
+    pub fn affinity(&self, pid: Pid, tid: Tid) -> Option<CpuSet> {
+        let process = self.processes.iter().find(|process| process.pid == pid)?;
+        let thread = process.threads.iter().find(|thread| thread.tid == tid)?;
+        let online = self.workload.machine.topology.online();
+        Some(if thread.bound { [thread.cpu].into_iter().collect() } else { online.clone() })
     }
 
     /// What became of each application so far.

@@ -56,6 +56,7 @@ fn read_thread(thread: &Thread, start: u64) -> ThreadSample {
         cpu: Some(thread.cpu),
         allowed: None,
         pinned: false,
+        bound: Some(thread.bound),
         cpu_time: Some(Seconds(thread.cpu_seconds)),
         counters: Counters {
             instructions: count(thread.done),

@@ -1,0 +1,45 @@
+//! Differences between machines that are known and not yet mended. The list of a machine is meant to be empty; an entry whose
+//! assertion holds is out of date, and fails, so that the list cannot outlive its reasons.
+
+use crate::verdict::Verdict;
+
+/// An assertion that a machine is known not to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The assertion's name.
+    pub assertion: &'static str,
+    /// What the machine does instead, and why it is borne.
+    pub why: &'static str,
+}
+
+/// The verdict in the light of what is known: a known failure passes, with a word on `told`; a known failure that does
+/// not fail any more is one.
+#[must_use]
+pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut told: impl FnMut(&str)) -> Verdict {
+    let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return verdict };
+    match verdict {
+        Verdict::Fail(how) => {
+            told(&format!("KNOWN DIFFERENCE: {name}: {}: {how}", difference.why));
+            Verdict::Pass
+        }
+        Verdict::Pass => Verdict::Fail("it is listed as a known difference and holds: take it off the list".to_owned()),
+        skip @ Verdict::Skip(_) => skip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_difference_is_told_and_an_outdated_one_fails() {
+        let known = [Difference { assertion: "a", why: "because" }];
+        let mut said = Vec::new();
+        let mut judged = |name, verdict| judge(name, verdict, &known, |line| said.push(line.to_owned()));
+        assert_eq!(judged("a", Verdict::Fail("1 is not 2".into())), Verdict::Pass);
+        assert!(matches!(judged("a", Verdict::Pass), Verdict::Fail(_)));
+        assert_eq!(judged("b", Verdict::Pass), Verdict::Pass);
+        assert!(matches!(judged("b", Verdict::Fail("x".into())), Verdict::Fail(_)));
+        assert_eq!(said, ["KNOWN DIFFERENCE: a: because: 1 is not 2"]);
+    }
+}

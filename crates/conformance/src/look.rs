@@ -1,0 +1,183 @@
+//! How assertions look at a stage: places to use, samples after an epoch, one subject in a sample, what became of pages.
+
+use crate::bench::{Bench, Identity, Stage};
+use crate::verdict::{Lack, Stop, ensure};
+use isobar_model::{
+    Action, ActionOutcome, CpuId, CpuSet, Machine, NodeId, NodeMap, PageSelection, Pages, Pid, Plan, ProcessSample,
+    Sample, ThreadSample, Tid,
+};
+
+/// What takes longer than so many epochs does not come. Machines under load are slow, so it is generous; who holds ends at once.
+const PATIENCE: usize = 60;
+
+/// The first `needs` nodes with CPUs that subjects may use.
+pub fn nodes<B: Bench>(bench: &B, needs: usize) -> Result<Vec<NodeId>, Stop> {
+    let (topology, cpus) = (bench.topology()?, bench.cpus()?);
+    let usable = |node: &NodeId| topology.cpus().iter().any(|cpu| cpu.node == Some(*node) && cpus.contains(cpu.id));
+    let has_memory = topology.nodes().iter().filter(|node| node.memory.is_none_or(|memory| memory.0 > 0));
+    let nodes: Vec<_> = has_memory.map(|node| node.id).filter(usable).collect();
+    if nodes.len() < needs {
+        return Err(Lack::Nodes { needs, has: nodes.len() }.into());
+    }
+    Ok(nodes)
+}
+
+/// A node for subjects whose place does not matter.
+pub fn home<B: Bench>(bench: &B) -> Result<NodeId, Stop> {
+    nodes(bench, 1)?.first().copied().ok_or_else(|| Lack::Nodes { needs: 1, has: 0 }.into())
+}
+
+/// Where pages come from, and where they go: the first node and the last but one where there are three, so that the neighbours of
+/// the target are not the source.
+pub fn two_nodes<B: Bench>(bench: &B) -> Result<(NodeId, NodeId), Stop> {
+    let nodes = nodes(bench, 2)?;
+    let target = if nodes.len() > 2 { nodes.len() - 2 } else { nodes.len() - 1 };
+    Ok((nodes[0], nodes[target]))
+}
+
+/// Two CPUs as far apart as may be: the first and the last.
+pub fn two_cpus<B: Bench>(bench: &B) -> Result<(CpuId, CpuId), Stop> {
+    let cpus: Vec<_> = bench.cpus()?.iter().collect();
+    match cpus[..] {
+        [first, .., last] => Ok((first, last)),
+        _ => Err(Lack::Cpus { needs: 2, has: cpus.len() }.into()),
+    }
+}
+
+/// The set of one CPU.
+pub fn only(cpu: CpuId) -> CpuSet {
+    [cpu].into_iter().collect()
+}
+
+/// A sample now.
+pub fn sample<S: Stage>(stage: &mut S) -> Result<Sample, Stop> {
+    Ok(stage.machine().sample()?)
+}
+
+/// The sample after one epoch, as the loop of `manage` takes it.
+pub fn next_sample<S: Stage>(stage: &mut S) -> Result<Sample, Stop> {
+    let epoch = stage.epoch();
+    stage.machine().wait(epoch)?;
+    sample(stage)
+}
+
+/// The first of the next samples in which something is found.
+pub fn eventually<S: Stage, T>(
+    stage: &mut S,
+    what: &str,
+    mut find: impl FnMut(&mut S, &Sample) -> Option<T>,
+) -> Result<T, Stop> {
+    for _ in 0..PATIENCE {
+        let sample = next_sample(stage)?;
+        if let Some(found) = find(stage, &sample) {
+            return Ok(found);
+        }
+    }
+    Err(Stop::Fails(format!("{what}: not in {PATIENCE} epochs")))
+}
+
+/// A process in a sample.
+pub fn process(sample: &Sample, pid: Pid) -> Result<&ProcessSample, Stop> {
+    let found = sample.processes.iter().find(|process| process.pid == pid);
+    found.ok_or_else(|| Stop::Fails(format!("process {pid} is not in the sample")))
+}
+
+/// A thread in a sample.
+pub fn thread(sample: &Sample, pid: Pid, tid: Tid) -> Result<&ThreadSample, Stop> {
+    let found = process(sample, pid)?.threads.iter().find(|thread| thread.tid == tid);
+    found.ok_or_else(|| Stop::Fails(format!("thread {tid} of process {pid} is not in the sample")))
+}
+
+/// What the sample shows of each thread that works: the CPUs that its owner wants, and whether the owner narrowed them.
+pub fn wishes(sample: &Sample, who: &Identity) -> Result<Vec<(Option<CpuSet>, bool)>, Stop> {
+    let wish = |tid: &Tid| thread(sample, who.pid, *tid).map(|thread| (thread.allowed.clone(), thread.pinned));
+    who.threads.iter().map(wish).collect()
+}
+
+/// The affinities of the threads that work, by the other witness.
+pub fn affinities<S: Stage>(stage: &mut S, who: &Identity) -> Vec<Option<CpuSet>> {
+    who.threads.iter().map(|tid| stage.affinity(who.pid, *tid)).collect()
+}
+
+/// The pages of a process in a sample; a node that is not named has none.
+pub fn pages_on(pages: &NodeMap<Pages>, node: NodeId) -> u64 {
+    pages.get(node).map_or(0, |pages| pages.0)
+}
+
+/// All pages of a process.
+pub fn pages_in_all(pages: &NodeMap<Pages>) -> u64 {
+    pages.values().map(|pages| pages.0).sum()
+}
+
+/// The pages that a machine sees of a subject, once it has looked: now, or after some epochs.
+pub fn pages_seen<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
+    if let Some(pages) = process(&sample(stage)?, pid)?.pages.clone() {
+        return Ok(pages);
+    }
+    eventually(stage, "the pages of a busy process are measured", |_, sample| process(sample, pid).ok()?.pages.clone())
+}
+
+/// Binds a thread to a CPU.
+pub fn move_thread(pid: Pid, tid: Tid, cpu: CpuId) -> Action {
+    Action::MoveThread { pid, tid, cpu, reason: "conformance".to_owned() }
+}
+
+/// Moves any resident pages of a process.
+pub fn migrate(pid: Pid, from: NodeId, to: NodeId, pages: u64) -> Action {
+    let (pages, select) = (Pages(pages), PageSelection::ResidentSet);
+    Action::MigratePages { pid, from, to, pages, select, for_thread: None, reason: "conformance".to_owned() }
+}
+
+/// Carries out some actions; one outcome for each.
+pub fn apply<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<Vec<ActionOutcome>, Stop> {
+    let plan = Plan { actions: actions.to_vec(), ..Plan::nothing("conformance") };
+    let outcomes = stage.machine().apply(&plan)?.actions;
+    ensure!(outcomes.len() == actions.len(), "{} actions have {} outcomes", actions.len(), outcomes.len());
+    Ok(outcomes)
+}
+
+/// Carries out one action.
+pub fn act<S: Stage>(stage: &mut S, action: Action) -> Result<ActionOutcome, Stop> {
+    let outcome = apply(stage, &[action])?.pop();
+    outcome.ok_or_else(|| Stop::Fails("one action has no outcome".to_owned()))
+}
+
+/// Carries out a thread move that nothing stands against.
+pub fn act_done<S: Stage>(stage: &mut S, action: Action) -> Result<(), Stop> {
+    let outcome = act(stage, action)?;
+    ensure!(outcome == ActionOutcome::Done, "the move came to {outcome:?}");
+    Ok(())
+}
+
+/// The pages that an outcome says moved, after a look at its books: every page that was asked for has moved or stayed, every reason has
+/// words and pages, reasons ascend.
+pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
+    let ActionOutcome::Pages { moved, stayed } = outcome else {
+        return Err(Stop::Fails(format!("the page migration came to {outcome:?}")));
+    };
+    let rest: u64 = stayed.iter().map(|(_, pages)| pages.0).sum();
+    ensure!(moved.0 + rest == asked, "{asked} pages were asked for, {} moved and {rest} stayed", moved.0);
+    let told = stayed.iter().all(|(why, pages)| !why.trim().is_empty() && pages.0 > 0);
+    ensure!(told, "a reason without words or pages: {stayed:?}");
+    ensure!(stayed.windows(2).all(|pair| pair[0].0 < pair[1].0), "reasons do not ascend: {stayed:?}");
+    Ok(moved.0)
+}
+
+/// Whether an outcome says that nothing was changed.
+pub fn without_effect(outcome: &ActionOutcome) -> bool {
+    match outcome {
+        ActionOutcome::Done => false,
+        ActionOutcome::Pages { moved, .. } => moved.0 == 0,
+        ActionOutcome::Vanished | ActionOutcome::Refused { .. } | ActionOutcome::LeftAlone { .. } => true,
+    }
+}
+
+/// Whether a refusal or a leaving alone tells why.
+pub fn tells_why(outcome: &ActionOutcome) -> bool {
+    match outcome {
+        ActionOutcome::Refused { why, .. } | ActionOutcome::LeftAlone { why } => {
+            !why.trim().is_empty() && !why.contains('\n')
+        }
+        _ => true,
+    }
+}

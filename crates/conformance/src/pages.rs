@@ -1,0 +1,268 @@
+//! Moving pages: so many as the outcome says have gone, from the node named to the node named, and the next sample shows it.
+
+use crate::bench::{Bench, Identity, Stage, Subject};
+use crate::look::{
+    act, affinities, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen, process, sample,
+    tells_why, two_nodes, without_effect,
+};
+use crate::registry::Entry;
+use crate::verdict::{Checked, Lack, Stop, ensure};
+use isobar_model::{Action, ActionOutcome, Bytes, NodeId, NodeMap, PageSelection, Pages, Pid};
+use std::collections::BTreeSet;
+
+/// Around the batches of a real machine (512 pages in one system call), and one page alone.
+const COUNTS: [u64; 7] = [1, 2, 511, 512, 513, 1024, 1025];
+
+pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+    vec![
+        ("pages: exactly so many move as were asked for, across the borders of batches", exactly_so_many_move),
+        ("pages: they go to the node named and to no other", they_go_where_sent),
+        ("pages: where there are fewer than asked for, the rest stays with a reason", the_rest_stays),
+        ("pages: a target without room takes what it can, and the rest stays with a reason", full_targets_take_little),
+        ("pages: the whole resident set moves", the_whole_set_moves),
+        ("pages: there and back again leaves every page where it was", there_and_back),
+        ("pages: around samples and for one thread, the outcome is what the next sample shows", around_samples_too),
+        ("pages: those of other processes stay", others_pages_stay),
+        ("pages: no thread moves with them", threads_stay),
+        ("pages: none asked for is none moved", none_is_none),
+        ("pages: from a node to itself is left alone", to_itself_is_left_alone),
+        ("pages: to a node that is not there is refused, and nothing moves", unknown_targets_are_refused),
+        ("pages: from a node that is not there nothing moves", unknown_sources_have_nothing),
+        ("pages: of a process that never was or has ended none move, and it is no error", strangers_are_no_error),
+    ]
+}
+
+/// Carries out a migration and holds the outcome against the next sample: the source falls by what moved, the target rises by it,
+/// no other node changes; the other witness sees the same. Returns how many moved.
+fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
+    let Action::MigratePages { from, to, pages: asked, .. } = action else {
+        return Err(Stop::Fails("no page migration".to_owned()));
+    };
+    let before = pages_seen(stage, who.pid)?;
+    let outcome = act(stage, action)?;
+    let moved = moved(&outcome, asked.0)?;
+    ensure!(moved <= asked.0, "{asked} pages were asked for and {moved} moved");
+    let after = pages_of(stage, who.pid)?;
+    let expected = |node: NodeId| match pages_on(&before, node) {
+        pages if node == from => pages.saturating_sub(moved),
+        pages if node == to => pages + moved,
+        pages => pages,
+    };
+    let told = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
+    let shows = same(&before, &after, |node| pages_on(&after, node) == expected(node));
+    ensure!(shows, "{told}; before {before:?}, in the next sample {after:?}");
+    ensure!(pages_in_all(&before) == pages_in_all(&after), "{told}; pages were lost: {before:?}, then {after:?}");
+    if let Some(witnessed) = stage.pages(who.pid) {
+        let agrees = same(&after, &witnessed, |node| pages_on(&after, node) == pages_on(&witnessed, node));
+        ensure!(agrees, "{told}; the sample shows {after:?}, the other witness {witnessed:?}");
+    }
+    Ok(moved)
+}
+
+fn same(one: &NodeMap<Pages>, other: &NodeMap<Pages>, holds: impl Fn(NodeId) -> bool) -> bool {
+    let nodes: BTreeSet<_> = one.iter().chain(other.iter()).map(|(node, _)| node).collect();
+    nodes.into_iter().all(holds)
+}
+
+/// The pages of a process in the next sample.
+fn pages_of<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
+    let pages = process(&next_sample(stage)?, pid)?.pages.clone();
+    pages.ok_or_else(|| Stop::Fails(format!("the pages of process {pid} are not measured any more")))
+}
+
+fn exactly_so_many_move<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(32)])?;
+    let who = stage.identity(0)?;
+    for count in COUNTS {
+        let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, count))?;
+        ensure!(moved == count, "{count} pages were asked for, there are more, and {moved} moved");
+    }
+    Ok(())
+}
+
+fn they_go_where_sent<B: Bench>(bench: &B) -> Checked {
+    let nodes = nodes(bench, 2)?;
+    for from in &nodes {
+        let mut stage = bench.open(&[Subject::busy(1, *from).with_mib(8)])?;
+        let who = stage.identity(0)?;
+        for to in nodes.iter().filter(|to| *to != from) {
+            let moved = migrated(&mut stage, &who, migrate(who.pid, *from, *to, 100))?;
+            ensure!(moved == 100, "100 pages were asked for from node {from} to node {to}, and {moved} moved");
+        }
+    }
+    Ok(())
+}
+
+fn the_rest_stays<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(4)])?;
+    let who = stage.identity(0)?;
+    let there = pages_on(&pages_seen(&mut stage, who.pid)?, from);
+    let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, there + 1000))?;
+    ensure!(moved <= there, "{there} pages were there and {moved} moved");
+    Ok(())
+}
+
+/// Nodes with more free memory than this are not filled for a test.
+const MOST_FREE: Bytes = Bytes(8 << 30);
+
+fn full_targets_take_little<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let free = sample(&mut bench.open(&[Subject::busy(1, from)])?)?.free.get(to).copied().unwrap_or_default();
+    if free > MOST_FREE {
+        return Err(Lack::Other(format!("node {to} has {} free: too much to fill for a test", free.human())).into());
+    }
+    let room = 80;
+    let mib = u32::try_from(free.0 >> 20).unwrap_or(u32::MAX).saturating_sub(room);
+    let (filler, subject) = (Subject::busy(1, to).with_mib(mib), Subject::busy(1, from).with_mib(2 * room));
+    let mut stage = bench.open(&[filler, subject])?;
+    let who = stage.identity(1)?;
+    let there = pages_on(&pages_seen(&mut stage, who.pid)?, from);
+    let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, there + 10))?;
+    ensure!(moved < there, "node {to} had {room} MiB of room, {there} pages were asked for, and {moved} moved");
+    Ok(())
+}
+
+fn the_whole_set_moves<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let subject = Subject::busy(2, from).with_mib(16);
+    let mut stage = bench.open(&[subject])?;
+    let who = stage.identity(0)?;
+    let there = pages_on(&pages_seen(&mut stage, who.pid)?, from);
+    let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, there))?;
+    let touched = subject.pages();
+    ensure!(moved >= touched, "{there} pages were there, {touched} of them its own, and {moved} moved");
+    let again = migrated(&mut stage, &who, migrate(who.pid, from, to, touched))?;
+    ensure!(again < touched, "all had gone, and {again} more went");
+    Ok(())
+}
+
+fn there_and_back<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(8)])?;
+    let who = stage.identity(0)?;
+    let before = pages_seen(&mut stage, who.pid)?;
+    let count = 1500;
+    for (from, to) in [(from, to), (to, from)] {
+        let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, count))?;
+        ensure!(moved == count, "{count} pages were asked for from node {from} to node {to}, and {moved} moved");
+    }
+    let after = pages_of(&mut stage, who.pid)?;
+    ensure!(
+        same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node)),
+        "{before:?}, then {after:?}"
+    );
+    Ok(())
+}
+
+fn around_samples_too<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(2, from).with_mib(16)])?;
+    let who = stage.identity(0)?;
+    for (select, for_thread) in [
+        (PageSelection::AroundSamples, None),
+        (PageSelection::AroundSamples, Some(who.threads[1])),
+        (PageSelection::ResidentSet, Some(who.threads[0])),
+    ] {
+        let reason = "conformance".to_owned();
+        let action = Action::MigratePages { pid: who.pid, from, to, pages: Pages(600), select, for_thread, reason };
+        migrated(&mut stage, &who, action)?;
+    }
+    Ok(())
+}
+
+fn others_pages_stay<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let subject = Subject::busy(1, from).with_mib(8);
+    let mut stage = bench.open(&[subject, subject])?;
+    let (who, other) = (stage.identity(0)?, stage.identity(1)?);
+    let before = pages_seen(&mut stage, other.pid)?;
+    migrated(&mut stage, &who, migrate(who.pid, from, to, 1000))?;
+    let after = pages_of(&mut stage, other.pid)?;
+    let stayed = same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node));
+    ensure!(stayed, "pages of process {} moved, and those of {} went from {before:?} to {after:?}", who.pid, other.pid);
+    Ok(())
+}
+
+fn threads_stay<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(2, from).with_mib(8)])?;
+    let who = stage.identity(0)?;
+    let before = affinities(&mut stage, &who);
+    migrated(&mut stage, &who, migrate(who.pid, from, to, 1000))?;
+    let after = affinities(&mut stage, &who);
+    ensure!(after == before, "pages were moved, and affinities went from {before:?} to {after:?}");
+    Ok(())
+}
+
+fn none_is_none<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(4)])?;
+    let who = stage.identity(0)?;
+    migrated(&mut stage, &who, migrate(who.pid, from, to, 0)).map(drop)
+}
+
+/// Carries out a migration that comes to nothing, and sees that nothing moved.
+fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<ActionOutcome, Stop> {
+    let before = pages_seen(stage, who.pid)?;
+    let outcome = act(stage, action.clone())?;
+    ensure!(without_effect(&outcome) && tells_why(&outcome), "{action:?} came to {outcome:?}");
+    let after = pages_of(stage, who.pid)?;
+    let stayed = same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node));
+    ensure!(stayed, "{action:?} came to {outcome:?}, and pages went from {before:?} to {after:?}");
+    Ok(outcome)
+}
+
+fn to_itself_is_left_alone<B: Bench>(bench: &B) -> Checked {
+    let home = home(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
+    let who = stage.identity(0)?;
+    let outcome = in_vain(&mut stage, &who, &migrate(who.pid, home, home, 100))?;
+    ensure!(matches!(outcome, ActionOutcome::LeftAlone { .. }), "from node {home} to itself came to {outcome:?}");
+    Ok(())
+}
+
+/// Numbers that no node of the machine has: the next one, the kernel's highest and more, and what is no number of the kernel's.
+fn unknown_nodes<B: Bench>(bench: &B) -> Result<[NodeId; 4], Stop> {
+    let highest = bench.topology()?.nodes().iter().map(|node| node.id.0).max().unwrap_or(0);
+    Ok([highest + 1, 1_023, 70_000, u32::MAX].map(NodeId))
+}
+
+fn unknown_targets_are_refused<B: Bench>(bench: &B) -> Checked {
+    let home = home(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
+    let who = stage.identity(0)?;
+    for to in unknown_nodes(bench)? {
+        let outcome = in_vain(&mut stage, &who, &migrate(who.pid, home, to, 100))?;
+        ensure!(matches!(outcome, ActionOutcome::Refused { .. }), "node {to} as a target came to {outcome:?}");
+    }
+    Ok(())
+}
+
+fn unknown_sources_have_nothing<B: Bench>(bench: &B) -> Checked {
+    let home = home(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
+    let who = stage.identity(0)?;
+    for from in unknown_nodes(bench)? {
+        let outcome = in_vain(&mut stage, &who, &migrate(who.pid, from, home, 100))?;
+        let refused = matches!(outcome, ActionOutcome::Refused { .. });
+        ensure!(refused || moved(&outcome, 100)? == 0, "node {from} as a source came to {outcome:?}");
+    }
+    Ok(())
+}
+
+fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
+    let home = home(bench)?;
+    let elsewhere = nodes(bench, 2).map_or(home, |nodes| nodes[1]);
+    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4), Subject::busy(1, home).with_mib(4).short()])?;
+    let (who, old) = (stage.identity(0)?, stage.identity(1)?);
+    next_sample(&mut stage)?;
+    stage.replace(1)?;
+    for pid in [old.pid, Pid(4_000_000_000), Pid(0)] {
+        let outcome = in_vain(&mut stage, &who, &migrate(pid, home, elsewhere, 100))?;
+        let ordinary = matches!(outcome, ActionOutcome::Vanished | ActionOutcome::LeftAlone { .. });
+        ensure!(ordinary, "pages of process {pid}, which is not there, came to {outcome:?}");
+    }
+    Ok(())
+}

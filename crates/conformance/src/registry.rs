@@ -1,0 +1,27 @@
+//! Every assertion by name, and how one is run.
+
+use crate::bench::Bench;
+use crate::verdict::{Checked, Verdict};
+use crate::{pages, plans, restoring, sampling, threads, waiting};
+
+/// Something that every machine keeps.
+pub struct Assertion<B> {
+    /// What, in plain words: the call of the seam, and what holds of it. Unique.
+    pub name: &'static str,
+    body: fn(&B) -> Checked,
+}
+
+/// A name with its body, as the modules list them.
+pub(crate) type Entry<B> = (&'static str, fn(&B) -> Checked);
+
+/// The whole list, in the order of the seam's calls.
+#[must_use]
+pub fn assertions<B: Bench>() -> Vec<Assertion<B>> {
+    let parts = [sampling::list(), threads::list(), pages::list(), plans::list(), waiting::list(), restoring::list()];
+    parts.into_iter().flatten().map(|(name, body)| Assertion { name, body }).collect()
+}
+
+/// Runs one assertion on a machine of its own.
+pub fn check<B: Bench>(assertion: &Assertion<B>, bench: &B) -> Verdict {
+    (assertion.body)(bench).into()
+}

@@ -1,0 +1,129 @@
+//! The assertions on the simulated machine, in several shapes.
+
+// A test program: a failed expectation is what it is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use isobar_conformance::{Bench, Difference, Identity, Lack, Life, Stage, Stop, Subject};
+use isobar_model::{CpuId, CpuSet, Machine, NodeMap, Pages, Pid, Seconds, Tid, Topology};
+use isobar_sim::{MachineSpec, SimMachine, Workload};
+use libtest_mimic::Arguments;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What the simulated machine does not keep yet.
+const KNOWN: &[Difference] = &[];
+
+/// The guest's shape, LLCs within a node, SMT with one CPU a core and node, two nodes.
+const SHAPES: [&str; 4] =
+    ["node:4 llc:1 core:2", "node:2 llc:2 core:2", "node:8 llc:1 core:1 pu:2", "node:2 llc:1 core:4"];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let trials = SHAPES.iter().flat_map(|shape| support::trials(shape, Simulator { shape }, KNOWN, false));
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+struct Simulator {
+    shape: &'static str,
+}
+
+/// Runs that never end within an assertion, and runs of some twenty epochs of a thread alone, in billions of instructions.
+const LONG: f64 = 1e6;
+const SHORT: f64 = 50.0;
+
+impl Bench for Simulator {
+    type Stage = Simulated;
+
+    fn topology(&self) -> Result<Arc<Topology>, Stop> {
+        Ok(MachineSpec::synthetic(self.shape)?.topology)
+    }
+
+    fn cpus(&self) -> Result<CpuSet, Stop> {
+        Ok(self.topology()?.online().clone())
+    }
+
+    fn open(&self, subjects: &[Subject]) -> Result<Simulated, Stop> {
+        if subjects.iter().any(|subject| !subject.busy) {
+            return Err(Lack::Other("simulated threads never sleep".to_owned()).into());
+        }
+        let workload = Workload::from_toml("conformance", &workload(self.shape, subjects))?;
+        Ok(Simulated { machine: SimMachine::new(&workload, 1), epoch: Seconds(workload.run.epoch_seconds) })
+    }
+}
+
+/// Each subject is a program of its own name.
+fn workload(shape: &str, subjects: &[Subject]) -> String {
+    let mut text = format!("machine = \"{shape}\"\n[run]\nruns = 1000000\nmax_seconds = 100000\n");
+    for (number, subject) in subjects.iter().enumerate() {
+        let Subject { threads, mib, node, life, .. } = subject;
+        let billions = f64::from(*threads) * if *life == Life::Long { LONG } else { SHORT };
+        write!(
+            text,
+            "[[app]]\nprogram = \"{0}\"\nthreads = {threads}\nstart_node = {node}\nmemory_node = {node}\n\
+             [[program]]\nname = \"{0}\"\ninstructions_billion = {billions:?}\nbase_cpi = 1.0\nmlp = 1.0\n\
+             write_back = 0.0\nfootprint_mib = {mib}\nmpki = {{ streaming = 1.0, reuse = 1.0, half_mib = 1.0 }}\n",
+            name(number)
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn name(subject: usize) -> String {
+    format!("subject{subject}")
+}
+
+struct Simulated {
+    machine: SimMachine,
+    epoch: Seconds,
+}
+
+impl Stage for Simulated {
+    type Machine = SimMachine;
+
+    fn machine(&mut self) -> &mut SimMachine {
+        &mut self.machine
+    }
+
+    fn epoch(&self) -> Seconds {
+        self.epoch
+    }
+
+    /// Simulated processes are told by no one but the sample.
+    fn identity(&mut self, subject: usize) -> Result<Identity, Stop> {
+        let sample = self.machine.sample()?;
+        let process = sample.processes.iter().find(|process| *process.name == *name(subject));
+        let process = process.ok_or_else(|| Stop::Fails(format!("there is no {}", name(subject))))?;
+        Ok(Identity { pid: process.pid, threads: process.threads.iter().map(|thread| thread.tid).collect() })
+    }
+
+    /// A short run ends by itself, and another begins.
+    fn replace(&mut self, subject: usize) -> Result<(), Stop> {
+        let old = self.identity(subject)?;
+        for _ in 0..1000 {
+            self.machine.wait(self.epoch)?;
+            if self.identity(subject)?.pid != old.pid {
+                return Ok(());
+            }
+        }
+        Err(Stop::Fails(format!("{} does not end", name(subject))))
+    }
+
+    fn pin(&mut self, _: Tid, _: &CpuSet) -> Result<(), Stop> {
+        Err(Lack::Other("simulated threads have no owner who could pin them".to_owned()).into())
+    }
+
+    fn affinity(&mut self, pid: Pid, tid: Tid) -> Option<CpuSet> {
+        self.machine.affinity(pid, tid)
+    }
+
+    fn cpu(&mut self, _: Pid, _: Tid) -> Option<CpuId> {
+        None
+    }
+
+    fn pages(&mut self, _: Pid) -> Option<NodeMap<Pages>> {
+        None
+    }
+}

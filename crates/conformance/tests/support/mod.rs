@@ -1,0 +1,27 @@
+//! The assertions as tests of a harness of our own: each shows by its name, a skip shows with its reason.
+
+use isobar_conformance::{Bench, Difference, Verdict, assertions, check, judge};
+use libtest_mimic::{Completion, Trial};
+use std::sync::Arc;
+
+/// Every assertion on a bench; `strict` makes a skip a failure.
+pub fn trials<B>(machine: &str, bench: B, known: &'static [Difference], strict: bool) -> Vec<Trial>
+where
+    B: Bench + Send + Sync + 'static,
+{
+    let bench = Arc::new(bench);
+    let trial = |assertion: isobar_conformance::Assertion<B>| {
+        let bench = Arc::clone(&bench);
+        Trial::ignorable_test(assertion.name, move || {
+            let verdict = check(&assertion, &*bench);
+            match judge(assertion.name, verdict, known, |line| eprintln!("{line}")) {
+                Verdict::Pass => Ok(Completion::Completed),
+                Verdict::Fail(how) => Err(how.into()),
+                Verdict::Skip(lack) if strict => Err(format!("skipped where nothing may be: {lack}").into()),
+                Verdict::Skip(lack) => Ok(Completion::ignored_with(format!("SKIPPED: {lack}"))),
+            }
+        })
+        .with_kind(machine)
+    };
+    assertions().into_iter().map(trial).collect()
+}

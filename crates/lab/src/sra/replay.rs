@@ -1,0 +1,243 @@
+//! One pass over a trace for any number of strategies at once.
+//!
+//! The process ran on one node, with its memory. At the start of the trace, thread 0 has moved to another node; the other
+//! threads, if any, have stayed. A sample moves pages to the node of the thread that was sampled.
+//!
+//! What a strategy does between samples is nothing, so that nothing needs to be done for it: with a count of accesses so far
+//! for each page and node, a page that moves from node n to node m at time t adds m(t) - n(t) to the remote accesses, and at the
+//! end each page adds the accesses of the node where it is not. (Until t those of m were remote; from t on those of n are,
+//! n(end) - n(t).) So an access costs the same however many strategies are studied, and a strategy costs by page moved.
+
+use super::detector::Detector;
+use super::places::Places;
+use super::sampler::Sampler;
+use super::strategy::{Request, Strategy, Trigger, pages};
+use isobar_model::num;
+use isobar_trace::Access;
+use rand_chacha::ChaCha8Rng;
+
+/// The thread that moved; all others have stayed.
+pub(super) const MOVED: u16 = 0;
+
+/// A process, its accesses so far, and when each page will be accessed for the last time.
+#[derive(Clone, Debug)]
+pub(super) struct Counts {
+    pages: u32,
+    /// Accesses to each page by the thread that moved.
+    there: Vec<u32>,
+    /// Accesses to each page by the others.
+    here: Vec<u32>,
+    /// Position of the last access to each page plus 1; 0 = never.
+    last: Vec<u64>,
+}
+
+impl Counts {
+    /// Before the first access; reads the trace once to know the last access to each page.
+    pub(super) fn new(pages: u32, trace: impl Iterator<Item = Access>) -> Self {
+        let zeros = vec![0; num::index(pages)];
+        let mut last = vec![0; num::index(pages)];
+        trace.zip(1..).for_each(|(access, at)| last[num::index(access.page)] = at);
+        Self { pages, there: zeros.clone(), here: zeros, last }
+    }
+
+    /// Before the first access of a trace that is read but once: which moves are wasted is not known then.
+    pub(super) fn once(pages: u32) -> Self {
+        Self::new(pages, std::iter::empty())
+    }
+
+    fn add(&mut self, access: Access) {
+        let side = if access.thread == MOVED { &mut self.there } else { &mut self.here };
+        let count = &mut side[num::index(access.page)];
+        *count = count.saturating_add(1);
+    }
+
+    /// Remote accesses so far, had no page moved.
+    fn unmoved(&self) -> u64 {
+        self.there.iter().map(|count| u64::from(*count)).sum()
+    }
+}
+
+/// What became of a strategy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tally {
+    /// Remote accesses of all threads had no page moved.
+    pub unmoved: u64,
+    /// Remote accesses of all threads.
+    pub remote: i64,
+    /// Samples that moved a page.
+    pub acted: u64,
+    /// Page moves; a page that moves to and fro counts each time.
+    pub moves: u64,
+    /// Moves of pages that nobody accessed afterwards.
+    pub wasted: u64,
+}
+
+impl Tally {
+    /// Saved remote accesses in per cent; `None` where there were none to save. Below 0 where threads that stayed lost more than the
+    /// moved one gained.
+    pub(super) fn sra(&self) -> Option<f64> {
+        let unmoved = num::float(self.unmoved);
+        (self.unmoved > 0).then(|| 100.0 * (unmoved - signed(self.remote)) / unmoved)
+    }
+}
+
+/// A difference of counts as a float.
+pub(super) fn signed(count: i64) -> f64 {
+    if count < 0 { -num::float(count.unsigned_abs()) } else { num::float(count.unsigned_abs()) }
+}
+
+/// A strategy at work.
+#[derive(Clone, Debug)]
+pub(super) struct Mover {
+    strategy: Strategy,
+    k: u32,
+    trigger: Trigger,
+    rng: ChaCha8Rng,
+    places: Places,
+    /// Accesses of the process while one page is copied; 0 = pages move at once.
+    copy: f64,
+    /// The access up to which the daemon is still copying.
+    busy: u64,
+    /// Next page of a walk over the resident set.
+    cursor: u32,
+    changed: i64,
+    acted: u64,
+    moves: u64,
+    wasted: u64,
+}
+
+impl Mover {
+    pub(super) fn new(strategy: Strategy, k: u32, trigger: Trigger, pages: u32, rng: ChaCha8Rng) -> Self {
+        let places = Places::new(pages);
+        Self {
+            strategy,
+            k,
+            trigger,
+            rng,
+            places,
+            copy: 0.0,
+            busy: 0,
+            cursor: 0,
+            changed: 0,
+            acted: 0,
+            moves: 0,
+            wasted: 0,
+        }
+    }
+
+    /// The same with a daemon that copies, and so takes no sample meanwhile, for so many accesses a page.
+    pub(super) fn copying(self, accesses_per_page: f64) -> Self {
+        Self { copy: accesses_per_page, ..self }
+    }
+
+    fn sample(&mut self, at: u64, access: Access, detector: &Detector, counts: &Counts) {
+        if at < self.busy {
+            return;
+        }
+        let Some((on, there)) = self.request(access, detector, counts.pages) else { return };
+        let before = self.moves;
+        let (places, changed, moves, wasted) = (&mut self.places, &mut self.changed, &mut self.moves, &mut self.wasted);
+        pages(self.strategy, self.k, on, &mut self.rng, |first, end| {
+            places.set(first, end, there, |page| {
+                let page = num::index(page);
+                let gain = i64::from(counts.there[page]) - i64::from(counts.here[page]);
+                *changed += if there { gain } else { -gain };
+                *moves += 1;
+                *wasted += u64::from(counts.last[page] <= at);
+            });
+        });
+        self.acted += u64::from(self.moves > before);
+        self.busy = at + num::round(num::float(self.moves - before) * self.copy);
+    }
+
+    /// Which pages to move, and whether to the node of the thread that moved; `None` where the sample asks for nothing.
+    fn request(&mut self, access: Access, detector: &Detector, pages: u32) -> Option<(Request, bool)> {
+        if self.strategy == Strategy::ResidentSet {
+            let page = self.cursor;
+            self.cursor = self.cursor.saturating_add(self.k).min(pages);
+            return (page < pages).then_some((Request { page, stride: None, pages }, true));
+        }
+        let there = access.thread == MOVED;
+        let remote = self.places.moved(access.page) != there;
+        let stride =
+            if self.strategy == Strategy::Pattern { detector.stride(access.thread, access.page) } else { None };
+        (remote || self.trigger == Trigger::Any).then_some((Request { page: access.page, stride, pages }, there))
+    }
+
+    fn tally(&self, counts: &Counts) -> Tally {
+        let elsewhere = (0..counts.pages)
+            .zip(counts.there.iter().zip(&counts.here))
+            .map(|(page, (there, here))| i64::from(if self.places.moved(page) { *here } else { *there }));
+        let remote = self.changed + elsewhere.sum::<i64>();
+        Tally { unmoved: counts.unmoved(), remote, acted: self.acted, moves: self.moves, wasted: self.wasted }
+    }
+}
+
+/// Strategies that act on the same samples.
+pub(super) struct Group {
+    samples: Box<dyn Iterator<Item = u64>>,
+    next: u64,
+    pub movers: Vec<Mover>,
+}
+
+impl Group {
+    pub(super) fn new(samples: impl Iterator<Item = u64> + 'static, movers: Vec<Mover>) -> Self {
+        let mut samples: Box<dyn Iterator<Item = u64>> = Box::new(samples);
+        let next = samples.next().unwrap_or(u64::MAX);
+        Self { samples, next, movers }
+    }
+
+    /// With one sample in each `period` accesses.
+    pub(super) fn every(period: f64, seed: u64, movers: Vec<Mover>) -> Self {
+        Self::new(Sampler::new(period, seed), movers)
+    }
+
+    fn tallies(&self, counts: &Counts) -> Vec<Tally> {
+        self.movers.iter().map(|mover| mover.tally(counts)).collect()
+    }
+
+    fn sample(&mut self, at: u64, access: Access, detector: &Detector, counts: &Counts) {
+        self.movers.iter_mut().for_each(|mover| mover.sample(at, access, detector, counts));
+        self.next = self.samples.next().unwrap_or(u64::MAX);
+    }
+}
+
+/// What came of a replay.
+pub(super) struct Replayed {
+    /// Of the first group's movers, after the accesses named in `stops`.
+    pub on_the_way: Vec<Vec<Tally>>,
+    /// At the end, by group and mover.
+    pub end: Vec<Vec<Tally>>,
+}
+
+/// Runs all groups over a trace; `stops` are ascending.
+pub(super) fn replay(
+    trace: impl Iterator<Item = Access>,
+    threads: u16,
+    counts: &mut Counts,
+    groups: &mut [Group],
+    stops: &[u64],
+) -> Replayed {
+    let mut detector = Detector::new(counts.pages, threads);
+    let mut on_the_way = Vec::with_capacity(stops.len());
+    let mut due = 0;
+    for (at, access) in (0..).zip(trace) {
+        detector.see(access.thread, access.page);
+        if at >= due {
+            while stops.get(on_the_way.len()).is_some_and(|stop| *stop <= at) && !groups.is_empty() {
+                on_the_way.extend(groups.first().map(|group| group.tallies(counts)));
+            }
+            groups
+                .iter_mut()
+                .filter(|group| group.next <= at)
+                .for_each(|group| group.sample(at, access, &detector, counts));
+            let samples = groups.iter().map(|group| group.next).min().unwrap_or(u64::MAX);
+            due = samples.min(stops.get(on_the_way.len()).copied().unwrap_or(u64::MAX));
+        }
+        counts.add(access);
+    }
+    Replayed { on_the_way, end: groups.iter().map(|group| group.tallies(counts)).collect() }
+}
+
+#[cfg(test)]
+mod tests;

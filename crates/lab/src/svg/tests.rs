@@ -1,0 +1,96 @@
+use super::{bars, curves};
+use proptest::prelude::{Strategy, any, prop, proptest};
+
+fn texts(svg: &str) -> Vec<String> {
+    let tree = roxmltree::Document::parse(svg).unwrap();
+    let root = tree.root_element();
+    assert_eq!((root.attribute("width"), root.attribute("height")), (Some("800"), Some("500")));
+    let texts = tree.descendants().filter(|node| node.has_tag_name("text"));
+    texts.filter_map(|node| node.text().map(|text| text.trim().to_owned())).collect()
+}
+
+fn count(svg: &str, tag: &str) -> usize {
+    roxmltree::Document::parse(svg).unwrap().descendants().filter(|node| node.has_tag_name(tag)).count()
+}
+
+fn two_series() -> Vec<(String, Vec<Option<f64>>)> {
+    vec![("dino".into(), vec![Some(20.0), Some(-5.0), None]), ("linux".into(), vec![Some(0.0), Some(3.0), Some(4.0)])]
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn bars_name_title_axis_categories_and_series() {
+    let svg = bars("Figure 9 <K> & more", &names(&["mcf", "milc", "lbm"]), &two_series(), "per cent");
+    let texts = texts(&svg);
+    for expected in ["Figure 9 <K> & more", "mcf", "milc", "lbm", "dino", "linux", "per cent"] {
+        assert!(texts.iter().any(|text| text == expected), "{expected} is not in {texts:?}");
+    }
+}
+
+#[test]
+fn a_value_that_was_not_measured_has_no_bar() {
+    let all = |values: Vec<Option<f64>>| count(&bars("t", &names(&["a", "b"]), &[("s".into(), values)], "y"), "rect");
+    assert_eq!(all(vec![Some(1.0), Some(2.0)]), all(vec![Some(1.0), None]) + 1);
+    assert_eq!(all(vec![Some(1.0), Some(f64::NAN)]), all(vec![Some(1.0), None]));
+}
+
+#[test]
+fn bars_have_lengths_in_proportion_to_their_values() {
+    let svg = bars("t", &names(&["a", "b"]), &[(String::new(), vec![Some(1.0), Some(2.0)])], "y");
+    let tree = roxmltree::Document::parse(&svg).unwrap();
+    let blue = tree.descendants().filter(|node| node.attribute("fill") == Some("#0072B2"));
+    let heights: Vec<f64> = blue.map(|node| node.attribute("height").unwrap().parse().unwrap()).collect();
+    assert_eq!(heights.len(), 2);
+    assert!((heights[1] - 2.0 * heights[0]).abs() <= 3.0, "{heights:?}");
+}
+
+#[test]
+fn many_long_names_stand_upright_and_short_ones_do_not() {
+    let upright = |names: &[String]| bars("t", names, &[], "y").contains("rotate(270");
+    assert!(upright(&(0..12).map(|n| format!("a long name {n}")).collect::<Vec<_>>()));
+    let flat = bars("t", &names(&["a", "b"]), &[], "");
+    assert_eq!(flat.matches("rotate(270").count(), bars("t", &[], &[], "").matches("rotate(270").count());
+}
+
+#[test]
+fn curves_on_a_logarithmic_axis_leave_out_what_it_cannot_show() {
+    let points = vec![(0.0, 1.0), (1.0, 10.0), (4096.0, 75.0), (16384.0, f64::NAN)];
+    let svg = curves("SRA", &[("forward".into(), points.clone())], "K", "SRA", true);
+    assert_eq!(count(&svg, "circle"), 2);
+    assert!(texts(&svg).iter().any(|text| text == "4096"), "{:?}", texts(&svg));
+    assert_eq!(count(&curves("SRA", &[("forward".into(), points)], "K", "SRA", false), "circle"), 3);
+}
+
+#[test]
+fn nothing_to_draw_is_still_a_figure() {
+    texts(&bars("", &[], &[], ""));
+    texts(&curves("", &[], "", "", true));
+    texts(&curves("", &[("one".into(), vec![(5.0, 5.0)])], "", "", true));
+    texts(&curves("", &[("one".into(), vec![(5.0, 0.0)])], "", "", false));
+}
+
+fn label() -> impl Strategy<Value = String> {
+    prop::collection::vec(any::<char>(), 0..12).prop_map(|chars| chars.into_iter().collect())
+}
+
+proptest! {
+    #[test]
+    fn any_text_and_number_make_well_formed_xml_and_the_same_bytes(
+        title in label(),
+        name in label(),
+        values in prop::collection::vec(-1e9..1e9_f64, 0..6),
+    ) {
+        let series = vec![(name.clone(), values.iter().copied().map(Some).collect())];
+        let categories: Vec<String> = values.iter().map(|_| name.clone()).collect();
+        let first = bars(&title, &categories, &series, &name);
+        texts(&first);
+        assert_eq!(first, bars(&title, &categories, &series, &name));
+        let points = vec![(name.clone(), values.iter().map(|v| (v.abs(), *v)).collect())];
+        let second = curves(&title, &points, &name, &title, values.len() % 2 == 0);
+        texts(&second);
+        assert_eq!(second, curves(&title, &points, &name, &title, values.len() % 2 == 0));
+    }
+}

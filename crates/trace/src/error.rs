@@ -1,0 +1,20 @@
+//! What can be wrong with a recipe. Each message is one line that names the key and the remedy.
+
+/// Why a trace could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// a value that cannot be
+    #[error("trace recipe: `{key}` {problem}")]
+    Value {
+        /// the key
+        key: String,
+        /// what is wrong with its value, and what would be right
+        problem: String,
+    },
+}
+
+impl TraceError {
+    pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Value { key: key.into(), problem: problem.into() }
+    }
+}

@@ -1,0 +1,184 @@
+//! What a synthetic trace is made of, and the check that it can be made.
+
+use super::Trace;
+use crate::TraceError;
+use serde::Deserialize;
+
+/// 8 TiB of base pages: the sum of two page numbers still fits.
+const MOST_PAGES: u64 = 1 << 31;
+
+/// A process as its accesses to memory. Zones adjoin each other in the order given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// Threads; at least one.
+    pub threads: u16,
+    /// Accesses of all threads together.
+    pub accesses: u64,
+    /// Instructions of a thread from one of its accesses to its next: 1000 / MPKI.
+    pub instructions_per_access: f64,
+    /// The zones of resident memory; at least one.
+    pub zones: Vec<Zone>,
+    /// Phases, repeated in order; none = steady.
+    pub phases: Vec<Phase>,
+}
+
+/// A stretch of memory that is accessed in one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone {
+    /// Its base pages; at least one for each thread that has a part of its own.
+    pub pages: u32,
+    /// Its part of the accesses, relative to the other zones.
+    pub weight: f64,
+    /// Accesses of a visit to a page; at least 1, and at most 64 in whole lines of 64 bytes.
+    pub lines: u32,
+    /// Which page comes next.
+    pub pattern: Pattern,
+    /// Whether all threads access all of it.
+    pub shared: bool,
+}
+
+/// Which page of a zone a thread visits next.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pattern {
+    /// The next page, from the end again to the start: a sweep over an array.
+    Sweep {
+        /// From the end to the start.
+        #[serde(default)]
+        backward: bool,
+    },
+    /// The page so many further on; at the end back to where the round began. After some rounds one page further.
+    Stride {
+        /// Pages from one visit to the next.
+        pages: u32,
+        /// Rounds over the same pages.
+        rounds: u32,
+    },
+    /// Any page, without regard to the last: chased pointers, hashed keys. Some pages are hot.
+    Chase {
+        /// The part of the pages that is hot.
+        hot_pages: f64,
+        /// The part of the visits that goes to the hot pages.
+        hot_visits: f64,
+        /// Hot pages lie together in runs of so many pages, evenly spread over the zone.
+        run: u32,
+    },
+    /// Any page within a window that moves on through the zone: a working set that changes.
+    Drift {
+        /// Pages of the window.
+        window: u32,
+        /// Visits until it moves on by one page.
+        visits: u32,
+    },
+}
+
+/// A stretch of execution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Its accesses, all threads together.
+    pub accesses: u64,
+    /// Weights of the zones in it, in place of their own.
+    pub weights: Vec<f64>,
+    /// Factor on the instructions between accesses.
+    pub pace: f64,
+}
+
+impl Recipe {
+    /// Resident pages of the process.
+    #[must_use]
+    pub fn pages(&self) -> u32 {
+        self.zones.iter().fold(0, |sum, zone| sum.saturating_add(zone.pages))
+    }
+
+    /// The trace; another seed starts elsewhere in every pattern and draws other pages.
+    ///
+    /// # Errors
+    /// [`TraceError`] where the recipe holds a value that cannot be.
+    pub fn trace(&self, seed: u64) -> Result<Trace, TraceError> {
+        self.validate()?;
+        Ok(Trace::new(self, seed))
+    }
+
+    fn validate(&self) -> Result<(), TraceError> {
+        if self.threads == 0 {
+            return Err(TraceError::value("threads", "is 0; it must be at least 1"));
+        }
+        if self.zones.is_empty() {
+            return Err(TraceError::value("zones", "is empty; a process has at least one"));
+        }
+        let total: u64 = self.zones.iter().map(|zone| u64::from(zone.pages)).sum();
+        if total > MOST_PAGES {
+            return Err(TraceError::value("zones", format!("have {total} pages together; the most is {MOST_PAGES}")));
+        }
+        positive("instructions_per_access", self.instructions_per_access)?;
+        self.zones.iter().enumerate().try_for_each(|(index, zone)| zone.validate(index, self.threads))?;
+        weights("zones.weight", self.zones.iter().map(|zone| zone.weight))?;
+        self.phases.iter().enumerate().try_for_each(|(index, phase)| phase.validate(index, self.zones.len()))
+    }
+}
+
+impl Zone {
+    fn validate(&self, index: usize, threads: u16) -> Result<(), TraceError> {
+        let key = |field: &str| format!("zones[{index}].{field}");
+        let least = if self.shared { 1 } else { u32::from(threads) };
+        at_least(key("pages"), self.pages, least)?;
+        at_least(key("lines"), self.lines, 1)?;
+        match self.pattern {
+            Pattern::Sweep { .. } => Ok(()),
+            Pattern::Stride { pages, rounds } => {
+                at_least(key("pattern.pages"), pages, 1)?;
+                at_least(key("pattern.rounds"), rounds, 1)
+            }
+            Pattern::Chase { hot_pages, hot_visits, run } => {
+                share(key("pattern.hot_pages"), hot_pages)?;
+                share(key("pattern.hot_visits"), hot_visits)?;
+                at_least(key("pattern.run"), run, 1)
+            }
+            Pattern::Drift { window, visits } => {
+                at_least(key("pattern.window"), window, 1)?;
+                at_least(key("pattern.visits"), visits, 1)
+            }
+        }
+    }
+}
+
+impl Phase {
+    fn validate(&self, index: usize, zones: usize) -> Result<(), TraceError> {
+        let key = |field: &str| format!("phases[{index}].{field}");
+        if self.accesses == 0 {
+            return Err(TraceError::value(key("accesses"), "is 0; a phase has at least 1"));
+        }
+        if self.weights.len() != zones {
+            let problem = format!("has {} values; it needs {zones}, one a zone", self.weights.len());
+            return Err(TraceError::value(key("weights"), problem));
+        }
+        positive(&key("pace"), self.pace)?;
+        weights(&key("weights"), self.weights.iter().copied())
+    }
+}
+
+fn positive(key: &str, value: f64) -> Result<(), TraceError> {
+    let right = value.is_finite() && value > 0.0;
+    right.then_some(()).ok_or_else(|| TraceError::value(key, format!("is {value}; it must be above 0")))
+}
+
+fn at_least(key: String, value: u32, least: u32) -> Result<(), TraceError> {
+    let problem = || format!("is {value}; it must be at least {least}");
+    (value >= least).then_some(()).ok_or_else(|| TraceError::value(key, problem()))
+}
+
+fn share(key: String, value: f64) -> Result<(), TraceError> {
+    let right = (0.0..=1.0).contains(&value);
+    right.then_some(()).ok_or_else(|| TraceError::value(key, format!("is {value}; it must be from 0 to 1")))
+}
+
+fn weights(key: &str, values: impl Iterator<Item = f64>) -> Result<(), TraceError> {
+    let mut sum = 0.0;
+    for value in values {
+        if !(value.is_finite() && value >= 0.0) {
+            return Err(TraceError::value(key, format!("has {value}; a weight must be 0 or above")));
+        }
+        sum += value;
+    }
+    (sum > 0.0).then_some(()).ok_or_else(|| TraceError::value(key, "are all 0; at least one zone must be accessed"))
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# The machine test: boots guests of several NUMA nodes under emulation and lets the suite there hold isobar against what the kernel
+# says. Installs what it needs; skips, with the reason, where that cannot be had (ISOBAR_VM_REQUIRED=1 makes that a failure).
+#
+#   tests/vm/run.sh [regular|awkward] [PART OF A CHECK'S NAME]
+#
+# ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
+# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and devport built in)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/setup.sh
+. tests/vm/kernel.sh
+. tests/vm/machines.sh
+
+machines=(regular awkward)
+case "${1:-}" in regular | awkward) machines=("$1"); shift ;; esac
+only=${1:-}
+work=${ISOBAR_VM_WORK:-target/vm}
+cache=${ISOBAR_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isobar-vm}
+seconds=600
+
+skip() {
+    echo "SKIPPED: the machine test did not run: $1"
+    [ "${ISOBAR_VM_REQUIRED:-0}" = 1 ] && exit 1
+    exit 0
+}
+
+install_packages() {
+    local missing=()
+    command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
+    command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
+    command -v cpio >/dev/null || missing+=(cpio)
+    [ ${#missing[@]} = 0 ] && return
+    command -v apt-get >/dev/null || skip "no ${missing[*]} here, and no apt-get to install it"
+    echo "installing ${missing[*]}"
+    { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+        --no-install-recommends "${missing[@]}"; } >/dev/null || skip "packages ${missing[*]} cannot be installed"
+}
+
+# The newest file that a build left for a test of this name.
+test_binary() {
+    cargo test --locked --no-run --message-format=json "$@" 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
+}
+
+build() {
+    cargo build --release --locked -p isobar -p isobar-vm
+    programs=(target/release/isobar target/release/suite)
+    for name in subject storm; do
+        cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
+        programs+=("$work/$name")
+    done
+    [ -d crates/conformance ] && cp "$(test_binary -p isobar-conformance --test linux)" "$work/conformance-linux"
+    [ -d crates/conformance ] && programs+=("$work/conformance-linux") || true
+}
+
+# busybox, our programs, and the libraries that these are linked with.
+pack_initramfs() {
+    local root=$work/root library
+    rm -rf "$root"
+    mkdir -p "$root"/{bin,proc,sys,dev,tmp,run,etc,lib64}
+    cp "$(command -v busybox)" "$root/bin/busybox"
+    for name in $(busybox --list | grep -vx busybox); do ln -sf busybox "$root/bin/$name"; done
+    cp tests/vm/guest/init "$root/init"
+    for program in "${programs[@]}"; do
+        strip -o "$root/bin/$(basename "$program")" "$program"
+        for library in $(ldd "$program" 2>/dev/null | grep -oE '/[^ ]+' || true); do
+            mkdir -p "$root$(dirname "$library")"
+            cp -nL "$library" "$root$library"
+        done
+    done
+    (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) > "$work/initramfs.gz"
+}
+
+# Boots one machine; 0 passed, 1 failed, 125 the guest never reported.
+boot() {
+    local name=$1 out=$work/$1 code=0
+    rm -rf "$out" && mkdir -p "$out"
+    "machine_$name"
+    timeout -k 5 $seconds qemu-system-x86_64 -accel tcg,thread=single -machine q35,hmat=on -cpu max,-cx16 "${machine[@]}" \
+        -nodefaults -no-user-config -display none -no-reboot -serial "file:$out/console.log" \
+        -device isa-debug-exit,iobase=0xf4,iosize=1 \
+        -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" -device virtserialport,chardev=results,name=results \
+        -kernel "$kernel" -initrd "$work/initramfs.gz" \
+        -append "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc isobar.machine=$name isobar.only=$only" \
+        2> "$out/qemu.log" || code=$?
+    [ -s "$out/results.tar" ] && tar -m -C "$out" -xf "$out/results.tar"
+    # QEMU ends with 2 * value + 1, and the guest's value is its verdict + 8.
+    if [ $code -ge 17 ] && [ $code -lt 124 ] && [ $((code % 2)) = 1 ]; then return $(((code >> 1) - 8 != 0)); fi
+    return 125
+}
+
+# A guest that reported nothing at all is booted once more: emulation dies now and then, our code does not get the blame.
+run_machine() {
+    local name=$1 code=0
+    boot "$name" || code=$?
+    if [ $code = 125 ]; then
+        echo "$name: the guest reported nothing; once more" >&2
+        code=0; boot "$name" || code=$?
+    fi
+    echo $code > "$work/$name/code"
+}
+
+install_packages
+kernel=${ISOBAR_VM_KERNEL:-$cache/vmlinuz}
+why=
+[ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"
+mkdir -p "$work"
+build
+pack_initramfs
+
+echo "booting: ${machines[*]} ($(cat "$cache/name" 2>/dev/null || echo "$kernel"), $(qemu-system-x86_64 --version | head -n 1))"
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT
+for name in "${machines[@]}"; do run_machine "$name" & pids+=($!); done
+wait "${pids[@]}"
+failed=0
+for name in "${machines[@]}"; do
+    code=$(cat "$work/$name/code")
+    echo "== $name"
+    if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"; else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
+    [ "$code" = 0 ] || failed=1
+done
+[ $failed = 0 ] || { echo "the machine test FAILED; more in $work/*/{suite,console,dmesg}.log"; exit 1; }
+echo "the machine test passed (${SECONDS}s)"

@@ -1,0 +1,24 @@
+//! The conformance suite of the `Machine` seam against this kernel; the same assertions hold for the simulated machine.
+
+use crate::suite::Suite;
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("conformance: Linux passes what the simulated machine passes", run);
+}
+
+fn run() -> Result<()> {
+    let output = Command::new("conformance-linux")
+        .args(["--test-threads", "1"])
+        .env("ISOBAR_REQUIRE_NODES", "4")
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .context("conformance-linux")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter(|line| line.starts_with("test ")).for_each(|line| println!("     {line}"));
+    ensure!(output.status.success(), "{}{}", text, String::from_utf8_lossy(&output.stderr));
+    let passed = text.lines().filter(|line| line.starts_with("test ") && line.ends_with("ok")).count();
+    ensure!(passed > 10, "only {passed} assertions passed");
+    Ok(())
+}

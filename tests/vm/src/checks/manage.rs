@@ -1,0 +1,193 @@
+//! `isobar manage` with a policy whose decision is known (`fixed`): named threads to named cores, named pages to named nodes,
+//! and nobody and nothing else.
+
+use crate::evidence::{last_cpu, text, uptime, vmstat};
+use crate::isobar::{self, Manage};
+use crate::subject::Subject;
+use crate::suite::{Suite, same};
+use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::fs;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("manage: named threads go to named cores, all others stay as they were", threads);
+    suite.check("manage: named pages go to the named node, all others stay, contents intact", pages);
+    suite.check("manage: a process that its owner pinned stays", pinned);
+    suite.check("manage: cpuset limits are respected", cpuset);
+    suite.check("manage: the rate limit holds", rate);
+    suite.check("manage: a node that is nearly full takes what fits, and the rest is told", full);
+    suite.check("manage: a dry run changes nothing", dry_run);
+}
+
+/// For the awkward machine: node 4 has memory and no CPU.
+pub fn memory_only_node(suite: &mut Suite) {
+    suite.check("manage: pages go to a node without CPUs and come back", || {
+        let mut alpha = Subject::start("alpha")?;
+        alpha.alloc("a", "anon", 1500, 3)?;
+        for node in [4, 0] {
+            let pages = format!("fixed.pages=alpha={node}");
+            let mut manage = Manage::fixed(&["--only", "alpha", "--set", &pages])?;
+            manage.until("all pages on the node", || Ok(alpha.nodes_of("a")? == BTreeMap::from([(node, 1500)])))?;
+            manage.end_by(Signal::TERM)?.fine()?;
+        }
+        alpha.verify("a")
+    });
+}
+
+fn threads() -> Result<()> {
+    let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
+    let (a, b) = (alpha.spin(3)?, beta.spin(2)?);
+    let mut expected = (alpha.affinities()?, beta.affinities()?);
+    expected.0.extend([(a[0], "5".to_owned()), (a[1], "2".to_owned())]);
+    expected.1.extend([(b[1], "7".to_owned())]);
+    let places = "fixed.threads=alpha/1=5 alpha/2=2 beta/2=7";
+    let mut manage = Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", places])?;
+    manage.until("three threads bound", || Ok(alpha.affinity(a[0])? != "0-7" && beta.affinity(b[1])? != "0-7"))?;
+    manage.epochs(2)?;
+    same("affinities", (alpha.affinities()?, beta.affinities()?), expected)?;
+    let ran = [last_cpu(alpha.pid(), a[0])?, last_cpu(alpha.pid(), a[1])?, last_cpu(beta.pid(), b[1])?];
+    same("CPUs that the threads run on", ran, [5, 2, 7])?;
+    manage.end_by(Signal::TERM)?.fine()?;
+    Ok(())
+}
+
+/// The node asked for is neither the first nor the last, so that a neighbour on either side would show.
+fn pages() -> Result<()> {
+    let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
+    alpha.alloc("a", "anon", 1537, 0)?;
+    beta.alloc("b", "anon", 801, 0)?;
+    beta.alloc("c", "anon", 400, 2)?;
+    let (places, before) = ("fixed.pages=alpha=2 beta=0>1", vmstat("pgmigrate_success")?);
+    let mut manage =
+        Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", places, "--set", "fixed.pages_per_epoch=600"])?;
+    manage.until("all pages of both have left node 0", || {
+        Ok(!alpha.nodes_of("a")?.contains_key(&0) && !beta.nodes_of("b")?.contains_key(&0))
+    })?;
+    manage.epochs(2)?;
+    let said = manage.end_by(Signal::TERM)?;
+    same("pages of a", alpha.nodes_of("a")?, BTreeMap::from([(2, 1537)]))?;
+    same("pages of b", beta.nodes_of("b")?, BTreeMap::from([(1, 801)]))?;
+    same("pages of c, which nobody named", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
+    alpha.verify("a")?;
+    beta.verify("b")?;
+    let told =
+        said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
+    // Stacks and the program itself move too, a few hundred pages.
+    let migrated = vmstat("pgmigrate_success")? - before;
+    ensure!(migrated >= 1537 + 801, "the kernel counts {migrated} migrated pages");
+    ensure!((1537 + 801..1537 + 801 + 800).contains(&told), "isobar says that it moved {told} pages of 2338 and some");
+    Ok(())
+}
+
+fn pinned() -> Result<()> {
+    let (mut alpha, mut gamma) = (Subject::start("alpha")?, Subject::start("gamma")?);
+    let a = alpha.spin(1)?;
+    gamma.ask("pin 1")?;
+    let before = gamma.affinities()?;
+    let mut manage =
+        Manage::fixed(&["--only", "alpha", "--only", "gamma", "--set", "fixed.threads=gamma=6 alpha/1=4"])?;
+    manage.until("the other process bound", || Ok(alpha.affinity(a[0])? == "4"))?;
+    manage.epochs(3)?;
+    same("affinity of the pinned process", gamma.affinities()?, before)?;
+    let said = manage.end_by(Signal::INT)?;
+    ensure!(
+        said.out.contains("pin"),
+        "nobody told that a process was left alone because it is pinned: {}",
+        last(&said.out)
+    );
+    Ok(())
+}
+
+/// CPUs 2-3 are node 1; memory is limited to nodes 0 and 1.
+fn cpuset() -> Result<()> {
+    const BOX: &str = "/sys/fs/cgroup/box";
+    fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset")?;
+    fs::create_dir_all(BOX)?;
+    fs::write(format!("{BOX}/cpuset.cpus"), "2-3")?;
+    fs::write(format!("{BOX}/cpuset.mems"), "0-1")?;
+    let mut delta = Subject::start_in("delta", BOX)?;
+    delta.alloc("d", "anon", 300, 0)?;
+    let d = delta.spin(2)?;
+    let before = delta.affinities()?;
+    same("affinity in the cpuset", &before[&d[0]], &"2-3".to_owned())?;
+    let places = ["--set", "fixed.threads=delta/1=3 delta/2=7", "--set", "fixed.pages=delta=3"];
+    let mut manage = Manage::fixed(&[&["--only", "delta"], &places[..]].concat())?;
+    manage.until("the thread bound that may be", || Ok(delta.affinity(d[0])? == "3"))?;
+    manage.epochs(3)?;
+    same("affinity of the thread that was to leave the cpuset", delta.affinity(d[1])?, "2-3".to_owned())?;
+    same("pages that were to leave the cpuset", delta.nodes_of("d")?, BTreeMap::from([(0, 300)]))?;
+    let said = manage.end_by(Signal::TERM)?;
+    ensure!(said.out.contains("cpuset"), "nobody told of the cpuset: {}", last(&said.out));
+    same("affinities afterwards", delta.affinities()?, before)
+}
+
+fn rate() -> Result<()> {
+    const PER_SECOND: f64 = 2000.0;
+    let mut alpha = Subject::start("alpha")?;
+    alpha.alloc("a", "anon", 30_000, 0)?;
+    let limit = format!("manage.max_pages_per_second={PER_SECOND}");
+    let start = uptime()?;
+    let words =
+        ["--only", "alpha", "--set", "fixed.pages=alpha=1", "--set", "fixed.pages_per_epoch=30000", "--set", &limit];
+    let mut manage = Manage::fixed(&words)?;
+    manage.until("the first pages moved", || Ok(alpha.nodes_of("a")?.contains_key(&1)))?;
+    manage.epochs(6)?;
+    let moved = *alpha.nodes_of("a")?.get(&1).context("none moved")?;
+    // A bucket that is full at the start holds one second's worth.
+    let most = PER_SECOND * (uptime()? - start + 1.0);
+    manage.end_by(Signal::TERM)?.fine()?;
+    let moved = f64::from(u32::try_from(moved)?);
+    ensure!(moved <= most, "{moved} pages moved where {most} were allowed");
+    ensure!(moved > PER_SECOND, "{moved} pages moved: the bucket does not fill again");
+    Ok(())
+}
+
+/// Huge pages that are reserved are memory that nobody can have: 430 of 512 MiB.
+fn full() -> Result<()> {
+    const RESERVE: &str = "/sys/devices/system/node/node3/hugepages/hugepages-2048kB/nr_hugepages";
+    let mut alpha = Subject::start("alpha")?;
+    alpha.alloc("a", "anon", 20_000, 0)?;
+    fs::write(RESERVE, "215").context(RESERVE)?;
+    let result = fill(&mut alpha);
+    fs::write(RESERVE, "0")?;
+    result
+}
+
+fn fill(alpha: &mut Subject) -> Result<()> {
+    let free = |node: u32| -> Result<u64> {
+        let info = text(format!("/sys/devices/system/node/node{node}/meminfo"))?;
+        let line = info.lines().find(|line| line.contains("MemFree:")).context("no MemFree")?;
+        Ok(line.split_whitespace().nth(3).context("no value")?.parse::<u64>()? / 4)
+    };
+    let room = free(3)?;
+    ensure!(room < 20_000, "node 3 has {room} pages free: the check would prove nothing");
+    let words = ["--only", "alpha", "--set", "fixed.pages=alpha=3", "--set", "fixed.pages_per_epoch=20000"];
+    let mut manage = Manage::fixed(&words)?;
+    manage.until_told("no memory on the target")?;
+    let said = manage.end_by(Signal::TERM)?;
+    let moved = alpha.nodes_of("a")?.get(&3).copied().unwrap_or(0);
+    ensure!(moved <= room, "{moved} pages moved to a node that had {room} free");
+    said.fine()?;
+    alpha.verify("a")
+}
+
+fn dry_run() -> Result<()> {
+    let mut alpha = Subject::start("alpha")?;
+    alpha.alloc("a", "anon", 500, 0)?;
+    alpha.spin(2)?;
+    let before = alpha.affinities()?;
+    let words =
+        ["manage", "--dry-run", "--policy", "fixed", "--only", "alpha", "--for", "2", "--interval", "0.5", "--json"];
+    let places =
+        ["--set", "fixed.threads=alpha=3", "--set", "fixed.pages=alpha=3", "--set", "manage.min_cpu_percent=0"];
+    let said = isobar::run(&[&words[..], &places[..]].concat())?;
+    ensure!(said.fine()?.out.contains("move_thread"), "the dry run decided nothing: {}", last(&said.out));
+    same("affinities", alpha.affinities()?, before)?;
+    same("pages", alpha.nodes_of("a")?, BTreeMap::from([(0, 500)]))
+}
+
+/// The last line of what was said, shortened.
+pub fn last(out: &str) -> String {
+    out.lines().last().unwrap_or("nothing").chars().take(500).collect()
+}

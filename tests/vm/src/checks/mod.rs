@@ -1,0 +1,43 @@
+//! The checks of each machine, in the order in which they run.
+
+mod balancing;
+mod conformance;
+mod kinds;
+mod manage;
+mod policies;
+mod restore;
+mod sampled;
+mod storm;
+mod topo;
+
+use crate::suite::Suite;
+use std::fs;
+
+/// Four sockets of two cores.
+pub fn regular(suite: &mut Suite) {
+    topo::checks(suite);
+    balancing::checks(suite);
+    quiet(suite);
+    conformance::checks(suite);
+    manage::checks(suite);
+    sampled::checks(suite);
+    kinds::checks(suite);
+    restore::checks(suite);
+    policies::checks(suite);
+    storm::checks(suite);
+}
+
+/// Dies, SMT, a node without CPUs, unequal nodes, distances that differ by direction.
+pub fn awkward(suite: &mut Suite) {
+    topo::checks(suite);
+    quiet(suite);
+    manage::memory_only_node(suite);
+    policies::checks(suite);
+}
+
+/// From here on only isobar moves anything.
+fn quiet(suite: &mut Suite) {
+    if let Err(error) = fs::write("/proc/sys/kernel/numa_balancing", "0") {
+        suite.check("NUMA balancing can be turned off", || anyhow::bail!("{error}"));
+    }
+}

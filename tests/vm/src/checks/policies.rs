@@ -1,0 +1,85 @@
+//! Real policies on a real kernel, driven by the kernel's software events: where the outcome of a policy is certain whatever the counts
+//! are, Linux must show it.
+
+use crate::evidence::{list, numbered, text};
+use crate::isobar::Manage;
+use crate::subject::Subject;
+use crate::suite::{Suite, same};
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("policies: dino spreads one hungry thread a node, memory follows, all is put back", || spread("dino"));
+    suite.check("policies: di-migrate does so too", || spread("di-migrate"));
+}
+
+/// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and there is a domain for each.
+fn spread(policy: &str) -> Result<()> {
+    let nodes: Vec<u32> = nodes_with_cpus()?;
+    let mut subjects = Vec::new();
+    for (index, _) in nodes.iter().enumerate() {
+        let mut subject = Subject::start(&format!("hungry{index}"))?;
+        subject.alloc("a", "shared", 1200, nodes[0])?;
+        subject.ask("sampled a 600")?;
+        subjects.push(subject);
+    }
+    let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
+    // Any page fault at all makes a program memory-intensive here: the threshold is far below one in 1000 instructions.
+    let devil = format!("{policy}.devil_mpki=0.0000001");
+    let mut words = vec![
+        "manage",
+        "--json",
+        "--policy",
+        policy,
+        "--interval",
+        "0.5",
+        "--for",
+        "60",
+        "--set",
+        "manage.counters=software",
+    ];
+    if policy == "dino" {
+        words.extend(["--set", &devil]);
+    }
+    (0..nodes.len()).for_each(|index| words.extend(["--only", ["hungry0", "hungry1", "hungry2", "hungry3"][index]]));
+    let mut manage = Manage::start(&words, &[])?;
+    manage.until("one hungry thread a node", || Ok(nodes_of_threads(&subjects)? == nodes.iter().copied().collect()))?;
+    for subject in &mut subjects {
+        let home = node_of_thread(subject)?;
+        manage.until("its memory beside each thread", || {
+            let pages = subject.nodes_of("a")?;
+            Ok(pages.get(&home.unwrap_or(u32::MAX)).copied().unwrap_or(0) >= 1100)
+        })?;
+        subject.verify("a")?;
+    }
+    manage.end_by(Signal::TERM)?.fine()?;
+    let after = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
+    same("affinities afterwards", after, before)
+}
+
+fn nodes_with_cpus() -> Result<Vec<u32>> {
+    let all = numbered("/sys/devices/system/node", "node")?;
+    let has =
+        |node: &u32| text(format!("/sys/devices/system/node/node{node}/cpulist")).is_ok_and(|cpus| !cpus.is_empty());
+    let found: Vec<u32> = all.into_iter().filter(has).collect();
+    ensure!(found.len() == 4, "expected four nodes with CPUs: {found:?}");
+    Ok(found)
+}
+
+/// Nodes on which the hungry threads are bound; fewer than there are where two share one or one is free.
+fn nodes_of_threads(subjects: &[Subject]) -> Result<BTreeSet<u32>> {
+    let all = subjects.iter().map(node_of_thread).collect::<Result<Vec<_>>>()?;
+    Ok(all.into_iter().flatten().collect())
+}
+
+fn node_of_thread(subject: &Subject) -> Result<Option<u32>> {
+    let masks = subject.affinities()?;
+    let Some(cpu) = masks.values().next_back().and_then(|mask| mask.parse::<u32>().ok()) else { return Ok(None) };
+    for node in nodes_with_cpus()? {
+        if list(&text(format!("/sys/devices/system/node/node{node}/cpulist"))?).contains(&cpu) {
+            return Ok(Some(node));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,132 @@
+//! After every kind of end all affinities are what they were, and what is not ours is left alone.
+
+use crate::evidence;
+use crate::isobar::{self, Manage, Said};
+use crate::subject::Subject;
+use crate::suite::{Suite, same};
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::collections::BTreeMap;
+use std::fs;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("restore: after a normal end", || {
+        comes_back(&["--for", "4"], &[], |manage| manage.end()?.fine().map(|_| ()))
+    });
+    suite.check("restore: after SIGTERM", || {
+        comes_back(&[], &[], |manage| manage.end_by(Signal::TERM)?.fine().map(|_| ()))
+    });
+    suite.check("restore: after SIGINT", || {
+        comes_back(&[], &[], |manage| manage.end_by(Signal::INT)?.fine().map(|_| ()))
+    });
+    suite.check("restore: after a panic", || {
+        comes_back(&[], &[("ISOBAR_PANIC_AT_EPOCH", "14")], |manage| failed(&manage.end()?, "internal error"))
+    });
+    suite.check("restore: after kill -9 and `isobar restore`", || {
+        comes_back(&[], &[], |manage| {
+            let said = manage.end_by(Signal::KILL)?;
+            ensure!(!said.status.success(), "it survived");
+            isobar::run(&["restore"])?.fine().map(|_| ())
+        })
+    });
+    suite.check("restore: after kill -9 the next manage puts back first", || {
+        comes_back(&[], &[], |manage| {
+            manage.end_by(Signal::KILL)?;
+            let said = isobar::run(&["manage", "--policy", "linux", "--for", "1", "--interval", "0.5"])?;
+            ensure!(said.fine()?.out.contains("left changes"), "it does not tell what it put back: {}", said.out);
+            Ok(())
+        })
+    });
+    suite.check("restore: a process that got the id of a managed one is left alone", reused);
+    suite.check("restore: an affinity that its owner changed meanwhile is left alone", owner);
+}
+
+fn failed(said: &Said, word: &str) -> Result<()> {
+    ensure!(!said.status.success(), "it ended as if nothing had happened");
+    ensure!(said.err.contains(word), "it says only: {}", said.err);
+    Ok(())
+}
+
+/// Masks of several kinds are changed, isobar ends in some way, and every mask is what it was.
+fn comes_back(words: &[&str], environment: &[(&str, &str)], end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
+    let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
+    let (a, b) = (alpha.spin(4)?, beta.spin(3)?);
+    set_affinity(a[0], &[0, 1, 2])?;
+    set_affinity(b[2], &[6])?;
+    let before = (alpha.affinities()?, beta.affinities()?);
+    let places = "fixed.threads=alpha/1=1 alpha/2=2 alpha/3=3 alpha/4=4 beta=5";
+    let managed = ["--only", "alpha", "--only", "beta", "--set", places, "--set", "manage.move_pinned=true"];
+    let known = ["manage", "--json", "--policy", "fixed", "--interval", "0.25", "--set", "manage.min_cpu_percent=0"];
+    let limit: &[&str] = if words.contains(&"--for") { &[] } else { &["--for", "120"] };
+    let mut manage = Manage::start(&[&known[..], limit, words, &managed[..]].concat(), environment)?;
+    manage.until("eight threads bound", || {
+        let bound = |all: BTreeMap<u32, String>| all.values().filter(|mask| mask.parse::<u32>().is_ok()).count();
+        Ok(bound(alpha.affinities()?) == 4 && beta.affinities()?.values().all(|mask| mask == "5"))
+    })?;
+    // Threads that are born to bound ones inherit their mask, and must not keep it; the first one ends meanwhile.
+    let young = alpha.spin(1)?;
+    manage.epochs(2)?;
+    alpha.ask("end 1")?;
+    end(manage)?;
+    let mut expected = before.clone();
+    expected.0.remove(&a[0]);
+    expected.0.insert(young[0], "0-7".to_owned());
+    same("affinities", (alpha.affinities()?, beta.affinities()?), expected)?;
+    ensure!(!fs::exists("/run/isobar/state.json")?, "the state file is still there");
+    Ok(())
+}
+
+/// kill -9; then the managed process ends and another gets its id, with the very mask that isobar had set.
+fn reused() -> Result<()> {
+    let alpha = Subject::start("alpha")?;
+    let pid = alpha.pid();
+    let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.threads=alpha=5"])?;
+    manage.until("the process bound", || Ok(alpha.affinities()?.values().all(|mask| mask == "5")))?;
+    manage.end_by(Signal::KILL)?;
+    drop(alpha);
+    let other = with_pid(pid)?;
+    set_affinity(pid, &[5])?;
+    let said = isobar::run(&["restore"])?;
+    same("affinity of the other process", other.affinity(pid)?, "5".to_owned())?;
+    ensure!(said.fine()?.out.contains("reused") || said.out.contains("ended"), "it does not tell: {}", said.out);
+    Ok(())
+}
+
+/// A subject with a given process id: the kernel gives out the one after the last.
+fn with_pid(pid: u32) -> Result<Subject> {
+    for _ in 0..50 {
+        fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).context("ns_last_pid")?;
+        let other = Subject::start("other")?;
+        if other.pid() == pid {
+            return Ok(other);
+        }
+    }
+    anyhow::bail!("no process got id {pid}")
+}
+
+fn owner() -> Result<()> {
+    let mut alpha = Subject::start("alpha")?;
+    let a = alpha.spin(2)?;
+    let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.threads=alpha/1=5 alpha/2=6"])?;
+    manage.until("both bound", || Ok(alpha.affinity(a[0])? == "5" && alpha.affinity(a[1])? == "6"))?;
+    set_affinity(a[0], &[1, 2])?;
+    manage.end_by(Signal::TERM)?.fine()?;
+    let after = alpha.affinities()?;
+    same("affinity that the owner set", &after[&a[0]], &"1-2".to_owned())?;
+    same("affinity that isobar had set", &after[&a[1]], &"0-7".to_owned())
+}
+
+fn set_affinity(tid: u32, cpus: &[usize]) -> Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    let id = Pid::from_raw(i32::try_from(tid)?).context("no thread id")?;
+    sched_setaffinity(Some(id), &set).with_context(|| format!("affinity of {tid}"))?;
+    let found = evidence::list(
+        &evidence::text(format!("/proc/{tid}/status"))?
+            .lines()
+            .find_map(|l| l.strip_prefix("Cpus_allowed_list:").map(str::to_owned))
+            .context("no mask")?,
+    );
+    same("affinity", found.len(), cpus.len())
+}

@@ -1,0 +1,147 @@
+//! The command under test, run as a user would: to its end, or in the background while the suite looks.
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// What a run of the command said and how it ended.
+pub struct Said {
+    pub status: ExitStatus,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    /// Fails unless it ended with exit code 0 and nothing on stderr that `allowed` does not contain.
+    pub fn fine(&self) -> Result<&Self> {
+        ensure!(self.status.success(), "isobar ended with {}: {}", self.status, self.err.trim());
+        Ok(self)
+    }
+
+    /// The JSON documents that it printed, one a line.
+    pub fn lines(&self) -> Result<Vec<Value>> {
+        let read = |line: &str| serde_json::from_str(line).with_context(|| format!("no JSON: {line}"));
+        self.out.lines().map(read).collect()
+    }
+}
+
+/// Runs isobar to its end.
+pub fn run(words: &[&str]) -> Result<Said> {
+    let output = Command::new("isobar").args(words).output().context("isobar")?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Said { status: output.status, out: text(&output.stdout), err: text(&output.stderr) })
+}
+
+/// The one JSON document that a run prints.
+pub fn json(words: &[&str]) -> Result<Value> {
+    let said = run(words)?;
+    Ok(serde_json::from_str(&said.fine()?.out)?)
+}
+
+/// Runs of `manage` so far.
+static RUNS: AtomicU32 = AtomicU32::new(1);
+
+/// `isobar manage`, running beside the suite.
+pub struct Manage {
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+/// The placement policy whose decision is known, four decisions a second, idle threads included.
+const KNOWN: &[&str] =
+    &["manage", "--json", "--policy", "fixed", "--interval", "0.25", "--set", "manage.min_cpu_percent=0"];
+
+impl Manage {
+    /// Starts `isobar manage` under the policy `fixed` with further words. It ends by itself after two minutes.
+    pub fn fixed(words: &[&str]) -> Result<Self> {
+        Self::start(&[KNOWN, &["--for", "120"], words].concat(), &[])
+    }
+
+    /// Starts isobar with these words and environment.
+    pub fn start(words: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
+        // What each run said is handed out of the guest, for who looks into a failure.
+        let number = RUNS.fetch_add(1, Ordering::Relaxed);
+        let file = |kind: &str| PathBuf::from(format!("/results/manage-{number}.{kind}"));
+        let (out, err) = (file("out"), file("err"));
+        let child = Command::new("isobar")
+            .args(words)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(File::create(&out)?)
+            .stderr(File::create(&err)?)
+            .spawn()
+            .context("isobar manage")?;
+        Ok(Self { child, out, err })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until `reached` says true; fails when isobar ends before, or (so that nothing hangs) after two minutes.
+    pub fn until(&mut self, what: &str, mut reached: impl FnMut() -> Result<bool>) -> Result<()> {
+        for _ in 0..600 {
+            if reached()? {
+                return Ok(());
+            }
+            if let Some(status) = self.child.try_wait()? {
+                let said = fs::read_to_string(&self.err)?;
+                anyhow::bail!("isobar ended ({status}) before {what}: {}", said.trim());
+            }
+            sleep(Duration::from_millis(200));
+        }
+        anyhow::bail!("isobar never came to: {what}; its last epoch: {}", self.last_line())
+    }
+
+    /// Waits until it has printed some words.
+    pub fn until_told(&mut self, words: &str) -> Result<()> {
+        let out = self.out.clone();
+        self.until(words, || Ok(fs::read_to_string(&out)?.contains(words)))
+    }
+
+    /// Lets it decide so many times more.
+    pub fn epochs(&mut self, count: usize) -> Result<()> {
+        let out = self.out.clone();
+        let printed = move || -> Result<usize> { Ok(fs::read_to_string(&out)?.lines().count()) };
+        let aim = printed()? + count;
+        self.until("further epochs", || Ok(printed()? >= aim))
+    }
+
+    /// Sends a signal and waits for the end.
+    pub fn end_by(mut self, signal: Signal) -> Result<Said> {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw).context("no process id")?;
+        kill_process(pid, signal)?;
+        self.finish()
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Result<Said> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<Said> {
+        let status = self.child.wait()?;
+        Ok(Said { status, out: fs::read_to_string(&self.out)?, err: fs::read_to_string(&self.err)? })
+    }
+
+    fn last_line(&self) -> String {
+        let out = fs::read_to_string(&self.out).unwrap_or_default();
+        out.lines().last().unwrap_or("none").chars().take(600).collect()
+    }
+}
+
+impl Drop for Manage {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,26 @@
+//! The suite that runs inside the guest: each check has a name, asks isobar for something, and then asks Linux whether it came about
+//! (procfs, sysfs, `move_pages` queries of the subjects). It shares no code with isobar, and asserts no time: this is emulation.
+//!
+//! `suite MACHINE [PART OF A NAME]`; the verdict (0 or 1) goes to `/results/verdict`, what happened to the standard output.
+
+#![forbid(unsafe_code)]
+
+mod checks;
+mod evidence;
+mod isobar;
+mod subject;
+mod suite;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let machine = words.next().unwrap_or_else(|| "regular".to_owned());
+    let mut suite = suite::Suite::new(words.next().unwrap_or_default());
+    match machine.as_str() {
+        "regular" => checks::regular(&mut suite),
+        "awkward" => checks::awkward(&mut suite),
+        other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`: regular or awkward")),
+    }
+    suite.verdict()
+}

@@ -1,0 +1,60 @@
+//! Runs checks by name and keeps the score. A check that fails does not stop the others.
+
+use anyhow::Result;
+use std::fs;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// The score of a run.
+pub struct Suite {
+    only: String,
+    passed: u32,
+    failed: Vec<String>,
+}
+
+impl Suite {
+    /// Only checks whose name contains `only` run.
+    pub fn new(only: String) -> Self {
+        Self { only, passed: 0, failed: Vec::new() }
+    }
+
+    /// Runs a check.
+    pub fn check(&mut self, name: &str, body: impl FnOnce() -> Result<()>) {
+        if !name.contains(&self.only) {
+            return;
+        }
+        let start = Instant::now();
+        let result = body();
+        let seconds = start.elapsed().as_secs();
+        match result {
+            Ok(()) => {
+                self.passed += 1;
+                println!("ok   {name} ({seconds}s)");
+            }
+            Err(error) => {
+                self.failed.push(name.to_owned());
+                println!("FAIL {name} ({seconds}s): {error:#}");
+            }
+        }
+    }
+
+    /// Tells the score and leaves the verdict for the guest's first process.
+    pub fn verdict(self) -> ExitCode {
+        let Self { passed, failed, .. } = self;
+        let bad = !failed.is_empty() || passed == 0;
+        println!(
+            "{passed} passed, {} failed{}",
+            failed.len(),
+            if bad { ": ".to_owned() + &failed.join("; ") } else { String::new() }
+        );
+        let written = fs::write("/results/verdict", if bad { "1" } else { "0" });
+        if bad || written.is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+/// Fails with both values where they differ.
+#[expect(clippy::needless_pass_by_value, reason = "callers compare values that they have just made")]
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<()> {
+    anyhow::ensure!(found == expected, "{what}: found {found:?}, expected {expected:?}");
+    Ok(())
+}
