@@ -88,20 +88,29 @@ mod tests {
         near(nehalem.7, 25.6);
         check("barcelona-4x4", 4, 4, 4, 2.0, 32);
         check("barcelona-2x4", 2, 4, 2, 2.0, 32);
-        let haswell = check("haswell-2x18", 2, 18, 2, 45.0, 20);
+        let haswell = check("haswell-2x18", 2, 36, 2, 45.0, 20);
         near(haswell.6 / haswell.5, 319.0 / 229.0);
-        let westmere = check("westmere-8x10", 8, 10, 8, 30.0, 24);
+        let westmere = check("westmere-8x10", 8, 20, 8, 30.0, 24);
         near(westmere.6 / westmere.5, 888.0 / 290.0);
         near(check("skylake-2x20", 2, 20, 2, 27.5, 11).7, 76.0);
         check("rome-ccx-2x4", 2, 4, 2, 16.0, 16);
         check("rome-ccx-3x4", 3, 4, 3, 16.0, 16);
         for (name, nodes, cpus, llcs, mib, ways, factor) in [
             ("itanium-2x4", 2, 1, 8, 4.0, 4, 2.1),
-            ("xeon-4x8", 4, 8, 4, 18.0, 24, 1.5),
+            ("xeon-4x8", 4, 16, 4, 18.0, 24, 1.5),
             ("opteron-8x8", 8, 8, 8, 8.0, 64, 2.8),
         ] {
             let seen = check(name, nodes, cpus, llcs, mib, ways);
             near(seen.6 / seen.5, factor);
+        }
+    }
+
+    /// N-MASS and Divide&Content ran with SMT off or without a word about it, CAMM and the page-usage paper with it on.
+    #[test]
+    fn hardware_threads_are_as_in_the_papers() {
+        for name in shipped() {
+            let both = ["haswell-2x18", "westmere-8x10", "xeon-4x8", "opteron-8x8"].contains(&name);
+            assert_eq!(find(name).unwrap().smt.threads, if both { 2 } else { 1 }, "{name}");
         }
     }
 

@@ -168,10 +168,11 @@ fn misses_of_the_virtual_machines_are_the_printed_ones() {
     }
 }
 
-/// Misses per 1000 instructions of each of 18 copies on one socket.
+/// Misses per 1000 instructions of one of 18 copies on the 18 cores of a socket.
 fn eighteen(name: &str) -> f64 {
-    let app = format!("[[app]]\nprogram = \"{name}\"\ncount = 18\nthreads = 1\nstart_node = 0\nmemory_node = 0\n");
-    let workload = Workload::from_toml("w.toml", &format!("machine = \"haswell-2x18\"\n{app}")).unwrap();
+    let app = |cpu| format!("[[app]]\nprogram = \"{name}\"\nthreads = 1\ncpu = {cpu}\nmemory_node = 0\n");
+    let apps: String = (0..18).map(app).collect();
+    let workload = Workload::from_toml("w.toml", &format!("machine = \"haswell-2x18\"\n{apps}")).unwrap();
     let mut machine = SimMachine::new(&workload, 1);
     machine.wait(Seconds(10.0)).unwrap();
     let before = machine.sample().unwrap();
