@@ -9,9 +9,10 @@ mod compare;
 mod harness;
 mod optimum;
 mod parallel;
+pub mod reproduce;
 mod spread;
-mod starts;
 pub mod sra;
+mod starts;
 pub mod svg;
 mod table;
 
