@@ -74,6 +74,12 @@ pub enum LabError {
         /// how many there are
         error: TooMany,
     },
+    /// a machine, program or workload that is not right
+    #[error(transparent)]
+    Sim(#[from] isobar_sim::SimError),
+    /// a page-migration study that could not be made
+    #[error(transparent)]
+    Sra(#[from] crate::sra::SraError),
     /// no threads to compute with
     #[error("{jobs} worker threads cannot be started: {problem}; ask for fewer jobs")]
     Jobs {

@@ -5,5 +5,9 @@
 //! programs are calibrated on what the papers print about machines and solo runs.
 
 mod claim;
+mod dino;
+mod options;
 
 pub use claim::{Claim, Figure, Reproduction, Verdict};
+pub use dino::dino;
+pub use options::Options;
