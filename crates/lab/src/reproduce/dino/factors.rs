@@ -11,14 +11,11 @@
 //! | C run on | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 1 |
 //! | memory of C on | 1 | 0 | 1 | 0 | 1 | 0 | 1 | 0 |
 //!
-//! T's memory is on node 0. Two arrangements of the square of four nodes join them, so that each step from 0 to 7 adds one factor:
-//!
-//! ```text
-//! RL   T on node 1, nobody else
-//! MC   scenario 3: C on node 0 with their memory, so that they use no link
-//! IC   C on node 3, whose way to the memory on node 0 is the link of T
-//! CA   scenario 7: C beside T
-//! ```
+//! T's memory is on node 0. Between two scenarios that differ in one of the three, the paper reads off one factor; which pairs it took for its figure 5 is
+//! not in the text. Factors act on each other (a miss that the cache no longer saves costs more where memory is slow), so that pairs differ:
+//! for each factor there are four. We weigh them so that the parts add up to all of scenario 7: the mean over the orders in which the three can be added
+//! (Shapley, 1953). What a remote T alone loses is RL; the rest of what being remote adds is IC. The split with the cache added last, which gives it
+//! the most, is told beside it.
 
 use super::{bounds, mean};
 use crate::compare::LabError;
@@ -69,7 +66,6 @@ const SCENARIOS: [Arrangement; 8] = [
     beside(1, 1, 0),
 ];
 const REMOTE_ALONE: Arrangement = Arrangement { target: 1, rivals: None };
-const SHARED_LINK: Arrangement = beside(1, 3, 0);
 
 /// What a factor adds to the completion time, as a part of that in scenario 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,13 +77,14 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// From the degradations on the way from scenario 0 to 7, each with one factor more than the one before.
-    pub fn of([remote, controller, interconnect, all]: [f64; 4]) -> Self {
+    /// From the degradations in scenarios 0 to 7 and that of a remote T alone. Bits of a scenario's number: 1 memories together, 2 remote, 4 cache.
+    pub fn of(scenarios: &[f64; 8], remote_alone: f64) -> Self {
+        let remote = added(scenarios, 2);
         Self {
-            remote_latency: remote,
-            controller: controller - remote,
-            interconnect: interconnect - controller,
-            cache: all - interconnect,
+            cache: added(scenarios, 4),
+            controller: added(scenarios, 1),
+            interconnect: remote - remote_alone,
+            remote_latency: remote_alone,
         }
     }
 
@@ -96,6 +93,14 @@ impl Split {
         let all = self.cache + self.controller + self.interconnect + self.remote_latency;
         [self.cache, self.controller, self.interconnect, self.remote_latency].map(|part| 100.0 * part / all)
     }
+}
+
+/// What a factor adds in the mean over the orders of adding the three: it is first or last in a third of them each, and between
+/// either of the others in a sixth.
+fn added(scenarios: &[f64; 8], factor: usize) -> f64 {
+    let without = (0..8_usize).filter(|scenario| scenario & factor == 0);
+    let weight = |scenario: usize| if scenario.count_ones() == 1 { 1.0 / 6.0 } else { 1.0 / 3.0 };
+    without.map(|scenario| weight(scenario) * (scenarios[scenario + factor] - scenarios[scenario])).sum()
 }
 
 /// A target beside devils, soft devils and turtles.
@@ -107,8 +112,9 @@ struct Target {
     by_class: Vec<[f64; 8]>,
     /// Beside devils.
     split: Split,
-    /// CA alone (scenario 4) as a part of the degradation in scenario 7, in per cent.
-    cache_alone: f64,
+    /// CA added first (scenario 4) and last (7 without 3), as parts of the degradation in scenario 7, in per cent.
+    cache_first: f64,
+    cache_last: f64,
 }
 
 /// What came out.
@@ -142,9 +148,10 @@ impl Bench {
         }
         let devils = by_class[0];
         let remote = self.degradation(name, &[], REMOTE_ALONE)?;
-        let shared = self.degradation(name, &CLASSES[0].1, SHARED_LINK)?;
-        let split = Split::of([remote, devils[3], shared, devils[7]]);
-        Ok(Target { name, turtle, by_class, split, cache_alone: 100.0 * devils[4] / devils[7] })
+        let part = |degradation: f64| 100.0 * degradation / devils[7];
+        let split = Split::of(&devils, remote);
+        let (cache_first, cache_last) = (part(devils[4]), part(devils[7] - devils[3]));
+        Ok(Target { name, turtle, by_class, split, cache_first, cache_last })
     }
 
     /// How much longer T takes than alone with local memory, in per cent.
@@ -212,7 +219,8 @@ impl Factors {
     pub fn claim(&self) -> Claim {
         let [cache, controller, interconnect, remote] = self.mean_percents();
         let most_cache = bounds(self.shown().map(|target| target.split.percents()[0])).map_or(0.0, |(_, most)| most);
-        let alone = bounds(self.shown().map(|target| target.cache_alone)).map_or(0.0, |(_, most)| most);
+        let first = mean(self.shown().map(|target| target.cache_first));
+        let last = mean(self.shown().map(|target| target.cache_last));
         let worst = bounds(self.targets.iter().map(|target| target.by_class[0][3])).map_or(0.0, |(_, most)| most);
         let near = (worst / SCENARIO_3 - 1.0).abs() <= SCENARIO_3_BAND;
         Claim {
@@ -221,13 +229,14 @@ impl Factors {
                 .into(),
             paper: "the cache at most 20 % of scenario 7; to 110 % in scenario 3 (MILC)".into(),
             ours: format!(
-                "mean over devils and soft devils: cache {cache:.0} % (at most {most_cache:.0} %; by itself, scenario 4, at most {alone:.0} %), \
+                "mean over devils and soft devils: cache {cache:.0} % (at most {most_cache:.0} %; {first:.0} % between scenarios 0 and 4, {last:.0} % between 3 and 7), \
                  controller {controller:.0} %, interconnect {interconnect:.0} %, remote latency {remote:.0} %; to {worst:.0} % in scenario 3"
             ),
-            sign: Verdict::of(controller > interconnect && interconnect > remote && most_cache < controller),
+            sign: Verdict::of(controller > cache && controller > interconnect && interconnect > remote),
             size: Verdict::of(most_cache <= MOST_CACHE && near),
             band: "the cache at most the printed 20 % for every program; scenario 3 within half of 110 %, since latencies and bandwidths of \
-                   this machine are estimates, and which programs competed is in no text"
+                   this machine are estimates, and which programs competed is in no text. The cache weighs more here for mcf, gcc and bzip2, \
+                   whose misses in small caches are estimates too, and because controllers here are fuller the more misses are shared"
                 .into(),
         }
     }

@@ -17,15 +17,21 @@ mod workloads;
 
 use super::{Options, Reproduction};
 use crate::compare::LabError;
+use crate::sra::{self, Spec};
 
 /// Runs the paper's experiments.
 ///
 /// # Errors
 /// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
 pub fn dino(options: &Options) -> Result<Reproduction, LabError> {
+    with(options, &pages::spec(options))
+}
+
+/// With a page-migration study of a given size.
+fn with(options: &Options, pages: &Spec) -> Result<Reproduction, LabError> {
     let factors = factors::measure()?;
     let runs = schedulers::run(options)?;
-    let study = pages::study(options)?;
+    let study = sra::study(pages)?;
     let claims = [vec![factors.claim()], runs.claims(), pages::claims(&study)];
     let figures = [factors.figures(), runs.figures(), pages::figures(&study)];
     Ok(Reproduction { paper: "dino", claims: claims.concat(), figures: figures.concat() })
