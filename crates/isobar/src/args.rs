@@ -54,7 +54,12 @@ Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or 
     Restore(RestoreArgs),
     /// Compare policies on a simulated machine
     #[command(after_help = "Example:
-  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --seed 1")]
+  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
+  isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
+  isobar sim --list
+  isobar sim --describe nehalem-2x4
+  isobar sim examples/own/workload.toml --policy linux,dino
+  isobar sim --describe examples/own/measured.csv:sweep")]
     Sim(SimArgs),
 }
 
@@ -153,23 +158,51 @@ pub struct RestoreArgs {
 #[derive(Debug, clap::Args)]
 pub struct SimArgs {
     /// The workload
-    #[arg(value_name = "WORKLOAD.toml")]
-    pub workload: PathBuf,
+    #[arg(value_name = "WORKLOAD.toml", required_unless_present_any = ["list", "describe"])]
+    pub workload: Option<PathBuf>,
+    /// List the machines and programs that ship
+    #[arg(long, conflicts_with_all = ["workload", "policy", "describe"])]
+    pub list: bool,
+    /// Describe a machine or program that ships, or one of your own file: FILE.toml or FILE.csv, with :NAME where the file has
+    /// several programs
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["workload", "policy"])]
+    pub describe: Option<String>,
     /// The policies to compare (`isobar --help` lists them); `linux` is the baseline
-    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required_unless_present_any = ["list", "describe"])]
     pub policy: Vec<String>,
     /// The first seed; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Runs of each policy, each run with the next seed
+    /// Runs of each policy from each start, each run with the next seed; two or more give a confidence interval
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
+    /// Where threads start: on every schedule that balances CPU load (`all`), on one that the seed draws (`sampled`), or on all where
+    /// at most 100 differ (`auto`)
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Schedules::Auto)]
+    pub schedules: Schedules,
+    /// Run every mapping of threads to last-level caches, too, and tell the best and the worst
+    #[arg(long)]
+    pub optimum: bool,
+    /// Runs computed side by side, changing no result; else one for each CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
     /// A setting of a policy, such as dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the threads of `isobar sim` start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Schedules {
+    /// all where they are few
+    Auto,
+    /// all
+    All,
+    /// drawn by the seed
+    Sampled,
 }
 
 /// Reads the command line. What clap has to say about it is already printed when this returns an exit code: help and

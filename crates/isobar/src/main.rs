@@ -8,11 +8,13 @@
 
 mod adapt;
 mod args;
+mod catalogue;
 mod config;
 mod failure;
 mod harness;
 mod lack;
 mod on_purpose;
+mod progress;
 mod report;
 mod select;
 mod signals;

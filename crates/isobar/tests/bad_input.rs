@@ -137,6 +137,77 @@ fn a_workload_that_is_not_there_or_names_an_unknown_program_is_refused() {
     isobar(&["manage", "--policy", "dino", "--machine", &format!("sim:{workload}")]).refused(&[&workload, "solitaire"]);
 }
 
+/// A workload beside other files, run under `linux`.
+#[track_caller]
+fn simulated(workload: &str, others: &[(&str, &str)]) -> support::Said {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    others.iter().for_each(|(name, text)| std::fs::write(path(name), text).unwrap());
+    std::fs::write(path("workload.toml"), workload).unwrap();
+    isobar(&["sim", path("workload.toml").to_str().unwrap(), "--policy", "linux"])
+}
+
+#[test]
+fn a_workload_machine_or_program_that_cannot_be_is_refused() {
+    simulated("machine = \"nehalem-2x4\"\n", &[]).refused(&["workload.toml", "`app`", "at least one [[app]]"]);
+    let one = "machine = \"nehalem-2x4\"\n[[app]]\n";
+    simulated(&format!("{one}count = 2\n"), &[]).refused(&["`app.program` is missing", "program_file"]);
+    simulated(&format!("{one}program_file = \"no.csv\"\n"), &[]).refused(&[
+        "app.program_file",
+        "no.csv",
+        "cannot be read",
+    ]);
+    let phase = "program = \"a\"\n[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmlp = 1\nwrite_back = 0\n\
+                 mpki = { streaming = 1, reuse = 1, half_mib = 1 }\nfootprint_mib = 1\n[[program.phase]]\n\
+                 instructions_billion = 0.0\nmpki_factor = 1.0\n";
+    simulated(&format!("{one}{phase}"), &[]).refused(&[
+        "workload.toml",
+        "a.phase.instructions_billion",
+        "is 0; it must be from 0.001",
+    ]);
+    let machine = include_str!("../../../examples/own/two-sockets.toml");
+    let cut = machine.replace("[[link]]\na = 0\nb = 1\ngb_per_s_each_way = 20.0\n", "");
+    let own = "machine = \"m.toml\"\n[[app]]\nprogram = \"mcf\"\n";
+    simulated(own, &[("m.toml", &cut)]).refused(&["m.toml", "`link`", "no route from node 0 to node 1"]);
+    simulated(own, &[]).refused(&["workload.toml", "`machine` names m.toml", "cannot be read"]);
+}
+
+#[test]
+fn a_measured_table_that_does_not_hold_together_names_line_and_column() {
+    let table = include_str!("../../../examples/own/measured.csv");
+    let workload = "machine = \"nehalem-2x4\"\n[run]\nruns = 1\ninstructions_factor = 0.001\n[[app]]\nprogram_file = \"m.csv\"\nprogram = \"tree\"\n";
+    let told = |text: &str, pieces: &[&str]| simulated(workload, &[("m.csv", text)]).refused(pieces);
+    told(&table.replace(",llcmpki,", ",misses,"), &["m.csv: line 1: ", "column `llcmpki` is missing"]);
+    let lines: Vec<_> = table.lines().collect();
+    let without: Vec<_> = lines.iter().filter(|line| !line.starts_with("tree,4,")).copied().collect();
+    told(&without.join("\n"), &["m.csv: line 13: ", "`tree`", "no line for 4 of 1 to 11 ways"]);
+    let negative = lines.iter().map(|line| line.replace("tree,4,", "tree,4,-"));
+    told(&negative.collect::<Vec<_>>().join("\n"), &["m.csv: line 16: ", "column `ipc`", "a number from 0"]);
+    told(&format!("{table}{}\n", lines[3]), &["m.csv: line 24: ", "`sweep` with 3 ways", "line 4 already"]);
+    told(&table.replace("tree", "bush"), &["unknown program `tree`", "known are bush, sweep"]);
+    simulated(&format!("{workload}measured_on = \"barcelon\"\n"), &[("m.csv", table)])
+        .refused(&["measured_on", "barcelon"]);
+    // A curve that is not monotone is a real measurement: noted, not refused.
+    let rising = simulated(&workload.replace("tree", "sweep"), &[("m.csv", table)]);
+    assert!(rising.done().contains("note: sweep: measured misses rise at 7 ways"), "{}", rising.out);
+}
+
+#[test]
+fn nothing_of_that_name_is_described() {
+    isobar(&["sim", "--describe", "soplx"]).refused(&[
+        "--describe soplx",
+        "did you mean `soplex`?",
+        "isobar sim --list",
+    ]);
+    isobar(&["sim", "--describe", "/nowhere.csv:x"]).refused(&["/nowhere.csv: cannot be read"]);
+    isobar(&["sim", "--list", "--describe", "mcf"]).refused(&["--list", "--describe"]);
+    isobar(&["sim", "--describe", "a\nb\u{1b}[2J"]).refused(&["a\\nb"]);
+    let (_folder, csv) = file("m.csv", "BENCH\n");
+    isobar(&["sim", "--describe", &csv]).refused(&[&format!("{csv}: line 1: "), "NR_WAYS"]);
+    let (_folder, machine) = file("m.toml", "clock_ghz = 1\n[latency]\nns = [[1]]\n");
+    isobar(&["sim", "--describe", &machine]).refused(&[&machine]);
+}
+
 #[test]
 fn a_comparison_is_refused_in_one_line() {
     let (_folder, workload) = file("workload.toml", "machine = \"barcelona-4x4\"\n\n[[app]]\nprogram = \"mcf\"\n");

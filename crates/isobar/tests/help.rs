@@ -40,5 +40,5 @@ fn examples_of_the_help_work_as_they_stand() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 3);
+    assert!(ran >= 4, "{ran}");
 }

@@ -36,6 +36,61 @@ fn policies_are_compared_and_the_same_seed_gives_the_same_bytes() {
     }
 }
 
+/// Four programs with their memory on one of two nodes: six schedules, eight mappings of two pairs.
+const SIX: &str = "machine = \"nehalem-2x4\"\n\n[run]\nruns = 1\ninstructions_factor = 0.02\n\n\
+                   [[app]]\nprogram = \"mcf\"\nmemory_node = 0\n\n[[app]]\nprogram = \"milc\"\nmemory_node = 0\n\n\
+                   [[app]]\nprogram = \"povray\"\nmemory_node = 0\n\n[[app]]\nprogram = \"lbm\"\nmemory_node = 0\n";
+
+#[test]
+fn jobs_change_no_byte_and_repeats_give_intervals() {
+    let (_folder, workload) = file("workload.toml", WORKLOAD);
+    let sampled = ["--schedules", "sampled", "--repeat", "3"];
+    let args = [&["sim", &workload, "--policy", "linux,dino", "--json"], &sampled[..], &["--jobs"]].concat();
+    let one = isobar(&[&args[..], &["1"]].concat()).done().to_owned();
+    assert_eq!(one, isobar(&[&args[..], &["2"]].concat()).done());
+    let document: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(document["schedules"], Value::Null, "each repeat draws its own");
+    for row in document["policies"].as_array().unwrap() {
+        let spread = &row["spread"]["antt"];
+        assert!(spread["half_width_95"].as_f64().unwrap() >= 0.0, "{spread}");
+        assert!(spread["min"].as_f64() <= row["antt"].as_f64() && row["antt"].as_f64() <= spread["max"].as_f64());
+        assert!(row["apps"][0]["vs_linux_spread"]["half_width_95"].is_number(), "{row}");
+    }
+    let table = isobar(&[&["sim", &workload, "--policy", "linux,dino"], &sampled[..]].concat()).done().to_owned();
+    assert!(table.contains('±') && table.contains("Student"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 110), "{table}");
+}
+
+#[test]
+fn few_schedules_are_all_run_and_the_best_mapping_bounds_them() {
+    let (_folder, workload) = file("workload.toml", SIX);
+    let run = isobar(&["sim", &workload, "--policy", "linux", "--optimum", "--json"]);
+    let document: Value = serde_json::from_str(run.done()).unwrap();
+    assert_eq!(document["schedules"], 6);
+    let linux = &document["policies"][0]["spread"]["antt"];
+    assert_eq!(linux["half_width_95"], Value::Null, "one repeat has no interval");
+    let optimum = &document["optimum"];
+    assert_eq!(optimum["mappings"], 16, "2 to the power of 4: the programs differ, and so do the nodes");
+    let (best, worst) = (optimum["best"]["antt"].as_f64().unwrap(), optimum["worst"]["antt"].as_f64().unwrap());
+    assert!(best <= linux["min"].as_f64().unwrap() && worst >= linux["max"].as_f64().unwrap(), "{optimum} {linux}");
+    let other_seed = isobar(&["sim", &workload, "--policy", "linux", "--seed", "9", "--json"]).done().to_owned();
+    let other: Value = serde_json::from_str(&other_seed).unwrap();
+    assert_eq!(
+        other["policies"][0]["antt"], document["policies"][0]["antt"],
+        "no seed decides what all schedules give"
+    );
+    let text = isobar(&["sim", &workload, "--policy", "linux", "--optimum"]).done().to_owned();
+    assert!(text.contains("of which 6 differ") && text.contains("16 differ") && text.contains("on llc 1"), "{text}");
+    let sampled =
+        isobar(&["sim", &workload, "--policy", "linux", "--schedules", "sampled", "--json"]).done().to_owned();
+    assert!(sampled.contains("\"schedules\":null"), "{sampled}");
+    let many =
+        SIX.replace("\nmemory_node = 0", "\ncount = 9\nphase_stagger = 0.1").replace("nehalem-2x4", "barcelona-4x4");
+    let (_folder, many) = file("many.toml", &many);
+    isobar(&["sim", &many, "--policy", "linux", "--optimum"]).refused(&["static mappings: more than", "take fewer"]);
+    isobar(&["sim", &many, "--policy", "linux", "--schedules", "all"]).refused(&["balanced schedules: more than"]);
+}
+
 /// Every key of a document.
 fn keys(document: &Value) -> BTreeSet<String> {
     match document {
@@ -58,7 +113,7 @@ fn the_truth_comes_at_the_end_and_is_the_comparison_s() {
     let run = isobar(&["manage", "--policy", "dino", "--machine", &machine, "--seed", "3", "--json"]);
     let summary: Value = serde_json::from_str(run.done().lines().last().unwrap()).unwrap();
     let truth = &summary["summary"]["simulated"];
-    let compared = isobar(&["sim", &workload, "--policy", "dino", "--seed", "3", "--json"]);
+    let compared = isobar(&["sim", &workload, "--policy", "dino", "--seed", "3", "--json", "--schedules", "sampled"]);
     let compared: Value = serde_json::from_str(compared.done()).unwrap();
     let row = &compared["policies"][0];
     let slowdowns =
@@ -68,7 +123,7 @@ fn the_truth_comes_at_the_end_and_is_the_comparison_s() {
     assert_eq!(summary["summary"]["own_cpu_seconds"], Value::Null, "the same seed gives the same bytes");
     let text = isobar(&["manage", "--policy", "dino", "--machine", &machine]).done().to_owned();
     assert!(text.contains("no policy sees") && text.contains("mcf.4"), "{text}");
-    let early = isobar(&["manage", "--policy", "dino", "--machine", &machine, "--for", "0.5", "--interval", "0.2"]);
+    let early = isobar(&["manage", "--policy", "linux", "--machine", &machine, "--for", "0.5", "--interval", "0.2"]);
     assert!(early.done().contains("let it run longer"), "{}", early.out);
 }
 

@@ -24,7 +24,7 @@ const MAY_IMPORT: [(&str, &[&str]); 9] = [
 const PURE: [(&str, &[&str]); 3] = [
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
-    ("isobar-sim", &["rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+    ("isobar-sim", &["csv", "rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
 ];
 
 fn root() -> PathBuf {

@@ -1,15 +1,23 @@
-//! Policies compared: the same workload and seeds for each, slowdowns against each program alone, means over the repeats.
+//! Policies compared: the same workload and the same starts for each, slowdowns against each program alone, means over the
+//! starts and the repeats.
 //!
-//! The first repeat of every policy has the seed that was asked for, the next one that plus 1, and so on, so that all policies start
-//! from the same placements. Runs do not depend on each other: their order cannot change a result.
+//! The first repeat has the seed that was asked for, the next one that plus 1, and so on, so that all policies start from the same
+//! placements. Runs do not depend on each other: neither their order nor the number of threads that compute them can change a result.
+
+mod rows;
 
 use crate::harness::run_policy;
-use isobar_model::metrics::{self, Summary};
+use crate::parallel;
+use crate::spread::Spread;
+use crate::starts::{Starts, starts};
+use isobar_model::Policy;
+use isobar_model::metrics::Summary;
 use isobar_model::validate::PlanFault;
-use isobar_model::{Policy, num};
-use isobar_sim::{App, AppReport, RunReport, SimMachine, Workload};
+use isobar_sim::schedules::TooMany;
+use isobar_sim::{App, SimMachine, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What to compare on.
 #[derive(Clone, Debug)]
@@ -18,12 +26,24 @@ pub struct CompareSpec {
     pub workload: Workload,
     /// Seed of the first repeat.
     pub seed: u64,
-    /// How many placements to draw; at least 1.
+    /// How many runs to make from each start, each with the next seed; at least 1.
     pub repeat: u32,
+    /// Where threads start.
+    pub starts: Starts,
+    /// Runs computed side by side; changes no result.
+    pub jobs: usize,
+}
+
+impl CompareSpec {
+    /// A comparison on a workload: seed 1, one repeat, every balanced schedule where they are few, one job.
+    #[must_use]
+    pub fn new(workload: Workload) -> Self {
+        Self { workload, seed: 1, repeat: 1, starts: Starts::Auto, jobs: 1 }
+    }
 }
 
 /// A policy by its canonical name, and how to make a fresh one.
-pub type NamedPolicy<'a> = (String, Box<dyn Fn() -> Box<dyn Policy> + 'a>);
+pub type NamedPolicy<'a> = (String, Box<dyn Fn() -> Box<dyn Policy> + Sync + 'a>);
 
 /// Why a comparison could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -46,6 +66,22 @@ pub enum LabError {
         /// the limit
         max_seconds: f64,
     },
+    /// more starts or mappings than were to be evaluated
+    #[error("{what}: {error}")]
+    TooMany {
+        /// what was to be evaluated
+        what: &'static str,
+        /// how many there are
+        error: TooMany,
+    },
+    /// no threads to compute with
+    #[error("{jobs} worker threads cannot be started: {problem}; ask for fewer jobs")]
+    Jobs {
+        /// how many were asked for
+        jobs: usize,
+        /// what the system said
+        problem: String,
+    },
 }
 
 /// How the policies did.
@@ -55,6 +91,9 @@ pub struct Comparison {
     pub seed: u64,
     /// Repeats of each policy.
     pub repeat: u32,
+    /// How many schedules each repeat is the mean over: all that a scheduler which balances CPU load may choose, those that are
+    /// the same by symmetry counted once. `None` where each repeat draws one by its seed.
+    pub schedules: Option<usize>,
     /// One row for each policy, in the order asked for.
     pub policies: Vec<PolicyRow>,
 }
@@ -79,6 +118,8 @@ pub struct PolicyRow {
     pub pages_moved: f64,
     /// Mean improvement of the applications' completion times over `linux`, in per cent; absent where `linux` was not run.
     pub vs_linux_percent: Option<f64>,
+    /// How far the measures vary.
+    pub spread: RowSpread,
     /// By application.
     pub apps: Vec<AppRow>,
 }
@@ -102,18 +143,73 @@ pub struct AppRow {
     pub pages_moved: f64,
     /// Improvement of the completion time over `linux`, in per cent.
     pub vs_linux_percent: Option<f64>,
+    /// How far the slowdown varies.
+    pub slowdown_spread: Spread,
+    /// How far the improvement varies.
+    pub vs_linux_spread: Option<Spread>,
 }
 
-/// Runs every policy on the workload, `repeat` times each.
+/// How far a policy's measures vary from run to run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowSpread {
+    /// Greatest over least slowdown.
+    pub unfairness: Spread,
+    /// System throughput.
+    pub stp: Spread,
+    /// Mean slowdown.
+    pub antt: Spread,
+    /// Standard deviation over mean of the slowdowns.
+    pub unfairness_cov: Spread,
+    /// Mean improvement over `linux`, in per cent, run against run from the same start and seed.
+    pub vs_linux_percent: Option<Spread>,
+}
+
+/// Runs every policy on the workload, `repeat` times from each start.
 ///
 /// # Errors
 /// [`LabError`] where a program does not end in time or a policy's plan is not valid.
 pub fn compare(spec: &CompareSpec, policies: &[NamedPolicy<'_>]) -> Result<Comparison, LabError> {
+    compare_with(spec, policies, &|_, _| ())
+}
+
+/// As [`compare()`], and says after each run how many are done, of how many.
+///
+/// # Errors
+/// As [`compare()`].
+pub fn compare_with(
+    spec: &CompareSpec,
+    policies: &[NamedPolicy<'_>],
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Comparison, LabError> {
     let alone = alone(&spec.workload)?;
-    let rows = policies.iter().map(|(name, make)| row(spec, name, &alone, make.as_ref()));
-    let mut policies = rows.collect::<Result<Vec<_>, _>>()?;
-    against_linux(&mut policies);
-    Ok(Comparison { seed: spec.seed, repeat: spec.repeat.max(1), policies })
+    let (starts, listed) = starts(&spec.workload, spec.starts)?;
+    let repeat = spec.repeat.max(1);
+    let tasks = tasks(policies.len(), repeat, starts.len());
+    let done = AtomicUsize::new(0);
+    let run = |task: &Task| {
+        let seed = spec.seed.wrapping_add(u64::from(task.repeat));
+        let report = run_policy(&starts[task.start].workload, seed, policies[task.policy].1().as_mut());
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, tasks.len());
+        rows::truth(&spec.workload, &report?)
+    };
+    let mut runs = parallel::each(spec.jobs, &tasks, run)?.into_iter();
+    let mut sheet = || -> rows::Runs { (0..repeat).map(|_| runs.by_ref().take(starts.len()).collect()).collect() };
+    let all: Vec<_> = policies.iter().map(|(name, _)| (name.clone(), sheet())).collect();
+    let policies = rows::rows(&spec.workload, &all, &alone, &starts);
+    Ok(Comparison { seed: spec.seed, repeat, schedules: listed.then_some(starts.len()), policies })
+}
+
+/// One run to make.
+struct Task {
+    policy: usize,
+    repeat: u32,
+    start: usize,
+}
+
+fn tasks(policies: usize, repeat: u32, starts: usize) -> Vec<Task> {
+    let repeats = move |policy| (0..repeat).map(move |repeat| (policy, repeat));
+    let all = (0..policies).flat_map(repeats);
+    all.flat_map(|(policy, repeat)| (0..starts).map(move |start| Task { policy, repeat, start })).collect()
 }
 
 /// Completion time of each application alone on the machine, in seconds, in the order of the workload; `None` for one that does
@@ -129,87 +225,13 @@ pub fn alone_seconds(workload: &Workload) -> Vec<Option<f64>> {
 }
 
 /// As [`alone_seconds`], where all must end.
-fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
+pub(crate) fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
     let times = workload.apps.iter().zip(alone_seconds(workload));
     times.map(|(app, seconds)| seconds.ok_or_else(|| unfinished(workload, &app.name))).collect()
 }
 
-fn unfinished(workload: &Workload, app: &str) -> LabError {
+pub(crate) fn unfinished(workload: &Workload, app: &str) -> LabError {
     LabError::Unfinished { app: app.to_owned(), max_seconds: workload.run.max_seconds }
-}
-
-fn row(
-    spec: &CompareSpec,
-    name: &str,
-    alone: &[f64],
-    make: &dyn Fn() -> Box<dyn Policy>,
-) -> Result<PolicyRow, LabError> {
-    let seeds = (0..u64::from(spec.repeat.max(1))).map(|repeat| spec.seed.wrapping_add(repeat));
-    let runs = seeds.map(|seed| run_policy(&spec.workload, seed, make().as_mut())).collect::<Result<Vec<_>, _>>()?;
-    let apps = (0..alone.len()).map(|index| app(spec, &runs, index, alone[index])).collect::<Result<Vec<_>, _>>()?;
-    let summaries: Vec<_> = runs.iter().filter_map(|run| summary(run, alone)).collect();
-    let seconds = mean(runs.iter().map(|run| run.seconds));
-    let memory_migrations = apps.iter().map(|app| app.memory_migrations).sum();
-    Ok(PolicyRow {
-        policy: name.to_owned(),
-        summary: mean_summary(&summaries),
-        seconds,
-        thread_migrations: apps.iter().map(|app| app.thread_migrations).sum(),
-        memory_migrations,
-        memory_migrations_per_hour: memory_migrations * 3600.0 / seconds / num::float_len(apps.len()),
-        pages_moved: apps.iter().map(|app| app.pages_moved).sum(),
-        vs_linux_percent: None,
-        apps,
-    })
-}
-
-fn app(spec: &CompareSpec, runs: &[RunReport], index: usize, alone_seconds: f64) -> Result<AppRow, LabError> {
-    let reports: Vec<&AppReport> = runs.iter().map(|run| &run.apps[index]).collect();
-    let times: Option<Vec<f64>> = reports.iter().map(|report| report.mean_seconds).collect();
-    let seconds = mean(times.ok_or_else(|| unfinished(&spec.workload, &reports[0].name))?);
-    let counted = |read: fn(&AppReport) -> u64| mean(reports.iter().map(|report| num::float(read(report))));
-    Ok(AppRow {
-        name: reports[0].name.clone(),
-        alone_seconds,
-        seconds,
-        slowdown: seconds / alone_seconds,
-        thread_migrations: counted(|report| report.thread_migrations),
-        memory_migrations: counted(|report| report.memory_migrations),
-        pages_moved: counted(|report| report.pages_moved),
-        vs_linux_percent: None,
-    })
-}
-
-fn summary(run: &RunReport, alone: &[f64]) -> Option<Summary> {
-    let slowdowns = run.apps.iter().zip(alone).map(|(app, alone)| Some(app.mean_seconds? / alone));
-    metrics::summary(&slowdowns.collect::<Option<Vec<_>>>()?)
-}
-
-fn mean_summary(all: &[Summary]) -> Summary {
-    let of = |read: fn(&Summary) -> f64| mean(all.iter().map(read));
-    Summary {
-        unfairness: of(|one| one.unfairness),
-        stp: of(|one| one.stp),
-        antt: of(|one| one.antt),
-        unfairness_cov: of(|one| one.unfairness_cov),
-    }
-}
-
-fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let values: Vec<_> = values.into_iter().collect();
-    values.iter().sum::<f64>() / num::float_len(values.len().max(1))
-}
-
-/// Improvement of completion times in per cent, as the DINO paper's figures: how much shorter, of the time under `linux`.
-fn against_linux(rows: &mut [PolicyRow]) {
-    let Some(linux) = rows.iter().find(|row| row.policy == "linux") else { return };
-    let base: Vec<f64> = linux.apps.iter().map(|app| app.seconds).collect();
-    for row in rows {
-        for (app, base) in row.apps.iter_mut().zip(&base) {
-            app.vs_linux_percent = Some(100.0 * (1.0 - app.seconds / base));
-        }
-        row.vs_linux_percent = Some(mean(row.apps.iter().filter_map(|app| app.vs_linux_percent)));
-    }
 }
 
 #[cfg(test)]

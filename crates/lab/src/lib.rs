@@ -7,10 +7,20 @@
 
 mod compare;
 mod harness;
+mod optimum;
+mod parallel;
+pub mod reproduce;
+mod spread;
 pub mod sra;
+mod starts;
 pub mod svg;
 mod table;
 
-pub use compare::{AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, alone_seconds, compare};
+pub use compare::{
+    AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
+};
 pub use harness::run_policy;
-pub use table::table;
+pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
+pub use spread::Spread;
+pub use starts::{FEW, Starts};
+pub use table::{optimum_table, table};

@@ -1,6 +1,11 @@
 //! A comparison for people: plain text, at most 110 columns.
 
 use crate::compare::{Comparison, PolicyRow};
+use crate::optimum::Mapping;
+use crate::spread::Spread;
+use isobar_model::LlcId;
+use isobar_model::metrics::Summary;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Policies side by side this many at a time, so that a line stays within 110 columns.
@@ -11,6 +16,7 @@ const SIDE_BY_SIDE: usize = 4;
 pub fn table(comparison: &Comparison) -> String {
     let mut text = String::new();
     totals(&mut text, comparison);
+    spreads(&mut text, comparison);
     comparison.policies.chunks(SIDE_BY_SIDE).for_each(|policies| slowdowns(&mut text, policies));
     text
 }
@@ -43,11 +49,82 @@ fn totals(text: &mut String, comparison: &Comparison) {
         "\nunfairness: greatest / least slowdown, 1 is fair; STP: sum of 1/slowdown, at most {}; ANTT: mean slowdown;\n\
          CoV: standard deviation / mean of the slowdowns; thr.migr, mem.migr: migrations of threads and of memory;\n\
          per hour: mem.migr by process and hour; pages: pages moved; vs linux: completion time, + is shorter.\n\
-         Means over {} run(s), seeds from {}.",
+         {}",
         comparison.policies.first().map_or(0, |row| row.apps.len()),
-        comparison.repeat,
-        comparison.seed
+        means_over(comparison)
     );
+}
+
+fn means_over(comparison: &Comparison) -> String {
+    let Comparison { seed, repeat, schedules, .. } = comparison;
+    match schedules {
+        None => format!("Means over {repeat} run(s), each from a schedule that its seed draws; seeds from {seed}."),
+        Some(1) => {
+            format!("All schedules that balance CPU load are the same by symmetry; {repeat} run(s), seeds from {seed}.")
+        }
+        Some(all) => {
+            let times = if *repeat == 1 { String::new() } else { format!(" {repeat} times over") };
+            format!("Means over all schedules that balance CPU load, of which {all} differ{times}; seeds from {seed}.")
+        }
+    }
+}
+
+/// Least and greatest run, and how sure the means are. Left out for a single run, which has neither.
+fn spreads(text: &mut String, comparison: &Comparison) {
+    if comparison.repeat == 1 && comparison.schedules.is_none_or(|all| all == 1) {
+        return;
+    }
+    let _ = writeln!(text, "\n{:<20}{:>29}{:>29}{:>29}", "least to greatest run", "unfairness", "ANTT", "vs linux, %");
+    for row in &comparison.policies {
+        let spread = &row.spread;
+        let versus = spread.vs_linux_percent.as_ref().map_or_else(|| "-".to_owned(), |all| range(all, 1));
+        let name = short(&row.policy, 20);
+        let _ =
+            writeln!(text, "{name:<20}{:>29}{:>29}{versus:>29}", range(&spread.unfairness, 3), range(&spread.antt, 3));
+    }
+    if comparison.repeat > 1 {
+        text.push_str("\n±: half the 95 % confidence interval of the mean over the repeats (Student's t).\n");
+    }
+}
+
+fn range(spread: &Spread, digits: usize) -> String {
+    let half = spread.half_width_95.map_or_else(String::new, |half| format!(" ±{half:.digits$}"));
+    format!("{:.digits$} to {:.digits$}{half}", spread.min, spread.max)
+}
+
+/// The best and the worst mapping as text, at most 110 columns.
+#[must_use]
+pub fn optimum_table(ranked: &[Mapping], names: &[&str]) -> String {
+    let mut text = format!(
+        "\nStatic mappings of threads to last-level caches: {} differ. By mean slowdown:\n\n{:<18}{:>24}{:>24}\n",
+        ranked.len(),
+        "",
+        "best",
+        "worst"
+    );
+    let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) else { return text };
+    let mut line = |name: &str, cells: [String; 2]| {
+        let _ = writeln!(text, "{:<18}{:>24}{:>24}", short(name, 18), cells[0], cells[1]);
+    };
+    let measures = |one: &Mapping| {
+        let Summary { unfairness, stp, antt, unfairness_cov } = one.summary;
+        [("ANTT", antt), ("unfairness", unfairness), ("STP", stp), ("CoV", unfairness_cov)]
+    };
+    for ((name, best), (_, worst)) in measures(best).into_iter().zip(measures(worst)) {
+        line(name, [best, worst].map(|value| format!("{value:.3}")));
+    }
+    for (index, name) in names.iter().enumerate() {
+        line(name, [best, worst].map(|one| format!("{:.3} on llc {}", one.slowdowns[index], llcs(&one.llcs[index]))));
+    }
+    text
+}
+
+/// Caches with the threads on each: `0`, or `0 x2, 1`.
+fn llcs(all: &[LlcId]) -> String {
+    let mut counts: BTreeMap<LlcId, usize> = BTreeMap::new();
+    all.iter().for_each(|llc| *counts.entry(*llc).or_default() += 1);
+    let one = |(llc, count): (LlcId, usize)| if count == 1 { llc.to_string() } else { format!("{llc} x{count}") };
+    counts.into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Slowdown and, in brackets, improvement over `linux` of every application.

@@ -28,7 +28,7 @@ fn every_example_runs_and_contention_hurts() {
         let text = std::fs::read_to_string(&path).unwrap();
         let workload = Workload::from_toml(&path.display().to_string(), &text).unwrap();
         let linux: NamedPolicy<'_> = ("linux".into(), Box::new(|| Box::new(Linux)));
-        let got = compare(&CompareSpec { workload, seed: 1, repeat: 3 }, &[linux]).unwrap();
+        let got = compare(&CompareSpec { repeat: 3, ..CompareSpec::new(workload) }, &[linux]).unwrap();
         println!("{}\n{}", path.display(), table(&got));
         assert!(got.policies[0].summary.antt > 1.01, "{}", path.display());
     }

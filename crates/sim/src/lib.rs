@@ -12,11 +12,13 @@ mod host;
 pub mod machine;
 pub mod program;
 mod report;
+pub mod schedules;
+pub mod solo;
 mod workload;
 
 pub use error::SimError;
-pub use host::SimMachine;
+pub use host::{Costs, SimMachine};
 pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};
-pub use workload::{App, Run, Workload};
+pub use workload::{App, Run, Seats, Workload};

@@ -2,9 +2,10 @@
 //! reference is resolved and every value checked here, so that nothing later can fail.
 
 use crate::error::SimError;
+use crate::host::Costs;
 use crate::machine::{MachineSpec, find, positive};
-use crate::program::{Library, Program, SHORTEST_PHASE, shipped};
-use isobar_model::{CpuId, NodeId};
+use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
+use isobar_model::{CpuId, LlcId, NodeId};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -32,10 +33,22 @@ pub struct App {
     pub start_node: Option<NodeId>,
     /// The CPU on which its first thread starts; the next ones follow by number.
     pub cpu: Option<CpuId>,
-    /// The node that takes its memory; else where its threads first touch it.
+    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where its threads first touch it.
     pub memory_node: Option<NodeId>,
     /// Where in its phases it starts, as a part of their cycle.
     pub phase_offset: f64,
+    /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
+    pub seats: Option<Seats>,
+}
+
+/// The last-level caches of an application's threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seats {
+    /// One for each thread.
+    pub llcs: Vec<LlcId>,
+    /// Whether every run starts there, whatever the load. Else only the first does, and later ones where the stock scheduler
+    /// finds the least load, these caches first among equals.
+    pub keep: bool,
 }
 
 /// How a workload runs.
@@ -52,11 +65,24 @@ pub struct Run {
     pub epoch_seconds: f64,
     /// The workload ends here at the latest.
     pub max_seconds: f64,
+    /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off unless set: the kernels of the
+    /// papers' machines (2.6.29, 2.6.30) had none; later ones have it on.
+    pub numa_balancing: bool,
+    /// Which costs of acting are charged.
+    pub costs: Costs,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { runs: 3, instructions_factor: 1.0, step_seconds: 0.1, epoch_seconds: 1.0, max_seconds: 36_000.0 }
+        Self {
+            runs: 3,
+            instructions_factor: 1.0,
+            step_seconds: 0.1,
+            epoch_seconds: 1.0,
+            max_seconds: 36_000.0,
+            numa_balancing: false,
+            costs: Costs::default(),
+        }
     }
 }
 
@@ -75,7 +101,9 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AppEntry {
-    program: String,
+    program: Option<String>,
+    program_file: Option<String>,
+    measured_on: Option<String>,
     #[serde(default = "one")]
     count: u32,
     threads: Option<u32>,
@@ -94,39 +122,64 @@ const fn one() -> u32 {
 const MOST: u32 = 4096;
 
 impl Workload {
-    /// Reads a workload; `file` is only named in errors. `machine` is the name of one that ships, or a synthetic one such as
-    /// `node:2 llc:1 core:4`.
+    /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the name of one that ships,
+    /// or a synthetic one such as `node:2 llc:1 core:4`.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
-        let read: File = crate::error::parse(file, text)?;
+        Self::from_toml_with(file, text, &|_| Err("no other file can be read here".to_owned()))
+    }
+
+    /// Reads a workload; `read` gives the text of a `program_file`, or of a `machine` whose name ends in `.toml`, named as in the
+    /// workload, or says why it cannot.
+    ///
+    /// # Errors
+    /// [`SimError`], one line, for anything that is not right.
+    pub fn from_toml_with(
+        file: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, SimError> {
+        let written: File = crate::error::parse(file, text)?;
         let mut library = shipped()?;
-        library.add(file, read.program)?;
-        read.run.validate(file)?;
-        let machine = machine(file, &read.machine)?;
+        library.add(file, written.program)?;
+        written.run.validate(file)?;
+        let machine = machine(file, &written.machine, read)?;
+        if written.app.is_empty() {
+            return Err(SimError::value(
+                file,
+                "app",
+                "is missing: a workload has at least one [[app]] with a `program`",
+            ));
+        }
         let mut apps = Vec::new();
-        for entry in &read.app {
+        for entry in &written.app {
             entry.validate(file, &machine)?;
-            apps.extend(entry.apps(file, &library, &read.run)?);
+            let program = entry.program(file, &library, read)?;
+            apps.extend(entry.apps(file, &program, &written.run)?);
         }
         let threads: u64 = apps.iter().map(|app| u64::from(app.threads)).sum();
         if threads == 0 || threads > u64::from(MOST) {
             return Err(SimError::value(file, "app", format!("makes {threads} threads; list 1 to {MOST} in all")));
         }
-        Ok(Self { machine: Arc::new(machine), apps, run: read.run })
+        Ok(Self { machine: Arc::new(machine), apps, run: written.run })
     }
 
     /// The workload of one application alone, with its memory where it runs: what slowdowns are measured against.
     #[must_use]
     pub fn alone(&self, app: &App) -> Self {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
-        let app = App { start_node: None, memory_node: None, cpu: first, ..app.clone() };
+        let app = App { start_node: None, memory_node: None, cpu: first, seats: None, ..app.clone() };
         Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
     }
 }
 
-fn machine(file: &str, name: &str) -> Result<MachineSpec, SimError> {
+fn machine(file: &str, name: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Result<MachineSpec, SimError> {
+    if name.to_ascii_lowercase().ends_with(".toml") {
+        let unread = |why: String| SimError::value(file, "machine", format!("names {name}: {why}"));
+        return MachineSpec::from_toml(name, &read(name).map_err(unread)?);
+    }
     if name.starts_with("node:") {
         return MachineSpec::synthetic(name).map_err(|error| SimError::value(file, "machine", error.to_string()));
     }
@@ -170,8 +223,31 @@ impl AppEntry {
         Ok(())
     }
 
-    fn apps(&self, file: &str, library: &Library, run: &Run) -> Result<Vec<App>, SimError> {
-        let program = library.find(file, "app.program", &self.program)?;
+    /// The program of its name, or of its file.
+    fn program(
+        &self,
+        file: &str,
+        library: &Library,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Arc<Program>, SimError> {
+        let name = self.program.as_deref();
+        if let Some(path) = &self.program_file {
+            let unread = |why: String| SimError::value(file, "app.program_file", format!("names {path}: {why}"));
+            let from = ProgramFile { path, text: &read(path).map_err(unread)? };
+            return from.program(name, self.measured_on.as_deref()).map(Arc::new);
+        }
+        if self.measured_on.is_some() {
+            return Err(SimError::value(
+                file,
+                "app.measured_on",
+                "says where a `program_file` was measured; name that file",
+            ));
+        }
+        let missing = || SimError::value(file, "app.program", "is missing: name a program, or a `program_file`");
+        library.find(file, "app.program", name.ok_or_else(missing)?)
+    }
+
+    fn apps(&self, file: &str, program: &Arc<Program>, run: &Run) -> Result<Vec<App>, SimError> {
         let instructions = program.instructions_billion * run.instructions_factor;
         if instructions < SHORTEST_PHASE {
             let problem = format!("leaves {instructions} billion of {}; leave at least {SHORTEST_PHASE}", program.name);
@@ -180,11 +256,12 @@ impl AppEntry {
         let app = |copy: u32| App {
             name: if self.count == 1 { program.name.clone() } else { format!("{}.{}", program.name, copy + 1) },
             threads: self.threads.unwrap_or(program.threads),
-            program: Arc::clone(&program),
+            program: Arc::clone(program),
             start_node: self.start_node,
             cpu: self.cpu,
             memory_node: self.memory_node,
             phase_offset: (f64::from(copy) * self.phase_stagger).rem_euclid(1.0),
+            seats: None,
         };
         Ok((0..self.count).map(app).collect())
     }
@@ -217,7 +294,10 @@ mod tests {
         assert!(error(&app("program = \"milc\"\ncpu = 9")).contains("0-3"));
         assert!(error(&app("program = \"milc\"\nmemory_node = 2")).contains("memory_node"));
         assert!(error("machine = \"barcelona\"").contains("barcelona-4x4"));
-        assert!(error("machine = \"node:2\"").contains("0 threads"));
+        assert!(error("machine = \"node:2\"").contains("at least one [[app]]"));
+        assert!(error(&app("count = 2")).contains("`app.program` is missing"));
+        assert!(error(&app("program_file = \"x.csv\"")).contains("names x.csv: no other file can be read here"));
+        assert!(error(&app("program = \"milc\"\nmeasured_on = \"nehalem-2x4\"")).contains("app.measured_on"));
         assert!(error("machine = \"node:2\"\n[run]\nstep_seconds = 0").contains("step_seconds"));
     }
 

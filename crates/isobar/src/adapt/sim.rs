@@ -1,13 +1,14 @@
 //! The simulated machine and the comparison of policies on it.
 
 use super::policy;
+use crate::args::Schedules;
 use crate::config::Config;
 use crate::failure::bad_input;
 use crate::truth::{AppTruth, Truth};
-use isobar_lab::{CompareSpec, LabError, NamedPolicy};
+use isobar_lab::{CompareSpec, LabError, NamedPolicy, Starts};
 use isobar_model::metrics;
 use isobar_sim::{AppReport, SimMachine, Workload};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,29 +39,75 @@ fn app_truth(report: AppReport, alone_seconds: Option<f64>) -> AppTruth {
     AppTruth { name, completed, seconds, alone_seconds, slowdown }
 }
 
-/// Runs a workload under each policy.
+/// How to compare.
+pub struct Wanted {
+    /// seed of the first repeat
+    pub seed: u64,
+    /// runs from each start
+    pub repeat: u32,
+    /// where threads start
+    pub schedules: Schedules,
+    /// whether to run every static mapping too
+    pub optimum: bool,
+    /// runs computed side by side
+    pub jobs: usize,
+}
+
+/// Runs a workload under each policy; `progress` is told runs done and runs in all.
 ///
 /// # Errors
 /// Bad input: the workload, a policy, a setting.
 pub fn compare(
-    workload: &Path,
+    file: &Path,
     policies: &[String],
     config: &Config,
-    seed: u64,
-    repeat: u32,
+    wanted: &Wanted,
+    progress: &(dyn Fn(usize, usize) + Sync),
 ) -> anyhow::Result<Comparison> {
     each_once(policies)?;
     let policies = policies.iter().map(|name| named(name, config)).collect::<anyhow::Result<Vec<_>>>()?;
-    let spec = CompareSpec { workload: read(workload)?, seed, repeat };
-    let compared = isobar_lab::compare(&spec, &policies).map_err(|error| match error {
-        LabError::Unfinished { .. } => bad_input(format!("{}: {error}", workload.display())),
+    let Wanted { seed, repeat, jobs, .. } = *wanted;
+    let spec = CompareSpec { workload: read(file)?, seed, repeat, starts: starts(wanted.schedules), jobs };
+    let failed = |error| match error {
+        LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
+        LabError::Jobs { .. } => anyhow::anyhow!("{error}"),
         LabError::Plan { .. } => anyhow::anyhow!("internal error: {error}"),
-    })?;
+    };
+    // First, since it fails early where there are too many.
+    let most = isobar_lab::MOST_MAPPINGS;
+    let ranked = wanted.optimum.then(|| isobar_lab::optimum(&spec.workload, most, jobs)).transpose().map_err(failed)?;
+    let compared = isobar_lab::compare_with(&spec, &policies, progress).map_err(failed)?;
     let mut text = isobar_lab::table(&compared);
     if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
         text.push_str("\nvs linux: not compared, since `linux` is not among the policies of --policy\n");
     }
-    Ok(Comparison { text, json: serde_json::to_value(&compared)? })
+    let mut json = serde_json::to_value(&compared)?;
+    if let Some(ranked) = ranked {
+        let names: Vec<_> = spec.workload.apps.iter().map(|app| app.name.as_str()).collect();
+        text.push_str(&isobar_lab::optimum_table(&ranked, &names));
+        json["optimum"] = json!({"mappings": ranked.len(), "best": ranked.first(), "worst": ranked.last()});
+    }
+    add_notes(&spec.workload, &mut text, &mut json);
+    Ok(Comparison { text, json })
+}
+
+fn starts(schedules: Schedules) -> Starts {
+    match schedules {
+        Schedules::Auto => Starts::Auto,
+        Schedules::All => Starts::Every,
+        Schedules::Sampled => Starts::Sampled,
+    }
+}
+
+/// What is worth telling about the programs' numbers.
+fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
+    let notes: BTreeSet<_> = workload.apps.iter().flat_map(|app| app.program.notes()).collect();
+    if notes.is_empty() {
+        return;
+    }
+    text.push('\n');
+    notes.iter().for_each(|note| text.extend(["note: ", &crate::text::plain(note), "\n"]));
+    json["notes"] = notes.into_iter().collect();
 }
 
 /// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing more.
@@ -90,5 +137,8 @@ pub fn read(file: &Path) -> anyhow::Result<Workload> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file)
         .map_err(|error| bad_input(format!("{name}: cannot be read: {error}: expected a TOML workload")))?;
-    Workload::from_toml(&name, &text).map_err(bad_input)
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let beside =
+        |path: &str| std::fs::read_to_string(folder.join(path)).map_err(|error| format!("cannot be read: {error}"));
+    Workload::from_toml_with(&name, &text, &beside).map_err(bad_input)
 }

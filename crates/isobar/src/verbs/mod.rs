@@ -4,6 +4,7 @@ pub mod decide;
 pub mod explain;
 pub mod manage;
 pub mod restore;
+mod shipped;
 pub mod sim;
 pub mod topo;
 mod watch;

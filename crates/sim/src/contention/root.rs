@@ -1,10 +1,12 @@
-//! The one-dimensional solver under both parts of the model: the root of a continuous, increasing function in a bracket,
-//! by Ridders' method (Ridders 1979). It keeps the root bracketed, at least halves the bracket every round, so that it ends, and is
-//! quadratic near the root. It uses only the four operations and the square root, which IEEE 754 rounds the same way on
-//! every machine.
+//! The one-dimensional solvers under the model: the root of a continuous, increasing function in a bracket. Both keep the root bracketed
+//! and at least halve the bracket or the step every round, so that they end; both use only the four operations and the
+//! square root, which IEEE 754 rounds the same way on every machine.
 
-/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`. Where `f` does not change sign, the end
-/// that is nearer to zero by sign: `low` where `f(low) >= 0`, else `high`.
+/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact as a float can be.
+const DOUBLED: f64 = 1e-8;
+
+/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method (Ridders 1979). Where `f` does not
+/// change sign, the end that is nearer to zero by sign: `low` where `f(low) >= 0`, else `high`.
 pub(super) fn increasing_root(low: f64, high: f64, tolerance: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
     let (mut a, mut b) = ((low, f(low)), (high, f(high)));
     if a.1 >= 0.0 {
@@ -41,9 +43,45 @@ fn narrow(a: &mut (f64, f64), b: &mut (f64, f64), point: (f64, f64)) {
     }
 }
 
+/// The same for a function that gives its slope too, from a guess: Newton's steps inside the bracket, halving where a step leaves it or
+/// does not shrink to half of the step before.
+pub(super) fn guessed_root(
+    (mut low, mut high): (f64, f64),
+    guess: f64,
+    tolerance: f64,
+    mut f: impl FnMut(f64) -> (f64, f64),
+) -> f64 {
+    let mut at = guess.clamp(low, high);
+    let mut last = high - low;
+    loop {
+        let (value, slope) = f(at);
+        if value < 0.0 {
+            low = at;
+        } else {
+            high = at;
+        }
+        let mut next = at - value / slope;
+        let inside = next > low && next < high;
+        if inside && (next - at).abs() <= DOUBLED * at {
+            return next;
+        }
+        if !(inside && (next - at).abs() <= 0.5 * last) {
+            if (next - at).abs() <= tolerance * at {
+                return next.clamp(low, high);
+            }
+            next = 0.5 * (low + high);
+        }
+        last = (next - at).abs();
+        if last <= tolerance * next || next <= low || next >= high {
+            return next;
+        }
+        at = next;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::increasing_root;
+    use super::{guessed_root, increasing_root};
 
     #[test]
     fn finds_roots_of_all_shapes_in_few_evaluations() {
@@ -65,5 +103,22 @@ mod tests {
     fn without_a_change_of_sign_an_end_is_the_answer() {
         assert!((increasing_root(1.0, 2.0, 1e-12, |x| x) - 1.0).abs() < 1e-15);
         assert!((increasing_root(1.0, 2.0, 1e-12, |x| x - 9.0) - 2.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_good_guess_is_soon_done_and_a_bad_one_ends_too() {
+        let mut calls = 0;
+        let mut cube = |x: f64| {
+            calls += 1;
+            (x * x * x - 8.0, 3.0 * x * x)
+        };
+        assert!((guessed_root((0.0, 1e6), 2.001, 1e-13, &mut cube) - 2.0).abs() < 1e-12);
+        assert!((guessed_root((0.0, 1e6), 0.0, 1e-13, &mut cube) - 2.0).abs() < 1e-12);
+        assert!(calls < 100, "{calls}");
+        // A slope that lies, and a step.
+        assert!((guessed_root((0.0, 9.0), 5.0, 1e-13, |x| (x - 3.0, 0.1)) - 3.0).abs() < 1e-11);
+        assert!(
+            (guessed_root((0.0, 9.0), 5.0, 1e-13, |x| (if x < 3.0 { -1.0 } else { 1.0 }, 0.0)) - 3.0).abs() < 1e-11
+        );
     }
 }

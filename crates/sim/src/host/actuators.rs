@@ -1,11 +1,19 @@
-//! What the actuators of the simulated machine do: bind threads, queue page migrations. Refusals are those of a real machine.
+//! What the actuators of the simulated machine do: bind threads, move pages, give clusters of threads ways of an LLC. Refusals are those of
+//! a real machine.
+//!
+//! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages have moved, and time passes for everybody
+//! meanwhile: the copies compete for controllers and links, and the process pays for shootdowns. What is reported is what is at its new place,
+//! and the next sample shows it there.
 
 use super::SimMachine;
-use isobar_model::{Action, ActionOutcome, CpuId, NodeId, PageSelection, Pages, Pid, Tid};
+use super::ways::ClusterError;
+use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, PageSelection, Pages, Pid, Tid, num};
 
 /// Pages on their way, copied by one kernel thread in the order in which they were asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
+    /// Tells copies apart.
+    pub number: u64,
     pub pid: Pid,
     pub thread: Option<usize>,
     pub select: PageSelection,
@@ -25,7 +33,7 @@ impl SimMachine {
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
                 self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
             }
-            Action::SetWays { .. } => left_alone("LLC ways are not simulated yet"),
+            Action::SetWays { llc, cluster, way_mask, threads, .. } => self.set_ways(*llc, cluster, *way_mask, threads),
             Action::SetAllocation { .. } => left_alone("allocation policies are not simulated yet"),
         }
     }
@@ -34,20 +42,45 @@ impl SimMachine {
         if self.workload.machine.topology.cpu(cpu).is_none() {
             return refused(format!("cpu {cpu} is not on this machine"));
         }
-        let process = self.processes.iter_mut().find(|process| process.pid == pid);
-        let found = process.and_then(|p| Some((p.app, p.threads.iter_mut().find(|thread| thread.tid == tid)?)));
-        let Some((app, thread)) = found else { return ActionOutcome::Vanished };
+        let Some(p) = self.processes.iter().position(|process| process.pid == pid) else {
+            return ActionOutcome::Vanished;
+        };
+        let process = &mut self.processes[p];
+        let app = process.app;
+        let Some(t) = process.threads.iter().position(|thread| thread.tid == tid) else {
+            return ActionOutcome::Vanished;
+        };
+        let thread = &mut process.threads[t];
         thread.bound = true;
         if thread.cpu != cpu {
             // Another core of the same LLC finds its lines; another LLC does not.
             let llc = |cpu: CpuId| self.workload.machine.places[&cpu].llc;
-            if llc(thread.cpu) != llc(cpu) {
-                thread.occupancy = 0.0;
-            }
+            let leaves = llc(thread.cpu) != llc(cpu);
             thread.cpu = cpu;
             self.totals[app].thread_migrations += 1;
+            if leaves {
+                self.chill(p, t);
+            }
         }
+        self.changed = true;
         ActionOutcome::Done
+    }
+
+    /// Puts threads into a cluster and gives it ways.
+    fn set_ways(&mut self, llc: LlcId, cluster: &str, mask: u64, threads: &[Tid]) -> ActionOutcome {
+        let Some(position) = self.workload.machine.topology.llcs().iter().position(|other| other.id == llc) else {
+            return refused(format!("llc {llc} is not on this machine"));
+        };
+        let alive = self.processes.iter().flat_map(|process| &process.threads).map(|thread| thread.tid);
+        let there: Vec<_> = alive.filter(|tid| threads.contains(tid)).collect();
+        if there.is_empty() && !threads.is_empty() {
+            return ActionOutcome::Vanished;
+        }
+        self.changed = true;
+        match self.clusters.set(&self.workload.machine.llcs, position, cluster, mask, &there) {
+            Ok(()) => ActionOutcome::Done,
+            Err(ClusterError(why)) => refused(format!("llc {llc}, cluster {cluster:?}: {why}")),
+        }
     }
 
     fn migrate(
@@ -68,21 +101,57 @@ impl SimMachine {
         let Some(index) = self.processes.iter().position(|process| process.pid == pid) else {
             return ActionOutcome::Vanished;
         };
-        let asked: u64 = self.copies.iter().filter(|c| c.pid == pid && c.from == from).map(Copy::pages).sum();
-        let room: u64 = self.copies.iter().filter(|copy| copy.to == to).map(Copy::pages).sum();
-        let there = pages.0.min(self.processes[index].memory.on_node(from).saturating_sub(asked));
-        let moved = there.min(self.free_pages()[to].saturating_sub(room));
+        let there = pages.0.min(self.processes[index].memory.on_node(from));
+        let room = there.min(self.free_pages()[to]);
         let thread = tid.and_then(|tid| self.processes[index].threads.iter().position(|thread| thread.tid == tid));
-        if moved > 0 {
-            self.copies.push_back(Copy { pid, thread, select, from, to, left: isobar_model::num::float(moved) });
+        if room > 0 {
             self.count_migration(index, to);
         }
-        let stayed = [("no longer there", pages.0 - there), ("no memory on the target", there - moved)];
-        let stayed = stayed.into_iter().filter(|(_, count)| *count > 0);
+        let copy = Copy { number: 0, pid, thread, select, from, to, left: num::float(room) };
+        let moved =
+            if self.workload.run.costs.page_copies { self.copy_now(copy) } else { self.copy_at_once(index, &copy) };
+        let stayed = [
+            ("no longer there", pages.0 - there),
+            ("no memory on the target", there - room),
+            ("the process or the run ended first", room - moved),
+        ];
         ActionOutcome::Pages {
             moved: Pages(moved),
-            stayed: stayed.map(|(why, count)| (why.to_owned(), Pages(count))).collect(),
+            stayed: stayed
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(why, count)| (why.to_owned(), Pages(count)))
+                .collect(),
         }
+    }
+
+    /// Moves pages in no time: a workload that leaves out the cost of copies.
+    fn copy_at_once(&mut self, index: usize, copy: &Copy) -> u64 {
+        let process = &mut self.processes[index];
+        let moved = process.memory.migrate(copy.thread, copy.select, copy.from, copy.to, num::round(copy.left));
+        self.totals[process.app].pages_moved += moved;
+        self.changed = true;
+        moved
+    }
+
+    /// Copies pages while time passes, until all have moved or cannot any more; returns how many have.
+    fn copy_now(&mut self, mut copy: Copy) -> u64 {
+        if copy.left <= 0.0 {
+            return 0;
+        }
+        copy.number = self.next_copy;
+        self.next_copy += 1;
+        let number = copy.number;
+        self.copied = (number, 0);
+        self.copies.push_back(copy);
+        self.changed = true;
+        self.balance();
+        while !self.ended() && self.copies.iter().any(|copy| copy.number == number) {
+            self.step_by(self.workload.run.step_seconds);
+        }
+        self.copies.retain(|copy| copy.number != number);
+        self.changed = true;
+        self.copied.1
     }
 
     /// One memory migration is a stretch of epochs in which pages of a process go to one node (DINO, table 1, counts those).
@@ -94,12 +163,6 @@ impl SimMachine {
             self.totals[process.app].memory_migrations += 1;
         }
         process.migrating = Some((to, self.now));
-    }
-}
-
-impl Copy {
-    fn pages(&self) -> u64 {
-        isobar_model::num::round(self.left.ceil())
     }
 }
 

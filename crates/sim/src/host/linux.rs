@@ -1,15 +1,19 @@
-//! The stock scheduler: threads are spread over the CPUs by load, at random among equals, without regard to memory intensity, and stay where
-//! they are (sticky) until a CPU idles while others are shared. Memory goes to the node of first touch, and where that
+//! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among equals, without regard to memory
+//! intensity, and stay where they are (sticky) until a CPU idles while others are shared. Memory goes to the node of first touch, and where that
 //! is full to the nearest with room. A plan's binding is respected.
 //!
 //! Departures: no wake-ups and no load averages, since simulated threads never sleep; NUMA balancing is not simulated yet (it
 //! was not in the kernels of the papers' machines).
 
 use super::SimMachine;
-use isobar_model::CpuId;
+use super::process::Thread;
+use crate::workload::Seats;
+use isobar_model::topology::Cpu;
+use isobar_model::{CpuId, LlcId};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One of the candidates, evenly; `None` where there is none. Written out, so that it is the same on every platform.
 pub(super) fn pick<T: Copy>(rng: &mut ChaCha8Rng, candidates: &[T]) -> Option<T> {
@@ -29,6 +33,26 @@ impl SimMachine {
         load
     }
 
+    /// Starts every application, in any order: which come first is chance on a real machine too (N-MASS, section 4.3). Where
+    /// they find themselves is where their next runs start, other things being equal.
+    pub(super) fn start_all(&mut self) {
+        let mut waiting: Vec<_> = (0..self.workload.apps.len()).map(|app| self.fresh(app)).collect();
+        while !waiting.is_empty() {
+            let order: Vec<_> = (0..waiting.len()).collect();
+            let next = pick(&mut self.rng, &order).unwrap_or_default();
+            self.processes.push(waiting.remove(next));
+            self.place(self.processes.len() - 1);
+        }
+        self.processes.sort_by_key(|process| process.app);
+        for index in 0..self.processes.len() {
+            let llc = |thread: &Thread| self.workload.machine.topology.cpu(thread.cpu).and_then(|cpu| cpu.llc);
+            let llcs: Option<Vec<_>> = self.processes[index].threads.iter().map(llc).collect();
+            let app = &mut self.workload.apps[index];
+            app.seats = app.seats.take().or_else(|| Some(Seats { llcs: llcs?, keep: false }));
+            self.touch(index);
+        }
+    }
+
     /// Places the threads of the process at `index`, and no other.
     pub(super) fn place(&mut self, index: usize) {
         let app = self.workload.apps[self.processes[index].app].clone();
@@ -37,9 +61,16 @@ impl SimMachine {
             load.entry(thread.cpu).and_modify(|count| *count -= 1); // it has no place yet
         }
         for number in 0..self.processes[index].threads.len() {
-            let cpu = match app.cpu {
-                Some(first) => self.following(first, number),
-                None => self.least_loaded(&load, app.start_node),
+            let seat = app.seats.as_ref().and_then(|seats| Some((*seats.llcs.get(number)?, seats.keep)));
+            let cpu = match (app.cpu, seat) {
+                (Some(first), _) => self.following(first, number),
+                (None, Some((llc, keep))) if keep || self.now <= 0.0 => {
+                    self.idlest(&load, Some(llc), |at| at.llc == Some(llc))
+                }
+                (None, seat) => {
+                    let here = |at: &Cpu| app.start_node.is_none_or(|node| at.node == Some(node));
+                    self.idlest(&load, seat.map(|(llc, _)| llc), here)
+                }
             };
             *load.entry(cpu).or_default() += 1;
             self.processes[index].threads[number].cpu = cpu;
@@ -53,27 +84,71 @@ impl SimMachine {
         cpus[(start + number) % cpus.len()].id
     }
 
-    fn least_loaded(&mut self, load: &BTreeMap<CpuId, u32>, node: Option<isobar_model::NodeId>) -> CpuId {
-        let topology = &self.workload.machine.topology;
-        let here = |cpu: &CpuId| node.is_none_or(|node| topology.node_of(*cpu) == Some(node));
-        let allowed: Vec<_> = load.iter().filter(|(cpu, _)| here(cpu)).collect();
-        let least = allowed.iter().map(|(_, count)| **count).min();
-        let equals: Vec<_> = allowed.iter().filter(|(_, count)| Some(**count) == least).map(|(cpu, _)| **cpu).collect();
-        pick(&mut self.rng, &equals).unwrap_or(CpuId(0))
+    /// The idlest of the allowed CPUs as the kernel finds it, from the top of the scheduling domains to the bottom: the node with
+    /// the least load a CPU, there the cache, the core, the CPU (`find_idlest_group` in `kernel/sched/fair.c`); among equals
+    /// the wanted cache, else any.
+    fn idlest(&mut self, load: &BTreeMap<CpuId, u32>, wanted: Option<LlcId>, allowed: impl Fn(&Cpu) -> bool) -> CpuId {
+        let topology = Arc::clone(&self.workload.machine.topology);
+        let mut left: Vec<&Cpu> = topology.cpus().iter().filter(|cpu| allowed(cpu)).collect();
+        let levels: [fn(&Cpu) -> u64; 4] = [
+            |cpu| cpu.node.map_or(0, |node| u64::from(node.0)),
+            |cpu| cpu.llc.map_or(0, |llc| u64::from(llc.0)),
+            |cpu| u64::from(cpu.core.0),
+            |cpu| u64::from(cpu.id.0),
+        ];
+        for group in levels {
+            let mut loads: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+            for cpu in topology.cpus() {
+                let (threads, cpus) = loads.entry(group(cpu)).or_default();
+                *threads += load.get(&cpu.id).copied().unwrap_or(0);
+                *cpus += 1;
+            }
+            let relative = |cpu: &&Cpu| {
+                loads.get(&group(cpu)).map_or(0.0, |(threads, cpus)| f64::from(*threads) / f64::from(*cpus))
+            };
+            let least = left.iter().map(relative).fold(f64::INFINITY, f64::min);
+            left.retain(|cpu| relative(cpu) <= least);
+            let mut groups: Vec<_> = left.iter().map(|cpu| group(cpu)).collect();
+            groups.dedup();
+            let own = left.iter().find(|cpu| wanted.is_some() && cpu.llc == wanted).map(|cpu| group(cpu));
+            let chosen = own.or_else(|| pick(&mut self.rng, &groups));
+            left.retain(|cpu| Some(group(cpu)) == chosen);
+        }
+        left.first().map_or(CpuId(0), |cpu| cpu.id)
     }
 
-    /// Idle CPUs pull unbound threads from shared ones.
+    /// Idle CPUs pull unbound threads from shared ones, the nearest first: the same cache, else the same node, else any.
     pub(super) fn balance(&mut self) {
         loop {
             let load = self.load();
             let idle: Vec<_> = load.iter().filter(|(_, count)| **count == 0).map(|(cpu, _)| *cpu).collect();
             let shared = |cpu: CpuId| load.get(&cpu).is_some_and(|count| *count > 1);
-            let waiting = self.processes.iter_mut().flat_map(|process| &mut process.threads);
-            let Some(thread) = waiting.filter(|thread| !thread.bound && !thread.ended()).find(|t| shared(t.cpu)) else {
+            let waiting = self
+                .processes
+                .iter()
+                .enumerate()
+                .flat_map(|(p, process)| process.threads.iter().enumerate().map(move |(t, thread)| (p, t, thread)));
+            let Some((p, t, from)) = waiting
+                .filter(|(_, _, thread)| !thread.bound && !thread.ended())
+                .find(|(_, _, thread)| shared(thread.cpu))
+                .map(|(p, t, thread)| (p, t, thread.cpu))
+            else {
                 return;
             };
-            let Some(cpu) = pick(&mut self.rng, &idle) else { return };
-            (thread.cpu, thread.occupancy) = (cpu, 0.0);
+            let places = &self.workload.machine.places;
+            let far = |cpu: &CpuId| match (places[cpu], places[&from]) {
+                (to, from) if to.llc == from.llc => 0,
+                (to, from) if to.node == from.node => 1,
+                _ => 2,
+            };
+            let nearest = idle.iter().map(far).min();
+            let near: Vec<_> = idle.iter().copied().filter(|cpu| Some(far(cpu)) == nearest).collect();
+            let Some(cpu) = pick(&mut self.rng, &near) else { return };
+            let thread = &mut self.processes[p].threads[t];
+            thread.cpu = cpu;
+            if nearest > Some(0) {
+                self.chill(p, t);
+            }
         }
     }
 
@@ -117,4 +192,43 @@ fn spill(latency: &[f64], first: usize, pages: u64, free: &mut [u64]) -> Vec<(us
     }
     taken.push((first, left));
     taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SimMachine;
+    use crate::workload::Workload;
+    use isobar_model::{Machine, Seconds, Wake};
+    use std::collections::BTreeSet;
+
+    fn workload(apps: &str) -> Workload {
+        let run = "[run]\nruns = 3\ninstructions_factor = 0.02\n";
+        Workload::from_toml("w.toml", &format!("machine = \"nehalem-2x4\"\n{run}{apps}")).unwrap()
+    }
+
+    fn nodes(machine: &SimMachine) -> Vec<usize> {
+        let place = |cpu| machine.workload.machine.places[&cpu].node;
+        machine.processes.iter().map(|process| place(process.threads[0].cpu)).collect()
+    }
+
+    const FOUR: &str = "[[app]]\nprogram = \"mcf\"\n[[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n\
+                        [[app]]\nprogram = \"povray\"\n";
+
+    /// Two on each node whatever the seed, and in time all six ways to do that (N-MASS, section 4.3).
+    #[test]
+    fn load_is_balanced_over_nodes_and_every_balanced_schedule_is_drawn() {
+        let drawn: BTreeSet<_> = (0..60).map(|seed| nodes(&SimMachine::new(&workload(FOUR), seed))).collect();
+        assert!(drawn.iter().all(|nodes| nodes.iter().sum::<usize>() == 2), "{drawn:?}");
+        assert_eq!(drawn.len(), 6);
+    }
+
+    #[test]
+    fn a_program_that_starts_again_starts_where_it_was() {
+        let mut machine = SimMachine::new(&workload(FOUR), 3);
+        let before = nodes(&machine);
+        while machine.wait(Seconds(0.1)).unwrap() != Wake::Ended {
+            assert_eq!(nodes(&machine), before);
+        }
+        assert!(machine.report().apps.iter().all(|app| app.completed >= 3));
+    }
 }

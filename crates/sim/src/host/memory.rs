@@ -58,6 +58,16 @@ impl Memory {
         }
     }
 
+    /// Pages of one class (0 hot, 1 cold) of a region (one for each thread, then the shared one) by node.
+    pub fn pages(&self, region: usize, class: usize) -> &[u64] {
+        &self.regions[region].pages[class]
+    }
+
+    /// All resident pages.
+    pub fn resident(&self) -> f64 {
+        num::float(self.regions.iter().flat_map(|region| &region.pages).flatten().sum())
+    }
+
     /// Resident pages of a node.
     pub fn on_node(&self, node: usize) -> u64 {
         self.regions.iter().flat_map(|region| &region.pages).map(|pages| pages[node]).sum()
@@ -118,7 +128,8 @@ impl Memory {
         bins
     }
 
-    fn take(&mut self, region: usize, class: usize, from: usize, to: usize, wanted: u64) -> u64 {
+    /// Moves pages of one class of a region; returns how many were there to move.
+    pub fn take(&mut self, region: usize, class: usize, from: usize, to: usize, wanted: u64) -> u64 {
         let pages = &mut self.regions[region].pages[class];
         let moved = wanted.min(pages[from]);
         pages[from] -= moved;

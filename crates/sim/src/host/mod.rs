@@ -2,6 +2,8 @@
 //! [`Machine`] seam, and keeps the truth (completion times) for the report.
 
 mod actuators;
+mod balancing;
+mod costs;
 mod linux;
 mod memory;
 mod process;
@@ -9,10 +11,12 @@ mod sensors;
 mod step;
 #[cfg(test)]
 mod tests;
+mod ways;
 
-use crate::contention::{Solution, State};
+use crate::contention::{Contention, Solution};
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
+pub use costs::Costs;
 use isobar_model::{Capabilities, CpuSet, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
@@ -36,12 +40,18 @@ pub struct SimMachine {
     copies: VecDeque<actuators::Copy>,
     totals: Vec<Totals>,
     capabilities: Arc<Capabilities>,
-    /// Process and thread of each rate in `solution`.
-    running: Vec<(usize, usize)>,
-    state: State,
+    next_copy: u64,
+    /// The copy that an action waits for, and its pages that have moved.
+    copied: (u64, u64),
+    clusters: ways::Clusters,
+    /// Whose each rate in `solution` is.
+    running: Vec<step::Runner>,
+    contention: Contention,
     solution: Solution,
-    /// Whether anything changed since `solution` was found.
+    /// Whether anything but a phase changed since `solution` was found.
     changed: bool,
+    /// Whether a phase did.
+    stirred: bool,
 }
 
 impl SimMachine {
@@ -57,13 +67,17 @@ impl SimMachine {
             copies: VecDeque::new(),
             totals: vec![Totals::default(); workload.apps.len()],
             capabilities: Arc::new(capabilities(workload)),
+            next_copy: 1,
+            copied: (0, 0),
+            clusters: ways::Clusters::default(),
             running: Vec::new(),
-            state: State::default(),
+            contention: Contention::default(),
             solution: Solution::default(),
             changed: true,
+            stirred: false,
             workload: workload.clone(),
         };
-        (0..workload.apps.len()).for_each(|app| machine.start(app));
+        machine.start_all();
         machine.balance();
         machine
     }
@@ -106,12 +120,6 @@ impl SimMachine {
         self.totals.iter().all(enough) || self.now >= run.max_seconds
     }
 
-    fn start(&mut self, app: usize) {
-        let process = self.fresh(app);
-        self.processes.push(process);
-        self.settle_in(self.processes.len() - 1);
-    }
-
     /// A new process in the place of one that ended.
     fn restart(&mut self, index: usize, app: usize) {
         self.processes[index] = self.fresh(app);
@@ -135,7 +143,6 @@ impl SimMachine {
 
 fn capabilities(workload: &Workload) -> Capabilities {
     let mut missing = std::collections::BTreeMap::new();
-    missing.insert(Sensor::CacheWays, "LLC way allocation is not simulated yet".to_owned());
     let topology = &workload.machine.topology;
     if topology.nodes().len() < 2 {
         missing.insert(Sensor::SeveralNodes, "the simulated machine has one node".to_owned());
@@ -155,8 +162,7 @@ impl Machine for SimMachine {
 
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, Infallible> {
         let actions: Vec<_> = plan.actions.iter().map(|action| self.act(action)).collect();
-        if !actions.is_empty() {
-            self.changed = true;
+        if self.changed {
             self.balance();
         }
         Ok(Outcome { actions })
@@ -169,6 +175,7 @@ impl Machine for SimMachine {
 
     fn restore(&mut self) -> Result<Outcome, Infallible> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
+        self.clusters.clear();
         self.changed = true;
         self.balance();
         Ok(Outcome::default())

@@ -1,8 +1,12 @@
 //! A running process of the simulated machine: its threads, how far they are, and what their counters have counted.
 
+use super::balancing::Balancing;
 use super::memory::Memory;
 use crate::workload::App;
 use isobar_model::{CpuId, Pid, Tid, num};
+
+/// A thread that owes time still makes this little progress, so that every run ends.
+const MOST_PAID: f64 = 0.9;
 
 /// A process: one run of an application.
 #[derive(Clone, Debug)]
@@ -14,6 +18,8 @@ pub(super) struct Process {
     pub start: f64,
     pub threads: Vec<Thread>,
     pub memory: Memory,
+    /// What NUMA balancing knows of it; `None` before it looks, or where it is off.
+    pub balancing: Option<Balancing>,
     /// Where the last page migration went, and when it was asked for.
     pub migrating: Option<(usize, f64)>,
 }
@@ -36,6 +42,8 @@ pub(super) struct Thread {
     pub misses: f64,
     pub bytes: f64,
     pub cpu_seconds: f64,
+    /// Seconds that it has yet to lose to the kernel or to a cold cache.
+    pub owed: f64,
 }
 
 impl Process {
@@ -55,10 +63,11 @@ impl Process {
             misses: 0.0,
             bytes: 0.0,
             cpu_seconds: 0.0,
+            owed: 0.0,
         };
         let memory = Memory::new(&app.program, app.threads, nodes);
         let threads = (0..app.threads).map(thread).collect();
-        Self { app: index, pid, start, threads, memory, migrating: None }
+        Self { app: index, pid, start, threads, memory, balancing: None, migrating: None }
     }
 
     /// Whether every thread has executed its instructions.
@@ -74,6 +83,13 @@ impl Process {
 }
 
 impl Thread {
+    /// What is left of some seconds after what it owes; it always keeps some.
+    pub fn pay(&mut self, seconds: f64) -> f64 {
+        let paid = self.owed.min(seconds * MOST_PAID);
+        self.owed -= paid;
+        seconds - paid
+    }
+
     /// Whether it has executed its instructions; it waits for its siblings then.
     pub fn ended(&self) -> bool {
         self.done >= self.goal

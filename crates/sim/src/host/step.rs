@@ -1,11 +1,12 @@
 //! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant rates in between. Rates are
-//! found anew only after something changed, so that a steady machine costs next to nothing.
+//! found anew only after something changed: a phase only changes a factor, anything else sets the competition up anew.
 
 use super::SimMachine;
 use super::process::{Process, Thread};
-use crate::contention::{Demand, queue::LINE, solve};
+use crate::contention::{Demand, queue::LINE};
 use crate::program::Program;
-use isobar_model::num;
+use isobar_model::{CpuId, num};
+use std::collections::BTreeMap;
 
 /// Cycles that each thread of a process loses for each of its pages that moves, for each thread that has to flush its TLB: 11,000
 /// cycles at 16 threads (design, section 6; CAMM, section 4, after Villavieja et al., PACT 2011), taken as linear.
@@ -14,56 +15,101 @@ const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
 const LEAST_TIME: f64 = 0.1;
 /// Events nearer than this are taken together.
 const INSTANT: f64 = 1e-9;
+/// Round robin: threads of one CPU take turns of so many seconds (`sched_min_granularity` of CFS, 0.75 ms, times 1 + log2 of 8 CPUs or more:
+/// `kernel/sched/fair.c`, `tunable scaling`).
+const SLICE: f64 = 3e-3;
+/// Seconds that a switch between them costs by itself (Li, Ding, Shen: Quantifying the cost of context switch, ExpCS 2007: 3.8 us). The cold cache
+/// after it is in the model already: who waits inserts nothing, and its lines age.
+const SWITCH: f64 = 3.8e-6;
+
+/// A thread that runs, and what it is on the way to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runner {
+    /// Process and thread by position.
+    pub process: usize,
+    pub thread: usize,
+    /// The part of its CPU that it gets.
+    pub share: f64,
+    /// Instructions to the end of its phase.
+    pub phase_left: f64,
+}
 
 impl SimMachine {
     /// Passes time until `until`, or until every application has had its runs.
     pub(super) fn advance(&mut self, until: f64) {
         while !self.ended() && until - self.now > INSTANT {
-            let step = self.workload.run.step_seconds.min(until - self.now);
-            self.solve_if_changed();
-            let length = self.next_event().clamp(INSTANT, step);
-            self.pass(length);
-            self.turn_over();
+            self.step_by(self.workload.run.step_seconds.min(until - self.now));
         }
     }
 
-    fn solve_if_changed(&mut self) {
-        if !self.changed && self.solution.settled {
+    /// Passes time up to the next event, at most so many seconds.
+    pub(super) fn step_by(&mut self, seconds: f64) {
+        self.solve();
+        let length = self.next_event().clamp(INSTANT, seconds.max(INSTANT));
+        self.pass(length);
+        self.turn_over();
+    }
+
+    /// Finds the rates anew where something changed.
+    fn solve(&mut self) {
+        if self.changed {
+            self.compete();
+        } else if !self.stirred {
             return;
         }
+        self.contention.settle(&mut self.solution);
+        for (runner, held) in self.running.iter().zip(&self.solution.held) {
+            self.processes[runner.process].threads[runner.thread].occupancy = *held;
+        }
+        (self.changed, self.stirred) = (false, false);
+    }
+
+    /// Sets up who competes.
+    fn compete(&mut self) {
         let load = self.load();
+        let busy = self.busy(&load);
         self.running.clear();
         let mut demands = Vec::new();
-        self.state.occupancy.clear();
         for (p, process) in self.processes.iter().enumerate() {
             for (t, thread) in process.threads.iter().enumerate().filter(|(_, thread)| !thread.ended()) {
-                let mates = load.get(&thread.cpu).copied().unwrap_or(1);
-                demands.push(self.demand(process, t, 1.0 / f64::from(mates)));
-                self.running.push((p, t));
-                self.state.occupancy.push(thread.occupancy);
+                let mates = load.get(&thread.cpu).copied().unwrap_or(1).max(1);
+                let program = &self.workload.apps[process.app].program;
+                let (factor, phase_left) = program.phase_at(thread.offset + thread.done);
+                let share = 1.0 / f64::from(mates);
+                let lost = if mates > 1 { SWITCH / (SLICE + SWITCH) } else { 0.0 };
+                let demand = self.demand(process, t, (factor, share * (1.0 - lost)), &busy);
+                demands.push((demand, thread.occupancy));
+                self.running.push(Runner { process: p, thread: t, share, phase_left });
             }
         }
         let copy = self.copies.front().map(|copy| (copy.from, copy.to));
-        self.solution = solve(&self.workload.machine, &demands, copy, &mut self.state);
-        for ((p, t), held) in self.running.iter().zip(&self.state.occupancy) {
-            self.processes[*p].threads[*t].occupancy = *held;
-        }
-        self.changed = false;
+        self.contention.compete(&self.workload.machine, &demands, copy);
     }
 
-    fn demand(&self, process: &Process, t: usize, share: f64) -> Demand {
+    /// How many CPUs of each core have something to run, by CPU.
+    fn busy(&self, load: &BTreeMap<CpuId, u32>) -> BTreeMap<CpuId, u32> {
+        let cpus = self.workload.machine.topology.cpus();
+        let mut by_core = BTreeMap::new();
+        let runs = |cpu: CpuId| u32::from(load.get(&cpu).is_some_and(|count| *count > 0));
+        cpus.iter().for_each(|cpu| *by_core.entry(cpu.core).or_insert(0) += runs(cpu.id));
+        cpus.iter().map(|cpu| (cpu.id, by_core.get(&cpu.core).copied().unwrap_or(1))).collect()
+    }
+
+    fn demand(&self, process: &Process, t: usize, (factor, share): (f64, f64), busy: &BTreeMap<CpuId, u32>) -> Demand {
         let machine = &self.workload.machine;
         let program = &self.workload.apps[process.app].program;
         let thread = &process.threads[t];
         let place = machine.places[&thread.cpu];
         let near = process.threads.iter().filter(|other| machine.places[&other.cpu].llc == place.llc);
         let siblings = num::float_len(near.filter(|other| !other.ended()).count()) - 1.0;
+        let crowding = machine.smt.crowding(busy.get(&thread.cpu).copied().unwrap_or(1));
         Demand {
             share,
             place,
-            cpi: program.base_cpi,
-            curve: program.mpki,
-            factor: program.phase_at(thread.offset + thread.done).0,
+            mask: self.clusters.mask(&machine.llcs, place.llc, thread.tid),
+            cpi: program.base_cpi * crowding,
+            curve: program.mpki.clone(),
+            factor,
             mlp: program.mlp,
             write_back: program.write_back,
             footprint: private_bytes(program, num::float_len(process.threads.len())),
@@ -75,7 +121,7 @@ impl SimMachine {
     /// The part of its time that a thread of a process keeps while pages of it move.
     fn kept(&self, process: &Process) -> f64 {
         let moving = self.copies.front().is_some_and(|copy| copy.pid == process.pid);
-        if !moving {
+        if !moving || !self.workload.run.costs.shootdowns {
             return 1.0;
         }
         let cycles = self.solution.copied * SHOOTDOWN_CYCLES * num::float_len(process.threads.len());
@@ -85,11 +131,10 @@ impl SimMachine {
     /// Seconds until the next thread ends its run or phase, or the page copy ends.
     fn next_event(&self) -> f64 {
         let mut next = f64::INFINITY;
-        for ((p, t), rate) in self.running.iter().zip(&self.solution.rates) {
-            let process = &self.processes[*p];
-            let thread = &process.threads[*t];
-            let phase = self.workload.apps[process.app].program.phase_at(thread.offset + thread.done).1;
-            next = next.min((thread.goal - thread.done).min(phase) / (rate * self.kept(process)));
+        for (runner, rate) in self.running.iter().zip(&self.solution.rates) {
+            let process = &self.processes[runner.process];
+            let thread = &process.threads[runner.thread];
+            next = next.min((thread.goal - thread.done).min(runner.phase_left) / (rate * self.kept(process)));
         }
         match self.copies.front() {
             Some(copy) => next.min(copy.left / self.solution.copied),
@@ -98,23 +143,31 @@ impl SimMachine {
     }
 
     fn pass(&mut self, seconds: f64) {
-        let kept: Vec<_> = self.processes.iter().map(|process| self.kept(process)).collect();
-        let load = self.load();
-        let running = std::mem::take(&mut self.running);
-        for (i, (p, t)) in running.iter().enumerate() {
-            let (rate, misses) = (self.solution.rates[i] * kept[*p], self.solution.misses[i]);
-            let app = self.processes[*p].app;
-            let program = &self.workload.apps[app].program;
-            let thread = &mut self.processes[*p].threads[*t];
-            let share = 1.0 / f64::from(load.get(&thread.cpu).copied().unwrap_or(1).max(1));
-            let before = program.phase_at(thread.offset + thread.done).0;
-            count(thread, program, rate * seconds, misses, seconds * share, self.workload.machine.hertz);
-            let phase_ended = program.phase_at(thread.offset + thread.done).0.total_cmp(&before).is_ne();
-            self.changed |= phase_ended || thread.ended();
+        let mut running = std::mem::take(&mut self.running);
+        for (i, runner) in running.iter_mut().enumerate() {
+            let kept = self.kept(&self.processes[runner.process]);
+            let working = self.processes[runner.process].threads[runner.thread].pay(seconds);
+            let instructions = self.solution.rates[i] * kept * working;
+            let process = &mut self.processes[runner.process];
+            let program = &self.workload.apps[process.app].program;
+            let thread = &mut process.threads[runner.thread];
+            let (misses, on_cpu) = (self.solution.misses[i], seconds * runner.share);
+            count(thread, program, instructions, misses, on_cpu, self.workload.machine.hertz);
+            self.changed |= thread.ended();
+            runner.phase_left -= instructions;
+            // As near as rounding lets it come.
+            let at = thread.offset + thread.done;
+            if runner.phase_left <= 1e-12 * at {
+                let (factor, left) = program.phase_at(at);
+                runner.phase_left = left;
+                self.contention.set_factor(i, factor);
+                self.stirred = true;
+            }
         }
         self.running = running;
         self.copy_pages(seconds);
         self.now += seconds;
+        self.balance_memory(seconds);
     }
 
     fn copy_pages(&mut self, seconds: f64) {
@@ -124,10 +177,14 @@ impl SimMachine {
         copy.left -= copied;
         // Less than a thousandth of a page is rounding.
         let after = if copy.left < 1e-3 { 0 } else { num::round(copy.left.ceil()) };
-        let (pid, thread, select, from, to) = (copy.pid, copy.thread, copy.select, copy.from, copy.to);
+        let (number, pid, thread, select) = (copy.number, copy.pid, copy.thread, copy.select);
+        let (from, to) = (copy.from, copy.to);
         if let Some(process) = self.processes.iter_mut().find(|process| process.pid == pid) {
             let moved = process.memory.migrate(thread, select, from, to, before - after);
             self.totals[process.app].pages_moved += moved;
+            if self.copied.0 == number {
+                self.copied.1 += moved;
+            }
         }
         if after == 0 {
             self.copies.pop_front();
@@ -137,21 +194,30 @@ impl SimMachine {
 
     /// Ends what has ended, restarts it unless all is over, and touches memory.
     fn turn_over(&mut self) {
-        let ended: Vec<_> = (0..self.processes.len()).filter(|p| self.processes[*p].ended()).collect();
-        for p in ended {
-            let (app, start, pid) = (self.processes[p].app, self.processes[p].start, self.processes[p].pid);
-            self.totals[app].completions.push(self.now - start);
-            self.copies.retain(|copy| copy.pid != pid);
-            if !self.ended() {
-                self.restart(p, app);
+        for p in 0..self.processes.len() {
+            if self.processes[p].ended() {
+                self.end(p);
+            }
+            let process = &self.processes[p];
+            let touching = self.workload.apps[process.app].program.touch_share;
+            if touching > 0.0 && touching > process.progress() {
+                self.changed = true;
+                self.touch(p);
             }
         }
-        let growing = |process: &Process| self.workload.apps[process.app].program.touch_share > process.progress();
-        let growing: Vec<_> = (0..self.processes.len()).filter(|p| growing(&self.processes[*p])).collect();
-        self.changed |= !growing.is_empty();
-        growing.into_iter().for_each(|p| self.touch(p));
         if self.changed {
             self.balance();
+        }
+    }
+
+    fn end(&mut self, p: usize) {
+        let process = &self.processes[p];
+        let (app, pid) = (process.app, process.pid);
+        self.totals[app].completions.push(self.now - process.start);
+        self.copies.retain(|copy| copy.pid != pid);
+        self.clusters.forget(|tid| process.threads.iter().any(|thread| thread.tid == tid));
+        if !self.ended() {
+            self.restart(p, app);
         }
     }
 }

@@ -1,23 +1,27 @@
 //! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the route between any two
 //! nodes. Read from TOML or made from a synthetic topology; checked when made. It knows nothing of programs.
 
+mod facts;
+mod load;
 mod routes;
 mod shipped;
 mod spec;
 
 pub(crate) use spec::positive;
 
-pub use shipped::{find, shipped};
+pub use facts::Link;
+pub use shipped::{find, shipped, text};
 
 use crate::contention::queue::Resource;
 use crate::error::SimError;
 use isobar_model::topology::{self, Topology};
-use isobar_model::{Bandwidth, Bytes, CpuId, CpuSet, LlcId, NodeId, NodeMatrix, Ways, num};
+use isobar_model::{Bandwidth, Bytes, CpuId, NodeId, NodeMatrix, Ways, num};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const GIGA: f64 = 1e9;
 const NANO: f64 = 1e-9;
+const ONE_THREAD: Smt = Smt { threads: 1, throughput: 1.0 };
 
 /// A machine, ready to be simulated.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +40,56 @@ pub struct MachineSpec {
     pub(crate) pages: Vec<u64>,
     /// Every CPU's node and LLC by position.
     pub(crate) places: BTreeMap<CpuId, Place>,
-    /// Size of each LLC in bytes, by position.
-    pub(crate) llc_bytes: Vec<f64>,
+    /// The LLCs by position.
+    pub(crate) llcs: Vec<Cache>,
+    pub(crate) smt: Smt,
+    /// Memory controllers of each node, by position.
+    controllers: Vec<u32>,
+}
+
+/// A last-level cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cache {
+    pub bytes: f64,
+    /// Ways that can be allocated; 1 to 64.
+    pub ways: u32,
+    /// Classes of service, that of threads in no cluster included.
+    pub clos: u32,
+    /// Whether the bits of a mask may lie apart.
+    pub sparse: bool,
+}
+
+/// Simultaneous multithreading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Smt {
+    /// Hardware threads of a core.
+    pub threads: u32,
+    /// What all of them together execute, relative to one alone, while none misses the LLC.
+    pub throughput: f64,
+}
+
+impl Cache {
+    /// Every way.
+    pub fn all_ways(self) -> u64 {
+        u64::MAX >> (64 - self.ways)
+    }
+
+    /// The bytes of a set of ways.
+    pub fn bytes_of(self, mask: u64) -> f64 {
+        self.bytes * f64::from((mask & self.all_ways()).count_ones()) / f64::from(self.ways)
+    }
+}
+
+impl Smt {
+    /// How many times as long a thread computes while so many threads of its core, itself included, are busy. Throughput is taken as linear
+    /// between one thread and all.
+    pub fn crowding(self, busy: u32) -> f64 {
+        if busy <= 1 || self.threads <= 1 {
+            return 1.0;
+        }
+        let filled = f64::from(busy - 1) / f64::from(self.threads - 1);
+        f64::from(busy) / (1.0 + (self.throughput - 1.0) * filled)
+    }
 }
 
 /// Where a CPU is: positions in the machine's lists.
@@ -71,7 +123,7 @@ impl MachineSpec {
         spec.validate(file)?;
         let resources = spec.resources();
         let ids: Vec<_> = spec.node.iter().map(|node| node.id).collect();
-        let routes = routes::shortest(file, &ids, &spec.link)?;
+        let routes = routes::routes(file, &ids, &spec.link, &spec.route)?;
         let topology = spec.topology(file)?;
         let place = |cpu: &topology::Cpu| Place {
             node: position(&ids, cpu.node),
@@ -82,11 +134,19 @@ impl MachineSpec {
             latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| ns * NANO).collect()).collect(),
             pages: spec.node.iter().map(|node| u64::from(node.memory_gib) << 18).collect(),
             places: topology.cpus().iter().map(|cpu| (cpu.id, place(cpu))).collect(),
-            llc_bytes: topology.llcs().iter().map(|llc| num::float(llc.size.map_or(0, |size| size.0))).collect(),
+            llcs: spec.caches(),
+            smt: spec.smt.as_ref().map_or(ONE_THREAD, |smt| Smt { threads: smt.threads, throughput: smt.throughput }),
+            controllers: spec.node.iter().map(|node| node.controllers).collect(),
             topology: Arc::new(topology),
             resources,
             routes,
         })
+    }
+
+    /// Memory controllers of a node. Lines alternate between them, so that all are equally busy and one queue stands for them.
+    #[must_use]
+    pub fn controllers(&self, node: NodeId) -> Option<u32> {
+        self.controllers.get(self.node_position(node)?).copied()
     }
 
     /// The node ids in order of position.
@@ -120,15 +180,45 @@ impl spec::Spec {
             size: Some(Bytes(num::round(llc.size_mib * 1_048_576.0))),
             ways: Some(Ways(llc.ways)),
         };
-        let cpus = self.llc.iter().flat_map(|llc| cpus(&llc.cpus, llc.id, llc.node));
+        let threads = self.smt.as_ref().map_or(1, |smt| smt.threads);
+        let cores = self.cores();
+        let cpus = self.llc.iter().flat_map(|llc| cpus(llc, threads, cores));
         let parts = topology::Parts {
             nodes: self.node.iter().map(node).collect(),
             llcs: self.llc.iter().map(llc).collect(),
             cpus: cpus.collect(),
             distances: NodeMatrix::from_rows(nodes, rows),
+            allocation: self.allocation(),
             ..topology::Parts::default()
         };
         Topology::new(parts).map_err(|error| SimError::value(file, "llc", error.to_string()))
+    }
+
+    /// The LLCs, ascending by id as in the topology.
+    fn caches(&self) -> Vec<Cache> {
+        let mut llcs: Vec<_> = self.llc.iter().collect();
+        llcs.sort_by_key(|llc| llc.id);
+        let bytes = |llc: &spec::LlcSpec| num::float(num::round(llc.size_mib * 1_048_576.0));
+        let cache = |llc: &&spec::LlcSpec| Cache {
+            bytes: bytes(llc),
+            ways: llc.ways,
+            clos: llc.clos,
+            sparse: llc.sparse_masks,
+        };
+        llcs.iter().map(cache).collect()
+    }
+
+    /// What resctrl would say: where LLCs differ, what all of them can do.
+    fn allocation(&self) -> Option<topology::CacheAllocation> {
+        let ways = self.llc.iter().map(|llc| llc.ways).min()?;
+        Some(topology::CacheAllocation {
+            resource: "L3".to_owned(),
+            cbm_mask: u64::MAX >> (64 - ways),
+            min_cbm_bits: 1,
+            num_closids: self.llc.iter().map(|llc| llc.clos).min()?,
+            shareable_bits: 0,
+            num_rmids: None,
+        })
     }
 
     fn resources(&self) -> Vec<Resource> {
@@ -139,9 +229,15 @@ impl spec::Spec {
     }
 }
 
-fn cpus(set: &CpuSet, llc: LlcId, node: NodeId) -> Vec<topology::Cpu> {
-    let cpu = |id: CpuId| topology::Cpu { id, core: isobar_model::CoreId(id.0), llc: Some(llc), node: Some(node) };
-    set.iter().map(cpu).collect()
+/// The CPUs of an LLC: thread `t` of core `k` is CPU `k + t * cores`, as Linux numbers siblings on most Intel machines.
+fn cpus(llc: &spec::LlcSpec, threads: u32, cores: u32) -> Vec<topology::Cpu> {
+    let cpu = |core: CpuId, thread: u32| topology::Cpu {
+        id: CpuId(core.0 + thread * cores),
+        core: isobar_model::CoreId(core.0),
+        llc: Some(llc.id),
+        node: Some(llc.node),
+    };
+    (0..threads).flat_map(|thread| llc.cpus.iter().map(move |core| cpu(core, thread))).collect()
 }
 
 #[cfg(test)]
@@ -172,5 +268,20 @@ mod tests {
         assert!(bad("[[link]]\na = 0\nb = 1\ngb_per_s_each_way = 11.72", "").contains("route"));
         assert!(bad("[90.0, 50.0]]", "]").contains("latency"));
         assert!(bad("cpus = \"4-7\"", "cpus = \"0-3\"").contains("twice"));
+        assert!(bad("ways = 16", "ways = 65").contains("llc.ways"));
+        assert!(bad("ways = 16", "ways = 16\nclos = 0").contains("llc.clos"));
+        assert!(bad("clock_ghz", "smt = { threads = 2, throughput = 2.5 }\nclock_ghz").contains("smt.throughput"));
+        assert!(bad("clock_ghz", "smt = { threads = 0, throughput = 1.0 }\nclock_ghz").contains("smt.threads"));
+    }
+
+    #[test]
+    fn siblings_are_numbered_after_all_cores() {
+        let text = include_str!("../../machines/nehalem-2x4.toml");
+        let text = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{text}");
+        let machine = MachineSpec::from_toml("m.toml", &text).unwrap();
+        let cpu = |id| machine.topology.cpu(CpuId(id)).unwrap();
+        assert_eq!(machine.topology.cpus().len(), 16);
+        assert_eq!((cpu(13).core, cpu(13).node, cpu(13).llc), (cpu(5).core, cpu(5).node, cpu(5).llc));
+        assert!((machine.smt.crowding(1) - 1.0).abs() < 1e-12 && (machine.smt.crowding(2) - 2.0 / 1.3).abs() < 1e-12);
     }
 }

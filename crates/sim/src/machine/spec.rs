@@ -14,6 +14,9 @@ pub(crate) struct Spec {
     pub llc: Vec<LlcSpec>,
     #[serde(default)]
     pub link: Vec<LinkSpec>,
+    #[serde(default)]
+    pub route: Vec<RouteSpec>,
+    pub smt: Option<SmtSpec>,
     pub latency: LatencySpec,
 }
 
@@ -29,7 +32,14 @@ pub(crate) struct QueueSpec {
 pub(crate) struct NodeSpec {
     pub id: NodeId,
     pub memory_gib: u32,
+    /// All controllers together.
     pub gb_per_s: f64,
+    #[serde(default = "one")]
+    pub controllers: u32,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -39,8 +49,35 @@ pub(crate) struct LlcSpec {
     pub node: NodeId,
     pub size_mib: f64,
     pub ways: u32,
+    /// Classes of service (`info/L3/num_closids` of resctrl).
+    #[serde(default = "sixteen")]
+    pub clos: u32,
+    /// Whether the bits of a mask may lie apart (`info/L3/sparse_masks` of resctrl).
+    #[serde(default)]
+    pub sparse_masks: bool,
     #[serde(deserialize_with = "cpu_list")]
     pub cpus: CpuSet,
+}
+
+const fn sixteen() -> u32 {
+    16
+}
+
+/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of the way back.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RouteSpec {
+    pub from: NodeId,
+    pub to: NodeId,
+    /// The nodes between, in order.
+    pub via: Vec<NodeId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SmtSpec {
+    pub threads: u32,
+    pub throughput: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -64,12 +101,21 @@ impl Spec {
         positive(file, "queue.link_ns", self.queue.link_ns)?;
         self.node.iter().try_for_each(|node| positive(file, "node.gb_per_s", node.gb_per_s))?;
         self.node.iter().try_for_each(|node| positive(file, "node.memory_gib", f64::from(node.memory_gib)))?;
+        self.node.iter().try_for_each(|node| counted(file, "node.controllers", node.controllers, 64))?;
         self.llc.iter().try_for_each(|llc| positive(file, "llc.size_mib", llc.size_mib))?;
+        self.llc.iter().try_for_each(|llc| counted(file, "llc.ways", llc.ways, 64))?;
+        self.llc.iter().try_for_each(|llc| counted(file, "llc.clos", llc.clos, 1024))?;
+        self.smt.iter().try_for_each(|smt| smt.validate(file))?;
         self.link.iter().try_for_each(|link| positive(file, "link.gb_per_s_each_way", link.gb_per_s_each_way))?;
         if !self.node.windows(2).all(|pair| pair[0].id < pair[1].id) || self.node.is_empty() {
             return Err(SimError::value(file, "node", "must list at least one node, ids ascending"));
         }
         self.latencies(file)
+    }
+
+    /// CPU numbers that the first threads of all cores take up.
+    pub(crate) fn cores(&self) -> u32 {
+        self.llc.iter().filter_map(|llc| llc.cpus.iter().last()).map(|cpu| cpu.0.saturating_add(1)).max().unwrap_or(1)
     }
 
     fn latencies(&self, file: &str) -> Result<(), SimError> {
@@ -85,12 +131,14 @@ impl Spec {
     /// A machine of a given shape with ordinary speeds.
     pub(crate) fn of_shape(shape: &Topology) -> Self {
         let ids: Vec<_> = shape.nodes().iter().map(|node| node.id).collect();
-        let node = |id: &NodeId| NodeSpec { id: *id, memory_gib: 4, gb_per_s: 20.0 };
+        let node = |id: &NodeId| NodeSpec { id: *id, memory_gib: 4, gb_per_s: 20.0, controllers: 1 };
         let llc = |llc: &isobar_model::topology::Llc| LlcSpec {
             id: llc.id,
             node: shape.nodes_of_llc(llc.id).first().copied().unwrap_or(NodeId(0)),
             size_mib: 8.0,
             ways: 16,
+            clos: sixteen(),
+            sparse_masks: false,
             cpus: shape.cpus_of_llc(llc.id).cloned().unwrap_or_default(),
         };
         let pairs = ids.iter().flat_map(|a| ids.iter().map(move |b| (*a, *b))).filter(|(a, b)| a < b);
@@ -101,9 +149,29 @@ impl Spec {
             node: ids.iter().map(node).collect(),
             llc: shape.llcs().iter().map(llc).collect(),
             link: pairs.map(|(a, b)| LinkSpec { a, b, gb_per_s_each_way: 10.0 }).collect(),
+            route: Vec::new(),
+            smt: None,
             latency: LatencySpec { ns: ids.iter().map(row).collect() },
         }
     }
+}
+
+impl SmtSpec {
+    fn validate(&self, file: &str) -> Result<(), SimError> {
+        counted(file, "smt.threads", self.threads, 8)?;
+        let most = f64::from(self.threads);
+        if (1.0..=most).contains(&self.throughput) {
+            return Ok(());
+        }
+        let problem = format!("is {}; it must be from 1 to the number of threads, {most}", self.throughput);
+        Err(SimError::value(file, "smt.throughput", problem))
+    }
+}
+
+/// A count from 1 to `most`.
+fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError> {
+    let right = (1..=most).contains(&value);
+    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be from 1 to {most}")))
 }
 
 /// CPUs as the kernel writes them: `0-3,8`.

@@ -1,4 +1,4 @@
-//! The programs that ship, and those that a workload file adds.
+//! The programs that ship, each with its suite and the machine of its paper, and those that a workload adds.
 
 use super::Program;
 use crate::error::SimError;
@@ -6,17 +6,39 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const SPEC: &str = include_str!("../../programs/spec-cpu2006.toml");
-const OTHERS: &str = include_str!("../../programs/parallel.toml");
+macro_rules! shipped_file {
+    ($name:literal) => {
+        (concat!($name, ".toml"), include_str!(concat!("../../programs/", $name, ".toml")))
+    };
+}
+
+const FILES: [(&str, &str); 10] = [
+    shipped_file!("spec-cpu2006"),
+    shipped_file!("spec-cpu2017"),
+    shipped_file!("spec-mpi2007"),
+    shipped_file!("spec-omp"),
+    shipped_file!("nas-omp"),
+    shipped_file!("nas-serial"),
+    shipped_file!("parsec"),
+    shipped_file!("rodinia"),
+    shipped_file!("graphs-java-mantevo"),
+    shipped_file!("parallel"),
+];
 
 /// Programs by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Library(BTreeMap<String, Arc<Program>>);
 
-#[derive(Deserialize)]
+/// A file of programs that ship.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    program: Vec<Program>,
+pub struct Suite {
+    /// The benchmark suite, or what else joins them.
+    pub suite: String,
+    /// The shipped machine on which the papers ran them.
+    pub machine: String,
+    /// Its programs.
+    pub program: Vec<Program>,
 }
 
 impl Library {
@@ -47,42 +69,60 @@ impl Library {
     }
 }
 
-/// The programs that ship.
+/// The programs that ship, by name.
 ///
 /// # Errors
 /// Never for the files as they ship; a test reads them.
 pub fn shipped() -> Result<Library, SimError> {
     let mut library = Library::default();
-    for (file, text) in [("spec-cpu2006.toml", SPEC), ("parallel.toml", OTHERS)] {
-        let programs: File = crate::error::parse(file, text)?;
-        library.add(file, programs.program)?;
+    for (file, text) in FILES {
+        library.add(file, crate::error::parse::<Suite>(file, text)?.program)?;
     }
     Ok(library)
+}
+
+/// The programs that ship, file by file.
+///
+/// # Errors
+/// Never for the files as they ship; a test reads them.
+pub fn suites() -> Result<Vec<Suite>, SimError> {
+    FILES.iter().map(|(file, text)| crate::error::parse(file, text)).collect()
+}
+
+/// The text of a program that ships, with the source of every number: from the remarks above its section to the end of it.
+#[must_use]
+pub fn text(name: &str) -> Option<String> {
+    let head = format!("name = \"{name}\"");
+    let sections = FILES.iter().flat_map(|(_, text)| text.split("\n\n"));
+    let mut found = sections.filter(|section| section.lines().any(|line| line == head));
+    found.next().map(|section| section.trim().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Solo misses per 1000 instructions in the 2 MB of Barcelona, as the DINO paper classes them (section 2.1).
-    #[test]
-    fn solo_classes_are_the_papers() {
-        let library = shipped().unwrap();
-        let solo = |name: &str| library.find("", "", name).unwrap().mpki.misses(2.0 * 1_048_576.0) * 1000.0;
-        for devil in ["mcf", "omnetpp", "milc", "lbm", "soplex", "leslie3d"] {
-            assert!((15.0..100.0).contains(&solo(devil)), "{devil} {}", solo(devil));
-        }
-        for soft in ["gcc", "bwaves", "bzip2"] {
-            assert!((2.0..15.0).contains(&solo(soft)), "{soft} {}", solo(soft));
-        }
-        for turtle in ["povray", "calculix", "h264ref", "gamess", "namd"] {
-            assert!(solo(turtle) < 2.0, "{turtle} {}", solo(turtle));
-        }
-    }
-
     #[test]
     fn a_misspelt_program_is_named_with_its_neighbours() {
         let error = shipped().unwrap().find("w.toml", "app.program", "mlic").unwrap_err().to_string();
         assert_eq!(error, "w.toml: `app.program` names unknown program `mlic`; did you mean milc?");
+    }
+
+    #[test]
+    fn every_program_has_a_name_of_its_own_a_known_machine_and_sources() {
+        let suites = suites().unwrap();
+        let count: usize = suites.iter().map(|suite| suite.program.len()).sum();
+        assert_eq!(count, shipped().unwrap().names().count(), "a name occurs twice");
+        let unknown: Vec<_> = suites.iter().filter(|suite| crate::machine::find(&suite.machine).is_err()).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        assert!(suites.iter().flat_map(|suite| &suite.program).all(|program| text(&program.name).is_some()));
+        assert!(text("mcf").unwrap().starts_with("# The outlier") && text("mcf").unwrap().ends_with("DINO 5.2"));
+        for (file, text) in FILES {
+            let numbers = text.lines().zip(std::iter::once("").chain(text.lines()));
+            let bare = |line: &str, before: &str| {
+                line.contains(" = ") && !line.contains('"') && !format!("{line}{before}").contains('#')
+            };
+            numbers.for_each(|(line, before)| assert!(!bare(line, before), "{file}: `{line}` has no source"));
+        }
     }
 }

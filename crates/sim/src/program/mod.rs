@@ -1,9 +1,16 @@
 //! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour only: what it suffers
 //! from others is an outcome of the model.
 
+pub mod csv;
+mod curve;
+mod file;
 mod library;
+#[cfg(test)]
+mod papers;
 
-pub use library::{Library, shipped};
+pub use curve::{Measured, MissCurve, Parametric};
+pub use file::ProgramFile;
+pub use library::{Library, Suite, shipped, suites, text};
 
 use crate::error::SimError;
 use crate::machine::positive;
@@ -60,19 +67,6 @@ const fn one() -> u32 {
     1
 }
 
-/// Misses over space: `streaming + reuse * half / (half + space)`. `streaming` misses come whatever the space; `reuse` is what space can
-/// save, half of it with `half_mib`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MissCurve {
-    /// MPKI that no cache removes.
-    pub streaming: f64,
-    /// MPKI that an unlimited cache removes.
-    pub reuse: f64,
-    /// The space that removes half of `reuse`.
-    pub half_mib: f64,
-}
-
 /// A stretch of execution of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,20 +77,23 @@ pub struct Phase {
     pub mpki_factor: f64,
 }
 
-impl MissCurve {
-    /// LLC misses per instruction with so many bytes of cache.
-    #[must_use]
-    pub fn misses(&self, space: f64) -> f64 {
-        let half = self.half_mib * 1_048_576.0;
-        (self.streaming + self.reuse * half / (half + space)) / 1000.0
-    }
-}
-
 impl Program {
     /// Resident base pages when all is touched; at least one.
     #[must_use]
     pub fn pages(&self) -> u64 {
         num::round(self.footprint_mib * 256.0).max(1)
+    }
+
+    /// What is worth telling about its numbers, in words; they are used all the same.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let rises = self.mpki.rises();
+        if rises.is_empty() {
+            return Vec::new();
+        }
+        let ways = rises.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let name = isobar_model::text::one_line(&self.name);
+        vec![format!("{name}: measured misses rise at {ways} ways; the model uses the nearest curve that never rises")]
     }
 
     /// Length of all phases together, in instructions; `None` for a steady program.
@@ -124,12 +121,10 @@ impl Program {
         let key = |field: &str| format!("{}.{field}", self.name);
         positive(file, &key("instructions_billion"), self.instructions_billion)?;
         positive(file, &key("footprint_mib"), self.footprint_mib)?;
-        positive(file, &key("mpki.half_mib"), self.mpki.half_mib)?;
         positive(file, &key("threads"), f64::from(self.threads))?;
         at_least(file, &key("base_cpi"), self.base_cpi, LEAST_CPI)?;
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
-        at_least(file, &key("mpki.streaming"), self.mpki.streaming, 0.0)?;
-        at_least(file, &key("mpki.reuse"), self.mpki.reuse, 0.0)?;
+        self.mpki.validate(file, &key("mpki"))?;
         at_least(file, &key("write_back"), self.write_back, 0.0)?;
         let shares = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
         shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;
@@ -145,7 +140,7 @@ impl Program {
 /// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
 pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
 /// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than they can be simulated.
-const LEAST_CPI: f64 = 0.05;
+pub(crate) const LEAST_CPI: f64 = 0.05;
 /// No rate or ratio of a program is above this.
 const MOST: f64 = 1e5;
 

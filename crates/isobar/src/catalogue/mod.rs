@@ -1,0 +1,179 @@
+//! What ships with the simulator, for a person in a terminal and as JSON: machines, programs, their curves. It knows facts as plain
+//! numbers and how to lay them out; where they come from is the adapter's business.
+
+mod draw;
+mod plot;
+
+pub use draw::{list, machine, program};
+
+use serde::Serialize;
+
+/// Everything that ships.
+#[derive(Clone, Debug, Serialize)]
+pub struct Catalogue {
+    /// ascending by name
+    pub machines: Vec<MachineLine>,
+    /// suite by suite
+    pub programs: Vec<ProgramLine>,
+}
+
+/// A machine in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineLine {
+    /// its name
+    pub name: String,
+    /// what it is, in a sentence
+    pub title: String,
+    /// NUMA nodes
+    pub nodes: usize,
+    /// last-level caches
+    pub llcs: usize,
+    /// CPUs in all
+    pub cpus: usize,
+    /// size of the first LLC
+    pub llc_bytes: Option<u64>,
+    /// its ways
+    pub ways: Option<u32>,
+}
+
+/// A program in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramLine {
+    /// its name
+    pub name: String,
+    /// its suite
+    pub suite: String,
+    /// the machine on which it was run alone
+    pub machine: String,
+    /// its class by the DINO paper; null where it does not end
+    pub class: Option<&'static str>,
+    /// what it does there alone
+    #[serde(flatten)]
+    pub solo: Option<Solo>,
+    /// threads unless a workload says otherwise
+    pub threads: u32,
+    /// phases; 0 = steady
+    pub phases: u32,
+}
+
+/// One thread alone on a machine.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Solo {
+    /// LLC misses per 1000 instructions
+    pub mpki: f64,
+    /// instructions a cycle
+    pub ipc: f64,
+    /// bytes a second
+    pub bandwidth: f64,
+    /// CPI remote over CPI local; null on one node
+    pub numa_penalty: Option<f64>,
+}
+
+/// A machine in full.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineFacts {
+    /// its name
+    pub name: String,
+    /// what it is, in a sentence
+    pub title: String,
+    /// cycles a second
+    pub clock_hertz: f64,
+    /// nodes, LLCs and CPUs, as `isobar topo` draws them
+    #[serde(skip)]
+    pub drawing: String,
+    /// the same, as `isobar topo --json`
+    pub topology: serde_json::Value,
+    /// from node, to node, bytes a second
+    pub links: Vec<(u32, u32, f64)>,
+    /// node ids of rows and columns of `latency_ns`
+    pub node_ids: Vec<u32>,
+    /// idle latency, row = CPU's node
+    pub latency_ns: Vec<Vec<f64>>,
+    /// the other node nearest to the first
+    pub remote_node: Option<u32>,
+    /// latency against load, from CPUs of the first node
+    pub load: Vec<Load>,
+    /// the file, with its sources
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// Latency at a load.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Load {
+    /// part of what the node's memory controllers carry
+    pub utilisation: f64,
+    /// the same in bytes a second
+    pub bandwidth: f64,
+    /// to the own node; null where it is full
+    pub local_ns: Option<f64>,
+    /// to the nearest other node; null where a link is full, or there is no other
+    pub remote_ns: Option<f64>,
+}
+
+/// A program in full.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramFacts {
+    /// its name
+    pub name: String,
+    /// its suite; null for a user's own
+    pub suite: Option<String>,
+    /// the machine on which it was run alone
+    pub machine: String,
+    /// size of that machine's LLC
+    pub llc_bytes: f64,
+    /// its class by the DINO paper
+    pub class: Option<&'static str>,
+    /// what it does there alone
+    pub solo: Option<Solo>,
+    /// cycles an instruction without LLC misses
+    pub base_cpi: f64,
+    /// misses in flight together
+    pub mlp: f64,
+    /// lines written back for each line read
+    pub write_back: f64,
+    /// resident memory, all threads
+    pub footprint_bytes: f64,
+    /// threads unless a workload says otherwise
+    pub threads: u32,
+    /// part of pages and accesses that all threads share
+    pub shared: f64,
+    /// repeated in order; none = steady
+    pub phases: Vec<Phase>,
+    /// misses over LLC space, as the model uses them
+    pub curve: Vec<Point>,
+    /// misses by ways as measured; null where the curve has parameters
+    pub measured: Option<Measured>,
+    /// what is worth knowing about the numbers
+    pub notes: Vec<String>,
+    /// its section of the file, with sources; none for a user's own
+    #[serde(skip)]
+    pub text: Option<String>,
+}
+
+/// A stretch of execution.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Phase {
+    /// its length
+    pub instructions: f64,
+    /// factor on misses
+    pub mpki_factor: f64,
+}
+
+/// A point of a miss curve.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Point {
+    /// LLC space
+    pub bytes: f64,
+    /// misses per 1000 instructions
+    pub mpki: f64,
+}
+
+/// A measured curve.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// size of a way of the cache it was measured on
+    pub way_bytes: f64,
+    /// one way first
+    pub mpki_by_ways: Vec<f64>,
+}

@@ -1,0 +1,38 @@
+//! How far a long run is, for people: a line on stderr that is drawn only on a terminal and only after a while, so that neither
+//! pipes nor short runs see it.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::{Duration, Instant};
+
+/// A run that is over sooner needs no bar.
+const WHILE: Duration = Duration::from_secs(2);
+
+/// A bar that appears when it is worth it.
+pub struct Progress {
+    started: Instant,
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Starts the clock; draws nothing.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left");
+        Self { started: Instant::now(), bar: style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)) }
+    }
+
+    /// So many runs are done, of so many; may be called from any thread.
+    pub fn tell(&self, done: usize, all: usize) {
+        let (done, all) = (u64::try_from(done).unwrap_or(u64::MAX), u64::try_from(all).unwrap_or(u64::MAX));
+        self.bar.set_length(all);
+        self.bar.set_position(self.bar.position().max(done));
+        if self.bar.is_hidden() && self.started.elapsed() >= WHILE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws nothing where stderr is no terminal
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,185 @@
+//! From runs to the rows of a comparison: means over starts and repeats, and their spread. Arithmetic only.
+
+use super::{AppRow, LabError, PolicyRow, RowSpread, unfinished};
+use crate::spread::{Spread, spread};
+use crate::starts::Start;
+use isobar_model::metrics::{self, Summary};
+use isobar_model::num;
+use isobar_sim::{RunReport, Workload};
+
+/// One run, of which every application has ended.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    seconds: f64,
+    apps: Vec<AppRun>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AppRun {
+    seconds: f64,
+    thread_migrations: f64,
+    memory_migrations: f64,
+    pages_moved: f64,
+}
+
+/// By repeat and start.
+pub(super) type Runs = Vec<Vec<Run>>;
+
+/// What is needed of a report.
+///
+/// # Errors
+/// [`LabError::Unfinished`] where an application never completed.
+pub(super) fn truth(workload: &Workload, report: &RunReport) -> Result<Run, LabError> {
+    let apps = report.apps.iter().map(|app| {
+        Ok(AppRun {
+            seconds: app.mean_seconds.ok_or_else(|| unfinished(workload, &app.name))?,
+            thread_migrations: num::float(app.thread_migrations),
+            memory_migrations: num::float(app.memory_migrations),
+            pages_moved: num::float(app.pages_moved),
+        })
+    });
+    Ok(Run { seconds: report.seconds, apps: apps.collect::<Result<_, LabError>>()? })
+}
+
+/// The row of every policy.
+pub(super) fn rows(workload: &Workload, all: &[(String, Runs)], alone: &[f64], starts: &[Start]) -> Vec<PolicyRow> {
+    let linux = all.iter().find(|(name, _)| name == "linux").map(|(_, runs)| runs);
+    let row = |(name, runs): &(String, Runs)| Sheet { runs, linux, alone, starts }.row(name, workload);
+    all.iter().map(row).collect()
+}
+
+/// The runs of a policy, and what they are measured against.
+struct Sheet<'a> {
+    runs: &'a Runs,
+    linux: Option<&'a Runs>,
+    alone: &'a [f64],
+    starts: &'a [Start],
+}
+
+impl Sheet<'_> {
+    fn row(&self, name: &str, workload: &Workload) -> PolicyRow {
+        let apps: Vec<_> = (0..self.alone.len()).map(|index| self.app(index, &workload.apps[index].name)).collect();
+        let seconds = mean(&self.by_repeat(|run| run.seconds));
+        let memory_migrations: f64 = apps.iter().map(|app| app.memory_migrations).sum();
+        let versus: Option<Vec<f64>> = apps.iter().map(|app| app.vs_linux_percent).collect();
+        PolicyRow {
+            policy: name.to_owned(),
+            summary: Summary {
+                unfairness: self.measure(|all| all.unfairness).0,
+                stp: self.measure(|all| all.stp).0,
+                antt: self.measure(|all| all.antt).0,
+                unfairness_cov: self.measure(|all| all.unfairness_cov).0,
+            },
+            seconds,
+            thread_migrations: apps.iter().map(|app| app.thread_migrations).sum(),
+            memory_migrations,
+            memory_migrations_per_hour: memory_migrations * 3600.0 / seconds / num::float_len(apps.len()),
+            pages_moved: apps.iter().map(|app| app.pages_moved).sum(),
+            vs_linux_percent: versus.map(|all| mean(&all)),
+            spread: RowSpread {
+                unfairness: self.measure(|all| all.unfairness).1,
+                stp: self.measure(|all| all.stp).1,
+                antt: self.measure(|all| all.antt).1,
+                unfairness_cov: self.measure(|all| all.unfairness_cov).1,
+                vs_linux_percent: self.versus(),
+            },
+            apps,
+        }
+    }
+
+    fn app(&self, index: usize, name: &str) -> AppRow {
+        let of = |read: fn(&AppRun) -> f64| mean(&self.app_by_repeat(self.runs, index, read));
+        let times = self.app_by_repeat(self.runs, index, |app| app.seconds);
+        let alone_seconds = self.alone[index];
+        let slowdowns: Vec<_> = times.iter().map(|seconds| seconds / alone_seconds).collect();
+        let each = self.app_runs(self.runs, index);
+        let linux = self.linux.map(|linux| self.app_by_repeat(linux, index, |app| app.seconds));
+        let seconds = mean(&times);
+        AppRow {
+            name: name.to_owned(),
+            alone_seconds,
+            seconds,
+            slowdown: seconds / alone_seconds,
+            thread_migrations: of(|app| app.thread_migrations),
+            memory_migrations: of(|app| app.memory_migrations),
+            pages_moved: of(|app| app.pages_moved),
+            vs_linux_percent: linux.as_ref().map(|linux| shorter(seconds, mean(linux))),
+            slowdown_spread: known(spread(each.iter().map(|app| app.seconds / alone_seconds), &slowdowns)),
+            vs_linux_spread: self.linux.zip(linux).map(|(runs, linux)| {
+                let repeats: Vec<_> = times.iter().zip(&linux).map(|(own, base)| shorter(*own, *base)).collect();
+                let base = self.app_runs(runs, index);
+                known(spread(each.iter().zip(base).map(|(own, base)| shorter(own.seconds, base.seconds)), &repeats))
+            }),
+        }
+    }
+
+    /// A measure over the slowdowns of each run: its mean and spread.
+    fn measure(&self, read: fn(&Summary) -> f64) -> (f64, Spread) {
+        let of = |run: &Run| self.summary(run).map_or(0.0, |all| read(&all));
+        let repeats = self.by_repeat(of);
+        (mean(&repeats), known(spread(self.runs.iter().flatten().map(of), &repeats)))
+    }
+
+    fn summary(&self, run: &Run) -> Option<Summary> {
+        let slowdowns: Vec<_> = run.apps.iter().zip(self.alone).map(|(app, alone)| app.seconds / alone).collect();
+        metrics::summary(&slowdowns)
+    }
+
+    /// Mean improvement of the applications, run against run.
+    fn versus(&self) -> Option<Spread> {
+        let linux = self.linux?;
+        let one = |own: &Run, base: &Run| {
+            let apps = own.apps.iter().zip(&base.apps);
+            mean(&apps.map(|(own, base)| shorter(own.seconds, base.seconds)).collect::<Vec<_>>())
+        };
+        let pairs = self.runs.iter().flatten().zip(linux.iter().flatten());
+        let repeats: Vec<_> = (0..self.runs.len()).map(|repeat| self.app_means(linux, repeat)).collect();
+        spread(pairs.map(|(own, base)| one(own, base)), &repeats)
+    }
+
+    /// Mean over the applications of the improvement in one repeat.
+    fn app_means(&self, linux: &Runs, repeat: usize) -> f64 {
+        let seconds = |runs: &Runs, index| self.app_mean(&runs[repeat], index, |app| app.seconds);
+        let apps = (0..self.alone.len()).map(|index| shorter(seconds(self.runs, index), seconds(linux, index)));
+        mean(&apps.collect::<Vec<_>>())
+    }
+
+    /// The mean of a value over the starts, for each repeat.
+    fn by_repeat(&self, read: impl Fn(&Run) -> f64) -> Vec<f64> {
+        let one = |runs: &Vec<Run>| self.starts.iter().zip(runs).map(|(start, run)| start.share * read(run)).sum();
+        self.runs.iter().map(one).collect()
+    }
+
+    fn app_by_repeat(&self, runs: &Runs, index: usize, read: fn(&AppRun) -> f64) -> Vec<f64> {
+        runs.iter().map(|runs| self.app_mean(runs, index, read)).collect()
+    }
+
+    /// The mean of a value of an application over the starts, in whatever part it plays there.
+    fn app_mean(&self, runs: &[Run], index: usize, read: fn(&AppRun) -> f64) -> f64 {
+        let start = |(start, run): (&Start, &Run)| {
+            start.parts[index].iter().map(|(role, part)| part * read(&run.apps[*role])).sum::<f64>()
+        };
+        self.starts.iter().zip(runs).map(start).sum()
+    }
+
+    /// What became of an application in every run, in every part that it plays.
+    fn app_runs(&self, runs: &Runs, index: usize) -> Vec<AppRun> {
+        let one =
+            |(start, run): (&Start, &Run)| start.parts[index].keys().map(|role| run.apps[*role]).collect::<Vec<_>>();
+        runs.iter().flat_map(|runs| self.starts.iter().zip(runs).flat_map(one)).collect()
+    }
+}
+
+/// Improvement of a completion time in per cent, as the DINO paper's figures: how much shorter, of the time under `linux`.
+fn shorter(seconds: f64, linux: f64) -> f64 {
+    100.0 * (1.0 - seconds / linux)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / num::float_len(values.len().max(1))
+}
+
+/// A comparison has at least one run, so there is a spread.
+fn known(spread: Option<Spread>) -> Spread {
+    spread.unwrap_or(Spread { min: 0.0, max: 0.0, half_width_95: None })
+}

@@ -1,0 +1,19 @@
+//! Independent pieces of work side by side. Results come in the order of the work, whatever ends first.
+
+use crate::compare::LabError;
+use rayon::prelude::*;
+
+/// Does each piece of work, `jobs` at a time. Of several failures the first in order is told.
+pub(crate) fn each<T: Sync, R: Send>(
+    jobs: usize,
+    work: &[T],
+    one: impl Fn(&T) -> Result<R, LabError> + Sync,
+) -> Result<Vec<R>, LabError> {
+    if jobs <= 1 {
+        return work.iter().map(one).collect();
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| LabError::Jobs { jobs, problem: error.to_string() })?;
+    let done: Vec<_> = pool.install(|| work.par_iter().map(&one).collect());
+    done.into_iter().collect()
+}

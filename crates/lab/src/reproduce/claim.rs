@@ -1,0 +1,65 @@
+//! What a reproduction is made of.
+
+use serde::Serialize;
+
+/// One claim of a paper, and what became of it here (design, section 7).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Its id in the design's table, such as `nmass-1`.
+    pub id: &'static str,
+    /// What the paper says, in one line.
+    pub claim: String,
+    /// The paper's figure, in words.
+    pub paper: String,
+    /// Ours, in the same words.
+    pub ours: String,
+    /// Whether the direction is the paper's.
+    pub sign: Verdict,
+    /// Whether the size is, within the band that `band` states.
+    pub size: Verdict,
+    /// The band and why it is that wide; for a claim that does not come out, why.
+    pub band: String,
+}
+
+/// Whether something agrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It does.
+    Agrees,
+    /// It does not.
+    Differs,
+    /// The paper gives nothing to compare with.
+    NotPrinted,
+}
+
+impl Verdict {
+    /// From a comparison.
+    #[must_use]
+    pub const fn of(agrees: bool) -> Self {
+        if agrees { Self::Agrees } else { Self::Differs }
+    }
+}
+
+/// A figure of the paper, drawn anew.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// File name, such as `nmass-figure-3.svg`.
+    pub file: String,
+    /// What it shows, with the paper's figure number.
+    pub title: String,
+    /// The picture.
+    #[serde(skip)]
+    pub svg: String,
+}
+
+/// All that a paper's reproduction gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// `nmass`, `dino`.
+    pub paper: &'static str,
+    /// The claims in the order of the design's table.
+    pub claims: Vec<Claim>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+}

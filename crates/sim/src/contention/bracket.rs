@@ -1,0 +1,176 @@
+//! The sure way to the fixed point, taken where Newton's method does not arrive: a box of waits that contains every solution is narrowed and,
+//! where that stops, halved.
+//!
+//! At given waits the spaces are unique (space.rs), and so are the loads `L(W)`. **No load rises when a wait rises**: who stalls longer inserts
+//! less, so every residence time in the LLC grows or stays, so everybody holds as much or more and misses as often or less.
+//! Hence, on a box `[low, high]` of waits,
+//!
+//! ```text
+//! L(high) <= L(W) <= L(low)            for every W in the box
+//! high_k' = root of u_k(W_k) - L_k(W_k; others low) / C_k     no solution lies above it
+//! low_k'  = root of u_k(W_k) - L_k(W_k; others high) / C_k    no solution lies below it
+//! ```
+//!
+//! A box in which these cross holds no solution and is dropped. The first box holds all; there is at least one (Brouwer). Halving lets the
+//! widths go to 0, and with them what the residual can be inside a box, since `L` is continuous: **so it ends with a point whose residuals are
+//! within the bound**, after finitely many boxes; how many is bounded only by a power of the number of resources in use. From the middle of
+//! every box Newton's method is tried again, which in practice ends the search in the first few.
+
+use super::network::{Network, Point, Trial};
+use super::newton::{BALANCE, Workspace, descend};
+use super::root::increasing_root;
+use super::space;
+
+/// Relative accuracy of a bound.
+const BOUND: f64 = 1e-12;
+/// Bounds that cross by less than this part of the capacity are taken as equal: they are found to [`BOUND`].
+const SAME: f64 = 1e-9;
+
+/// Lower and upper bounds of the waits.
+#[derive(Clone, Debug)]
+struct Bounds {
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+/// A solution. `best` is the best point so far.
+pub(super) fn search(network: &Network, best: &mut Trial, work: &mut Workspace) {
+    let mut boxes = vec![first(network)];
+    while let Some(mut bounds) = boxes.pop() {
+        let mut at = middle(network, &bounds);
+        let arrived = descend(network, &mut at, work);
+        if at.error < best.error {
+            *best = at;
+        }
+        if arrived || best.error <= BALANCE {
+            return;
+        }
+        if narrow(network, &mut bounds) {
+            boxes.extend(halves(network, &bounds));
+        }
+    }
+}
+
+/// All waits that can be.
+fn first(network: &Network) -> Bounds {
+    let low = vec![0.0; network.resources.len()];
+    let high = (0..low.len()).map(|k| {
+        let mut high = network.resources[k].queue;
+        while excess(network, &low, k, high) < 0.0 {
+            high *= 4.0;
+        }
+        high
+    });
+    Bounds { high: high.collect(), low: low.clone() }
+}
+
+/// Narrows a box as long as it pays; false where nothing is left of it.
+fn narrow(network: &Network, bounds: &mut Bounds) -> bool {
+    loop {
+        let before = width(network, bounds);
+        for k in 0..bounds.low.len() {
+            let (low, high) = (bounds.low[k], bounds.high[k]);
+            if excess(network, &bounds.low, k, low) > SAME || excess(network, &bounds.high, k, high) < -SAME {
+                return false;
+            }
+            let above = increasing_root(low, high, BOUND, |wait| excess(network, &bounds.low, k, wait));
+            let below = increasing_root(low, high, BOUND, |wait| excess(network, &bounds.high, k, wait));
+            (bounds.low[k], bounds.high[k]) = (below.min(above), above.max(below));
+        }
+        if width(network, bounds) >= 0.9 * before {
+            return true;
+        }
+    }
+}
+
+/// Utilisation at a wait of `k` less what is wanted of it, the other waits as given.
+fn excess(network: &Network, waits: &[f64], k: usize, wait: f64) -> f64 {
+    let mut waits = waits.to_vec();
+    waits[k] = wait;
+    let stalls: Vec<_> = network.streams.iter().map(|stream| stream.stalled(&waits)).collect();
+    let stays = space::stays(network, &stalls);
+    let on = |stream: &super::stream::Stream| stream.visits.iter().find(|visit| visit.resource == k).copied();
+    let users = network.streams.iter().zip(&stalls).filter_map(|(stream, stall)| Some((stream, stall, on(stream)?)));
+    let load: f64 = users
+        .map(|(stream, stall, visit)| {
+            visit.lines * stream.flow(*stall, stream.mean_stay(&stays), 0.5 * stream.limit).bytes
+        })
+        .sum();
+    network.resources[k].utilisation(wait) - load / network.resources[k].capacity
+}
+
+/// The greatest side of a box, in utilisation.
+fn width(network: &Network, bounds: &Bounds) -> f64 {
+    (0..bounds.low.len()).map(|k| side(network, bounds, k)).fold(0.0, f64::max)
+}
+
+fn side(network: &Network, bounds: &Bounds, k: usize) -> f64 {
+    network.resources[k].utilisation(bounds.high[k]) - network.resources[k].utilisation(bounds.low[k])
+}
+
+/// The wait in the middle of a side, by utilisation.
+fn half(network: &Network, bounds: &Bounds, k: usize) -> f64 {
+    let resource = network.resources[k];
+    let middle = 0.5 * (resource.utilisation(bounds.low[k]) + resource.utilisation(bounds.high[k]));
+    resource.wait(middle).clamp(bounds.low[k], bounds.high[k])
+}
+
+fn middle(network: &Network, bounds: &Bounds) -> Trial {
+    let waits: Vec<_> = (0..bounds.low.len()).map(|k| half(network, bounds, k)).collect();
+    let stalls: Vec<_> = network.streams.iter().map(|stream| stream.stalled(&waits)).collect();
+    let slack = network.resources.iter().zip(&waits).map(|(resource, wait)| resource.slack(*wait)).collect();
+    let point = Point { slack, stay: space::stays(network, &stalls) };
+    let mut at = Trial { point, ..Trial::default() };
+    network.evaluate(&mut at);
+    at
+}
+
+/// Both halves of the widest side; none where it is too narrow to be halved.
+fn halves(network: &Network, bounds: &Bounds) -> Vec<Bounds> {
+    let widest = (0..bounds.low.len()).max_by(|a, b| side(network, bounds, *a).total_cmp(&side(network, bounds, *b)));
+    let Some(k) = widest else { return Vec::new() };
+    let middle = half(network, bounds, k);
+    if middle <= bounds.low[k] || middle >= bounds.high[k] {
+        return Vec::new();
+    }
+    let (mut upper, mut lower) = (bounds.clone(), bounds.clone());
+    (upper.low[k], lower.high[k]) = (middle, middle);
+    vec![upper, lower]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contention::tests::{at, devil, fixed_point};
+    use crate::machine::MachineSpec;
+
+    /// Without Newton's help: boxes narrow, the ones that hold no solution are dropped, and the one that is left is the solution.
+    #[test]
+    fn boxes_close_in_on_the_solution() {
+        let machine = MachineSpec::synthetic("node:2 core:4").unwrap();
+        let all: Vec<_> = (0..3).map(|i| devil(at(i % 2), 0, 2)).collect();
+        let (_, solved) = fixed_point(&machine, &all, None);
+        let network = &solved.network;
+        let truth: Vec<_> =
+            network.resources.iter().zip(&solved.at.point.slack).map(|(r, s)| r.wait_at_slack(*s)).collect();
+        let mut boxes = vec![first(network)];
+        let mut rounds = 0;
+        while let Some(mut bounds) = boxes.pop() {
+            rounds += 1;
+            let holds = (0..truth.len()).all(|k| bounds.low[k] <= truth[k] && truth[k] <= bounds.high[k]);
+            let left = narrow(network, &mut bounds);
+            assert!(left || !holds, "{bounds:?}");
+            if left && width(network, &bounds) < 1e-3 {
+                assert!(
+                    (0..truth.len()).all(|k| (middle(network, &bounds).waits[k] - truth[k]).abs() < 1e-9),
+                    "{rounds}"
+                );
+                return;
+            }
+            if left {
+                boxes.extend(halves(network, &bounds));
+            }
+        }
+        panic!("the solution was lost");
+    }
+}

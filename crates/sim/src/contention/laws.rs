@@ -1,0 +1,261 @@
+//! The laws of the model, over random machines, placements and programs; the head of `mod.rs` says which are proved and where.
+
+use super::tests::{at, fixed_point};
+use super::{Contention, Demand, Solution};
+use crate::machine::{MachineSpec, Place};
+use crate::program::MissCurve;
+use proptest::prelude::*;
+
+/// A machine of so many nodes with random speeds, `llcs` caches a node, links as a ring; and two cores for each cache.
+fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = MachineSpec> {
+    let speeds = (2.0..40.0f64, 1.0..20.0f64, 0.5..30.0f64, 40.0..150.0f64, 1.1..3.0f64, 2..21u32);
+    speeds.prop_map(move |(gb, link, mib, ns, factor, ways)| {
+        let mut text = String::from("clock_ghz = 2.0\nqueue = { controller_ns = 15.0, link_ns = 12.0 }\n");
+        for node in 0..nodes {
+            text += &format!("[[node]]\nid = {node}\nmemory_gib = 8\ngb_per_s = {gb}\n");
+            if nodes > 2 || node + 1 < nodes {
+                text += &format!("[[link]]\na = {node}\nb = {}\ngb_per_s_each_way = {link}\n", (node + 1) % nodes);
+            }
+            for llc in node * llcs..(node + 1) * llcs {
+                text += &format!("[[llc]]\nid = {llc}\nnode = {node}\nsize_mib = {mib}\nways = {ways}\n");
+                text += &format!("cpus = \"{}-{}\"\n", 2 * llc, 2 * llc + 1);
+            }
+        }
+        let row = |a| (0..nodes).map(|b| if a == b { ns } else { ns * factor }).collect::<Vec<_>>();
+        text += &format!("[latency]\nns = {:?}\n", (0..nodes).map(row).collect::<Vec<_>>());
+        MachineSpec::from_toml("random", &text).unwrap()
+    })
+}
+
+/// A program somewhere on a machine of so many nodes and LLCs a node, its memory anywhere.
+fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
+    let curve = (0.0..60.0f64, 0.0..60.0f64, 0.05..20.0f64);
+    let place = (0..nodes * llcs, proptest::collection::vec(0.0..1.0f64, nodes), 0.1..1.0f64);
+    let rest = (1e5..1e9f64, 0..16u32, 1..16u32, any::<bool>());
+    (curve, place, 0.3..2.0f64, 1.0..8.0f64, 0.0..1.0f64, rest).prop_map(
+        move |(
+            (streaming, reuse, half_mib),
+            (llc, raw, share),
+            cpi,
+            mlp,
+            write_back,
+            (footprint, first, count, measured),
+        )| {
+            let sum: f64 = raw.iter().sum::<f64>() + 1e-9;
+            let mut weights: Vec<_> = raw.iter().map(|weight| weight / sum).collect();
+            weights[0] += 1.0 - weights.iter().sum::<f64>();
+            Demand {
+                share,
+                place: Place { node: llc / llcs, llc },
+                mask: (u64::MAX >> (64 - count)) << first | 1 << (first % 2),
+                cpi,
+                curve: any_curve(streaming, reuse, half_mib, measured),
+                factor: 1.0,
+                mlp,
+                write_back,
+                footprint,
+                reach: 1.0,
+                weights,
+            }
+        },
+    )
+}
+
+/// A curve of parameters, or the same as if measured by ways of 1 MiB: straight between them, with a kink at each.
+fn any_curve(streaming: f64, reuse: f64, half_mib: f64, measured: bool) -> MissCurve {
+    let curve = MissCurve::parametric(streaming, reuse, half_mib);
+    if !measured {
+        return curve;
+    }
+    let mpki = |ways: u32| 1000.0 * curve.misses(1_048_576.0 * f64::from(ways));
+    MissCurve::measured(1.0, &(1..=12).map(mpki).collect::<Vec<_>>())
+}
+
+fn several(nodes: usize, llcs: usize, most: usize) -> impl Strategy<Value = Vec<Demand>> {
+    proptest::collection::vec(anything(nodes, llcs), 1..most)
+}
+
+/// Two partitions of every LLC, or none.
+fn partitioned(all: Vec<Demand>, apart: bool) -> Vec<Demand> {
+    let mask = |number: usize| {
+        if !apart {
+            u64::MAX
+        } else if number.is_multiple_of(2) {
+            1
+        } else {
+            u64::MAX - 1
+        }
+    };
+    all.into_iter().enumerate().map(|(number, one)| Demand { mask: mask(number), ..one }).collect()
+}
+
+fn solve(machine: &MachineSpec, all: &[Demand]) -> Solution {
+    fixed_point(machine, all, None).0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn what_is_issued_is_served_and_never_more_than_capacity((machine, all) in (machine(4, 2), several(4, 2, 24))) {
+        let (got, after) = fixed_point(&machine, &all, None);
+        let loads = after.loads();
+        prop_assert!(after.at.error <= super::newton::BALANCE);
+        for (load, resource) in loads.iter().zip(&machine.resources) {
+            prop_assert!(*load < resource.capacity);
+        }
+        let bytes = |i: usize| 64.0 * got.rates[i] * got.misses[i];
+        let issued: f64 = all.iter().enumerate().map(|(i, one)| bytes(i) * (1.0 + one.write_back)).sum();
+        let served: f64 = loads.iter().take(4).sum();
+        prop_assert!((issued / served - 1.0).abs() < 1e-9, "{issued} {served}");
+        // And what the queues were solved for is what is carried: utilisations give the waits that give the loads.
+        let used = after.used.iter().zip(&after.at.point.slack);
+        for (k, slack) in used {
+            let part = loads[*k] / machine.resources[*k].capacity;
+            prop_assert!((part - (1.0 - slack)).abs() <= 1e-8, "{part} {slack}");
+        }
+    }
+
+    #[test]
+    fn no_cache_holds_more_than_its_size((machine, all) in (machine(2, 2), several(2, 2, 24))) {
+        let got = solve(&machine, &all);
+        for (llc, cache) in machine.llcs.iter().enumerate() {
+            let here = all.iter().zip(&got.held).filter(|(one, _)| one.place.llc == llc);
+            prop_assert!(here.map(|(_, held)| held).sum::<f64>() <= cache.bytes * (1.0 + 1e-8));
+        }
+        for (one, held) in all.iter().zip(&got.held) {
+            prop_assert!(*held <= one.footprint * (1.0 + 1e-9));
+        }
+    }
+
+    /// The theorem: one controller, any LLCs and partitions, equal write-back shares.
+    #[test]
+    fn at_one_controller_nobody_gains_from_a_neighbour(
+        (machine, all, apart, write_back) in (machine(1, 3), several(1, 3, 16), any::<bool>(), 0.0..1.0f64)
+    ) {
+        let all: Vec<_> = partitioned(all, apart).into_iter().map(|one| Demand { write_back, ..one }).collect();
+        let (without, with) = (solve(&machine, &all[1..]), solve(&machine, &all));
+        for (before, after) in without.rates.iter().zip(&with.rates[1..]) {
+            prop_assert!(*after <= before * (1.0 + 1e-7), "{before} {after}");
+        }
+    }
+
+    /// Local memory makes every node a machine of its own, so that the theorem holds on all of them.
+    #[test]
+    fn with_local_memory_nobody_gains_on_any_machine((machine, all) in (machine(3, 2), several(3, 2, 20))) {
+        let local = |one: &Demand| {
+            let weights = (0..3).map(|node| if node == one.place.node { 1.0 } else { 0.0 }).collect();
+            Demand { weights, write_back: 0.3, mask: u64::MAX, ..one.clone() }
+        };
+        let all: Vec<_> = all.iter().map(local).collect();
+        let (without, with) = (solve(&machine, &all[1..]), solve(&machine, &all));
+        for (i, (before, after)) in without.rates.iter().zip(&with.rates[1..]).enumerate() {
+            prop_assert!(*after <= before * (1.0 + 1e-7), "{before} {after}");
+            if all[i + 1].place.node != all[0].place.node {
+                prop_assert!((after / before - 1.0).abs() < 1e-7, "{before} {after}");
+            }
+        }
+    }
+
+    /// Over several controllers a third may gain; never beyond what it has alone, and in practice little.
+    #[test]
+    fn elsewhere_a_third_gains_little_and_never_beyond_alone((machine, all) in (machine(4, 1), several(4, 1, 16))) {
+        let (without, with) = (solve(&machine, &all[1..]), solve(&machine, &all));
+        for (i, (before, after)) in without.rates.iter().zip(&with.rates[1..]).enumerate() {
+            let alone = solve(&machine, &all[i + 1..=i + 1]).rates[0];
+            prop_assert!(*after <= alone * (1.0 + 1e-7), "{after} {alone}");
+            prop_assert!(*after <= before * (1.0 + THIRD), "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn more_ways_never_raise_the_misses_of_who_has_them_alone((machine, all) in (machine(3, 1), several(3, 1, 6))) {
+        // The first program has the low ways of LLC 0, everybody else the highest one.
+        let ways = machine.llcs[0].ways;
+        let with = |count: u32| {
+            let own = Demand { place: at(0), mask: u64::MAX >> (64 - count), ..all[0].clone() };
+            let rest = all[1..].iter().map(|one| Demand { mask: 1 << (ways - 1), ..one.clone() });
+            solve(&machine, &std::iter::once(own).chain(rest).collect::<Vec<_>>()).misses[0]
+        };
+        let misses: Vec<_> = (1..ways).map(with).collect();
+        prop_assert!(misses.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-9)), "{misses:?}");
+    }
+
+    /// The theorem for shared partitions: one controller, equal write-back shares.
+    #[test]
+    fn more_ways_never_raise_the_misses_of_a_partition((machine, all) in (machine(1, 1), several(1, 1, 10))) {
+        let ways = machine.llcs[0].ways;
+        let with = |count: u32| {
+            let mask = |i: usize| if i.is_multiple_of(2) { u64::MAX >> (64 - count) } else { 1 << (ways - 1) };
+            let all = all.iter().enumerate().map(|(i, one)| Demand { mask: mask(i), write_back: 0.4, ..one.clone() });
+            solve(&machine, &all.collect::<Vec<_>>()).misses
+        };
+        let misses: Vec<_> = (1..ways).map(with).collect();
+        for i in (0..all.len()).step_by(2) {
+            prop_assert!(misses.windows(2).all(|pair| pair[1][i] <= pair[0][i] * (1.0 + 1e-7)), "{misses:?}");
+        }
+    }
+
+    #[test]
+    fn relabelling_nodes_and_programs_relabels_the_result((machine, all, by) in (machine(3, 1), several(3, 1, 12), 1..3usize)) {
+        let turn = |one: &Demand| {
+            let weights = (0..3).map(|node| one.weights[(node + 3 - by) % 3]).collect();
+            Demand { place: at((one.place.node + by) % 3), weights, ..one.clone() }
+        };
+        let turned: Vec<_> = all.iter().rev().map(turn).collect();
+        let (plain, turned) = (solve(&machine, &all), solve(&machine, &turned));
+        for (a, b) in plain.rates.iter().zip(turned.rates.iter().rev()) {
+            prop_assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
+        }
+    }
+
+    /// One solution, wherever the search starts; and both methods find it.
+    #[test]
+    fn the_start_does_not_matter((machine, all, start) in (machine(2, 1), several(2, 1, 8), 0.01..0.99f64)) {
+        let cold = solve(&machine, &all);
+        let (_, mut warm) = fixed_point(&machine, &all, None);
+        warm.at.point.slack.iter_mut().for_each(|slack| *slack = start);
+        warm.at.point.stay.iter_mut().for_each(|stay| *stay = (*stay * start * 100.0).min(100.0));
+        let mut found = Solution::default();
+        warm.settle(&mut found);
+        same(&cold, &found)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn the_sure_method_alone_finds_the_same((machine, all) in (machine(2, 1), several(2, 1, 6))) {
+        let (quick, mut sure) = fixed_point(&machine, &all, None);
+        let before = sure.at.error;
+        sure.at.error = f64::INFINITY;
+        super::bracket::search(&sure.network, &mut sure.at, &mut sure.work);
+        prop_assert!(sure.at.error <= super::newton::BALANCE && before <= super::newton::BALANCE);
+        let mut found = Solution::default();
+        sure.tell(&mut found);
+        same(&quick, &found)?;
+    }
+}
+
+fn same(a: &Solution, b: &Solution) -> Result<(), TestCaseError> {
+    for (a, b) in a.rates.iter().zip(&b.rates) {
+        prop_assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
+    }
+    Ok(())
+}
+
+/// What a third gained at most in these tests.
+const THIRD: f64 = 0.25;
+
+#[test]
+fn nobody_running_is_solved_too() {
+    let machine = MachineSpec::synthetic("node:2 core:2").unwrap();
+    let (mut contention, mut found) = (Contention::default(), Solution::default());
+    contention.compete(&machine, &[], None);
+    contention.settle(&mut found);
+    assert_eq!(found, Solution::default());
+    let idle = Demand { factor: 0.0, mask: 1, ..super::tests::devil(at(0), 0, 2) };
+    let got = solve(&machine, &[idle]);
+    assert!((got.rates[0] - 2.5e9 / 0.8).abs() < 1.0 && got.misses == [0.0]);
+}

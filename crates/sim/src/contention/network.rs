@@ -1,0 +1,108 @@
+//! The equations of the whole machine, and how far a point is from solving them.
+//!
+//! Unknown are the idle part `1 - u_k` of every resource and the residence time `T_a` of every part of a cache. Given both, every stream is
+//! known (stream.rs). The equations, as parts of capacity and of size:
+//!
+//! ```text
+//! u_k - sum of what streams put on k / C_k              = 0
+//! sum of what streams hold of a / size_a + T_a/LONGEST  = 1
+//! ```
+
+use super::queue::Resource;
+use super::space::LONGEST;
+use super::stream::{Flow, Stream};
+
+/// The equations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Network {
+    pub(super) resources: Vec<Resource>,
+    /// Bytes of each part.
+    pub(super) spaces: Vec<f64>,
+    pub(super) streams: Vec<Stream>,
+    /// Who fills each part, and which part of its insertions.
+    pub(super) members: Vec<Vec<(usize, f64)>>,
+    /// Whether every stream fills one part.
+    pub(super) disjoint: bool,
+}
+
+/// Where a solution is looked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Point {
+    /// The idle part of each resource, above 0.
+    pub(super) slack: Vec<f64>,
+    /// Residence time in each part, seconds.
+    pub(super) stay: Vec<f64>,
+}
+
+/// A point with what follows from it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trial {
+    pub(super) point: Point,
+    pub(super) waits: Vec<f64>,
+    pub(super) flows: Vec<Flow>,
+    /// Residuals of the resources, then of the parts.
+    pub(super) residual: Vec<f64>,
+    /// The greatest of them by size.
+    pub(super) error: f64,
+}
+
+impl Network {
+    pub fn of(resources: Vec<Resource>, spaces: Vec<f64>, streams: Vec<Stream>) -> Self {
+        let mut members = vec![Vec::new(); spaces.len()];
+        for (index, stream) in streams.iter().enumerate() {
+            stream.shares.iter().for_each(|(part, share)| members[*part].push((index, *share)));
+        }
+        let disjoint = streams.iter().all(|stream| stream.shares.len() <= 1);
+        Self { resources, spaces, streams, members, disjoint }
+    }
+
+    /// How many unknowns there are.
+    pub fn unknowns(&self) -> usize {
+        self.resources.len() + self.spaces.len()
+    }
+
+    /// What follows from `trial.point`; spaces are guessed from those in `trial.flows`.
+    pub fn evaluate(&self, trial: &mut Trial) {
+        let resources = self.resources.len();
+        let Trial { point, waits, flows, residual, error } = trial;
+        waits.clear();
+        waits.extend(self.resources.iter().zip(&point.slack).map(|(resource, slack)| resource.wait_at_slack(*slack)));
+        flows.resize(self.streams.len(), Flow::default());
+        residual.clear();
+        residual.extend(point.slack.iter().map(|slack| 1.0 - slack));
+        residual.extend(point.stay.iter().map(|stay| stay / LONGEST - 1.0));
+        for (stream, flow) in self.streams.iter().zip(flows.iter_mut()) {
+            let stay = stream.mean_stay(&point.stay);
+            let stall = stream.stalled(waits);
+            *flow = stream.flow(stall, stay, flow.guess(stall, stay));
+            for visit in &stream.visits {
+                residual[visit.resource] -= visit.lines * flow.bytes / self.resources[visit.resource].capacity;
+            }
+            for (part, share) in &stream.shares {
+                residual[resources + part] += flow.space * share * point.stay[*part] / stay / self.spaces[*part];
+            }
+        }
+        *error = residual.iter().fold(0.0, |most, one| one.abs().max(most));
+    }
+
+    /// Bytes a second on each resource.
+    #[cfg(test)]
+    pub fn loads(&self, flows: &[Flow]) -> Vec<f64> {
+        let mut loads = vec![0.0; self.resources.len()];
+        for (stream, flow) in self.streams.iter().zip(flows) {
+            stream.visits.iter().for_each(|visit| loads[visit.resource] += visit.lines * flow.bytes);
+        }
+        loads
+    }
+}
+
+impl Stream {
+    /// The mean residence time of what it inserts; any, where it passes the caches by.
+    pub(super) fn mean_stay(&self, stays: &[f64]) -> f64 {
+        match self.shares.as_slice() {
+            [] => 1.0,
+            [(part, _)] => stays[*part],
+            several => several.iter().map(|(part, share)| share * stays[*part]).sum(),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What there is to tell about a machine: its links, its latencies idle and under load.
+
+use super::MachineSpec;
+use isobar_model::{Bandwidth, Nanoseconds, NodeId};
+
+/// One direction of a link between neighbours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Whence.
+    pub from: NodeId,
+    /// Whither.
+    pub to: NodeId,
+    /// What it carries in this direction.
+    pub bandwidth: Bandwidth,
+}
+
+impl MachineSpec {
+    /// Both directions of every link that a route of one hop uses, ascending.
+    #[must_use]
+    pub fn links(&self) -> Vec<Link> {
+        let nodes = self.nodes();
+        let pairs = nodes.iter().enumerate().flat_map(|from| nodes.iter().enumerate().map(move |to| (from, to)));
+        let link = |((a, from), (b, to)): ((usize, &NodeId), (usize, &NodeId))| match self.routes[a][b].as_slice() {
+            [only] => Some(Link { from: *from, to: *to, bandwidth: Bandwidth(self.resources[*only].capacity) }),
+            _ => None,
+        };
+        pairs.filter_map(link).collect()
+    }
+
+    /// Idle latencies, row = the CPU's node, column = the memory's, in order of node ids.
+    #[must_use]
+    pub fn idle_latency(&self) -> Vec<Vec<Nanoseconds>> {
+        self.latency.iter().map(|row| row.iter().map(|seconds| Nanoseconds(seconds * 1e9)).collect()).collect()
+    }
+
+    /// How many links data passes from a node to a node; `None` for a node that is not there.
+    #[must_use]
+    pub fn hops(&self, from: NodeId, to: NodeId) -> Option<usize> {
+        Some(self.routes[self.node_position(from)?][self.node_position(to)?].len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::find;
+
+    #[test]
+    fn a_square_has_eight_directions() {
+        let machine = find("barcelona-4x4").unwrap();
+        let links = machine.links();
+        assert_eq!(links.len(), 8);
+        assert_eq!(links[0], Link { from: NodeId(0), to: NodeId(1), bandwidth: Bandwidth(4e9) });
+        assert_eq!((machine.hops(NodeId(0), NodeId(3)), machine.hops(NodeId(0), NodeId(0))), (Some(2), Some(0)));
+        assert_eq!(machine.hops(NodeId(0), NodeId(4)), None);
+        assert!((machine.idle_latency()[0][3].0 - 190.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,130 @@
+//! A file of a user's own programs: TOML with `[[program]]` sections, as in a workload, or a measured table as CSV. It picks one program
+//! and takes text; who reads the file is the caller's business.
+
+use super::csv::MeasuredTable;
+use super::{Library, Program};
+use crate::error::SimError;
+use serde::Deserialize;
+
+/// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published ones.
+const MEASURED_ON: &str = "skylake-2x20";
+
+/// A file of programs, not read yet.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramFile<'a> {
+    /// Its name; one that ends in `.csv` holds a measured table.
+    pub path: &'a str,
+    /// What it says.
+    pub text: &'a str,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sections {
+    #[serde(default)]
+    program: Vec<Program>,
+}
+
+impl ProgramFile<'_> {
+    /// The program of a name, or the only one where none is named; `measured_on` is the shipped machine on which a table was measured.
+    ///
+    /// # Errors
+    /// [`SimError`], one line, for anything that is not right.
+    pub fn program(&self, name: Option<&str>, measured_on: Option<&str>) -> Result<Program, SimError> {
+        if self.path.to_ascii_lowercase().ends_with(".csv") {
+            self.measured(name, measured_on.unwrap_or(MEASURED_ON))
+        } else {
+            self.described(name)
+        }
+    }
+
+    /// The names of all programs of the file, ascending.
+    ///
+    /// # Errors
+    /// [`SimError`], one line, for anything that is not right.
+    pub fn names(&self) -> Result<Vec<String>, SimError> {
+        if self.path.to_ascii_lowercase().ends_with(".csv") {
+            return Ok(MeasuredTable::parse(self.path, self.text)?.names().map(str::to_owned).collect());
+        }
+        Ok(self.sections()?.names().map(str::to_owned).collect())
+    }
+
+    fn measured(&self, name: Option<&str>, machine: &str) -> Result<Program, SimError> {
+        let table = MeasuredTable::parse(self.path, self.text)?;
+        let names: Vec<_> = table.names().collect();
+        let known = crate::machine::shipped();
+        if !known.contains(&machine) {
+            return Err(SimError::unknown(self.path, "measured_on", "machine", machine, &known));
+        }
+        table.program(self.one(name, &names)?, &crate::machine::find(machine)?)
+    }
+
+    fn described(&self, name: Option<&str>) -> Result<Program, SimError> {
+        let library = self.sections()?;
+        let names: Vec<_> = library.names().collect();
+        library.find(self.path, "program", self.one(name, &names)?).map(|program| Program::clone(&program))
+    }
+
+    fn sections(&self) -> Result<Library, SimError> {
+        let read: Sections = crate::error::parse(self.path, self.text)?;
+        if read.program.is_empty() {
+            return Err(SimError::value(self.path, "program", "is missing: describe at least one [[program]]"));
+        }
+        let mut library = Library::default();
+        library.add(self.path, read.program)?;
+        Ok(library)
+    }
+
+    /// The name asked for, or the only one there is.
+    fn one<'a>(&self, name: Option<&'a str>, names: &[&'a str]) -> Result<&'a str, SimError> {
+        match (name, names) {
+            (Some(name), _) => Ok(name),
+            (None, [only]) => Ok(only),
+            (None, _) => {
+                let problem = format!("must be named: this file has {} programs, such as {}", names.len(), names[0]);
+                Err(SimError::value(self.path, "program", problem))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmpki = { streaming = 1, reuse = 1, \
+                       half_mib = 1 }\nmlp = 1\nwrite_back = 0\nfootprint_mib = 1\n";
+
+    fn told(path: &str, text: &str, name: Option<&str>, machine: Option<&str>) -> String {
+        let error = ProgramFile { path, text }.program(name, machine).unwrap_err().to_string();
+        assert!(error.starts_with(path) && !error.contains(char::is_control), "{error}");
+        error
+    }
+
+    #[test]
+    fn the_only_program_needs_no_name() {
+        let file = ProgramFile { path: "p.toml", text: ONE };
+        assert_eq!(file.program(None, None).unwrap().name, "a");
+        assert_eq!(file.program(Some("a"), None), file.program(None, None));
+        assert_eq!(file.names().unwrap(), ["a"]);
+        let two = format!("{ONE}{}", ONE.replace("\"a\"", "\"b\""));
+        assert!(told("p.toml", &two, None, None).contains("must be named: this file has 2 programs, such as a"));
+        assert!(told("p.toml", &two, Some("c"), None).contains("unknown program `c`"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(told("p.toml", "", None, None).contains("at least one [[program]]"));
+        assert!(told("p.toml", &ONE.replace("mlp = 1", "mlp = 0"), None, None).contains("`a.mlp` is 0"));
+        let phase = format!("{ONE}[[program.phase]]\ninstructions_billion = 0\nmpki_factor = 1\n");
+        assert!(
+            told("p.toml", &phase, None, None).contains("`a.phase.instructions_billion` is 0; it must be from 0.001")
+        );
+        let curve = "mpki = { way_mib = 2.5, by_ways = [3, -1] }";
+        let measured = ONE.replace("mpki = { streaming = 1, reuse = 1, half_mib = 1 }", curve);
+        assert!(told("p.toml", &measured, None, None).contains("`a.mpki.by_ways` is -1"));
+        let both = ONE.replace("half_mib = 1", "by_ways = [1]");
+        assert!(told("p.toml", &both, None, None).contains("a miss curve is either"));
+        assert!(told("p.csv", "BENCH\n", None, None).contains("line 1: column `NR_WAYS` is missing"));
+    }
+}

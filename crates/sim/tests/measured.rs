@@ -1,0 +1,47 @@
+//! The published table of 55 programs, where it is at hand: each becomes a program that runs alone as it was measured.
+
+// The crate does no I/O; its tests may read what it is handed.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]
+
+use isobar_sim::machine::{MachineSpec, find};
+use isobar_sim::program::csv::MeasuredTable;
+use isobar_sim::solo::solo;
+use std::sync::Arc;
+
+/// The published table of 55 programs (design, section 8): each runs alone as it was measured.
+#[test]
+fn measured_programs_run_alone_as_measured() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/pbbcache/metrics.csv");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("SKIPPED: {path} is not there");
+        return;
+    };
+    let read = MeasuredTable::parse("metrics.csv", &text).unwrap();
+    assert_eq!(read.names().count(), 55);
+    let machine = Arc::new(find("skylake-2x20").unwrap());
+    let rises = read.names().filter(|name| !read.program(name, &machine).unwrap().mpki.rises().is_empty()).count();
+    assert!(rises > 0, "real curves are not all monotone");
+    let mut slowdowns = Vec::new();
+    for name in read.names() {
+        let (program, measured) = (read.program(name, &machine).unwrap(), read.rows(name).unwrap()[10]);
+        let seen = solo(&Arc::new(program), &machine).unwrap();
+        assert!((seen.ipc / measured.ipc - 1.0).abs() < 0.03, "{name}: IPC {} measured {}", seen.ipc, measured.ipc);
+        slowdowns.extend(by_ways(&read, name, &machine));
+        assert!((seen.mpki - measured.llcmpki).abs() < 0.05 * measured.llcmpki + 0.05, "{name}: {seen:?} {measured:?}");
+    }
+    let error = |part: &f64| (part - 1.0).abs();
+    let mean = slowdowns.iter().map(error).sum::<f64>() / isobar_model::num::float_len(slowdowns.len());
+    let worst = slowdowns.iter().map(error).fold(0.0, f64::max);
+    eprintln!("slowdown by ways, 55 programs: mean error {mean:.4}, worst {worst:.4}");
+    assert!(mean < 0.01 && worst < 0.1, "mean error {mean}, worst {worst}");
+}
+
+/// Slowdown against all ways by the model over the measured one, for each way count.
+fn by_ways(read: &MeasuredTable, name: &str, machine: &MachineSpec) -> Vec<f64> {
+    let (program, rows) = (read.program(name, machine).unwrap(), read.rows(name).unwrap());
+    let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
+    let cpi =
+        |ways: u32| program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp;
+    let measured = rows.iter().map(|row| rows[10].ipc / row.ipc);
+    (1..).zip(measured).map(|(ways, slowdown)| cpi(ways) / cpi(11) / slowdown).collect()
+}
