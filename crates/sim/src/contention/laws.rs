@@ -158,14 +158,14 @@ proptest! {
         }
     }
 
-    /// Over several controllers a third may gain; never beyond what it has alone, and in practice little.
+    /// Over several controllers a third may gain, never beyond what it has alone. How much depends on the programs (the head of `mod.rs` says
+    /// by what): 66 % was seen, so that no lesser bound is asserted.
     #[test]
-    fn elsewhere_a_third_gains_little_and_never_beyond_alone((machine, all) in (machine(4, 1), several(4, 1, 16))) {
-        let (without, with) = (solve(&machine, &all[1..]), solve(&machine, &all));
-        for (i, (before, after)) in without.rates.iter().zip(&with.rates[1..]).enumerate() {
+    fn elsewhere_a_third_may_gain_and_never_beyond_alone((machine, all) in (machine(4, 1), several(4, 1, 16))) {
+        let with = solve(&machine, &all);
+        for (i, after) in with.rates[1..].iter().enumerate() {
             let alone = solve(&machine, &all[i + 1..=i + 1]).rates[0];
             prop_assert!(*after <= alone * (1.0 + 1e-7), "{after} {alone}");
-            prop_assert!(*after <= before * (1.0 + THIRD), "{before} {after}");
         }
     }
 
@@ -245,9 +245,6 @@ fn same(a: &Solution, b: &Solution) -> Result<(), TestCaseError> {
     }
     Ok(())
 }
-
-/// What a third gained at most in these tests.
-const THIRD: f64 = 0.25;
 
 #[test]
 fn nobody_running_is_solved_too() {
