@@ -58,6 +58,9 @@ pub enum LabError {
         /// what is wrong with the plan
         fault: PlanFault,
     },
+    /// a policy that does not take its settings
+    #[error(transparent)]
+    Settings(#[from] isobar_policy::settings::ConfigError),
     /// an application never completed
     #[error("{app} did not complete within run.max_seconds = {max_seconds}: raise it or lower run.instructions_factor")]
     Unfinished {
@@ -74,6 +77,12 @@ pub enum LabError {
         /// how many there are
         error: TooMany,
     },
+    /// a machine, program or workload that is not right
+    #[error(transparent)]
+    Sim(#[from] isobar_sim::SimError),
+    /// a page-migration study that could not be made
+    #[error(transparent)]
+    Sra(#[from] crate::sra::SraError),
     /// no threads to compute with
     #[error("{jobs} worker threads cannot be started: {problem}; ask for fewer jobs")]
     Jobs {

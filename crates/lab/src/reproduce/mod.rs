@@ -5,5 +5,11 @@
 //! programs are calibrated on what the papers print about machines and solo runs.
 
 mod claim;
+mod nmass;
+mod options;
+mod table;
 
 pub use claim::{Claim, Figure, Reproduction, Verdict};
+pub use nmass::{nmass, nmass_with};
+pub use options::Options;
+pub use table::claims_table;
