@@ -230,6 +230,8 @@ pub struct ReproduceArgs {
 pub enum Paper {
     /// Majo and Gross 2011: N-MASS
     Nmass,
+    /// Blagodurov and others 2011: DINO
+    Dino,
     /// all of them
     All,
 }

@@ -1,7 +1,7 @@
 //! The reproductions of papers in the lab: which there are, and how they run.
 
 use crate::args::Paper;
-use isobar_lab::reproduce::{Reproduction, nmass_with};
+use isobar_lab::reproduce::{Reproduction, dino, nmass_with};
 
 pub use isobar_lab::reproduce::{Figure, Options, claims_table};
 
@@ -9,10 +9,13 @@ pub use isobar_lab::reproduce::{Figure, Options, claims_table};
 pub type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> anyhow::Result<Reproduction>);
 
 const NMASS: Named = ("nmass", |options, progress| Ok(nmass_with(options, progress)?));
+const DINO: Named = ("dino", |options, _| Ok(dino(options)?));
 
 /// Those that were asked for, in the order of the design's table.
 pub const fn wanted(paper: Paper) -> &'static [Named] {
     match paper {
-        Paper::Nmass | Paper::All => &[NMASS],
+        Paper::Nmass => &[NMASS],
+        Paper::Dino => &[DINO],
+        Paper::All => &[NMASS, DINO],
     }
 }

@@ -5,11 +5,13 @@
 //! programs are calibrated on what the papers print about machines and solo runs.
 
 mod claim;
+mod dino;
 mod nmass;
 mod options;
 mod table;
 
 pub use claim::{Claim, Figure, Reproduction, Verdict};
+pub use dino::dino;
 pub use nmass::{nmass, nmass_with};
 pub use options::Options;
 pub use table::claims_table;

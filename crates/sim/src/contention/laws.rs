@@ -55,6 +55,7 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
                 write_back,
                 footprint,
                 reach: 1.0,
+                private: 0.1 * footprint,
                 weights,
             }
         },

@@ -47,8 +47,11 @@
 //! - *More ways never raise a program's misses*: for one that has its ways alone, on any machine (it holds the lesser of its ways and its
 //!   footprint); for all programs of a partition, under the conditions of the law before, by the same argument.
 //!
-//! **Left for growth**: prefetching (in the curve's MPKI today), probe traffic of the coherence protocol, private caches (a switch of threads on
-//! a core costs only LLC space here).
+//! A private cache counts where the LLC does not hold its lines too (a victim cache): then it is space beside what is held of the LLC. Else its lines are
+//! among those held.
+//!
+//! **Left for growth**: prefetching (in the curve's MPKI today), probe traffic of the coherence protocol, what a switch of threads on a core costs
+//! in private caches (it costs only LLC space here).
 
 mod bracket;
 mod network;
@@ -94,6 +97,8 @@ pub(crate) struct Demand {
     pub footprint: f64,
     /// Bytes it can use for each byte it holds: above 1 where siblings on the LLC hold lines that it shares.
     pub reach: f64,
+    /// Bytes of a private cache of its core whose lines the LLC does not hold too.
+    pub private: f64,
     /// The part of its accesses that goes to each node, by position; sums to 1.
     pub weights: Vec<f64>,
 }
@@ -217,11 +222,12 @@ fn thread(machine: &MachineSpec, one: &Demand) -> Stream {
             curve: one.curve.clone(),
             factor: one.factor,
             reach: one.reach,
-            most: one.curve.misses_and_slope(0.0).0,
+            private: one.private.min(one.footprint),
+            most: one.curve.misses_and_slope(one.private).0,
         },
         stall: idle / one.mlp,
         visits: visits(&lines, one.mlp),
-        limit: one.footprint,
+        limit: (one.footprint - one.private).max(0.0),
         shares: Vec::new(),
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     /// A stream that misses `rate` bytes a second with an empty cache and never stalls; `half_mib` of space halve its misses.
     fn stream(rate: f64, half_mib: f64, limit: f64, shares: &[(usize, f64)]) -> Stream {
         let curve = MissCurve::parametric(0.0, 1000.0, half_mib);
-        let misses = Misses::Curve { curve, factor: 1.0, reach: 1.0, most: 1.0 };
+        let misses = Misses::Curve { curve, factor: 1.0, reach: 1.0, private: 0.0, most: 1.0 };
         let shares = shares.to_vec();
         Stream { bytes: LINE, compute: LINE / rate, misses, stall: 0.0, visits: vec![], limit, shares }
     }

@@ -46,8 +46,8 @@ pub(super) struct Stream {
 /// Misses a unit of work.
 #[derive(Clone, Debug)]
 pub(super) enum Misses {
-    /// By the space held; `most` is what there is without any space.
-    Curve { curve: MissCurve, factor: f64, reach: f64, most: f64 },
+    /// By the space held beside the `private` bytes of the core; `most` is what there is without any of the LLC.
+    Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
     /// Always so many.
     Fixed(f64),
 }
@@ -102,8 +102,8 @@ impl Stream {
 
     fn misses_and_slope(&self, space: f64) -> (f64, f64) {
         match &self.misses {
-            Misses::Curve { curve, factor, reach, .. } => {
-                let (misses, slope) = curve.misses_and_slope(space * reach);
+            Misses::Curve { curve, factor, reach, private, .. } => {
+                let (misses, slope) = curve.misses_and_slope(private + space * reach);
                 (misses * factor, slope * factor * reach)
             }
             Misses::Fixed(misses) => (*misses, 0.0),
@@ -200,7 +200,7 @@ mod tests {
 
     fn stream(limit: f64) -> Stream {
         let curve = MissCurve::parametric(2.0, 30.0, 1.0);
-        let misses = Misses::Curve { curve, factor: 1.5, reach: 1.2, most: 0.032 };
+        let misses = Misses::Curve { curve, factor: 1.5, reach: 1.2, private: 1e5, most: 0.032 };
         Stream { bytes: 64.0, compute: 4e-10, misses, stall: 0.0, visits: vec![], limit, shares: vec![(0, 1.0)] }
     }
 

@@ -18,6 +18,7 @@ pub(super) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
         write_back: 0.3,
         footprint: 1e9,
         reach: 1.0,
+        private: 0.0,
         weights,
     }
 }
@@ -97,6 +98,25 @@ fn a_hundred_streams_saturate_and_share() {
     let load = after.loads()[0];
     assert!(load < 8.5e9 && load > 0.95 * 8.5e9, "{load}");
     assert!((got.rates[7] * got.misses[7] * 64.0 * 1.3 / (load / 100.0) - 1.0).abs() < 1e-9);
+}
+
+/// A private cache whose lines the LLC does not hold is space of its own, whoever shares the LLC: half of what a thread could use.
+#[test]
+fn private_space_is_beside_the_shared_one() {
+    let machine = MachineSpec::synthetic("node:1 core:4").unwrap();
+    let one = |private| Demand { curve: MissCurve::parametric(0.0, 20.0, 8.0), private, ..devil(at(0), 0, 1) };
+    let misses = |private, count| fixed_point(&machine, &vec![one(private); count], None).0.misses[0];
+    let mib = 1_048_576.0;
+    // Alone 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12); four share the 8: 20 * 8 / (8 + 2 + 4).
+    assert!((misses(4.0 * mib, 1) / 0.008 - 1.0).abs() < 1e-4, "{}", misses(4.0 * mib, 1));
+    assert!((misses(4.0 * mib, 4) / (0.16 / 14.0) - 1.0).abs() < 1e-4, "{}", misses(4.0 * mib, 4));
+    assert!(
+        misses(0.0, 4) / misses(0.0, 1) > misses(4.0 * mib, 4) / misses(4.0 * mib, 1),
+        "it takes the edge off sharing"
+    );
+    // What fits into the private cache needs nothing of the LLC.
+    let small = Demand { footprint: 2.0 * mib, ..one(2.0 * mib) };
+    assert_eq!(fixed_point(&machine, &[small], None).0.held, [0.0]);
 }
 
 /// A partition keeps a sensitive program's lines from a streaming one.

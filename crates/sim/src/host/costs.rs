@@ -29,16 +29,17 @@ const PIECES: u32 = 16;
 const LINE: f64 = 64.0;
 
 impl SimMachine {
-    /// Makes a thread pay for the lines that it held in the cache it left. Called when it is at its new place.
+    /// Makes a thread pay for the lines that it held in the caches it left. Called when it is at its new place.
     pub(super) fn chill(&mut self, p: usize, t: usize) {
         let machine = &self.workload.machine;
         let process = &self.processes[p];
         let program = &self.workload.apps[process.app].program;
         let thread = &process.threads[t];
         let node = machine.places[&thread.cpu].node;
+        let private = machine.llcs[machine.places[&thread.cpu].llc].private;
         let weights = process.memory.weights(t, node, machine.pages.len());
         let latency: f64 = weights.iter().zip(&machine.latency[node]).map(|(weight, seconds)| weight * seconds).sum();
-        let seconds = extra_misses(&program.mpki, thread.occupancy) * latency / program.mlp;
+        let seconds = extra_misses(&program.mpki, private + thread.occupancy) * latency / program.mlp;
         let thread = &mut self.processes[p].threads[t];
         thread.occupancy = 0.0;
         if self.workload.run.costs.cold_caches {

@@ -114,6 +114,8 @@ impl SimMachine {
             write_back: program.write_back,
             footprint: private_bytes(program, num::float_len(process.threads.len())),
             reach: 1.0 + program.shared * siblings.max(0.0),
+            // Threads that take turns on a core have a part of its cache each.
+            private: machine.llcs[place.llc].private * share,
             weights: process.memory.weights(t, place.node, machine.pages.len()),
         }
     }

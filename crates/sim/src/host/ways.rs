@@ -87,7 +87,7 @@ fn check_mask(cache: Cache, mask: u64) -> Result<(), ClusterError> {
 mod tests {
     use super::*;
 
-    const CACHE: Cache = Cache { bytes: 11e6, ways: 11, clos: 4, sparse: false };
+    const CACHE: Cache = Cache { bytes: 11e6, ways: 11, clos: 4, sparse: false, private: 0.0 };
 
     #[test]
     fn masks_are_checked_as_resctrl_does() {

@@ -57,6 +57,8 @@ pub(crate) struct Cache {
     pub clos: u32,
     /// Whether the bits of a mask may lie apart.
     pub sparse: bool,
+    /// Bytes of the private cache of each core whose lines are not here too.
+    pub private: f64,
 }
 
 /// Simultaneous multithreading.
@@ -204,6 +206,7 @@ impl spec::Spec {
             ways: llc.ways,
             clos: llc.clos,
             sparse: llc.sparse_masks,
+            private: llc.private_kib * 1024.0,
         };
         llcs.iter().map(cache).collect()
     }

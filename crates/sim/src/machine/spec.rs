@@ -62,6 +62,9 @@ pub(crate) struct LlcSpec {
     /// Whether the bits of a mask may lie apart (`info/L3/sparse_masks` of resctrl).
     #[serde(default)]
     pub sparse_masks: bool,
+    /// The private cache of each core, where this one takes only what leaves it (a victim cache); 0: what is there is here too.
+    #[serde(default)]
+    pub private_kib: f64,
     #[serde(deserialize_with = "cpu_list")]
     pub cpus: CpuSet,
 }
@@ -113,6 +116,8 @@ impl Spec {
         self.llc.iter().try_for_each(|llc| positive(file, "llc.size_mib", llc.size_mib))?;
         self.llc.iter().try_for_each(|llc| counted(file, "llc.ways", llc.ways, 64))?;
         self.llc.iter().try_for_each(|llc| counted(file, "llc.clos", llc.clos, 1024))?;
+        let private = self.llc.iter().map(|llc| llc.private_kib).filter(|kib| *kib != 0.0);
+        private.into_iter().try_for_each(|kib| positive(file, "llc.private_kib", kib))?;
         self.smt.iter().try_for_each(|smt| smt.validate(file))?;
         self.link.iter().try_for_each(|link| positive(file, "link.gb_per_s_each_way", link.gb_per_s_each_way))?;
         if !self.node.windows(2).all(|pair| pair[0].id < pair[1].id) || self.node.is_empty() {
@@ -147,6 +152,7 @@ impl Spec {
             ways: 16,
             clos: sixteen(),
             sparse_masks: false,
+            private_kib: 0.0,
             cpus: shape.cpus_of_llc(llc.id).cloned().unwrap_or_default(),
         };
         let pairs = ids.iter().flat_map(|a| ids.iter().map(move |b| (*a, *b))).filter(|(a, b)| a < b);

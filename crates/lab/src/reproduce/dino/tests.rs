@@ -1,0 +1,57 @@
+//! The pure parts by hand; a quick run of all.
+
+use super::factors::Split;
+use super::{bounds, with};
+use crate::reproduce::{Options, Verdict};
+use crate::sra::Spec;
+
+/// Effects that do not act on each other are found as they are, whatever the order: 1 for memories together, 2 for remote (of which
+/// 0.5 alone), 4 for the cache.
+#[test]
+fn independent_factors_are_found() {
+    let split = Split::of(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 0.5);
+    assert!((split.cache - 4.0).abs() < 1e-12 && (split.controller - 1.0).abs() < 1e-12);
+    assert!((split.interconnect - 1.5).abs() < 1e-12 && (split.remote_latency - 0.5).abs() < 1e-12);
+}
+
+/// All at once cost 10, one or two of them nothing: each is last in a third of the orders, and the parts add up.
+#[test]
+fn what_only_all_cost_is_shared() {
+    let split = Split::of(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0], 1.0);
+    assert_eq!((split.cache, split.controller, split.interconnect, split.remote_latency), (3.0, 3.0, 2.0, 1.0));
+    let [cache, controller, interconnect, remote] = split.percents();
+    assert!((cache + controller + interconnect + remote - 100.0).abs() < 1e-9 && (remote - 100.0 / 9.0).abs() < 1e-9);
+}
+
+#[test]
+fn bounds_of_none_are_none() {
+    assert_eq!(bounds([]), None);
+    assert_eq!(bounds([3.0, -1.0, 2.0]), Some((-1.0, 3.0)));
+}
+
+/// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by far.
+#[test]
+fn a_quick_run_tells_every_claim_of_the_design() {
+    let pages = Spec {
+        programs: vec!["povray".into(), "namd".into()],
+        shared: vec!["apache".into()],
+        ks: vec![64],
+        rates: vec![1e-3],
+        seconds: 0.05,
+        repeats: 1,
+        ..Spec::paper()
+    };
+    let got = with(&Options { quick: true, seed: 1, jobs: 2 }, &pages).unwrap();
+    let ids: Vec<_> = got.claims.iter().map(|claim| claim.id).collect();
+    assert_eq!(ids, ["dino-1", "dino-2", "dino-3", "dino-4", "dino-5"]);
+    assert_eq!((got.claims[0].sign, got.claims[2].sign), (Verdict::Agrees, Verdict::Agrees), "{:#?}", got.claims);
+    let mut files: Vec<_> = got.figures.iter().map(|figure| figure.file.as_str()).collect();
+    assert!(
+        got.figures
+            .iter()
+            .all(|figure| figure.svg.starts_with("<svg") && figure.svg.contains("DINO") || figure.file.contains("sra"))
+    );
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), got.figures.len());
+}
