@@ -42,6 +42,8 @@ pub(super) struct Named {
     pub name: &'static str,
     /// Its figure's file name.
     pub file: &'static str,
+    /// Whether programs run in several copies.
+    pub copies: bool,
     pub workload: Workload,
 }
 
@@ -86,5 +88,6 @@ fn read(name: &'static str, file: &'static str, text: &str, options: &Options) -
     if options.quick {
         workload.run.runs = 1;
     }
-    Ok(Named { name, file, workload })
+    let copies = workload.apps.iter().any(|app| app.name != app.program.name);
+    Ok(Named { name, file, copies, workload })
 }
