@@ -1,5 +1,5 @@
-//! The paper's figures, drawn from what came out: 4 and 5 (clones), 7 (penalties), 9 (misses of the workloads), 10 (maps), 11 and 12
-//! (programs). Figure 3 shows two programs that the text describes in full; the others are drawings.
+//! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7 (penalties), 9 (misses of the workloads), 10 (maps),
+//! 11 and 12 (programs). Figures 1, 2, 6 and 8 are drawings.
 
 use super::Seen;
 use super::clones::Split;
@@ -13,11 +13,23 @@ use isobar_policy::nmass::{maximum_local, n_mass};
 
 /// All figures, in the paper's order.
 pub(super) fn figures(seen: &Seen) -> Vec<Figure> {
-    let clones = [figure_4(seen), figure_5(seen)];
+    let clones = [figure_3(seen), figure_4(seen), figure_5(seen)];
     let programs = [figure_7(seen), figure_9(seen)];
     let maps = [figure_10_default(seen), figure_10_gain(seen), figure_10_refinement(seen)];
     let each = [by_program(seen, "11", "4-process", 4), by_program(seen, "12", "8-process", 8)];
     clones.into_iter().chain(programs).chain(maps).chain(each).collect()
+}
+
+/// The printed bars beside ours.
+fn figure_3(seen: &Seen) -> Figure {
+    let names: Vec<_> = seen.pair.iter().map(|one| one.mapping.to_owned()).collect();
+    let program = |index: usize, name: &str| {
+        let printed = seen.pair.iter().map(|one| one.printed[index]).collect();
+        let ours = seen.pair.iter().map(|one| Some(one.ours[index])).collect();
+        [(format!("{name}, paper"), printed), (format!("{name}, here"), ours)]
+    };
+    let series = [program(0, "mcf"), program(1, "lbm")].concat();
+    columns("3", "Slowdown of mcf and lbm by mapping (N-MASS, figure 3.c)", &names, &series, "slowdown, per cent")
 }
 
 fn figure_4(seen: &Seen) -> Figure {

@@ -3,6 +3,7 @@
 //!
 //! | claim | paper | here |
 //! |---|---|---|
+//! | (figure 3.c) | section 2 | [`pair`]: the one figure whose bars the text tells |
 //! | nmass-1 | section 3.1, figures 4 and 5 | [`clones`]: every mapping of the four clones |
 //! | nmass-2, 3, 5 | sections 4.3 to 4.5, figures 10 to 12 | [`runs`]: the workloads of table 2 under each policy |
 //! | nmass-4 | section 4.3, figures 10.e and 10.f | the same |
@@ -13,6 +14,7 @@
 mod claims;
 mod clones;
 mod figures;
+mod pair;
 mod profiles;
 mod runs;
 mod workloads;
@@ -20,6 +22,7 @@ mod workloads;
 use super::{Options, Reproduction};
 use crate::compare::LabError;
 use clones::Clones;
+use pair::Pair;
 use profiles::Profiles;
 use runs::Runs;
 
@@ -27,6 +30,7 @@ use runs::Runs;
 #[derive(Clone, Debug)]
 struct Seen {
     profiles: Profiles,
+    pair: Vec<Pair>,
     clones: Clones,
     runs: Runs,
 }
@@ -48,9 +52,10 @@ pub fn nmass_with(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -
     let all = cases.len() + 1;
     let profiles = Profiles::measure(cases.iter().map(|case| &case.workload));
     let clones = clones::run(&workloads::clones(options)?, &profiles, options)?;
+    let pair = pair::run(options)?;
     progress(1, all);
     let runs = runs::run(cases, &profiles, options, &|done| progress(done + 1, all))?;
-    let seen = Seen { profiles, clones, runs };
+    let seen = Seen { profiles, pair, clones, runs };
     Ok(Reproduction { paper: "nmass", claims: claims::claims(&seen), figures: figures::figures(&seen) })
 }
 
