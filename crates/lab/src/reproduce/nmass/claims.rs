@@ -29,7 +29,7 @@ pub(super) fn claims(seen: &Seen) -> Vec<Claim> {
         nmass_2(&seen.runs),
         nmass_3(&seen.runs),
         nmass_4(&seen.runs),
-        nmass_5(&seen.runs),
+        nmass_5(seen),
     ]
 }
 
@@ -90,14 +90,19 @@ fn nmass_2(runs: &Runs) -> Claim {
 
 /// Why n-mass falls behind where it does.
 fn failing(behind: &[&str]) -> String {
-    if behind.is_empty() {
-        return String::new();
+    let sphinx = ["WL1", "WL6", "WL7"];
+    match behind {
+        [] => String::new(),
+        _ if behind.iter().all(|name| sphinx.contains(name)) => format!(
+            ". n-mass is behind in {} by sphinx, beside which it puts a streaming program: table 2 counts sphinx as compute-bound, below 1 MPKI \
+             (section 4.5), and the curve in the library, between that and published measurements, is not",
+            behind.join(", ")
+        ),
+        _ => format!(
+            ". n-mass is behind in {}: it takes every miss as pressure, also of programs that gain nothing from more cache",
+            behind.join(", ")
+        ),
     }
-    format!(
-        ". n-mass is behind in {}: it takes every miss as pressure, and moves a streaming program, which gains nothing from more cache, to \
-         where it pays its penalty and crowds out others",
-        behind.join(", ")
-    )
 }
 
 fn nmass_3(runs: &Runs) -> Claim {
@@ -142,7 +147,9 @@ fn nmass_4(runs: &Runs) -> Claim {
     }
 }
 
-fn nmass_5(runs: &Runs) -> Claim {
+fn nmass_5(seen: &Seen) -> Claim {
+    let runs = &seen.runs;
+    let drawn = seen.profiles.0.values().map(|solo| solo.bandwidth).fold(0.0, f64::max) / 1e9;
     let average = |policy| mean(runs.on_one_node().map(|run| run.gain(policy)));
     let [local, profiled, estimated] = [maximum_local::NAME, n_mass::NAME, n_mass_regression::NAME].map(average);
     let is_hurt = |run: &&Run| least(run.gains(n_mass_regression::NAME)) < HURT;
@@ -161,8 +168,9 @@ fn nmass_5(runs: &Runs) -> Claim {
         sign: Verdict::of(estimated >= local - SAME && estimated > 0.0 && !hurt.is_empty()),
         size: Verdict::of(within(num::float_len(hurt.len()), 4.0)),
         band: format!(
-            "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The estimate makes mcf, the outlier with most \
-             misses, the last to leave home, and others leave in its place, which its neighbourhood would have hurt less than the distance does"
+            "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The estimate keeps mcf, the outlier with \
+             most misses, at home, and others leave in its place. Leaving pays the more the fuller the controller is: section 4.1 has programs that \
+             saturate one alone, ours draw {drawn:.1} GB/s at most, since traffic follows from printed misses, without what prefetchers add"
         ),
     }
 }
