@@ -5,7 +5,7 @@
 #   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_` for a blank
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
-# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and devport built in)
+# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci and virtio-console built in)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -47,7 +47,7 @@ test_binary() {
 build() {
     cargo build --release --locked -p isobar -p isobar-vm
     programs=("$target/release/isobar" "$target/release/suite")
-    for name in subject storm; do
+    for name in subject storm verdict; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
     done
@@ -73,9 +73,9 @@ pack_initramfs() {
     (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) > "$work/initramfs.gz"
 }
 
-# Boots one machine; 0 passed, 1 failed, 125 the guest never reported.
+# Boots one machine; 0 passed, 1 failed, 124 out of time, 125 the guest never reported.
 boot() {
-    local name=$1 out=$work/$1 code=0
+    local name=$1 out=$work/$1 code=0 guest
     rm -rf "$out" && mkdir -p "$out"
     "machine_$name"
     timeout -k 5 $seconds qemu-system-x86_64 -accel tcg,thread=single -machine q35,hmat=on -cpu max,-cx16 "${machine[@]}" \
@@ -84,10 +84,14 @@ boot() {
         -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" -device virtserialport,chardev=results,name=results \
         -kernel "$kernel" -initrd "$work/initramfs.gz" \
         -append "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc isobar.machine=$name isobar.only=$only" \
-        2> "$out/qemu.log" || code=$?
-    [ -s "$out/results.tar" ] && tar -m -C "$out" -xf "$out/results.tar"
+        2> "$out/qemu.log" &
+    guest=$!
+    trap 'kill $guest 2>/dev/null; exit 1' TERM
+    wait $guest || code=$?
+    if [ -s "$out/results.tar" ]; then tar -m -C "$out" -xf "$out/results.tar"; else grep -aE '^(ok|FAIL|  )' "$out/console.log" > "$out/suite.log" || true; fi
     # QEMU ends with 2 * value + 1, and the guest's value is its verdict + 8.
     if [ $code -ge 17 ] && [ $code -lt 124 ] && [ $((code % 2)) = 1 ]; then return $(((code >> 1) - 8 != 0)); fi
+    case $code in 124 | 137) echo "out of time after $seconds s" >> "$out/suite.log"; return 124 ;; esac
     return 125
 }
 

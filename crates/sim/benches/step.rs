@@ -94,10 +94,10 @@ fn running(machine: &str, kinds: &[(&str, u32)]) -> Result<SimMachine, SimError>
 
 #[allow(clippy::expect_used)]
 fn against_real_time(c: &mut Criterion) {
-    let steady = running("node:2 core:20", &FORTY).expect("the text above is a workload");
+    let steady = running("skylake-2x20", &FORTY).expect("the text above is a workload");
     let mut group = c.benchmark_group("100 simulated seconds in steps of 100 ms");
     group.sample_size(20).throughput(Throughput::Elements(100));
-    group.bench_function("40 programs with phases on 2 x 20 cores", |b| {
+    group.bench_function("40 programs with phases on skylake-2x20", |b| {
         b.iter_batched_ref(|| steady.clone(), |m| black_box(m.wait(Seconds(100.0))), BatchSize::SmallInput);
     });
     group.finish();

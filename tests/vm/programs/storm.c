@@ -1,5 +1,5 @@
-/* Processes and threads that come and go: `storm ROUNDS` forks ROUNDS children, eight at a time; each starts three threads that work
- * for an instant and end, half of them after their process has already decided to go. Says how many of each there were. */
+/* Processes and threads that come and go: `storm ROUNDS` forks ROUNDS children, 32 at a time; each starts three threads that work and
+ * sleep for some tenths of a second, half of the processes end before their threads do. Says how many of each there were. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -7,19 +7,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { AT_A_TIME = 8, THREADS = 3 };
+enum { AT_A_TIME = 32, THREADS = 3 };
 
 static void *work(void *argument) {
-    for (volatile long spins = 0; spins < (long)argument; spins++) {}
+    for (volatile long spins = 0; spins < 100000l * (long)argument; spins++) {}
+    usleep(100000u * (unsigned)(long)argument);
     return NULL;
 }
 
 static void child(int number) {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, work, (void *)(200000l * (1 + number % 5)))) _exit(1);
-    if (number % 2)
-        for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+        if (pthread_create(&threads[i], NULL, work, (void *)(1l + number % 5))) _exit(1);
+    for (int i = 0; i < (number % 2 ? THREADS : 1); i++) pthread_join(threads[i], NULL);
     _exit(0);
 }
 

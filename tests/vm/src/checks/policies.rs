@@ -46,14 +46,14 @@ fn spread(policy: &str) -> Result<()> {
     let mut manage = Manage::start(&words, &[])?;
     manage.until("one hungry thread a node", || Ok(nodes_of_threads(&subjects)? == nodes.iter().copied().collect()))?;
     for subject in &mut subjects {
-        let home = node_of_thread(subject)?;
         manage.until("its memory beside each thread", || {
-            let pages = subject.nodes_of("a")?;
-            Ok(pages.get(&home.unwrap_or(u32::MAX)).copied().unwrap_or(0) >= 1100)
+            let home = node_of_thread(subject)?.unwrap_or(u32::MAX);
+            Ok(subject.nodes_of("a")?.get(&home).copied().unwrap_or(0) >= 1100)
         })?;
-        subject.verify("a")?;
     }
     manage.end_by(Signal::TERM)?.fine()?;
+    // Only now: a subject that looks at its memory is busy, and would be managed for it.
+    subjects.iter_mut().try_for_each(|subject| subject.verify("a"))?;
     let after = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
     same("affinities afterwards", after, before)
 }
