@@ -2,12 +2,11 @@
 
 use crate::{subject, witness};
 use isobar_conformance::{Bench, Identity, Lack, Stage, Stop, Subject};
-use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
-use isobar_linux::sensors::samplers::Sampled;
-use isobar_linux::sensors::{CounterSource, SensorError, SensorOptions, Sensors};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
-use isobar_model::{Capabilities, CpuId, CpuSet, NodeId, NodeMap, Pages, Pid, Sample, Seconds, Tid, Topology};
+use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Child;
@@ -44,14 +43,14 @@ impl Bench for Kernel {
         let options = LinuxOptions { state, catch_signals: false, ..LinuxOptions::default() };
         let read_again = || topology::read(&Tree::live()).map_err(Into::into);
         let running = subjects.iter().map(|subject| Running::start(self, *subject)).collect::<Result<_, _>>()?;
-        let machine = LinuxMachine::open(Eyes(sensors), Box::new(read_again), options)?;
+        let machine = LinuxMachine::open(sensors, Box::new(read_again), options)?;
         Ok(Linux { machine, running, _folder: folder })
     }
 }
 
 /// Fields are dropped in their order: the machine puts back what it changed while its subjects live.
 pub struct Linux {
-    machine: LinuxMachine<Eyes>,
+    machine: LinuxMachine<Sensors>,
     running: Vec<Running>,
     _folder: TempDir,
 }
@@ -92,7 +91,7 @@ fn first_cpu(kernel: &Kernel, node: NodeId) -> Result<CpuId, Stop> {
 }
 
 impl Stage for Linux {
-    type Machine = LinuxMachine<Eyes>;
+    type Machine = LinuxMachine<Sensors>;
 
     fn machine(&mut self) -> &mut Self::Machine {
         &mut self.machine
@@ -132,32 +131,5 @@ impl Stage for Linux {
 
     fn pages(&mut self, pid: Pid) -> Option<NodeMap<Pages>> {
         witness::pages(pid)
-    }
-}
-
-/// The sensors behind the seam that the machine asks for.
-pub struct Eyes(Sensors);
-
-impl Sensing for Eyes {
-    type Error = SensorError;
-
-    fn sample(&mut self) -> Result<Sample, SensorError> {
-        self.0.sample()
-    }
-
-    fn capabilities(&self) -> Arc<Capabilities> {
-        self.0.capabilities()
-    }
-
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
-        self.0.sampled_addresses(pid, tid)
-    }
-
-    fn pages_moved(&mut self, pid: Pid) {
-        self.0.pages_moved(pid);
-    }
-
-    fn set_topology(&mut self, topology: Arc<Topology>) {
-        self.0.set_topology(topology);
     }
 }

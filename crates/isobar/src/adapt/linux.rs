@@ -4,11 +4,11 @@ use crate::config::{CounterChoice, ManageConfig};
 use crate::failure::bad_input;
 use anyhow::Context;
 use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
-use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
-use isobar_linux::sensors::{CounterSource, Sampled, SensorError, SensorOptions, Sensors};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
-use isobar_model::{Capabilities, Pid, Sample, Seconds, Tid, Topology};
+use isobar_model::{Pid, Seconds, Topology};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,11 +29,11 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
 ///
 /// # Errors
 /// Where it cannot be read, or the state file not be taken.
-pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Eyes>, Option<String>)> {
+pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
     let topology = Arc::new(read_topology(None)?);
     let sensors = Sensors::open(sensor_options(config), topology)?;
     let read_again = || topology::read(&Tree::live()).map_err(Into::into);
-    let machine = LinuxMachine::open(Eyes(sensors), Box::new(read_again), linux_options(config, dry_run))?;
+    let machine = LinuxMachine::open(sensors, Box::new(read_again), linux_options(config, dry_run))?;
     let recovered = machine.recovered().map(|report| format!("an isobar that was killed had left changes: {report}"));
     Ok((machine, recovered))
 }
@@ -59,33 +59,6 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
         move_pinned: config.move_pinned,
         dry_run,
         ..LinuxOptions::default()
-    }
-}
-
-/// The sensors behind the seam that the machine asks for.
-pub struct Eyes(Sensors);
-
-impl Sensing for Eyes {
-    type Error = SensorError;
-
-    fn sample(&mut self) -> Result<Sample, SensorError> {
-        self.0.sample()
-    }
-
-    fn capabilities(&self) -> Arc<Capabilities> {
-        self.0.capabilities()
-    }
-
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
-        self.0.sampled_addresses(pid, tid)
-    }
-
-    fn pages_moved(&mut self, pid: Pid) {
-        self.0.pages_moved(pid);
-    }
-
-    fn set_topology(&mut self, topology: Arc<Topology>) {
-        self.0.set_topology(topology);
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod budget;
 mod error;
+mod eyes;
 mod known;
 mod options;
 mod unpin;
