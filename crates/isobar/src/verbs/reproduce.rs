@@ -21,6 +21,7 @@ pub fn run(args: &ReproduceArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut papers = Vec::new();
     for (name, run) in reproduce::wanted(args.paper) {
         let progress = Progress::new();
+        progress.busy(name);
         let done = run(&options, &|done, all| progress.tell(done, all));
         progress.end();
         let done = done.map_err(|error| error.context(format!("the experiments of {name}")))?;
