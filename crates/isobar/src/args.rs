@@ -61,6 +61,14 @@ Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or 
   isobar sim examples/own/workload.toml --policy linux,dino
   isobar sim --describe examples/own/measured.csv:sweep")]
     Sim(SimArgs),
+    /// Run the papers' experiments again on simulated machines, claim by claim: the paper's figure, ours, and whether they agree
+    #[command(after_help = "Example:
+  isobar reproduce nmass
+  isobar reproduce all --figures figures --json
+
+Sign: whether the direction is the paper's; size: whether the figure is, within the band told under `why`; - is where the
+paper prints nothing to compare with. A claim that does not come out stays in the table as such, and is no failure.")]
+    Reproduce(ReproduceArgs),
 }
 
 /// `isobar topo`
@@ -192,6 +200,40 @@ pub struct SimArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+/// `isobar reproduce`
+#[derive(Debug, clap::Args)]
+pub struct ReproduceArgs {
+    /// The paper
+    #[arg(value_name = "PAPER", value_enum, default_value_t = Paper::All)]
+    pub paper: Paper,
+    /// Shorter and fewer runs: signs come out, sizes are rough
+    #[arg(long)]
+    pub quick: bool,
+    /// Write the papers' figures, drawn anew, as SVG files into this folder, which is made where it is missing
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// The first seed; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Runs computed side by side, changing no result; else one for each CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `isobar reproduce` runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Paper {
+    /// Majo and Gross 2011: N-MASS
+    Nmass,
+    /// Blagodurov and others 2011: DINO
+    Dino,
+    /// all of them
+    All,
 }
 
 /// Where the threads of `isobar sim` start.

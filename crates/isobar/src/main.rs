@@ -46,5 +46,6 @@ fn run(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
         Verb::Explain(args) => verbs::explain::run(&args, out),
         Verb::Restore(args) => verbs::restore::run(&args, out),
         Verb::Sim(args) => verbs::sim::run(&args, out),
+        Verb::Reproduce(args) => verbs::reproduce::run(&args, out),
     }
 }

@@ -17,13 +17,16 @@ impl Progress {
     /// Starts the clock; draws nothing.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left");
-        Self { started: Instant::now(), bar: style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)) }
+        bar_style(&bar);
+        Self { started: Instant::now(), bar }
     }
 
     /// So many runs are done, of so many; may be called from any thread.
     pub fn tell(&self, done: usize, all: usize) {
         let (done, all) = (u64::try_from(done).unwrap_or(u64::MAX), u64::try_from(all).unwrap_or(u64::MAX));
+        if self.bar.length().is_none() {
+            bar_style(&self.bar); // it may have been a spinner until now
+        }
         self.bar.set_length(all);
         self.bar.set_position(self.bar.position().max(done));
         if self.bar.is_hidden() && self.started.elapsed() >= WHILE {
@@ -31,8 +34,22 @@ impl Progress {
         }
     }
 
+    /// Something is under way that cannot say how far it is: its name and the time that it has taken, until [`Self::tell`] knows more.
+    pub fn busy(&self, what: &str) {
+        let style = ProgressStyle::with_template("{spinner} {msg}: {elapsed}");
+        style.into_iter().for_each(|style| self.bar.set_style(style));
+        self.bar.set_message(crate::text::plain(what).into_owned());
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        self.bar.enable_steady_tick(Duration::from_secs(1));
+    }
+
     /// Takes the bar away.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn bar_style(bar: &ProgressBar) {
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left");
+    style.into_iter().for_each(|style| bar.set_style(style));
 }

@@ -8,7 +8,7 @@ use support::{command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["topo", "decide", "manage", "explain", "restore", "sim"] {
+    for verb in ["topo", "decide", "manage", "explain", "restore", "sim", "reproduce"] {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
         assert!(help.contains(&format!("Example:\n  isobar {verb}")), "{help}");

@@ -58,6 +58,9 @@ pub enum LabError {
         /// what is wrong with the plan
         fault: PlanFault,
     },
+    /// a policy that does not take its settings
+    #[error(transparent)]
+    Settings(#[from] isobar_policy::settings::ConfigError),
     /// an application never completed
     #[error("{app} did not complete within run.max_seconds = {max_seconds}: raise it or lower run.instructions_factor")]
     Unfinished {

@@ -5,4 +5,5 @@ pub mod catalogue;
 pub mod linux;
 pub mod policy;
 mod profile;
+pub mod reproduce;
 pub mod sim;

@@ -28,7 +28,7 @@ fn compare(workload: &Path, args: &SimArgs, out: &mut dyn Write) -> anyhow::Resu
         repeat: args.repeat,
         schedules: args.schedules,
         optimum: args.optimum,
-        jobs: args.jobs.map_or_else(one_a_cpu, usize::from),
+        jobs: super::jobs(args.jobs),
     };
     let progress = Progress::new();
     let compared = sim::compare(workload, &args.policy, &config, &wanted, &|done, all| progress.tell(done, all));
@@ -40,8 +40,4 @@ fn compare(workload: &Path, args: &SimArgs, out: &mut dyn Write) -> anyhow::Resu
         write!(out, "{}", compared.text)?;
     }
     Ok(())
-}
-
-fn one_a_cpu() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

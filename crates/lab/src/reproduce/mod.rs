@@ -6,8 +6,12 @@
 
 mod claim;
 mod dino;
+mod nmass;
 mod options;
+mod table;
 
 pub use claim::{Claim, Figure, Reproduction, Verdict};
 pub use dino::dino;
+pub use nmass::{nmass, nmass_with};
 pub use options::Options;
+pub use table::claims_table;

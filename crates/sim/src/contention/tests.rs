@@ -69,10 +69,10 @@ fn one_thread_by_hand() {
     // All 8 MiB are its own (but for what the background fills: 64 B * 15 MPKI * 1 GHz a second fill 8 MiB in 9 ms of 1000 s).
     let misses = (12.0 + 20.0 / 9.0) / 1000.0;
     assert!((got.misses[0] / misses - 1.0).abs() < 1e-4, "{}", got.misses[0]);
-    // t = 0.8 / 2.27 GHz + 0.014222 * (50 ns + W), u = 64 B * 0.014222 / t / 25.6 GB/s, W = 10 ns * u^2 / (1 - u).
+    // t = 0.8 / 2.27 GHz + 0.014222 * (50 ns + W), u = 64 B * 0.014222 / t / 20.48 GB/s, W = 10 ns * u^2 / (1 - u).
     let mut seconds: f64 = 1e-9;
     for _ in 0..50 {
-        let u = 64.0 * misses / seconds / 25.6e9;
+        let u = 64.0 * misses / seconds / 20.48e9;
         seconds = 0.8 / 2.27e9 + misses * (50e-9 + 10e-9 * u * u / (1.0 - u));
     }
     assert!((got.rates[0] * seconds - 1.0).abs() < 1e-4, "{} {}", got.rates[0], 1.0 / seconds);

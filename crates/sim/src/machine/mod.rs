@@ -225,7 +225,7 @@ impl spec::Spec {
     }
 
     fn resources(&self) -> Vec<Resource> {
-        let controllers = self.node.iter().map(|node| (node.gb_per_s, self.queue.controller_ns));
+        let controllers = self.node.iter().map(|node| (node.gb_per_s * node.sustained, self.queue.controller_ns));
         let links = self.link.iter().flat_map(|link| [(link.gb_per_s_each_way, self.queue.link_ns); 2]);
         let resource = |(gb, ns): (f64, f64)| Resource { capacity: gb * GIGA, queue: ns * NANO };
         controllers.chain(links).map(resource).collect()
@@ -271,6 +271,7 @@ mod tests {
         assert!(bad("[[link]]\na = 0\nb = 1\ngb_per_s_each_way = 11.72", "").contains("route"));
         assert!(bad("[90.0, 50.0]]", "]").contains("latency"));
         assert!(bad("cpus = \"4-7\"", "cpus = \"0-3\"").contains("twice"));
+        assert!(bad("sustained = 0.8", "sustained = 1.5").contains("node.sustained"));
         assert!(bad("ways = 16", "ways = 65").contains("llc.ways"));
         assert!(bad("ways = 16", "ways = 16\nclos = 0").contains("llc.clos"));
         assert!(bad("clock_ghz", "smt = { threads = 2, throughput = 2.5 }\nclock_ghz").contains("smt.throughput"));

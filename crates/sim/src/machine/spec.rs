@@ -34,12 +34,19 @@ pub(crate) struct NodeSpec {
     pub memory_gib: u32,
     /// All controllers together.
     pub gb_per_s: f64,
+    /// The part of `gb_per_s` that can be delivered: below 1 where that is the peak of the channels, as vendors state it.
+    #[serde(default = "all")]
+    pub sustained: f64,
     #[serde(default = "one")]
     pub controllers: u32,
 }
 
 const fn one() -> u32 {
     1
+}
+
+const fn all() -> f64 {
+    1.0
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -103,6 +110,7 @@ impl Spec {
         positive(file, "queue.controller_ns", self.queue.controller_ns)?;
         positive(file, "queue.link_ns", self.queue.link_ns)?;
         self.node.iter().try_for_each(|node| positive(file, "node.gb_per_s", node.gb_per_s))?;
+        self.node.iter().try_for_each(|node| part(file, "node.sustained", node.sustained))?;
         self.node.iter().try_for_each(|node| positive(file, "node.memory_gib", f64::from(node.memory_gib)))?;
         self.node.iter().try_for_each(|node| counted(file, "node.controllers", node.controllers, 64))?;
         self.llc.iter().try_for_each(|llc| positive(file, "llc.size_mib", llc.size_mib))?;
@@ -136,7 +144,7 @@ impl Spec {
     /// A machine of a given shape with ordinary speeds.
     pub(crate) fn of_shape(shape: &Topology) -> Self {
         let ids: Vec<_> = shape.nodes().iter().map(|node| node.id).collect();
-        let node = |id: &NodeId| NodeSpec { id: *id, memory_gib: 4, gb_per_s: 20.0, controllers: 1 };
+        let node = |id: &NodeId| NodeSpec { id: *id, memory_gib: 4, gb_per_s: 20.0, sustained: 1.0, controllers: 1 };
         let llc = |llc: &isobar_model::topology::Llc| LlcSpec {
             id: llc.id,
             node: shape.nodes_of_llc(llc.id).first().copied().unwrap_or(NodeId(0)),
@@ -178,6 +186,12 @@ impl SmtSpec {
 fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError> {
     let right = (1..=most).contains(&value);
     right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be from 1 to {most}")))
+}
+
+/// A part of something: above 0, at most all of it.
+fn part(file: &str, key: &str, value: f64) -> Result<(), SimError> {
+    let right = value >= *RANGE.start() && value <= 1.0;
+    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be above 0, at most 1")))
 }
 
 /// CPUs as the kernel writes them: `0-3,8`.

@@ -1,0 +1,63 @@
+//! Majo and Gross, "Memory Management in NUMA Multicore Systems: Trapped between Cache Contention and Interconnect Overhead" (ISMM 2011):
+//! its claims on the simulated machine of that paper, `nehalem-2x4`.
+//!
+//! | claim | paper | here |
+//! |---|---|---|
+//! | (figure 3.c) | section 2 | [`pair`]: the one figure whose bars the text tells |
+//! | nmass-1 | section 3.1, figures 4 and 5 | [`clones`]: every mapping of the four clones |
+//! | nmass-2, 3, 5 | sections 4.3 to 4.5, figures 10 to 12 | [`runs`]: the workloads of table 2 under each policy |
+//! | nmass-4 | section 4.3, figures 10.e and 10.f | the same |
+//!
+//! NUMA penalties are measured first, each program alone, as the paper does (section 3.2; [`profiles`]). Figures are not in the text of
+//! the paper that we have: a bar is only compared where the text names its height.
+
+mod claims;
+mod clones;
+mod figures;
+mod pair;
+mod profiles;
+mod runs;
+mod workloads;
+
+use super::{Options, Reproduction};
+use crate::compare::LabError;
+use clones::Clones;
+use pair::Pair;
+use profiles::Profiles;
+use runs::Runs;
+
+/// All that was measured.
+#[derive(Clone, Debug)]
+struct Seen {
+    profiles: Profiles,
+    pair: Vec<Pair>,
+    clones: Clones,
+    runs: Runs,
+}
+
+/// Runs the paper's experiments.
+///
+/// # Errors
+/// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
+pub fn nmass(options: &Options) -> Result<Reproduction, LabError> {
+    nmass_with(options, &|_, _| ())
+}
+
+/// As [`nmass`], and says after each experiment how many are done, of how many.
+///
+/// # Errors
+/// As [`nmass`].
+pub fn nmass_with(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
+    let cases = workloads::cases(options)?;
+    let all = cases.len() + 1;
+    let profiles = Profiles::measure(cases.iter().map(|case| &case.workload));
+    let clones = clones::run(&workloads::clones(options)?, &profiles, options)?;
+    let pair = pair::run(options)?;
+    progress(1, all);
+    let runs = runs::run(cases, &profiles, options, &|done| progress(done + 1, all))?;
+    let seen = Seen { profiles, pair, clones, runs };
+    Ok(Reproduction { paper: "nmass", claims: claims::claims(&seen), figures: figures::figures(&seen) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! mcf and lbm, memory on node 0, in the three mappings of section 2 (figures 2 and 3.c): the one experiment whose every bar the text tells.
+//! Two of them (lbm remote, mcf remote) are where the penalties of these programs come from; that both local are worse than mcf remote is a
+//! check of the caches and the controller, to which nothing was fitted.
+
+use crate::compare::{LabError, alone, unfinished};
+use crate::harness::run_policy;
+use crate::reproduce::Options;
+use isobar_policy::baseline::linux::Linux;
+use isobar_sim::Workload;
+
+/// Slowdowns of mcf and lbm in per cent; `None` where the text tells none.
+type Told = [Option<f64>; 2];
+
+/// Mappings of figure 2, the CPUs of mcf and lbm there, and their slowdowns in per cent as section 2 tells them; mcf's in (a) and (c) from lbm's and
+/// the mean.
+const MAPPINGS: [(&str, [u32; 2], Told); 3] = [
+    ("(a) both local", [0, 1], [Some(23.0), Some(11.0)]),
+    ("(b) lbm remote", [0, 4], [None, Some(30.0)]),
+    ("(c) mcf remote", [4, 0], [Some(21.0), Some(1.0)]),
+];
+
+/// One mapping: slowdowns of mcf and lbm in per cent.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pair {
+    pub mapping: &'static str,
+    pub printed: Told,
+    pub ours: [f64; 2],
+}
+
+impl Pair {
+    /// Mean of both, in per cent.
+    pub fn mean(&self) -> f64 {
+        f64::midpoint(self.ours[0], self.ours[1])
+    }
+}
+
+/// Runs the three mappings.
+pub(super) fn run(options: &Options) -> Result<Vec<Pair>, LabError> {
+    MAPPINGS
+        .into_iter()
+        .map(|(mapping, cpus, printed)| Ok(Pair { mapping, printed, ours: one(cpus, options)? }))
+        .collect()
+}
+
+fn one(cpus: [u32; 2], options: &Options) -> Result<[f64; 2], LabError> {
+    let app = |(name, cpu)| format!("[[app]]\nprogram = \"{name}\"\nmemory_node = 0\ncpu = {cpu}\n");
+    let apps: String = ["mcf", "lbm"].into_iter().zip(cpus).map(app).collect();
+    let workload = Workload::from_toml("mcf and lbm", &format!("machine = \"nehalem-2x4\"\n{apps}"))?;
+    let report = run_policy(&workload, options.seed, &mut Linux)?;
+    let seconds = |app: usize| report.apps[app].mean_seconds.ok_or_else(|| unfinished(&workload, "mcf or lbm"));
+    let (alone, shared) = (alone(&workload)?, [seconds(0)?, seconds(1)?]);
+    Ok([0, 1].map(|app| 100.0 * (shared[app] / alone[app] - 1.0)))
+}

@@ -1,0 +1,79 @@
+//! Every workload and map under every policy, against the stock scheduler: the mean over all its balanced schedules, as in section 4.3.
+
+use super::profiles::Profiles;
+use super::workloads::Case;
+use crate::compare::{AppRow, CompareSpec, Comparison, LabError, PolicyRow, compare};
+use crate::reproduce::Options;
+use crate::starts::Starts;
+
+/// What came out, in the order of table 2.
+#[derive(Clone, Debug)]
+pub(super) struct Runs(pub Vec<Run>);
+
+/// A workload with a map under every policy.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub case: Case,
+    pub compared: Comparison,
+}
+
+/// Runs every case; `progress` is told how many are done.
+pub(super) fn run(
+    cases: Vec<Case>,
+    profiles: &Profiles,
+    options: &Options,
+    progress: &dyn Fn(usize),
+) -> Result<Runs, LabError> {
+    let policies = profiles.policies()?;
+    let mut runs = Vec::with_capacity(cases.len());
+    for case in cases {
+        let workload = case.workload.clone();
+        let spec = CompareSpec { workload, seed: options.seed, repeat: 1, starts: Starts::Every, jobs: options.jobs };
+        runs.push(Run { compared: compare(&spec, &policies)?, case });
+        progress(runs.len());
+    }
+    Ok(Runs(runs))
+}
+
+impl Run {
+    fn row(&self, policy: &str) -> Option<&PolicyRow> {
+        self.compared.policies.iter().find(|row| row.policy == policy)
+    }
+
+    /// How its programs did under a policy.
+    pub fn apps(&self, policy: &str) -> &[AppRow] {
+        self.row(policy).map_or(&[], |row| &row.apps)
+    }
+
+    /// Improvement over the stock scheduler, mean over the programs, in per cent.
+    pub fn gain(&self, policy: &str) -> f64 {
+        self.row(policy).and_then(|row| row.vs_linux_percent).unwrap_or_default()
+    }
+
+    /// Improvement of each program, in per cent.
+    pub fn gains(&self, policy: &str) -> impl Iterator<Item = f64> {
+        self.apps(policy).iter().filter_map(|app| app.vs_linux_percent)
+    }
+
+    /// Slowdown of each program above 1, in per cent.
+    pub fn degradations(&self, policy: &str) -> impl Iterator<Item = f64> {
+        self.apps(policy).iter().map(|app| 100.0 * (app.slowdown - 1.0))
+    }
+}
+
+impl Runs {
+    /// Those with all memory on node 0: one for each workload.
+    pub fn on_one_node(&self) -> impl Iterator<Item = &Run> {
+        self.0.iter().filter(|run| run.case.is_on_one_node())
+    }
+
+    /// A workload under every map that was run.
+    pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Run> {
+        self.0.iter().filter(move |run| run.case.name == name)
+    }
+
+    /// A workload under a map.
+    pub fn one<'a>(&'a self, name: &'a str, map: &str) -> Option<&'a Run> {
+        self.of(name).find(|run| run.case.map == map)
+    }
+}

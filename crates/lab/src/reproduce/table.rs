@@ -1,0 +1,89 @@
+//! Claims as text for people: one line a claim with its verdicts, then the figures and why.
+
+use super::{Claim, Reproduction, Verdict};
+use std::fmt::Write;
+
+/// Characters in a line.
+const WIDTH: usize = 110;
+/// Where the text of an entry begins.
+const INDENT: usize = 10;
+
+/// The claims of a paper: id, sign, size and claim in a line, and below each the paper's figure, ours, and why.
+#[must_use]
+pub fn claims_table(reproduction: &Reproduction) -> String {
+    let mut text = format!("{:<INDENT$}{:<6}{:<9}{}\n", "claim", "sign", "size", "what the paper says");
+    for claim in &reproduction.claims {
+        one(&mut text, claim);
+    }
+    let agree =
+        |read: fn(&Claim) -> Verdict| reproduction.claims.iter().filter(|claim| read(claim) == Verdict::Agrees).count();
+    let _ = writeln!(
+        text,
+        "\n{}: of {} claims {} agree in sign and {} in size.",
+        reproduction.paper,
+        reproduction.claims.len(),
+        agree(|claim| claim.sign),
+        agree(|claim| claim.size)
+    );
+    text
+}
+
+fn one(text: &mut String, claim: &Claim) {
+    let head = format!("{:<INDENT$}{:<6}{:<9}", claim.id, word(claim.sign), word(claim.size));
+    text.push('\n');
+    entry(text, &head, &claim.claim);
+    for (label, words) in [("paper", &claim.paper), ("ours", &claim.ours), ("why", &claim.band)] {
+        entry(text, &format!("{:INDENT$}{label:<6}", ""), words);
+    }
+}
+
+/// A head and words after it, broken at spaces; the next lines begin below the first word.
+fn entry(text: &mut String, head: &str, words: &str) {
+    let from = head.chars().count();
+    text.push_str(head);
+    let mut at = from;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if at > from && at + 1 + length > WIDTH {
+            let _ = write!(text, "\n{:from$}", "");
+            at = from;
+        } else if at > from {
+            text.push(' ');
+            at += 1;
+        }
+        text.push_str(word);
+        at += length;
+    }
+    text.push('\n');
+}
+
+const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Agrees => "yes",
+        Verdict::Differs => "no",
+        Verdict::NotPrinted => "-",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_spaces_and_stay_below_their_head() {
+        let claim = Claim {
+            id: "nmass-1",
+            claim: "short".into(),
+            paper: "word ".repeat(40),
+            ours: "1.0".into(),
+            sign: Verdict::Agrees,
+            size: Verdict::NotPrinted,
+            band: "why".into(),
+        };
+        let text = claims_table(&Reproduction { paper: "nmass", claims: vec![claim], figures: vec![] });
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH && !line.ends_with(' ')), "{text}");
+        assert!(text.contains("\nnmass-1   yes   -        short\n"), "{text}");
+        assert!(text.contains("\n                word word"), "{text}");
+        assert!(text.ends_with("nmass: of 1 claims 1 agree in sign and 0 in size.\n"), "{text}");
+    }
+}
