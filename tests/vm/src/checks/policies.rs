@@ -7,48 +7,72 @@ use crate::subject::Subject;
 use crate::suite::{Suite, same};
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub fn checks(suite: &mut Suite) {
     suite.check("policies: dino spreads one hungry thread a node, memory follows, all is put back", || spread("dino"));
     suite.check("policies: di-migrate does so too", || spread("di-migrate"));
+    for policy in ["maximum-local", "n-mass"] {
+        suite
+            .check(&format!("policies: {policy} takes every program to its home node, memory stays"), || homes(policy));
+    }
+}
+
+/// A program a node with CPUs, its memory there: balanced homes, for which maximum-local and N-MASS decide alike.
+fn homes(policy: &str) -> Result<()> {
+    let nodes = nodes_with_cpus()?;
+    let mut subjects = nodes.iter().rev().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
+    let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
+    let mut manage = Manage::start(&words(policy), &[])?;
+    manage.until("every thread on its home node", || {
+        let now = subjects.iter().map(node_of_thread).collect::<Result<Vec<_>>>()?;
+        Ok(now.into_iter().eq(nodes.iter().rev().map(|node| Some(*node))))
+    })?;
+    manage.epochs(3)?;
+    manage.end_by(Signal::TERM)?.fine()?;
+    for (subject, node) in subjects.iter_mut().zip(nodes.iter().rev()) {
+        same("pages", subject.nodes_of("a")?, BTreeMap::from([(*node, PAGES)]))?;
+    }
+    same("affinities afterwards", subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?, before)
+}
+
+const NAMES: [&str; 4] = ["hungry0", "hungry1", "hungry2", "hungry3"];
+const PAGES: u64 = 1200;
+
+/// The program of a number, with its memory on a node.
+fn hungry((number, node): (usize, &u32)) -> Result<Subject> {
+    let mut subject = Subject::start(NAMES[number])?;
+    subject.alloc("a", "shared", PAGES, *node)?;
+    subject.ask("sampled a 600")?;
+    Ok(subject)
+}
+
+/// `manage` over the hungry programs, driven by the kernel's software events; it ends by itself after a minute.
+fn words(policy: &str) -> Vec<&str> {
+    let mut words = vec!["manage", "--json", "--policy", policy, "--interval", "0.5", "--for", "60"];
+    words.extend(["--set", "manage.counters=software"]);
+    NAMES.iter().for_each(|name| words.extend(["--only", name]));
+    words
 }
 
 /// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and there is a domain for each.
 fn spread(policy: &str) -> Result<()> {
-    let nodes: Vec<u32> = nodes_with_cpus()?;
-    let mut subjects = Vec::new();
-    for (index, _) in nodes.iter().enumerate() {
-        let mut subject = Subject::start(&format!("hungry{index}"))?;
-        subject.alloc("a", "shared", 1200, nodes[0])?;
-        subject.ask("sampled a 600")?;
-        subjects.push(subject);
-    }
+    let nodes = nodes_with_cpus()?;
+    let first = vec![nodes[0]; nodes.len()];
+    let mut subjects = first.iter().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
     let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
     // Any page fault at all makes a program memory-intensive here: the threshold is far below one in 1000 instructions.
     let devil = format!("{policy}.devil_mpki=0.0000001");
-    let mut words = vec![
-        "manage",
-        "--json",
-        "--policy",
-        policy,
-        "--interval",
-        "0.5",
-        "--for",
-        "60",
-        "--set",
-        "manage.counters=software",
-    ];
+    let mut words = words(policy);
     if policy == "dino" {
         words.extend(["--set", &devil]);
     }
-    (0..nodes.len()).for_each(|index| words.extend(["--only", ["hungry0", "hungry1", "hungry2", "hungry3"][index]]));
     let mut manage = Manage::start(&words, &[])?;
     manage.until("one hungry thread a node", || Ok(nodes_of_threads(&subjects)? == nodes.iter().copied().collect()))?;
     for subject in &mut subjects {
         manage.until("its memory beside each thread", || {
             let home = node_of_thread(subject)?.unwrap_or(u32::MAX);
-            Ok(subject.nodes_of("a")?.get(&home).copied().unwrap_or(0) >= 1100)
+            Ok(subject.nodes_of("a")?.get(&home).copied().unwrap_or(0) >= PAGES - 100)
         })?;
     }
     manage.end_by(Signal::TERM)?.fine()?;
