@@ -19,6 +19,7 @@ use crate::kit::group::Member;
 use crate::kit::words::Tenths;
 use crate::settings::ConfigError;
 use isobar_model::{Action, Mpki, Observation, Plan, Process, Sensor, num};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The sensors that the three policies need.
@@ -121,12 +122,10 @@ impl Scheduler {
     /// Which penalties a profile lacks, where there could be one.
     fn estimated(&self, cast: &Programs<'_>) -> Option<String> {
         self.how.penalties.as_ref()?;
-        let names: Vec<&str> = cast
-            .programs
-            .iter()
-            .filter(|program| !program.penalty.measured)
-            .map(|program| &*program.process.name)
-            .collect();
+        // Copies of a program are named once.
+        let lacking = cast.programs.iter().filter(|program| !program.penalty.measured);
+        let names: BTreeSet<&str> = lacking.map(|program| &*program.process.name).collect();
+        let names: Vec<&str> = names.into_iter().collect();
         let text = || format!("NUMA penalty estimated from the miss rate, since no profile has it: {}", listed(&names));
         (!names.is_empty()).then(text)
     }
