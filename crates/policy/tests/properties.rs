@@ -258,14 +258,17 @@ proptest! {
             let plan = policy.decide(&seen);
             carry_out(&mut seen, &plan);
             prop_assert_eq!(policy.decide(&seen).actions, vec![], "{}", name);
-            // Without it, too, but for confined threads whose CPUs overlap: those may settle in steps.
+            // Without it, too, but for confined threads whose CPUs overlap and where threads share cores: those may settle in steps,
+            // since which of a core's threads is taken for its holder depends on who came first.
             let rest = (0..10).find(|_| {
                 let plan = build(name, &Settings::default()).unwrap().decide(&seen);
                 carry_out(&mut seen, &plan);
                 plan.actions.is_empty()
             });
             let confined = seen.threads().any(|(_, thread)| thread.allowed_cpus.is_some());
-            prop_assert!(if confined { rest.is_some() } else { rest == Some(0) }, "{}: {:?}", name, rest);
+            let cores: BTreeSet<_> = seen.machine.cpus().iter().map(|cpu| cpu.core).collect();
+            let crowded = seen.threads().count() > cores.len();
+            prop_assert!(if confined || crowded { rest.is_some() } else { rest == Some(0) }, "{}: {:?}", name, rest);
         }
     }
 
