@@ -189,7 +189,7 @@ fn siblings_are_used_when_every_core_is_taken() {
     let rows: Vec<Row<'_>> = (0..5).map(|pid| -> Row<'_> { (pid, 0, 0.0, Some(1.2), HOME_0) }).collect();
     let mut seen = observation("node:2 core:2 pu:2", &rows);
     assert_eq!(nodes_after(policy("maximum-local").as_mut(), &mut seen), [0, 0, 1, 1, 0]);
-    let cpus: std::collections::BTreeSet<_> = seen.threads().map(|(_, thread)| thread.cpu).collect();
+    let cpus: BTreeSet<_> = seen.threads().map(|(_, thread)| thread.cpu).collect();
     assert_eq!(cpus.len(), 5, "every thread has a hardware thread of its own");
 }
 
