@@ -13,7 +13,7 @@ fetch_kernel() {
     echo "deb [signed-by=$keyring] $mirror bookworm-backports main" > "$dir/apt/sources.list"
     # A package list of its own: the machine's is left alone.
     apt=(-qq -o Dir::Etc::sourcelist="$dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
-        -o Dir::State="$dir/apt/state" -o Dir::Cache="$dir/apt/cache" -o APT::Sandbox::User=root)
+        -o Dir::State="$dir/apt/state" -o Dir::Cache="$dir/apt/cache" -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any)
     apt-get "${apt[@]}" update >&2 || { why="$mirror cannot be reached"; return 1; }
     name=$(apt-cache "${apt[@]}" pkgnames linux-image-6.12 | grep -E "$family" | sort -V | tail -n 1)
     [ -n "$name" ] || { why="the backports offer no 6.12 cloud kernel any more"; return 1; }
