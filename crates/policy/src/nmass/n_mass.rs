@@ -12,7 +12,7 @@
 use super::penalty::{PAPER, Penalties, Profile, Regression};
 use super::scheduler::{How, Scheduler, check_adaptation, check_threshold};
 use crate::settings::{ConfigError, PolicyConfig};
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use isobar_model::Sensor;
 use serde::{Deserialize, Serialize};
 
 /// Canonical name.
@@ -67,36 +67,16 @@ impl PolicyConfig for Config {
     }
 }
 
-/// N-MASS.
-#[derive(Debug)]
-pub struct NMass(Scheduler);
-
-impl NMass {
-    /// With validated settings.
-    #[must_use]
-    pub fn new(config: Config) -> Self {
-        let how = How {
-            penalties: Some(config.penalties.or(&config.profile.0)),
-            regression: Regression { intercept: config.regression_intercept, slope: config.regression_slope },
-            threshold: Some(config.threshold_mpki),
-            change: config.change_percent / 100.0,
-            floor: config.change_floor_mpki,
-            home_margin: config.home_margin_percent / 100.0,
-        };
-        Self(Scheduler::new(NAME, how))
-    }
-}
-
-impl Policy for NMass {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        NEEDS
-    }
-
-    fn decide(&mut self, seen: &Observation) -> Plan {
-        self.0.decide(seen)
-    }
+/// N-MASS, from validated settings.
+#[must_use]
+pub fn policy(config: Config) -> Scheduler {
+    let how = How {
+        penalties: Some(config.penalties.or(&config.profile.0)),
+        regression: Regression { intercept: config.regression_intercept, slope: config.regression_slope },
+        threshold: Some(config.threshold_mpki),
+        change: config.change_percent / 100.0,
+        floor: config.change_floor_mpki,
+        home_margin: config.home_margin_percent / 100.0,
+    };
+    Scheduler::new(NAME, how)
 }

@@ -18,7 +18,7 @@ use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::Member;
 use crate::kit::words::Tenths;
 use crate::settings::ConfigError;
-use isobar_model::{Action, Mpki, Observation, Plan, Process, Sensor, num};
+use isobar_model::{Action, Mpki, Observation, Plan, Policy, Process, Sensor, num};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -99,9 +99,18 @@ impl Scheduler {
     pub fn new(name: &'static str, how: How) -> Self {
         Self { name, how, domains: CachedDomains::default(), known: Known::default(), last: None, waited: false }
     }
+}
 
-    /// The plan of an interval.
-    pub fn decide(&mut self, seen: &Observation) -> Plan {
+impl Policy for Scheduler {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        NEEDS
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
         let domains = self.domains.of(&seen.machine);
         let mut cast = self.known.programs(seen, domains, &self.how);
         let mut plan = Plan { notes: std::mem::take(&mut cast.notes), ..Plan::nothing(self.name) };
@@ -118,7 +127,9 @@ impl Scheduler {
         self.last = Some(decision);
         plan
     }
+}
 
+impl Scheduler {
     /// Which penalties a profile lacks, where there could be one.
     fn estimated(&self, cast: &Programs<'_>) -> Option<String> {
         self.how.penalties.as_ref()?;
