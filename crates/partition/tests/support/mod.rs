@@ -1,6 +1,13 @@
 //! Reads the measured tables and reference solutions of `../shared/pbbcache`, where they are there. They are not part of the project.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_macros, dead_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    dead_code
+)]
 
 use isobar_partition::{Profile, Row};
 use serde_json::Value;
