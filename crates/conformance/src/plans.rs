@@ -66,7 +66,14 @@ fn the_impossible_is_said<B: Bench>(bench: &B) -> Checked {
     let reason = || "conformance".to_owned();
     let (llc, cluster) = (LlcId(u32::MAX), "nowhere".to_owned());
     let actions = [
-        Action::SetWays { llc, cluster, way_mask: 1, threads: who.threads.clone(), reason: reason() },
+        Action::SetWays {
+            llc,
+            cluster,
+            way_mask: 1,
+            memory_bandwidth_percent: None,
+            threads: who.threads.clone(),
+            reason: reason(),
+        },
         Action::SetAllocation { pid: who.pid, node: NodeId(u32::MAX), reason: reason() },
     ];
     for (action, outcome) in actions.iter().zip(apply(&mut stage, &actions)?) {

@@ -62,6 +62,8 @@ pub enum Action {
         cluster: String,
         /// bits of the ways it may allocate into
         way_mask: u64,
+        /// per cent of the memory bandwidth that each of its threads may take (resctrl's `MB`), 1 to 100; `None`: as it is
+        memory_bandwidth_percent: Option<u32>,
         /// who is in it
         threads: Vec<Tid>,
         /// why, in words

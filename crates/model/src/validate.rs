@@ -42,6 +42,9 @@ pub enum PlanFault {
     /// a way mask with no bit, or with bits that the LLC lacks
     #[error("way mask {1:#x} does not fit llc {0}")]
     WayMask(LlcId, u64),
+    /// no share of the memory bandwidth, or more than all of it
+    #[error("memory_bandwidth_percent {1} on llc {0}: expected 1 to 100")]
+    MemoryBandwidth(LlcId, u32),
     /// a thread in two clusters
     #[error("thread {0} is in two clusters")]
     TwoClusters(Tid),
@@ -89,7 +92,10 @@ impl<'a> Check<'a> {
         match action {
             Action::MoveThread { pid, tid, cpu, .. } => self.thread(*pid, *tid, *cpu),
             Action::MigratePages { pid, from, to, pages, .. } => self.pages(*pid, *from, *to, pages.0),
-            Action::SetWays { llc, way_mask, threads, .. } => self.ways(*llc, *way_mask, threads),
+            Action::SetWays { llc, way_mask, memory_bandwidth_percent, threads, .. } => {
+                share(*llc, *memory_bandwidth_percent)?;
+                self.ways(*llc, *way_mask, threads)
+            }
             Action::SetAllocation { pid, node, .. } => {
                 self.process(*pid)?;
                 self.node(*node)
@@ -142,6 +148,11 @@ impl<'a> Check<'a> {
     fn node(&self, node: NodeId) -> Result<(), PlanFault> {
         self.seen.machine.node(node).map(|_| ()).ok_or(PlanFault::UnknownNode(node))
     }
+}
+
+fn share(llc: LlcId, percent: Option<u32>) -> Result<(), PlanFault> {
+    let wrong = percent.filter(|percent| !(1..=100).contains(percent));
+    wrong.map_or(Ok(()), |percent| Err(PlanFault::MemoryBandwidth(llc, percent)))
 }
 
 #[cfg(test)]
@@ -225,13 +236,18 @@ mod tests {
         assert_eq!(fault(vec![migrate(1, 6), migrate(1, 5)]), Some(PlanFault::TooManyPages(Pid(1), NodeId(0), 11)));
         let silent = Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), reason: " ".into() };
         assert_eq!(fault(vec![silent]), Some(PlanFault::NoReason(0)));
-        let ways = |mask| Action::SetWays {
+        let slowed = |mask, percent| Action::SetWays {
             llc: LlcId(0),
             cluster: "a".into(),
             way_mask: mask,
+            memory_bandwidth_percent: percent,
             threads: vec![Tid(2)],
             reason: "because".into(),
         };
+        let ways = |mask| slowed(mask, None);
+        assert_eq!(fault(vec![slowed(1, Some(100))]), None);
+        assert_eq!(fault(vec![slowed(1, Some(0))]), Some(PlanFault::MemoryBandwidth(LlcId(0), 0)));
+        assert_eq!(fault(vec![slowed(1, Some(101))]), Some(PlanFault::MemoryBandwidth(LlcId(0), 101)));
         assert_eq!(fault(vec![ways(1 << 16)]), Some(PlanFault::WayMask(LlcId(0), 1 << 16)));
         assert_eq!(fault(vec![ways(1), ways(2)]), Some(PlanFault::TwoClusters(Tid(2))));
     }

@@ -95,11 +95,13 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
             let pages = plural(pages.0, "page");
             format!("migrate up to {pages} {which} of {} from node {from} to node {to}", named(*pid, seen))
         }
-        Action::SetWays { llc, cluster, way_mask, threads, .. } => {
+        Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } => {
+            let share = memory_bandwidth_percent.map(|percent| format!(" and {percent} % of the memory bandwidth"));
             format!(
-                "give {} of cluster {} the ways {way_mask:#x} of llc {llc}",
+                "give {} of cluster {} the ways {way_mask:#x} of llc {llc}{}",
                 count(threads.len(), "thread"),
-                plain(cluster)
+                plain(cluster),
+                share.unwrap_or_default()
             )
         }
         Action::SetAllocation { pid, node, .. } => format!("let {} allocate on node {node}", named(*pid, seen)),

@@ -40,6 +40,8 @@ enum ActionDoc {
         llc: LlcId,
         cluster: String,
         way_mask: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory_bandwidth_percent: Option<u32>,
         threads: Vec<Tid>,
         reason: String,
     },
@@ -95,8 +97,9 @@ fn to_doc(action: &Action) -> ActionDoc {
             for_tid: for_thread,
             reason,
         },
-        Action::SetWays { llc, cluster, way_mask, threads, reason } => {
-            ActionDoc::SetWays { llc, cluster, way_mask: format!("{way_mask:#x}"), threads, reason }
+        Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, reason } => {
+            let way_mask = format!("{way_mask:#x}");
+            ActionDoc::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, reason }
         }
         Action::SetAllocation { pid, node, reason } => ActionDoc::SetAllocation { pid, node, reason },
     }
@@ -117,8 +120,9 @@ fn from_doc(doc: ActionDoc) -> Result<Action, WireError> {
             for_thread: for_tid,
             reason,
         },
-        ActionDoc::SetWays { llc, cluster, way_mask, threads, reason } => {
-            Action::SetWays { llc, cluster, way_mask: mask("way_mask", &way_mask)?, threads, reason }
+        ActionDoc::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, reason } => {
+            let way_mask = mask("way_mask", &way_mask)?;
+            Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, reason }
         }
         ActionDoc::SetAllocation { pid, node, reason } => Action::SetAllocation { pid, node, reason },
     })
@@ -149,7 +153,16 @@ mod tests {
                     llc: LlcId(0),
                     cluster: "streaming-0".into(),
                     way_mask: 3,
+                    memory_bandwidth_percent: None,
                     threads: vec![Tid(7)],
+                    reason: reason(),
+                },
+                Action::SetWays {
+                    llc: LlcId(1),
+                    cluster: "streaming-0".into(),
+                    way_mask: 1,
+                    memory_bandwidth_percent: Some(40),
+                    threads: vec![Tid(8)],
                     reason: reason(),
                 },
                 Action::SetAllocation { pid: Pid(1), node: NodeId(1), reason: reason() },
@@ -162,5 +175,7 @@ mod tests {
         let first: serde_json::Value = serde_json::from_str(plain).unwrap();
         assert_eq!(plan_to_json(&plan)["actions"][1], first);
         assert_eq!(plan_to_json(&plan)["actions"][3]["way_mask"], "0x3");
+        assert_eq!(plan_to_json(&plan)["actions"][3].get("memory_bandwidth_percent"), None);
+        assert_eq!(plan_to_json(&plan)["actions"][4]["memory_bandwidth_percent"], 40);
     }
 }

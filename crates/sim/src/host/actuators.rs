@@ -33,6 +33,10 @@ impl SimMachine {
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
                 self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
             }
+            // Taking it and doing nothing would show a policy an effect that is none.
+            Action::SetWays { memory_bandwidth_percent: Some(percent), .. } => refused(format!(
+                "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"
+            )),
             Action::SetWays { llc, cluster, way_mask, threads, .. } => self.set_ways(*llc, cluster, *way_mask, threads),
             Action::SetAllocation { .. } => left_alone("allocation policies are not simulated yet"),
         }

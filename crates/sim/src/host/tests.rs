@@ -147,7 +147,25 @@ fn pages_of_a_process_that_ends_meanwhile_are_not_reported_as_moved() {
 
 fn ways(llc: u32, cluster: &str, way_mask: u64, threads: &[u32]) -> Action {
     let threads = threads.iter().map(|id| Tid(*id)).collect();
-    Action::SetWays { llc: isobar_model::LlcId(llc), cluster: cluster.into(), way_mask, threads, reason: "test".into() }
+    Action::SetWays {
+        llc: isobar_model::LlcId(llc),
+        cluster: cluster.into(),
+        way_mask,
+        memory_bandwidth_percent: None,
+        threads,
+        reason: "test".into(),
+    }
+}
+
+#[test]
+fn a_share_of_the_bandwidth_is_refused_and_not_taken_in_silence() {
+    let mut machine = SimMachine::new(&on_barcelona(&[("bzip2", "cpu = 0")]), 1);
+    let mut action = ways(0, "a", 1, &[1000]);
+    let Action::SetWays { memory_bandwidth_percent, .. } = &mut action else { panic!() };
+    *memory_bandwidth_percent = Some(50);
+    let outcome = machine.apply(&plan(vec![action])).unwrap();
+    let ActionOutcome::Refused { why, .. } = &outcome.actions[0] else { panic!("{outcome:?}") };
+    assert!(why.contains("not simulated"), "{why}");
 }
 
 #[test]
