@@ -7,22 +7,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 9] = [
+const MAY_IMPORT: [(&str, &[&str]); 12] = [
     ("isobar-model", &[]),
-    ("isobar-policy", &["isobar-model"]),
+    ("isobar-partition", &["isobar-model"]),
+    ("isobar-optima", &["isobar-model", "isobar-partition"]),
+    ("isobar-policy", &["isobar-model", "isobar-partition"]),
     ("isobar-linux", &["isobar-model"]),
     ("isobar-sim", &["isobar-model"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
-    ("isobar-lab", &["isobar-model", "isobar-policy", "isobar-sim", "isobar-trace"]),
-    // The machine test judges isobar from outside.
+    (
+        "isobar-lab",
+        &["isobar-model", "isobar-partition", "isobar-optima", "isobar-policy", "isobar-sim", "isobar-trace"],
+    ),
+    // The machine test judges isobar from outside, and so does the resctrl that stands in for the kernel's.
     ("isobar-vm", &[]),
-    ("isobar", &["isobar-model", "isobar-policy", "isobar-linux", "isobar-sim", "isobar-trace", "isobar-lab"]),
+    ("isobar-resctrl-double", &[]),
+    (
+        "isobar",
+        &[
+            "isobar-model",
+            "isobar-partition",
+            "isobar-optima",
+            "isobar-policy",
+            "isobar-linux",
+            "isobar-sim",
+            "isobar-trace",
+            "isobar-lab",
+        ],
+    ),
 ];
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
-const PURE: [(&str, &[&str]); 3] = [
+const PURE: [(&str, &[&str]); 4] = [
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
+    ("isobar-partition", &["thiserror"]),
     ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
     ("isobar-sim", &["csv", "rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
 ];

@@ -40,6 +40,14 @@ pub const fn index(id: u32) -> usize {
     id as usize
 }
 
+/// A non-negative number as its whole and its fractional part; what is negative or not a number is 0.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+pub fn split(value: f64) -> (usize, f64) {
+    let whole = value.max(0.0).floor() as usize;
+    (whole, (value.max(0.0) - whole as f64).max(0.0))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -1,0 +1,63 @@
+//! What each program of a cluster gets of the ways that they share: the recursion that PBBCache's models use (design, section 8).
+//!
+//! ```text
+//! x_i = 0
+//! for n in 1..=k:  r_i = misses of i at index x_i;  x_i += r_i / sum r;  share_i = x_i * n / sum x
+//! ```
+//!
+//! Index 0 is the 1-way value. The scaled shares are the result for `n` ways; the recursion goes on from the unscaled ones.
+
+use isobar_model::num;
+
+/// Effective, fractional ways of each program of a cluster, for every cluster size from 1 to `ways`: `result[k - 1][i]`. `misses[i]`
+/// is the program's LLCMPKC (or MPKI: `whirlpool`) at 1, 2, ... ways. A program alone gets all.
+///
+/// Where nobody misses at all, everyone gets the same.
+#[must_use]
+pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
+    if misses.len() == 1 {
+        return (1..=ways).map(|ways| vec![num::float_len(ways)]).collect();
+    }
+    let mut raw = vec![0.0; misses.len()];
+    let mut result = Vec::with_capacity(ways);
+    for reached in 1..=ways {
+        let rates: Vec<f64> = misses.iter().zip(&raw).map(|(column, x)| at_index(column, *x)).collect();
+        let total: f64 = rates.iter().sum();
+        let even = 1.0 / num::float_len(misses.len());
+        for (x, rate) in raw.iter_mut().zip(&rates) {
+            *x += if total > 0.0 { rate / total } else { even };
+        }
+        let sum: f64 = raw.iter().sum();
+        result.push(raw.iter().map(|x| x * num::float_len(reached) / sum).collect());
+    }
+    result
+}
+
+/// A column read at a fractional index (0 = one way); the last value beyond its end.
+fn at_index(column: &[f64], index: f64) -> f64 {
+    let (whole, part) = num::split(index);
+    match column.get(whole..) {
+        Some([here, next, ..]) => here + (next - here) * part,
+        _ => column[column.len() - 1],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worked_by_hand() {
+        // Rates 30 and 10 at first: shares 3/4 and 1/4. Second way: a at index 0.75 reads 30 - 0.75 * 20 = 15, b at 0.25 reads 10; raw
+        // shares 0.75 + 15/25 = 1.35 and 0.25 + 10/25 = 0.65: their sum is 2, so nothing is scaled.
+        let got = shares(&[&[30.0, 10.0], &[10.0, 10.0]], 2);
+        assert_eq!(got[0], vec![0.75, 0.25]);
+        assert!((got[1][0] - 1.35).abs() < 1e-12 && (got[1][1] - 0.65).abs() < 1e-12);
+    }
+
+    #[test]
+    fn alone_gets_all_and_silence_is_shared_evenly() {
+        assert_eq!(shares(&[&[5.0]], 3), vec![vec![1.0], vec![2.0], vec![3.0]]);
+        assert_eq!(shares(&[&[0.0], &[0.0]], 1), vec![vec![0.5, 0.5]]);
+    }
+}
