@@ -9,15 +9,15 @@
 //!
 //! ```text
 //! clusters that had a slot keep it
-//! every other cluster: the lowest slot in use that its LLC does not use, else one that was left, else a new one
+//! every other cluster: the slot of a namesake, else the lowest in use, that its LLC does not use; else one that was left, else a new one
 //! more slots than may be used: keep those with the most threads, put the clusters of the others into gaps
 //! ```
 //!
 //! *Properties*: no two clusters of an LLC share a slot; at most `limit` slots are used; where the slots that stand fit, nobody
 //! changes his; fewer slots than the LLC with the most clusters would need are impossible, and that many always suffice.
 //!
-//! *What is lost*: a thread that runs on another LLC than its cluster's fills the ways of whichever cluster shares its group there;
-//! where none does, those of the default group. Policies bind threads to the LLC of their cluster, so it is rare.
+//! *What is lost*: a thread that runs on another LLC than its cluster's fills the ways of whichever cluster shares its group there
+//! (a namesake where there is one, which is of the same kind); where none does, those of the default group. Policies bind threads to the LLC of their cluster, so it is rare.
 
 use super::clusters::{Clusters, Key};
 use isobar_model::LlcId;
@@ -51,7 +51,7 @@ pub fn assign(wanted: &Clusters, standing: &Slots, limit: usize) -> Result<Slots
     let left: BTreeSet<Slot> = standing.values().copied().collect();
     for key in wanted.keys() {
         if !slots.contains_key(key) {
-            let slot = vacancy(&slots, key.llc, &left);
+            let slot = vacancy(&slots, key, &left);
             slots.insert(key.clone(), slot);
         }
     }
@@ -62,13 +62,15 @@ fn kept(wanted: &Clusters, standing: &Slots) -> Slots {
     wanted.keys().filter_map(|key| Some((key.clone(), *standing.get(key)?))).collect()
 }
 
-/// The slot for a newcomer: one in use, else one that was left, else the lowest that never was.
-fn vacancy(slots: &Slots, llc: LlcId, left: &BTreeSet<Slot>) -> Slot {
-    let taken: BTreeSet<Slot> = slots.iter().filter(|(key, _)| key.llc == llc).map(|(_, slot)| *slot).collect();
+/// The slot for a newcomer: a namesake's, else one in use, else one that was left, else the lowest that never was.
+fn vacancy(slots: &Slots, newcomer: &Key, left: &BTreeSet<Slot>) -> Slot {
+    let here = slots.iter().filter(|(key, _)| key.llc == newcomer.llc);
+    let taken: BTreeSet<Slot> = here.map(|(_, slot)| *slot).collect();
     let used: BTreeSet<Slot> = slots.values().copied().collect();
-    let free = |slot: &&Slot| !taken.contains(slot);
-    let found = used.iter().find(free).or_else(|| left.iter().find(free)).copied();
-    found.or_else(|| (0..).find(|slot| !used.contains(slot) && !left.contains(slot))).unwrap_or_default()
+    let namesakes: BTreeSet<Slot> =
+        slots.iter().filter(|(key, _)| key.name == newcomer.name).map(|(_, slot)| *slot).collect();
+    let known = namesakes.iter().chain(&used).chain(left).find(|slot| !taken.contains(slot)).copied();
+    known.or_else(|| (0..).find(|slot| !used.contains(slot) && !left.contains(slot))).unwrap_or_default()
 }
 
 /// Empties the lightest slots until `limit` are left. Every LLC has at most `limit` clusters, so each finds a gap.
@@ -83,7 +85,7 @@ fn compact(wanted: &Clusters, mut slots: Slots, limit: usize) -> Slots {
     let moving: Vec<Key> = slots.iter().filter(|(_, slot)| !kept.contains(slot)).map(|(key, _)| key.clone()).collect();
     slots.retain(|_, slot| kept.contains(slot));
     for key in moving {
-        let slot = vacancy(&slots, key.llc, &kept);
+        let slot = vacancy(&slots, &key, &kept);
         slots.insert(key, slot);
     }
     slots

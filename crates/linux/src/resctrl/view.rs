@@ -19,7 +19,7 @@ pub struct View {
     pub default: Schemata,
     /// Our groups.
     pub ours: BTreeMap<String, Ours>,
-    /// Control groups of others.
+    /// Control groups of others that hold a class of service.
     pub others: Vec<String>,
     /// Tasks in groups of others, monitor groups too.
     pub foreign: BTreeMap<Tid, Place>,
@@ -52,7 +52,9 @@ impl View {
                 view.ours.extend(present(read)?.map(|read| (group, read)));
             } else {
                 view.look_into(root, &group, &root.monitors(&group)?)?;
-                view.others.push(group);
+                if !is_pseudo_locked(root, &group) {
+                    view.others.push(group);
+                }
             }
         }
         view.look_into(root, "", &root.monitors("")?)?;
@@ -96,6 +98,11 @@ impl View {
         let resource = self.cache().and_then(|cache| cache.resources.first());
         resource.map_or_else(Vec::new, |resource| self.default.domains(resource).collect())
     }
+}
+
+/// A pseudo-locked region has given its class of service back ("Cache Pseudo-Locking"); kernels before 4.19 have no modes.
+fn is_pseudo_locked(root: &Root, group: &str) -> bool {
+    root.read(&join(group, "mode")).is_ok_and(|mode| mode.starts_with("pseudo-locked"))
 }
 
 /// What vanished while it was read is not there: ordinary.
