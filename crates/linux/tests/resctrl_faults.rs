@@ -87,7 +87,7 @@ fn another_tool_takes_the_last_class() {
     assert_eq!(outcomes[0], ActionOutcome::Done, "the rest of the plan goes on");
     assert!(matches!(outcomes[1], ActionOutcome::Refused { errno: Some(28), .. }), "{outcomes:?}");
     let said = why(&outcomes[1]);
-    assert!(said.contains("out of CLOSIDs") && said.contains("remove its groups"), "{said}");
+    assert!(said.contains("Out of CLOSIDs") && said.contains("remove its groups"), "{said}");
     assert_eq!((stage.mask(&a, 0), group_of(&stage.root(), b.tid()).0.as_str()), (0x7, ""));
     // The next epoch knows before it tries.
     let outcomes = stage.apply(vec![ways(0, "y", 0x8, &[&b])]);
@@ -200,7 +200,7 @@ fn sets_clusters_and_waits() {
     if let isobar_model::Action::SetWays { threads, .. } = &mut action {
         *threads = pids.iter().map(|pid| isobar_model::Tid(pid.0)).collect();
     }
-    println!("set {:?}", machine.apply(&plan(vec![action])).unwrap().actions);
+    println!("clusters: {:?}", machine.apply(&plan(vec![action])).unwrap().actions);
     if told("END") == "panic" {
         panic!("on purpose");
     }
@@ -221,7 +221,7 @@ fn ends_as_it_was(end: &str, finish: impl FnOnce(&mut Helper, &Path)) {
     let (state_text, root_text) = (state.display().to_string(), root.display().to_string());
     let variables = [("PIDS", &*pids), ("STATE", &*state_text), ("ROOT", &*root_text), ("END", end)];
     let mut helper = Helper::start("sets_clusters_and_waits", &variables);
-    assert_eq!(helper.hear("set"), "[Done]");
+    assert_eq!(helper.hear("clusters:"), "[Done]");
     finish(&mut helper, &state);
     assert_eq!(picture(&root, &[&a, &b]), before, "{end}");
     assert!(!state.exists());

@@ -5,6 +5,7 @@
 //! comes with a plan. It never mounts the file system (another tool may want other options), never changes the default group's
 //! masks, and never touches groups of others.
 
+pub mod absence;
 pub mod bytes;
 pub mod carry;
 pub mod clusters;
@@ -22,4 +23,4 @@ pub mod wish;
 
 pub use error::ResctrlError;
 pub use root::{DEFAULT_ROOT, Root};
-pub use ways::{Ways, WaysOptions};
+pub use ways::{Ways, WaysOptions, without_others};

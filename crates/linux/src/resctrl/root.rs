@@ -105,7 +105,7 @@ impl Root {
     /// # Errors
     /// What the kernel says.
     pub fn read(&self, file: &str) -> Result<String, ResctrlError> {
-        let bytes = fs::read(self.path.join(file)).map_err(|error| self.refused(file, "read", error))?;
+        let bytes = fs::read(self.path.join(file)).map_err(|error| self.failed(file, "read", error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -193,7 +193,7 @@ impl Root {
     /// # Errors
     /// What the kernel says.
     pub fn folders(&self, folder: &str) -> Result<Vec<String>, ResctrlError> {
-        let refused = |error| self.refused(folder, "list", error);
+        let refused = |error| self.failed(folder, "list", error);
         let entries = fs::read_dir(self.path.join(folder)).map_err(refused)?;
         let mut names = Vec::new();
         for entry in entries {
@@ -211,12 +211,17 @@ impl Root {
         ResctrlError::Refused { path, what: what.to_owned(), source, explained: String::new(), remedy }
     }
 
-    /// A refused command, with what the kernel has to say about it. A mount that has vanished is told as such.
-    fn explained(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
-        if let Err(gone @ ResctrlError::NotMounted { .. }) = self.check() {
-            return gone;
+    /// A refusal; a mount that has vanished is told as such.
+    fn failed(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
+        match self.check() {
+            Err(gone @ ResctrlError::NotMounted { .. }) => gone,
+            _ => self.refused(file, what, source),
         }
-        let mut error = self.refused(file, what, source);
+    }
+
+    /// A refused command, with what the kernel has to say about it.
+    fn explained(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
+        let mut error = self.failed(file, what, source);
         if let ResctrlError::Refused { explained, .. } = &mut error {
             let status = fs::read_to_string(self.path.join("info/last_cmd_status")).unwrap_or_default();
             let status = status.trim();

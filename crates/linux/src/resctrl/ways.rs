@@ -17,9 +17,9 @@ use super::root::{Access, Root};
 use super::view::View;
 use super::wish::{Wish, Wishes};
 use crate::actuators::{ActuatorError, identity};
-use isobar_model::{ActionOutcome, Pid, Sample, Tid};
+use isobar_model::{ActionOutcome, Pid, Sample, Tid, Topology};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How it may act.
@@ -272,12 +272,12 @@ impl Ways {
 
     /// A name for every slot: our process's, so that two isobars do not meet, and a number that nobody has.
     fn name(&mut self, slots: &Slots, view: &View) {
-        let own = identity::own_pid();
+        let prefix = prefix();
         for slot in slots.values() {
             if !self.names.contains_key(slot) {
                 let taken =
                     |name: &String| view.others.contains(name) || self.names.values().any(|other| other == name);
-                let name = (0_u32..).map(|number| format!("isobar-{own}-{number}")).find(|name| !taken(name));
+                let name = (0_u32..).map(|number| format!("{prefix}{number}")).find(|name| !taken(name));
                 self.names.insert(*slot, name.unwrap_or_default());
             }
         }
@@ -368,6 +368,25 @@ impl Ways {
     }
 }
 
+/// The machine with the classes of service that others leave to us: a policy need not plan with those that groups of others hold. The
+/// machine as it is, where resctrl cannot be read.
+#[must_use]
+pub fn without_others(topology: Topology, root: &Path) -> Topology {
+    let level = topology.llcs().iter().map(|llc| llc.level).max();
+    let root = Root::new(root);
+    let look = |level| {
+        let _lock = root.lock(Access::Shared, Duration::from_millis(500))?;
+        let ours = root.groups()?.into_iter().filter(|group| group.starts_with(&prefix())).collect();
+        View::read(&root, level, &ours)
+    };
+    let Some(view) = level.and_then(|level| look(level).ok()) else { return topology };
+    let mut parts = topology.clone().into_parts();
+    if let Some(allocation) = &mut parts.allocation {
+        allocation.num_closids = isobar_model::num::narrow(view.groups_to_be_had() + 1).min(allocation.num_closids);
+    }
+    Topology::new(parts).unwrap_or(topology)
+}
+
 /// What can be said before anything is tried.
 fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
     let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
@@ -405,6 +424,11 @@ fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
          (`rmdir {}/NAME`), or let the policy use fewer clusters",
         root.path().display()
     )
+}
+
+/// How the names of our groups begin: with our process, so that two isobars do not meet.
+fn prefix() -> String {
+    format!("isobar-{}-", identity::own_pid())
 }
 
 /// Whether a thread is still the one that was meant.
