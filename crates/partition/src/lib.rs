@@ -5,6 +5,7 @@
 pub mod class;
 mod error;
 pub mod evaluate;
+pub mod heuristics;
 pub mod model;
 mod profile;
 pub mod share;
