@@ -6,6 +6,7 @@ pub mod class;
 mod error;
 pub mod evaluate;
 pub mod heuristics;
+pub mod layout;
 pub mod model;
 mod profile;
 pub mod share;

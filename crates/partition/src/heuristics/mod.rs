@@ -5,7 +5,15 @@
 //! are taken in their order, `cores_per_group` to a group, and every group is partitioned by itself. *Groups*: the heuristic also says
 //! who goes where.
 
+mod dino;
+mod hierarchy;
+mod kpart;
+mod lfoc;
 pub mod lfoc_plus;
+pub mod lookahead;
+mod plain;
+mod ucp;
+mod whirlpool;
 
 use crate::class::ClassLimits;
 use crate::error::PartitionError;
@@ -38,6 +46,16 @@ impl Setting {
             max_clusters: None,
             min_ways: 1,
         }
+    }
+
+    /// The fewest ways of a partition of an LLC of `ways` ways; at least 1, at most all.
+    pub(crate) fn least(&self, ways: usize) -> usize {
+        self.min_ways.clamp(1, ways.max(1))
+    }
+
+    /// Clusters that an LLC of `ways` ways may have; at least 1.
+    pub(crate) fn most_clusters(&self, ways: usize) -> usize {
+        self.max_clusters.unwrap_or(usize::MAX).min(ways / self.least(ways)).max(1)
     }
 }
 
@@ -93,6 +111,7 @@ impl Entry {
     /// # Errors
     /// [`PartitionError::Refused`] where the workload does not fit (more programs than cores, or than ways where it is strict).
     pub fn run(&self, model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
+        seated(self.name, model, setting)?;
         let solution = match self.rule {
             Rule::OneLlc(partition) => in_order(partition, model, setting)?,
             Rule::Groups(place) => place(model, setting)?,
@@ -104,13 +123,80 @@ impl Entry {
 /// All heuristics, in the order in which a help text lists them.
 #[must_use]
 pub fn registry() -> &'static [Entry] {
-    const { &[] }
+    const {
+        &[
+            one("none", "baseline", "all programs of an LLC share all of its ways", plain::none),
+            one("equal", "baseline", "a partition for every program, as even as ways allow", plain::equal),
+            one(
+                "ucp",
+                "Qureshi & Patt, MICRO 2006",
+                "a partition for every program, for the fewest misses",
+                ucp::misses,
+            ),
+            one(
+                "ucp-slowdown",
+                "Qureshi & Patt, MICRO 2006",
+                "the same on slowdowns: for the least sum of them",
+                ucp::slowdown,
+            ),
+            one(
+                "whirlpool",
+                "Mukkara et al., ASPLOS 2016",
+                "three pools of programs that mind each other least",
+                whirlpool::whirlpool,
+            ),
+            one(
+                "kpart",
+                "El-Sayed et al., HPCA 2018",
+                "clusters that mind each other least, as many as promise the best throughput",
+                kpart::kpart,
+            ),
+            one(
+                "lfoc",
+                "Garcia-Garcia et al., ICPP 2019",
+                "streaming programs confined, a partition for every sensitive one",
+                lfoc::lfoc,
+            ),
+            one(
+                "lfoc+",
+                "Saez et al., TC 2022; Bilbao et al., TPDS 2023",
+                "streaming programs confined, sensitive ones alone or in pairs",
+                lfoc::lfoc_plus,
+            ),
+            groups(
+                "dino",
+                "Blagodurov et al., USENIX ATC 2011",
+                "programs dealt to LLCs by class of miss rate, no partitions",
+                dino::dino,
+            ),
+            groups("dino+lfoc+", "Bilbao et al., TPDS 2023", "dino, then lfoc+ on every LLC", dino::dino_lfoc_plus),
+        ]
+    }
 }
 
 /// The heuristic of a name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Entry> {
     registry().iter().find(|entry| entry.name == name)
+}
+
+const fn one(name: &'static str, paper: &'static str, summary: &'static str, rule: OneLlc) -> Entry {
+    Entry { name, paper, summary, rule: Rule::OneLlc(rule) }
+}
+
+const fn groups(name: &'static str, paper: &'static str, summary: &'static str, rule: Groups) -> Entry {
+    Entry { name, paper, summary, rule: Rule::Groups(rule) }
+}
+
+/// Refuses a workload that the cores do not hold.
+fn seated(heuristic: &'static str, model: &dyn StaticModel, setting: &Setting) -> Result<(), PartitionError> {
+    let (programs, groups, cores) = (model.programs().len(), setting.groups, setting.cores_per_group);
+    if programs <= groups * cores {
+        return Ok(());
+    }
+    let why =
+        format!("{programs} programs, but {groups} LLCs of {cores} cores; take more groups or more cores a group");
+    Err(PartitionError::Refused { heuristic, why })
 }
 
 fn in_order(partition: OneLlc, model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
