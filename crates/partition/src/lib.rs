@@ -6,6 +6,7 @@ pub mod balance;
 pub mod class;
 mod error;
 pub mod evaluate;
+pub mod heuristics;
 pub mod model;
 mod profile;
 pub mod share;
