@@ -6,6 +6,7 @@
 //! who goes where.
 
 mod dino;
+mod divide_content;
 mod hierarchy;
 mod kpart;
 mod lfoc;
@@ -33,6 +34,8 @@ pub struct Setting {
     pub max_clusters: Option<usize>,
     /// The fewest ways that a partition may have (`min_cbm_bits`).
     pub min_ways: usize,
+    /// What a memory controller delivers, in MB/s; `None` = no limit. Only `divide-content` asks.
+    pub max_bandwidth: Option<f64>,
 }
 
 impl Setting {
@@ -45,6 +48,7 @@ impl Setting {
             classes: ClassLimits::default(),
             max_clusters: None,
             min_ways: 1,
+            max_bandwidth: None,
         }
     }
 
@@ -170,6 +174,12 @@ pub fn registry() -> &'static [Entry] {
                 dino::dino,
             ),
             groups("dino+lfoc+", "Bilbao et al., TPDS 2023", "dino, then lfoc+ on every LLC", dino::dino_lfoc_plus),
+            groups(
+                "divide-content",
+                "Bilbao et al., TPDS 2023",
+                "needs of ways and bandwidth evened out over LLCs, then lfoc+ on each",
+                divide_content::divide_content,
+            ),
         ]
     }
 }

@@ -146,8 +146,10 @@ mod tests {
         let mut units: Vec<Unit> = (0..5).map(|program| Unit::new(vec![program], 1, &curves)).collect();
         reduce(&mut units, 3, &curves, |_, _| 1);
         let members: Vec<_> = units.iter().map(|unit| unit.members.clone()).collect();
-        // Two merges. Half a way costs a flat one 0.05 and a sharp one 0.5: first two flat ones, then the third with a sharp one.
-        assert_eq!(members, [vec![0, 2], vec![1, 3], vec![4]]);
+        // Half a way costs a flat one 0.05 and a sharp one 0.5. First two flat ones; the third would cost less with them than with a sharp
+        // one, but three partitions hold five programs without that.
+        assert_eq!(members[0], [0, 2]);
+        assert_eq!(members.iter().map(Vec::len).max(), Some(2));
     }
 
     #[test]
