@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
         let below = |second: usize| fewest.iter().take_while(move |first| **first < second);
         let mut tight: Vec<Joint> =
             fewest.iter().flat_map(|second| below(*second).map(|first| joint(*first, *second))).collect();
-        tight.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        tight.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         walk.tight = tight;
         walk
     }
@@ -169,7 +169,8 @@ impl<'a> Walk<'a> {
     fn next(&mut self) -> Option<(usize, Move)> {
         let mut order: Vec<usize> =
             (0..self.units.len()).filter(|unit| !self.units[*unit].members.is_empty()).collect();
-        order.sort_by(|a, b| self.units[*b].harm.greatest.total_cmp(&self.units[*a].harm.greatest));
+        let slowdown = |unit: &usize| self.units[*unit].harm.greatest;
+        order.sort_unstable_by(|a, b| slowdown(b).total_cmp(&slowdown(a)).then(a.cmp(b)));
         order.into_iter().find_map(|who| self.best_of(who).map(|next| (who, next)))
     }
 
