@@ -5,7 +5,7 @@
 //! |---|---|
 //! | ST, CS, LS | `of_class` with [`CacheClass`] |
 //! | max_str_parts, gaps_per_str, ways_str | [`Settings`] |
-//! | parts4str, used | [`Room`] |
+//! | parts4str, used | `Room` |
 //! | pair_clustering | `pairs` |
 //!
 //! ```text

@@ -67,11 +67,12 @@ fn crowd(curves: &[Curves<'_>], limits: Limits) -> Vec<Unit> {
     units
 }
 
-/// Summed slowdowns of every unit at 1, 2, ... ways.
+/// Summed slowdowns of every unit at 1, 2, ... ways, as many as one can have beside the others.
 fn unit_curves<'a>(units: &[Unit], curves: &[Curves<'a>], limits: Limits) -> Vec<Cow<'a, [f64]>> {
+    let most = (limits.ways + limits.least).saturating_sub(limits.least * units.len());
     let curve = |unit: &Unit| match *unit.members {
         [one] => Cow::Borrowed(curves[one].slowdown),
-        _ => Cow::Owned((1..=limits.ways).map(|ways| harm(&unit.members, ways, curves).sum).collect()),
+        _ => Cow::Owned((1..=most).map(|ways| harm(&unit.members, ways, curves).sum).collect()),
     };
     units.iter().map(curve).collect()
 }
