@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn every_answer_is_valid_uses_all_ways_and_is_the_same_again(
-        programs in workload(14), groups in 1_usize..4, ways in 1_usize..=11, most in 1_usize..6, least in 1_usize..3,
+        programs in workload(14), groups in 1_usize..4, ways in 1_usize..=16, most in 1_usize..6, least in 1_usize..3,
     ) {
         let model = model(&programs, ways);
         let setting = Setting { max_clusters: Some(most), min_ways: least, ..Setting::new(groups, programs.len()) };

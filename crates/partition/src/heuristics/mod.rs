@@ -246,6 +246,13 @@ mod tests {
     }
 
     #[test]
+    fn no_programs_leave_every_llc_empty() {
+        for entry in registry() {
+            assert_eq!(answer(entry.name, &[], 11, &Setting::new(2, 0)), vec![vec![]; 2], "{}", entry.name);
+        }
+    }
+
+    #[test]
     fn names_are_unique_and_found() {
         let mut names: Vec<_> = registry().iter().map(|entry| entry.name).collect();
         names.iter().for_each(|name| assert_eq!(by_name(name).map(|entry| entry.name), Some(*name)));
