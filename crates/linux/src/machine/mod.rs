@@ -365,7 +365,8 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 fn outcome(report: &RestoreReport) -> Outcome {
     let by_owner = || left_alone("changed by its owner meanwhile".into());
     let parts = [
-        (report.restored + report.heirs, ActionOutcome::Done),
+        // A thread that was in a group and had its mask changed counts once.
+        ((report.restored + report.heirs).max(report.grouped_tasks), ActionOutcome::Done),
         (report.vanished + report.reused, ActionOutcome::Vanished),
         (report.changed_by_owner, by_owner()),
     ];
