@@ -34,6 +34,24 @@ impl Progress {
         }
     }
 
+    /// How a search stands, beside the bar.
+    pub fn standing(&self, text: &str) {
+        if self.started.elapsed() < WHILE {
+            return;
+        }
+        let style = ProgressStyle::with_template("{bar:12} {pos}/{len} {wide_msg}");
+        style.into_iter().for_each(|style| self.bar.set_style(style));
+        self.bar.set_message(crate::text::plain(text).into_owned());
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// Does something that writes to the terminal, out of the way of the bar.
+    pub fn aside<R>(&self, write: impl FnOnce() -> R) -> R {
+        self.bar.suspend(write)
+    }
+
     /// Something is under way that cannot say how far it is: its name and the time that it has taken, until [`Self::tell`] knows more.
     pub fn busy(&self, what: &str) {
         let style = ProgressStyle::with_template("{spinner} {msg}: {elapsed}");

@@ -227,7 +227,8 @@ mod tests {
     fn alone_more_ways_and_more_bandwidth_never_hurt() {
         let (wide, narrow) = (steady(&FOUR, None), steady(&FOUR, Some(2e9)));
         for program in 0..FOUR.len() {
-            let seconds = |steady: &Steady| (1..=16).map(|ways| steady.alone(program, ways).seconds).collect::<Vec<_>>();
+            let seconds =
+                |steady: &Steady| (1..=16).map(|ways| steady.alone(program, ways).seconds).collect::<Vec<_>>();
             assert!(seconds(&wide).windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-8)));
             assert!(seconds(&wide).iter().zip(seconds(&narrow)).all(|(wide, narrow)| *wide <= narrow * (1.0 + 1e-8)));
         }
