@@ -54,7 +54,11 @@ fn study(ask: &Ask, workloads: &str) -> Result<Study, StudyError> {
 
 fn rows(study: &Study, jobs: usize) -> Vec<Row> {
     let (watch, mut rows) = (Silent::default(), Vec::new());
-    study.run::<StudyError>(jobs, &watch, |row| Ok(rows.push(row))).unwrap();
+    let keep = |row| {
+        rows.push(row);
+        Ok(())
+    };
+    study.run::<StudyError>(jobs, &watch, keep).unwrap();
     assert_eq!(*watch.0.lock().unwrap(), study.answers());
     rows
 }

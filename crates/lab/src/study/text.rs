@@ -105,11 +105,12 @@ impl Text {
 fn measures(text: &mut String, row: &Row) {
     let _ = write!(text, "  {:<16}", row.algorithm);
     let all = &row.measures;
-    for (name, value) in
-        [("unfairness", all.unfairness), ("STP", all.stp), ("ANTT", all.antt), ("CoV", all.unfairness_cov)]
-    {
+    if let Some(unfairness) = all.unfairness {
+        let _ = write!(text, " unfairness {unfairness:.4}");
+    }
+    for (name, value) in [("STP", all.stp), ("ANTT", all.antt), ("CoV", all.unfairness_cov)] {
         if let Some(value) = value {
-            let _ = write!(text, "  {name} {value:.4}");
+            let _ = write!(text, "  {name} {value:.3}");
         }
     }
     let _ = writeln!(text, "  {}", seconds(row.seconds));
@@ -122,7 +123,7 @@ fn measures(text: &mut String, row: &Row) {
                 .map_or_else(String::new, |gap| format!(", at most {gap:.2} % from the best {objective}"));
             format!("not proved: the best so far{gap}")
         };
-        let _ = writeln!(text, "    {standing}; {} nodes explored", thousands(row.nodes_explored));
+        let _ = writeln!(text, "    {standing}; {} nodes explored", thousands(&row.nodes_explored));
     }
 }
 
@@ -142,6 +143,7 @@ fn letter(cluster: usize) -> char {
 fn seconds(seconds: f64) -> String {
     match seconds {
         long if long >= 1.0 => format!("{long:.1} s"),
+        middling if middling >= 1e-2 => format!("{:.0} ms", 1e3 * middling),
         short if short >= 1e-3 => format!("{:.1} ms", 1e3 * short),
         tiny => format!("{:.0} us", 1e6 * tiny),
     }
@@ -149,7 +151,7 @@ fn seconds(seconds: f64) -> String {
 
 /// `1,234,567`.
 #[must_use]
-pub fn thousands(count: impl ToString) -> String {
+pub fn thousands(count: &impl ToString) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -203,7 +205,7 @@ mod tests {
     fn ways_are_drawn_and_programs_stand_beneath() {
         let mut text = Text::new(80);
         let drawn = text.row(&row());
-        let expected = "workload 1 (line 3): a, b\\u{1b}[2J, c\n  lfoc+             unfairness 1.2500  STP 2.8000  ANTT 1.1000  CoV 0.1000  12.3 ms\n    \
+        let expected = "workload 1 (line 3): a, b\\u{1b}[2J, c\n  lfoc+            unfairness 1.2500  STP 2.800  ANTT 1.100  CoV 0.100  12 ms\n    \
                         LLC 0  AAAAABB.\n      A  5 ways  a 1.250 (1.000), c 1.000\n      B  2 ways  b\\u{1b}[2J 1.000\n    LLC 1  ........  no program\n";
         assert_eq!(drawn, expected);
         assert!(text.row(&row()).starts_with("  lfoc+"), "a workload is introduced once");

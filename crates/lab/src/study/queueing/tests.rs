@@ -4,6 +4,7 @@ use isobar_partition::evaluate::evaluate;
 use isobar_partition::{Cluster, Row, Solution};
 use isobar_sim::{App, Run, SimMachine, Workload, machine, program};
 use std::collections::BTreeMap;
+use std::slice::from_ref;
 
 const FOUR: [&str; 4] = ["mcf", "lbm", "povray", "milc"];
 
@@ -79,7 +80,7 @@ fn fewer_ways_more_neighbours_and_less_bandwidth_never_help() {
 fn groups_do_not_depend_on_each_other_unless_they_share_a_controller() {
     let (one, other) = (vec![cluster(&[0], 6), cluster(&[1], 10)], vec![cluster(&[2, 3], 16)]);
     let own = model(&FOUR, Some(8e3));
-    let alone = [own.effects(&[one.clone()]).unwrap(), own.effects(&[other.clone()]).unwrap()].concat();
+    let alone = [own.effects(from_ref(&one)).unwrap(), own.effects(from_ref(&other)).unwrap()].concat();
     assert_eq!(own.effects(&[one.clone(), other.clone()]).unwrap(), alone);
     let shared = model(&FOUR, Some(8e3)).uma(true);
     let together = shared.effects(&[one, other]).unwrap();
@@ -158,7 +159,7 @@ fn a_running_machine_converges_to_it() {
         vec![cluster(&[0], 7), cluster(&[1, 3], 2), cluster(&[2], 7)],
         vec![cluster(&[0, 2], 11), cluster(&[1], 2), cluster(&[3], 3)],
     ] {
-        let effects = model.effects(&[clusters.clone()]).unwrap();
+        let effects = model.effects(from_ref(&clusters)).unwrap();
         let order: Vec<usize> = clusters.iter().flat_map(|cluster| cluster.programs.clone()).collect();
         let here = simulated(&names, &clusters);
         let mut ours = vec![0.0; names.len()];
