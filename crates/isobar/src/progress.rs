@@ -11,21 +11,27 @@ const WHILE: Duration = Duration::from_secs(2);
 pub struct Progress {
     started: Instant,
     bar: ProgressBar,
+    noun: &'static str,
 }
 
 impl Progress {
     /// Starts the clock; draws nothing.
     pub fn new() -> Self {
+        Self::of("runs")
+    }
+
+    /// The same, of something else than runs.
+    pub fn of(noun: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        bar_style(&bar);
-        Self { started: Instant::now(), bar }
+        bar_style(&bar, noun);
+        Self { started: Instant::now(), bar, noun }
     }
 
     /// So many runs are done, of so many; may be called from any thread.
     pub fn tell(&self, done: usize, all: usize) {
         let (done, all) = (u64::try_from(done).unwrap_or(u64::MAX), u64::try_from(all).unwrap_or(u64::MAX));
         if self.bar.length().is_none() {
-            bar_style(&self.bar); // it may have been a spinner until now
+            bar_style(&self.bar, self.noun); // it may have been a spinner until now
         }
         self.bar.set_length(all);
         self.bar.set_position(self.bar.position().max(done));
@@ -67,7 +73,7 @@ impl Progress {
     }
 }
 
-fn bar_style(bar: &ProgressBar) {
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left");
+fn bar_style(bar: &ProgressBar, noun: &str) {
+    let style = ProgressStyle::with_template(&format!("{{wide_bar}} {{pos}}/{{len}} {noun}, {{eta}} left"));
     style.into_iter().for_each(|style| bar.set_style(style));
 }

@@ -19,7 +19,7 @@ pub fn run(args: &StudyArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let study = study::prepare(args)?;
     study.remarks().iter().for_each(|remark| tell(&format!("remark: {remark}")));
     let stop = StopFlag::install()?;
-    let progress = Progress::new();
+    let progress = Progress::of("answers");
     let mut printer = Printer::new(args.json, out);
     printer.begin(&study.heading())?;
     let done = study::run(&study, super::jobs(args.jobs), &progress, &stop, |row| progress.aside(|| printer.row(&row)));

@@ -136,25 +136,44 @@ fn answer(found: Optimum) -> Answer {
     }
 }
 
-/// A search that was stopped may have less than what a heuristic finds at once: then that is the best so far. What bounds the search bounds
-/// it too, where the search looks at all solutions.
+/// A search that was stopped may have less than what a heuristic finds at once: then that is the best so far, where the search looks at all
+/// solutions. What bounds the search bounds it too.
 fn better(search: &Exact, model: &dyn StaticModel, setup: &Setup, found: Answer) -> Answer {
-    if !search.all_solutions {
-        return found;
-    }
-    let worth = |answer: &Answer| {
-        let all = answer.figures.as_ref().map(|figures| figures.summary)?;
-        Some(match setup.objective {
-            Objective::Unfairness => -all.unfairness,
-            Objective::Stp => all.stp,
-        })
-    };
-    let (nodes_explored, bound) = (found.nodes_explored, found.bound);
+    let worth = |answer: &Answer| worth(setup.objective, answer);
+    let (nodes_explored, own) = (found.nodes_explored, found.bound);
+    // A search that proved nothing and names its own figure as the bound has none.
+    let known =
+        own.filter(|bound| setup.objective.figure(&found).is_none_or(|figure| (figure / bound - 1.0).abs() > SAME));
+    let bound = known.or_else(|| trivial(setup.objective, model));
     let others = heuristics::registry().iter().filter(|entry| setup.groups() > 1 || entry.scope() == Scope::OneLlc);
-    let best = others
-        .map(|entry| algorithms::heuristic(entry, model, setup))
-        .fold(found, |best, other| if worth(&other) > worth(&best) { other } else { best });
+    let others = others.filter(|_| search.all_solutions).map(|entry| algorithms::heuristic(entry, model, setup));
+    let best = others.fold(found, |best, other| if worth(&other) > worth(&best) { other } else { best });
     Answer { nodes_explored, bound, ..best }
+}
+
+/// Figures are equal up to this part.
+const SAME: f64 = 1e-9;
+
+/// More is better.
+fn worth(objective: Objective, answer: &Answer) -> Option<f64> {
+    let figure = objective.figure(answer)?;
+    Some(if objective == Objective::Unfairness { -figure } else { figure })
+}
+
+impl Objective {
+    fn figure(self, answer: &Answer) -> Option<f64> {
+        let all = answer.figures.as_ref()?.summary;
+        Some(if self == Self::Unfairness { all.unfairness } else { all.stp })
+    }
+}
+
+/// What no solution goes beyond, whatever is searched: equal slowdowns; nobody slowed down more than alone.
+fn trivial(objective: Objective, model: &dyn StaticModel) -> Option<f64> {
+    let least = (0..model.programs().len()).map(|program| model.least_slowdown(program, model.ways()));
+    match objective {
+        Objective::Unfairness => Some(1.0),
+        Objective::Stp => Some(least.map(|slowdown| 1.0 / slowdown).sum()).filter(|bound: &f64| bound.is_finite()),
+    }
 }
 
 /// How far a solution may be from the best, in percent of it.

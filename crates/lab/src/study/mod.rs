@@ -11,6 +11,7 @@ mod exact;
 mod fixed;
 mod profiles;
 mod queueing;
+mod remarks;
 mod row;
 mod stream;
 mod summary;
@@ -285,7 +286,8 @@ impl Study {
 
     fn remarks_on<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {
         let names: BTreeSet<&str> = names.into_iter().map(String::as_str).collect();
-        self.profiles.remarks(&names.into_iter().collect::<Vec<_>>(), self.setup.ways)
+        let names: Vec<_> = names.into_iter().collect();
+        remarks::all(&self.setup, &self.profiles, &names, &self.programs)
     }
 }
 

@@ -192,3 +192,24 @@ fn given_solutions_are_held_against_the_machine() {
     assert!(told(&shared, &|_| ()).is_ok());
     assert!(told(&shared, &|ask| ask.model = "queueing".to_owned()).unwrap_err().contains("`share` has no meaning"));
 }
+
+#[test]
+fn what_is_odd_under_a_model_is_told_once() {
+    let told = |model: &str, machine: Option<&str>, workloads: &str| {
+        let profiles = match machine {
+            Some(machine) => Profiles::of_machine(machine).unwrap(),
+            None => Profiles::from_text("p.toml", &PROGRAMS.replace("29, 29, 28", "29, 31, 28")).unwrap(),
+        };
+        Study::new(&ask(&["none"], model), profiles, Some(Source { file: "w.txt", text: workloads }), None)
+            .unwrap()
+            .remarks()
+    };
+    assert_eq!(told("pbbcache-simple", None, "a,b\nb,a"), Vec::<String>::new());
+    assert!(told("pbbcache-stalls", None, "a,b\nb,a")[0].starts_with("p.toml: a and 1 more: no stalls are known"));
+    assert!(told("queueing", None, "a,b")[0].starts_with("p.toml: b: misses rise with a way more somewhere"));
+    let library = told("queueing", Some("haswell-2x18"), "specjbb,lu-mpi");
+    assert!(
+        library[0].contains("lu-mpi: has phases") && library[1].contains("specjbb: has several threads"),
+        "{library:?}"
+    );
+}

@@ -118,10 +118,8 @@ fn measures(text: &mut String, row: &Row) {
         let standing = if row.proved_optimal {
             format!("proved: no {}", if objective == "stp" { "greater STP" } else { "less unfairness" })
         } else {
-            let gap = row
-                .gap_percent
-                .map_or_else(String::new, |gap| format!(", at most {gap:.2} % from the best {objective}"));
-            format!("not proved: the best so far{gap}")
+            let gap = row.gap_percent.map_or_else(String::new, |gap| format!(", at most {gap:.2} % from the best"));
+            format!("not proved{gap}")
         };
         let _ = writeln!(text, "    {standing}; {} nodes explored", thousands(&row.nodes_explored));
     }
@@ -216,9 +214,7 @@ mod tests {
         let search = Row { objective: Some("unfairness"), ..row() };
         assert!(Text::new(80).row(&search).contains("    proved: no less unfairness; 1,234,567 nodes explored\n"));
         let cut = Row { proved_optimal: false, gap_percent: Some(1.234), ..search };
-        assert!(
-            Text::new(80).row(&cut).contains("not proved: the best so far, at most 1.23 % from the best unfairness;")
-        );
+        assert!(Text::new(80).row(&cut).contains("not proved, at most 1.23 % from the best; 1,234,567 nodes"));
     }
 
     #[test]
