@@ -5,6 +5,9 @@
 mod support;
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
+use std::time::Duration;
 use support::{Said, command, file, golden, isobar, said};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -162,6 +165,39 @@ fn jobs_change_no_solution() {
     let told =
         |jobs| steady(study(&format!("{OWN} --algorithm all --groups 2 --model pbbcache-simple --jobs {jobs}")).done());
     assert_eq!(told(1), told(3));
+}
+
+/// Twelve programs under a model that only a walk over all solutions settles: hours.
+#[test]
+fn a_signal_ends_it_with_what_is_there() {
+    let (_folder, list) = file("w.txt", ["hash,graph,tree,copy,scan,sums"; 2].join(","));
+    let profiles = format!("{ROOT}/examples/study/programs.toml");
+    let args = [
+        "study",
+        "--profiles",
+        &profiles,
+        "--workloads",
+        &list,
+        "--algorithm",
+        "none,opt-cluster,equal",
+        "--json",
+        "--jobs",
+        "1",
+    ];
+    let mut child = command(&args).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), rest.lines().count()), (Some(0), 1), "{rest}");
+    let row: Value = serde_json::from_str(&rest).unwrap();
+    assert_eq!((&row["algorithm"], &row["proved_optimal"]), (&"opt-cluster".into(), &false.into()));
+    assert!(row["gap_percent"].as_f64() >= Some(0.0) && row["bound"].as_f64() <= row["unfairness"].as_f64(), "{row}");
+    assert!(String::from_utf8_lossy(&done.stderr).contains("stopped: 2 of 3 answers"));
 }
 
 #[test]

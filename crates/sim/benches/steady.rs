@@ -27,7 +27,10 @@ fn questions(criterion: &mut Criterion) {
         let cluster = |programs, ways| Sharers { programs, ways };
         ask("4 programs, 2 clusters", &[cluster(&[0, 1], 4), cluster(&[2, 3], 7)]);
         ask("8 programs, 1 cluster", &[cluster(&[0, 1, 2, 3, 4, 5, 6, 7], 11)]);
-        ask("8 programs, 4 clusters", &[cluster(&[0], 5), cluster(&[1, 3, 5], 2), cluster(&[4], 2), cluster(&[2, 6, 7], 2)]);
+        ask(
+            "8 programs, 4 clusters",
+            &[cluster(&[0], 5), cluster(&[1, 3, 5], 2), cluster(&[4], 2), cluster(&[2, 6, 7], 2)],
+        );
     }
 }
 

@@ -8,15 +8,15 @@
 use super::network::{Network, Trial};
 use super::newton::Workspace;
 use super::queue::Resource;
-use super::stream::{Flow, Misses, Stream};
+use super::stream::{Flow, Misses, Stream, Visit};
 use super::{Demand, bracket, newton, space, thread};
 use crate::machine::{MachineSpec, Place};
 use crate::program::Program;
 use isobar_model::num;
 
 const MIB: f64 = 1_048_576.0;
-/// The idle part of the controller that is tried first.
-const FIRST_SLACK: f64 = 0.5;
+/// Halvings of the interval in which the first queue is looked for.
+const HALVINGS: u32 = 10;
 
 /// The kind of LLC and controller that a machine has, and the programs of a question.
 #[derive(Clone, Debug)]
@@ -58,6 +58,35 @@ pub struct Scratch {
     work: Workspace,
     who: Vec<usize>,
     paces: Vec<Pace>,
+    loads: Vec<Load>,
+}
+
+/// What a stream inserts by the wait at the controller, while it holds what it holds.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    bytes: f64,
+    /// Lines that pass the controller for a line inserted.
+    lines: f64,
+    /// Seconds between two misses without a wait, and more for each second of wait.
+    period: f64,
+    by_wait: f64,
+}
+
+impl Load {
+    fn of(stream: &Stream, space: f64) -> Self {
+        let sum = |of: fn(&Visit) -> f64| stream.visits.iter().map(of).sum();
+        Self {
+            bytes: stream.bytes,
+            lines: sum(|visit| visit.lines),
+            period: stream.computing(space).0 + stream.stall,
+            by_wait: sum(|visit| visit.stall),
+        }
+    }
+
+    /// Bytes a second.
+    fn bytes(&self, wait: f64) -> f64 {
+        self.bytes / (self.period + self.by_wait * wait)
+    }
 }
 
 impl Steady {
@@ -94,7 +123,7 @@ impl Steady {
         scratch: &'s mut Scratch,
     ) -> &'s [Pace] {
         self.compete(clusters, scratch);
-        let Scratch { network, at, work, who, paces } = scratch;
+        let Scratch { network, at, work, who, paces, .. } = scratch;
         network.evaluate(at);
         if !newton::descend(network, at, work) {
             bracket::search(network, at, work);
@@ -104,37 +133,67 @@ impl Steady {
         paces
     }
 
-    /// Sets up the equations and the first point: everybody holds an equal part of its cluster, for as long as that takes to insert.
+    /// Sets up the equations and the first point.
     fn compete<'a>(&self, clusters: impl IntoIterator<Item = Sharers<'a>>, scratch: &mut Scratch) {
-        let Scratch { network, at, who, .. } = scratch;
+        let Scratch { network, at, who, loads, .. } = scratch;
         who.clear();
         network.streams.clear();
         network.spaces.clear();
         network.members.clear();
-        at.flows.clear();
-        at.point.stay.clear();
-        at.point.slack.clear();
-        at.point.slack.push(FIRST_SLACK);
         network.resources.clear();
         network.resources.push(self.controller);
         network.disjoint = true;
-        let waits = [self.controller.wait_at_slack(FIRST_SLACK)];
+        at.flows.clear();
         for (part, cluster) in clusters.into_iter().enumerate() {
-            let size = self.way_bytes * num::float_len(cluster.ways);
-            let (mut members, mut inserted) = (Vec::with_capacity(cluster.programs.len()), 0.0);
+            let first = network.streams.len();
             for program in cluster.programs {
-                let template = &self.programs[*program];
-                let held = (size / num::float_len(cluster.programs.len())).min(template.limit);
-                inserted += template.inserted(held, &waits);
-                members.push((network.streams.len(), 1.0));
-                network.streams.push(Stream { shares: vec![(part, 1.0)], ..template.clone() });
-                at.flows.push(Flow::holding(held));
+                network.streams.push(Stream { shares: vec![(part, 1.0)], ..self.programs[*program].clone() });
                 who.push(*program);
             }
-            at.point.stay.push(size / (size / space::LONGEST + inserted));
-            network.members.push(members);
-            network.spaces.push(size);
+            network.members.push((first..network.streams.len()).map(|index| (index, 1.0)).collect());
+            network.spaces.push(self.way_bytes * num::float_len(cluster.ways));
         }
+        self.start(network, at, loads);
+    }
+
+    /// Where the search begins: everybody inserts as with an equal part of its cluster and no queue, which divides the space; who holds so
+    /// much loads the controller, which gives the queue; and both give the residence times.
+    fn start(&self, network: &Network, at: &mut Trial, loads: &mut Vec<Load>) {
+        at.flows.resize(network.streams.len(), Flow::default());
+        loads.clear();
+        for (members, size) in network.members.iter().zip(&network.spaces) {
+            let equal = size / num::float_len(members.len());
+            let of = |index: usize| &network.streams[index];
+            let rate = |index: usize| of(index).inserted(equal.min(of(index).limit), &[0.0]);
+            members.iter().for_each(|(index, _)| at.flows[*index] = Flow::holding(rate(*index)));
+            let all: f64 = members.iter().map(|(index, _)| at.flows[*index].space).sum();
+            for (index, _) in members {
+                let part = if all > 0.0 { size * at.flows[*index].space / all } else { equal };
+                at.flows[*index] = Flow::holding(part.min(of(*index).limit));
+                loads.push(Load::of(of(*index), at.flows[*index].space));
+            }
+        }
+        let slack = self.first_slack(loads);
+        let wait = self.controller.wait_at_slack(slack);
+        at.point.slack.clear();
+        at.point.slack.push(slack);
+        at.point.stay.clear();
+        at.point.stay.extend(network.members.iter().zip(&network.spaces).map(|(members, size)| {
+            let inserted = |(index, _): &(usize, f64)| loads[*index].bytes(wait);
+            size / (size / space::LONGEST + members.iter().map(inserted).sum::<f64>())
+        }));
+    }
+
+    /// The idle part at which the controller carries what these want of it, by halving.
+    fn first_slack(&self, loads: &[Load]) -> f64 {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..HALVINGS {
+            let slack = 0.5 * (low + high);
+            let wait = self.controller.wait_at_slack(slack);
+            let carried: f64 = loads.iter().map(|load| load.lines * load.bytes(wait)).sum();
+            if carried < (1.0 - slack) * self.controller.capacity { low = slack } else { high = slack }
+        }
+        0.5 * (low + high)
     }
 
     fn pace(&self, program: usize, flow: &Flow) -> Pace {

@@ -96,7 +96,7 @@ impl Flow {
 
 impl Stream {
     /// `Y` and its slope.
-    fn computing(&self, space: f64) -> (f64, f64) {
+    pub fn computing(&self, space: f64) -> (f64, f64) {
         let (misses, slope) = self.misses_and_slope(space);
         if misses <= FEWEST {
             return (self.compute / FEWEST, 0.0);
