@@ -26,7 +26,7 @@ fn rows(words: &str) -> Vec<Value> {
 
 /// The output with what a clock measured taken out: the last two words of the lines with measures; and nodes, which threads change.
 fn steady(text: &str) -> String {
-    let line = |line: &str| match (line.split_once("  CoV "), line.split_once(" nodes explored")) {
+    let line = |line: &str| match (line.split_once("  CoV "), line.split_once(" node")) {
         (Some((before, after)), _) => format!("{before}  CoV {}", after.split(' ').next().unwrap()),
         (_, Some((before, _))) => before.rsplit_once("; ").unwrap().0.to_owned(),
         _ => line.to_owned(),

@@ -94,6 +94,8 @@ impl ModelKind {
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub algorithms: Vec<Algorithm>,
+    /// An exact search that was asked for by name: `all` leaves out what cannot be.
+    named_exact: Option<&'static str>,
     pub model: ModelKind,
     pub max_bandwidth: Option<f64>,
     /// As asked; see [`Setup::groups`].
@@ -109,9 +111,13 @@ pub(super) struct Setup {
 impl Setup {
     pub fn new(ask: &Ask, profiles: &Profiles, fixed: bool) -> Result<Self, StudyError> {
         let model = choose("--model", &ask.model, &MODELS)?;
-        let groups = ask.groups.unwrap_or(1);
+        let algorithms = algorithms(&ask.algorithms, ask.groups.unwrap_or(1))?;
+        let exact = |one: &&Algorithm| {
+            matches!(one, Algorithm::Exact(_)) && ask.algorithms.iter().any(|name| name == one.name())
+        };
         let setup = Self {
-            algorithms: algorithms(&ask.algorithms, groups)?,
+            named_exact: algorithms.iter().find(exact).map(Algorithm::name),
+            algorithms,
             model,
             max_bandwidth: ask.max_bandwidth.map(bandwidth).transpose()?,
             asked_groups: ask.groups.map(|groups| positive("--groups", groups)).transpose()?,
@@ -163,11 +169,9 @@ impl Setup {
                 self.cores(programs)
             ));
         }
-        let exact = self.algorithms.iter().find(|one| matches!(one, Algorithm::Exact(_)));
-        match exact.filter(|_| programs > algorithms::MOST_EXACT) {
+        match self.named_exact.filter(|_| programs > algorithms::MOST_EXACT) {
             Some(exact) => wrong(format!(
-                "{programs} programs are too many for the exact search of `{}`: at most {}",
-                exact.name(),
+                "{programs} programs are too many for the exact search of `{exact}`: at most {}",
                 algorithms::MOST_EXACT
             )),
             None => Ok(()),

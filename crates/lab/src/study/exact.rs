@@ -121,7 +121,10 @@ pub(super) fn search(
     match (search.search)(model, setup, &options) {
         Ok(found) if found.proved_optimal => answer(found),
         Ok(found) => better(search, model, setup, answer(found)),
-        Err(error) => better(search, model, setup, Answer { problem: Some(error.to_string()), ..Answer::default() }),
+        Err(error) => {
+            let none = Answer { problem: Some(error.to_string()), ..Answer::default() };
+            if error == OptimaError::Stopped { better(search, model, setup, none) } else { none }
+        }
     }
 }
 

@@ -194,6 +194,14 @@ fn given_solutions_are_held_against_the_machine() {
 }
 
 #[test]
+fn all_leaves_to_the_row_what_a_search_cannot_take() {
+    let rows = rows(&study(&ask(&["all"], "pbbcache-simple"), &["a"; 65].join(",")).unwrap(), 2);
+    let search = rows.iter().find(|row| row.algorithm == "opt-cluster").unwrap();
+    assert!(search.problem.as_ref().unwrap().contains("65 programs") && search.measures.stp.is_none(), "{search:?}");
+    assert!(rows[0].measures.stp.is_some());
+}
+
+#[test]
 fn what_is_odd_under_a_model_is_told_once() {
     let told = |model: &str, machine: Option<&str>, workloads: &str| {
         let profiles = match machine {

@@ -121,7 +121,8 @@ fn measures(text: &mut String, row: &Row) {
             let gap = row.gap_percent.map_or_else(String::new, |gap| format!(", at most {gap:.2} % from the best"));
             format!("not proved{gap}")
         };
-        let _ = writeln!(text, "    {standing}; {} nodes explored", thousands(&row.nodes_explored));
+        let plural = if row.nodes_explored == 1 { "" } else { "s" };
+        let _ = writeln!(text, "    {standing}; {} node{plural} explored", thousands(&row.nodes_explored));
     }
 }
 

@@ -3,6 +3,7 @@ use isobar_model::{Action, CpuId, LlcId, Machine, NodeId, Plan, Seconds, Tid, me
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::{Cluster, Row, Solution};
 use isobar_sim::{App, Run, SimMachine, Workload, machine, program};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::slice::from_ref;
 
@@ -171,5 +172,42 @@ fn a_running_machine_converges_to_it() {
             assert!((ours[index] / theirs - 1.0).abs() < 1e-3, "{name}: {} {theirs}", ours[index]);
         }
         assert!(metrics::summary(&ours).unwrap().unfairness > 1.0);
+    }
+}
+
+/// Clusters of six programs: who is with whom, and how many of 16 ways each has.
+fn any_group() -> impl Strategy<Value = Group> {
+    prop::collection::vec((0..4_usize, 1..5_usize), 6).prop_map(|drawn| {
+        let mut group: Vec<Cluster> = Vec::new();
+        for label in 0..4 {
+            let programs: Vec<usize> = (0..6).filter(|program| drawn[*program].0 == label).collect();
+            if let Some(first) = programs.first() {
+                group.push(Cluster { ways: drawn[*first].1, programs });
+            }
+        }
+        group
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_group_keeps_the_laws(group in any_group(), mbps in 1e3..60e3f64) {
+        let names = ["mcf", "lbm", "povray", "milc", "omnetpp", "gobmk"];
+        let model = model(&names, Some(mbps));
+        let effects = model.effects(from_ref(&group)).unwrap();
+        let order: Vec<usize> = group.iter().flat_map(|cluster| cluster.programs.clone()).collect();
+        let ways: Vec<usize> = group.iter().flat_map(|one| vec![one.ways; one.programs.len()]).collect();
+        for ((program, ways), effect) in order.iter().zip(ways).zip(&effects) {
+            prop_assert!(effect.slowdown >= model.least_slowdown(*program, ways), "{} {:?}", names[*program], effect);
+            prop_assert!(effect.slowdown_without_bandwidth <= effect.slowdown * (1.0 + 1e-7), "{:?}", effect);
+        }
+        // The order of clusters is a name only.
+        let turned: Group = group.iter().rev().cloned().collect();
+        let again = model.effects(from_ref(&turned)).unwrap();
+        let back: Vec<usize> = turned.iter().flat_map(|cluster| cluster.programs.clone()).collect();
+        for (program, effect) in order.iter().zip(&effects) {
+            let place = back.iter().position(|other| other == program).unwrap();
+            prop_assert!((again[place].slowdown / effect.slowdown - 1.0).abs() < 1e-7);
+        }
     }
 }
