@@ -16,6 +16,8 @@
 #![forbid(unsafe_code)]
 
 mod count;
+mod group;
+mod independent;
 mod options;
 mod problem;
 mod rank;
