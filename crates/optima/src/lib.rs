@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod count;
+mod coupled;
 mod group;
 mod independent;
 mod options;

@@ -1,6 +1,7 @@
 //! The six problems, by name.
 
-use crate::independent;
+use crate::coupled;
+use crate::independent::{self, Settled};
 use crate::options::{Objective, OptimaError, Optimum, Options};
 use crate::problem::{Heuristic, Menu, Problem, solution};
 use crate::rank::{Figures, Found};
@@ -85,20 +86,27 @@ fn of_group(group: &Group) -> Set {
 fn run(problem: &Problem<'_>, options: &Options<'_>) -> Result<Optimum, OptimaError> {
     let watch = Watch::new(options);
     let apart = problem.groups > 1 && !problem.model.shared_controller();
-    let (found, bound) = if apart {
-        let settled = independent::solve(problem, &watch)?;
-        (settled.groups.map(|groups| judged(problem, groups, options.groups)).transpose()?, settled.bound)
-    } else {
-        let walked = walk::walk(problem, options.groups, &watch);
-        let bound =
-            walked.best.as_ref().map_or(1.0, |best| Figures::from(&best.evaluation).objective(problem.objective));
-        (walked.best, bound)
+    let small = problem.everyone().len() <= coupled::MOST;
+    let (found, bound) = match problem.model.separable() {
+        _ if apart => named(problem, independent::solve(problem, &watch)?, options)?,
+        Some(separable) if small => named(problem, coupled::solve(problem, separable, None, &watch)?, options)?,
+        _ => {
+            let walked = walk::walk(problem, options.groups, &watch);
+            let bound =
+                walked.best.as_ref().map_or(1.0, |best| Figures::from(&best.evaluation).objective(problem.objective));
+            (walked.best, bound)
+        }
     };
     match found {
         Some(found) => Ok(optimum(problem, found, bound, &watch)),
         None if watch.stopped() => Err(OptimaError::Stopped),
         None => Err(no_meaning(problem, options.groups)),
     }
+}
+
+fn named(problem: &Problem<'_>, settled: Settled, options: &Options<'_>) -> Result<(Option<Found>, f64), OptimaError> {
+    let found = settled.groups.map(|groups| judged(problem, groups, options.groups)).transpose()?;
+    Ok((found, settled.bound))
 }
 
 fn judged(problem: &Problem<'_>, groups: Vec<Group>, all: usize) -> Result<Found, OptimaError> {

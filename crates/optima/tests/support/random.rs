@@ -1,5 +1,6 @@
 //! Random small workloads: a fixed sequence, so that a failure can be had again.
 
+use isobar_model::num;
 use isobar_partition::model::{Bandwidth, PbbCache};
 use isobar_partition::{Profile, Row};
 
@@ -18,7 +19,7 @@ impl Random {
 
     /// From 0 to 1, in 1000 steps.
     pub fn part(&mut self) -> f64 {
-        self.below(1001) as f64 / 1000.0
+        num::float(self.below(1001)) / 1000.0
     }
 
     pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
@@ -44,7 +45,7 @@ pub fn profile(random: &mut Random, name: &str, ways: usize, shape: Shape) -> Pr
             Shape::Wild => (0.5 + random.part(), 30.0 * random.part()),
             Shape::Few => (random.one_of(&[1.0, 1.0, 2.0]), random.one_of(&[0.0, 10.0, 10.0])),
             Shape::Falling => {
-                let rate = floor + (1.0 - floor) * (-(way as f64) / knee).exp();
+                let rate = floor + (1.0 - floor) * (-num::float_len(way) / knee).exp();
                 (2.0 / (1.0 + rate * 3.0 * heavy), 40.0 * heavy * rate)
             }
         };
