@@ -16,6 +16,9 @@
 #![forbid(unsafe_code)]
 
 mod count;
+mod coupled;
+mod group;
+mod independent;
 mod options;
 mod problem;
 mod rank;

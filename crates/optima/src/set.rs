@@ -45,10 +45,6 @@ impl Set {
         Self(self.0 & !other.0)
     }
 
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
     pub const fn within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }

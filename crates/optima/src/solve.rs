@@ -1,12 +1,15 @@
 //! The six problems, by name.
 
-use crate::options::{OptimaError, Optimum, Options};
-use crate::problem::{Heuristic, Menu, Problem};
+use crate::coupled;
+use crate::independent::{self, Settled};
+use crate::options::{Objective, OptimaError, Optimum, Options};
+use crate::problem::{Heuristic, Menu, Problem, solution};
 use crate::rank::{Figures, Found};
 use crate::set::Set;
 use crate::walk;
 use crate::watch::Watch;
 use isobar_partition::Group;
+use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::StaticModel;
 
 /// The best way to give every program a partition of its own, on one LLC. All ways are used.
@@ -82,17 +85,51 @@ fn of_group(group: &Group) -> Set {
 
 fn run(problem: &Problem<'_>, options: &Options<'_>) -> Result<Optimum, OptimaError> {
     let watch = Watch::new(options);
-    let walked = walk::walk(problem, options.groups, &watch);
-    match (walked.best, walked.meaningless) {
-        (Some(found), _) => Ok(optimum(problem, found, &watch)),
-        (None, _) if watch.stopped() => Err(OptimaError::Stopped),
-        (None, Some(why)) => Err(OptimaError::NoMeaning(why)),
-        (None, None) => Err(OptimaError::NoPrograms),
+    let apart = problem.groups > 1 && !problem.model.shared_controller();
+    let small = problem.everyone().len() <= coupled::MOST;
+    let (found, bound) = match problem.model.separable() {
+        _ if apart => named(problem, independent::solve(problem, &watch)?, options)?,
+        Some(separable) if small => named(problem, coupled::solve(problem, separable, None, &watch)?, options)?,
+        _ => {
+            let walked = walk::walk(problem, options.groups, &watch);
+            let bound =
+                walked.best.as_ref().map_or(1.0, |best| Figures::from(&best.evaluation).objective(problem.objective));
+            (walked.best, bound)
+        }
+    };
+    match found {
+        Some(found) => Ok(optimum(problem, found, bound, &watch)),
+        None if watch.stopped() => Err(OptimaError::Stopped),
+        None => Err(no_meaning(problem, options.groups)),
     }
 }
 
-fn optimum(problem: &Problem<'_>, found: Found, watch: &Watch<'_>) -> Optimum {
-    let bound = Figures::from(&found.evaluation).objective(problem.objective);
+fn named(problem: &Problem<'_>, settled: Settled, options: &Options<'_>) -> Result<(Option<Found>, f64), OptimaError> {
+    let found = settled.groups.map(|groups| judged(problem, groups, options.groups)).transpose()?;
+    Ok((found, settled.bound))
+}
+
+fn judged(problem: &Problem<'_>, groups: Vec<Group>, all: usize) -> Result<Found, OptimaError> {
+    let solution = solution(groups, all);
+    let evaluation = evaluate(problem.model, &solution).map_err(OptimaError::NoMeaning)?;
+    Ok(Found { solution, evaluation })
+}
+
+/// A reason why nothing has a meaning: that of the first solution.
+fn no_meaning(problem: &Problem<'_>, all: usize) -> OptimaError {
+    let stop = || true;
+    let options = Options { stop: &stop, ..Options::new(problem.objective) };
+    let walked = walk::walk(problem, all, &Watch::new(&options));
+    walked.meaningless.map_or(OptimaError::Stopped, OptimaError::NoMeaning)
+}
+
+fn optimum(problem: &Problem<'_>, found: Found, bound: f64, watch: &Watch<'_>) -> Optimum {
+    let figure = Figures::from(&found.evaluation).objective(problem.objective);
+    let bound = match problem.objective {
+        Objective::Unfairness => bound.min(figure),
+        Objective::Throughput => bound.max(figure),
+    };
+    watch.tell(figure, bound);
     Optimum {
         solution: found.solution,
         evaluation: found.evaluation,

@@ -94,7 +94,8 @@ pub trait Separable: Sync {
 /// program's factor never falls while the pressure grows.
 ///
 /// ```text
-/// pressure >= p  <=>  sum over programs of load(d, p) >= capacity(p)        for every p of at least 0, at p = 0: > implies pressure > 0
+/// pressure >= p  <=>  sum over programs of load(d, p) >= capacity(p)        for every p above 0
+/// pressure <= p  <=>  sum over programs of load(d, p) <= capacity(p)        for every p of at least 0
 /// factors[i]      =   factor(d_i, pressure)                                 up to rounding
 /// ```
 pub trait Pressure: Sync {
