@@ -96,6 +96,26 @@ fn lfoc_plus_is_no_less_fair() {
     averages("lfoc+ at 2 ways beside records at 1 way", &pairs("lfoc+", default, |model| run("lfoc+", model)).unwrap());
 }
 
+/// The records with several groups: the dealing of `dino` differs (ours is the paper's example), and so does the balance's start.
+#[test]
+fn groups_side_by_side() {
+    let lfoc_plus = |record: &Value| record["options"]["cache_part"] == "lfoc+";
+    let all = |_: &Value| true;
+    let Some(dino) = pairs("dino", all, |model| run_grouped("dino", model)) else { return };
+    averages("dino", &dino);
+    let ours = pairs("llc_bw_balancer", lfoc_plus, |model| run_grouped("divide-content", model)).unwrap();
+    assert!(!ours.is_empty());
+    let [theirs, ours] = averages("divide-content", &ours);
+    assert!(ours <= theirs, "{ours} against {theirs}");
+}
+
+/// Groups of four, as in all records that have groups.
+fn run_grouped(name: &str, model: &PbbCache) -> Solution {
+    let count = model.programs().len();
+    let setting = Setting { max_bandwidth: model.max_bandwidth(), ..Setting::new(count / 4, count) };
+    by_name(name).unwrap().run(model, &setting).unwrap()
+}
+
 #[test]
 fn the_others_side_by_side() {
     let Some(lfoc) = pairs("lfoc", default, |model| run("lfoc", model)) else { return };

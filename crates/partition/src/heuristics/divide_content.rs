@@ -36,3 +36,22 @@ fn load(profile: &Profile, ways: usize, setting: &Setting) -> Load {
     let llc = llc_load(class, critical);
     Load { class, bandwidth: profile.at(Property::Bandwidth, llc), llc }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program};
+    use super::*;
+
+    #[test]
+    fn sensitive_and_streaming_programs_are_spread_and_kept_apart() {
+        // Two of each on two LLCs of two cores: one of each on either, and LFOC+ gives the streaming one 2 of 4 ways.
+        let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
+        let streaming = program(&[(1.0, 20.0); 4]);
+        let programs = [sensitive.clone(), streaming.clone(), sensitive, streaming];
+        let got = answer("divide-content", &programs, 4, &Setting::new(2, 4));
+        for group in got {
+            assert_eq!(group.iter().map(|cluster| (cluster.0.len(), cluster.1)).collect::<Vec<_>>(), [(1, 2), (1, 2)]);
+            assert_eq!(group.iter().map(|cluster| cluster.0[0] % 2).sum::<usize>(), 1, "one of each kind");
+        }
+    }
+}
