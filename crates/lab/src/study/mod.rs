@@ -1,7 +1,7 @@
 //! Static studies: who goes to which LLC, who shares which ways, and what is the best that anyone could do?
 //!
 //! [`Study::new`] checks what is asked; [`Study::run`] answers every workload by every algorithm and hands each [`Row`] on, in order, as soon
-//! as it is known. Text comes in as text; the only clock is the one that says how long an algorithm took.
+//! as it is known. Text comes in as text; time comes from who watches ([`Watch`]).
 
 mod algorithms;
 mod ask;
@@ -38,7 +38,7 @@ use isobar_sim::{MachineSpec, Program, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 /// A file's name and what it says.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,8 @@ pub struct Source<'a> {
 pub trait Watch: Sync {
     /// Whether somebody asked to stop.
     fn stopped(&self) -> bool;
+    /// The time since some moment, never going back: the only clock of a study.
+    fn elapsed(&self) -> Duration;
     /// So many answers are there, of so many.
     fn done(&self, done: usize, all: usize);
     /// How a search stands.
@@ -233,7 +235,7 @@ impl Study {
         let workload = &self.workloads[task.workload];
         let given = task.given.map(|index| &self.given[index]);
         let model = self.model(workload, given.map_or(Property::Llcmpkc, |given| given.share));
-        let begun = Instant::now();
+        let begun = watch.elapsed();
         let answer = match task.algorithm {
             Algorithm::Heuristic(entry) => algorithms::heuristic(entry, &*model, &self.setup),
             Algorithm::Exact(search) => exact::search(search, &*model, &self.setup, task.workload + 1, watch),
@@ -245,7 +247,7 @@ impl Study {
                 },
             },
         };
-        self.row(task, &*model, answer, begun.elapsed().as_secs_f64())
+        self.row(task, &*model, answer, watch.elapsed().saturating_sub(begun).as_secs_f64())
     }
 
     fn row(&self, task: &Task, model: &dyn StaticModel, answer: Answer, seconds: f64) -> Row {

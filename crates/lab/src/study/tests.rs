@@ -1,14 +1,17 @@
 use super::*;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Nobody stops; what is told is kept.
-#[derive(Default)]
-struct Silent(Mutex<usize>);
+struct Silent(Mutex<usize>, Instant);
 
 impl Watch for Silent {
     fn stopped(&self) -> bool {
         false
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.1.elapsed()
     }
 
     fn done(&self, done: usize, _: usize) {
@@ -53,7 +56,7 @@ fn study(ask: &Ask, workloads: &str) -> Result<Study, StudyError> {
 }
 
 fn rows(study: &Study, jobs: usize) -> Vec<Row> {
-    let (watch, mut rows) = (Silent::default(), Vec::new());
+    let (watch, mut rows) = (Silent(Mutex::new(0), Instant::now()), Vec::new());
     let keep = |row| {
         rows.push(row);
         Ok(())
