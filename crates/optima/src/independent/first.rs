@@ -5,11 +5,11 @@
 //! search for a cover ([`Window::fastest`], where any answer will do); nearly all candidates fall to a bound before it is asked. Within
 //! one set the first group that passes is the set's best, so the rest of the set is not looked at; over the sets, the least is taken.
 
-use super::front::{Front, Keep};
+use super::front::{Front, Keep, Matters};
 use super::weigh::{Others, Weighed};
 use super::window::{OPEN, Window};
 use super::{Helpers, Limits};
-use crate::group::{Point, each, spelled};
+use crate::group::{Groups, Point, spelled};
 use crate::options::OptimaError;
 use crate::problem::Problem;
 use crate::set::Set;
@@ -19,7 +19,7 @@ use isobar_partition::Group;
 /// The first of all solutions within the limits. `fronts` must hold every set of such a solution, with the points that matter. `None`
 /// where the search was stopped.
 pub(crate) fn first(
-    problem: &Problem<'_>,
+    (problem, groups): (&Problem<'_>, &Groups<'_>),
     fronts: &[Front],
     limits: Limits,
     helpers: &mut Helpers,
@@ -28,7 +28,8 @@ pub(crate) fn first(
     let mut placed = Vec::new();
     let (mut left, mut base) = (problem.everyone(), OPEN);
     while !left.is_empty() {
-        let mut stage = Stage { problem, fronts, limits, watch, left, base, open: problem.groups - placed.len() };
+        let mut stage =
+            Stage { problem, groups, fronts, limits, watch, left, base, open: problem.groups - placed.len() };
         let Some((group, set, point)) = stage.group(helpers)? else { return Ok(None) };
         placed.push(group);
         (left, base) = (left.without(set), base.and(point));
@@ -39,6 +40,7 @@ pub(crate) fn first(
 /// The search for one group.
 struct Stage<'a> {
     problem: &'a Problem<'a>,
+    groups: &'a Groups<'a>,
     fronts: &'a [Front],
     limits: Limits,
     watch: &'a Watch<'a>,
@@ -53,18 +55,15 @@ type Candidate = (Group, Set, Point);
 impl Stage<'_> {
     fn group(&mut self, helpers: &mut Helpers) -> Result<Option<Candidate>, OptimaError> {
         let others = self.others(helpers);
+        let useful = self.useful(&others);
         let mut best: Option<Candidate> = None;
         let first = self.left.first();
-        for front in self.fronts.iter().filter(|front| front.set.within(self.left) && front.set.first() == first) {
+        for front in useful.iter().filter(|front| front.set.first() == first) {
             let rest = self.left.without(front.set);
-            if rest.len() > (self.open - 1) * self.problem.cores {
-                continue;
-            }
-            let most = others.most(rest, self.open - 1);
-            let needed = self.limits.floor - self.base.stp - most;
-            let keep = Keep { ratio: self.limits.ratio, stp: needed, ..Keep::all(super::front::Matters::Both) };
+            let keep = self.keep(&others, front.set);
+            let ceiling = front.points.iter().map(|point| point.greatest).fold(0.0, f64::max) * self.limits.ratio;
             let mut failed: Vec<Point> = Vec::new();
-            let seen = each(self.problem, front.set, &mut |point, picked| {
+            let seen = self.groups.each(front.set, ceiling, &mut |point, picked| {
                 if self.watch.stopped() {
                     return false;
                 }
@@ -77,7 +76,7 @@ impl Stage<'_> {
                 if best.as_ref().is_some_and(|best| best.0 <= group) {
                     return false;
                 }
-                if self.completes(rest, self.base.and(point), helpers) {
+                if self.completes(&useful, rest, self.base.and(point), helpers) {
                     best = Some((group, front.set, point));
                     return false;
                 }
@@ -89,6 +88,26 @@ impl Stage<'_> {
         Ok(best.filter(|_| !self.watch.stopped()))
     }
 
+    /// What a group of these programs must be, with the best that the others can be.
+    fn keep(&self, others: &Others, set: Set) -> Keep {
+        let needed = self.limits.floor - self.base.stp - others.most(self.left.without(set), self.open - 1);
+        Keep { ratio: self.limits.ratio, stp: needed, ..Keep::all(Matters::Both) }
+    }
+
+    /// The fronts that can still be part of a solution.
+    fn useful(&self, others: &Others) -> Vec<Front> {
+        let useful = |front: &&Front| {
+            let fits = self.left.without(front.set).len() <= (self.open - 1) * self.problem.cores;
+            front.set.within(self.left) && fits
+        };
+        let cut = |front: &Front| {
+            let keep = self.keep(others, front.set);
+            let points = front.points.iter().copied().filter(|point| keep.takes(*point)).collect();
+            Front { set: front.set, points }
+        };
+        self.fronts.iter().filter(useful).map(cut).filter(|front| !front.points.is_empty()).collect()
+    }
+
     fn others(&self, helpers: &mut Helpers) -> Others {
         let within = self.fronts.iter().zip(0..).filter(|(front, _)| front.set.within(self.left));
         let stp = |front: &Front| front.points.iter().map(|point| point.stp).fold(0.0, f64::max);
@@ -96,7 +115,7 @@ impl Stage<'_> {
         helpers.weigher.others(self.left, &sets, self.open, self.limits.floor - self.base.stp)
     }
 
-    fn completes(&self, rest: Set, base: Point, helpers: &mut Helpers) -> bool {
+    fn completes(&self, useful: &[Front], rest: Set, base: Point, helpers: &mut Helpers) -> bool {
         if base.greatest > self.limits.ratio * base.least {
             return false;
         }
@@ -104,7 +123,7 @@ impl Stage<'_> {
             return base.stp >= self.limits.floor;
         }
         let tools = (&mut helpers.cover, &mut helpers.weigher);
-        let mut window = Window::new(self.fronts, (rest, self.open - 1, base), self.watch, tools);
+        let mut window = Window::new(useful, (rest, self.open - 1, base), self.watch, tools);
         window.fastest(self.limits.ratio, self.limits.floor, None, true).best.is_some()
     }
 }
