@@ -25,7 +25,7 @@ use cover::Cover;
 use front::{Front, Keep, Matters, fronts, sets};
 use isobar_partition::Group;
 use weigh::Weigher;
-use window::{Chosen, OPEN, Outcome, Window};
+use window::{Chosen, Outcome, Window};
 
 /// What a search found: groups in whatever order, and the bound of the objective.
 pub(crate) struct Settled {
@@ -87,7 +87,7 @@ impl Search<'_> {
             rough.iter().filter(|front| front.points.iter().any(|p| window.takes(*p))).map(|front| front.set).collect();
         let Some(fine) = fronts(self.groups, &usable, &|_| window, self.watch)? else { return Ok(so_far) };
         let floor = point.stp * (1.0 - 2.0 * STEP);
-        let fastest = self.window(&fine, |window| window.fastest(ratio, floor, None, false));
+        let fastest = self.window(&fine, |window| window.fastest(ratio, floor));
         let stp = fastest.best.map_or(floor, |(point, _)| point.stp);
         self.first(&fine, Limits { ratio, floor: stp * (1.0 - TIE) }, so_far)
     }
@@ -97,7 +97,7 @@ impl Search<'_> {
         let everyone = self.problem.everyone();
         let most = isobar_model::num::float_len(everyone.len()) / self.least_slowdown();
         let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.anything(most) };
-        let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY, None, false));
+        let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY));
         let Some((point, chosen)) = outcome.best else { return self.anything(outcome.bound) };
         self.watch.tell(point.stp, outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
@@ -124,14 +124,14 @@ impl Search<'_> {
         let (cover, weigher) = (&mut self.helpers.cover, &mut self.helpers.weigher);
         let places = rough.iter().zip(0..).map(|(front, place)| (front.set, place));
         let any = cover.find(everyone, places, groups, &|| self.watch.count(0));
-        let mut window = Window::new(rough, (everyone, groups, OPEN), self.watch, (cover, weigher));
+        let mut window = Window::new(rough, (everyone, groups), self.watch, (cover, weigher));
         let start = any.and_then(|places| start::improve(&window, &places, cores, groups));
         window.fairest(f64::NEG_INFINITY, start)
     }
 
     fn window<T>(&mut self, fronts: &[Front], ask: impl FnOnce(&mut Window<'_>) -> T) -> T {
         let tools = (&mut self.helpers.cover, &mut self.helpers.weigher);
-        ask(&mut Window::new(fronts, (self.problem.everyone(), self.problem.groups, OPEN), self.watch, tools))
+        ask(&mut Window::new(fronts, (self.problem.everyone(), self.problem.groups), self.watch, tools))
     }
 
     fn first(&mut self, fine: &[Front], limits: Limits, so_far: Settled) -> Result<Settled, OptimaError> {
