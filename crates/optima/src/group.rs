@@ -2,12 +2,14 @@
 //!
 //! Order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns are the same to the bit.
 
+use crate::cell::{Cell, Cells};
 use crate::options::OptimaError;
 use crate::problem::Problem;
 use crate::set::Set;
 use crate::walk::clusterings;
 use isobar_partition::model::{Demand, Separable};
 use isobar_partition::{Cluster, Group};
+use std::borrow::Cow;
 
 /// What a group is to the others: its slowest and fastest program, and its part of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,27 +60,41 @@ pub(crate) fn spelled(picked: &Picked) -> Group {
     picked.iter().map(|(programs, ways)| Cluster { programs: programs.list(), ways: *ways }).collect()
 }
 
-/// Calls `visit` with every group that the problem's menu has for `set` and that has a meaning, in the order of [`Group`], until it says
-/// `false`. Returns how many were looked at.
-pub(crate) fn each(
-    problem: &Problem<'_>,
-    set: Set,
-    visit: &mut dyn FnMut(Point, &Picked) -> bool,
-) -> Result<u64, OptimaError> {
-    if let Some(group) = problem.only(set) {
-        asked(problem, &group?, visit);
-        return Ok(1);
+/// The groups of a problem.
+pub(crate) struct Groups<'a> {
+    problem: &'a Problem<'a>,
+    cells: Cells,
+}
+
+impl<'a> Groups<'a> {
+    /// Prepares what all sets share.
+    pub fn new(problem: &'a Problem<'a>) -> Self {
+        Self { problem, cells: Cells::new(problem) }
     }
-    let most = problem.cluster_size();
-    if let Some(separable) = problem.model.separable() {
-        return Ok(Fast::new(separable, set, problem.model.ways(), most).run(visit));
+
+    /// Calls `visit` with every group that the problem's menu has for `set`, that has a meaning, and whose slowdowns may all be at most
+    /// `ceiling`, in the order of [`Group`], until it says `false`. Returns how many were looked at.
+    pub fn each(
+        &self,
+        set: Set,
+        ceiling: f64,
+        visit: &mut dyn FnMut(Point, &Picked) -> bool,
+    ) -> Result<u64, OptimaError> {
+        let problem = self.problem;
+        if let Some(group) = problem.only(set) {
+            asked(problem, &group?, visit);
+            return Ok(1);
+        }
+        if let Some(separable) = problem.model.separable() {
+            return Ok(Walk::new(separable, self, set, ceiling).run(visit));
+        }
+        let mut seen = 0;
+        clusterings(set, problem.model.ways(), problem.cluster_size(), &mut |group| {
+            seen += 1;
+            asked(problem, group, visit)
+        });
+        Ok(seen)
     }
-    let mut seen = 0;
-    clusterings(set, problem.model.ways(), most, &mut |group| {
-        seen += 1;
-        asked(problem, group, visit)
-    });
-    Ok(seen)
 }
 
 fn asked(problem: &Problem<'_>, group: &Group, visit: &mut dyn FnMut(Point, &Picked) -> bool) -> bool {
@@ -92,34 +108,37 @@ fn asked(problem: &Problem<'_>, group: &Group, visit: &mut dyn FnMut(Point, &Pic
     }
 }
 
-/// The demands of every cluster of a set at every size, and a walk through its clusterings.
-struct Fast<'a> {
+/// A walk through the clusterings of one set.
+struct Walk<'a> {
     separable: &'a dyn Separable,
     ways: usize,
     most: usize,
+    ceiling: f64,
     members: Vec<usize>,
-    /// By cluster (bits are places in `members`), then ways, then program.
-    demands: Vec<Vec<Vec<Demand>>>,
+    /// By cluster; bits are places in `members`.
+    cells: Vec<Cow<'a, Cell>>,
     stack: Vec<Demand>,
     factors: Vec<f64>,
     picked: Vec<(Set, usize)>,
     seen: u64,
 }
 
-impl<'a> Fast<'a> {
-    fn new(separable: &'a dyn Separable, set: Set, ways: usize, most: usize) -> Self {
+impl<'a> Walk<'a> {
+    fn new(separable: &'a dyn Separable, groups: &'a Groups<'_>, set: Set, ceiling: f64) -> Self {
+        let (ways, most) = (groups.problem.model.ways(), groups.problem.cluster_size());
         let members = set.list();
-        let demands = (0..1_u64 << members.len()).map(|bits| {
-            let cluster = Set(bits);
+        let named = |places: Set| places.iter().fold(Set(0), |set, place| set.with(Set::one(members[place])));
+        let cell = |bits: u64| {
+            let cluster = named(Set(bits));
             if cluster.is_empty() || cluster.len() > most {
-                return Vec::new();
+                return Cow::Owned(Cell::default());
             }
-            separable.demands(&cluster.iter().map(|place| members[place]).collect::<Vec<_>>(), ways)
-        });
-        let demands = demands.collect();
-        let factors = vec![1.0; members.len()];
-        let stack = Vec::with_capacity(members.len());
-        Self { separable, ways, most, members, demands, stack, factors, picked: Vec::new(), seen: 0 }
+            let known = groups.cells.get(cluster).map(Cow::Borrowed);
+            known.unwrap_or_else(|| Cow::Owned(Cell::new(separable, cluster, ways)))
+        };
+        let cells = (0..1_u64 << members.len()).map(cell).collect();
+        let (stack, factors) = (Vec::with_capacity(members.len()), vec![1.0; members.len()]);
+        Self { separable, ways, most, ceiling, members, cells, stack, factors, picked: Vec::new(), seen: 0 }
     }
 
     fn run(mut self, visit: &mut dyn FnMut(Point, &Picked) -> bool) -> u64 {
@@ -137,7 +156,11 @@ impl<'a> Fast<'a> {
             let named = cluster.iter().fold(Set(0), |set, place| set.with(Set::one(self.members[place])));
             let sizes = if rest.is_empty() { ways..=ways } else { 1..=ways.saturating_sub(1) };
             for size in sizes.filter(|size| *size > 0) {
-                self.stack.extend_from_slice(&self.demands[place(cluster)][size - 1]);
+                let cell = &self.cells[place(cluster)];
+                if cell.slowest[size - 1] > self.ceiling {
+                    continue;
+                }
+                self.stack.extend_from_slice(cell.at(size));
                 self.picked.push((named, size));
                 let go_on = self.cluster(rest, ways - size, visit);
                 self.picked.pop();

@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cell;
 mod count;
 mod coupled;
 mod group;

@@ -144,7 +144,7 @@ impl Search<'_> {
             for fate in fates {
                 match fate {
                     Fate::Done(_, Some(found)) => {
-                        best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())))
+                        best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
                     }
                     Fate::Done(_, None) => {}
                     Fate::Halved(halves) => next.extend(halves),

@@ -5,7 +5,7 @@
 //! minimum and lower the maximum. A group's *own* unfairness says nothing (a group of slowdowns 1.3 to 1.4 may serve better than one of
 //! 1.0 to 1.05). Where throughput counts as well, it must not be lower either.
 
-use crate::group::{Point, each};
+use crate::group::{Groups, Point};
 use crate::options::OptimaError;
 use crate::problem::Problem;
 use crate::set::Set;
@@ -86,7 +86,7 @@ impl Keep {
 
 /// The fronts of some sets, in parallel; sets without points are left out. `None` where the search was stopped.
 pub(crate) fn fronts(
-    problem: &Problem<'_>,
+    groups: &Groups<'_>,
     sets: &[Set],
     keep: &(dyn Fn(Set) -> Keep + Sync),
     watch: &Watch<'_>,
@@ -94,7 +94,7 @@ pub(crate) fn fronts(
     let made: Result<Vec<Option<Front>>, OptimaError> = sets
         .par_iter()
         .with_min_len(8)
-        .map(|set| if watch.stopped() { Ok(None) } else { front(problem, *set, keep(*set), watch).map(Some) })
+        .map(|set| if watch.stopped() { Ok(None) } else { front(groups, *set, keep(*set), watch).map(Some) })
         .collect();
     let made = made?;
     if watch.stopped() {
@@ -104,9 +104,9 @@ pub(crate) fn fronts(
 }
 
 /// The front of one set.
-pub(crate) fn front(problem: &Problem<'_>, set: Set, keep: Keep, watch: &Watch<'_>) -> Result<Front, OptimaError> {
+fn front(groups: &Groups<'_>, set: Set, keep: Keep, watch: &Watch<'_>) -> Result<Front, OptimaError> {
     let mut points: Vec<Point> = Vec::new();
-    let seen = each(problem, set, &mut |point, _| {
+    let seen = groups.each(set, keep.greatest, &mut |point, _| {
         if keep.takes(point) {
             insert(&mut points, point, keep);
         }

@@ -15,7 +15,7 @@ mod start;
 mod weigh;
 mod window;
 
-use crate::group::{Point, each, spelled};
+use crate::group::{Groups, Point, spelled};
 use crate::options::{Objective, OptimaError};
 use crate::problem::Problem;
 use crate::rank::{STEP, TIE};
@@ -25,7 +25,7 @@ use cover::Cover;
 use front::{Front, Keep, Matters, fronts, sets};
 use isobar_partition::Group;
 use weigh::Weigher;
-use window::{Chosen, OPEN, Outcome, Window};
+use window::{Chosen, Outcome, Window};
 
 /// What a search found: groups in whatever order, and the bound of the objective.
 pub(crate) struct Settled {
@@ -53,7 +53,8 @@ pub(crate) fn solve(problem: &Problem<'_>, watch: &Watch<'_>) -> Result<Settled,
     let programs = problem.everyone().len();
     let helpers =
         Helpers { cover: Cover::new(programs, problem.cores), weigher: Weigher::new(programs, problem.cores) };
-    let mut search = Search { problem, watch, helpers, sets: sets(problem) };
+    let groups = Groups::new(problem);
+    let mut search = Search { problem, groups: &groups, watch, helpers, sets: sets(problem) };
     let settled = match problem.objective {
         Objective::Unfairness => search.fairest(),
         Objective::Throughput => search.fastest(),
@@ -64,6 +65,7 @@ pub(crate) fn solve(problem: &Problem<'_>, watch: &Watch<'_>) -> Result<Settled,
 
 struct Search<'a> {
     problem: &'a Problem<'a>,
+    groups: &'a Groups<'a>,
     watch: &'a Watch<'a>,
     helpers: Helpers,
     sets: Vec<Set>,
@@ -72,10 +74,10 @@ struct Search<'a> {
 impl Search<'_> {
     fn fairest(&mut self) -> Result<Settled, OptimaError> {
         let plain = |_| Keep::all(Matters::Slowdowns);
-        let Some(rough) = fronts(self.problem, &self.sets, &plain, self.watch)? else { return self.anything(1.0) };
+        let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.anything(1.0) };
         let outcome = self.least_unfairness(&rough);
         let Some((point, chosen)) = outcome.best else { return Ok(Settled { groups: None, bound: outcome.bound }) };
-        let so_far = Settled { groups: self.groups(&rough, &chosen)?, bound: outcome.bound };
+        let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);
         }
@@ -83,9 +85,9 @@ impl Search<'_> {
         let window = Keep { ratio, ..reach(&rough, self.problem.everyone(), ratio) };
         let usable: Vec<Set> =
             rough.iter().filter(|front| front.points.iter().any(|p| window.takes(*p))).map(|front| front.set).collect();
-        let Some(fine) = fronts(self.problem, &usable, &|_| window, self.watch)? else { return Ok(so_far) };
+        let Some(fine) = fronts(self.groups, &usable, &|_| window, self.watch)? else { return Ok(so_far) };
         let floor = point.stp * (1.0 - 2.0 * STEP);
-        let fastest = self.window(&fine, |window| window.fastest(ratio, floor, None, false));
+        let fastest = self.window(&fine, |window| window.fastest(ratio, floor));
         let stp = fastest.best.map_or(floor, |(point, _)| point.stp);
         self.first(&fine, Limits { ratio, floor: stp * (1.0 - TIE) }, so_far)
     }
@@ -94,11 +96,11 @@ impl Search<'_> {
         let plain = |_| Keep::all(Matters::Throughput);
         let everyone = self.problem.everyone();
         let most = isobar_model::num::float_len(everyone.len()) / self.least_slowdown();
-        let Some(rough) = fronts(self.problem, &self.sets, &plain, self.watch)? else { return self.anything(most) };
-        let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY, None, false));
+        let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.anything(most) };
+        let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY));
         let Some((point, chosen)) = outcome.best else { return self.anything(outcome.bound) };
         self.watch.tell(point.stp, outcome.bound);
-        let so_far = Settled { groups: self.groups(&rough, &chosen)?, bound: outcome.bound };
+        let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);
         }
@@ -111,7 +113,7 @@ impl Search<'_> {
             stp: floor * (1.0 - STEP) - others.most(everyone.without(set), groups - 1),
             ..Keep::all(Matters::Both)
         };
-        let Some(fine) = fronts(self.problem, &self.sets, &keep, self.watch)? else { return Ok(so_far) };
+        let Some(fine) = fronts(self.groups, &self.sets, &keep, self.watch)? else { return Ok(so_far) };
         let fairest = self.window(&fine, |window| window.fairest(floor, None));
         let ratio = fairest.best.map_or(f64::INFINITY, |(point, _)| point.ratio() * (1.0 + TIE));
         self.first(&fine, Limits { ratio, floor }, so_far)
@@ -122,32 +124,32 @@ impl Search<'_> {
         let (cover, weigher) = (&mut self.helpers.cover, &mut self.helpers.weigher);
         let places = rough.iter().zip(0..).map(|(front, place)| (front.set, place));
         let any = cover.find(everyone, places, groups, &|| self.watch.count(0));
-        let mut window = Window::new(rough, (everyone, groups, OPEN), self.watch, (cover, weigher));
+        let mut window = Window::new(rough, (everyone, groups), self.watch, (cover, weigher));
         let start = any.and_then(|places| start::improve(&window, &places, cores, groups));
         window.fairest(f64::NEG_INFINITY, start)
     }
 
     fn window<T>(&mut self, fronts: &[Front], ask: impl FnOnce(&mut Window<'_>) -> T) -> T {
         let tools = (&mut self.helpers.cover, &mut self.helpers.weigher);
-        ask(&mut Window::new(fronts, (self.problem.everyone(), self.problem.groups, OPEN), self.watch, tools))
+        ask(&mut Window::new(fronts, (self.problem.everyone(), self.problem.groups), self.watch, tools))
     }
 
     fn first(&mut self, fine: &[Front], limits: Limits, so_far: Settled) -> Result<Settled, OptimaError> {
         if self.watch.stopped() {
             return Ok(so_far);
         }
-        let found = first::first(self.problem, fine, limits, &mut self.helpers, self.watch)?;
+        let found = first::first((self.problem, self.groups), fine, limits, &mut self.helpers, self.watch)?;
         Ok(Settled { groups: found.or(so_far.groups), bound: so_far.bound })
     }
 
     /// The groups behind a cover.
-    fn groups(&self, fronts: &[Front], chosen: &Chosen) -> Result<Option<Vec<Group>>, OptimaError> {
+    fn spelled(&self, fronts: &[Front], chosen: &Chosen) -> Result<Option<Vec<Group>>, OptimaError> {
         chosen.iter().map(|(place, point)| self.group(fronts[*place].set, |other| other == *point)).collect()
     }
 
     fn group(&self, set: Set, is: impl Fn(Point) -> bool) -> Result<Option<Group>, OptimaError> {
         let mut group = None;
-        each(self.problem, set, &mut |point, picked| {
+        self.groups.each(set, f64::INFINITY, &mut |point, picked| {
             if is(point) {
                 group = Some(spelled(picked));
             }

@@ -49,27 +49,50 @@ type Here = ((Point, Chosen), Vec<Set>);
 
 impl Exchange<'_> {
     fn descend(&self, sets: Vec<Set>) -> Option<Here> {
-        let mut here = (self.settle(&sets)?, sets);
+        let (mut ratio, mut here) = (self.ratio(&sets, f64::INFINITY)?, sets);
         loop {
-            let mut better: Option<Here> = None;
-            self.neighbours(&here.1, &mut |sets| {
-                let Some(settled) = self.settle(sets) else { return };
-                let bar = better.as_ref().map_or(here.0.0.ratio(), |better| better.0.0.ratio());
-                if settled.0.ratio() < bar {
-                    better = Some((settled, sets.to_vec()));
+            let mut better: Option<(f64, Vec<Set>)> = None;
+            self.neighbours(&here, &mut |sets| {
+                let bar = better.as_ref().map_or(ratio, |better| better.0);
+                if let Some(found) = self.ratio(sets, bar) {
+                    better = Some((found, sets.to_vec()));
                 }
             });
             match better {
-                Some(better) if !self.window.watch.stopped() => here = better,
-                _ => return Some(here),
+                Some(better) if !self.window.watch.stopped() => (ratio, here) = better,
+                _ => return Some((self.settle(&here)?, here)),
             }
         }
     }
 
+    fn place(&self, set: Set) -> Option<u32> {
+        self.index.binary_search_by_key(&set, |(set, _)| *set).ok().map(|at| self.index[at].1)
+    }
+
     fn settle(&self, sets: &[Set]) -> Option<(Point, Chosen)> {
-        let place = |set: &Set| self.index.binary_search_by_key(set, |(set, _)| *set).ok().map(|at| self.index[at].1);
-        let places: Option<Vec<u32>> = sets.iter().filter(|set| !set.is_empty()).map(place).collect();
+        let places: Option<Vec<u32>> = sets.iter().filter(|set| !set.is_empty()).map(|set| self.place(*set)).collect();
         self.window.settle(&places?, f64::NEG_INFINITY)
+    }
+
+    /// The least unfairness of a cover, if below `bar`. Along a front both slowdowns rise, so the first point above a level has the
+    /// lowest ceiling.
+    fn ratio(&self, sets: &[Set], bar: f64) -> Option<f64> {
+        let mut fronts: [&[Point]; 64] = [&[]; 64];
+        let mut count = 0;
+        for set in sets.iter().filter(|set| !set.is_empty()) {
+            fronts[count] = &self.window.front(self.place(*set)?).points;
+            count += 1;
+        }
+        let fronts = &fronts[..count];
+        let mut best = bar;
+        for level in fronts.iter().flat_map(|points| points.iter().map(|point| point.least)) {
+            let highest = fronts.iter().try_fold(0.0_f64, |highest, points| {
+                let first = points.get(points.partition_point(|point| point.least < level))?;
+                Some(highest.max(first.greatest)).filter(|highest| *highest < best * level)
+            });
+            best = highest.map_or(best, |highest| best.min(highest / level));
+        }
+        (best < bar).then_some(best)
     }
 
     /// Every exchange of two programs, every move of one to a group with room.
