@@ -181,11 +181,11 @@ impl Study {
 
     fn tasks(&self) -> Vec<Task> {
         let mut tasks = Vec::new();
-        for (workload, programs) in self.workloads.iter().enumerate() {
+        for workload in 0..self.workloads.len() {
             for algorithm in &self.setup.algorithms {
                 let task = |given| Task { workload, algorithm: *algorithm, given };
                 if matches!(algorithm, Algorithm::Fixed) {
-                    let fitting = self.fitting(workload, programs);
+                    let fitting = self.fitting(workload);
                     let none = if fitting.is_empty() { vec![task(None)] } else { Vec::new() };
                     tasks.extend(fitting.into_iter().map(|given| task(Some(given))).chain(none));
                 } else {
@@ -196,12 +196,13 @@ impl Study {
         tasks
     }
 
-    /// The given solutions that are for a workload: its own where workloads are made of solutions, else those of the same programs.
-    fn fitting(&self, number: usize, workload: &Workload) -> Vec<usize> {
-        if self.workloads.len() == self.given.len() && fixed::workloads(&self.given) == self.workloads {
+    /// The given solutions that are for a workload: the one in its place where both lists go side by side, else all of the same programs.
+    fn fitting(&self, number: usize) -> Vec<usize> {
+        let fits = |number: usize, index: usize| self.given[index].for_workload(&self.workloads[number]).is_some();
+        if self.workloads.len() == self.given.len() && (0..self.given.len()).all(|both| fits(both, both)) {
             return vec![number];
         }
-        (0..self.given.len()).filter(|index| self.given[*index].for_workload(workload).is_some()).collect()
+        (0..self.given.len()).filter(|index| fits(number, *index)).collect()
     }
 
     /// The programs of all workloads, for the queueing model.

@@ -197,6 +197,22 @@ fn given_solutions_are_held_against_the_machine() {
 }
 
 #[test]
+fn lists_that_go_side_by_side_are_paired() {
+    let one =
+        |ways: [usize; 2]| format!(r#"{{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": {ways:?}}}"#);
+    let text = format!("{{\"solutions\": [{}, {}]}}", one([1, 3]), one([3, 1]));
+    let ways = |workloads: &str| -> Vec<(usize, usize)> {
+        let profiles = Profiles::from_text("p.toml", PROGRAMS).unwrap();
+        let source = |file, text| Some(Source { file, text });
+        let asked = ask(&["fixed"], "pbbcache-simple");
+        let study = Study::new(&asked, profiles, source("w.txt", workloads), source("s.json", &text)).unwrap();
+        rows(&study, 1).iter().map(|row| (row.workload, row.apps[0].ways.unwrap())).collect()
+    };
+    assert_eq!(ways("a,b\n# c\na,b\n"), [(1, 1), (2, 3)]);
+    assert_eq!(ways("a,b\n"), [(1, 1), (1, 3)], "all of the same programs");
+}
+
+#[test]
 fn all_leaves_to_the_row_what_a_search_cannot_take() {
     let rows = rows(&study(&ask(&["all"], "pbbcache-simple"), &["a"; 65].join(",")).unwrap(), 2);
     let search = rows.iter().find(|row| row.algorithm == "opt-cluster").unwrap();
