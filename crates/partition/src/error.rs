@@ -20,6 +20,14 @@ pub enum PartitionError {
         /// what would be right
         must: &'static str,
     },
+    /// A workload that a heuristic cannot take.
+    #[error("`{heuristic}` cannot take this workload: {why}")]
+    Refused {
+        /// the heuristic
+        heuristic: &'static str,
+        /// why not, and what would do
+        why: String,
+    },
     /// A solution that does not fit its workload or its cache.
     #[error("{0}")]
     Solution(String),

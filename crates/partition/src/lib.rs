@@ -2,9 +2,12 @@
 //! group (LLC) and who shares which ways there, and a model says how much each program slows down. Heuristics of the field answer
 //! the question; the online policies use the same code. Pure: no clock, no files, no machine.
 
+pub mod balance;
 pub mod class;
 mod error;
 pub mod evaluate;
+pub mod heuristics;
+pub mod layout;
 pub mod model;
 mod profile;
 pub mod share;

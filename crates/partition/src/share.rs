@@ -33,6 +33,21 @@ pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
     result
 }
 
+/// [`shares`] of two programs at one size of at least 1, without the sizes before it and without allocating: their raw shares always add up to the
+/// ways reached, so that nothing is scaled.
+#[must_use]
+pub fn shares_of_two(misses: [&[f64]; 2], ways: usize) -> [f64; 2] {
+    let part = |of_a: f64, of_b: f64| if of_a + of_b > 0.0 { of_a / (of_a + of_b) } else { 0.5 };
+    let mut a = part(misses[0][0], misses[1][0]);
+    let mut b = 1.0 - a;
+    for _ in 1..ways {
+        let more = part(at_index(misses[0], a), at_index(misses[1], b));
+        a += more;
+        b += 1.0 - more;
+    }
+    [a, b]
+}
+
 /// A column read at a fractional index (0 = one way); the last value beyond its end.
 fn at_index(column: &[f64], index: f64) -> f64 {
     let (whole, part) = num::split(index);
@@ -53,6 +68,16 @@ mod tests {
         let got = shares(&[&[30.0, 10.0], &[10.0, 10.0]], 2);
         assert_eq!(got[0], vec![0.75, 0.25]);
         assert!((got[1][0] - 1.35).abs() < 1e-12 && (got[1][1] - 0.65).abs() < 1e-12);
+    }
+
+    #[test]
+    fn two_are_the_same_as_any() {
+        let (a, b): (&[f64], &[f64]) = (&[30.0, 10.0, 4.0], &[10.0, 12.0]);
+        for (index, at_size) in shares(&[a, b], 9).iter().enumerate() {
+            let two = shares_of_two([a, b], index + 1);
+            assert!((two[0] - at_size[0]).abs() < 1e-9 && (two[1] - at_size[1]).abs() < 1e-9);
+        }
+        assert_eq!(shares_of_two([&[0.0], &[0.0]], 3), [1.5, 1.5]);
     }
 
     #[test]

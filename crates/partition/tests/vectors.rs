@@ -4,10 +4,8 @@
 
 mod support;
 
-use isobar_model::num;
+use isobar_partition::Profile;
 use isobar_partition::evaluate::evaluate;
-use isobar_partition::model::{Bandwidth, PbbCache};
-use isobar_partition::{Cluster, Profile, Property, Solution};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -24,8 +22,8 @@ fn every_reference_solution_comes_out() {
 
 fn check(index: usize, record: &Value, profiles: &BTreeMap<String, Profile>) {
     let apps = record["apps"].as_array().unwrap();
-    let model = model(record, apps.iter().map(|app| profiles[app["app"].as_str().unwrap()].clone()).collect());
-    let solution = solution(apps);
+    let model = support::model(record, profiles);
+    let solution = support::solution(record);
     solution.validate(apps.len(), 11).unwrap();
     let got = evaluate(&model, &solution).unwrap_or_else(|error| panic!("record {index}: {error}"));
     let close = |what: &str, ours: f64, theirs: &Value| {
@@ -40,26 +38,4 @@ fn check(index: usize, record: &Value, profiles: &BTreeMap<String, Profile>) {
     close("unfairness", got.summary.unfairness, &record["unfairness"]);
     close("antt", got.summary.antt, &record["antt"]);
     close("cov", got.summary.unfairness_cov, &record["cov"]);
-}
-
-fn model(record: &Value, programs: Vec<Profile>) -> PbbCache {
-    let kind = if record["model"] == "pbbcache-stalls" { Bandwidth::Stalls } else { Bandwidth::Simple };
-    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all else by misses per cycle.
-    let misses = if record["algorithm"] == "whirlpool" { Property::Llcmpki } else { Property::Llcmpkc };
-    let model = PbbCache::new(kind, programs, 11, record["max_bandwidth_mbps"].as_f64());
-    model.shared_by(misses).uma(record["topology"] == "uma")
-}
-
-fn solution(apps: &[Value]) -> Solution {
-    let number = |app: &Value, key: &str| num::index(u32::try_from(app[key].as_u64().unwrap()).unwrap());
-    let mut clusters: BTreeMap<(usize, usize), Cluster> = BTreeMap::new();
-    for (program, app) in apps.iter().enumerate() {
-        let cluster = clusters.entry((number(app, "llc"), number(app, "cluster"))).or_default();
-        cluster.programs.push(program);
-        cluster.ways = number(app, "ways");
-    }
-    let groups = clusters.keys().map(|key| key.0).max().unwrap() + 1;
-    let mut solution = Solution { groups: vec![Vec::new(); groups] };
-    clusters.into_iter().for_each(|((group, _), cluster)| solution.groups[group].push(cluster));
-    solution
 }

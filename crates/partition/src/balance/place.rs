@@ -1,0 +1,143 @@
+//! A whole placement for the static study: Divide&Content's balancing applied to every pair of groups until nothing changes.
+//!
+//! The start is round robin: programs in order, one to each group that has a slot. In a study migrations cost nothing, so pairs are
+//! balanced whether or not their imbalance passes the thresholds of algorithm 3. With two groups the first pass is all there is to do; with
+//! more, pairs are visited in order until a pass changes nothing, at most [`PASSES`] times.
+
+use super::{Limits, Program, Side, balance};
+use isobar_model::{CacheClass, num};
+
+/// Passes over all pairs.
+pub const PASSES: usize = 16;
+
+/// A program of one thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Its class.
+    pub class: CacheClass,
+    /// Its memory bandwidth.
+    pub bandwidth: f64,
+    /// Ways that it needs ([`super::llc_load`]).
+    pub llc: f64,
+}
+
+/// A group: the CPUs that share an LLC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its CPUs.
+    pub slots: usize,
+    /// Its memory node, by any number: groups with the same one share its bandwidth.
+    pub memory: usize,
+}
+
+/// The group of every program. Where there are more programs than slots, groups get more in turn.
+#[must_use]
+pub fn place(loads: &[Load], groups: &[Group], limits: &Limits) -> Vec<usize> {
+    let mut placed = round_robin(loads.len(), groups);
+    for _ in 0..PASSES {
+        let before = placed.clone();
+        for a in 0..groups.len() {
+            for b in a + 1..groups.len() {
+                settle(loads, groups, limits, (a, b), &mut placed);
+            }
+        }
+        if placed == before {
+            break;
+        }
+    }
+    placed
+}
+
+/// Programs in order, one to each group that has a slot left; all slots taken: to each group in turn.
+fn round_robin(programs: usize, groups: &[Group]) -> Vec<usize> {
+    let deepest = groups.iter().map(|group| group.slots).max().unwrap_or(0);
+    let seats = (0..deepest).flat_map(|depth| (0..groups.len()).filter(move |group| groups[*group].slots > depth));
+    seats.chain((0..groups.len()).cycle().take(if groups.is_empty() { 0 } else { programs })).take(programs).collect()
+}
+
+/// Balances one pair.
+fn settle(loads: &[Load], groups: &[Group], limits: &Limits, (a, b): (usize, usize), placed: &mut [usize]) {
+    let members: Vec<usize> =
+        (0..loads.len()).filter(|program| placed[*program] == a || placed[*program] == b).collect();
+    let program = |index: &usize| {
+        let Load { class, bandwidth, llc } = loads[*index];
+        let threads = [usize::from(placed[*index] == a), usize::from(placed[*index] == b)];
+        Program { class, threads, bandwidth, llc, fixed: false }
+    };
+    let programs: Vec<Program> = members.iter().map(program).collect();
+    let shared_memory = groups[a].memory == groups[b].memory;
+    let side = |group: usize| {
+        let others = (0..loads.len())
+            .filter(|index| ![a, b].contains(&placed[*index]) && groups[placed[*index]].memory == groups[group].memory);
+        Side { slots: groups[group].slots, other_bandwidth: others.map(|index| loads[index].bandwidth).sum() }
+    };
+    let found = balance(&programs, &[side(a), side(b)], &Limits { shared_memory, ..*limits });
+    for (index, threads) in members.into_iter().zip(found) {
+        placed[index] = if threads[0] > 0 { a } else { b };
+    }
+}
+
+/// Limits for a study: thresholds in the profile's unit of bandwidth; without one, bandwidth is balanced all the same, in terms of the sum of
+/// all loads.
+#[must_use]
+pub fn study_limits(loads: &[Load], groups: usize, ways: usize, max_bandwidth: Option<f64>) -> Limits {
+    let sum: f64 = loads.iter().map(|load| load.bandwidth).sum();
+    let limits = super::Settings::default();
+    let max = max_bandwidth.unwrap_or_else(|| sum / num::float_len(groups.max(1))).max(f64::MIN_POSITIVE);
+    Limits { bandwidth_tie: 0.0, ..limits.limits(ways, max) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CacheClass::{LightSharing as Light, Sensitive, Streaming};
+    use proptest::prelude::*;
+
+    fn load(class: CacheClass, bandwidth: f64, critical: usize) -> Load {
+        Load { class, bandwidth, llc: super::super::llc_load(class, critical) }
+    }
+
+    fn groups(count: usize, slots: usize) -> Vec<Group> {
+        (0..count).map(|memory| Group { slots, memory }).collect()
+    }
+
+    #[test]
+    fn sensitive_and_streaming_programs_are_spread() {
+        // Figure 7 of the paper: 4 streaming, 2 sensitive and 2 light-sharing programs on two groups of four: one sensitive, two streaming
+        // and one light-sharing each.
+        let mut loads =
+            vec![load(Sensitive, 2.0, 8), load(Light, 0.1, 0), load(Sensitive, 2.0, 7), load(Light, 0.1, 0)];
+        loads.extend([5.0, 4.0, 3.0, 2.0].map(|bandwidth| load(Streaming, bandwidth, 0)));
+        let placed = place(&loads, &groups(2, 4), &study_limits(&loads, 2, 16, None));
+        let on = |class: CacheClass, group: usize| {
+            loads.iter().zip(&placed).filter(|(load, at)| load.class == class && **at == group).count()
+        };
+        assert_eq!([Sensitive, Streaming, Light].map(|class| (on(class, 0), on(class, 1))), [(1, 1), (2, 2), (1, 1)]);
+    }
+
+    #[test]
+    fn three_groups_share_three_sensitive_programs() {
+        let loads: Vec<Load> =
+            [(Sensitive, 8), (Light, 0), (Light, 0), (Sensitive, 7), (Light, 0), (Light, 0), (Sensitive, 6)]
+                .map(|(class, critical)| load(class, 0.0, critical))
+                .to_vec();
+        let placed = place(&loads, &groups(3, 3), &study_limits(&loads, 3, 16, Some(100.0)));
+        let mut of_sensitive = [placed[0], placed[3], placed[6]];
+        of_sensitive.sort_unstable();
+        assert_eq!(of_sensitive, [0, 1, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_program_has_a_slot(sensitive in prop::collection::vec((0usize..3, 0u32..50, 2usize..16), 1..16), count in 1usize..5) {
+            let class = [Light, Streaming, Sensitive];
+            let loads: Vec<Load> =
+                sensitive.iter().map(|(kind, bandwidth, ways)| load(class[*kind], f64::from(*bandwidth), *ways)).collect();
+            let slots = loads.len().div_ceil(count);
+            let placed = place(&loads, &groups(count, slots), &study_limits(&loads, count, 16, None));
+            for group in 0..count {
+                prop_assert!(placed.iter().filter(|at| **at == group).count() <= slots);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Sensitive programs that share a partition, what it should do to them, and which of them to merge where partitions are too many.
+//!
+//! **Least harm.** While there are more partitions than there may be, merge the two that add least to the summed slowdown; ties go to
+//! the first ones. Nobody gets a third companion while others can still be paired: only where the even share of programs per partition
+//! is above two may more than two meet.
+
+use super::super::lookahead::value;
+use super::App;
+use crate::profile::at;
+use crate::share::{shares, shares_of_two};
+
+/// Curves of a sensitive program, never empty.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Curves<'a> {
+    pub slowdown: &'a [f64],
+    pub llcmpkc: &'a [f64],
+}
+
+impl<'a> Curves<'a> {
+    pub fn of(app: &App<'a>) -> Self {
+        let slowdown = if app.slowdown.is_empty() { &[1.0][..] } else { app.slowdown };
+        let llcmpkc = if app.llcmpkc.is_empty() { &[0.0][..] } else { app.llcmpkc };
+        Self { slowdown, llcmpkc }
+    }
+}
+
+/// Estimated slowdowns of some programs, taken together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Harm {
+    pub sum: f64,
+    pub greatest: f64,
+    pub least: f64,
+}
+
+impl Harm {
+    pub const NONE: Self = Self { sum: 0.0, greatest: f64::NEG_INFINITY, least: f64::INFINITY };
+
+    fn one(slowdown: f64) -> Self {
+        Self { sum: slowdown, greatest: slowdown, least: slowdown }
+    }
+
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            sum: self.sum + other.sum,
+            greatest: self.greatest.max(other.greatest),
+            least: self.least.min(other.least),
+        }
+    }
+}
+
+/// Programs of one partition.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unit {
+    /// Positions in the curves, ascending. Empty: it was merged into another one.
+    pub members: Vec<usize>,
+    pub ways: usize,
+    pub harm: Harm,
+}
+
+impl Unit {
+    pub fn new(members: Vec<usize>, ways: usize, curves: &[Curves<'_>]) -> Self {
+        let harm = harm(&members, ways, curves);
+        Self { members, ways, harm }
+    }
+
+    pub fn alone(&self) -> bool {
+        self.members.len() == 1
+    }
+
+    /// Takes another unit's programs in, and has so many ways then.
+    pub fn absorb(&mut self, other: Self, ways: usize, curves: &[Curves<'_>]) {
+        self.members.extend(other.members);
+        self.members.sort_unstable();
+        self.resize(ways, curves);
+    }
+
+    pub fn resize(&mut self, ways: usize, curves: &[Curves<'_>]) {
+        self.ways = ways;
+        self.harm = harm(&self.members, ways, curves);
+    }
+}
+
+/// What sharing `ways` ways should do to programs.
+pub(super) fn harm(members: &[usize], ways: usize, curves: &[Curves<'_>]) -> Harm {
+    match *members {
+        [one] => Harm::one(value(curves[one].slowdown, ways)),
+        [one, two] => together(&curves[one], &curves[two], ways),
+        _ => {
+            let misses: Vec<&[f64]> = members.iter().map(|member| curves[*member].llcmpkc).collect();
+            let shares = shares(&misses, ways).pop().unwrap_or_default();
+            let each = members.iter().zip(shares).map(|(member, share)| at(curves[*member].slowdown, share));
+            each.fold(Harm::NONE, |harm, slowdown| harm.and(Harm::one(slowdown)))
+        }
+    }
+}
+
+/// The same for two.
+pub(super) fn together(one: &Curves<'_>, two: &Curves<'_>, ways: usize) -> Harm {
+    let [of_one, of_two] = shares_of_two([one.llcmpkc, two.llcmpkc], ways);
+    Harm::one(at(one.slowdown, of_one)).and(Harm::one(at(two.slowdown, of_two)))
+}
+
+/// Merges units until at most `most` are left (see the top). `ways` says how many ways two partitions have when merged.
+pub(super) fn reduce(units: &mut Vec<Unit>, most: usize, curves: &[Curves<'_>], ways: impl Fn(&Unit, &Unit) -> usize) {
+    let most = most.max(1);
+    if units.len() <= most {
+        return;
+    }
+    let size = curves.len().div_ceil(most).max(2);
+    let small = |a: &Unit, b: &Unit| a.members.len() + b.members.len() <= size;
+    let cost = |a: &Unit, b: &Unit| joined(a, b, ways(a, b), curves);
+    let mut costs = Costs::of(units, |a, b| small(a, b).then(|| cost(a, b)));
+    while units.len() > most {
+        let found = costs.least().or_else(|| Costs::of(units, |a, b| Some(cost(a, b))).least());
+        let Some((a, b)) = found else { return };
+        let gone = units.remove(b);
+        let joined_ways = ways(&units[a], &gone);
+        units[a].absorb(gone, joined_ways, curves);
+        costs.merged(a, b, units, |a, b| small(a, b).then(|| cost(a, b)));
+    }
+}
+
+/// By how much the summed slowdown grows where two units share `ways` ways.
+fn joined(a: &Unit, b: &Unit, ways: usize, curves: &[Curves<'_>]) -> f64 {
+    let sum = match (a.members.as_slice(), b.members.as_slice()) {
+        (&[one], &[two]) => together(&curves[one], &curves[two], ways).sum,
+        (some, others) => harm(&[some, others].concat(), ways, curves).sum,
+    };
+    sum - a.harm.sum - b.harm.sum
+}
+
+/// What each pair of units costs, `costs[b][a]` with a < b; infinite where it may not be.
+struct Costs(Vec<Vec<f64>>);
+
+impl Costs {
+    fn of(units: &[Unit], cost: impl Fn(&Unit, &Unit) -> Option<f64>) -> Self {
+        let row = |b: usize| units[..b].iter().map(|a| cost(a, &units[b]).unwrap_or(f64::INFINITY)).collect();
+        Self((0..units.len()).map(row).collect())
+    }
+
+    /// The first pair of those that cost least.
+    fn least(&self) -> Option<(usize, usize)> {
+        let mut best = (f64::INFINITY, None);
+        for (b, row) in self.0.iter().enumerate() {
+            for (a, cost) in row.iter().enumerate() {
+                if *cost < best.0 {
+                    best = (*cost, Some((a, b)));
+                }
+            }
+        }
+        best.1
+    }
+
+    /// Unit `gone` went into `kept`; `units` are what is left.
+    fn merged(&mut self, kept: usize, gone: usize, units: &[Unit], cost: impl Fn(&Unit, &Unit) -> Option<f64>) {
+        self.0.remove(gone);
+        for row in self.0.iter_mut().skip(gone) {
+            row.remove(gone);
+        }
+        for other in (0..units.len()).filter(|other| *other != kept) {
+            let (a, b) = (kept.min(other), kept.max(other));
+            self.0[b][a] = cost(&units[a], &units[b]).unwrap_or(f64::INFINITY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHARP: Curves<'static> = Curves { slowdown: &[3.0, 2.0, 1.0], llcmpkc: &[10.0, 10.0, 10.0] };
+    const FLAT: Curves<'static> = Curves { slowdown: &[1.2, 1.1, 1.0], llcmpkc: &[10.0, 10.0, 10.0] };
+
+    #[test]
+    fn two_share_by_their_misses() {
+        // Equal rates: half of 2 ways each, so one way each.
+        assert_eq!(together(&SHARP, &FLAT, 2), Harm { sum: 4.2, greatest: 3.0, least: 1.2 });
+        // Three in 3 ways: one way each, too.
+        assert_eq!(harm(&[0, 1, 2], 3, &[SHARP, FLAT, FLAT]).greatest, 3.0);
+    }
+
+    #[test]
+    fn the_least_harmful_are_merged_first_and_nobody_gets_a_third_companion_early() {
+        let curves = [FLAT, SHARP, FLAT, FLAT, SHARP];
+        let mut units: Vec<Unit> = (0..5).map(|program| Unit::new(vec![program], 1, &curves)).collect();
+        reduce(&mut units, 3, &curves, |_, _| 1);
+        let members: Vec<_> = units.iter().map(|unit| unit.members.clone()).collect();
+        // Half a way costs a flat one 0.05 and a sharp one 0.5. First two flat ones; the third would cost less with them than with a sharp
+        // one, but three partitions hold five programs without that.
+        assert_eq!(members[0], [0, 2]);
+        assert_eq!(members.iter().map(Vec::len).max(), Some(2));
+    }
+
+    #[test]
+    fn it_ends_where_even_shares_do_not_come_out() {
+        let curves = [FLAT; 7];
+        let mut units: Vec<Unit> = (0..7).map(|program| Unit::new(vec![program], 1, &curves)).collect();
+        reduce(&mut units, 1, &curves, |a, b| a.ways + b.ways);
+        assert_eq!((units.len(), units[0].members.len(), units[0].ways), (1, 7, 7));
+    }
+}

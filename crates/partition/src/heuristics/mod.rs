@@ -1,0 +1,264 @@
+//! The heuristics of the field, by name: each answers a workload with a solution, from profiles alone. One file a paper, one registry.
+//! Knows which heuristic decides what; refuses to know how good its answers are (`evaluate` does).
+//!
+//! *One LLC*: a heuristic clusters the programs of one group and gives each cluster its ways. With more than one group, the programs
+//! are taken in their order, `cores_per_group` to a group, and every group is partitioned by itself. *Groups*: the heuristic also says
+//! who goes where.
+
+mod dino;
+mod divide_content;
+#[cfg(test)]
+mod fixture;
+mod hierarchy;
+mod kpart;
+mod lfoc;
+pub mod lfoc_plus;
+pub mod lookahead;
+mod plain;
+mod ucp;
+mod whirlpool;
+
+use crate::class::ClassLimits;
+use crate::error::PartitionError;
+use crate::model::StaticModel;
+use crate::solution::{Group, Solution};
+
+/// What a heuristic may use beside the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// LLCs.
+    pub groups: usize,
+    /// Programs that fit on one LLC.
+    pub cores_per_group: usize,
+    /// Where the classes of programs end (LFOC, LFOC+).
+    pub classes: ClassLimits,
+    /// The hardware's classes of service: clusters that one LLC may have. `None` = as many as wanted.
+    pub max_clusters: Option<usize>,
+    /// The fewest ways that a partition may have (`min_cbm_bits`).
+    pub min_ways: usize,
+    /// What a memory controller delivers, in MB/s; `None` = no limit. Only `divide-content` asks.
+    pub max_bandwidth: Option<f64>,
+}
+
+impl Setting {
+    /// As many groups, `programs` spread evenly, all else default.
+    #[must_use]
+    pub fn new(groups: usize, programs: usize) -> Self {
+        Self {
+            groups,
+            cores_per_group: programs.div_ceil(groups.max(1)),
+            classes: ClassLimits::default(),
+            max_clusters: None,
+            min_ways: 1,
+            max_bandwidth: None,
+        }
+    }
+
+    /// The fewest ways of a partition of an LLC of `ways` ways; at least 1, at most all.
+    pub(crate) fn least(&self, ways: usize) -> usize {
+        self.min_ways.clamp(1, ways.max(1))
+    }
+
+    /// Clusters that an LLC of `ways` ways may have; at least 1.
+    pub(crate) fn most_clusters(&self, ways: usize) -> usize {
+        self.max_clusters.unwrap_or(usize::MAX).min(ways / self.least(ways)).max(1)
+    }
+}
+
+/// What a heuristic decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Clusters and ways inside one LLC.
+    OneLlc,
+    /// Also which program runs on which LLC.
+    Groups,
+}
+
+/// Clusters the given programs (positions in the workload, ascending, not empty) on one LLC.
+pub type OneLlc = fn(&dyn StaticModel, &[usize], &Setting) -> Result<Group, PartitionError>;
+
+/// Places and clusters all programs.
+pub type Groups = fn(&dyn StaticModel, &Setting) -> Result<Solution, PartitionError>;
+
+/// The function of a heuristic.
+#[derive(Clone, Copy, Debug)]
+pub enum Rule {
+    /// See [`OneLlc`].
+    OneLlc(OneLlc),
+    /// See [`Groups`].
+    Groups(Groups),
+}
+
+/// One heuristic of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// As `--algorithm` takes it.
+    pub name: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Its function.
+    pub rule: Rule,
+}
+
+impl Entry {
+    /// What it decides.
+    #[must_use]
+    pub const fn scope(&self) -> Scope {
+        match self.rule {
+            Rule::OneLlc(_) => Scope::OneLlc,
+            Rule::Groups(_) => Scope::Groups,
+        }
+    }
+
+    /// Its answer for the whole workload of a model, canonical.
+    ///
+    /// # Errors
+    /// [`PartitionError::Refused`] where the workload does not fit (more programs than cores, or than ways where it is strict).
+    pub fn run(&self, model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
+        seated(self.name, model, setting)?;
+        let solution = match self.rule {
+            Rule::OneLlc(partition) => in_order(partition, model, setting)?,
+            Rule::Groups(place) => place(model, setting)?,
+        };
+        Ok(solution.canonical())
+    }
+}
+
+/// All heuristics, in the order in which a help text lists them.
+#[must_use]
+pub fn registry() -> &'static [Entry] {
+    const {
+        &[
+            one("none", "baseline", "all programs of an LLC share all of its ways", plain::none),
+            one("equal", "baseline", "a partition for every program, as even as ways allow", plain::equal),
+            one(
+                "ucp",
+                "Qureshi & Patt, MICRO 2006",
+                "a partition for every program, for the fewest misses",
+                ucp::misses,
+            ),
+            one(
+                "ucp-slowdown",
+                "Qureshi & Patt, MICRO 2006",
+                "the same on slowdowns: for the least sum of them",
+                ucp::slowdown,
+            ),
+            one(
+                "whirlpool",
+                "Mukkara et al., ASPLOS 2016",
+                "three pools of programs that mind each other least",
+                whirlpool::whirlpool,
+            ),
+            one(
+                "kpart",
+                "El-Sayed et al., HPCA 2018",
+                "clusters that mind each other least, as many as promise the best throughput",
+                kpart::kpart,
+            ),
+            one(
+                "lfoc",
+                "Garcia-Garcia et al., ICPP 2019",
+                "streaming programs confined, a partition for every sensitive one",
+                lfoc::lfoc,
+            ),
+            one(
+                "lfoc+",
+                "Saez et al., TC 2022; Bilbao et al., TPDS 2023",
+                "streaming programs confined, sensitive ones alone or in pairs",
+                lfoc::lfoc_plus,
+            ),
+            groups(
+                "dino",
+                "Blagodurov et al., USENIX ATC 2011",
+                "programs dealt to LLCs by class of miss rate, no partitions",
+                dino::dino,
+            ),
+            groups("dino+lfoc+", "Bilbao et al., TPDS 2023", "dino, then lfoc+ on every LLC", dino::dino_lfoc_plus),
+            groups(
+                "divide-content",
+                "Bilbao et al., TPDS 2023",
+                "needs of ways and bandwidth evened out over LLCs, then lfoc+ on each",
+                divide_content::divide_content,
+            ),
+        ]
+    }
+}
+
+/// The heuristic of a name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Entry> {
+    registry().iter().find(|entry| entry.name == name)
+}
+
+const fn one(name: &'static str, paper: &'static str, summary: &'static str, rule: OneLlc) -> Entry {
+    Entry { name, paper, summary, rule: Rule::OneLlc(rule) }
+}
+
+const fn groups(name: &'static str, paper: &'static str, summary: &'static str, rule: Groups) -> Entry {
+    Entry { name, paper, summary, rule: Rule::Groups(rule) }
+}
+
+/// Refuses a workload that the cores do not hold.
+fn seated(heuristic: &'static str, model: &dyn StaticModel, setting: &Setting) -> Result<(), PartitionError> {
+    let (programs, groups, cores) = (model.programs().len(), setting.groups, setting.cores_per_group);
+    if programs <= groups * cores {
+        return Ok(());
+    }
+    let why =
+        format!("{programs} programs, but {groups} LLCs of {cores} cores; take more groups or more cores a group");
+    Err(PartitionError::Refused { heuristic, why })
+}
+
+fn in_order(partition: OneLlc, model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
+    let programs: Vec<usize> = (0..model.programs().len()).collect();
+    let mut groups: Vec<Group> = programs
+        .chunks(setting.cores_per_group.max(1))
+        .map(|programs| partition(model, programs, setting))
+        .collect::<Result<_, _>>()?;
+    groups.resize(setting.groups.max(groups.len()), Group::new());
+    Ok(Solution { groups })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::{answer, program, refusal};
+    use super::*;
+
+    #[test]
+    fn one_llc_heuristics_take_programs_in_order() {
+        let five = vec![program(&[(1.0, 1.0); 4]); 5];
+        let got = answer("equal", &five, 4, &Setting::new(2, 5));
+        assert_eq!(got[0], [(vec![0], 2), (vec![1], 1), (vec![2], 1)]);
+        assert_eq!(got[1], [(vec![3], 2), (vec![4], 2)]);
+        assert_eq!(answer("none", &five, 4, &Setting::new(3, 5))[2], [(vec![4], 4)]);
+    }
+
+    #[test]
+    fn more_programs_than_cores_are_refused() {
+        let setting = Setting { cores_per_group: 1, ..Setting::new(2, 2) };
+        let said = refusal("dino", &vec![program(&[(1.0, 1.0)]); 3], 1, &setting);
+        assert_eq!(
+            said,
+            "`dino` cannot take this workload: 3 programs, but 2 LLCs of 1 cores; take more groups or more cores a group"
+        );
+    }
+
+    #[test]
+    fn no_programs_leave_every_llc_empty() {
+        for entry in registry() {
+            assert_eq!(answer(entry.name, &[], 11, &Setting::new(2, 0)), vec![vec![]; 2], "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let mut names: Vec<_> = registry().iter().map(|entry| entry.name).collect();
+        names.iter().for_each(|name| assert_eq!(by_name(name).map(|entry| entry.name), Some(*name)));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), registry().len());
+        assert!(by_name("lfoc++").is_none());
+    }
+}

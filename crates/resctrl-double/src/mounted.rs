@@ -1,0 +1,171 @@
+//! A mount for as long as a value lives. Mounts with the mount system call (root, and `/dev/fuse`), so that no libfuse and no fusermount is
+//! needed; unmounts when dropped, lazily where files are still open.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use fuser::{BackgroundSession, Config, MountOption, SessionACL};
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::faults::{Entry, Fault};
+use crate::fuse::{Face, Shared, locked};
+use crate::resctrl::Resctrl;
+
+/// Why there is no mount.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The folder is none.
+    #[error("{}: {error}; name an existing folder to mount on", .folder.display())]
+    Folder {
+        /// What was named.
+        folder: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The kernel refused.
+    #[error("{}: cannot mount: {error}; this needs root and /dev/fuse (modprobe fuse)", .folder.display())]
+    Refused {
+        /// Where.
+        folder: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+}
+
+/// A mounted double.
+#[derive(Debug)]
+pub struct Mounted {
+    place: Place,
+    shared: State,
+    session: Option<BackgroundSession>,
+}
+
+/// Hides the state from `Debug`.
+struct State(Shared);
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Resctrl")
+    }
+}
+
+impl Mounted {
+    /// Mounts on this folder; every user may go in, as with resctrl, and the kernel checks the permission bits.
+    ///
+    /// # Errors
+    /// Where the folder is missing, or the kernel does not let us.
+    pub fn on(folder: &Path, resctrl: Resctrl) -> Result<Self, MountError> {
+        let folder = folder.canonicalize().map_err(|error| MountError::Folder { folder: folder.to_owned(), error })?;
+        let shared = Shared::new(std::sync::Mutex::new(resctrl));
+        let place = Place { folder: folder.clone(), device: Arc::default() };
+        let own = place.clone();
+        let face = Face::new(shared.clone(), Box::new(move || own.detach()));
+        let mut config = Config::default();
+        config.mount_options = vec![
+            MountOption::FSName("resctrl".to_owned()),
+            MountOption::DefaultPermissions,
+            MountOption::NoSuid,
+            MountOption::NoDev,
+            MountOption::NoExec,
+        ];
+        config.acl = SessionACL::All;
+        // One may look at all tasks while the other answers what a task waits for (see `Face::flush`).
+        config.n_threads = Some(2);
+        let session = fuser::spawn_mount(face, &folder, &config);
+        let session = session.map_err(|error| MountError::Refused { folder: folder.clone(), error })?;
+        place.remember();
+        Ok(Self { place, shared: State(shared), session: Some(session) })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.place.folder
+    }
+
+    /// Looks at the state or changes it, between two operations on the files. Whoever touches the mount meanwhile waits, so `look` must not.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Resctrl) -> T) -> T {
+        look(&mut locked(&self.shared.0))
+    }
+
+    /// Plans a fault.
+    pub fn plan(&self, fault: Fault) {
+        self.with(|state| state.plan(fault));
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn journal(&self) -> Vec<Entry> {
+        self.with(|state| state.journal().to_vec())
+    }
+
+    /// Whether the file system is still where it was mounted.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.place.is_ours()
+    }
+
+    /// Takes the mount away now, as `umount -l`: paths lead to the empty folder below, open files go on.
+    pub fn vanish(&self) {
+        self.place.detach();
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.place.detach();
+        let Some(session) = self.session.take() else { return };
+        let start = std::time::Instant::now();
+        while !session.guard.is_finished() && start.elapsed() < LONGEST_WAIT {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        // With files still open it goes on serving them until they are closed; to drop it would unmount what is on the folder by then.
+        if !session.guard.is_finished() {
+            std::mem::forget(session);
+        }
+    }
+}
+
+/// How long an unmount may take before we take it that files are still open.
+const LONGEST_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Where we mounted, and the device number by which our mount is told from another one on the same folder.
+#[derive(Debug, Clone)]
+struct Place {
+    folder: PathBuf,
+    device: Arc<OnceLock<String>>,
+}
+
+impl Place {
+    /// What is mounted there just now is ours.
+    fn remember(&self) {
+        if let Some(device) = self.topmost() {
+            // Set once, right after the mount.
+            let _ = self.device.set(device);
+        }
+    }
+
+    fn is_ours(&self) -> bool {
+        self.topmost().is_some_and(|device| self.device.get() == Some(&device))
+    }
+
+    /// Unmounts lazily, and only what is ours.
+    fn detach(&self) {
+        if self.is_ours() {
+            // Gone meanwhile is as good.
+            let _ = unmount(&self.folder, UnmountFlags::DETACH);
+        }
+    }
+
+    /// The device of the uppermost mount there, as `0:39`; the file system itself is not asked (proc_pid_mountinfo(5): the third field is
+    /// the device, the fifth the mount point, with blanks escaped; later mounts come later).
+    fn topmost(&self) -> Option<String> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let here = |line: &str| {
+            let mut fields = line.split(' ').skip(2);
+            let (device, point) = (fields.next()?.to_owned(), fields.nth(1)?.replace("\\040", " "));
+            (Path::new(&point) == self.folder).then_some(device)
+        };
+        mounts.lines().filter_map(here).next_back()
+    }
+}
