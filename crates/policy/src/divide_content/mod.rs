@@ -1,0 +1,16 @@
+//! Divide&Content and its building blocks.
+//!
+//! C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content: A Fair OS-Level Resource Manager for Contention Balancing on NUMA
+//! Multicores*, IEEE TPDS 2023. [`lfoc_plus`] is section II.B with V.A. Algorithm 1 and the four steps of balancing are pure arithmetic of
+//! `isobar_partition`, which the static study shares.
+
+pub mod clusters;
+pub mod config;
+pub mod known;
+pub mod lfoc_plus;
+pub mod partitioner;
+pub mod probe;
+pub mod programs;
+pub mod reading;
+pub mod room;
+mod words;
