@@ -111,7 +111,8 @@ impl Clusters {
     fn names(&self, wanted: &[Wanted]) -> Vec<Name> {
         let mut names: Vec<Option<Name>> = vec![None; wanted.len()];
         for (index, cluster) in wanted.iter().enumerate() {
-            let shared = |old: &Cluster| old.threads.iter().filter(|tid| cluster.threads.binary_search(tid).is_ok()).count();
+            let shared =
+                |old: &Cluster| old.threads.iter().filter(|tid| cluster.threads.binary_search(tid).is_ok()).count();
             let free = self.0.iter().filter(|old| old.name.kind == cluster.kind && !names.contains(&Some(old.name)));
             let best = free.map(|old| (shared(old), old.name)).filter(|(shared, _)| *shared > 0);
             names[index] = best.max_by_key(|(shared, name)| (*shared, std::cmp::Reverse(*name))).map(|(_, name)| name);
@@ -167,11 +168,16 @@ mod tests {
     fn only_what_differs_is_set_and_names_stay_with_their_threads() {
         use Kind::{Sampling, Sensitive, Streaming};
         let mut now = Clusters::default();
-        let first = vec![wanted(Sensitive, 0xf, &[1]), wanted(Sensitive, 0xf0, &[2, 3]), wanted(Streaming, 0x300, &[4])];
-        assert_eq!(done(&mut now, first.clone(), &[]), ["sensitive-0=0xf:1", "sensitive-1=0xf0:2,3", "streaming-0=0x300:4"]);
+        let first =
+            vec![wanted(Sensitive, 0xf, &[1]), wanted(Sensitive, 0xf0, &[2, 3]), wanted(Streaming, 0x300, &[4])];
+        assert_eq!(
+            done(&mut now, first.clone(), &[]),
+            ["sensitive-0=0xf:1", "sensitive-1=0xf0:2,3", "streaming-0=0x300:4"]
+        );
         assert!(done(&mut now, first, &[]).is_empty());
         // The order changes and 1 loses a way: 2 and 3 keep their name, and the streaming cluster is not touched.
-        let second = vec![wanted(Sensitive, 0x1f8, &[2, 3]), wanted(Sensitive, 0x7, &[1]), wanted(Streaming, 0x300, &[4])];
+        let second =
+            vec![wanted(Sensitive, 0x1f8, &[2, 3]), wanted(Sensitive, 0x7, &[1]), wanted(Streaming, 0x300, &[4])];
         assert_eq!(done(&mut now, second, &[]), ["sensitive-1=0x1f8:2,3", "sensitive-0=0x7:1"]);
         assert_eq!((now.ways_of(Tid(3)), now.ways_of(Tid(9))), (Some(6), None));
         // What is not needed goes first.

@@ -116,7 +116,9 @@ impl PolicyConfig for Config {
         number(section, "transition_percent", self.transition_percent, 1.0, 1e6)?;
         match self.streaming_bandwidth_percent {
             0 | 10..=100 => Ok(()),
-            other => Err(ConfigError::impossible(section, "streaming_bandwidth_percent", other, "10 to 100, or 0 for none")),
+            other => {
+                Err(ConfigError::impossible(section, "streaming_bandwidth_percent", other, "10 to 100, or 0 for none"))
+            }
         }
     }
 }
@@ -142,6 +144,17 @@ pub(super) fn merged(mut first: toml::Table, second: toml::Table) -> toml::Table
     first
 }
 
+/// Checks that every key is one of the defaults'.
+///
+/// # Errors
+/// [`ConfigError::Value`] that names the first other one.
+pub(super) fn known(section: &str, table: &toml::Table, defaults: &toml::Table) -> Result<(), ConfigError> {
+    let Some(key) = table.keys().find(|key| !defaults.contains_key(*key)) else { return Ok(()) };
+    let names: Vec<_> = defaults.keys().map(String::as_str).collect();
+    let message = format!("unknown key: expected one of {}", names.join(", "));
+    Err(ConfigError::Value { key: format!("{section}.{}", key.escape_default()), message })
+}
+
 /// Takes the keys of one set of settings out of a table.
 pub(super) fn take<C: PolicyConfig>(table: &mut toml::Table) -> toml::Table {
     let known = C::defaults();
@@ -161,7 +174,10 @@ mod tests {
             Config::read("lfoc+", table).unwrap_err().to_string()
         };
         assert_eq!(said("ways_streaming", 0.into()), "lfoc+.ways_streaming: 0 is impossible: expected at least 1");
-        assert_eq!(said("sensitive_slowdown", 0.5.into()), "lfoc+.sensitive_slowdown: 0.5 is impossible: expected 1 to 100");
+        assert_eq!(
+            said("sensitive_slowdown", 0.5.into()),
+            "lfoc+.sensitive_slowdown: 0.5 is impossible: expected 1 to 100"
+        );
         assert!(said("streaming_bandwidth_percent", 5.into()).ends_with("expected 10 to 100, or 0 for none"));
         assert!(said("longest_rest_epochs", 1.into()).ends_with("expected at least 10"));
     }

@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn profiles_are_taken_as_far_as_they_go() {
-        let given = |class, critical, curve| Known::given(&process(class, critical, curve), ClassLimits::default(), 4, None);
+        let given =
+            |class, critical, curve| Known::given(&process(class, critical, curve), ClassLimits::default(), 4, None);
         assert_eq!(given(None, None, None), None);
         let whole = given(Some(CacheClass::Sensitive), None, Some(vec![1.5, 1.2, 1.0, 1.0])).unwrap();
         assert_eq!((whole.critical, whole.is_given()), (3, true));

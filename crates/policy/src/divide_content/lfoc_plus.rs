@@ -66,9 +66,7 @@ impl Policy for LfocPlus {
         let mut plan = Plan::nothing(NAME);
         self.partitioner.observe(seen);
         for llc in 0..self.partitioner.llcs() {
-            let shared = self.partitioner.shared(llc);
-            self.partitioner.sample(llc, seen.time.0, shared);
-            self.partitioner.partition(llc, &mut plan.actions);
+            self.partitioner.run(llc, seen.time.0, &mut plan.actions);
         }
         plan
     }

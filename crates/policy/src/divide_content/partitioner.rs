@@ -32,6 +32,7 @@ pub struct Partitioner {
 struct OneLlc {
     id: LlcId,
     room: Option<Room>,
+    cpus: usize,
     /// Threads that run here, with their program by position; ascending by pid, then tid.
     members: Vec<(usize, Tid)>,
     clusters: Clusters,
@@ -91,6 +92,7 @@ impl Partitioner {
         let fresh = |llc: &isobar_model::topology::Llc| OneLlc {
             id: llc.id,
             room: Room::of(machine, llc),
+            cpus: machine.cpus_of_llc(llc.id).map_or(0, isobar_model::CpuSet::len),
             members: Vec::new(),
             clusters: keep(llc.id).unwrap_or_default(),
             probe: None,
@@ -199,7 +201,8 @@ impl Partitioner {
     /// The program of an LLC that has waited longest for its class, those that have none first.
     fn next_probe(&self, llc: usize, now: f64) -> Option<Probe> {
         let room = self.llcs[llc].room.filter(Room::divides)?;
-        let here = |program: &&Program| program.llc == Some(llc) && program.wants_sampling(now, self.epoch, &self.config);
+        let here =
+            |program: &&Program| program.llc == Some(llc) && program.wants_sampling(now, self.epoch, &self.config);
         let order = |a: &&Program, b: &&Program| {
             let known = a.known.is_some().cmp(&b.known.is_some());
             known.then(a.since.total_cmp(&b.since)).then(a.pid.cmp(&b.pid))
@@ -216,10 +219,20 @@ impl Partitioner {
         members.first().is_some_and(|(first, _)| members.iter().any(|(program, _)| program != first))
     }
 
-    /// How many threads run on an LLC.
+    /// Whether more threads than CPUs run on an LLC: LFOC+ was not made for that, and does not partition then (section V.A).
     #[must_use]
-    pub fn load(&self, llc: usize) -> usize {
-        self.llcs[llc].members.len()
+    pub fn crowded(&self, llc: usize) -> bool {
+        self.llcs[llc].members.len() > self.llcs[llc].cpus
+    }
+
+    /// LFOC+ on an LLC, whatever its mode: the next reading, then partitions; none where it is oversubscribed.
+    pub fn run(&mut self, llc: usize, now: f64, actions: &mut Vec<Action>) {
+        if self.crowded(llc) {
+            return self.release(llc, Whole::Oversubscribed, actions);
+        }
+        let shared = self.shared(llc);
+        self.sample(llc, now, shared);
+        self.partition(llc, actions);
     }
 
     /// The actions that give an LLC the partitions of its mode.

@@ -150,7 +150,14 @@ mod tests {
             ("hardly misses", flat, [0.4; 6], vec![1], LightSharing, 1),
             ("misses little, ways do not matter", flat, [5.0; 6], vec![1, 5], LightSharing, 1),
             ("misses much, ways do not matter", flat, [30.0; 6], vec![1, 5], Streaming, 1),
-            ("one way is too few, two are enough", [1.8, 2.0, 2.0, 2.0, 2.0, 2.0], [9.0; 6], vec![1, 5, 2], LightSharing, 2),
+            (
+                "one way is too few, two are enough",
+                [1.8, 2.0, 2.0, 2.0, 2.0, 2.0],
+                [9.0; 6],
+                vec![1, 5, 2],
+                LightSharing,
+                2,
+            ),
             // 2.0 / 1.93 = 1.036: the fourth way ends it.
             ("ways matter", growing, [9.0, 8.0, 7.0, 6.0, 5.0, 5.0], vec![1, 5, 2, 3, 4], Sensitive, 4),
             ("ways matter to the end", [1.0, 1.2, 1.4, 1.6, 2.0, 2.0], [9.0; 6], vec![1, 5, 2, 3, 4], Sensitive, 5),

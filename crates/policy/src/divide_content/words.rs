@@ -40,7 +40,8 @@ pub fn cluster<'a>(kind: Kind, programs: impl Iterator<Item = &'a Program> + Clo
         Kind::Sensitive => {
             for (index, program) in of(main).take(NAMED).enumerate() {
                 let Some(known) = &program.known else { continue };
-                let alone = known.slowdown.get(ways.saturating_sub(1)).or(known.slowdown.last()).copied().unwrap_or(1.0);
+                let alone =
+                    known.slowdown.get(ways.saturating_sub(1)).or(known.slowdown.last()).copied().unwrap_or(1.0);
                 let percent = num::round((alone - 1.0) * 100.0);
                 let comma = if index > 0 { ", " } else { "" };
                 let _ = write!(
@@ -85,10 +86,9 @@ pub fn sampling(
 ) -> String {
     match (index, again) {
         (Some(0), None) => format!("sampling: how fast is {name} (process {pid}) with {ways} of {of} ways?"),
-        (Some(0), Some(departure)) => format!(
-            "sampling anew: how fast is {name} (process {pid}) with {ways} of {of} ways? {}",
-            departure.words()
-        ),
+        (Some(0), Some(departure)) => {
+            format!("sampling anew: how fast is {name} (process {pid}) with {ways} of {of} ways? {}", departure.words())
+        }
         (Some(_), _) => format!("kept apart while {name} (process {pid}) is sampled"),
         (None, _) => format!("room for the sampling of {name} (process {pid})"),
     }
