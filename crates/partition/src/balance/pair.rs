@@ -10,16 +10,17 @@
 //! ```
 //!
 //! *Properties*: no thread is lost; no side gets more threads than slots as long as all threads fit and the fixed ones leave the room;
-//! the result is less uneven than the start, or the start itself; equal loads keep a program where it is.
+//! the result is less uneven than the start (the worse of the two gaps, in thresholds), or the start itself; equal loads keep a program where it is.
 //!
 //! *Departures from the paper*
 //! 1. A program on both sides counts with its ways on both and with its bandwidth by threads.
 //! 2. A program with as many threads on one side as on the other is packed where less of what its class needs is used.
 //! 3. Step 4 takes a free slot before a swap: one migration instead of two.
 //! 4. Two like programs of one thread that would change places stay (`Run::uncross`): the loads would be the same.
-//! 5. A result that is no less uneven than the start is dropped: migrations cost, and nobody would gain.
+//! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance without having lessened it clearly
+//!    ([`Limits::least_gain`]): migrations cost, and the next turn would move somebody again.
 
-use super::{Limits, Pressure, Program, Side, bear, imbalance, pressures};
+use super::{Limits, Pressure, Program, Side, bear, is_better, pressures};
 use isobar_model::{CacheClass, num};
 
 /// For each program its threads on either side after balancing.
@@ -241,8 +242,7 @@ impl<'a> Run<'a> {
             self.assigned.iter().zip(self.programs).map(|(found, program)| found.unwrap_or(program.threads)).collect();
         let mut after = sides.map(|side| Pressure { llc: 0.0, bandwidth: side.other_bandwidth });
         self.programs.iter().zip(&found).for_each(|(program, threads)| bear(program, *threads, &mut after));
-        let before = imbalance(&pressures(self.programs, sides), self.limits);
-        if imbalance(&after, self.limits) < before {
+        if is_better(&pressures(self.programs, sides), &after, self.limits) {
             found
         } else {
             self.programs.iter().map(|program| program.threads).collect()

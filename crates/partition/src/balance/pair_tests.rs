@@ -108,6 +108,17 @@ fn like_programs_do_not_change_places() {
 }
 
 #[test]
+fn an_imbalance_that_cannot_be_mended_moves_nobody() {
+    // A sensitive program of 4 threads takes 60 and fits one side only; the gap of 60 is 1.7 thresholds. Swapping the 2 for the 4 of the
+    // other side would leave 1.6: no gain that is worth it. Any gain will do for a study.
+    let programs =
+        [program(Sensitive, [4, 0], 60.0, 1), program(Streaming, [1, 0], 4.0, 0), program(Streaming, [0, 1], 2.0, 0)];
+    assert_eq!(after(&programs, &slots(5)), [[4, 0], [1, 0], [0, 1]]);
+    let any = Limits { least_gain: 0.0, ..limits() };
+    assert_eq!(balance(&programs, &slots(5), &any), [[4, 0], [0, 1], [0, 1]]);
+}
+
+#[test]
 fn nobody_moves_for_nothing() {
     let programs = [program(Sensitive, [1, 0], 1.0, 6), program(Sensitive, [0, 1], 2.0, 6)];
     assert_eq!(after(&programs, &slots(2)), [[1, 0], [0, 1]]);
@@ -137,8 +148,7 @@ proptest! {
         let moved: Vec<Program> =
             programs.iter().zip(&found).map(|(program, threads)| Program { threads: *threads, ..*program }).collect();
         let (start, end) = (pressures(&programs, &sides), pressures(&moved, &sides));
-        let (before, after) = (imbalance(&start, &limits()), imbalance(&end, &limits()));
-        prop_assert!(after <= before || moved == programs, "{before:?} {after:?}");
+        prop_assert!(moved == programs || is_better(&start, &end, &limits()), "{start:?} {end:?}");
         let seated = |side: usize| found.iter().map(|threads| threads[side]).sum::<usize>();
         let single = programs.iter().all(|program| program.count() == 1);
         prop_assert!(!single || seated(0) <= slots && seated(1) <= slots, "as long as all fit, nobody shares a CPU");

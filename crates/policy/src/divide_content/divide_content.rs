@@ -28,7 +28,8 @@
 //! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they are not those of its own making.
 //! 3. Who has no class or no bandwidth yet stays where it is.
 //! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways between LLCs of one node.
-//! 5. A program that its cpuset keeps from having a CPU for each thread in either group stays.
+//! 5. Two groups are balanced when they were uneven in several comparisons in a row: a program between two runs is missed for a moment.
+//! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
 use super::ground::Ground;
 use super::moves::{Balanced, Moves};
@@ -140,13 +141,9 @@ impl DivideContent {
         if self.unrest.pending(group) {
             return;
         }
-        let now = seen.time.0;
-        let groups = ground.groups().len();
-        let ready = due && self.unrest.calm(group) && !self.unrest.rests(group, now, self.config.group_rest_seconds);
-        for remote in (0..groups).filter(|remote| ready && *remote != group) {
-            if self.eligible(ground, remote, group, now) && self.balance_groups(seen, ground, group, remote, moves) {
-                return;
-            }
+        let partner = if due { self.partner(ground, group, seen.time.0) } else { None };
+        if partner.is_some_and(|remote| self.balance_groups(seen, ground, group, remote, moves)) {
+            return;
         }
         if self.partitioner.crowded(group) {
             self.partitioner.release(group, Whole::Oversubscribed, ways);
@@ -155,13 +152,29 @@ impl DivideContent {
         }
     }
 
+    /// The first remote group that is eligible for balancing (algorithm 2, line 5).
+    fn partner(&mut self, ground: &Ground, local: usize, now: f64) -> Option<usize> {
+        let groups = ground.groups().len();
+        let stable = self.is_stable(local, now);
+        (0..groups).find(|remote| stable && *remote != local && self.eligible(ground, *remote, local, now))
+    }
+
+    /// Whether a group may take part in a balancing: the paper asks it of the remote group only, but what would be measured of the local one
+    /// is no better.
+    fn is_stable(&self, group: usize, now: f64) -> bool {
+        let unstable = self.partitioner.sampling(group) || self.unrest.pending(group) || !self.unrest.calm(group);
+        !unstable && !self.unrest.rests(group, now, self.config.group_rest_seconds)
+    }
+
     /// Algorithm 3.
-    fn eligible(&self, ground: &Ground, remote: usize, local: usize, now: f64) -> bool {
-        let stable = !self.partitioner.sampling(remote) && !self.unrest.pending(remote) && self.unrest.calm(remote);
-        stable
-            && !self.unrest.rests(remote, now, self.config.group_rest_seconds)
-            && balance::uneven(&self.pressures.of_pair(ground, local, remote), &self.limits(ground, local, remote))
-                .is_some()
+    fn eligible(&mut self, ground: &Ground, remote: usize, local: usize, now: f64) -> bool {
+        if !self.is_stable(remote, now) {
+            return false;
+        }
+        let limits = self.limits(ground, local, remote);
+        let uneven = balance::uneven(&self.pressures.of_pair(ground, local, remote), &limits).is_some();
+        // Each pair is compared from both sides; the lower one counts.
+        if local < remote { self.unrest.lasts(local, remote, uneven, self.config.uneven_comparisons) } else { false }
     }
 
     fn limits(&self, ground: &Ground, a: usize, b: usize) -> balance::Limits {

@@ -252,7 +252,10 @@ impl Partitioner {
         let none = clusters.is_empty();
         let list = self.programs.list();
         let why = |index: Option<usize>| match index {
-            Some(index) => words::cluster(kinds[index], programs[index].iter().map(|at| &list[*at]), ways[index]),
+            Some(index) => {
+                let own: Vec<&Program> = programs[index].iter().map(|at| &list[*at]).collect();
+                words::cluster(kinds[index], &own, ways[index])
+            }
             None if none => words::whole(Whole::NothingToProtect).to_owned(),
             None => words::UNUSED.to_owned(),
         };

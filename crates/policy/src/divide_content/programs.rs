@@ -101,10 +101,11 @@ impl Program {
                 && curve.is_none_or(|curve| known.slowdown == *curve)
                 && process.critical_ways.is_none_or(|ways| known.critical == num::index(ways))
         };
-        if !self.known.as_ref().is_some_and(fits) {
-            if let Some(known) = Known::given(process, config.classes(), ways, self.reading) {
-                self.learn(known);
-            }
+        if self.known.as_ref().is_some_and(fits) {
+            return;
+        }
+        if let Some(known) = Known::given(process, config.classes(), ways, self.reading) {
+            self.learn(known);
         }
     }
 

@@ -15,14 +15,22 @@ pub struct Unrest {
     /// When programs last moved, ascending by pid.
     moved: Vec<(Pid, f64)>,
     groups: Vec<State>,
+    /// For how many comparisons each pair of groups has been uneven; `None` before the first.
+    uneven: Vec<Option<u32>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct State {
     balanced: Option<f64>,
     pending: bool,
     /// Whether the last epoch was an ordinary one.
     calm: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { balanced: None, pending: false, calm: true }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +45,7 @@ impl Unrest {
     /// Sees who has arrived, and forgets who is gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         self.groups.resize(partitioner.llcs(), State::default());
+        self.uneven.resize(self.groups.len() * self.groups.len(), None);
         self.moved.retain(|(pid, _)| partitioner.programs().binary_search_by_key(pid, |program| program.pid).is_ok());
         if self.under_way.is_empty() {
             return;
@@ -74,6 +83,19 @@ impl Unrest {
     #[must_use]
     pub fn calm(&self, group: usize) -> bool {
         self.groups[group].calm
+    }
+
+    /// Takes a comparison of two groups; whether they have been uneven often enough. What comes and goes for a moment, such as a program
+    /// between two runs, is nothing to move others for; at the first comparison nothing has come or gone.
+    pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, comparisons: u32) -> bool {
+        let at = a.min(b) * self.groups.len() + a.max(b);
+        let count = match (uneven, self.uneven[at]) {
+            (false, _) => 0,
+            (true, None) => comparisons,
+            (true, Some(before)) => before.saturating_add(1),
+        };
+        self.uneven[at] = Some(count);
+        uneven && count >= comparisons
     }
 
     /// `recently_balanced`.

@@ -24,18 +24,17 @@ pub const fn whole(why: Whole) -> &'static str {
 
 /// Why a cluster has its ways.
 #[must_use]
-pub fn cluster<'a>(kind: Kind, programs: impl Iterator<Item = &'a Program> + Clone, ways: usize) -> String {
+pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
     let of = |class: CacheClass| {
-        let own = move |program: &&'a Program| program.known.as_ref().map(|known| known.class) == Some(class);
-        programs.clone().filter(own)
+        let own = move |program: &&&Program| program.known.as_ref().map(|known| known.class) == Some(class);
+        programs.iter().filter(own)
     };
-    let count = |programs: &mut dyn Iterator<Item = &'a Program>| programs.count();
     let mut reason = String::with_capacity(96);
     let main = match kind {
         Kind::Sensitive => CacheClass::Sensitive,
         _ => CacheClass::Streaming,
     };
-    let others = programs.clone().count() - count(&mut of(main));
+    let others = programs.len() - of(main).count();
     match kind {
         Kind::Sensitive => {
             for (index, program) in of(main).take(NAMED).enumerate() {
@@ -64,7 +63,7 @@ pub fn cluster<'a>(kind: Kind, programs: impl Iterator<Item = &'a Program> + Clo
     reason
 }
 
-fn name_all<'a>(reason: &mut String, programs: impl Iterator<Item = &'a Program> + Clone) {
+fn name_all<'a>(reason: &mut String, programs: impl Iterator<Item = &'a &'a Program> + Clone) {
     for (index, program) in programs.clone().take(NAMED).enumerate() {
         reason.push_str(if index > 0 { ", " } else { "" });
         reason.push_str(&program.name);
