@@ -212,3 +212,7 @@ impl DivideContent {
         any
     }
 }
+
+#[cfg(test)]
+#[path = "divide_content_tests.rs"]
+mod tests;

@@ -71,3 +71,7 @@ impl Policy for LfocPlus {
         plan
     }
 }
+
+#[cfg(test)]
+#[path = "lfoc_plus_tests.rs"]
+mod tests;

@@ -21,5 +21,7 @@ pub mod programs;
 pub mod reading;
 pub mod room;
 pub mod settings;
+#[cfg(test)]
+mod test_kit;
 pub mod unrest;
 mod words;
