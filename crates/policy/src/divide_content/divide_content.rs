@@ -28,7 +28,8 @@
 //! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they are not those of its own making.
 //! 3. Who has no class or no bandwidth yet stays where it is.
 //! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways between LLCs of one node.
-//! 5. Two groups are balanced when they were uneven in several comparisons in a row: a program between two runs is missed for a moment.
+//! 5. Two groups are balanced once they have held the same programs for some epochs ([`Unrest::lasts`]): a program between two runs is
+//!    missed for a moment, and all would move for it.
 //! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
 use super::ground::Ground;
@@ -174,7 +175,7 @@ impl DivideContent {
         let limits = self.limits(ground, local, remote);
         let uneven = balance::uneven(&self.pressures.of_pair(ground, local, remote), &limits).is_some();
         // Each pair is compared from both sides; the lower one counts.
-        if local < remote { self.unrest.lasts(local, remote, uneven, self.config.uneven_comparisons) } else { false }
+        if local < remote { self.unrest.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
     }
 
     fn limits(&self, ground: &Ground, a: usize, b: usize) -> balance::Limits {

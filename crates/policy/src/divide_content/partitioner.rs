@@ -219,6 +219,17 @@ impl Partitioner {
         members.first().is_some_and(|(first, _)| members.iter().any(|(program, _)| program != first))
     }
 
+    /// A number that differs (but for chance) where other programs run on an LLC.
+    #[must_use]
+    pub fn fingerprint(&self, llc: usize) -> u64 {
+        // FNV-1a, over pids.
+        let list = self.programs.list();
+        let mut last = None;
+        let pids = self.llcs[llc].members.iter().filter(|(at, _)| last.replace(*at) != Some(*at));
+        let mix = |hash: u64, pid: u32| (hash ^ u64::from(pid)).wrapping_mul(0x0100_0000_01b3);
+        pids.fold(0xcbf2_9ce4_8422_2325, |hash, (at, _)| mix(hash, list[*at].pid.0))
+    }
+
     /// Whether more threads than CPUs run on an LLC: LFOC+ was not made for that, and does not partition then (section V.A).
     #[must_use]
     pub fn crowded(&self, llc: usize) -> bool {

@@ -25,8 +25,9 @@ pub struct Balancing {
     pub bandwidth_tie_percent: f64,
     /// Per cent of a threshold that a balancing which cannot mend an imbalance must take off it, to be worth its migrations.
     pub least_gain_percent: f64,
-    /// Comparisons in a row in which two groups are uneven before they are balanced (1 in algorithm 2). At the start one is enough.
-    pub uneven_comparisons: u32,
+    /// Epochs for which two uneven groups hold the same programs before they are balanced (algorithm 2 does not wait); balanced anyway after
+    /// ten times as many.
+    pub uneven_epochs: u32,
     /// What a node's memory delivers at most, in GB/s; 0: as the machine says, else the most that was seen of a node, at least 10.
     pub max_bandwidth_gb_per_s: f64,
 }
@@ -43,7 +44,7 @@ impl Default for Balancing {
             llc_gap_percent: thresholds.llc_gap_percent,
             bandwidth_tie_percent: thresholds.bandwidth_tie_percent,
             least_gain_percent: thresholds.least_gain_percent,
-            uneven_comparisons: 3,
+            uneven_epochs: 3,
             max_bandwidth_gb_per_s: 0.0,
         }
     }
@@ -74,7 +75,7 @@ impl PolicyConfig for Balancing {
             ("llc_gap_percent", self.llc_gap_percent, 100.0),
             ("bandwidth_tie_percent", self.bandwidth_tie_percent, 100.0),
             ("least_gain_percent", self.least_gain_percent, 1000.0),
-            ("uneven_comparisons", f64::from(self.uneven_comparisons), 1000.0),
+            ("uneven_epochs", f64::from(self.uneven_epochs), 1000.0),
             ("max_bandwidth_gb_per_s", self.max_bandwidth_gb_per_s, 1e6),
         ];
         keys.into_iter().try_for_each(|(key, value, most)| number(section, key, value, 0.0, most))

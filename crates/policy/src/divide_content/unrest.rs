@@ -15,8 +15,10 @@ pub struct Unrest {
     /// When programs last moved, ascending by pid.
     moved: Vec<(Pid, f64)>,
     groups: Vec<State>,
-    /// For how many comparisons each pair of groups has been uneven; `None` before the first.
-    uneven: Vec<Option<u32>>,
+    /// For how many comparisons each pair of groups has been uneven.
+    uneven: Vec<u32>,
+    /// Whether there was an epoch before.
+    begun: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +27,14 @@ struct State {
     pending: bool,
     /// Whether the last epoch was an ordinary one.
     calm: bool,
+    /// The programs here, and for how many epochs they have been the same.
+    programs: u64,
+    unchanged: u32,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { balanced: None, pending: false, calm: true }
+        Self { balanced: None, pending: false, calm: true, programs: 0, unchanged: u32::MAX }
     }
 }
 
@@ -45,7 +50,8 @@ impl Unrest {
     /// Sees who has arrived, and forgets who is gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         self.groups.resize(partitioner.llcs(), State::default());
-        self.uneven.resize(self.groups.len() * self.groups.len(), None);
+        self.uneven.resize(self.groups.len() * self.groups.len(), 0);
+        self.see_programs(partitioner);
         self.moved.retain(|(pid, _)| partitioner.programs().binary_search_by_key(pid, |program| program.pid).is_ok());
         if self.under_way.is_empty() {
             return;
@@ -85,17 +91,24 @@ impl Unrest {
         self.groups[group].calm
     }
 
-    /// Takes a comparison of two groups; whether they have been uneven often enough. What comes and goes for a moment, such as a program
-    /// between two runs, is nothing to move others for; at the first comparison nothing has come or gone.
-    pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, comparisons: u32) -> bool {
+    /// Compares each group's programs with those of the epoch before.
+    fn see_programs(&mut self, partitioner: &Partitioner) {
+        for (group, state) in self.groups.iter_mut().enumerate() {
+            let now = partitioner.fingerprint(group);
+            let same = now == state.programs || !self.begun;
+            state.unchanged = if same { state.unchanged.saturating_add(1) } else { 1 };
+            state.programs = now;
+        }
+        self.begun = true;
+    }
+
+    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with the same programs, or over ten times as
+    /// many with whichever. A program between two runs is nothing to move others for.
+    pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, epochs: u32) -> bool {
         let at = a.min(b) * self.groups.len() + a.max(b);
-        let count = match (uneven, self.uneven[at]) {
-            (false, _) => 0,
-            (true, None) => comparisons,
-            (true, Some(before)) => before.saturating_add(1),
-        };
-        self.uneven[at] = Some(count);
-        uneven && count >= comparisons
+        self.uneven[at] = if uneven { self.uneven[at].saturating_add(1) } else { 0 };
+        let unchanged = self.groups[a].unchanged.min(self.groups[b].unchanged);
+        uneven && (unchanged >= epochs || self.uneven[at] >= epochs.saturating_mul(10))
     }
 
     /// `recently_balanced`.
