@@ -131,33 +131,49 @@ fn lopsided() -> Observation {
     seen
 }
 
-/// One decision with all work: `lfoc+` clusters both LLCs, `divide-content` balances two groups; then such in which nothing changed.
+/// One decision with all work: `lfoc+` clusters both LLCs anew since a class changed, `divide-content` evens out two groups; then such in which
+/// nothing changed.
 fn ways(c: &mut Criterion) {
-    for (name, seen) in [("lfoc+", mixed()), ("divide-content", lopsided()), ("dino+lfoc+", mixed())] {
-        let mut known = seen.clone();
-        known.processes.retain(|process| process.pid.0 % 20 == 0);
-        // The policy has seen the machine and some of the programs before: what is timed is a decision, not the first look.
-        let primed = || {
-            let mut policy = build(name, &Settings::default()).expect("a policy");
-            policy.decide(&known);
-            policy
-        };
-        c.bench_function(&format!("{name}/first/40 threads, 22 programs, 40 cores"), |b| {
-            let fresh = || build(name, &Settings::default()).expect("a policy");
-            b.iter_batched(fresh, |mut policy| policy.decide(black_box(&seen)), BatchSize::SmallInput);
-        });
-        c.bench_function(&format!("{name}/changed/40 threads, 22 programs, 40 cores"), |b| {
-            b.iter_batched(primed, |mut policy| policy.decide(black_box(&seen)), BatchSize::SmallInput);
-        });
-        let mut policy = primed();
-        let settled = (0..4).fold(seen.clone(), |seen, _| {
-            let plan = policy.decide(&seen);
-            carried_out(seen, &plan)
-        });
-        c.bench_function(&format!("{name}/steady/40 threads, 22 programs, 40 cores"), |b| {
-            b.iter(|| policy.decide(black_box(&settled)));
-        });
+    let of = "40 threads, 22 programs, 40 cores";
+    let (one, mut other) = (mixed(), mixed());
+    for process in other.processes.iter_mut().step_by(3).take(1) {
+        process.cache_class = Some(CacheClass::LightSharing);
+        process.slowdown_by_ways = None;
     }
+    let mut policy = build("lfoc+", &Settings::default()).expect("a policy");
+    let mut turn = false;
+    c.bench_function(&format!("lfoc+/changed/{of}"), |b| {
+        b.iter(|| {
+            turn = !turn;
+            policy.decide(black_box(if turn { &one } else { &other }))
+        });
+    });
+    c.bench_function(&format!("lfoc+/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&one))));
+    let uneven = lopsided();
+    // Nobody carries anything out: every fourth decision finds the groups uneven anew and no thread under way.
+    let primed = || {
+        let mut policy = build("divide-content", &impatient()).expect("a policy");
+        (0..4).for_each(|_| drop(policy.decide(&uneven)));
+        policy
+    };
+    c.bench_function(&format!("divide-content/balancing/{of}"), |b| {
+        b.iter_batched(primed, |mut policy| policy.decide(black_box(&uneven)), BatchSize::SmallInput);
+    });
+    let mut policy = build("divide-content", &Settings::default()).expect("a policy");
+    let settled = (0..4).fold(uneven.clone(), |seen, _| {
+        let plan = policy.decide(&seen);
+        carried_out(seen, &plan)
+    });
+    c.bench_function(&format!("divide-content/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&settled))));
+}
+
+/// `divide-content` that balances whenever it can.
+fn impatient() -> Settings {
+    let mut settings = Settings::default();
+    for key in ["uneven_epochs", "group_rest_seconds", "min_migration_seconds", "balance_seconds"] {
+        settings.set(&format!("divide-content.{key}"), "0").expect("a setting");
+    }
+    settings
 }
 
 criterion_group!(benches, decide, ways);
