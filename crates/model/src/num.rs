@@ -44,7 +44,7 @@ pub const fn index(id: u32) -> usize {
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 pub fn split(value: f64) -> (usize, f64) {
-    let whole = value.max(0.0).floor() as usize;
+    let whole = value as usize; // truncates and saturates, NaN is 0: no call to `floor`
     (whole, (value.max(0.0) - whole as f64).max(0.0))
 }
 
@@ -57,5 +57,6 @@ mod tests {
         assert_eq!(super::round(2.5), 3);
         assert_eq!(super::floor(2.9), 2);
         assert_eq!(super::round(f64::INFINITY), u64::MAX);
+        assert_eq!([2.75, -3.5, f64::NAN].map(super::split), [(2, 0.75), (0, 0.0), (0, 0.0)]);
     }
 }

@@ -33,17 +33,17 @@ pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
     result
 }
 
-/// [`shares`] of two programs at one size, without the sizes before it and without allocating: their raw shares always add up to the
+/// [`shares`] of two programs at one size of at least 1, without the sizes before it and without allocating: their raw shares always add up to the
 /// ways reached, so that nothing is scaled.
 #[must_use]
 pub fn shares_of_two(misses: [&[f64]; 2], ways: usize) -> [f64; 2] {
-    let [mut a, mut b] = [0.0, 0.0];
-    for _ in 0..ways {
-        let (of_a, of_b) = (at_index(misses[0], a), at_index(misses[1], b));
-        let total = of_a + of_b;
-        let part = if total > 0.0 { of_a / total } else { 0.5 };
-        a += part;
-        b += 1.0 - part;
+    let part = |of_a: f64, of_b: f64| if of_a + of_b > 0.0 { of_a / (of_a + of_b) } else { 0.5 };
+    let mut a = part(misses[0][0], misses[1][0]);
+    let mut b = 1.0 - a;
+    for _ in 1..ways {
+        let more = part(at_index(misses[0], a), at_index(misses[1], b));
+        a += more;
+        b += 1.0 - more;
     }
     [a, b]
 }

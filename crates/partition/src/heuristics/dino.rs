@@ -81,3 +81,36 @@ pub(super) fn partitioned(
     };
     Ok(Solution { groups: (0..setting.groups).map(group).collect::<Result<_, _>>()? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program};
+    use super::Intensity::{Devil, Superdevil, Turtle};
+    use super::*;
+
+    #[test]
+    fn the_paper_s_example() {
+        // D D d d d t t t, in any order of the workload, on 4 domains of 2 cores: D t | D t | d t | d d.
+        let of = |mpki: f64| program(&[(1.0, mpki)]);
+        let programs = [30.0, 5.0, 1.0, 5.0, 25.0, 1.0, 1.0, 3.0].map(of);
+        let got = answer("dino", &programs, 1, &Setting::new(4, 8));
+        // D 0 4, d 1 3 7, t 2 5 6: 0 4 1 3 in order, then 6 5 2 7.
+        assert_eq!(got, [(vec![0, 6], 1), (vec![4, 5], 1), (vec![1, 2], 1), (vec![3, 7], 1)].map(|one| vec![one]));
+    }
+
+    #[test]
+    fn limits_are_those_of_divide_and_content() {
+        let class = |mpki: f64| Intensity::of(&program(&[(1.0, 99.0), (1.0, mpki)]), 2);
+        assert_eq!([2.9, 3.0, 24.0, 24.1].map(class), [Turtle, Devil, Devil, Superdevil]);
+    }
+
+    #[test]
+    fn lfoc_plus_partitions_what_dino_placed() {
+        let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
+        let streaming = program(&[(1.0, 20.0); 4]);
+        let programs = [streaming.clone(), streaming, sensitive.clone(), sensitive];
+        let got = answer("dino+lfoc+", &programs, 4, &Setting::new(2, 4));
+        assert_eq!(got[0], [(vec![0], 2), (vec![3], 2)]);
+        assert_eq!(got[1], [(vec![1], 2), (vec![2], 2)]);
+    }
+}

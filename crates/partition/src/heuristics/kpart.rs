@@ -77,3 +77,26 @@ impl Estimate<'_> {
         slowdowns.iter().map(|slowdowns| -slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum::<f64>()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program};
+    use super::*;
+
+    #[test]
+    fn as_many_clusters_as_promise_the_most() {
+        // Two that stream and do not mind, one that needs 3 of 4 ways (speedups 0.25, 0.5, 1, 1). Three clusters leave it 2 ways: 2.5. Two
+        // clusters, the streaming ones together on one way: 3. One cluster: it gets less than 3 of 4 ways.
+        let stream = program(&[(1.0, 20.0); 4]);
+        let needs = program(&[(0.25, 20.0), (0.5, 20.0), (1.0, 1.0), (1.0, 1.0)]);
+        let got = answer("kpart", &[stream.clone(), needs, stream], 4, &Setting::new(1, 3));
+        assert_eq!(got[0], [(vec![0, 2], 1), (vec![1], 3)]);
+    }
+
+    #[test]
+    fn more_programs_than_ways_still_fit() {
+        let programs = vec![program(&[(1.0, 5.0), (1.0, 4.0)]); 5];
+        let got = answer("kpart", &programs, 2, &Setting::new(1, 5));
+        assert!(got[0].len() <= 2 && got[0].iter().map(|cluster| cluster.1).sum::<usize>() == 2);
+    }
+}

@@ -47,3 +47,21 @@ fn named(mut clusters: Vec<Cluster>, programs: &[usize]) -> Group {
     clusters.iter_mut().for_each(name);
     clusters
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program};
+    use super::*;
+
+    #[test]
+    fn classes_come_from_the_profiles() {
+        // Sensitive: slowdowns 2, 1.25, 1, 1. Streaming: 20 misses at no slowdown. Light sharing: neither. LFOC's streaming partition has one
+        // way, LFOC+'s two; the light-sharing program goes there.
+        let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
+        let streaming = program(&[(1.0, 20.0); 4]);
+        let light = program(&[(1.0, 1.0); 4]);
+        let got = |name| answer(name, &[sensitive.clone(), streaming.clone(), light.clone()], 4, &Setting::new(1, 3));
+        assert_eq!(got("lfoc")[0], [(vec![0], 3), (vec![1, 2], 1)]);
+        assert_eq!(got("lfoc+")[0], [(vec![0], 2), (vec![1, 2], 2)]);
+    }
+}

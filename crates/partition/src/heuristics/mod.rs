@@ -6,6 +6,9 @@
 //! who goes where.
 
 mod dino;
+mod divide_content;
+#[cfg(test)]
+mod fixture;
 mod hierarchy;
 mod kpart;
 mod lfoc;
@@ -33,6 +36,8 @@ pub struct Setting {
     pub max_clusters: Option<usize>,
     /// The fewest ways that a partition may have (`min_cbm_bits`).
     pub min_ways: usize,
+    /// What a memory controller delivers, in MB/s; `None` = no limit. Only `divide-content` asks.
+    pub max_bandwidth: Option<f64>,
 }
 
 impl Setting {
@@ -45,6 +50,7 @@ impl Setting {
             classes: ClassLimits::default(),
             max_clusters: None,
             min_ways: 1,
+            max_bandwidth: None,
         }
     }
 
@@ -170,6 +176,12 @@ pub fn registry() -> &'static [Entry] {
                 dino::dino,
             ),
             groups("dino+lfoc+", "Bilbao et al., TPDS 2023", "dino, then lfoc+ on every LLC", dino::dino_lfoc_plus),
+            groups(
+                "divide-content",
+                "Bilbao et al., TPDS 2023",
+                "needs of ways and bandwidth evened out over LLCs, then lfoc+ on each",
+                divide_content::divide_content,
+            ),
         ]
     }
 }
@@ -207,4 +219,46 @@ fn in_order(partition: OneLlc, model: &dyn StaticModel, setting: &Setting) -> Re
         .collect::<Result<_, _>>()?;
     groups.resize(setting.groups.max(groups.len()), Group::new());
     Ok(Solution { groups })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::{answer, program, refusal};
+    use super::*;
+
+    #[test]
+    fn one_llc_heuristics_take_programs_in_order() {
+        let five = vec![program(&[(1.0, 1.0); 4]); 5];
+        let got = answer("equal", &five, 4, &Setting::new(2, 5));
+        assert_eq!(got[0], [(vec![0], 2), (vec![1], 1), (vec![2], 1)]);
+        assert_eq!(got[1], [(vec![3], 2), (vec![4], 2)]);
+        assert_eq!(answer("none", &five, 4, &Setting::new(3, 5))[2], [(vec![4], 4)]);
+    }
+
+    #[test]
+    fn more_programs_than_cores_are_refused() {
+        let setting = Setting { cores_per_group: 1, ..Setting::new(2, 2) };
+        let said = refusal("dino", &vec![program(&[(1.0, 1.0)]); 3], 1, &setting);
+        assert_eq!(
+            said,
+            "`dino` cannot take this workload: 3 programs, but 2 LLCs of 1 cores; take more groups or more cores a group"
+        );
+    }
+
+    #[test]
+    fn no_programs_leave_every_llc_empty() {
+        for entry in registry() {
+            assert_eq!(answer(entry.name, &[], 11, &Setting::new(2, 0)), vec![vec![]; 2], "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let mut names: Vec<_> = registry().iter().map(|entry| entry.name).collect();
+        names.iter().for_each(|name| assert_eq!(by_name(name).map(|entry| entry.name), Some(*name)));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), registry().len());
+        assert!(by_name("lfoc++").is_none());
+    }
 }

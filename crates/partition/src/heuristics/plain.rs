@@ -46,3 +46,31 @@ pub(super) fn strict(
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program, refusal};
+    use super::*;
+
+    #[test]
+    fn the_first_programs_get_the_remainder() {
+        // 11 ways for 4 programs: 3, 3, 3 and 2.
+        let programs = vec![program(&[(1.0, 1.0)]); 4];
+        let ways: Vec<usize> = answer("equal", &programs, 11, &Setting::new(1, 4))[0].iter().map(|c| c.1).collect();
+        assert_eq!(ways, [3, 3, 3, 2]);
+        assert_eq!(answer("none", &programs, 11, &Setting::new(1, 4))[0], [(vec![0, 1, 2, 3], 11)]);
+    }
+
+    #[test]
+    fn what_cannot_be_strict_is_refused_with_the_remedy() {
+        let programs = vec![program(&[(1.0, 1.0)]); 3];
+        let said = |setting: Setting| refusal("equal", &programs, 4, &setting);
+        let coarse = said(Setting { min_ways: 2, ..Setting::new(1, 3) });
+        assert!(
+            coarse.contains("3 programs need a partition each, of at least 2 ways, the LLC has 4; take"),
+            "{coarse}"
+        );
+        let few = said(Setting { max_clusters: Some(2), ..Setting::new(1, 3) });
+        assert!(few.contains("the LLC has 2 classes of service"), "{few}");
+    }
+}

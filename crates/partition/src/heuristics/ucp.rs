@@ -33,3 +33,20 @@ fn by(property: Property, model: &dyn StaticModel, programs: &[usize], setting: 
     let curves: Vec<&[f64]> = programs.iter().map(|program| model.programs()[*program].column(property)).collect();
     apart(programs, &lookahead(&curves, model.ways(), setting.least(model.ways())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program};
+    use super::*;
+
+    #[test]
+    fn misses_and_slowdowns_disagree() {
+        // The first misses much and minds little, the second the other way round. Two ways to give: 10 misses a way against 1; slowdowns
+        // 1.02, 1.01, 1 against 3, 2, 1.
+        let much = program(&[(1.0 / 1.02, 30.0), (1.0 / 1.01, 20.0), (1.0, 10.0)]);
+        let slow = program(&[(1.0 / 3.0, 3.0), (0.5, 2.0), (1.0, 1.0)]);
+        let ways = |name| answer(name, &[much.clone(), slow.clone()], 4, &Setting::new(1, 2))[0].clone();
+        assert_eq!(ways("ucp"), [(vec![0], 3), (vec![1], 1)]);
+        assert_eq!(ways("ucp-slowdown"), [(vec![0], 1), (vec![1], 3)]);
+    }
+}

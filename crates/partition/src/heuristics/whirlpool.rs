@@ -40,3 +40,25 @@ pub(super) fn whirlpool(
     };
     Ok(level.iter().zip(given).map(cluster).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{answer, program};
+    use super::*;
+
+    #[test]
+    fn programs_that_stream_become_one_pool() {
+        // Two that stream, and two with a cliff at 3 ways: pooled, those would lose it. Three pools; 8 ways: each cliff gets its 3, and
+        // nobody gains by the last one, which goes to the first pool.
+        let stream = program(&[(1.0, 20.0); 8]);
+        let cliff = |deep| {
+            let misses = [30.0, 30.0, deep, deep, deep, deep, deep, deep];
+            program(&misses.map(|misses| (1.0, misses)))
+        };
+        let programs = [cliff(2.0), stream.clone(), cliff(1.0), stream];
+        let got = answer("whirlpool", &programs, 8, &Setting::new(1, 4));
+        assert_eq!(got[0], [(vec![0], 4), (vec![1, 3], 1), (vec![2], 3)]);
+        let one = Setting { max_clusters: Some(1), ..Setting::new(1, 4) };
+        assert_eq!(answer("whirlpool", &programs, 8, &one)[0], [(vec![0, 1, 2, 3], 8)]);
+    }
+}

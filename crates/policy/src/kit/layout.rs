@@ -16,7 +16,8 @@
 //! are not ours to move* count as full.
 
 use super::domains::{Domains, SeatId};
-use isobar_model::CpuSet;
+use isobar_model::{CpuSet, num};
+use isobar_partition::layout::deal as alternate;
 
 /// For each of `count` threads, sorted by falling intensity, the seat that it is dealt. `load` is how many other threads
 /// each seat already has; `allowed` limits the CPUs. Empty where no CPU is allowed.
@@ -26,21 +27,8 @@ pub fn deal(count: usize, domains: &Domains, load: &[u32], allowed: Option<&CpuS
     let order: Vec<SeatId> = breadth_first(&rounds);
     let room = room(count, &order, load);
     let mut dealt = vec![SeatId(0); if order.is_empty() { 0 } else { count }];
-    let (mut front, mut back) = (0, dealt.len());
-    let mut from_front = true;
-    for pass in passes(&rounds, &room) {
-        for seat in pass {
-            for _ in 0..room[seat.0] {
-                if front == back {
-                    return dealt;
-                }
-                let next = if from_front { &mut dealt[front] } else { &mut dealt[back - 1] };
-                *next = seat;
-                if from_front { front += 1 } else { back -= 1 }
-            }
-        }
-        from_front = !from_front;
-    }
+    let seated = |seat: SeatId| std::iter::repeat_n(seat, num::index(room[seat.0]));
+    alternate(&mut dealt, passes(&rounds, &room).map(|pass| pass.into_iter().flat_map(seated)));
     dealt
 }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | ST, CS, LS | `of_class` with [`CacheClass`] |
 //! | max_str_parts, gaps_per_str, ways_str | [`Settings`] |
-//! | parts4str, used | [`Room`] |
+//! | parts4str, used | `Room` |
 //! | pair_clustering | `pairs` |
 //!
 //! ```text
@@ -50,7 +50,7 @@ pub struct App<'a> {
 /// The parameters of algorithm 1, and two limits of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `max_str_parts`: streaming programs that one streaming partition is meant for.
+    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a way of it has room for.
     pub max_streaming_parts: usize,
     /// `gaps_per_str`: light-sharing programs that the room of one streaming program holds.
     pub gaps_per_streaming: usize,

@@ -67,11 +67,12 @@ fn crowd(curves: &[Curves<'_>], limits: Limits) -> Vec<Unit> {
     units
 }
 
-/// Summed slowdowns of every unit at 1, 2, ... ways.
+/// Summed slowdowns of every unit at 1, 2, ... ways, as many as one can have beside the others.
 fn unit_curves<'a>(units: &[Unit], curves: &[Curves<'a>], limits: Limits) -> Vec<Cow<'a, [f64]>> {
+    let most = (limits.ways + limits.least).saturating_sub(limits.least * units.len());
     let curve = |unit: &Unit| match *unit.members {
         [one] => Cow::Borrowed(curves[one].slowdown),
-        _ => Cow::Owned((1..=limits.ways).map(|ways| harm(&unit.members, ways, curves).sum).collect()),
+        _ => Cow::Owned((1..=most).map(|ways| harm(&unit.members, ways, curves).sum).collect()),
     };
     units.iter().map(curve).collect()
 }
@@ -98,6 +99,9 @@ fn fair(by_unit: &[Cow<'_, [f64]>], units: &[Unit], limits: Limits) -> Vec<usize
     given
 }
 
+/// A smaller change of the summed slowdown is rounding.
+const LEAST_CHANGE: f64 = 1e-12;
+
 /// A solution's figure of merit: unfairness, then summed slowdown.
 type Merit = (f64, f64);
 
@@ -115,7 +119,7 @@ enum Move {
 }
 
 fn walk(units: Vec<Unit>, curves: &[Curves<'_>], limits: Limits, best: &mut Option<(Merit, Vec<Unit>)>) {
-    let mut walk = Walk { joined: vec![None; units.len() * units.len()], units, curves, least: limits.least };
+    let mut walk = Walk::new(units, curves, limits.least);
     loop {
         let found = merit(&walk.units, limits.others);
         if best.as_ref().is_none_or(|(merit, _)| found < *merit) {
@@ -126,67 +130,97 @@ fn walk(units: Vec<Unit>, curves: &[Curves<'_>], limits: Limits, best: &mut Opti
     }
 }
 
+/// Two units, the first below the second, and by how much the summed slowdown grows where they share.
+type Joint = (f64, usize, usize);
+
 struct Walk<'a> {
+    /// A unit that went into another one stays, empty.
     units: Vec<Unit>,
     curves: &'a [Curves<'a>],
     least: usize,
-    /// How much the summed slowdown grows where two single units join, where it is known; neither has changed since.
+    /// Single units that join their partitions, as far as known; neither has changed since. By `first * units + second`.
     joined: Vec<Option<f64>>,
+    /// Single units with the fewest ways that share one such partition, cheapest first.
+    tight: Vec<Joint>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(units: Vec<Unit>, curves: &'a [Curves<'a>], least: usize) -> Self {
+        let mut walk = Self { joined: vec![None; units.len() * units.len()], units, curves, least, tight: Vec::new() };
+        let fewest: Vec<usize> = (0..walk.units.len()).filter(|unit| walk.is_tight(*unit)).collect();
+        let joint = |first: usize, second: usize| (walk.cost(first, second, least), first, second);
+        let below = |second: usize| fewest.iter().take_while(move |first| **first < second);
+        let mut tight: Vec<Joint> =
+            fewest.iter().flat_map(|second| below(*second).map(|first| joint(*first, *second))).collect();
+        tight.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        walk.tight = tight;
+        walk
+    }
+
+    fn is_tight(&self, unit: usize) -> bool {
+        self.units[unit].alone() && self.units[unit].ways == self.least
+    }
+
+    fn cost(&self, first: usize, second: usize, ways: usize) -> f64 {
+        let (a, b) = (&self.units[first], &self.units[second]);
+        together(&self.curves[a.members[0]], &self.curves[b.members[0]], ways).sum - a.harm.sum - b.harm.sum
+    }
+
     /// The best move of the first program, from the most slowed-down one, that has any.
     fn next(&mut self) -> Option<(usize, Move)> {
         let mut order: Vec<usize> =
             (0..self.units.len()).filter(|unit| !self.units[*unit].members.is_empty()).collect();
-        order.sort_by(|a, b| self.units[*b].harm.greatest.total_cmp(&self.units[*a].harm.greatest));
-        let tight = self.tight();
-        order.into_iter().find_map(|who| self.best_of(who, &tight).map(|next| (who, next)))
+        let slowdown = |unit: &usize| self.units[*unit].harm.greatest;
+        order.sort_unstable_by(|a, b| slowdown(b).total_cmp(&slowdown(a)).then(a.cmp(b)));
+        order.into_iter().find_map(|who| self.best_of(who).map(|next| (who, next)))
     }
 
-    /// Pairs of single units with the fewest ways, and what it costs that they share one partition.
-    fn tight(&self) -> Vec<(f64, usize, usize)> {
-        let fewest = |unit: &usize| self.units[*unit].alone() && self.units[*unit].ways == self.least;
-        let single: Vec<usize> = (0..self.units.len()).filter(fewest).collect();
-        let pair = |into: usize, from: usize| {
-            let (a, b) = (&self.units[into], &self.units[from]);
-            let sum = together(&self.curves[a.members[0]], &self.curves[b.members[0]], self.least).sum;
-            (sum - a.harm.sum - b.harm.sum, into, from)
-        };
-        let after = |index: usize| single[index + 1..].iter().map(move |from| (index, *from));
-        (0..single.len()).flat_map(after).map(|(index, from)| pair(single[index], from)).collect()
-    }
-
-    fn best_of(&mut self, who: usize, tight: &[(f64, usize, usize)]) -> Option<Move> {
-        let mut best: Option<(f64, Move)> = None;
-        let mut consider = |change: f64, next: Move| {
-            if change < best.map_or(-f64::EPSILON, |(least, _)| least) {
-                best = Some((change, next));
+    fn best_of(&mut self, who: usize) -> Option<Move> {
+        let (change, next) = match (self.best_share(who), self.best_gain(who)) {
+            (Some(share), Some(gain)) => {
+                if gain.0 < share.0 {
+                    gain
+                } else {
+                    share
+                }
             }
+            (share, gain) => share.or(gain)?,
         };
-        if self.units[who].alone() {
-            for with in (0..self.units.len()).filter(|with| *with != who) {
-                if self.units[with].alone() {
-                    consider(self.joined(who, with), Move::Share { with });
+        (change < -LEAST_CHANGE).then_some(next)
+    }
+
+    fn best_share(&mut self, who: usize) -> Option<(f64, Move)> {
+        if !self.units[who].alone() {
+            return None;
+        }
+        let mut best: Option<(f64, Move)> = None;
+        for with in 0..self.units.len() {
+            if with != who && self.units[with].alone() {
+                let change = self.joined(who.min(with), who.max(with));
+                if best.is_none_or(|(least, _)| change < least) {
+                    best = Some((change, Move::Share { with }));
                 }
             }
         }
-        let elsewhere = tight.iter().filter(|(_, into, from)| *into != who && *from != who);
-        if let Some((cost, into, from)) = elsewhere.min_by(|a, b| a.0.total_cmp(&b.0)) {
-            let unit = &self.units[who];
-            let gained = harm(&unit.members, unit.ways + self.least, self.curves).sum - unit.harm.sum;
-            consider(gained + cost, Move::Gain { into: *into, from: *from });
-        }
-        best.map(|(_, next)| next)
+        best
     }
 
-    fn joined(&mut self, a: usize, b: usize) -> f64 {
-        let slot = a.min(b) * self.units.len() + a.max(b);
-        let (first, second) = (&self.units[a.min(b)], &self.units[a.max(b)]);
-        *self.joined[slot].get_or_insert_with(|| {
-            let (one, two) = (&self.curves[first.members[0]], &self.curves[second.members[0]]);
-            together(one, two, first.ways + second.ways).sum - first.harm.sum - second.harm.sum
-        })
+    fn best_gain(&self, who: usize) -> Option<(f64, Move)> {
+        let free = |unit: usize| unit != who && self.is_tight(unit);
+        let (cost, into, from) = *self.tight.iter().find(|(_, into, from)| free(*into) && free(*from))?;
+        let unit = &self.units[who];
+        let gained = harm(&unit.members, unit.ways + self.least, self.curves).sum - unit.harm.sum;
+        Some((gained + cost, Move::Gain { into, from }))
+    }
+
+    fn joined(&mut self, first: usize, second: usize) -> f64 {
+        let slot = first * self.units.len() + second;
+        if let Some(known) = self.joined[slot] {
+            return known;
+        }
+        let cost = self.cost(first, second, self.units[first].ways + self.units[second].ways);
+        self.joined[slot] = Some(cost);
+        cost
     }
 
     fn apply(&mut self, who: usize, next: Move) {
@@ -195,7 +229,7 @@ impl Walk<'_> {
             Move::Gain { into, from } => {
                 self.merge(into, from, self.least);
                 let ways = self.units[who].ways + self.least;
-                self.units[who] = Unit::new(std::mem::take(&mut self.units[who].members), ways, self.curves);
+                self.units[who].resize(ways, self.curves);
                 let count = self.units.len();
                 (0..count).for_each(|other| self.joined[who.min(other) * count + who.max(other)] = None);
             }
@@ -205,9 +239,6 @@ impl Walk<'_> {
     /// The second unit goes into the first.
     fn merge(&mut self, into: usize, from: usize, ways: usize) {
         let gone = std::mem::replace(&mut self.units[from], Unit { members: Vec::new(), ways: 0, harm: Harm::NONE });
-        let mut members = std::mem::take(&mut self.units[into].members);
-        members.extend(gone.members);
-        members.sort_unstable();
-        self.units[into] = Unit::new(members, ways, self.curves);
+        self.units[into].absorb(gone, ways, self.curves);
     }
 }

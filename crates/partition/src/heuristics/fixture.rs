@@ -1,0 +1,30 @@
+//! Workloads for tests of heuristics.
+
+use super::{Setting, by_name};
+use crate::model::{Bandwidth, PbbCache};
+use crate::profile::{Profile, Row};
+use crate::solution::Solution;
+
+/// A program by its IPC and its misses, per instruction and per cycle alike, at 1, 2, ... ways.
+pub fn program(curve: &[(f64, f64)]) -> Profile {
+    let row = |(ipc, misses): &(f64, f64)| Row { ipc: *ipc, llcmpki: *misses, llcmpkc: *misses, ..Row::default() };
+    Profile::new("a", curve.iter().map(row).collect()).unwrap()
+}
+
+/// A heuristic's clusters as (programs, ways), by group.
+pub fn answer(name: &str, programs: &[Profile], ways: usize, setting: &Setting) -> Vec<Vec<(Vec<usize>, usize)>> {
+    let named = |solution: Solution| {
+        let clusters = |group: Vec<crate::Cluster>| group.into_iter().map(|c| (c.programs, c.ways)).collect();
+        solution.groups.into_iter().map(clusters).collect()
+    };
+    named(by_name(name).unwrap().run(&model(programs, ways), setting).unwrap())
+}
+
+/// Why a heuristic refuses.
+pub fn refusal(name: &str, programs: &[Profile], ways: usize, setting: &Setting) -> String {
+    by_name(name).unwrap().run(&model(programs, ways), setting).unwrap_err().to_string()
+}
+
+fn model(programs: &[Profile], ways: usize) -> PbbCache {
+    PbbCache::new(Bandwidth::Simple, programs.to_vec(), ways, None)
+}
