@@ -2,7 +2,7 @@
 //! witness. Implemented once for each machine, in the tests of this crate.
 
 use crate::verdict::Stop;
-use isobar_model::{CpuId, CpuSet, Machine, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
+use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use std::sync::Arc;
 
 /// A maker of machines with subjects on them. Every assertion opens its own.
@@ -100,6 +100,9 @@ pub trait Stage {
 
     /// Resident pages by node, by another witness; `None` as in [`Stage::affinity`].
     fn pages(&mut self, pid: Pid) -> Option<NodeMap<Pages>>;
+
+    /// The ways of an LLC that a thread may fill there, by another witness; `None` as in [`Stage::affinity`].
+    fn ways(&mut self, llc: LlcId, tid: Tid) -> Option<u64>;
 }
 
 impl Subject {

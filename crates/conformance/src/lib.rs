@@ -19,6 +19,7 @@ mod sampling;
 mod threads;
 mod verdict;
 mod waiting;
+mod ways;
 
 pub use bench::{Bench, Identity, Life, Stage, Subject};
 pub use known::{Difference, judge};

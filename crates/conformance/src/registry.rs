@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::verdict::{Checked, Verdict};
-use crate::{pages, plans, restoring, sampling, threads, waiting};
+use crate::{pages, plans, restoring, sampling, threads, waiting, ways};
 
 /// Something that every machine keeps.
 pub struct Assertion<B> {
@@ -17,8 +17,8 @@ pub(crate) type Entry<B> = (&'static str, fn(&B) -> Checked);
 /// The whole list, in the order of the seam's calls.
 #[must_use]
 pub fn assertions<B: Bench>() -> Vec<Assertion<B>> {
-    let parts = [sampling::list(), threads::list(), pages::list(), plans::list(), waiting::list(), restoring::list()];
-    parts.into_iter().flatten().map(|(name, body)| Assertion { name, body }).collect()
+    let seam = [sampling::list(), threads::list(), pages::list(), plans::list(), waiting::list(), restoring::list()];
+    seam.into_iter().chain([ways::list()]).flatten().map(|(name, body)| Assertion { name, body }).collect()
 }
 
 /// Runs one assertion on a machine of its own.

@@ -31,6 +31,9 @@ pub enum Lack {
         /// there
         has: usize,
     },
+    /// Cache ways that can be allocated, in words. Hardware that has them is rare, so this is the only lack that is borne where
+    /// nothing may be skipped.
+    CacheWays(String),
     /// Anything else, in words.
     Other(String),
 }
@@ -53,7 +56,7 @@ impl fmt::Display for Lack {
                 write!(f, "needs {needs} nodes with CPUs and memory, this machine has {has}")
             }
             Self::Cpus { needs, has } => write!(f, "needs {needs} CPUs that programs may use, this machine has {has}"),
-            Self::Other(why) => f.write_str(why),
+            Self::CacheWays(why) | Self::Other(why) => f.write_str(why),
         }
     }
 }

@@ -6,7 +6,7 @@
 mod support;
 
 use isobar_conformance::{Bench, Difference, Identity, Lack, Life, Stage, Stop, Subject};
-use isobar_model::{CpuId, CpuSet, Machine, NodeMap, Pages, Pid, Seconds, Tid, Topology};
+use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use isobar_sim::{MachineSpec, SimMachine, Workload};
 use libtest_mimic::Arguments;
 use std::fmt::Write;
@@ -125,5 +125,9 @@ impl Stage for Simulated {
 
     fn pages(&mut self, _: Pid) -> Option<NodeMap<Pages>> {
         None
+    }
+
+    fn ways(&mut self, llc: LlcId, tid: Tid) -> Option<u64> {
+        self.machine.ways(llc, tid)
     }
 }

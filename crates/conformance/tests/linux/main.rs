@@ -2,11 +2,12 @@
 //! (started again with an environment variable), and needs nothing but `/proc`, `/sys` and a folder for temporary files.
 //!
 //! On a machine with one node, what needs two is skipped, said loudly. With `ISOBAR_REQUIRE_NODES=4` the machine must have
-//! so many nodes with CPUs, and nothing may be skipped.
+//! so many nodes with CPUs, and nothing may be skipped but what needs cache ways.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cache;
 mod stage;
 mod subject;
 #[path = "../support/mod.rs"]
@@ -28,9 +29,14 @@ fn main() {
     // Assertions share the CPUs: together, they would disturb each other's threads.
     arguments.test_threads = Some(1);
     let required = std::env::var("ISOBAR_REQUIRE_NODES").ok().map(|text| text.parse::<usize>().unwrap());
-    let mut trials = support::trials("linux", Kernel, KNOWN, required.is_some());
+    let resctrl = cache::Resctrl::find();
+    let kernel = Kernel { resctrl: resctrl.root().to_owned() };
+    let mut trials = support::trials("linux", kernel, KNOWN, required.is_some());
     trials.extend(required.map(requires));
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // What is mounted goes, since `exit` drops nothing.
+    drop(resctrl);
+    conclusion.exit();
 }
 
 fn requires(nodes: usize) -> Trial {

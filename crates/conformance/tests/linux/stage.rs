@@ -3,11 +3,11 @@
 use crate::{subject, witness};
 use isobar_conformance::{Bench, Identity, Lack, Stage, Stop, Subject};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
-use isobar_linux::resctrl::DEFAULT_ROOT;
+use isobar_linux::resctrl::without_others;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
-use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
+use isobar_model::{CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -18,13 +18,17 @@ use tempfile::TempDir;
 /// Long enough that a thread that shares its CPU with a dozen others shows in the kernel's ticks of 10 ms.
 const EPOCH: Seconds = Seconds(0.3);
 
-pub struct Kernel;
+pub struct Kernel {
+    /// Where resctrl is mounted, or would be.
+    pub resctrl: PathBuf,
+}
 
 impl Bench for Kernel {
     type Stage = Linux;
 
     fn topology(&self) -> Result<Arc<Topology>, Stop> {
-        Ok(Arc::new(topology::read_with_resctrl(&Tree::live(), &resctrl_root())?))
+        let topology = topology::read_with_resctrl(&Tree::live(), &self.resctrl)?;
+        Ok(Arc::new(without_others(topology, &self.resctrl)))
     }
 
     fn cpus(&self) -> Result<CpuSet, Stop> {
@@ -42,24 +46,21 @@ impl Bench for Kernel {
         let sensors = SensorOptions { counters: CounterSource::Software, ..SensorOptions::default() };
         let sensors = Sensors::open(sensors, self.topology()?)?;
         let state = folder.path().join("state.json");
-        let resctrl = resctrl_root();
+        let resctrl = self.resctrl.clone();
         let options = LinuxOptions { state, resctrl, catch_signals: false, ..LinuxOptions::default() };
-        let read_again = || topology::read_with_resctrl(&Tree::live(), &resctrl_root()).map_err(Into::into);
+        let root = self.resctrl.clone();
+        let read_again = move || topology::read_with_resctrl(&Tree::live(), &root).map_err(Into::into);
         let running = subjects.iter().map(|subject| Running::start(self, *subject)).collect::<Result<_, _>>()?;
         let machine = LinuxMachine::open(sensors, Box::new(read_again), options)?;
-        Ok(Linux { machine, running, _folder: folder })
+        Ok(Linux { machine, running, resctrl: self.resctrl.clone(), _folder: folder })
     }
-}
-
-/// Where resctrl is mounted: `ISOBAR_RESCTRL_ROOT` names a double of it.
-fn resctrl_root() -> PathBuf {
-    std::env::var_os("ISOBAR_RESCTRL_ROOT").map_or_else(|| DEFAULT_ROOT.into(), PathBuf::from)
 }
 
 /// Fields are dropped in their order: the machine puts back what it changed while its subjects live.
 pub struct Linux {
     machine: LinuxMachine<Sensors>,
     running: Vec<Running>,
+    resctrl: PathBuf,
     _folder: TempDir,
 }
 
@@ -118,7 +119,7 @@ impl Stage for Linux {
         let old = self.running.get_mut(subject).ok_or_else(|| Stop::Fails(format!("there is no subject {subject}")))?;
         old.child.kill()?;
         old.child.wait()?;
-        *old = Running::start(&Kernel, old.subject)?;
+        *old = Running::start(&Kernel { resctrl: self.resctrl.clone() }, old.subject)?;
         Ok(())
     }
 
@@ -139,5 +140,9 @@ impl Stage for Linux {
 
     fn pages(&mut self, pid: Pid) -> Option<NodeMap<Pages>> {
         witness::pages(pid)
+    }
+
+    fn ways(&mut self, llc: LlcId, tid: Tid) -> Option<u64> {
+        witness::ways(&self.resctrl, llc, tid)
     }
 }

@@ -1,7 +1,8 @@
 //! The kernel's own word on threads and pages, read here anew: nothing of `isobar-linux` is asked, since that is what is tried.
 
-use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages, Pid, Tid};
+use isobar_model::{CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Pid, Tid};
 use std::fs;
+use std::path::Path;
 
 /// The CPUs that a thread may run on (`proc_pid_status(5)`).
 pub fn affinity(pid: Pid, tid: Tid) -> Option<CpuSet> {
@@ -29,6 +30,21 @@ pub fn pages(pid: Pid) -> Option<NodeMap<Pages>> {
         sum.entry(NodeId(node)).0 += pages;
     }
     Some(sum)
+}
+
+/// The mask of the resctrl control group that a thread is in (`Documentation/filesystems/resctrl.rst`): who is in no other is in the
+/// root group.
+pub fn ways(root: &Path, llc: LlcId, tid: Tid) -> Option<u64> {
+    let is_in = |group: &Path| {
+        let tasks = fs::read_to_string(group.join("tasks")).unwrap_or_default();
+        tasks.lines().any(|line| line == tid.to_string())
+    };
+    let folders = fs::read_dir(root).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let group = folders.chain([root.to_owned()]).find(|group| is_in(group))?;
+    let schemata = fs::read_to_string(group.join("schemata")).ok()?;
+    let masks = schemata.lines().find_map(|line| line.trim().strip_prefix("L3:"))?;
+    let mask = masks.split(';').find_map(|mask| mask.split_once('=').filter(|(id, _)| *id == llc.to_string()))?.1;
+    Some(u64::from_str_radix(mask.trim(), 16).unwrap())
 }
 
 /// The CPUs of a node; none where the kernel knows no nodes.

@@ -167,17 +167,20 @@ fn values(root: &Root, group: &str) -> Values {
     let data = join(group, "mon_data");
     let domains = root.folders(&data).unwrap_or_default();
     let domains = domains.iter().filter_map(|name| Some((name, domain(name)?)));
-    domains.map(|(name, domain)| (domain, value(root.read(&format!("{data}/{name}/mbm_total_bytes")).ok()))).collect()
+    let read = |name: &str| value(&root.read(&format!("{data}/{name}/mbm_total_bytes")).ok()?);
+    domains.map(|(name, domain)| (domain, read(name))).collect()
 }
 
-/// `mon_L3_01` is domain 1.
-fn domain(name: &str) -> Option<u32> {
+/// The domain of a folder of `mon_data`: `mon_L3_01` is domain 1; `None` for any other folder.
+#[must_use]
+pub fn domain(name: &str) -> Option<u32> {
     name.strip_prefix("mon_L3_")?.parse().ok()
 }
 
-/// A count; `Unavailable`, `Unassigned` and `Error` are none.
-fn value(text: Option<String>) -> Option<u64> {
-    text?.trim().parse().ok()
+/// The bytes that an event file of `mon_data` tells; `Unavailable`, `Unassigned` and `Error` are none.
+#[must_use]
+pub fn value(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -188,12 +191,10 @@ mod tests {
 
     #[test]
     fn words_are_not_measured_and_never_zero() {
-        let read = |text: &str| value(Some(text.to_owned()));
-        assert_eq!(read("16234000\n"), Some(16_234_000));
+        assert_eq!(value("16234000\n"), Some(16_234_000));
         for word in ["Unavailable\n", "Unassigned\n", "Error\n", "", "-1\n"] {
-            assert_eq!(read(word), None);
+            assert_eq!(value(word), None);
         }
-        assert_eq!(value(None), None);
         assert_eq!((domain("mon_L3_00"), domain("mon_L3_12"), domain("mon_sub_L3_01")), (Some(0), Some(12), None));
     }
 

@@ -167,7 +167,7 @@ impl Root {
     /// What the kernel says.
     pub fn tasks(&self, group: &str) -> Result<BTreeSet<Tid>, ResctrlError> {
         let text = self.read(&join(group, "tasks"))?;
-        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).map(Tid).collect())
+        Ok(tasks(&text))
     }
 
     /// Puts a task into a group.
@@ -231,6 +231,12 @@ impl Root {
         }
         error
     }
+}
+
+/// The threads that a `tasks` file lists, one a line; a line that is no thread id says nothing.
+#[must_use]
+pub fn tasks(text: &str) -> BTreeSet<Tid> {
+    text.lines().filter_map(|line| line.trim().parse().ok()).map(Tid).collect()
 }
 
 /// A path below a group; `""` is the root.

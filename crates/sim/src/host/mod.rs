@@ -17,7 +17,7 @@ use crate::contention::{Contention, Solution};
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
 pub use costs::Costs;
-use isobar_model::{Capabilities, CpuSet, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
+use isobar_model::{Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -104,6 +104,16 @@ impl SimMachine {
         let thread = process.threads.iter().find(|thread| thread.tid == tid)?;
         let online = self.workload.machine.topology.online();
         Some(if thread.bound { [thread.cpu].into_iter().collect() } else { online.clone() })
+    }
+
+    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as [`Self::affinity`]; `None` where there
+    /// is no such LLC or thread.
+    #[must_use]
+    pub fn ways(&self, llc: LlcId, tid: Tid) -> Option<u64> {
+        let machine = &self.workload.machine;
+        let position = machine.topology.llcs().iter().position(|other| other.id == llc)?;
+        let is_there = self.processes.iter().flat_map(|process| &process.threads).any(|thread| thread.tid == tid);
+        is_there.then(|| self.clusters.mask(&machine.llcs, position, tid))
     }
 
     /// What became of each application so far.
