@@ -103,7 +103,7 @@ fn done<S: Stage>(stage: &mut S, actions: &[Action]) -> Checked {
 }
 
 /// An action that is refused, with a reason.
-fn refused<S: Stage>(stage: &mut S, action: Action) -> Checked {
+fn refused<S: Stage>(stage: &mut S, action: &Action) -> Checked {
     let outcome = act(stage, action.clone())?;
     ensure!(is_refusal(&outcome), "{action:?} came to {outcome:?}");
     Ok(())
@@ -177,7 +177,7 @@ fn the_ended_give_back<B: Bench>(bench: &B) -> Checked {
     let (mut stage, who) = open(bench, &[stays, Subject::busy(1, home).short()])?;
     let (spare, used) = (who[0][0], &who[0][1..]);
     done(&mut stage, &cache.each(&[used, &who[1][..]].concat()))?;
-    refused(&mut stage, cache.set("d", cache.part(0), &[spare]))?;
+    refused(&mut stage, &cache.set("d", cache.part(0), &[spare]))?;
     stage.replace(1)?;
     let new = stage.identity(1)?.threads;
     sample(&mut stage)?;
@@ -241,7 +241,7 @@ fn one_class_too_many<B: Bench>(bench: &B) -> Checked {
     expect(&mut stage, cache, "the thread for which no class was left", &with(&who[cache.clusters..], cache.all))?;
     // Neither does it leave the cluster that it was in.
     done(&mut stage, &[cache.set("c0", cache.part(0), &[who[0], who[cache.clusters]])])?;
-    refused(&mut stage, cache.set("more", cache.part(1), &who[cache.clusters..]))?;
+    refused(&mut stage, &cache.set("more", cache.part(1), &who[cache.clusters..]))?;
     expect(&mut stage, cache, "after another try", &as_asked)?;
     expect(&mut stage, cache, "in its own cluster still", &with(&who[cache.clusters..], cache.part(0)))
 }
