@@ -54,7 +54,7 @@ fn plot(area: &Area<'_>, series: &[Vec<(f64, f64)>], labels: (&str, &str)) -> Re
 /// The marker of a series at a point.
 fn mark(chart: &mut Chart<'_, '_>, index: usize, at: (f64, f64), size: i32, style: ShapeStyle) -> Result<(), Fault> {
     let from = |corners: &[(i32, i32)]| corners.iter().map(|(x, y)| (x * size, y * size)).collect::<Vec<_>>();
-    let drawn = match index % 5 {
+    match index % 5 {
         0 => chart.draw_series([Circle::new(at, size, style)]).map(|_| ()),
         1 => chart.draw_series([TriangleMarker::new(at, size + 2, style)]).map(|_| ()),
         2 => {
@@ -69,8 +69,7 @@ fn mark(chart: &mut Chart<'_, '_>, index: usize, at: (f64, f64), size: i32, styl
         _ => chart
             .draw_series([Cross::new(at, size, style.stroke_width(u32::try_from(size / 2).unwrap_or(1)))])
             .map(|_| ()),
-    };
-    drawn
+    }
 }
 
 fn mean(points: &[(f64, f64)]) -> (f64, f64) {
