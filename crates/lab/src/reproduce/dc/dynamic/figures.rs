@@ -1,6 +1,6 @@
 //! Figures 10 and 11 and table III.
 
-use super::claims::{antt, cov, of_mix, reduction, stp, throughput, unfairness};
+use super::claims::{antt, cov, first, of_mix, reduction, stp, throughput, unfairness};
 use super::runs::{Launch, Row};
 use crate::reproduce::Figure;
 use crate::svg::{Boxes, bars, boxes};
@@ -9,14 +9,13 @@ use crate::svg::{Boxes, bars, boxes};
 const ALL: [(usize, &str); 4] = [(0, "linux"), (1, "dino"), (2, "dino+lfoc+"), (3, "divide-content")];
 /// Those of figure 11.
 const COMPARED: [(usize, &str); 3] = [(0, "linux"), (1, "dino"), (3, "divide-content")];
-const FIRST: usize = 10;
 /// The mix of figures 11.c and 11.d.
-const ONE: &str = "M4";
+const ONE: usize = 4;
 
 /// All of them.
 pub(in super::super) fn figures(rows: &[Row]) -> Vec<Figure> {
-    let first = &rows[..rows.len().min(FIRST)];
-    let one = rows.iter().find(|row| row.name == ONE).or_else(|| rows.first());
+    let first = first(rows);
+    let one = rows.iter().find(|row| row.number == ONE).or_else(|| rows.first());
     let both = [(0, "c"), (3, "d")].into_iter();
     let programs =
         one.into_iter().flat_map(|row| both.clone().map(move |(strategy, part)| of_programs(row, strategy, part)));
@@ -33,7 +32,7 @@ pub(in super::super) fn figures(rows: &[Row]) -> Vec<Figure> {
 
 /// Figure 10: over stock Linux.
 fn normalised(rows: &[Row], measure: &str, read: fn(&Launch) -> f64) -> Figure {
-    let categories: Vec<_> = rows.iter().map(|row| row.name.clone()).collect();
+    let categories: Vec<_> = rows.iter().map(|row| format!("M{}", row.number)).collect();
     let value = |row: &Row, strategy| of_mix(row, strategy, read) / of_mix(row, 0, read);
     let series: Vec<_> = ALL[1..]
         .iter()
@@ -46,7 +45,7 @@ fn normalised(rows: &[Row], measure: &str, read: fn(&Launch) -> f64) -> Figure {
 
 /// Figures 11.a and 11.b: every launch.
 fn varied(rows: &[Row], part: &str, measure: &str, read: fn(&Launch) -> f64) -> Figure {
-    let categories: Vec<_> = rows.iter().map(|row| row.name.clone()).collect();
+    let categories: Vec<_> = rows.iter().map(|row| format!("M{}", row.number)).collect();
     let values = |strategy: usize| rows.iter().map(|row| row.launches[strategy].iter().map(read).collect()).collect();
     let series: Vec<Boxes> = COMPARED.iter().map(|(strategy, name)| ((*name).to_owned(), values(*strategy))).collect();
     let title = format!("{measure} from run to run (Divide&Content, figure 11.{part})");
@@ -58,7 +57,7 @@ fn varied(rows: &[Row], part: &str, measure: &str, read: fn(&Launch) -> f64) -> 
 fn of_programs(row: &Row, strategy: usize, part: &str) -> Figure {
     let values = |app: usize| row.launches[strategy].iter().map(|launch| launch.slowdowns[app]).collect();
     let series = [(ALL[strategy].1.to_owned(), (0..row.apps.len()).map(values).collect())];
-    let title = format!("Slowdowns of {} from run to run (Divide&Content, figure 11.{part})", row.name);
+    let title = format!("Slowdowns of M{} from run to run (Divide&Content, figure 11.{part})", row.number);
     let svg = boxes(&title, &row.apps, &series, "slowdown");
     Figure { file: format!("dc-figure-11{part}.svg"), title, svg }
 }

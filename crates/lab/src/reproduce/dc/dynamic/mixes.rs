@@ -33,11 +33,14 @@ pub(super) const KINDS: [Kind; 3] = [
 /// Multithreaded programs of a mix.
 const PAIR: usize = 2;
 
+/// "The first 10 workloads": figure 11 and table IV.
+pub(super) const FIRST: usize = EACH;
+
 /// A mix.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Mix {
-    /// `M1` to `M30`.
-    pub name: String,
+    /// 1 to 30.
+    pub number: usize,
     pub workload: Workload,
 }
 
@@ -50,7 +53,7 @@ pub(in super::super) fn mixes(extent: &Extent, seed: u64) -> Result<Vec<Mix>, La
         for place in 0..extent.mixes.min(EACH) {
             let number = index * EACH + place + 1;
             let workload = kind.draw(extent, Dice::new(seed, STREAM + u64::from(num::narrow(number))), &pools)?;
-            mixes.push(Mix { name: format!("M{number}"), workload });
+            mixes.push(Mix { number, workload });
         }
     }
     Ok(mixes)
@@ -95,11 +98,11 @@ mod tests {
         let programs: Vec<_> = all.iter().map(|mix| mix.workload.apps.len()).collect();
         assert_eq!(programs, [[22; 10], [10; 10], [18; 10]].concat());
         for mix in &all {
-            assert_eq!(mix.workload.apps.iter().map(|app| app.threads).sum::<u32>(), 40, "{}", mix.name);
+            assert_eq!(mix.workload.apps.iter().map(|app| app.threads).sum::<u32>(), 40, "M{}", mix.number);
             assert_eq!(mix.workload.apps.iter().filter(|app| app.threads > 1).count(), 2);
             assert!(mix.workload.run.numa_balancing && mix.workload.run.runs == 3);
         }
-        assert_eq!((all[0].name.as_str(), all[29].name.as_str()), ("M1", "M30"));
+        assert_eq!((all[0].number, all[29].number), (1, 30));
         let memory: f64 = all[0].workload.apps.iter().map(|app| app.program.footprint_mib).sum();
         assert!(memory < 96.0 * 1024.0);
     }

@@ -25,7 +25,8 @@ pub(in super::super) struct Launch {
 /// A mix under every policy.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Row {
-    pub name: String,
+    /// Of the mix: 1 to 30.
+    pub number: usize,
     pub apps: Vec<String>,
     /// By policy, by repeat.
     pub launches: Vec<Vec<Launch>>,
@@ -60,7 +61,7 @@ pub(in super::super) fn run(
     })?
     .into_iter();
     let mut sheet = || (0..strategies.len()).map(|_| done.by_ref().take(launches).collect()).collect();
-    Ok(mixes.iter().map(|mix| Row { name: mix.name.clone(), apps: names(mix), launches: sheet() }).collect())
+    Ok(mixes.iter().map(|mix| Row { number: mix.number, apps: names(mix), launches: sheet() }).collect())
 }
 
 fn names(mix: &Mix) -> Vec<String> {
@@ -77,7 +78,7 @@ fn launch(mix: &Mix, report: &RunReport, alone: &[f64]) -> Result<Launch, LabErr
         Ok(seconds / alone)
     };
     let slowdowns = report.apps.iter().zip(alone).map(slowdown).collect::<Result<Vec<_>, LabError>>()?;
-    let summary = metrics::summary(&slowdowns).ok_or_else(|| unfinished(&mix.workload, &mix.name))?;
+    let summary = metrics::summary(&slowdowns).ok_or_else(|| unfinished(&mix.workload, &format!("M{}", mix.number)))?;
     let moved: f64 = report.apps.iter().map(|app| num::float(app.llc_migrations)).sum();
     Ok(Launch { summary, slowdowns, migrations: moved / report.seconds })
 }
