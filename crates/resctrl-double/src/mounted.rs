@@ -69,6 +69,8 @@ impl Mounted {
             MountOption::NoExec,
         ];
         config.acl = SessionACL::All;
+        // One may look at all tasks while the other answers what a task waits for (see `Face::flush`).
+        config.n_threads = Some(2);
         let session = fuser::spawn_mount(face, &folder, &config);
         let session = session.map_err(|error| MountError::Refused { folder: folder.clone(), error })?;
         place.remember();

@@ -1,0 +1,130 @@
+//! Every rule of the kernel that the double repeats, a row each: what is written, what it answers, what `last_cmd_status` says then. The
+//! rows were made from Documentation/filesystems/resctrl.rst and fs/resctrl, and they name the function; no real task is needed for them.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod cpus;
+mod groups;
+mod info;
+mod laws;
+mod modes;
+mod monitor;
+mod schemata;
+mod tasks;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use isobar_resctrl_double::{Caller, Errno, Machine, Node, Resctrl, Task, Threads};
+
+/// Tasks that tests invent: task to what it is and to its real and saved user.
+#[derive(Clone, Default)]
+struct Invented(Arc<Mutex<BTreeMap<u32, (Task, u32)>>>);
+
+impl Invented {
+    /// A single-threaded process.
+    fn process(&self, tid: u32, parent: u32) {
+        self.thread(tid, tid, parent);
+    }
+
+    /// A thread of a process; all of them start in the order in which they are named.
+    fn thread(&self, tid: u32, leader: u32, parent: u32) {
+        let mut tasks = self.0.lock().unwrap();
+        let started = tasks.values().map(|(task, _)| task.started).max().unwrap_or(0) + 1;
+        tasks.insert(tid, (Task { leader, parent, started }, 0));
+    }
+
+    fn owned_by(&self, tid: u32, user: u32) {
+        self.0.lock().unwrap().get_mut(&tid).unwrap().1 = user;
+    }
+
+    fn exit(&self, tid: u32) {
+        self.0.lock().unwrap().remove(&tid);
+    }
+}
+
+impl Threads for Invented {
+    fn all(&self) -> BTreeMap<u32, Task> {
+        self.0.lock().unwrap().iter().map(|(tid, (task, _))| (*tid, *task)).collect()
+    }
+
+    fn owner(&self, tid: u32) -> Option<(u32, u32)> {
+        self.0.lock().unwrap().get(&tid).map(|(_, user)| (*user, *user))
+    }
+}
+
+/// A double with its tasks: init (1), and 10, 11, 12 that are its children.
+struct Double {
+    state: Resctrl,
+    tasks: Invented,
+    caller: Caller,
+}
+
+impl Double {
+    fn of(machine: Machine) -> Self {
+        let tasks = Invented::default();
+        tasks.process(1, 0);
+        [10, 11, 12].into_iter().for_each(|tid| tasks.process(tid, 1));
+        Self { state: Resctrl::new(machine, Box::new(tasks.clone())), tasks, caller: Caller { tid: 12, uid: 0 } }
+    }
+
+    /// Two domains, 0 and 3, with 11 ways each, and bandwidth.
+    fn usual() -> Self {
+        Self::of(Machine::with_domains(&[(0, &[0, 1]), (3, &[2, 3])]).with_bandwidth())
+    }
+
+    /// The same with groups `a` and `b`, and a monitor group `m` in `a`.
+    fn with_groups() -> Self {
+        let mut double = Self::usual();
+        ["a", "b", "a/mon_groups/m"].into_iter().for_each(|path| assert_eq!(double.mkdir(path), Ok(())));
+        double
+    }
+
+    fn node(&self, path: &str) -> Node {
+        self.state.at(path).unwrap_or_else(|| panic!("no {path}"))
+    }
+
+    fn read(&mut self, path: &str) -> String {
+        let node = self.node(path);
+        self.state.read(node).unwrap()
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> Result<(), Errno> {
+        let node = self.node(path);
+        self.state.write(node, text.as_bytes(), self.caller)
+    }
+
+    /// A write that must succeed.
+    fn set(&mut self, path: &str, text: &str) {
+        assert_eq!(self.write(path, text), Ok(()), "{path}: {text:?}: {}", self.status());
+    }
+
+    fn mkdir(&mut self, path: &str) -> Result<(), Errno> {
+        let (folder, name) = self.split(path);
+        self.state.mkdir(folder, &name).map(|_| ())
+    }
+
+    fn rmdir(&mut self, path: &str) -> Result<(), Errno> {
+        let (folder, name) = self.split(path);
+        self.state.rmdir(folder, &name)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), Errno> {
+        let ((from, name), (to, new)) = (self.split(from), self.split(to));
+        self.state.rename(from, &name, to, &new)
+    }
+
+    fn status(&mut self) -> String {
+        self.read("info/last_cmd_status")
+    }
+
+    /// Asserts what an operation answered and what the status says.
+    fn expect(&mut self, what: &str, answer: Result<(), Errno>, expected: Result<(), Errno>, status: &str) {
+        assert_eq!((answer, self.status().as_str()), (expected, format!("{status}\n").as_str()), "{what}");
+    }
+
+    fn split(&self, path: &str) -> (Node, String) {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        (self.node(folder), name.to_owned())
+    }
+}
