@@ -20,6 +20,7 @@ mod count;
 mod coupled;
 mod group;
 mod independent;
+mod local;
 mod options;
 mod problem;
 mod rank;

@@ -71,6 +71,16 @@ impl<'a> Problem<'a> {
         set.len() <= self.cores && self.mapping.as_ref().is_none_or(|groups| groups.contains(&set))
     }
 
+    /// What no solution beats, whatever the search knows: nothing is fairer than fair, and no program faster than it can be.
+    pub fn easy_bound(&self) -> f64 {
+        let model = self.model;
+        let fastest = |program| 1.0 / model.least_slowdown(program, model.ways());
+        match self.objective {
+            Objective::Unfairness => 1.0,
+            Objective::Throughput => self.everyone().iter().map(fastest).sum(),
+        }
+    }
+
     /// The one group that the menu has for these programs; `None` where there is a choice.
     pub fn only(&self, set: Set) -> Option<Result<Group, OptimaError>> {
         match self.menu {

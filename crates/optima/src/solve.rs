@@ -2,6 +2,7 @@
 
 use crate::coupled;
 use crate::independent::{self, Settled};
+use crate::local;
 use crate::options::{Objective, OptimaError, Optimum, Options};
 use crate::problem::{Heuristic, Menu, Problem, solution};
 use crate::rank::{Figures, Found};
@@ -85,22 +86,38 @@ fn of_group(group: &Group) -> Set {
 
 fn run(problem: &Problem<'_>, options: &Options<'_>) -> Result<Optimum, OptimaError> {
     let watch = Watch::new(options);
-    let apart = problem.groups > 1 && !problem.model.shared_controller();
-    let small = problem.everyone().len() <= coupled::MOST;
-    let (found, bound) = match problem.model.separable() {
-        _ if apart => named(problem, independent::solve(problem, &watch)?, options)?,
-        Some(separable) if small => named(problem, coupled::solve(problem, separable, None, &watch)?, options)?,
-        _ => {
-            let walked = walk::walk(problem, options.groups, &watch);
-            let bound =
-                walked.best.as_ref().map_or(1.0, |best| Figures::from(&best.evaluation).objective(problem.objective));
-            (walked.best, bound)
-        }
-    };
+    let (found, bound) = search(problem, options, &watch)?;
     match found {
         Some(found) => Ok(optimum(problem, found, bound, &watch)),
         None if watch.stopped() => Err(OptimaError::Stopped),
         None => Err(no_meaning(problem, options.groups)),
+    }
+}
+
+/// Chooses the search by what couples the groups, and by size.
+fn search(
+    problem: &Problem<'_>,
+    options: &Options<'_>,
+    watch: &Watch<'_>,
+) -> Result<(Option<Found>, f64), OptimaError> {
+    if problem.groups > 1 && !problem.model.shared_controller() {
+        return named(problem, independent::solve(problem, options.groups, watch)?, options);
+    }
+    let start = local::search(problem, options.groups, watch)?;
+    match problem.model.separable() {
+        Some(separable) if problem.everyone().len() <= coupled::MOST => {
+            named(problem, coupled::solve(problem, separable, start.as_ref(), watch)?, options)
+        }
+        Some(_) => {
+            watch.give_up();
+            Ok((start, problem.easy_bound()))
+        }
+        None => {
+            let walked = walk::walk(problem, options.groups, start, watch)?;
+            let figure = |best: &Found| Figures::from(&best.evaluation).objective(problem.objective);
+            let proved = walked.best.as_ref().filter(|_| !watch.stopped()).map(figure);
+            Ok((walked.best, proved.unwrap_or_else(|| problem.easy_bound())))
+        }
     }
 }
 
@@ -119,8 +136,10 @@ fn judged(problem: &Problem<'_>, groups: Vec<Group>, all: usize) -> Result<Found
 fn no_meaning(problem: &Problem<'_>, all: usize) -> OptimaError {
     let stop = || true;
     let options = Options { stop: &stop, ..Options::new(problem.objective) };
-    let walked = walk::walk(problem, all, &Watch::new(&options));
-    walked.meaningless.map_or(OptimaError::Stopped, OptimaError::NoMeaning)
+    match walk::walk(problem, all, None, &Watch::new(&options)) {
+        Ok(walked) => walked.meaningless.map_or(OptimaError::Stopped, OptimaError::NoMeaning),
+        Err(error) => error,
+    }
 }
 
 fn optimum(problem: &Problem<'_>, found: Found, bound: f64, watch: &Watch<'_>) -> Optimum {

@@ -1,9 +1,10 @@
 //! Every solution of a problem, one by one: for models that say nothing of themselves but a solution's figures.
 //!
-//! Partial solutions are discarded by the one thing that any model promises, `least_slowdown`: with the throughput that it allows at
-//! most, a throughput objective has a bound. Unfairness has none (nothing says how *fast* the slowest must be), so all are looked at.
+//! Nothing is discarded: a black box promises how fast a program can be at most, but its fastest program may be as slow as it likes,
+//! so no part of a solution says how fair the whole can be.
 
-use crate::problem::{Menu, Problem, solution};
+use crate::options::OptimaError;
+use crate::problem::{Problem, solution};
 use crate::rank::Found;
 use crate::set::Set;
 use crate::watch::{STRIDE, Watch};
@@ -37,27 +38,31 @@ fn cluster(left: Set, ways: usize, most: usize, group: &mut Group, visit: &mut d
 }
 
 /// The groups that a menu has for a set of programs, in order; stops where `visit` says `false`.
-pub(crate) fn groups(problem: &Problem<'_>, set: Set, visit: &mut dyn FnMut(&Group) -> bool) -> Option<bool> {
+fn groups(problem: &Problem<'_>, set: Set, visit: &mut dyn FnMut(&Group) -> bool) -> Result<bool, OptimaError> {
     if let Some(group) = problem.only(set) {
-        return group.ok().map(|group| visit(&group));
+        return group.map(|group| visit(&group));
     }
-    let most = if matches!(problem.menu, Menu::Alone) { 1 } else { usize::MAX };
-    Some(clusterings(set, problem.model.ways(), most, visit))
+    Ok(clusterings(set, problem.model.ways(), problem.cluster_size(), visit))
 }
 
 /// What a walk found: the best, and a reason why something had no meaning.
-#[derive(Default)]
 pub(crate) struct Walked {
     pub best: Option<Found>,
     pub meaningless: Option<Meaningless>,
 }
 
-/// Looks at every solution.
-pub(crate) fn walk(problem: &Problem<'_>, all_groups: usize, watch: &Watch<'_>) -> Walked {
-    let mut walker = Walker { problem, all_groups, watch, groups: Vec::new(), pending: 0, walked: Walked::default() };
+/// Looks at every solution, with one that is already there.
+pub(crate) fn walk(
+    problem: &Problem<'_>,
+    all_groups: usize,
+    best: Option<Found>,
+    watch: &Watch<'_>,
+) -> Result<Walked, OptimaError> {
+    let walked = Walked { best, meaningless: None };
+    let mut walker = Walker { problem, all_groups, watch, groups: Vec::new(), pending: 0, failed: None, walked };
     walker.group(problem.everyone());
     watch.count(walker.pending);
-    walker.walked
+    walker.failed.map_or(Ok(walker.walked), Err)
 }
 
 struct Walker<'a> {
@@ -66,6 +71,7 @@ struct Walker<'a> {
     watch: &'a Watch<'a>,
     groups: Vec<Group>,
     pending: u64,
+    failed: Option<OptimaError>,
     walked: Walked,
 }
 
@@ -88,8 +94,13 @@ impl Walker<'_> {
                 self.groups.pop();
                 go_on
             };
-            if groups(problem, set, &mut go_on) == Some(false) {
-                return false;
+            match groups(problem, set, &mut go_on) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(error) => {
+                    self.failed = Some(error);
+                    return false;
+                }
             }
         }
         true

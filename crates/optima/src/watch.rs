@@ -31,6 +31,11 @@ impl<'a> Watch<'a> {
         self.stopped.load(Ordering::Relaxed)
     }
 
+    /// Ends a search that has no room to prove anything.
+    pub fn give_up(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
     pub fn nodes(&self) -> u64 {
         self.nodes.load(Ordering::Relaxed)
     }

@@ -77,7 +77,7 @@ impl Search<'_> {
         let fair = self.problem.objective == Objective::Unfairness;
         let better =
             if fair { Better::fairest(f64::NEG_INFINITY, start) } else { Better::fastest(f64::INFINITY, start) };
-        let worst = if fair { 1.0 } else { f64::INFINITY };
+        let worst = self.problem.easy_bound();
         let slices = self.slices().into_iter().map(|slice| Open { slice, bound: worst }).collect();
         let (slices, bound) = self.improve(&better, slices);
         let Some((point, groups)) = better.best() else { return Settled { groups: None, bound } };

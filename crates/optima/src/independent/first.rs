@@ -1,17 +1,20 @@
 //! Of all equally good solutions, the first one.
 //!
-//! Group by group, in the order of `Solution`: of all groups that hold the first program not yet placed, the first one with which the
-//! others can still be as good as they must be (no more unfair, no slower, with all that is decided already). Each such question is a
-//! search for a cover ([`Window::fastest`], where any answer will do); nearly all candidates fall to a bound before it is asked. Within
-//! one set the first group that passes is the set's best, so the rest of the set is not looked at; over the sets, the least is taken.
+//! First the levels L at which there is a solution as good as it must be, all its slowdowns between L and U L; mostly there is one. At a
+//! level whatever groups are within these limits may be combined, so only throughput is left to ask about. Group by group, in the order
+//! of `Solution`: of all groups that hold the first program not yet placed, the first one with which the others can still have the
+//! throughput that is needed. Each such question is a search for a cover; nearly all candidates fall to the bound before it is asked.
+//! Within one set the first group that passes is the set's best, so the rest of the set is not looked at; over sets and levels, the
+//! least is taken.
 
 use super::front::{Front, Keep, Matters};
 use super::weigh::{Others, Weighed};
-use super::window::{OPEN, Window};
+use super::window::Window;
 use super::{Helpers, Limits};
-use crate::group::{Groups, Point, spelled};
+use crate::group::{Groups, spelled};
 use crate::options::OptimaError;
 use crate::problem::Problem;
+use crate::rank::STEP;
 use crate::set::Set;
 use crate::watch::Watch;
 use isobar_partition::Group;
@@ -25,62 +28,97 @@ pub(crate) fn first(
     helpers: &mut Helpers,
     watch: &Watch<'_>,
 ) -> Result<Option<Vec<Group>>, OptimaError> {
-    let mut placed = Vec::new();
-    let (mut left, mut base) = (problem.everyone(), OPEN);
-    while !left.is_empty() {
-        let mut stage =
-            Stage { problem, groups, fronts, limits, watch, left, base, open: problem.groups - placed.len() };
-        let Some((group, set, point)) = stage.group(helpers)? else { return Ok(None) };
-        placed.push(group);
-        (left, base) = (left.without(set), base.and(point));
+    let tools = (&mut helpers.cover, &mut helpers.weigher);
+    let mut window = Window::new(fronts, (problem.everyone(), problem.groups), watch, tools);
+    let Some(levels) = window.levels(limits.ratio, limits.floor) else { return Ok(None) };
+    let mut best: Option<Vec<Group>> = None;
+    for least in levels {
+        let all = Keep { least, greatest: least * limits.ratio, ..Keep::all(Matters::Throughput) };
+        let level = Level { problem, groups, all, floor: limits.floor * (1.0 - STEP), watch };
+        let Some(found) = level.first(fronts, helpers)? else { continue };
+        best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
     }
-    Ok(Some(placed))
+    Ok(best.filter(|_| !watch.stopped()))
 }
 
-/// The search for one group.
-struct Stage<'a> {
+/// The search at one level.
+struct Level<'a> {
     problem: &'a Problem<'a>,
     groups: &'a Groups<'a>,
-    fronts: &'a [Front],
-    limits: Limits,
+    all: Keep,
+    floor: f64,
     watch: &'a Watch<'a>,
+}
+
+/// What is placed already.
+struct Placed {
     left: Set,
-    base: Point,
-    /// Groups not yet used.
+    stp: f64,
     open: usize,
 }
 
-type Candidate = (Group, Set, Point);
+impl Level<'_> {
+    fn first(&self, fronts: &[Front], helpers: &mut Helpers) -> Result<Option<Vec<Group>>, OptimaError> {
+        let mut placed = Placed { left: self.problem.everyone(), stp: 0.0, open: self.problem.groups };
+        let mut useful = self.weighed(fronts);
+        let mut groups = Vec::new();
+        while !placed.left.is_empty() {
+            let within = |set: &&Weighed| set.0.within(placed.left);
+            let sets: Vec<Weighed> = useful.iter().filter(within).copied().collect();
+            let others = helpers.weigher.others(placed.left, &sets, placed.open, self.floor - placed.stp);
+            useful = sets.into_iter().filter(|set| set.1 >= self.needed(&placed, &others, set.0)).collect();
+            let Some((group, set, stp)) = self.group(&placed, &others, &useful, helpers)? else { return Ok(None) };
+            groups.push(group);
+            placed = Placed { left: placed.left.without(set), stp: placed.stp + stp, open: placed.open - 1 };
+        }
+        Ok(Some(groups))
+    }
 
-impl Stage<'_> {
-    fn group(&mut self, helpers: &mut Helpers) -> Result<Option<Candidate>, OptimaError> {
-        let others = self.others(helpers);
-        let useful = self.useful(&others);
-        let mut best: Option<Candidate> = None;
-        let first = self.left.first();
-        for front in useful.iter().filter(|front| front.set.first() == first) {
-            let rest = self.left.without(front.set);
-            let keep = self.keep(&others, front.set);
-            let ceiling = front.points.iter().map(|point| point.greatest).fold(0.0, f64::max) * self.limits.ratio;
-            let mut failed: Vec<Point> = Vec::new();
-            let seen = self.groups.each(front.set, ceiling, &mut |point, picked| {
+    /// The sets with the greatest throughput that each can have here.
+    fn weighed(&self, fronts: &[Front]) -> Vec<Weighed> {
+        let best = |front: &Front| {
+            let within = front.points.iter().filter(|point| self.all.takes(**point)).map(|point| point.stp);
+            within.reduce(f64::max)
+        };
+        fronts.iter().zip(0..).filter_map(|(front, place)| Some((front.set, best(front)?, place))).collect()
+    }
+
+    /// The throughput that a group must have, with the best that the others can have.
+    fn needed(&self, placed: &Placed, others: &Others, set: Set) -> f64 {
+        self.floor - placed.stp - others.most(placed.left.without(set), placed.open - 1)
+    }
+
+    fn group(
+        &self,
+        placed: &Placed,
+        others: &Others,
+        useful: &[Weighed],
+        helpers: &mut Helpers,
+    ) -> Result<Option<(Group, Set, f64)>, OptimaError> {
+        let mut best: Option<(Group, Set, f64)> = None;
+        for (set, _, _) in useful.iter().filter(|set| set.0.first() == placed.left.first()) {
+            let rest = placed.left.without(*set);
+            if rest.len() > (placed.open - 1) * self.problem.cores {
+                continue;
+            }
+            let keep = Keep { stp: self.needed(placed, others, *set), ..self.all };
+            let mut failed = f64::NEG_INFINITY;
+            let seen = self.groups.each(*set, keep.greatest, &mut |point, picked| {
                 if self.watch.stopped() {
                     return false;
                 }
-                let hopeless =
-                    |old: &Point| old.least >= point.least && old.greatest <= point.greatest && old.stp >= point.stp;
-                if !keep.takes(point) || failed.iter().any(hopeless) {
+                if !keep.takes(point) || point.stp <= failed {
                     return true;
                 }
                 let group = spelled(picked);
                 if best.as_ref().is_some_and(|best| best.0 <= group) {
                     return false;
                 }
-                if self.completes(&useful, rest, self.base.and(point), helpers) {
-                    best = Some((group, front.set, point));
+                if self.completes(placed, useful, rest, point.stp, helpers) {
+                    best = Some((group, *set, point.stp));
                     return false;
                 }
-                failed.push(point);
+                failed = point.stp;
                 true
             })?;
             self.watch.count(seen);
@@ -88,42 +126,14 @@ impl Stage<'_> {
         Ok(best.filter(|_| !self.watch.stopped()))
     }
 
-    /// What a group of these programs must be, with the best that the others can be.
-    fn keep(&self, others: &Others, set: Set) -> Keep {
-        let needed = self.limits.floor - self.base.stp - others.most(self.left.without(set), self.open - 1);
-        Keep { ratio: self.limits.ratio, stp: needed, ..Keep::all(Matters::Both) }
-    }
-
-    /// The fronts that can still be part of a solution.
-    fn useful(&self, others: &Others) -> Vec<Front> {
-        let useful = |front: &&Front| {
-            let fits = self.left.without(front.set).len() <= (self.open - 1) * self.problem.cores;
-            front.set.within(self.left) && fits
-        };
-        let cut = |front: &Front| {
-            let keep = self.keep(others, front.set);
-            let points = front.points.iter().copied().filter(|point| keep.takes(*point)).collect();
-            Front { set: front.set, points }
-        };
-        self.fronts.iter().filter(useful).map(cut).filter(|front| !front.points.is_empty()).collect()
-    }
-
-    fn others(&self, helpers: &mut Helpers) -> Others {
-        let within = self.fronts.iter().zip(0..).filter(|(front, _)| front.set.within(self.left));
-        let stp = |front: &Front| front.points.iter().map(|point| point.stp).fold(0.0, f64::max);
-        let sets: Vec<Weighed> = within.map(|(front, place)| (front.set, stp(front), place)).collect();
-        helpers.weigher.others(self.left, &sets, self.open, self.limits.floor - self.base.stp)
-    }
-
-    fn completes(&self, useful: &[Front], rest: Set, base: Point, helpers: &mut Helpers) -> bool {
-        if base.greatest > self.limits.ratio * base.least {
-            return false;
-        }
+    /// Whether the others can have what is still needed.
+    fn completes(&self, placed: &Placed, useful: &[Weighed], rest: Set, stp: f64, helpers: &mut Helpers) -> bool {
+        let needed = self.floor - placed.stp - stp;
         if rest.is_empty() {
-            return base.stp >= self.limits.floor;
+            return needed <= 0.0;
         }
-        let tools = (&mut helpers.cover, &mut helpers.weigher);
-        let mut window = Window::new(useful, (rest, self.open - 1, base), self.watch, tools);
-        window.fastest(self.limits.ratio, self.limits.floor, None, true).best.is_some()
+        let sets: Vec<Weighed> = useful.iter().filter(|set| set.0.within(rest)).copied().collect();
+        let stop = || self.watch.count(0);
+        helpers.weigher.best(rest, &sets, placed.open - 1, needed, &stop).cover.is_some()
     }
 }

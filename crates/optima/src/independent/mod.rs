@@ -15,7 +15,9 @@ mod start;
 mod weigh;
 mod window;
 
+use crate::cell::subsets;
 use crate::group::{Groups, Point, spelled};
+use crate::local;
 use crate::options::{Objective, OptimaError};
 use crate::problem::Problem;
 use crate::rank::{STEP, TIE};
@@ -25,7 +27,12 @@ use cover::Cover;
 use front::{Front, Keep, Matters, fronts, sets};
 use isobar_partition::Group;
 use weigh::Weigher;
-use window::{Chosen, OPEN, Outcome, Window};
+use window::{Chosen, Outcome, Window};
+
+/// The most sets of programs that are listed.
+const MOST: usize = 1 << 24;
+/// Below so many groups the fronts take a second or so: no search for a solution to fall back upon.
+const SHORT: u128 = 1 << 24;
 
 /// What a search found: groups in whatever order, and the bound of the objective.
 pub(crate) struct Settled {
@@ -49,12 +56,17 @@ pub(crate) struct Helpers {
 }
 
 /// Solves a problem whose groups are independent.
-pub(crate) fn solve(problem: &Problem<'_>, watch: &Watch<'_>) -> Result<Settled, OptimaError> {
+pub(crate) fn solve(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Settled, OptimaError> {
+    let so_far = start_soon(problem, all, watch)?;
+    if subsets(problem.everyone().len(), problem.cores) > MOST {
+        watch.give_up();
+        return Ok(Settled { groups: so_far, bound: problem.easy_bound() });
+    }
     let programs = problem.everyone().len();
     let helpers =
         Helpers { cover: Cover::new(programs, problem.cores), weigher: Weigher::new(programs, problem.cores) };
     let groups = Groups::new(problem);
-    let mut search = Search { problem, groups: &groups, watch, helpers, sets: sets(problem) };
+    let mut search = Search { problem, groups: &groups, watch, helpers, sets: sets(problem), so_far };
     let settled = match problem.objective {
         Objective::Unfairness => search.fairest(),
         Objective::Throughput => search.fastest(),
@@ -63,20 +75,31 @@ pub(crate) fn solve(problem: &Problem<'_>, watch: &Watch<'_>) -> Result<Settled,
     settled
 }
 
+/// A solution to fall back upon, where the search may take long.
+fn start_soon(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Option<Vec<Group>>, OptimaError> {
+    let of_set = crate::count(problem.cores, 1, None, problem.model.ways()).solutions;
+    let sets = u128::try_from(subsets(problem.everyone().len(), problem.cores)).unwrap_or(u128::MAX);
+    if problem.model.separable().is_some() && of_set.saturating_mul(sets) < SHORT {
+        return Ok(None);
+    }
+    Ok(local::search(problem, all, watch)?.map(|found| found.solution.groups))
+}
+
 struct Search<'a> {
     problem: &'a Problem<'a>,
     groups: &'a Groups<'a>,
     watch: &'a Watch<'a>,
     helpers: Helpers,
     sets: Vec<Set>,
+    so_far: Option<Vec<Group>>,
 }
 
 impl Search<'_> {
     fn fairest(&mut self) -> Result<Settled, OptimaError> {
         let plain = |_| Keep::all(Matters::Slowdowns);
-        let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.anything(1.0) };
+        let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
         let outcome = self.least_unfairness(&rough);
-        let Some((point, chosen)) = outcome.best else { return Ok(Settled { groups: None, bound: outcome.bound }) };
+        let Some((point, chosen)) = outcome.best else { return self.nothing() };
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);
@@ -87,7 +110,7 @@ impl Search<'_> {
             rough.iter().filter(|front| front.points.iter().any(|p| window.takes(*p))).map(|front| front.set).collect();
         let Some(fine) = fronts(self.groups, &usable, &|_| window, self.watch)? else { return Ok(so_far) };
         let floor = point.stp * (1.0 - 2.0 * STEP);
-        let fastest = self.window(&fine, |window| window.fastest(ratio, floor, None, false));
+        let fastest = self.window(&fine, |window| window.fastest(ratio, floor));
         let stp = fastest.best.map_or(floor, |(point, _)| point.stp);
         self.first(&fine, Limits { ratio, floor: stp * (1.0 - TIE) }, so_far)
     }
@@ -95,10 +118,9 @@ impl Search<'_> {
     fn fastest(&mut self) -> Result<Settled, OptimaError> {
         let plain = |_| Keep::all(Matters::Throughput);
         let everyone = self.problem.everyone();
-        let most = isobar_model::num::float_len(everyone.len()) / self.least_slowdown();
-        let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.anything(most) };
-        let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY, None, false));
-        let Some((point, chosen)) = outcome.best else { return self.anything(outcome.bound) };
+        let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
+        let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY));
+        let Some((point, chosen)) = outcome.best else { return self.nothing() };
         self.watch.tell(point.stp, outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
@@ -124,14 +146,14 @@ impl Search<'_> {
         let (cover, weigher) = (&mut self.helpers.cover, &mut self.helpers.weigher);
         let places = rough.iter().zip(0..).map(|(front, place)| (front.set, place));
         let any = cover.find(everyone, places, groups, &|| self.watch.count(0));
-        let mut window = Window::new(rough, (everyone, groups, OPEN), self.watch, (cover, weigher));
+        let mut window = Window::new(rough, (everyone, groups), self.watch, (cover, weigher));
         let start = any.and_then(|places| start::improve(&window, &places, cores, groups));
         window.fairest(f64::NEG_INFINITY, start)
     }
 
     fn window<T>(&mut self, fronts: &[Front], ask: impl FnOnce(&mut Window<'_>) -> T) -> T {
         let tools = (&mut self.helpers.cover, &mut self.helpers.weigher);
-        ask(&mut Window::new(fronts, (self.problem.everyone(), self.problem.groups, OPEN), self.watch, tools))
+        ask(&mut Window::new(fronts, (self.problem.everyone(), self.problem.groups), self.watch, tools))
     }
 
     fn first(&mut self, fine: &[Front], limits: Limits, so_far: Settled) -> Result<Settled, OptimaError> {
@@ -158,29 +180,13 @@ impl Search<'_> {
         Ok(group)
     }
 
-    /// Some solution, where there was no time for any search: programs dealt out in their order.
-    fn anything(&self, bound: f64) -> Result<Settled, OptimaError> {
-        let mut groups = Vec::new();
-        let mut left = self.problem.everyone();
-        let sets: Vec<Set> = match &self.problem.mapping {
-            Some(mapping) => mapping.clone(),
-            None => std::iter::from_fn(|| {
-                let set = left.iter().take(self.problem.cores).fold(Set(0), |set, program| set.with(Set::one(program)));
-                left = left.without(set);
-                (!set.is_empty()).then_some(set)
-            })
-            .collect(),
+    /// Where there was no time for the fronts: what was there before.
+    fn nothing(&self) -> Result<Settled, OptimaError> {
+        let groups = match &self.so_far {
+            Some(groups) => Some(groups.clone()),
+            None => local::search(self.problem, self.problem.groups, self.watch)?.map(|found| found.solution.groups),
         };
-        for set in sets {
-            groups.push(self.group(set, |_| true)?);
-        }
-        Ok(Settled { groups: groups.into_iter().collect(), bound })
-    }
-
-    fn least_slowdown(&self) -> f64 {
-        let model = self.problem.model;
-        let each = (0..model.programs().len()).map(|program| model.least_slowdown(program, model.ways()));
-        each.fold(f64::INFINITY, f64::min)
+        Ok(Settled { groups, bound: self.problem.easy_bound() })
     }
 }
 

@@ -23,8 +23,6 @@ pub(crate) struct Window<'a> {
     pub fronts: &'a [Front],
     pub everyone: Set,
     pub groups: usize,
-    /// What is already decided.
-    pub base: Point,
     pub watch: &'a Watch<'a>,
     pub cover: &'a mut Cover,
     pub weigher: &'a mut Weigher,
@@ -44,18 +42,15 @@ pub(crate) struct Outcome {
 impl<'a> Window<'a> {
     pub fn new(
         fronts: &'a [Front],
-        (everyone, groups, base): (Set, usize, Point),
+        (everyone, groups): (Set, usize),
         watch: &'a Watch<'a>,
         (cover, weigher): (&'a mut Cover, &'a mut Weigher),
     ) -> Self {
-        let all = fronts.iter().filter(|front| front.set.within(everyone)).flat_map(|front| front.points.iter());
-        let mut levels: Vec<f64> = all.map(|point| point.least).filter(|level| *level < base.least).collect();
-        if base.least.is_finite() {
-            levels.push(base.least);
-        }
+        let all = fronts.iter().flat_map(|front| front.points.iter());
+        let mut levels: Vec<f64> = all.map(|point| point.least).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
-        Self { fronts, everyone, groups, base, watch, cover, weigher, levels }
+        Self { fronts, everyone, groups, watch, cover, weigher, levels }
     }
 
     /// The least unfairness of all covers whose throughput is at least `floor`, if below that of `start`.
@@ -86,10 +81,9 @@ impl<'a> Window<'a> {
         Outcome { best, bound }
     }
 
-    /// The greatest throughput of all covers of an unfairness of at most `ratio`, if above that of `start` (and above `floor`); the
-    /// first that is found where `any` will do.
-    pub fn fastest(&mut self, ratio: f64, floor: f64, start: Option<(Point, Chosen)>, any: bool) -> Outcome {
-        let mut best = start;
+    /// The greatest throughput of all covers of an unfairness of at most `ratio`, if above `floor`.
+    pub fn fastest(&mut self, ratio: f64, floor: f64) -> Outcome {
+        let mut best: Option<(Point, Chosen)> = None;
         let mut open = if ratio.is_finite() { self.all() } else { self.all().into_iter().map(|_| (0, 0)).collect() };
         let mut bound = f64::NEG_INFINITY;
         while let Some((from, to)) = open.pop() {
@@ -99,16 +93,12 @@ impl<'a> Window<'a> {
             let places = sets.iter().map(|(set, _, place)| (*set, *place));
             let stop = || self.watch.count(0);
             if !ratio.is_finite() || self.cover.find(self.everyone, places, self.groups, &stop).is_some() {
-                let found = self.weigher.best(self.everyone, &sets, self.groups, above - self.base.stp, &stop);
+                let found = self.weigher.best(self.everyone, &sets, self.groups, above, &stop);
                 if self.watch.stopped() {
-                    bound = f64::max(bound, found.bound + self.base.stp);
+                    bound = f64::max(bound, found.bound);
                 } else if let Some((_, places)) = found.cover {
                     let settled = self.settle_fast(&places, ratio).filter(|settled| settled.0.stp > above);
-                    let better = settled.is_some();
                     best = settled.or(best);
-                    if better && any {
-                        break;
-                    }
                     if from < to {
                         let middle = usize::midpoint(from, to);
                         open.extend([(middle + 1, to), (from, middle)]);
@@ -125,6 +115,26 @@ impl<'a> Window<'a> {
         Outcome { best, bound: bound.max(stp) }
     }
 
+    /// The levels L at which there are covers with all slowdowns between L and `ratio` L and a throughput of at least `floor`. `None`
+    /// where the search was stopped.
+    pub fn levels(&mut self, ratio: f64, floor: f64) -> Option<Vec<f64>> {
+        let mut levels = Vec::new();
+        let mut open = self.all();
+        while let Some((from, to)) = open.pop() {
+            let found = self.probe((from, to), ratio, floor).is_some();
+            if self.watch.stopped() {
+                return None;
+            }
+            if found && from < to {
+                let middle = usize::midpoint(from, to);
+                open.extend([(middle + 1, to), (from, middle)]);
+            } else if found {
+                levels.push(self.levels[from]);
+            }
+        }
+        Some(levels)
+    }
+
     fn all(&self) -> Vec<Interval> {
         if self.levels.is_empty() { Vec::new() } else { vec![(0, self.levels.len() - 1)] }
     }
@@ -135,7 +145,7 @@ impl<'a> Window<'a> {
         let stop = || self.watch.count(0);
         let found = self.cover.find(self.everyone, places, self.groups, &stop)?;
         if floor.is_finite() {
-            let above = floor - floor.abs() * STEP - self.base.stp;
+            let above = floor - floor.abs() * STEP;
             return self.weigher.best(self.everyone, &sets, self.groups, above, &stop).cover.map(|cover| cover.1);
         }
         Some(found)
@@ -144,11 +154,11 @@ impl<'a> Window<'a> {
     /// The sets that an interval can use, with the throughput that each can have.
     fn weighed(&self, (from, to): Interval, ratio: f64) -> Vec<Weighed> {
         let (least, greatest) = (self.levels[from], self.limit(self.levels[to], ratio));
-        if self.base.greatest > greatest {
-            return Vec::new();
-        }
-        let usable = self.fronts.iter().zip(0..).filter(|(front, _)| front.set.within(self.everyone));
-        usable.filter_map(|(front, place)| Some((front.set, fast(front, least, greatest)?.stp, place))).collect()
+        self.fronts
+            .iter()
+            .zip(0..)
+            .filter_map(|(front, place)| Some((front.set, fast(front, least, greatest)?.stp, place)))
+            .collect()
     }
 
     fn limit(&self, level: f64, ratio: f64) -> f64 {
@@ -165,7 +175,7 @@ impl<'a> Window<'a> {
                 let pick = |(place, front): &(usize, &Front)| Some((*place, fast(front, level, ceiling)?));
                 let chosen: Option<Chosen> = fronts.iter().map(pick).collect();
                 let Some(chosen) = chosen else { continue };
-                let total = chosen.iter().fold(self.base, |sum, (_, point)| sum.and(*point));
+                let total = chosen.iter().fold(NOBODY, |sum, (_, point)| sum.and(*point));
                 let enough = !floor.is_finite() || total.stp >= floor - floor.abs() * STEP;
                 if enough && best.as_ref().is_none_or(|best| total.ratio() < best.0.ratio()) {
                     best = Some((total, chosen));
@@ -185,8 +195,7 @@ impl<'a> Window<'a> {
             front.points.iter().filter(|point| point.least >= level).map(|point| point.greatest).collect()
         };
         let all: Vec<Vec<f64>> = fronts.iter().map(|(_, front)| above(front)).collect();
-        let lowest =
-            all.iter().map(|one| one.iter().copied().fold(f64::INFINITY, f64::min)).fold(self.base.greatest, f64::max);
+        let lowest = all.iter().map(|one| one.iter().copied().fold(f64::INFINITY, f64::min)).fold(0.0, f64::max);
         if !lowest.is_finite() {
             return Vec::new();
         }
@@ -205,12 +214,9 @@ impl<'a> Window<'a> {
         let mut best: Option<(Point, Chosen)> = None;
         for level in self.levels_of(&fronts) {
             let ceiling = self.limit(level, ratio);
-            if self.base.greatest > ceiling {
-                continue;
-            }
             let pick = |(place, front): &(usize, &Front)| Some((*place, fast(front, level, ceiling)?));
             let Some(chosen) = fronts.iter().map(pick).collect::<Option<Chosen>>() else { continue };
-            let total = chosen.iter().fold(self.base, |sum, (_, point)| sum.and(*point));
+            let total = chosen.iter().fold(NOBODY, |sum, (_, point)| sum.and(*point));
             if best.as_ref().is_none_or(|best| total.stp > best.0.stp) {
                 best = Some((total, chosen));
             }
@@ -228,12 +234,7 @@ impl<'a> Window<'a> {
     }
 
     fn levels_of(&self, fronts: &[(usize, &Front)]) -> Vec<f64> {
-        let all = fronts.iter().flat_map(|(_, front)| front.points.iter().map(|point| point.least));
-        let mut levels: Vec<f64> = all.filter(|level| *level < self.base.least).collect();
-        if self.base.least.is_finite() {
-            levels.push(self.base.least);
-        }
-        levels
+        fronts.iter().flat_map(|(_, front)| front.points.iter().map(|point| point.least)).collect()
     }
 
     /// An unfairness below which no cover of an interval comes: some program's lowest ceiling over the interval's highest level.
@@ -244,7 +245,7 @@ impl<'a> Window<'a> {
             let greatest = points.map(|point| point.greatest).fold(f64::INFINITY, f64::min);
             front.set.iter().for_each(|program| lowest[program] = lowest[program].min(greatest));
         }
-        let highest = self.everyone.iter().map(|program| lowest[program]).fold(self.base.greatest, f64::max);
+        let highest = self.everyone.iter().map(|program| lowest[program]).fold(0.0, f64::max);
         (highest / self.levels[to]).max(1.0)
     }
 
@@ -255,7 +256,7 @@ impl<'a> Window<'a> {
             let share = weight / isobar_model::num::float_len(set.len());
             set.iter().for_each(|program| best[program] = best[program].max(share));
         }
-        self.base.stp + self.everyone.iter().map(|program| best[program]).sum::<f64>()
+        self.everyone.iter().map(|program| best[program]).sum::<f64>()
     }
 
     fn tell(&self, best: Option<&(Point, Chosen)>, open: &[Interval]) {
@@ -272,6 +273,3 @@ fn fast(front: &Front, least: f64, greatest: f64) -> Option<Point> {
     let within = front.points[from..].iter().filter(|point| point.greatest <= greatest);
     within.copied().reduce(|a, b| if b.stp > a.stp { b } else { a })
 }
-
-/// A window's parts that are decided before it opens: nobody.
-pub(crate) const OPEN: Point = NOBODY;

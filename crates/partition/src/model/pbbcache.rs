@@ -219,7 +219,7 @@ impl Pressure for PbbCache {
             }
             Bandwidth::Stalls => {
                 let wanted = demand.bandwidth / self.limit();
-                (wanted < 1.0).then(|| grown(demand, wanted, p))
+                (wanted < 1.0 && p < 1.0).then(|| grown(demand, wanted, p))
             }
         }
     }
@@ -269,10 +269,15 @@ fn grown(demand: &Demand, b: f64, total: f64) -> f64 {
     }
 }
 
-/// The part of the controller's time that a program uses where all use `total`.
+/// The part of the controller's time that a program uses where all use `total`: the root of `u^2 + (1-U) u = (1-U) b / (1-b)`, in the form
+/// that does not take nearly equal numbers from each other where `b` is small.
 fn used(wanted: f64, total: f64) -> f64 {
     let free = 1.0 - total;
-    ((free * free + 4.0 * free * wanted / (1.0 - wanted)).sqrt() - free) / 2.0
+    if free <= 0.0 {
+        return 0.0;
+    }
+    let asked = free * wanted / (1.0 - wanted);
+    2.0 * asked / ((free * free + 4.0 * asked).sqrt() + free)
 }
 
 /// The total utilisation U at which the sum of all uses is U: their sum falls with U and is above it at 0.
