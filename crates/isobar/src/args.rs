@@ -72,11 +72,13 @@ paper prints nothing to compare with. A claim that does not come out stays in th
     /// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and solutions of your own
     #[command(after_help = "Example:
   isobar study --profiles metrics.csv --workloads workloads.csv --algorithm none,lfoc+,opt-cluster
-  isobar study --profiles machine:rome-ccx-2x4 --workloads examples/study/pairs.txt --groups 2 --algorithm all
-  isobar study --profiles metrics.csv --algorithm fixed --solution solutions.json --model pbbcache-simple
+  isobar study --profiles machine:xeon-4x8 --workloads examples/study/library.txt --algorithm lfoc+
+  isobar study --profiles metrics.csv --workloads workloads.csv --groups 2 --uma \\
+    --algorithm dino,divide-content,optimal --time-limit 10
+  isobar study --profiles metrics.csv --algorithm fixed --solution s.json --model pbbcache-simple
   isobar study --count --apps 16 --groups 4 --ways 16
 
-A workload list has one workload a line, names separated by commas, # comments. A file of solutions is
+A workload list has one workload a line, names separated by commas, # comments. Solutions are
   {\"solutions\": [{\"apps\": [\"a\", \"b\"], \"llc\": [0, 0], \"cluster\": [0, 1], \"ways\": [9, 2]}]}
 Ctrl-C ends it with the answers so far; a search then tells the best that it has.")]
     Study(StudyArgs),
@@ -256,7 +258,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "NAME", default_value = "queueing")]
     pub model: String,
     /// Memory bandwidth of each group, with --uma of all together; else no limit, for queueing that of --machine
-    #[arg(long, value_name = "MBPS")]
+    #[arg(long, value_name = "MBPS", allow_negative_numbers = true, value_parser = megabytes)]
     pub max_bandwidth: Option<f64>,
     /// Last-level caches; else 1, or as many as a given solution uses
     #[arg(long, value_name = "N")]
@@ -360,6 +362,11 @@ fn verb_of(typed: Option<OsString>) -> Option<String> {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
+fn megabytes(text: &str) -> Result<f64, String> {
+    let mbps = text.parse::<f64>().ok().filter(|mbps| mbps.is_finite() && *mbps > 0.0);
+    mbps.ok_or_else(|| "expected MB/s above 0, such as 20000".to_owned())
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {

@@ -215,8 +215,16 @@ fn bad_input_is_one_line() {
     refused(&format!("{OWN} --algorithm lfoc++"), &["unknown algorithm", "did you mean `lfoc+`"]);
     refused(&format!("{OWN} --algorithm none --model queuing"), &["unknown model", "`queueing`"]);
     refused(&format!("{OWN} --algorithm none --objective fairness"), &["unknown objective", "`unfairness`"]);
-    refused(&format!("{OWN} --algorithm none --max-bandwidth 0"), &["--max-bandwidth 0", "MB/s above 0"]);
-    refused(&format!("{OWN} --algorithm none --max-bandwidth nan"), &["--max-bandwidth NaN"]);
+    refused(
+        &format!("{OWN} --algorithm none --max-bandwidth 0"),
+        &["'0' for '--max-bandwidth", "MB/s above 0, such as 20000"],
+    );
+    refused(&format!("{OWN} --algorithm none --max-bandwidth nan"), &["'nan' for '--max-bandwidth", "MB/s above 0"]);
+    refused(&format!("{OWN} --algorithm none --max-bandwidth -5"), &["MB/s above 0"]);
+    refused(
+        &format!("{OWN} --algorithm none --machine itanium-2x4"),
+        &["programs.toml: ", "goes to 8 ways", "--machine NAME"],
+    );
     refused(&format!("{OWN} --algorithm dino"), &["--algorithm dino", "--groups N"]);
     refused(&format!("{OWN} --algorithm opt-cluster --groups 2"), &["is for one LLC", "optimal"]);
     refused(&format!("{OWN} --algorithm fixed"), &["--solution FILE"]);

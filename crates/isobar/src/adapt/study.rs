@@ -7,7 +7,7 @@ use crate::signals::StopFlag;
 use isobar_lab::study::{self, Ask, MACHINE, Profiles, Source, Standing, Study, StudyError, Watch};
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use isobar_lab::study::{Counted, LEGEND, Row, Summary, Text, thousands};
 
@@ -58,17 +58,22 @@ pub fn run(
     stop: &StopFlag,
     sink: impl FnMut(Row) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    study.run(jobs, &Watcher { progress, stop }, sink)
+    study.run(jobs, &Watcher { progress, stop, begun: Instant::now() }, sink)
 }
 
 struct Watcher<'a> {
     progress: &'a Progress,
     stop: &'a StopFlag,
+    begun: Instant,
 }
 
 impl Watch for Watcher<'_> {
     fn stopped(&self) -> bool {
         self.stop.is_raised()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
     }
 
     fn done(&self, done: usize, all: usize) {

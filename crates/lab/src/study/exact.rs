@@ -1,4 +1,4 @@
-//! The exact searches of `isobar-optima`, by name. It brings the clock that ends a search in time; what is searched and how is decided there.
+//! The exact searches of `isobar-optima`, by name. It ends a search in time; what is searched and how is decided there.
 
 use super::algorithms::{self, Answer};
 use super::ask::{Objective, Setup};
@@ -8,7 +8,6 @@ use isobar_optima::{OptimaError, Optimum, Options};
 use isobar_partition::Group;
 use isobar_partition::heuristics::{self, Rule, Scope, Setting};
 use isobar_partition::model::StaticModel;
-use std::time::Instant;
 
 /// Sets of programs are bits of a word.
 pub(super) const MOST_EXACT: usize = 64;
@@ -96,8 +95,9 @@ pub(super) fn search(
     workload: usize,
     watch: &dyn Watch,
 ) -> Answer {
-    let begun = Instant::now();
-    let stop = || watch.stopped() || setup.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
+    let begun = watch.elapsed();
+    let stop =
+        || watch.stopped() || setup.time_limit.is_some_and(|limit| watch.elapsed().saturating_sub(begun) >= limit);
     let progress = |now: isobar_optima::Progress| {
         let gap = 100.0 * now.gap();
         watch.search(&Standing {

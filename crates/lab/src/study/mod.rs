@@ -1,7 +1,7 @@
 //! Static studies: who goes to which LLC, who shares which ways, and what is the best that anyone could do?
 //!
 //! [`Study::new`] checks what is asked; [`Study::run`] answers every workload by every algorithm and hands each [`Row`] on, in order, as soon
-//! as it is known. Text comes in as text; the only clock is the one that says how long an algorithm took.
+//! as it is known. Text comes in as text; time comes from who watches ([`Watch`]).
 
 mod algorithms;
 mod ask;
@@ -38,7 +38,7 @@ use isobar_sim::{MachineSpec, Program, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 /// A file's name and what it says.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,8 @@ pub struct Source<'a> {
 pub trait Watch: Sync {
     /// Whether somebody asked to stop.
     fn stopped(&self) -> bool;
+    /// The time since some moment, never going back: the only clock of a study.
+    fn elapsed(&self) -> Duration;
     /// So many answers are there, of so many.
     fn done(&self, done: usize, all: usize);
     /// How a search stands.
@@ -179,11 +181,11 @@ impl Study {
 
     fn tasks(&self) -> Vec<Task> {
         let mut tasks = Vec::new();
-        for (workload, programs) in self.workloads.iter().enumerate() {
+        for workload in 0..self.workloads.len() {
             for algorithm in &self.setup.algorithms {
                 let task = |given| Task { workload, algorithm: *algorithm, given };
                 if matches!(algorithm, Algorithm::Fixed) {
-                    let fitting = self.fitting(workload, programs);
+                    let fitting = self.fitting(workload);
                     let none = if fitting.is_empty() { vec![task(None)] } else { Vec::new() };
                     tasks.extend(fitting.into_iter().map(|given| task(Some(given))).chain(none));
                 } else {
@@ -194,12 +196,13 @@ impl Study {
         tasks
     }
 
-    /// The given solutions that are for a workload: its own where workloads are made of solutions, else those of the same programs.
-    fn fitting(&self, number: usize, workload: &Workload) -> Vec<usize> {
-        if self.workloads.len() == self.given.len() && fixed::workloads(&self.given) == self.workloads {
+    /// The given solutions that are for a workload: the one in its place where both lists go side by side, else all of the same programs.
+    fn fitting(&self, number: usize) -> Vec<usize> {
+        let fits = |number: usize, index: usize| self.given[index].for_workload(&self.workloads[number]).is_some();
+        if self.workloads.len() == self.given.len() && (0..self.given.len()).all(|both| fits(both, both)) {
             return vec![number];
         }
-        (0..self.given.len()).filter(|index| self.given[*index].for_workload(workload).is_some()).collect()
+        (0..self.given.len()).filter(|index| fits(number, *index)).collect()
     }
 
     /// The programs of all workloads, for the queueing model.
@@ -233,7 +236,7 @@ impl Study {
         let workload = &self.workloads[task.workload];
         let given = task.given.map(|index| &self.given[index]);
         let model = self.model(workload, given.map_or(Property::Llcmpkc, |given| given.share));
-        let begun = Instant::now();
+        let begun = watch.elapsed();
         let answer = match task.algorithm {
             Algorithm::Heuristic(entry) => algorithms::heuristic(entry, &*model, &self.setup),
             Algorithm::Exact(search) => exact::search(search, &*model, &self.setup, task.workload + 1, watch),
@@ -245,7 +248,7 @@ impl Study {
                 },
             },
         };
-        self.row(task, &*model, answer, begun.elapsed().as_secs_f64())
+        self.row(task, &*model, answer, watch.elapsed().saturating_sub(begun).as_secs_f64())
     }
 
     fn row(&self, task: &Task, model: &dyn StaticModel, answer: Answer, seconds: f64) -> Row {

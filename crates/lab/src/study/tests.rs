@@ -1,14 +1,17 @@
 use super::*;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Nobody stops; what is told is kept.
-#[derive(Default)]
-struct Silent(Mutex<usize>);
+struct Silent(Mutex<usize>, Instant);
 
 impl Watch for Silent {
     fn stopped(&self) -> bool {
         false
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.1.elapsed()
     }
 
     fn done(&self, done: usize, _: usize) {
@@ -53,7 +56,7 @@ fn study(ask: &Ask, workloads: &str) -> Result<Study, StudyError> {
 }
 
 fn rows(study: &Study, jobs: usize) -> Vec<Row> {
-    let (watch, mut rows) = (Silent::default(), Vec::new());
+    let (watch, mut rows) = (Silent(Mutex::new(0), Instant::now()), Vec::new());
     let keep = |row| {
         rows.push(row);
         Ok(())
@@ -191,6 +194,22 @@ fn given_solutions_are_held_against_the_machine() {
     let shared = good.replace('}', ", \"share\": \"llcmpki\"}");
     assert!(told(&shared, &|_| ()).is_ok());
     assert!(told(&shared, &|ask| ask.model = "queueing".to_owned()).unwrap_err().contains("`share` has no meaning"));
+}
+
+#[test]
+fn lists_that_go_side_by_side_are_paired() {
+    let one =
+        |ways: [usize; 2]| format!(r#"{{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": {ways:?}}}"#);
+    let text = format!("{{\"solutions\": [{}, {}]}}", one([1, 3]), one([3, 1]));
+    let ways = |workloads: &str| -> Vec<(usize, usize)> {
+        let profiles = Profiles::from_text("p.toml", PROGRAMS).unwrap();
+        let source = |file, text| Some(Source { file, text });
+        let asked = ask(&["fixed"], "pbbcache-simple");
+        let study = Study::new(&asked, profiles, source("w.txt", workloads), source("s.json", &text)).unwrap();
+        rows(&study, 1).iter().map(|row| (row.workload, row.apps[0].ways.unwrap())).collect()
+    };
+    assert_eq!(ways("a,b\n# c\na,b\n"), [(1, 1), (2, 3)]);
+    assert_eq!(ways("a,b\n"), [(1, 1), (1, 3)], "all of the same programs");
 }
 
 #[test]

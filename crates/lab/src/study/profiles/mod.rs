@@ -7,6 +7,7 @@ mod observed;
 mod oddities;
 
 use super::error::StudyError;
+use super::queueing;
 use isobar_partition::{Profile, Row};
 use isobar_sim::program::csv::{self, MeasuredTable};
 use isobar_sim::{MachineSpec, Program};
@@ -118,7 +119,17 @@ impl Profiles {
     pub fn program(&self, name: &str, machine: &MachineSpec) -> Result<Arc<Program>, StudyError> {
         match self.programs.get(name).map(|entry| &entry.source) {
             Some(Source::Program(program)) => Ok(Arc::clone(program)),
-            Some(Source::Table(table)) => Ok(Arc::new(table.program(name, machine)?)),
+            Some(Source::Table(table)) => {
+                let (rows, ways) = (table.rows(name).map_or(0, <[_]>::len), queueing::ways_of(machine).unwrap_or(0));
+                if rows > ways {
+                    let problem = format!(
+                        "`{name}` goes to {rows} ways; the LLC of the machine has {ways}: name the machine of the measurement \
+                         with --machine NAME"
+                    );
+                    return Err(StudyError::file(&self.file, problem));
+                }
+                Ok(Arc::new(table.program(name, machine)?))
+            }
             Some(Source::Relative) => Err(StudyError::file(
                 &self.file,
                 format!(
