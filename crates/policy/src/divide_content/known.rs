@@ -46,16 +46,26 @@ impl Known {
     }
 
     /// From readings with some numbers of ways (`readings[i]` with `i + 1`; at least one is there), straight lines between them, and the
-    /// nearest one beyond. Slowdowns are against the best IPC: that with most ways, unless others' traffic slowed that one down.
+    /// nearest one beyond. Slowdowns are [`slowdown`] against the reading with most ways. Streaming programs are told by their curve from
+    /// `streaming_ways` on, the ways that they get: with fewer, many of them are slowed down (section V.B).
     #[must_use]
-    pub fn measured(readings: &[Option<Reading>], ways: usize, limits: ClassLimits) -> Option<Self> {
+    pub fn measured(
+        readings: &[Option<Reading>],
+        ways: usize,
+        limits: ClassLimits,
+        streaming_ways: usize,
+    ) -> Option<Self> {
         let points: Vec<(usize, Reading)> =
             readings.iter().enumerate().filter_map(|(index, reading)| Some((index, (*reading)?))).collect();
-        let best = points.iter().map(|(_, reading)| reading.ipc).reduce(f64::max)?;
+        let (_, most) = points.last()?;
         let curve: Vec<Reading> = (0..ways).filter_map(|index| at(&points, index)).collect();
-        let slowdown: Vec<f64> = curve.iter().map(|reading| best / reading.ipc).collect();
+        let slowdown: Vec<f64> = curve.iter().map(|reading| slowdown(reading, most)).collect();
         let llcmpkc: Vec<f64> = curve.iter().map(|reading| reading.llcmpkc).collect();
-        let class = classify(&slowdown, &llcmpkc, limits);
+        let from = streaming_ways.saturating_sub(1).min(slowdown.len());
+        let class = match classify(&slowdown[from..], &llcmpkc[from..], limits) {
+            CacheClass::Streaming => CacheClass::Streaming,
+            _ => classify(&slowdown, &llcmpkc, limits),
+        };
         Some(Self { class, critical: critical_ways(&slowdown, limits), slowdown, llcmpkc, curve })
     }
 
@@ -89,6 +99,15 @@ impl Known {
             None
         }
     }
+}
+
+/// How much slower a program is with some ways than with the most, for the ways' sake. In sampling mode the others have what is left of
+/// the cache, so their traffic, and with it the time of every miss, differs from reading to reading: whatever the IPC says, a program
+/// whose misses did not grow was not slowed down by ways, and one whose misses grew by half by no more than half.
+#[must_use]
+pub fn slowdown(reading: &Reading, most: &Reading) -> f64 {
+    let misses = if reading.mpki > most.mpki { reading.mpki / most.mpki } else { 1.0 };
+    (most.ipc / reading.ipc).min(misses).max(1.0)
 }
 
 /// The reading with `index + 1` ways.
@@ -138,7 +157,7 @@ mod tests {
     fn measured(readings: &[(usize, f64, f64)]) -> Known {
         let mut by_ways = vec![None; 4];
         readings.iter().for_each(|(ways, ipc, mpki)| by_ways[ways - 1] = Some(reading(*ipc, *mpki)));
-        Known::measured(&by_ways, 5, ClassLimits::default()).unwrap()
+        Known::measured(&by_ways, 5, ClassLimits::default(), 2).unwrap()
     }
 
     #[test]
@@ -150,6 +169,19 @@ mod tests {
         assert_eq!((known.class, known.critical), (CacheClass::Sensitive, 4));
         let mpki: Vec<f64> = known.curve.iter().map(|point| point.mpki).collect();
         assert_eq!(mpki, [20.0, 10.0, 7.0, 4.0, 4.0]);
+    }
+
+    #[test]
+    fn the_traffic_of_others_is_no_slowdown_of_ways() {
+        // Slower by 20 % with the most ways, since the others are squeezed; slower by 30 % with 10 % more misses.
+        assert_eq!(slowdown(&reading(1.2, 20.0), &reading(1.0, 20.0)), 1.0);
+        assert_eq!(slowdown(&reading(1.0, 22.0), &reading(1.3, 20.0)), 1.1);
+        assert_eq!(slowdown(&reading(1.0, 40.0), &reading(1.3, 20.0)), 1.3);
+        assert_eq!(slowdown(&reading(1.0, 1.0), &reading(1.3, 0.0)), 1.3, "all misses are gone");
+        let streaming = measured(&[(1, 1.0, 20.0), (4, 0.8, 20.0)]);
+        assert_eq!((streaming.class, streaming.critical), (CacheClass::Streaming, 1));
+        let one_is_too_few = measured(&[(1, 0.7, 30.0), (2, 1.0, 20.0), (4, 1.0, 20.0)]);
+        assert_eq!((one_is_too_few.class, one_is_too_few.critical), (CacheClass::Streaming, 2));
     }
 
     #[test]

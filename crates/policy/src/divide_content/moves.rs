@@ -45,6 +45,8 @@ pub struct Moves {
     load: Load,
     /// Threads that this epoch's plan moves.
     moving: Vec<Tid>,
+    /// Threads that were asked to stay on a group: who does not do so is not asked again. Ascending.
+    asked: Vec<(Tid, usize)>,
 }
 
 impl Moves {
@@ -84,7 +86,8 @@ impl Moves {
         moved
     }
 
-    /// Binds whom nobody bound where it runs, or beside where it shares a CPU: else the kernel's scheduler would undo groups.
+    /// Binds whom nobody bound where it runs, or beside where it shares a CPU: else the kernel's scheduler would undo groups. Each thread is
+    /// asked once on each group.
     pub fn settle(
         &mut self,
         seen: &Observation,
@@ -93,6 +96,7 @@ impl Moves {
         pressures: &Pressures,
         actions: &mut Vec<Action>,
     ) {
+        let before = std::mem::take(&mut self.asked);
         for (process, thread) in seen.threads() {
             if thread.bound != Some(false) || thread.pinned || self.moving.contains(&thread.tid) {
                 continue;
@@ -102,10 +106,15 @@ impl Moves {
             else {
                 continue;
             };
+            self.asked.push((thread.tid, group));
+            if before.binary_search(&(thread.tid, group)).is_ok() {
+                continue;
+            }
             let Some(cpu) = self.own_cpu(ground, group, thread) else { continue };
             let reason = format!("stays on llc {}: the kernel's scheduler could move it on", ground.groups()[group].id);
             actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, reason });
         }
+        self.asked.sort_unstable();
     }
 
     /// The CPU on which a thread stays: its own where nobody else is there.

@@ -183,6 +183,7 @@ impl Partitioner {
         let rules = Rules {
             classes: self.config.classes(),
             light_llcmpkc: self.config.light_llcmpkc,
+            streaming_ways: num::index(self.config.ways_streaming),
             epochs: self.config.probe_epochs,
         };
         let position = self.programs.position(probe.pid);

@@ -4,14 +4,15 @@
 //! ```text
 //! with the fewest ways: hardly a miss                                       -> light sharing
 //! with the most ways: no slower with the fewest                             -> streaming if it misses much, else light sharing
-//! with one way more each time, until it is no slower than with the most     -> by its curve
+//! with one way more each time, until it is no slower than with the most     -> by its curve; one that misses much and is hardly slower with
+//!                                                                              the ways of a streaming partition: streaming
 //! ```
 //!
 //! *Departure from the paper*: it only says that different heuristics spare it most sizes. Here the greatest partition is read second:
 //! whoever is as fast with the fewest ways is not sensitive, and that takes two readings instead of one a way. Between the last reading and
 //! the greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
 
-use super::known::Known;
+use super::known::{Known, slowdown};
 use super::reading::Reading;
 use isobar_model::Pid;
 use isobar_partition::class::ClassLimits;
@@ -37,6 +38,8 @@ pub struct Rules {
     pub classes: ClassLimits,
     /// Misses per 1000 cycles with the fewest ways below which a program shares lightly.
     pub light_llcmpkc: f64,
+    /// Ways that streaming programs get: from here on their curve is flat.
+    pub streaming_ways: usize,
     /// Epochs for each reading.
     pub epochs: u32,
 }
@@ -95,17 +98,22 @@ impl Probe {
 
 /// The next number of ways to measure, or what the readings say.
 fn next(readings: &[Option<Reading>], span: Span, rules: &Rules) -> Next {
-    let done = || Known::measured(readings, span.ways, rules.classes).map_or(Next::GiveUp, Next::Done);
+    let measured = || Known::measured(readings, span.ways, rules.classes, rules.streaming_ways);
+    let done = || measured().map_or(Next::GiveUp, Next::Done);
     let Some(fewest) = readings[span.least - 1] else { return Next::Ways(span.least) };
     if fewest.llcmpkc < rules.light_llcmpkc {
         return done();
     }
     let Some(most) = readings[span.most - 1] else { return Next::Ways(span.most) };
-    let slow = |reading: Reading| most.ipc / reading.ipc >= rules.classes.sensitive_slowdown;
+    let classes = rules.classes;
+    let streams = most.llcmpkc >= classes.streaming_llcmpkc;
+    let limit = |ways| {
+        if streams && ways >= rules.streaming_ways { classes.streaming_never } else { classes.sensitive_slowdown }
+    };
     for ways in span.least..span.most {
         match readings[ways - 1] {
             None => return Next::Ways(ways),
-            Some(reading) if !slow(reading) => break,
+            Some(reading) if slowdown(&reading, &most) < limit(ways) => break,
             Some(_) => {}
         }
     }
@@ -125,6 +133,7 @@ mod tests {
             sensitive_slowdown: 1.05,
         },
         light_llcmpkc: 0.5,
+        streaming_ways: 2,
         epochs: 1,
     };
 
@@ -145,6 +154,7 @@ mod tests {
     #[test]
     fn each_class_takes_as_few_epochs_as_it_can() {
         let flat = [2.0; 6];
+        let steep = [40.0, 31.6, 30.0, 30.0, 30.0, 30.0];
         let growing = [1.0, 1.2, 1.5, 1.93, 2.0, 2.0];
         let table = [
             ("hardly misses", flat, [0.4; 6], vec![1], LightSharing, 1),
@@ -158,6 +168,7 @@ mod tests {
                 LightSharing,
                 2,
             ),
+            ("misses much, one way is too few", [1.6, 1.9, 2.0, 2.0, 2.0, 2.0], steep, vec![1, 5, 2], Streaming, 3),
             // 2.0 / 1.93 = 1.036: the fourth way ends it.
             ("ways matter", growing, [9.0, 8.0, 7.0, 6.0, 5.0, 5.0], vec![1, 5, 2, 3, 4], Sensitive, 4),
             ("ways matter to the end", [1.0, 1.2, 1.4, 1.6, 2.0, 2.0], [9.0; 6], vec![1, 5, 2, 3, 4], Sensitive, 5),
