@@ -20,6 +20,7 @@ pub fn run(args: &StudyArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     study.remarks().iter().for_each(|remark| tell(&format!("remark: {remark}")));
     let stop = StopFlag::install()?;
     let progress = Progress::of("answers");
+    progress.tell(0, study.answers());
     let mut printer = Printer::new(args.json, out);
     printer.begin(&study.heading())?;
     let done = study::run(&study, super::jobs(args.jobs), &progress, &stop, |row| progress.aside(|| printer.row(&row)));
