@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::rank::{Found, STEP, TIE};
 use crate::watch::Watch;
 use aim::{Best, Better, First};
-use cells::Cells;
+use cells::{Cells, at};
 use descend::{Aim, Descent, End};
 use isobar_partition::Group;
 use isobar_partition::model::{Demand, Pressure, Separable};
@@ -246,10 +246,10 @@ impl Search<'_> {
     /// Every demand that a program can have.
     fn demands(&self) -> Vec<Vec<Demand>> {
         let mut demands = vec![Vec::new(); self.problem.everyone().len()];
-        for (index, sizes) in self.cells.clusters.iter().enumerate() {
-            let cluster = crate::set::Set(u64::try_from(index).unwrap_or(0));
-            for size in sizes {
-                cluster.iter().zip(size).for_each(|(program, demand)| demands[program].push(*demand));
+        for (index, cell) in self.cells.clusters.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            for size in 1..=self.problem.model.ways() {
+                at(index).iter().zip(cell.at(size)).for_each(|(program, demand)| demands[program].push(*demand));
             }
         }
         for (group, of_group) in self.cells.groups.iter().flatten() {

@@ -100,6 +100,7 @@ impl Search<'_> {
         let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
         let outcome = self.least_unfairness(&rough);
         let Some((point, chosen)) = outcome.best else { return self.nothing() };
+        self.watch.tell(point.ratio(), outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);

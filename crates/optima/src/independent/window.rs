@@ -70,10 +70,12 @@ impl<'a> Window<'a> {
             if let Some(better) = better {
                 best = Some(better);
                 open.push((from, to));
-                self.tell(best.as_ref(), &open);
             } else if from < to {
                 let middle = usize::midpoint(from, to);
                 open.extend([(middle + 1, to), (from, middle)]);
+            }
+            if !floor.is_finite() {
+                self.tell(best.as_ref(), &open);
             }
         }
         let ratio = best.as_ref().map_or(f64::INFINITY, |best| best.0.ratio());
