@@ -19,10 +19,13 @@ use super::cells::{Cells, at};
 use crate::group::place;
 use crate::problem::Problem;
 use crate::set::Set;
+use crate::watch::Watch;
 use isobar_partition::model::{Demand, Pressure};
 
 const WIDER: f64 = 1e-12;
 const LOOSER: f64 = 1e-9;
+/// How many sets are tabulated between two looks at the clock's owner.
+const OFTEN: usize = 64;
 
 /// The part of the axis, both ends within.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +123,14 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub fn new(problem: &Problem<'_>, cells: &Cells, pressure: Option<&dyn Pressure>, slice: Slice, bar: Bar) -> Self {
+    /// Not whole where the search is stopped meanwhile.
+    pub fn new(
+        problem: &Problem<'_>,
+        cells: &Cells,
+        pressure: Option<&dyn Pressure>,
+        (slice, bar): (Slice, Bar),
+        watch: &Watch<'_>,
+    ) -> Self {
         let (all, ways) = (place(problem.everyone()) + 1, problem.model.ways());
         let loose = |capacity: f64| capacity.abs() * LOOSER;
         let capacities = pressure.map(|pressure| {
@@ -147,7 +157,7 @@ impl Tables {
                 }
             }
             tables.drop_hopeless(problem, bar);
-            tables.fill_inner(problem, all);
+            tables.fill_inner(problem, all, watch);
         }
         if problem.groups > 1 || tables.inner.is_empty() {
             tables.whole = tables.whole_groups(cells, pressure, all);
@@ -226,7 +236,7 @@ impl Tables {
         }
     }
 
-    fn fill_inner(&mut self, problem: &Problem<'_>, all: usize) {
+    fn fill_inner(&mut self, problem: &Problem<'_>, all: usize, watch: &Watch<'_>) {
         let width = self.ways + 1;
         let mut table = vec![Figure::NEVER; all * width];
         table[0] = Figure::NONE;
@@ -236,6 +246,9 @@ impl Tables {
             let left = at(index);
             if left.len() > problem.cores {
                 continue;
+            }
+            if index % OFTEN == 0 && watch.count(0) {
+                break;
             }
             let (before, here) = table.split_at_mut(index * width);
             let here = &mut here[..width];

@@ -103,7 +103,7 @@ impl Level<'_> {
             }
             let keep = Keep { stp: self.needed(placed, others, *set), ..self.all };
             let mut failed = f64::NEG_INFINITY;
-            let seen = self.groups.each(*set, keep.greatest, &mut |point, picked| {
+            self.groups.each(*set, keep.greatest, &mut |point, picked| {
                 if self.watch.stopped() {
                     return false;
                 }
@@ -121,7 +121,6 @@ impl Level<'_> {
                 failed = point.stp;
                 true
             })?;
-            self.watch.count(seen);
         }
         Ok(best.filter(|_| !self.watch.stopped()))
     }
