@@ -32,7 +32,7 @@ pub(crate) struct Window<'a> {
 /// An interval of levels, both ends within.
 type Interval = (usize, usize);
 
-/// The best cover found, its figures together with the base, and what is proved.
+/// The best cover found, with its figures, and what is proved.
 pub(crate) struct Outcome {
     pub best: Option<(Point, Chosen)>,
     /// No cover has a better figure.
