@@ -1,5 +1,5 @@
 //! Cache ways, on a guest that has no hardware for them: a double of resctrl (`crates/resctrl-double`, a FUSE mount) stands in for the
-//! kernel's. First the double itself is judged, spoken to through this kernel; then isobar is, by what is in the double's files.
+//! kernel's. The double itself is judged here, spoken to through this kernel.
 
 use crate::evidence;
 use crate::subject::Subject;
@@ -115,7 +115,7 @@ fn groups() -> Result<()> {
     Ok(())
 }
 
-/// The errno and the words of a few refusals, and the lock, between two processes of this kernel.
+/// The errno and the words of a few refusals, the lock, and that nothing is left.
 fn refusals() -> Result<()> {
     let double = Double::mount(&[])?;
     fs::create_dir(Path::new(ROOT).join("web"))?;
@@ -140,8 +140,9 @@ fn refusals() -> Result<()> {
     same("errno", rustix::io::Errno::from_io_error(&refused), Some(rustix::io::Errno::NOSPC))?;
     let lock = fs::File::open(ROOT)?;
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
-    let other = Command::new("flock").args(["-n", ROOT, "true"]).status()?;
-    ensure!(!other.success(), "two processes hold the lock");
-    drop((lock, double));
+    let other = fs::File::open(ROOT)?;
+    let second = rustix::fs::flock(&other, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    same("a second lock", second, Err(rustix::io::Errno::WOULDBLOCK))?;
+    drop((lock, other, double));
     same("what is below", fs::read_dir(ROOT)?.count(), 0)
 }
