@@ -69,6 +69,19 @@ Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or 
 Sign: whether the direction is the paper's; size: whether the figure is, within the band told under `why`; - is where the
 paper prints nothing to compare with. A claim that does not come out stays in the table as such, and is no failure.")]
     Reproduce(ReproduceArgs),
+    /// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and solutions of your own
+    #[command(after_help = "Example:
+  isobar study --profiles metrics.csv --workloads workloads.csv --algorithm none,lfoc+,opt-cluster
+  isobar study --profiles machine:xeon-4x8 --workloads examples/study/library.txt --algorithm lfoc+
+  isobar study --profiles metrics.csv --workloads workloads.csv --groups 2 --uma \\
+    --algorithm dino,divide-content,optimal --time-limit 10
+  isobar study --profiles metrics.csv --algorithm fixed --solution s.json --model pbbcache-simple
+  isobar study --count --apps 16 --groups 4 --ways 16
+
+A workload list has one workload a line, names separated by commas, # comments. Solutions are
+  {\"solutions\": [{\"apps\": [\"a\", \"b\"], \"llc\": [0, 0], \"cluster\": [0, 1], \"ways\": [9, 2]}]}
+Ctrl-C ends it with the answers so far; a search then tells the best that it has.")]
+    Study(StudyArgs),
 }
 
 /// `isobar topo`
@@ -225,6 +238,64 @@ pub struct ReproduceArgs {
     pub json: bool,
 }
 
+/// `isobar study`
+#[derive(Debug, clap::Args)]
+pub struct StudyArgs {
+    /// The programs: a measured table (.csv), curves (.toml, .json), observations (.jsonl), or machine:NAME for those of the
+    /// simulator on a machine that ships
+    #[arg(long, value_name = "FILE|machine:NAME", required_unless_present = "count")]
+    pub profiles: Option<String>,
+    /// The workloads; else those of --solution
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["count", "solution"])]
+    pub workloads: Option<PathBuf>,
+    /// The algorithms, listed below; `all` stands for all that apply
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required_unless_present = "count")]
+    pub algorithm: Vec<String>,
+    /// Solutions to evaluate, for --algorithm fixed
+    #[arg(long, value_name = "FILE")]
+    pub solution: Option<PathBuf>,
+    /// How programs slow each other down: queueing, pbbcache-simple or pbbcache-stalls
+    #[arg(long, value_name = "NAME", default_value = "queueing")]
+    pub model: String,
+    /// Memory bandwidth of each group, with --uma of all together; else no limit, for queueing that of --machine
+    #[arg(long, value_name = "MBPS", allow_negative_numbers = true, value_parser = megabytes)]
+    pub max_bandwidth: Option<f64>,
+    /// Last-level caches; else 1, or as many as a given solution uses
+    #[arg(long, value_name = "N")]
+    pub groups: Option<usize>,
+    /// All groups share one memory controller; else each has its own
+    #[arg(long)]
+    pub uma: bool,
+    /// Programs that fit on one last-level cache; else as many as an even spread needs
+    #[arg(long, value_name = "C")]
+    pub cores: Option<usize>,
+    /// Ways of every last-level cache; else as many as the profiles have
+    #[arg(long, value_name = "W")]
+    pub ways: Option<usize>,
+    /// What the exact searches optimise: unfairness or stp
+    #[arg(long, value_name = "NAME", default_value = "unfairness")]
+    pub objective: String,
+    /// The machine that a table was measured on, which gives queueing the size of a way, the latency and the memory controller;
+    /// else skylake-2x20
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+    /// Print how many mappings and solutions there are, and search nothing
+    #[arg(long, conflicts_with_all = ["algorithm", "solution"])]
+    pub count: bool,
+    /// Programs of a workload, for --count without --workloads
+    #[arg(long, value_name = "N", requires = "count", conflicts_with = "workloads")]
+    pub apps: Option<usize>,
+    /// End each search after so many seconds, with the best so far and how far it may be from the optimum
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    pub time_limit: Option<f64>,
+    /// Threads to compute with, changing no solution; else one for each CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Print JSON, one line for each workload and algorithm
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What `isobar reproduce` runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Paper {
@@ -248,9 +319,14 @@ pub enum Schedules {
 }
 
 /// Reads the command line. What clap has to say about it is already printed when this returns an exit code: help and
-/// version on stdout, a mistake in one line on stderr. `policies` is the list below the help of the whole.
-pub fn parse(policies: &str) -> Result<Args, ExitCode> {
+/// version on stdout, a mistake in one line on stderr. `policies` is the list below the help of the whole, `algorithms` that below
+/// `study`.
+pub fn parse(policies: &str, algorithms: &str) -> Result<Args, ExitCode> {
     let command = Args::command().after_help(format!("Policies:\n{policies}"));
+    let command = command.mut_subcommand("study", |study| {
+        let examples = study.get_after_help().map(ToString::to_string).unwrap_or_default();
+        study.after_help(format!("Algorithms:\n{algorithms}\n{examples}"))
+    });
     let parsed = command.try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
     parsed.map_err(|error| {
         if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -284,6 +360,11 @@ fn verb_of(typed: Option<OsString>) -> Option<String> {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
+fn megabytes(text: &str) -> Result<f64, String> {
+    let mbps = text.parse::<f64>().ok().filter(|mbps| mbps.is_finite() && *mbps > 0.0);
+    mbps.ok_or_else(|| "expected MB/s above 0, such as 20000".to_owned())
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {

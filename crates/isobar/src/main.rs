@@ -28,7 +28,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = match args::parse(&adapt::policy::described()) {
+    let args = match args::parse(&adapt::policy::described(), &adapt::study::described()) {
         Ok(args) => args,
         Err(code) => return code,
     };
@@ -47,5 +47,6 @@ fn run(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
         Verb::Restore(args) => verbs::restore::run(&args, out),
         Verb::Sim(args) => verbs::sim::run(&args, out),
         Verb::Reproduce(args) => verbs::reproduce::run(&args, out),
+        Verb::Study(args) => verbs::study::run(&args, out),
     }
 }

@@ -8,7 +8,7 @@ use support::{command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["topo", "decide", "manage", "explain", "restore", "sim", "reproduce"] {
+    for verb in ["topo", "decide", "manage", "explain", "restore", "sim", "reproduce", "study"] {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
         assert!(help.contains(&format!("Example:\n  isobar {verb}")), "{help}");
@@ -27,12 +27,12 @@ fn every_verb_has_help_with_an_example() {
 fn examples_of_the_help_work_as_they_stand() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut ran = 0;
-    for verb in ["manage", "explain", "sim"] {
+    for verb in ["manage", "explain", "sim", "study"] {
         let help = isobar(&[verb, "--help"]).done().to_owned();
         let own = help
             .lines()
             .filter_map(|line| line.strip_prefix("  isobar "))
-            .filter(|line| line.contains("examples/workloads/"));
+            .filter(|line| line.contains("examples/workloads/") || line.contains("examples/study/"));
         for line in own {
             let args: Vec<&str> = line.split(' ').collect();
             let done = said(&command(&args).current_dir(root).output().unwrap());

@@ -13,6 +13,7 @@ pub mod reproduce;
 mod spread;
 pub mod sra;
 mod starts;
+pub mod study;
 pub mod svg;
 mod table;
 

@@ -2,6 +2,8 @@
 //! group (LLC) and who shares which ways there, and a model says how much each program slows down. Heuristics of the field answer
 //! the question; the online policies use the same code. Pure: no clock, no files, no machine.
 
+#![forbid(unsafe_code)]
+
 pub mod balance;
 pub mod class;
 mod error;

@@ -7,3 +7,4 @@ pub mod policy;
 mod profile;
 pub mod reproduce;
 pub mod sim;
+pub mod study;

@@ -7,6 +7,7 @@ pub mod reproduce;
 pub mod restore;
 mod shipped;
 pub mod sim;
+pub mod study;
 pub mod topo;
 mod watch;
 

@@ -1,6 +1,6 @@
 //! Static slowdown models: how much does each program of a workload slow down under a solution? Two seams. Any model answers for whole
 //! groups ([`StaticModel`]); a *separable* one ([`Separable`]) also splits into what a cluster does by itself and one coupling by
-//! bandwidth, which is what makes exact search fast.
+//! bandwidth ([`Pressure`]), which is what makes exact search fast.
 
 mod pbbcache;
 
@@ -50,8 +50,7 @@ pub trait StaticModel: Sync {
     /// [`Meaningless`].
     fn effects(&self, groups: &[Group]) -> Result<Vec<Effect>, Meaningless>;
 
-    /// A slowdown below which `program` cannot come in any cluster of at most `ways` ways, whatever else runs. For bounds; at least
-    /// 0, exact where the model is separable.
+    /// A slowdown below which `program` cannot come in any cluster of at most `ways` ways, whatever else runs. For bounds; above 0.
     fn least_slowdown(&self, program: usize, ways: usize) -> f64;
 
     /// The model as a separable one, where it is.
@@ -84,4 +83,31 @@ pub trait Separable: Sync {
     /// # Errors
     /// The position.
     fn factors(&self, demands: &[Demand], factors: &mut [f64]) -> Result<(), usize>;
+
+    /// How the factors come about, as one figure that all programs of a controller feel; `None` where bandwidth has no limit, so that
+    /// all factors are 1.
+    fn pressure(&self) -> Option<&dyn Pressure>;
+}
+
+/// Bandwidth as one figure, the *pressure*, of at least 0, which grows with what all programs of a controller ask for together. This is
+/// what bounds can be built on: whether the pressure reaches a given one is a question about a plain sum over the programs, and a
+/// program's factor never falls while the pressure grows.
+///
+/// ```text
+/// pressure >= p  <=>  sum over programs of load(d, p) >= capacity(p)        for every p above 0
+/// pressure <= p  <=>  sum over programs of load(d, p) <= capacity(p)        for every p of at least 0
+/// factors[i]      =   factor(d_i, pressure)                                 up to rounding
+/// ```
+pub trait Pressure: Sync {
+    /// What a program adds to the controller's load as seen from pressure `p`.
+    fn load(&self, demand: &Demand, p: f64) -> f64;
+
+    /// The load from which on the pressure is at least `p`.
+    fn capacity(&self, p: f64) -> f64;
+
+    /// By how much pressure `p` lengthens the program's time; `None` where it has no meaning.
+    fn factor(&self, demand: &Demand, p: f64) -> Option<f64>;
+
+    /// A pressure that is never exceeded where the formula has a meaning; infinite where none is known.
+    fn most(&self) -> f64;
 }

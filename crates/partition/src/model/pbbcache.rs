@@ -12,8 +12,8 @@
 //! much more than the others and the controller is overcommitted. It would be a slowdown that is infinite or negative. Such a
 //! solution is [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all there is (`b_i >= 1`).
 
-use super::{Demand, Effect, Meaningless, Separable, StaticModel};
-use crate::profile::{Profile, Property};
+use super::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
+use crate::profile::{self, Profile, Property};
 use crate::share::shares;
 use crate::solution::Group;
 
@@ -70,6 +70,10 @@ impl PbbCache {
     #[must_use]
     pub const fn kind(&self) -> Bandwidth {
         self.bandwidth
+    }
+
+    fn limit(&self) -> f64 {
+        self.max_bandwidth.unwrap_or(f64::INFINITY)
     }
 
     fn demand(&self, program: usize, ways: f64) -> Demand {
@@ -158,8 +162,9 @@ impl StaticModel for PbbCache {
     }
 
     fn least_slowdown(&self, program: usize, ways: usize) -> f64 {
+        // A part of one way may be better than one way where the curve is not monotone: the line below one way ends at 0 ways.
         let column = self.programs[program].column(Property::Slowdown);
-        column[..ways.clamp(1, column.len())].iter().copied().fold(f64::INFINITY, f64::min)
+        column[..ways.clamp(1, column.len())].iter().copied().fold(profile::at(column, 0.0), f64::min)
     }
 
     fn separable(&self) -> Option<&dyn Separable> {
@@ -183,6 +188,48 @@ impl Separable for PbbCache {
             Bandwidth::Stalls => stalls(demands, most, factors),
         }
     }
+
+    fn pressure(&self) -> Option<&dyn Pressure> {
+        self.max_bandwidth.map(|_| self as &dyn Pressure)
+    }
+}
+
+/// `simple`: the pressure is `(sum B - M) / sum B^2`, at least 0; so it is at least p where the sum of `B - p B^2` is at least M.
+/// `stalls`: the pressure is U; the sum of uses falls with U, so U is at least p where the sum of uses at p is at least p.
+impl Pressure for PbbCache {
+    fn load(&self, demand: &Demand, p: f64) -> f64 {
+        match self.bandwidth {
+            Bandwidth::Simple => demand.bandwidth - p * demand.bandwidth * demand.bandwidth,
+            Bandwidth::Stalls => used(demand.bandwidth / self.limit(), p),
+        }
+    }
+
+    fn capacity(&self, p: f64) -> f64 {
+        match self.bandwidth {
+            Bandwidth::Simple => self.limit(),
+            Bandwidth::Stalls => p,
+        }
+    }
+
+    fn factor(&self, demand: &Demand, p: f64) -> Option<f64> {
+        match self.bandwidth {
+            Bandwidth::Simple => {
+                let left = 1.0 - demand.bandwidth * p;
+                (left > 0.0).then(|| 1.0 / left)
+            }
+            Bandwidth::Stalls => {
+                let wanted = demand.bandwidth / self.limit();
+                (wanted < 1.0 && p < 1.0).then(|| grown(demand, wanted, p))
+            }
+        }
+    }
+
+    fn most(&self) -> f64 {
+        match self.bandwidth {
+            Bandwidth::Simple => f64::INFINITY,
+            Bandwidth::Stalls => 1.0,
+        }
+    }
 }
 
 fn simple(demands: &[Demand], most: f64, factors: &mut [f64]) -> Result<(), usize> {
@@ -202,32 +249,46 @@ fn simple(demands: &[Demand], most: f64, factors: &mut [f64]) -> Result<(), usiz
 }
 
 fn stalls(demands: &[Demand], most: f64, factors: &mut [f64]) -> Result<(), usize> {
-    let wanted: Vec<f64> = demands.iter().map(|demand| demand.bandwidth / most).collect();
-    if let Some(position) = wanted.iter().position(|b| *b >= 1.0) {
+    if let Some(position) = demands.iter().position(|demand| demand.bandwidth / most >= 1.0) {
         return Err(position);
     }
-    let total = utilisation(&wanted);
-    for ((demand, factor), b) in demands.iter().zip(factors).zip(wanted) {
-        if b > 0.0 && demand.stalls > 0.0 {
-            let growth = b / used(b, total);
-            *factor = (demand.stalls + demand.memory_stalls * (growth - 1.0)) / demand.stalls;
-        }
+    let total = utilisation(&demands.iter().map(|demand| demand.bandwidth / most));
+    for (demand, factor) in demands.iter().zip(factors) {
+        *factor = grown(demand, demand.bandwidth / most, total);
     }
     Ok(())
 }
 
-/// The part of the controller's time that a program uses where all use `total`.
+/// The factor of a program that wants the part `b` of a controller of which `total` is used.
+fn grown(demand: &Demand, b: f64, total: f64) -> f64 {
+    if b > 0.0 && demand.stalls > 0.0 {
+        let growth = b / used(b, total);
+        (demand.stalls + demand.memory_stalls * (growth - 1.0)) / demand.stalls
+    } else {
+        1.0
+    }
+}
+
+/// The part of the controller's time that a program uses where all use `total`: the root of `u^2 + (1-U) u = (1-U) b / (1-b)`, in the form
+/// that does not take nearly equal numbers from each other where `b` is small.
 fn used(wanted: f64, total: f64) -> f64 {
     let free = 1.0 - total;
-    ((free * free + 4.0 * free * wanted / (1.0 - wanted)).sqrt() - free) / 2.0
+    if free <= 0.0 {
+        return 0.0;
+    }
+    let asked = free * wanted / (1.0 - wanted);
+    2.0 * asked / ((free * free + 4.0 * asked).sqrt() + free)
 }
 
 /// The total utilisation U at which the sum of all uses is U: their sum falls with U and is above it at 0.
-fn utilisation(wanted: &[f64]) -> f64 {
+fn utilisation(wanted: &(impl Iterator<Item = f64> + Clone)) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        let sum: f64 = wanted.iter().map(|b| used(*b, middle)).sum();
+        if middle <= low || middle >= high {
+            break;
+        }
+        let sum: f64 = wanted.clone().map(|b| used(b, middle)).sum();
         if sum > middle { low = middle } else { high = middle }
     }
     f64::midpoint(low, high)
@@ -261,9 +322,38 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_one_way_may_be_the_best_of_all() {
+        // IPC 2, 1, 4: slowdowns 2, 4, 1; towards no ways 2 + (2 - 4) = 0, at least 1e-6.
+        let rows = [2.0, 1.0, 4.0].map(|ipc| crate::Row { ipc, ..crate::Row::default() });
+        let model = PbbCache::new(Bandwidth::Simple, vec![Profile::new("a", rows.to_vec()).unwrap()], 3, None);
+        assert_eq!(model.least_slowdown(0, 2), 1e-6);
+    }
+
+    #[test]
+    fn pressure_is_the_factors_in_one_figure() {
+        let demands = [30.0, 10.0, 4.0].map(demand);
+        for kind in [Bandwidth::Simple, Bandwidth::Stalls] {
+            let model = PbbCache::new(kind, Vec::new(), 1, Some(40.0));
+            // Simple: (44 - 40) / 1016. Stalls: found as the model finds it.
+            let p = match kind {
+                Bandwidth::Simple => 4.0 / 1016.0,
+                Bandwidth::Stalls => utilisation(&[0.75, 0.25, 0.1].into_iter()),
+            };
+            let load = |p: f64| demands.iter().map(|demand| model.load(demand, p)).sum::<f64>();
+            assert!(load(p * 0.999) > model.capacity(p * 0.999) && load(p * 1.001) < model.capacity(p * 1.001));
+            let mut factors = [1.0; 3];
+            model.factors(&demands, &mut factors).unwrap();
+            for (demand, factor) in demands.iter().zip(factors) {
+                assert!((model.factor(demand, p).unwrap() - factor).abs() < 1e-9);
+                assert!(model.factor(demand, p * 0.9).unwrap() <= factor);
+            }
+        }
+    }
+
+    #[test]
     fn one_program_uses_what_it_wants_where_it_is_alone() {
         // u = U and u (u + 1 - U) = (1 - U) b / (1 - b) give U = b, so the factor is 1.
-        assert!((utilisation(&[0.3]) - 0.3).abs() < 1e-9);
+        assert!((utilisation(&[0.3].into_iter()) - 0.3).abs() < 1e-9);
         let mut factors = [0.0];
         stalls(&[demand(30.0)], 100.0, &mut factors).unwrap();
         assert!((factors[0] - 1.0).abs() < 1e-9);
@@ -273,7 +363,7 @@ mod tests {
     fn only_the_stalls_on_memory_grow() {
         // Two programs of b = 0.5: 2 u = U and u^2 + (1-U) u = 1 - U, so u^2 - 3 u + 1 = 0, u = (3 - sqrt 5) / 2.
         let u = (3.0 - 5.0_f64.sqrt()) / 2.0;
-        assert!((utilisation(&[0.5, 0.5]) - 2.0 * u).abs() < 1e-9);
+        assert!((utilisation(&[0.5, 0.5].into_iter()) - 2.0 * u).abs() < 1e-9);
         let mut factors = [1.0; 2];
         stalls(&[demand(50.0), demand(50.0)], 100.0, &mut factors).unwrap();
         assert!((factors[0] - (0.5 + 0.25 * (0.5 / u - 1.0)) / 0.5).abs() < 1e-9);

@@ -59,6 +59,7 @@ mod newton;
 pub mod queue;
 mod root;
 mod space;
+pub mod steady;
 mod stream;
 
 use crate::machine::{MachineSpec, Place};

@@ -83,6 +83,11 @@ pub(super) struct Flow {
 }
 
 impl Flow {
+    /// A first guess: so many bytes held, nothing else known.
+    pub fn holding(space: f64) -> Self {
+        Self { space, ..Self::default() }
+    }
+
     /// The space at another stall and residence time, to first order.
     pub fn guess(&self, stall: f64, stay: f64) -> f64 {
         self.space + self.by_stall * (stall - self.found_for.0) + self.by_stay * (stay - self.found_for.1)
@@ -91,7 +96,7 @@ impl Flow {
 
 impl Stream {
     /// `Y` and its slope.
-    fn computing(&self, space: f64) -> (f64, f64) {
+    pub fn computing(&self, space: f64) -> (f64, f64) {
         let (misses, slope) = self.misses_and_slope(space);
         if misses <= FEWEST {
             return (self.compute / FEWEST, 0.0);

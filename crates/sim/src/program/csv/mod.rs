@@ -98,6 +98,12 @@ impl MeasuredTable {
         Ok(Self { file: file.to_owned(), programs })
     }
 
+    /// A table of one program from figures that were checked elsewhere; row `i` is for `i + 1` ways.
+    #[must_use]
+    pub fn from_rows(file: &str, program: &str, rows: Vec<Row>) -> Self {
+        Self { file: file.to_owned(), programs: [(program.to_owned(), rows)].into() }
+    }
+
     /// The programs' names, ascending.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.programs.keys().map(String::as_str)

@@ -1,0 +1,85 @@
+//! Workload lists: one workload a line, names separated by commas; blank lines and what follows a `#` do not count. It knows nothing of
+//! what a program does.
+
+use super::error::{StudyError, nearest};
+use super::profiles::Profiles;
+
+/// Programs that run together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// The line of its file (the position in a file of solutions), from 1.
+    pub line: usize,
+    /// Names, in order; a name may occur several times.
+    pub programs: Vec<String>,
+}
+
+/// Reads a list; every program must be among `known`, where that is asked.
+///
+/// # Errors
+/// [`StudyError::File`] with the line: an unknown program and the names nearest to it, an empty name, no workload at all.
+pub fn parse(file: &str, text: &str, known: Option<&Profiles>) -> Result<Vec<Workload>, StudyError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut workloads = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let content = line.split('#').next().unwrap_or_default().trim();
+        if content.is_empty() {
+            continue;
+        }
+        let programs: Vec<String> = content.split(',').map(|name| name.trim().to_owned()).collect();
+        programs.iter().try_for_each(|name| check(file, index + 1, name, known))?;
+        workloads.push(Workload { line: index + 1, programs });
+    }
+    if workloads.is_empty() {
+        return Err(StudyError::file(
+            file,
+            "holds no workload: write the names of one, separated by commas, on a line",
+        ));
+    }
+    Ok(workloads)
+}
+
+fn check(file: &str, line: usize, name: &str, known: Option<&Profiles>) -> Result<(), StudyError> {
+    if name.is_empty() {
+        return Err(StudyError::file(file, format!("line {line}: an empty name: separate names by single commas")));
+    }
+    match known.filter(|known| known.profile(name).is_none()) {
+        Some(known) => Err(StudyError::file(file, format!("line {line}: {}", unknown(name, known)))),
+        None => Ok(()),
+    }
+}
+
+/// What there is to say of a program that the profiles lack.
+pub(super) fn unknown(name: &str, known: &Profiles) -> String {
+    let other = format!("{} has {} programs", known.file(), known.names().count());
+    format!("unknown program `{name}`{}", nearest(name, known.names(), &other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Profiles {
+        let curves = |name: &str| format!("[[program]]\nname = \"{name}\"\nipc = [1.0, 2.0]\nllcmpki = [2.0, 1.0]\n");
+        Profiles::from_text("p.toml", &["lbm", "milc", "mcf"].map(curves).concat()).unwrap()
+    }
+
+    #[test]
+    fn lines_and_comments() {
+        let text = "# two\n\nlbm, milc\n  mcf,mcf  # twice\r\n";
+        let read = parse("w.txt", text, Some(&known())).unwrap();
+        assert_eq!(
+            read.iter().map(|one| (one.line, one.programs.join("+"))).collect::<Vec<_>>(),
+            [(3, "lbm+milc".to_owned()), (4, "mcf+mcf".to_owned())]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let told = |text| parse("w.txt", text, Some(&known())).unwrap_err().to_string();
+        assert_eq!(told("lbm\n\nlbm,mlic\n"), "w.txt: line 3: unknown program `mlic`; did you mean `milc`?");
+        assert_eq!(told("zzzz"), "w.txt: line 1: unknown program `zzzz`; p.toml has 3 programs");
+        assert!(told("lbm,,mcf").starts_with("w.txt: line 1: an empty name"));
+        assert!(told("# nothing\n").starts_with("w.txt: holds no workload"));
+        assert!(!told("a\u{1b}[2J").contains(char::is_control));
+    }
+}

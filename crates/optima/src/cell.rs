@@ -1,0 +1,92 @@
+//! What a possible cluster asks of memory, at every size. Sets of programs share clusters, so each is computed once, where there is room.
+
+use crate::problem::{Menu, Problem};
+use crate::set::Set;
+use isobar_partition::model::{Demand, Separable};
+use rayon::prelude::*;
+
+/// The most demands that are kept: 256 MiB.
+const ROOM: usize = 1 << 23;
+/// Far more than rounding, less than what a tie is.
+const WIDER: f64 = 1e-12;
+
+/// One cluster at 1, 2, ... ways.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    programs: usize,
+    /// By ways, then program.
+    demands: Box<[Demand]>,
+    /// By ways: its slowest program is at least so slow, whatever runs elsewhere.
+    pub slowest: Box<[f64]>,
+}
+
+impl Cell {
+    pub fn new(separable: &dyn Separable, cluster: Set, ways: usize) -> Self {
+        let sizes = separable.demands(&cluster.list(), ways);
+        // A factor never falls while the pressure grows.
+        let at_least = |demand: &Demand| {
+            let factor = separable.pressure().map_or(Some(1.0), |pressure| pressure.factor(demand, 0.0));
+            demand.slowdown * factor.unwrap_or(0.0) * (1.0 - WIDER)
+        };
+        let slowest = sizes.iter().map(|demands| demands.iter().map(at_least).fold(0.0, f64::max)).collect();
+        Self { programs: cluster.len(), demands: sizes.into_iter().flatten().collect(), slowest }
+    }
+
+    /// Demands at so many ways; at least 1.
+    pub fn at(&self, ways: usize) -> &[Demand] {
+        &self.demands[(ways - 1) * self.programs..ways * self.programs]
+    }
+}
+
+/// Clusters by set, where they have room.
+pub(crate) struct Cells {
+    sets: Vec<Set>,
+    cells: Vec<Cell>,
+}
+
+impl Cells {
+    /// All clusters that groups of the problem can have; none where they have no room, or where the menu leaves no choice.
+    pub fn new(problem: &Problem<'_>) -> Self {
+        let none = Self { sets: Vec::new(), cells: Vec::new() };
+        let Some(separable) = problem.model.separable() else { return none };
+        let programs = problem.everyone().len();
+        let size = problem.cores.min(problem.cluster_size());
+        let demands = subsets(programs, size).saturating_mul(problem.model.ways()).saturating_mul(size);
+        if demands > ROOM || matches!(problem.menu, Menu::Whole | Menu::Given(_)) {
+            return none;
+        }
+        let everyone = problem.everyone();
+        let from = |first: usize| Set::one(first).with(everyone.above(first)).firsts(size);
+        let mut sets: Vec<Set> = everyone.iter().flat_map(from).collect();
+        sets.sort_unstable();
+        let ways = problem.model.ways();
+        let cells = sets.par_iter().with_min_len(32).map(|set| Cell::new(separable, *set, ways)).collect();
+        Self { sets, cells }
+    }
+
+    /// A cluster; `None` where it is not kept.
+    pub fn get(&self, set: Set) -> Option<&Cell> {
+        self.sets.binary_search(&set).ok().map(|at| &self.cells[at])
+    }
+}
+
+/// How many sets of 1 to `most` programs there are among `programs`; saturating.
+pub(crate) fn subsets(programs: usize, most: usize) -> usize {
+    let mut sum = 0_usize;
+    let mut chosen = 1_usize;
+    for size in 1..=most.min(programs) {
+        chosen = chosen.saturating_mul(programs + 1 - size) / size;
+        sum = sum.saturating_add(chosen);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subsets;
+
+    #[test]
+    fn subsets_of_up_to_four() {
+        assert_eq!((subsets(24, 4), subsets(5, 9), subsets(3, 0)), (24 + 276 + 2024 + 10_626, 31, 0));
+    }
+}

@@ -1,0 +1,82 @@
+//! What a search through the slices is after, and the best that all its threads have found.
+
+use super::descend::Aim;
+use super::slice::Bar;
+use crate::group::Point;
+use crate::rank::STEP;
+use isobar_partition::Group;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The best so far.
+pub(crate) type Best = Option<(Point, Vec<Group>)>;
+
+/// One figure to be improved, under a limit on the other.
+pub(crate) struct Better {
+    /// Unfairness is the figure; else throughput.
+    fair: bool,
+    /// The limit of the other figure.
+    limit: f64,
+    bits: AtomicU64,
+    best: Mutex<Best>,
+}
+
+impl Better {
+    /// The least unfairness with a throughput of at least `floor`, from what is already there.
+    pub fn fairest(floor: f64, start: Best) -> Self {
+        let figure = start.as_ref().map_or(f64::INFINITY, |start| start.0.ratio());
+        Self { fair: true, limit: floor, bits: AtomicU64::new(figure.to_bits()), best: Mutex::new(start) }
+    }
+
+    /// The greatest throughput with an unfairness of at most `ratio`.
+    pub fn fastest(ratio: f64, start: Best) -> Self {
+        let figure = start.as_ref().map_or(f64::NEG_INFINITY, |start| start.0.stp);
+        Self { fair: false, limit: ratio, bits: AtomicU64::new(figure.to_bits()), best: Mutex::new(start) }
+    }
+
+    /// The best so far.
+    pub fn best(&self) -> Best {
+        self.best.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its figure; infinitely bad where there is none.
+    pub fn figure(&self) -> f64 {
+        f64::from_bits(self.bits.load(Ordering::Relaxed))
+    }
+}
+
+impl Aim for Better {
+    fn bar(&self) -> Bar {
+        let figure = self.figure();
+        if self.fair {
+            Bar { ratio: figure * (1.0 - STEP), stp: self.limit }
+        } else {
+            let step = if figure.is_finite() { figure.abs() * STEP } else { 0.0 };
+            Bar { ratio: self.limit, stp: figure + step }
+        }
+    }
+
+    fn found(&self, point: Point, groups: &dyn Fn() -> Vec<Group>) -> bool {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let better = |old: &(Point, _)| if self.fair { point.ratio() < old.0.ratio() } else { point.stp > old.0.stp };
+        if best.as_ref().is_none_or(better) {
+            let figure = if self.fair { point.ratio() } else { point.stp };
+            self.bits.store(figure.to_bits(), Ordering::Relaxed);
+            *best = Some((point, groups()));
+        }
+        false
+    }
+}
+
+/// The first solution within a bar.
+pub(crate) struct First(pub Bar);
+
+impl Aim for First {
+    fn bar(&self) -> Bar {
+        self.0
+    }
+
+    fn found(&self, _: Point, _: &dyn Fn() -> Vec<Group>) -> bool {
+        true
+    }
+}

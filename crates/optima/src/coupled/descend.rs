@@ -1,0 +1,211 @@
+//! Depth first through one slice: groups by their lowest program, in a group clusters by theirs, with the slice's tables as bounds.
+//!
+//! Clusters come in the order of solutions, and demands in the order in which `evaluate` takes them, so that a whole solution's figures
+//! are the same to the bit. To find the *first* of equally good solutions: within the programs of one group the first that passes is the
+//! best, over several such sets the least is taken.
+
+use super::cells::Cells;
+use super::slice::{Bar, Figure, Tables};
+use crate::group::{Point, place};
+use crate::problem::Problem;
+use crate::set::Set;
+use crate::watch::{STRIDE, Watch};
+use isobar_partition::model::{Demand, Separable};
+use isobar_partition::{Cluster, Group};
+
+/// What the search is after; shared by all slices.
+pub(crate) trait Aim: Sync {
+    /// What is worth looking at now.
+    fn bar(&self) -> Bar;
+
+    /// A whole solution within the bar; `true` = it is the one, go no further.
+    fn found(&self, point: Point, groups: &dyn Fn() -> Vec<Group>) -> bool;
+}
+
+/// How a descent ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All was looked at, or discarded.
+    Done,
+    /// The first of those that are good enough.
+    First(Vec<Group>),
+    /// It took more nodes than allowed, or was told to stop.
+    Cut,
+}
+
+pub(crate) struct Descent<'a> {
+    problem: &'a Problem<'a>,
+    separable: &'a dyn Separable,
+    cells: &'a Cells,
+    tables: &'a Tables,
+    aim: &'a dyn Aim,
+    watch: &'a Watch<'a>,
+    budget: u64,
+    nodes: u64,
+    cut: bool,
+    bar: Bar,
+    /// Groups begun.
+    begun: usize,
+    /// Every cluster: its group, programs and ways; no ways stand for the one group that the set has.
+    picked: Vec<(usize, Set, usize)>,
+    stack: Vec<Demand>,
+    factors: Vec<f64>,
+}
+
+impl<'a> Descent<'a> {
+    pub fn new(
+        (problem, separable, cells): (&'a Problem<'a>, &'a dyn Separable, &'a Cells),
+        tables: &'a Tables,
+        aim: &'a dyn Aim,
+        (watch, budget): (&'a Watch<'a>, u64),
+    ) -> Self {
+        let programs = problem.everyone().len();
+        Self {
+            problem,
+            separable,
+            cells,
+            tables,
+            aim,
+            watch,
+            budget,
+            nodes: 0,
+            cut: false,
+            bar: aim.bar(),
+            begun: 0,
+            picked: Vec::with_capacity(programs),
+            stack: Vec::with_capacity(programs),
+            factors: vec![1.0; programs],
+        }
+    }
+
+    /// Looks through the slice.
+    pub fn run(mut self) -> End {
+        let first = self.group(self.problem.everyone(), Figure::NONE);
+        self.watch.count(self.nodes % STRIDE);
+        match first {
+            _ if self.cut => End::Cut,
+            Some(groups) => End::First(groups),
+            None => End::Done,
+        }
+    }
+
+    /// The next group; returns the first good end, where the first is asked for.
+    fn group(&mut self, left: Set, so_far: Figure) -> Option<Vec<Group>> {
+        if left.is_empty() {
+            return self.leaf();
+        }
+        let open = self.problem.groups.checked_sub(self.begun + 1)?;
+        let mut best: Option<Vec<Group>> = None;
+        for set in left.firsts(self.problem.cores) {
+            let rest = left.without(set);
+            if rest.len() > open * self.problem.cores || !self.problem.may_group(set) {
+                continue;
+            }
+            let outside = so_far.and(self.tables.others(rest, open));
+            let found = if self.cells.groups.is_empty() {
+                self.begun += 1;
+                let found = self.cluster(set, self.problem.model.ways(), (rest, so_far, outside));
+                self.begun -= 1;
+                found
+            } else {
+                self.only(set, rest, so_far, outside)
+            };
+            best = match (best, found) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+            if self.cut {
+                return None;
+            }
+        }
+        best
+    }
+
+    /// The one group that a set has.
+    fn only(&mut self, set: Set, rest: Set, so_far: Figure, outside: Figure) -> Option<Vec<Group>> {
+        let cells = self.cells;
+        let (_, demands) = cells.groups[place(set)].as_ref()?;
+        let figure = self.tables.of_group(set);
+        if self.tick() || !self.tables.worth(outside.and(figure), self.bar) {
+            return None;
+        }
+        let height = self.stack.len();
+        self.picked.push((self.begun, set, 0));
+        self.begun += 1;
+        self.stack.extend_from_slice(demands);
+        let found = self.group(rest, so_far.and(figure));
+        self.stack.truncate(height);
+        self.begun -= 1;
+        self.picked.pop();
+        found
+    }
+
+    /// The next cluster of the group under way; `beyond` = programs of other groups, figures without and with these at best.
+    fn cluster(&mut self, left: Set, ways: usize, beyond: (Set, Figure, Figure)) -> Option<Vec<Group>> {
+        let (others, so_far, outside) = beyond;
+        if left.is_empty() {
+            return self.group(others, so_far);
+        }
+        let height = self.stack.len();
+        for cluster in left.firsts(self.problem.cluster_size()) {
+            let rest = left.without(cluster);
+            let sizes = if rest.is_empty() { ways..=ways } else { 1..=ways.saturating_sub(rest.len().min(1)) };
+            for size in sizes.filter(|size| *size > 0) {
+                let cell = self.tables.cell(cluster, size);
+                if !cell.can_be()
+                    || !self.tables.worth(outside.and(cell).and(self.tables.rest(rest, ways - size)), self.bar)
+                {
+                    continue;
+                }
+                if self.tick() {
+                    return None;
+                }
+                let cells = self.cells;
+                self.stack.extend_from_slice(&cells.clusters[place(cluster)][size - 1]);
+                self.picked.push((self.begun - 1, cluster, size));
+                let next = (others, so_far.and(cell), outside.and(cell));
+                let found = self.cluster(rest, ways - size, next);
+                self.picked.pop();
+                self.stack.truncate(height);
+                if found.is_some() || self.cut {
+                    return found;
+                }
+            }
+        }
+        None
+    }
+
+    /// The groups as they stand.
+    fn groups(&self) -> Vec<Group> {
+        let mut groups = vec![Group::new(); self.begun];
+        for (group, set, ways) in &self.picked {
+            match self.cells.groups.get(place(*set)).and_then(Option::as_ref) {
+                Some((only, _)) if *ways == 0 => groups[*group].clone_from(only),
+                _ => groups[*group].push(Cluster { programs: set.list(), ways: *ways }),
+            }
+        }
+        groups
+    }
+
+    fn leaf(&mut self) -> Option<Vec<Group>> {
+        self.separable.factors(&self.stack, &mut self.factors).ok()?;
+        let slowdowns = self.stack.iter().zip(&self.factors).map(|(demand, factor)| demand.slowdown * factor);
+        let point = Point::of(slowdowns)?;
+        self.bar = self.aim.bar();
+        let good = point.greatest <= self.bar.ratio * point.least && point.stp >= self.bar.stp;
+        let first = good && self.aim.found(point, &|| self.groups());
+        self.bar = self.aim.bar();
+        first.then(|| self.groups())
+    }
+
+    /// Counts a node; `true` = go no further.
+    fn tick(&mut self) -> bool {
+        self.nodes += 1;
+        if self.nodes.is_multiple_of(STRIDE) {
+            self.cut |= self.watch.count(STRIDE);
+            self.bar = self.aim.bar();
+        }
+        self.cut |= self.nodes > self.budget;
+        self.cut
+    }
+}

@@ -1,0 +1,261 @@
+//! All clusters share one memory controller: one LLC, or several on a UMA machine.
+//!
+//! ```text
+//! 1. a good solution by exchange (local.rs)
+//! 2. the best figure              all slices of the pressure axis (slice.rs): discarded by their tables, searched depth first
+//!                                 (descend.rs), or, where that takes too long, halved
+//! 3. the other figure             the same over the slices that still matter, with the first figure as a limit
+//! 4. the first solution           the same, in the order of solutions, with both as limits
+//! ```
+
+mod aim;
+mod cells;
+mod descend;
+mod slice;
+
+use crate::group::Point;
+use crate::independent::Settled;
+use crate::options::{Objective, OptimaError};
+use crate::problem::Problem;
+use crate::rank::{Found, STEP, TIE};
+use crate::watch::Watch;
+use aim::{Best, Better, First};
+use cells::Cells;
+use descend::{Aim, Descent, End};
+use isobar_partition::Group;
+use isobar_partition::model::{Demand, Pressure, Separable};
+use rayon::prelude::*;
+use slice::{Bar, Slice, Tables};
+
+/// The most programs for which the tables are made (their size is 2^n, the time to fill them 3^n).
+pub(crate) const MOST: usize = 16;
+/// Halvings of an interval in which the greatest pressure is searched.
+const HALVINGS: u32 = 60;
+/// A slice narrower than this part of its upper end is not halved any more.
+const NARROW: f64 = 1e-7;
+
+/// A slice with the bound of the objective in it.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    slice: Slice,
+    bound: f64,
+}
+
+/// What became of a slice.
+enum Fate {
+    Done(Open, Option<Vec<Group>>),
+    Halved([Open; 2]),
+    Stopped(Open),
+}
+
+/// Solves a problem whose clusters share a controller, from a solution that is already there.
+pub(crate) fn solve(
+    problem: &Problem<'_>,
+    separable: &dyn Separable,
+    start: Option<&Found>,
+    watch: &Watch<'_>,
+) -> Result<Settled, OptimaError> {
+    let cells = Cells::new(problem, separable)?;
+    let search = Search { problem, separable, cells, watch };
+    let start = start.map(|found| {
+        let slowdowns = found.evaluation.effects.iter().map(|effect| effect.slowdown);
+        let groups = found.solution.groups.iter().filter(|group| !group.is_empty()).cloned().collect();
+        Point::of(slowdowns).map(|point| (point, groups))
+    });
+    Ok(search.run(start.flatten()))
+}
+
+struct Search<'a> {
+    problem: &'a Problem<'a>,
+    separable: &'a dyn Separable,
+    cells: Cells,
+    watch: &'a Watch<'a>,
+}
+
+impl Search<'_> {
+    fn run(&self, start: Best) -> Settled {
+        let fair = self.problem.objective == Objective::Unfairness;
+        let better =
+            if fair { Better::fairest(f64::NEG_INFINITY, start) } else { Better::fastest(f64::INFINITY, start) };
+        let worst = self.problem.easy_bound();
+        let slices = self.slices().into_iter().map(|slice| Open { slice, bound: worst }).collect();
+        let (slices, bound) = self.improve(&better, slices);
+        let Some((point, groups)) = better.best() else { return Settled { groups: None, bound } };
+        if self.watch.stopped() {
+            return Settled { groups: Some(groups), bound };
+        }
+        let still = |open: &Open| {
+            if fair {
+                open.bound <= point.ratio() * (1.0 + 2.0 * TIE)
+            } else {
+                open.bound >= point.stp * (1.0 - 2.0 * TIE)
+            }
+        };
+        let slices: Vec<Open> = slices.into_iter().filter(still).collect();
+        let other = if fair {
+            Better::fastest(point.ratio() * (1.0 + TIE), better.best())
+        } else {
+            Better::fairest(point.stp * (1.0 - TIE), better.best())
+        };
+        let (slices, _) = self.improve(&other, slices);
+        let (best, groups) = other.best().unwrap_or((point, groups));
+        let bar = if fair {
+            Bar { ratio: point.ratio() * (1.0 + TIE), stp: best.stp * (1.0 - TIE) }
+        } else {
+            Bar { ratio: best.ratio() * (1.0 + TIE), stp: point.stp * (1.0 - TIE) }
+        };
+        let first = if self.watch.stopped() { None } else { self.first(bar, slices) };
+        Settled { groups: Some(first.unwrap_or(groups)), bound }
+    }
+
+    /// Looks through slices until all are done; returns them, halved as needed, and the bound of the objective.
+    fn improve(&self, aim: &Better, mut open: Vec<Open>) -> (Vec<Open>, f64) {
+        let mut done: Vec<Open> = Vec::new();
+        while !open.is_empty() {
+            let fates: Vec<Fate> = open.par_iter().with_max_len(1).map(|open| self.look(aim, *open)).collect();
+            let mut next = Vec::new();
+            let mut stopped = false;
+            for fate in fates {
+                match fate {
+                    Fate::Done(open, _) => done.push(open),
+                    Fate::Halved(halves) => next.extend(halves),
+                    Fate::Stopped(open) => {
+                        next.push(open);
+                        stopped = true;
+                    }
+                }
+            }
+            open = next;
+            let bound = self.bound(aim.figure(), &open);
+            self.watch.tell(aim.figure(), bound);
+            if stopped {
+                return (done, bound);
+            }
+        }
+        (done, aim.figure())
+    }
+
+    fn first(&self, bar: Bar, mut open: Vec<Open>) -> Option<Vec<Group>> {
+        let aim = First(bar);
+        let mut best: Option<Vec<Group>> = None;
+        while !open.is_empty() {
+            let fates: Vec<Fate> = open.par_iter().with_max_len(1).map(|open| self.look(&aim, *open)).collect();
+            let mut next = Vec::new();
+            for fate in fates {
+                match fate {
+                    Fate::Done(_, Some(found)) => {
+                        best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
+                    }
+                    Fate::Done(_, None) => {}
+                    Fate::Halved(halves) => next.extend(halves),
+                    Fate::Stopped(_) => return None,
+                }
+            }
+            open = next;
+        }
+        best
+    }
+
+    fn bound(&self, figure: f64, open: &[Open]) -> f64 {
+        match self.problem.objective {
+            Objective::Unfairness => open.iter().map(|open| open.bound).fold(figure, f64::min),
+            Objective::Throughput => open.iter().map(|open| open.bound).fold(figure, f64::max),
+        }
+    }
+
+    /// One slice: discarded, searched, or halved.
+    fn look(&self, aim: &dyn Aim, open: Open) -> Fate {
+        if self.watch.stopped() {
+            return Fate::Stopped(open);
+        }
+        let pressure = self.separable.pressure();
+        // Equals of the best so far must survive into the next stage, so the tables are made for a bar that lets them pass.
+        let bar = aim.bar();
+        let loose = Bar {
+            ratio: bar.ratio * (1.0 + 4.0 * TIE),
+            stp: if bar.stp.is_finite() { bar.stp - 4.0 * TIE * bar.stp.abs() } else { bar.stp },
+        };
+        let tables = Tables::new(self.problem, &self.cells, pressure, open.slice, loose);
+        let root = tables.root(self.problem);
+        let bound = match self.problem.objective {
+            Objective::Unfairness if root.can_be() => open.bound.max(root.ratio()),
+            Objective::Unfairness => f64::INFINITY,
+            Objective::Throughput => open.bound.min(root.stp),
+        };
+        let known = Open { bound, ..open };
+        if !tables.worth(root, loose) {
+            return Fate::Done(Open { bound: self.hopeless(), ..open }, None);
+        }
+        let width = open.slice.to - open.slice.from;
+        let narrow = width <= NARROW * open.slice.to;
+        let budget = if narrow { u64::MAX } else { self.budget() };
+        let parts = (self.problem, self.separable, &self.cells);
+        match Descent::new(parts, &tables, aim, (self.watch, budget)).run() {
+            End::Done => Fate::Done(known, None),
+            End::First(groups) => Fate::Done(known, Some(groups)),
+            End::Cut if self.watch.stopped() => Fate::Stopped(known),
+            End::Cut => {
+                let middle = f64::midpoint(open.slice.from, open.slice.to);
+                let half = |from, to| Open { slice: Slice { from, to }, bound };
+                Fate::Halved([half(open.slice.from, middle), half(middle, open.slice.to)])
+            }
+        }
+    }
+
+    /// A bound that says: nothing here.
+    fn hopeless(&self) -> f64 {
+        match self.problem.objective {
+            Objective::Unfairness => f64::INFINITY,
+            Objective::Throughput => f64::NEG_INFINITY,
+        }
+    }
+
+    /// Nodes that cost about as much as a slice's tables.
+    fn budget(&self) -> u64 {
+        let programs = isobar_model::num::narrow(self.problem.everyone().len());
+        3_u64.saturating_pow(programs).max(4096)
+    }
+
+    /// The axis: where bandwidth is not short, and the rest.
+    fn slices(&self) -> Vec<Slice> {
+        let none = Slice { from: 0.0, to: 0.0 };
+        let Some(pressure) = self.separable.pressure() else { return vec![none] };
+        let most = self.most(pressure);
+        if most > 0.0 { vec![none, Slice { from: 0.0, to: most }] } else { vec![none] }
+    }
+
+    /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible load is below the capacity.
+    fn most(&self, pressure: &dyn Pressure) -> f64 {
+        let by_program = self.demands();
+        let reached = |p: f64| {
+            let load =
+                |demands: &Vec<Demand>| demands.iter().map(|d| pressure.load(d, p)).fold(f64::NEG_INFINITY, f64::max);
+            by_program.iter().map(load).sum::<f64>() >= pressure.capacity(p)
+        };
+        let (mut low, mut high) = (0.0, pressure.most().min(1.0));
+        while high < pressure.most() && reached(high) {
+            (low, high) = (high, high * 2.0);
+        }
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if reached(middle) { low = middle } else { high = middle }
+        }
+        high * (1.0 + STEP)
+    }
+
+    /// Every demand that a program can have.
+    fn demands(&self) -> Vec<Vec<Demand>> {
+        let mut demands = vec![Vec::new(); self.problem.everyone().len()];
+        for (index, sizes) in self.cells.clusters.iter().enumerate() {
+            let cluster = crate::set::Set(u64::try_from(index).unwrap_or(0));
+            for size in sizes {
+                cluster.iter().zip(size).for_each(|(program, demand)| demands[program].push(*demand));
+            }
+        }
+        for (group, of_group) in self.cells.groups.iter().flatten() {
+            let order = group.iter().flat_map(|cluster| cluster.programs.iter());
+            order.zip(of_group).for_each(|(program, demand)| demands[*program].push(*demand));
+        }
+        demands
+    }
+}

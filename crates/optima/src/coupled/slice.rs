@@ -1,0 +1,336 @@
+//! A slice of the pressure axis, and what it says of every partial solution.
+//!
+//! **Why slices.** All programs feel each other's bandwidth through one figure, the pressure. Suppose it is between p and q. Then
+//!
+//! - a program's slowdown is at least that at p and at most that at q (a factor never falls while the pressure grows): the slowest
+//!   program of a solution is at least as slow as its slowest cluster at p, its fastest at most as slow as its fastest cluster at q;
+//! - its throughput is at most the sum of 1 / slowdown at p;
+//! - the loads as seen from p add up to the capacity at p or more, those seen from q to the capacity at q or less. That is not a
+//!   relaxation: it is what "the pressure is between p and q" means.
+//!
+//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters, so its best over *all* ways to complete a
+//! partial solution can be tabulated: by the programs that are left and the ways that are left (within a group), and by the programs
+//! that are left and the groups that are left. Every figure is the best by itself, over completions that may differ, so together they
+//! bound from outside; the narrower the slice, the less.
+//!
+//! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far more than rounding and less than what a tie is.
+
+use super::cells::Cells;
+use crate::group::place;
+use crate::problem::Problem;
+use crate::set::Set;
+use isobar_partition::model::{Demand, Pressure};
+
+const WIDER: f64 = 1e-12;
+const LOOSER: f64 = 1e-9;
+
+/// The part of the axis, both ends within.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Slice {
+    pub from: f64,
+    pub to: f64,
+}
+
+/// Five figures of a set of clusters: of one solution's, or the best by itself over many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// The slowest program is at least so slow.
+    pub slowest: f64,
+    /// The fastest program is at most so slow.
+    pub fastest: f64,
+    /// Load as seen from the slice's lower end.
+    pub heavy: f64,
+    /// Load as seen from its upper end.
+    pub light: f64,
+    /// Throughput, at most.
+    pub stp: f64,
+}
+
+impl Figure {
+    /// No clusters.
+    pub const NONE: Self = Self { slowest: 0.0, fastest: f64::INFINITY, heavy: 0.0, light: 0.0, stp: 0.0 };
+    /// What cannot be.
+    pub const NEVER: Self = Self {
+        slowest: f64::INFINITY,
+        fastest: 0.0,
+        heavy: f64::NEG_INFINITY,
+        light: f64::INFINITY,
+        stp: f64::NEG_INFINITY,
+    };
+
+    /// Both side by side.
+    #[inline]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            slowest: if self.slowest > other.slowest { self.slowest } else { other.slowest },
+            fastest: if self.fastest < other.fastest { self.fastest } else { other.fastest },
+            heavy: self.heavy + other.heavy,
+            light: self.light + other.light,
+            stp: self.stp + other.stp,
+        }
+    }
+
+    /// Either one.
+    #[inline]
+    fn or(self, other: Self) -> Self {
+        Self {
+            slowest: if self.slowest < other.slowest { self.slowest } else { other.slowest },
+            fastest: if self.fastest > other.fastest { self.fastest } else { other.fastest },
+            heavy: if self.heavy > other.heavy { self.heavy } else { other.heavy },
+            light: if self.light < other.light { self.light } else { other.light },
+            stp: if self.stp > other.stp { self.stp } else { other.stp },
+        }
+    }
+
+    /// Whether it can be at all.
+    #[inline]
+    pub fn can_be(self) -> bool {
+        self.slowest < f64::INFINITY
+    }
+
+    /// No solution with these figures is fairer.
+    #[inline]
+    pub fn ratio(self) -> f64 {
+        self.slowest / self.fastest
+    }
+}
+
+/// What is worth looking at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bar {
+    /// No unfairness above this.
+    pub ratio: f64,
+    /// No throughput below this.
+    pub stp: f64,
+}
+
+/// A slice's tables.
+pub(crate) struct Tables {
+    pub slice: Slice,
+    ways: usize,
+    /// By cluster and ways.
+    cells: Vec<Figure>,
+    /// By the programs of a group that are left, and the ways left (0 to all).
+    inner: Vec<Figure>,
+    /// By the programs of a whole group; empty where there is one group only.
+    whole: Vec<Figure>,
+    /// By groups left (1 more each) and all programs left.
+    outer: Vec<Vec<Figure>>,
+    capacities: Option<(f64, f64)>,
+}
+
+impl Tables {
+    pub fn new(problem: &Problem<'_>, cells: &Cells, pressure: Option<&dyn Pressure>, slice: Slice, bar: Bar) -> Self {
+        let (all, ways) = (place(problem.everyone()) + 1, problem.model.ways());
+        let loose = |capacity: f64| capacity.abs() * LOOSER;
+        let capacities = pressure.map(|pressure| {
+            let (low, high) = (pressure.capacity(slice.from), pressure.capacity(slice.to));
+            // Every pressure is at least 0: there is no condition at that end.
+            let low = if slice.from > 0.0 { low - loose(low) } else { f64::NEG_INFINITY };
+            (low, high + loose(high))
+        });
+        let mut tables = Self {
+            slice,
+            ways,
+            cells: Vec::new(),
+            inner: Vec::new(),
+            whole: Vec::new(),
+            outer: Vec::new(),
+            capacities,
+        };
+        if !cells.clusters.is_empty() {
+            tables.cells = vec![Figure::NEVER; all * ways];
+            for (index, sizes) in cells.clusters.iter().enumerate() {
+                for (size, demands) in sizes.iter().enumerate() {
+                    tables.cells[index * ways + size] = figure(demands, pressure, slice);
+                }
+            }
+            tables.drop_hopeless(problem, bar);
+            tables.fill_inner(problem, all);
+        }
+        if problem.groups > 1 || tables.inner.is_empty() {
+            tables.whole = tables.whole_groups(cells, pressure, all);
+            tables.fill_outer(problem);
+        }
+        tables
+    }
+
+    /// A cluster at a size.
+    #[inline]
+    pub fn cell(&self, cluster: Set, ways: usize) -> Figure {
+        self.cells[place(cluster) * self.ways + ways - 1]
+    }
+
+    /// A set as a whole group.
+    #[inline]
+    pub fn of_group(&self, set: Set) -> Figure {
+        self.whole[place(set)]
+    }
+
+    /// The best of what is left of a group with the ways that are left.
+    #[inline]
+    pub fn rest(&self, left: Set, ways: usize) -> Figure {
+        self.inner[place(left) * (self.ways + 1) + ways]
+    }
+
+    /// The best of all programs left with the groups that are left.
+    #[inline]
+    pub fn others(&self, left: Set, groups: usize) -> Figure {
+        match groups {
+            0 if left.is_empty() => Figure::NONE,
+            0 => Figure::NEVER,
+            _ if left.is_empty() => Figure::NONE,
+            _ => self.outer.get(groups - 1).map_or(Figure::NEVER, |table| table[place(left)]),
+        }
+    }
+
+    /// The best of a whole solution.
+    pub fn root(&self, problem: &Problem<'_>) -> Figure {
+        if self.outer.is_empty() {
+            self.rest(problem.everyone(), self.ways)
+        } else {
+            self.others(problem.everyone(), problem.groups)
+        }
+    }
+
+    /// Whether something with this figure may be worth it.
+    #[inline]
+    pub fn worth(&self, figure: Figure, bar: Bar) -> bool {
+        let loads = self.capacities.is_none_or(|(low, high)| figure.heavy >= low && figure.light <= high);
+        figure.can_be() && figure.slowest <= bar.ratio * figure.fastest && figure.stp >= bar.stp && loads
+    }
+
+    /// Clusters that no solution worth it has: every program must be somewhere, so some program is as slow as it can at best be, and
+    /// some as fast as it can at most be; a cluster too fast or too slow beside that is out.
+    fn drop_hopeless(&mut self, problem: &Problem<'_>, bar: Bar) {
+        if !bar.ratio.is_finite() {
+            return;
+        }
+        for _ in 0..3 {
+            let (mut slow, mut fast) = ([f64::INFINITY; 64], [0.0_f64; 64]);
+            for (index, figure) in self.cells.iter().enumerate().filter(|(_, figure)| figure.can_be()) {
+                for program in Set(u64::try_from(index / self.ways).unwrap_or(0)).iter() {
+                    slow[program] = slow[program].min(figure.slowest);
+                    fast[program] = fast[program].max(figure.fastest);
+                }
+            }
+            let slowest = problem.everyone().iter().map(|program| slow[program]).fold(0.0, f64::max);
+            let fastest = problem.everyone().iter().map(|program| fast[program]).fold(f64::INFINITY, f64::min);
+            for figure in &mut self.cells {
+                let most = slowest.max(figure.slowest);
+                if figure.can_be() && most > bar.ratio * fastest.min(figure.fastest) {
+                    *figure = Figure::NEVER;
+                }
+            }
+        }
+    }
+
+    fn fill_inner(&mut self, problem: &Problem<'_>, all: usize) {
+        let width = self.ways + 1;
+        let mut table = vec![Figure::NEVER; all * width];
+        table[0] = Figure::NONE;
+        let most = problem.cluster_size();
+        let mut usable: Vec<(usize, Figure)> = Vec::with_capacity(self.ways);
+        for index in 1..all {
+            let left = Set(u64::try_from(index).unwrap_or(0));
+            if left.len() > problem.cores {
+                continue;
+            }
+            let (before, here) = table.split_at_mut(index * width);
+            let here = &mut here[..width];
+            for cluster in Parts::new(left).filter(|cluster| cluster.len() <= most) {
+                let rest = place(left.without(cluster)) * width;
+                let at = place(cluster) * self.ways;
+                usable.clear();
+                usable.extend(
+                    self.cells[at..at + self.ways]
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, f)| f.can_be())
+                        .map(|(w, f)| (w + 1, *f)),
+                );
+                for (size, cell) in &usable {
+                    let rests = &before[rest..rest + width - size];
+                    here[*size..].iter_mut().zip(rests).for_each(|(best, rest)| *best = best.or(cell.and(*rest)));
+                }
+            }
+        }
+        self.inner = table;
+    }
+
+    /// The best of every set of programs as a group.
+    fn whole_groups(&self, cells: &Cells, pressure: Option<&dyn Pressure>, all: usize) -> Vec<Figure> {
+        if self.inner.is_empty() {
+            let only = |group: &Option<(_, Vec<Demand>)>| {
+                group.as_ref().map_or(Figure::NEVER, |(_, demands)| figure(demands, pressure, self.slice))
+            };
+            return cells.groups.iter().map(only).collect();
+        }
+        (0..all).map(|index| self.inner[index * (self.ways + 1) + self.ways]).collect()
+    }
+
+    fn fill_outer(&mut self, problem: &Problem<'_>) {
+        for groups in 1..=problem.groups {
+            let mut table = vec![Figure::NEVER; self.whole.len()];
+            for (index, best) in table.iter_mut().enumerate().skip(1) {
+                let left = Set(u64::try_from(index).unwrap_or(0));
+                if left.len() > groups * problem.cores {
+                    continue;
+                }
+                for set in Parts::new(left).filter(|set| problem.may_group(*set)) {
+                    let figure = self.whole[place(set)];
+                    if figure.can_be() {
+                        *best = best.or(figure.and(self.others(left.without(set), groups - 1)));
+                    }
+                }
+            }
+            self.outer.push(table);
+        }
+    }
+}
+
+/// All subsets that hold the first program, in any order.
+struct Parts {
+    rest: u64,
+    first: u64,
+    next: Option<u64>,
+}
+
+impl Parts {
+    fn new(of: Set) -> Self {
+        let first = Set::one(of.first());
+        let rest = of.without(first).0;
+        Self { rest, first: first.0, next: Some(rest) }
+    }
+}
+
+impl Iterator for Parts {
+    type Item = Set;
+
+    #[inline]
+    fn next(&mut self) -> Option<Set> {
+        let now = self.next?;
+        self.next = (now > 0).then(|| (now - 1) & self.rest);
+        Some(Set(now | self.first))
+    }
+}
+
+/// A cluster's (or group's) figures in a slice.
+pub(crate) fn figure(demands: &[Demand], pressure: Option<&dyn Pressure>, slice: Slice) -> Figure {
+    demands.iter().fold(Figure::NONE, |sum, demand| sum.and(one(demand, pressure, slice)))
+}
+
+fn one(demand: &Demand, pressure: Option<&dyn Pressure>, slice: Slice) -> Figure {
+    let factor = |p| pressure.map_or(Some(1.0), |pressure| pressure.factor(demand, p));
+    let load = |p| pressure.map_or(0.0, |pressure| pressure.load(demand, p));
+    let Some(low) = factor(slice.from) else { return Figure::NEVER };
+    let high = factor(slice.to).unwrap_or(f64::INFINITY);
+    let slowest = demand.slowdown * low * (1.0 - WIDER);
+    Figure {
+        slowest,
+        fastest: demand.slowdown * high * (1.0 + WIDER),
+        heavy: load(slice.from),
+        light: load(slice.to),
+        stp: 1.0 / slowest,
+    }
+}

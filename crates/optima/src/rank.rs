@@ -1,0 +1,91 @@
+//! Which of two solutions is better: the objective, then the other figure, then the order of solutions.
+//!
+//! **Equal figures.** Slowdowns are sums and quotients of floats, so two arrangements that are equal on paper (two copies of a program
+//! changing places) differ in their last bits. Figures within one part in 10^10 ([`TIE`]) of each other are therefore equal; measured
+//! tables have 6 to 8 digits, so nothing that was measured is lost. A search stops looking for improvements smaller than [`STEP`],
+//! a small part of that: it is far above rounding and far below what counts.
+
+use crate::options::Objective;
+use isobar_partition::Solution;
+use isobar_partition::evaluate::Evaluation;
+use std::cmp::Ordering;
+
+/// Figures within this part of each other are equal.
+pub const TIE: f64 = 1e-10;
+/// Improvements by less than this part are not looked for.
+pub(crate) const STEP: f64 = TIE / 16.0;
+
+/// The two figures that decide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figures {
+    /// Greatest over least slowdown.
+    pub unfairness: f64,
+    /// Sum of 1 / slowdown.
+    pub stp: f64,
+}
+
+impl Figures {
+    /// The figure that the objective is about.
+    pub fn objective(&self, objective: Objective) -> f64 {
+        match objective {
+            Objective::Unfairness => self.unfairness,
+            Objective::Throughput => self.stp,
+        }
+    }
+
+    /// `Less` is better.
+    pub fn compare(&self, other: &Self, objective: Objective) -> Ordering {
+        let fairer = close(self.unfairness, other.unfairness);
+        let faster = close(other.stp, self.stp);
+        match objective {
+            Objective::Unfairness => fairer.then(faster),
+            Objective::Throughput => faster.then(fairer),
+        }
+    }
+}
+
+impl From<&Evaluation> for Figures {
+    fn from(evaluation: &Evaluation) -> Self {
+        Self { unfairness: evaluation.summary.unfairness, stp: evaluation.summary.stp }
+    }
+}
+
+fn close(a: f64, b: f64) -> Ordering {
+    if (a - b).abs() <= TIE * a.abs().max(b.abs()) { Ordering::Equal } else { a.total_cmp(&b) }
+}
+
+/// A solution with its figures.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub solution: Solution,
+    pub evaluation: Evaluation,
+}
+
+impl Found {
+    /// `Less` is better; equal only where the solutions are.
+    pub fn compare(&self, other: &Self, objective: Objective) -> Ordering {
+        let figures = Figures::from(&self.evaluation).compare(&Figures::from(&other.evaluation), objective);
+        figures.then_with(|| self.solution.cmp(&other.solution))
+    }
+
+    /// Keeps the better one.
+    pub fn keep(best: &mut Option<Self>, new: Self, objective: Objective) {
+        if best.as_ref().is_none_or(|best| new.compare(best, objective) == Ordering::Less) {
+            *best = Some(new);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_unfairness_leaves_it_to_throughput() {
+        let figures = |unfairness, stp| Figures { unfairness, stp };
+        let better = |a: Figures, b: &Figures, by| a.compare(b, by);
+        assert_eq!(better(figures(1.2, 3.0), &figures(1.2 + 1e-12, 3.1), Objective::Unfairness), Ordering::Greater);
+        assert_eq!(better(figures(1.2, 3.0), &figures(1.2 + 1e-9, 3.1), Objective::Unfairness), Ordering::Less);
+        assert_eq!(better(figures(1.2, 3.0), &figures(1.1, 3.0), Objective::Throughput), Ordering::Greater);
+    }
+}

@@ -1,0 +1,7 @@
+//! What the tests share: random instances, an enumeration of their own, and the reference data where they are there.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
+
+pub mod brute;
+pub mod random;
+pub mod reference;

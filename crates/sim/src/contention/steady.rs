@@ -1,0 +1,295 @@
+//! The fixed point by itself, for static questions: programs that run for ever, one thread each on a core of its own, in clusters of ways of
+//! LLCs of one kind behind one memory controller. No machine is stepped and no time passes; it knows neither placement nor policies.
+//!
+//! Every question starts from the same point, so that the answer does not depend on what was asked before.
+//!
+//! A program with phases stands for its mean: the factor on misses is averaged over instructions. All memory is local.
+
+use super::network::{Network, Trial};
+use super::newton::Workspace;
+use super::queue::Resource;
+use super::stream::{Flow, Misses, Stream, Visit};
+use super::{Demand, bracket, newton, space, thread};
+use crate::machine::{MachineSpec, Place};
+use crate::program::Program;
+use isobar_model::num;
+
+const MIB: f64 = 1_048_576.0;
+/// Halvings of the interval in which the first queue is looked for.
+const HALVINGS: u32 = 10;
+
+/// The kind of LLC and controller that a machine has, and the programs of a question.
+#[derive(Clone, Debug)]
+pub struct Steady {
+    way_bytes: f64,
+    controller: Resource,
+    programs: Vec<Stream>,
+}
+
+/// Programs (by position) that share so many ways, which nobody else fills.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharers<'a> {
+    /// Who.
+    pub programs: &'a [usize],
+    /// Ways.
+    pub ways: usize,
+}
+
+/// How a program gets on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pace {
+    /// Seconds an instruction.
+    pub seconds: f64,
+    /// Seconds an instruction with as many misses, if none of them waited for the controller.
+    pub unqueued: f64,
+    /// LLC misses per instruction.
+    pub misses: f64,
+    /// Bytes a second to and from memory.
+    pub bandwidth: f64,
+    /// Bytes held in the LLC.
+    pub held: f64,
+}
+
+/// Memory that is used again from question to question.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    network: Network,
+    at: Trial,
+    work: Workspace,
+    who: Vec<usize>,
+    paces: Vec<Pace>,
+    loads: Vec<Load>,
+}
+
+/// What a stream inserts by the wait at the controller, while it holds what it holds.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    bytes: f64,
+    /// Lines that pass the controller for a line inserted.
+    lines: f64,
+    /// Seconds between two misses without a wait, and more for each second of wait.
+    period: f64,
+    by_wait: f64,
+}
+
+impl Load {
+    fn of(stream: &Stream, space: f64) -> Self {
+        let sum = |of: fn(&Visit) -> f64| stream.visits.iter().map(of).sum();
+        Self {
+            bytes: stream.bytes,
+            lines: sum(|visit| visit.lines),
+            period: stream.computing(space).0 + stream.stall,
+            by_wait: sum(|visit| visit.stall),
+        }
+    }
+
+    /// Bytes a second.
+    fn bytes(&self, wait: f64) -> f64 {
+        self.bytes / (self.period + self.by_wait * wait)
+    }
+}
+
+impl Steady {
+    /// LLCs with ways as large as those of the machine's first LLC; a controller like that of its first node, of `bandwidth` bytes a second
+    /// where given, else of what that node sustains.
+    #[must_use]
+    pub fn new(machine: &MachineSpec, bandwidth: Option<f64>, programs: &[&Program]) -> Self {
+        let first = machine.llcs.first();
+        let controller = machine.resources[0];
+        Self {
+            way_bytes: first.map_or(0.0, |llc| llc.bytes / f64::from(llc.ways)),
+            controller: Resource { capacity: bandwidth.unwrap_or(controller.capacity), ..controller },
+            programs: programs.iter().map(|program| stream(machine, program)).collect(),
+        }
+    }
+
+    /// Bytes a second that the controller can deliver.
+    #[must_use]
+    pub const fn bandwidth(&self) -> f64 {
+        self.controller.capacity
+    }
+
+    /// The program by itself with so many ways.
+    #[must_use]
+    pub fn alone(&self, program: usize, ways: usize) -> Pace {
+        let mut scratch = Scratch::default();
+        self.paces([Sharers { programs: &[program], ways }], &mut scratch).first().copied().unwrap_or_default()
+    }
+
+    /// How every program gets on while all of these run, behind one controller; in their order.
+    pub fn paces<'s, 'a>(
+        &self,
+        clusters: impl IntoIterator<Item = Sharers<'a>>,
+        scratch: &'s mut Scratch,
+    ) -> &'s [Pace] {
+        self.compete(clusters, scratch);
+        let Scratch { network, at, work, who, paces, .. } = scratch;
+        network.evaluate(at);
+        if !newton::descend(network, at, work) {
+            bracket::search(network, at, work);
+        }
+        paces.clear();
+        paces.extend(who.iter().zip(&at.flows).map(|(program, flow)| self.pace(*program, flow)));
+        paces
+    }
+
+    /// Sets up the equations and the first point.
+    fn compete<'a>(&self, clusters: impl IntoIterator<Item = Sharers<'a>>, scratch: &mut Scratch) {
+        let Scratch { network, at, who, loads, .. } = scratch;
+        who.clear();
+        network.streams.clear();
+        network.spaces.clear();
+        network.members.clear();
+        network.resources.clear();
+        network.resources.push(self.controller);
+        network.disjoint = true;
+        at.flows.clear();
+        for (part, cluster) in clusters.into_iter().enumerate() {
+            let first = network.streams.len();
+            for program in cluster.programs {
+                network.streams.push(Stream { shares: vec![(part, 1.0)], ..self.programs[*program].clone() });
+                who.push(*program);
+            }
+            network.members.push((first..network.streams.len()).map(|index| (index, 1.0)).collect());
+            network.spaces.push(self.way_bytes * num::float_len(cluster.ways));
+        }
+        self.start(network, at, loads);
+    }
+
+    /// Where the search begins: everybody inserts as with an equal part of its cluster and no queue, which divides the space; who holds so
+    /// much loads the controller, which gives the queue; and both give the residence times.
+    fn start(&self, network: &Network, at: &mut Trial, loads: &mut Vec<Load>) {
+        at.flows.resize(network.streams.len(), Flow::default());
+        loads.clear();
+        for (members, size) in network.members.iter().zip(&network.spaces) {
+            let equal = size / num::float_len(members.len());
+            let of = |index: usize| &network.streams[index];
+            let rate = |index: usize| of(index).inserted(equal.min(of(index).limit), &[0.0]);
+            members.iter().for_each(|(index, _)| at.flows[*index] = Flow::holding(rate(*index)));
+            let all: f64 = members.iter().map(|(index, _)| at.flows[*index].space).sum();
+            for (index, _) in members {
+                let part = if all > 0.0 { size * at.flows[*index].space / all } else { equal };
+                at.flows[*index] = Flow::holding(part.min(of(*index).limit));
+                loads.push(Load::of(of(*index), at.flows[*index].space));
+            }
+        }
+        let slack = self.first_slack(loads);
+        let wait = self.controller.wait_at_slack(slack);
+        at.point.slack.clear();
+        at.point.slack.push(slack);
+        at.point.stay.clear();
+        at.point.stay.extend(network.members.iter().zip(&network.spaces).map(|(members, size)| {
+            let inserted = |(index, _): &(usize, f64)| loads[*index].bytes(wait);
+            size / (size / space::LONGEST + members.iter().map(inserted).sum::<f64>())
+        }));
+    }
+
+    /// The idle part at which the controller carries what these want of it, by halving.
+    fn first_slack(&self, loads: &[Load]) -> f64 {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..HALVINGS {
+            let slack = 0.5 * (low + high);
+            let wait = self.controller.wait_at_slack(slack);
+            let carried: f64 = loads.iter().map(|load| load.lines * load.bytes(wait)).sum();
+            if carried < (1.0 - slack) * self.controller.capacity { low = slack } else { high = slack }
+        }
+        0.5 * (low + high)
+    }
+
+    fn pace(&self, program: usize, flow: &Flow) -> Pace {
+        let stream = &self.programs[program];
+        let (rate, misses) = stream.progress(flow, 1.0);
+        let lines: f64 = stream.visits.iter().map(|visit| visit.lines).sum();
+        Pace {
+            seconds: 1.0 / rate,
+            unqueued: stream.compute + misses * stream.stall,
+            misses,
+            bandwidth: lines * flow.bytes,
+            held: flow.space,
+        }
+    }
+}
+
+/// One thread of the program, on a core of its own of the first node.
+fn stream(machine: &MachineSpec, program: &Program) -> Stream {
+    let mut weights = vec![0.0; machine.latency.len()];
+    weights[0] = 1.0;
+    let one = Demand {
+        share: 1.0,
+        place: Place { node: 0, llc: 0 },
+        mask: 0,
+        cpi: program.base_cpi,
+        curve: program.mpki.clone(),
+        factor: mean_factor(program),
+        mlp: program.mlp,
+        write_back: program.write_back,
+        footprint: program.footprint_mib * MIB,
+        reach: 1.0,
+        private: machine.llcs.first().map_or(0.0, |llc| llc.private),
+        weights,
+    };
+    let mut stream = thread(machine, &one);
+    // Only the first node's controller is asked, which is the only resource here.
+    stream.visits.retain(|visit| visit.resource == 0);
+    debug_assert!(matches!(stream.misses, Misses::Curve { .. }));
+    stream
+}
+
+fn mean_factor(program: &Program) -> f64 {
+    let all: f64 = program.phase.iter().map(|phase| phase.instructions_billion).sum();
+    let weighted: f64 = program.phase.iter().map(|phase| phase.instructions_billion * phase.mpki_factor).sum();
+    if all > 0.0 { weighted / all } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::find;
+    use crate::program::shipped;
+    use std::sync::Arc;
+
+    fn programs(names: &[&str]) -> Vec<Arc<Program>> {
+        let library = shipped().unwrap();
+        names.iter().map(|name| library.find("test", "program", name).unwrap()).collect()
+    }
+
+    fn steady(names: &[&str], bandwidth: Option<f64>) -> Steady {
+        let programs = programs(names);
+        Steady::new(&find("rome-ccx-2x4").unwrap(), bandwidth, &programs.iter().map(Arc::as_ref).collect::<Vec<_>>())
+    }
+
+    const FOUR: [&str; 4] = ["mcf", "lbm", "povray", "milc"];
+
+    #[test]
+    fn the_answer_does_not_depend_on_what_was_asked_before() {
+        let steady = steady(&FOUR, None);
+        let mut scratch = Scratch::default();
+        let all = [Sharers { programs: &[0, 1], ways: 5 }, Sharers { programs: &[2, 3], ways: 11 }];
+        let first = steady.paces(all, &mut scratch).to_vec();
+        steady.paces([Sharers { programs: &[3], ways: 1 }], &mut scratch);
+        assert_eq!(first, steady.paces(all, &mut scratch));
+    }
+
+    #[test]
+    fn ways_are_filled_and_the_controller_never_carries_more_than_it_can() {
+        let steady = steady(&FOUR, Some(3e9));
+        let mut scratch = Scratch::default();
+        let paces = steady.paces([Sharers { programs: &[0, 1, 2, 3], ways: 16 }], &mut scratch);
+        let held: f64 = paces.iter().map(|pace| pace.held).sum();
+        let carried: f64 = paces.iter().map(|pace| pace.bandwidth).sum();
+        assert!((held / (16.0 * MIB) - 1.0).abs() < 1e-3, "{held}");
+        assert!(carried < 3e9 && carried > 2.5e9, "{carried}");
+        assert!(paces.iter().all(|pace| pace.unqueued < pace.seconds));
+    }
+
+    #[test]
+    fn alone_more_ways_and_more_bandwidth_never_hurt() {
+        let (wide, narrow) = (steady(&FOUR, None), steady(&FOUR, Some(2e9)));
+        for program in 0..FOUR.len() {
+            let seconds =
+                |steady: &Steady| (1..=16).map(|ways| steady.alone(program, ways).seconds).collect::<Vec<_>>();
+            assert!(seconds(&wide).windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-8)));
+            assert!(seconds(&wide).iter().zip(seconds(&narrow)).all(|(wide, narrow)| *wide <= narrow * (1.0 + 1e-8)));
+        }
+    }
+}
