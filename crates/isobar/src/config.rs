@@ -48,6 +48,10 @@ pub struct ManageConfig {
     pub ignore: Vec<String>,
     /// Move threads that their owner pinned, too.
     pub move_pinned: bool,
+    /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
+    pub move_grouped: bool,
+    /// Where resctrl is mounted, if not on /sys/fs/resctrl.
+    pub resctrl_root: Option<PathBuf>,
     /// At most so many base pages a second are migrated.
     pub max_pages_per_second: u64,
     /// At most so many threads are moved in an epoch.
@@ -80,6 +84,8 @@ impl Default for ManageConfig {
             only: Vec::new(),
             ignore: Vec::new(),
             move_pinned: false,
+            move_grouped: false,
+            resctrl_root: None,
             max_pages_per_second: 65_536,
             max_moves_per_epoch: 256,
             max_threads: 2048,

@@ -7,6 +7,7 @@
 pub mod actuators;
 pub mod machine;
 mod own;
+pub mod resctrl;
 pub mod sensors;
 pub mod topology;
 pub mod tree;

@@ -167,7 +167,7 @@ fn derive_process(old: Option<&ProcessSample>, new: &ProcessSample, interval: Se
 }
 
 fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Seconds) -> Thread {
-    let counted = |read: fn(&ThreadSample) -> Option<Count>| scaled_delta(read(old?)?, read(new)?);
+    let counted = |read: fn(&ThreadSample) -> Option<Count>| read(new)?.since(read(old?)?);
     let cpu_time = || Some(Seconds(new.cpu_time?.0 - old?.cpu_time?.0)).filter(|time| time.0 >= 0.0);
     let bytes = counted(|thread| thread.counters.bytes);
     Thread {
@@ -182,19 +182,6 @@ fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Secon
         llc_references: counted(|thread| thread.counters.llc_references),
         llc_misses: counted(|thread| thread.counters.llc_misses),
         bandwidth: bytes.filter(|_| interval.0 > 0.0).map(|bytes| Bandwidth(num::float(bytes) / interval.0)),
-    }
-}
-
-/// Events between two readings of one counter, scaled up to the time in which it was enabled.
-fn scaled_delta(old: Count, new: Count) -> Option<u64> {
-    let value = new.value.checked_sub(old.value)?;
-    let enabled = new.enabled.checked_sub(old.enabled)?;
-    let running = new.running.checked_sub(old.running)?;
-    match (enabled, running) {
-        (0, _) => Some(value),
-        (_, 0) => None,
-        _ if running >= enabled => Some(value),
-        _ => Some(num::round(num::float(value) * num::float(enabled) / num::float(running))),
     }
 }
 

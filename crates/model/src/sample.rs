@@ -4,6 +4,7 @@
 use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
+use crate::num;
 use crate::seams::Capabilities;
 use crate::topology::Topology;
 use crate::units::{Bytes, Nanoseconds, Pages, Seconds};
@@ -99,5 +100,20 @@ impl Count {
     #[must_use]
     pub const fn whole(value: u64, time_ns: u64) -> Self {
         Self { value, enabled: time_ns, running: time_ns }
+    }
+
+    /// Events since an earlier reading of the same counter, scaled up to the time in which it was enabled. `None` where it ran
+    /// backwards, or was enabled and never ran; one whose thread never ran counts 0.
+    #[must_use]
+    pub fn since(self, old: Self) -> Option<u64> {
+        let value = self.value.checked_sub(old.value)?;
+        let enabled = self.enabled.checked_sub(old.enabled)?;
+        let running = self.running.checked_sub(old.running)?;
+        match (enabled, running) {
+            (0, _) => Some(value),
+            (_, 0) => None,
+            _ if running >= enabled => Some(value),
+            _ => Some(num::round(num::float(value) * num::float(enabled) / num::float(running))),
+        }
     }
 }

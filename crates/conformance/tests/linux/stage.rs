@@ -3,12 +3,14 @@
 use crate::{subject, witness};
 use isobar_conformance::{Bench, Identity, Lack, Stage, Stop, Subject};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::resctrl::DEFAULT_ROOT;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::Child;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -22,7 +24,7 @@ impl Bench for Kernel {
     type Stage = Linux;
 
     fn topology(&self) -> Result<Arc<Topology>, Stop> {
-        Ok(Arc::new(topology::read(&Tree::live())?))
+        Ok(Arc::new(topology::read_with_resctrl(&Tree::live(), &resctrl_root())?))
     }
 
     fn cpus(&self) -> Result<CpuSet, Stop> {
@@ -40,12 +42,18 @@ impl Bench for Kernel {
         let sensors = SensorOptions { counters: CounterSource::Software, ..SensorOptions::default() };
         let sensors = Sensors::open(sensors, self.topology()?)?;
         let state = folder.path().join("state.json");
-        let options = LinuxOptions { state, catch_signals: false, ..LinuxOptions::default() };
-        let read_again = || topology::read(&Tree::live()).map_err(Into::into);
+        let resctrl = resctrl_root();
+        let options = LinuxOptions { state, resctrl, catch_signals: false, ..LinuxOptions::default() };
+        let read_again = || topology::read_with_resctrl(&Tree::live(), &resctrl_root()).map_err(Into::into);
         let running = subjects.iter().map(|subject| Running::start(self, *subject)).collect::<Result<_, _>>()?;
         let machine = LinuxMachine::open(sensors, Box::new(read_again), options)?;
         Ok(Linux { machine, running, _folder: folder })
     }
+}
+
+/// Where resctrl is mounted: `ISOBAR_RESCTRL_ROOT` names a double of it.
+fn resctrl_root() -> PathBuf {
+    std::env::var_os("ISOBAR_RESCTRL_ROOT").map_or_else(|| DEFAULT_ROOT.into(), PathBuf::from)
 }
 
 /// Fields are dropped in their order: the machine puts back what it changed while its subjects live.

@@ -5,6 +5,7 @@ use crate::failure::bad_input;
 use anyhow::Context;
 use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
@@ -30,10 +31,17 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
 /// # Errors
 /// Where it cannot be read, or the state file not be taken.
 pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
-    let topology = Arc::new(read_topology(None)?);
-    let sensors = Sensors::open(sensor_options(config), topology)?;
-    let read_again = || topology::read(&Tree::live()).map_err(Into::into);
-    let machine = LinuxMachine::open(sensors, Box::new(read_again), linux_options(config, dry_run))?;
+    let options = linux_options(config, dry_run);
+    let root = options.resctrl.clone();
+    let read = move || topology::read_with_resctrl(&Tree::live(), &root).map(|found| without_others(found, &root));
+    let mut sensors = Sensors::open(sensor_options(config), Arc::new(read().context("this machine")?))?;
+    sensors.look_for_resctrl(&options.resctrl);
+    let again = read.clone();
+    let mut machine = LinuxMachine::open(sensors, Box::new(move || read().map_err(Into::into)), options)?;
+    if machine.recovered().is_some() {
+        // Groups that an isobar that was killed had left are gone now, and their classes of service free.
+        machine.sensing().set_topology(Arc::new(again().context("this machine")?));
+    }
     let recovered = machine.recovered().map(|report| format!("an isobar that was killed had left changes: {report}"));
     Ok((machine, recovered))
 }
@@ -57,6 +65,8 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
         pages_per_second: config.max_pages_per_second,
         moves_per_epoch: usize::try_from(config.max_moves_per_epoch).unwrap_or(usize::MAX),
         move_pinned: config.move_pinned,
+        resctrl: config.resctrl_root.clone().unwrap_or_else(|| DEFAULT_ROOT.into()),
+        move_grouped: config.move_grouped,
         dry_run,
         ..LinuxOptions::default()
     }
@@ -95,6 +105,8 @@ fn report_to_json(report: &RestoreReport) -> Value {
         "reused": report.reused,
         "changed_by_owner": report.changed_by_owner,
         "heirs": report.heirs,
+        "resctrl_groups": report.groups,
+        "resctrl_tasks": report.grouped_tasks,
         "earlier_boot": report.earlier_boot,
     })
 }
@@ -137,6 +149,8 @@ mod tests {
     fn what_is_configured_reaches_the_machine() {
         let config = ManageConfig {
             move_pinned: true,
+            move_grouped: true,
+            resctrl_root: Some("/x/resctrl".into()),
             max_pages_per_second: 5,
             max_moves_per_epoch: 6,
             max_threads: 7,
@@ -148,6 +162,8 @@ mod tests {
         let options = linux_options(&config, true);
         assert_eq!((options.pages_per_second, options.moves_per_epoch), (5, 6));
         assert_eq!(options.state, Path::new("/x/state.json"));
+        assert_eq!(options.resctrl, Path::new("/x/resctrl"));
+        assert!(options.move_grouped);
         assert!(options.move_pinned && options.dry_run && options.catch_signals);
         let sensors = sensor_options(&config);
         assert_eq!((sensors.max_threads, sensors.counters), (7, CounterSource::Software));

@@ -52,11 +52,11 @@ pub enum ActuatorError {
         source: io::Error,
     },
     /// not everything could be put back
-    #[error("{path}: {refused} threads could not be put back ({why}); the file is kept: run `isobar restore` with the privilege that isobar had", path = path.display())]
+    #[error("{path}: {refused} threads or resctrl groups could not be put back ({why}); the file is kept: run `isobar restore` with the privilege that isobar had", path = path.display())]
     NotRestored {
         /// the state file
         path: PathBuf,
-        /// how many threads
+        /// how many threads and groups
         refused: usize,
         /// the first refusal
         why: String,

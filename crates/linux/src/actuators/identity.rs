@@ -38,6 +38,15 @@ pub fn process(pid: Pid) -> Option<Task> {
     read(&PathBuf::from(format!("/proc/{pid}/stat")))
 }
 
+/// The process that a thread belongs to (`Tgid` of `proc_pid_status(5)`); `None` when there is no such thread (any more).
+#[must_use]
+pub fn process_of(tid: Tid) -> Option<Pid> {
+    let status = read_live(&PathBuf::from(format!("/proc/{tid}/status"))).ok().flatten()?;
+    let status = String::from_utf8_lossy(&status);
+    let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    pid.trim().parse().ok().map(Pid)
+}
+
 /// The threads of a process, ascending; none when it is gone.
 #[must_use]
 pub fn threads(pid: Pid) -> Vec<Tid> {
@@ -115,6 +124,7 @@ mod tests {
         assert!(own.start <= ticks_now());
         assert!(!own.kernel);
         assert!(threads(own_pid()).iter().all(|&tid| task(own_pid(), tid).is_some()));
+        assert!(threads(own_pid()).into_iter().all(|tid| process_of(tid).is_none_or(|pid| pid == own_pid())));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A process enters with the first of its threads that we move and stays until it ends, because its threads and children
 //! inherit the masks that we set. Pure: no files, no kernel. Who lives and what their masks are is told to it.
 
+use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +24,9 @@ pub struct Ledger {
     /// Pages moved so far, for the record: they stay where they are, since where they would go back to has been
     /// decided anew by their owner's accesses, and the kernel keeps no history of them.
     pub pages: Vec<PageTotal>,
+    /// What of resctrl was changed. Younger than version 1: absent where nothing was, so that each reads the other's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resctrl: Option<ResctrlRecord>,
 }
 
 /// A process of which we moved a thread, or which inherited a mask from one.
@@ -103,13 +107,18 @@ impl Ledger {
     /// An empty ledger of this boot.
     #[must_use]
     pub fn new(boot_id: String) -> Self {
-        Self { version: VERSION, boot_id, processes: BTreeMap::new(), pages: Vec::new() }
+        Self { version: VERSION, boot_id, processes: BTreeMap::new(), pages: Vec::new(), resctrl: None }
     }
 
-    /// Whether no thread is recorded.
+    /// Whether there is nothing to put back.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.processes.values().all(|process| process.threads.is_empty())
+        self.resctrl.is_none() && self.processes.values().all(|process| process.threads.is_empty())
+    }
+
+    /// Records what of resctrl was changed, or is about to be.
+    pub fn set_resctrl(&mut self, record: &ResctrlRecord) {
+        self.resctrl = Some(record.clone()).filter(|record| !record.is_empty());
     }
 
     /// The entry of a process, unless its id is another's now.

@@ -20,6 +20,7 @@ pub use privilege::missing_capabilities;
 pub use restore::{RestoreReport, restore};
 pub use threads::{Intent, ThreadMove};
 
+use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
 use ledger::{Entry, Ledger};
 use state_file::StateFile;
@@ -80,6 +81,26 @@ impl Actuators {
             _ => self.ledger.undone(&entry),
         }
         outcome
+    }
+
+    /// Writes down what of resctrl will be changed, before it is.
+    ///
+    /// # Errors
+    /// [`ActuatorError::State`]: then nothing of it may be changed.
+    pub fn intend_resctrl(&mut self, record: &ResctrlRecord) -> Result<(), ActuatorError> {
+        let mut next = self.ledger.clone();
+        next.set_resctrl(record);
+        if next != self.ledger {
+            self.file.save(&next)?;
+            self.written = Some(next.clone());
+            self.ledger = next;
+        }
+        Ok(())
+    }
+
+    /// Records what of resctrl is changed now; written with [`Actuators::flush`].
+    pub fn record_resctrl(&mut self, record: &ResctrlRecord) {
+        self.ledger.set_resctrl(record);
     }
 
     /// Records moved pages (see [`Ledger::pages`]); written with the next change of the file.
@@ -181,7 +202,7 @@ impl Actuators {
 
 impl Drop for Actuators {
     fn drop(&mut self) {
-        if !self.ledger.processes.is_empty() {
+        if !self.ledger.processes.is_empty() || self.ledger.resctrl.is_some() {
             // Whatever could not be put back is in the state file still, for `isobar restore`.
             let _ = self.restore();
         }

@@ -7,6 +7,7 @@
 use super::ledger::{Ledger, ThreadEntry};
 use super::state_file::StateFile;
 use super::{ActuatorError, affinity, displaced, heirs, identity, threads};
+use crate::resctrl;
 use isobar_model::{Pid, Tid};
 use std::fmt;
 use std::io;
@@ -32,6 +33,10 @@ pub struct RestoreReport {
     pub refused: usize,
     /// Threads and children that had inherited a mask of ours, and were freed of it.
     pub heirs: usize,
+    /// Groups of resctrl that were ours, and were removed.
+    pub groups: usize,
+    /// Tasks that were in them, and are in the groups where they had been.
+    pub grouped_tasks: usize,
     /// Whether the record was of an earlier boot: then there is nothing to put back.
     pub earlier_boot: bool,
     /// The first refusal, in words.
@@ -51,6 +56,8 @@ impl fmt::Display for RestoreReport {
             (self.vanished, "ended meanwhile"),
             (self.reused, "left alone (id reused)"),
             (self.changed_by_owner, "left alone (changed by their owner meanwhile)"),
+            (self.groups, "resctrl groups removed"),
+            (self.grouped_tasks, "tasks back in the groups where they were"),
             (self.refused, "refused by the kernel"),
         ];
         others.iter().filter(|(count, _)| *count > 0).try_for_each(|(count, what)| write!(f, ", {count} {what}"))
@@ -98,7 +105,17 @@ pub fn put_back(ledger: &mut Ledger) -> RestoreReport {
         }
     }
     report.heirs = free_heirs(ledger);
+    put_back_groups(ledger, &mut report);
     report
+}
+
+fn put_back_groups(ledger: &mut Ledger, report: &mut RestoreReport) {
+    let Some(mut record) = ledger.resctrl.take() else { return };
+    let back = resctrl::restore::put_back(&mut record);
+    (report.groups, report.grouped_tasks) = (back.groups, back.tasks);
+    report.refused += back.refused;
+    report.refusal = report.refusal.take().or(back.refusal);
+    ledger.set_resctrl(&record);
 }
 
 /// Deletes the file of a ledger with nothing left to put back, else keeps what remains.

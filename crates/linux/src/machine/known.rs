@@ -28,6 +28,15 @@ impl Known {
         self.processes.get(&pid).map(|process| process.start)
     }
 
+    /// Every thread with its process and its start time.
+    pub fn threads(&self) -> BTreeMap<Tid, (Pid, u64)> {
+        let of = |(pid, process): (&Pid, &Process)| {
+            let pid = *pid;
+            process.threads.iter().map(move |(tid, thread)| (*tid, (pid, thread.start))).collect::<Vec<_>>()
+        };
+        self.processes.iter().flat_map(of).collect()
+    }
+
     /// The move of a thread to a CPU, with the identity that was observed.
     pub fn thread_move(&self, pid: Pid, tid: Tid, cpu: CpuId) -> Option<ThreadMove> {
         let process = self.processes.get(&pid)?;

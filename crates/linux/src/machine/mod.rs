@@ -16,6 +16,10 @@ pub use options::LinuxOptions;
 
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
+use crate::resctrl::bytes::Bytes;
+use crate::resctrl::clusters::{Key, Threads};
+use crate::resctrl::wish::Wish;
+use crate::resctrl::{Ways, WaysOptions};
 use crate::sensors::Sampled;
 use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
@@ -27,10 +31,18 @@ use isobar_model::{
 use known::Known;
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
+use std::vec::IntoIter;
 use wait::Waiter;
 
 /// Whose text tells that CPUs came or went.
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
+
+/// The level of LLCs where none is described.
+const LLC_LEVEL: u32 = 3;
+
+/// How long other tools may hold the lock of resctrl before an epoch goes on without it.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The sensors, as the machine needs them.
 pub trait Sensing {
@@ -73,6 +85,10 @@ pub struct LinuxMachine<S> {
     known: Known,
     online: String,
     remarks: Vec<String>,
+    ways: Ways,
+    bytes: Bytes,
+    /// The level of the LLCs.
+    level: u32,
     waiter: Waiter,
 }
 
@@ -99,6 +115,9 @@ impl<S: Sensing> LinuxMachine<S> {
             known: Known::default(),
             online: online_cpus(),
             remarks: privilege::remarks(),
+            ways: Ways::new(ways_options(&options)),
+            bytes: Bytes::default(),
+            level: LLC_LEVEL,
             waiter,
             options,
         };
@@ -157,8 +176,10 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// Adds what only the actuators know to what the sensors say of this machine.
     fn remark(&self, sample: &mut Sample) {
-        let told = |line: &&String| !sample.capabilities.remarks.contains(line);
-        let fresh: Vec<String> = self.remarks.iter().filter(told).cloned().collect();
+        let told = |line: &String| !sample.capabilities.remarks.contains(line);
+        let lines = self.remarks.iter().chain(self.ways.remarks()).cloned();
+        let lines = lines.chain(self.bytes.remark().map(str::to_owned));
+        let fresh: Vec<String> = lines.filter(told).collect();
         if !fresh.is_empty() {
             Arc::make_mut(&mut sample.capabilities).remarks.extend(fresh);
         }
@@ -196,13 +217,36 @@ impl<S: Sensing> LinuxMachine<S> {
         })
     }
 
-    fn act(&mut self, action: &Action, intents: &mut impl Iterator<Item = Intent>) -> ActionOutcome {
-        match action {
+    /// `ways` becomes the outcomes of all `set_ways` of the plan, with the first of them.
+    fn act(
+        &mut self,
+        action: &Action,
+        plan: &Plan,
+        intents: &mut impl Iterator<Item = Intent>,
+        ways: &mut Option<IntoIter<ActionOutcome>>,
+    ) -> Result<ActionOutcome, MachineError> {
+        Ok(match action {
             Action::MoveThread { .. } => self.move_thread(intents.next()),
             Action::MigratePages { .. } => self.migrate(action),
-            Action::SetWays { .. } => not_yet("LLC ways are not allocated by this version"),
+            Action::SetWays { .. } => {
+                let outcomes = match ways.take() {
+                    Some(outcomes) => outcomes,
+                    None => self.set_ways(plan)?.into_iter(),
+                };
+                ways.insert(outcomes).next().unwrap_or_else(|| left_alone("nothing was prepared for it".into()))
+            }
             Action::SetAllocation { .. } => not_yet("Linux lets no process set the memory policy of another"),
-        }
+        })
+    }
+
+    /// Carries out every `set_ways` of a plan together, so that no class of service is missed that the same plan gives back.
+    fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
+        let known = self.known.threads();
+        let wishes = plan.actions.iter().filter_map(|action| wish(action, &known)).collect();
+        let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
+        let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
+        actuators.record_resctrl(self.ways.record());
+        Ok(outcomes)
     }
 
     fn move_thread(&mut self, intent: Option<Intent>) -> ActionOutcome {
@@ -270,6 +314,10 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
             actuators.reconcile(&mut sample);
         }
         self.known = Known::from(&sample);
+        self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
+        self.ways.follow(&sample);
+        let traffic = self.ways.traffic(&sample);
+        self.bytes.fill(&mut sample, &traffic);
         let known = &self.known;
         self.pages.retain(|pid, start| known.process(pid) == Some(start));
         if self.options.move_pinned {
@@ -289,7 +337,9 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         }
         self.budget.refill();
         let mut intents = self.intend(plan)?.into_iter();
-        let actions = plan.actions.iter().map(|action| self.act(action, &mut intents)).collect();
+        let mut ways = None;
+        let actions = plan.actions.iter().map(|action| self.act(action, plan, &mut intents, &mut ways));
+        let actions = actions.collect::<Result<_, _>>()?;
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.flush()?;
         }
@@ -304,6 +354,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     fn restore(&mut self) -> Result<Outcome, MachineError> {
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
         let report = actuators.restore()?;
+        self.ways.forget();
         let outcome = outcome(&report);
         self.put_back = Some(report);
         Ok(outcome)
@@ -314,7 +365,8 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 fn outcome(report: &RestoreReport) -> Outcome {
     let by_owner = || left_alone("changed by its owner meanwhile".into());
     let parts = [
-        (report.restored + report.heirs, ActionOutcome::Done),
+        // A thread that was in a group and had its mask changed counts once.
+        ((report.restored + report.heirs).max(report.grouped_tasks), ActionOutcome::Done),
         (report.vanished + report.reused, ActionOutcome::Vanished),
         (report.changed_by_owner, by_owner()),
     ];
@@ -323,6 +375,22 @@ fn outcome(report: &RestoreReport) -> Outcome {
 
 const fn left_alone(why: String) -> ActionOutcome {
     ActionOutcome::LeftAlone { why }
+}
+
+fn ways_options(options: &LinuxOptions) -> WaysOptions {
+    WaysOptions { root: options.resctrl.clone(), move_grouped: options.move_grouped, patience: LOCK_PATIENCE }
+}
+
+/// A `set_ways` with the identities that were observed; `None` for other actions.
+fn wish(action: &Action, known: &Threads) -> Option<Wish> {
+    let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } = action else { return None };
+    Some(Wish {
+        key: Key::new(*llc, cluster),
+        way_mask: *way_mask,
+        percent: *memory_bandwidth_percent,
+        threads: threads.iter().filter_map(|tid| Some((*tid, *known.get(tid)?))).collect(),
+        asked: threads.len(),
+    })
 }
 
 fn not_yet(why: &str) -> ActionOutcome {

@@ -2,6 +2,7 @@
 
 use crate::actuators::pages::PageOptions;
 use crate::actuators::state_file;
+use crate::resctrl::DEFAULT_ROOT;
 use std::path::PathBuf;
 
 /// How a [`super::LinuxMachine`] may act.
@@ -16,6 +17,10 @@ pub struct LinuxOptions {
     pub moves_per_epoch: usize,
     /// Whether threads are moved that their owner pinned. Their masks are put back exactly.
     pub move_pinned: bool,
+    /// Where resctrl is mounted.
+    pub resctrl: PathBuf,
+    /// Whether threads get cache ways that another tool has put into a resctrl group of its own. They go back there at the end.
+    pub move_grouped: bool,
     /// Whether nothing is changed, and no state file made.
     pub dry_run: bool,
     /// Whether `SIGINT`, `SIGTERM` and `SIGHUP` end the waiting instead of the process.
@@ -31,6 +36,8 @@ impl Default for LinuxOptions {
             pages_per_second: 65_536,
             moves_per_epoch: 256,
             move_pinned: false,
+            resctrl: DEFAULT_ROOT.into(),
+            move_grouped: false,
             dry_run: false,
             catch_signals: true,
             pages: PageOptions::default(),

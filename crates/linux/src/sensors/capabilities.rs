@@ -3,8 +3,11 @@
 
 use super::cpu_model::CpuModel;
 use super::proc_fs::read_text;
+use crate::resctrl::DEFAULT_ROOT;
+use crate::resctrl::absence::Evidence;
 use isobar_model::{Capabilities, Sensor, Topology};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const CAP_SYS_ADMIN: u32 = 21;
 /// Linux 5.8; before, `CAP_SYS_ADMIN` did its work, and it still does.
@@ -25,6 +28,8 @@ pub struct Facts {
     pub numad: bool,
     /// whether this is a virtual machine
     pub is_vm: bool,
+    /// what it says of resctrl
+    pub resctrl: Evidence,
 }
 
 impl Facts {
@@ -39,6 +44,7 @@ impl Facts {
             sched_ext: sched_ext(),
             numad: false,
             is_vm: cpu.hypervisor || hypervisor_files(),
+            resctrl: Evidence::live(Path::new(DEFAULT_ROOT)),
         }
     }
 
@@ -78,7 +84,7 @@ fn hypervisor_files() -> bool {
         let text = read_text(&format!("/sys/class/dmi/id/{file}"))?;
         PRODUCTS.iter().any(|product| text.contains(product)).then_some(())
     });
-    let there = |path: &str| std::path::Path::new(path).exists();
+    let there = |path: &str| Path::new(path).exists();
     product.is_some() || there("/sys/hypervisor/type") || there("/proc/device-tree/hypervisor")
 }
 
@@ -95,12 +101,12 @@ pub fn capabilities(
     let mut missing = events;
     missing.extend(pages.map(|reason| (Sensor::PagesByNode, reason)));
     missing.insert(Sensor::Latency, "the latency probe is not built yet".to_owned());
-    missing.extend(machine_reasons(topology));
+    missing.extend(machine_reasons(topology, &facts.resctrl));
     remarks.extend(balancer_remarks(facts));
     Capabilities { missing, remarks, numa_balancing: facts.numa_balancing.map(|mode| mode & 1 == 1) }
 }
 
-fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
+fn machine_reasons(topology: &Topology, resctrl: &Evidence) -> Vec<(Sensor, String)> {
     let mut reasons = Vec::new();
     if topology.nodes().len() < 2 {
         let reason = "this machine has one memory node";
@@ -113,9 +119,7 @@ fn machine_reasons(topology: &Topology) -> Vec<(Sensor, String)> {
         reasons.push((Sensor::SeveralDomains, reason.to_owned()));
     }
     if topology.allocation().is_none() {
-        let reason = "the CPU or the hypervisor offers no resctrl cache allocation, or it is not mounted (`mount -t \
-                      resctrl resctrl /sys/fs/resctrl`)";
-        reasons.push((Sensor::CacheWays, reason.to_owned()));
+        reasons.push((Sensor::CacheWays, resctrl.reason()));
     }
     reasons
 }

@@ -29,6 +29,7 @@ pub mod why;
 pub use error::SensorError;
 pub use samplers::Sampled;
 
+use crate::resctrl::absence::Evidence;
 use budget::Candidate;
 use capabilities::Facts;
 use counters::CounterSet;
@@ -140,6 +141,12 @@ impl Sensors {
         };
         sensors.review();
         Ok(sensors)
+    }
+
+    /// Looks for resctrl where it is mounted, if not at its usual place.
+    pub fn look_for_resctrl(&mut self, root: &Path) {
+        self.facts.resctrl = Evidence::live(root);
+        self.review();
     }
 
     /// Reads every sensor. Time is in seconds since [`Self::open`], by `CLOCK_MONOTONIC`.

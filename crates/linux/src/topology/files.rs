@@ -6,7 +6,7 @@ use crate::tree::{LinuxError, Tree, shown};
 use isobar_model::{Bytes, CpuSet};
 
 /// The value in a file.
-pub(super) fn value<T>(
+pub(crate) fn value<T>(
     tree: &Tree,
     path: &str,
     expected: &'static str,
@@ -18,7 +18,7 @@ pub(super) fn value<T>(
 }
 
 /// CPUs from a list (`0-3,8`), or where that file is missing, from a mask (`0000010f`).
-pub(super) fn cpus(tree: &Tree, folder: &str, list: &str, mask: &str) -> Result<Option<CpuSet>, LinuxError> {
+pub(crate) fn cpus(tree: &Tree, folder: &str, list: &str, mask: &str) -> Result<Option<CpuSet>, LinuxError> {
     match value(tree, &format!("{folder}/{list}"), "a list of CPUs such as `0-3,8`", parse::cpu_list)? {
         Some(cpus) => Ok(Some(cpus)),
         None => value(tree, &format!("{folder}/{mask}"), "a mask of CPUs such as `00000000,0000000f`", parse::cpu_mask),
@@ -26,28 +26,28 @@ pub(super) fn cpus(tree: &Tree, folder: &str, list: &str, mask: &str) -> Result<
 }
 
 /// A decimal number.
-pub(super) fn number(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
+pub(crate) fn number(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
     value(tree, path, "a number", parse::decimal)
 }
 
 /// A decimal number that fits in 32 bits.
-pub(super) fn small_number(tree: &Tree, path: &str) -> Result<Option<u32>, LinuxError> {
+pub(crate) fn small_number(tree: &Tree, path: &str) -> Result<Option<u32>, LinuxError> {
     let small = |text: &str| parse::decimal(text).and_then(|number| u32::try_from(number).ok());
     value(tree, path, "a number below 4294967296", small)
 }
 
 /// A bit mask in hexadecimal.
-pub(super) fn bit_mask(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
+pub(crate) fn bit_mask(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
     value(tree, path, "a mask in hexadecimal such as `7ff`", parse::bit_mask)
 }
 
 /// The total of a `meminfo` file.
-pub(super) fn mem_total(tree: &Tree, path: &str) -> Result<Option<Bytes>, LinuxError> {
+pub(crate) fn mem_total(tree: &Tree, path: &str) -> Result<Option<Bytes>, LinuxError> {
     value(tree, path, "a memory table with a line such as `MemTotal: 16384 kB`", parse::mem_total)
 }
 
 /// The numbers of the entries in a folder that are called `prefix` and a number, ascending.
-pub(super) fn numbered(tree: &Tree, folder: &str, prefix: &str) -> Result<Vec<u32>, LinuxError> {
+pub(crate) fn numbered(tree: &Tree, folder: &str, prefix: &str) -> Result<Vec<u32>, LinuxError> {
     let names = tree.list(folder)?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| parse::numbered(name, prefix)).collect();
     numbers.sort_unstable();

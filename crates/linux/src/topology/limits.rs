@@ -1,6 +1,7 @@
 //! What the firmware promises of memory (HMAT) and what resctrl offers on caches.
 
 use super::{files, nodes};
+use crate::resctrl::info::{CacheInfo, Info};
 use crate::tree::{LinuxError, Tree};
 use isobar_model::topology::{AccessClass, CacheAllocation, Node};
 use isobar_model::{Bandwidth, Nanoseconds, NodeId, num};
@@ -58,22 +59,12 @@ pub(super) fn set_bandwidths(nodes: &mut [Node], classes: &[AccessClass]) {
 
 /// What resctrl offers on the caches of a level (`Documentation/filesystems/resctrl.rst`, "Info directory"). With code
 /// and data prioritisation there is no `L3`, but `L3CODE` and `L3DATA` with the same limits.
-pub(super) fn allocation(tree: &Tree, level: u32) -> Result<Option<CacheAllocation>, LinuxError> {
-    for resource in [format!("L{level}"), format!("L{level}CODE"), format!("L{level}DATA")] {
-        let info = format!("sys/fs/resctrl/info/{resource}");
-        let cbm_mask = files::bit_mask(tree, &format!("{info}/cbm_mask"))?;
-        let num_closids = files::small_number(tree, &format!("{info}/num_closids"))?;
-        if let (Some(cbm_mask), Some(num_closids)) = (cbm_mask, num_closids) {
-            return Ok(Some(CacheAllocation {
-                resource,
-                cbm_mask,
-                // Both files are younger than the other two; a mask of no bits was refused from the start.
-                min_cbm_bits: files::small_number(tree, &format!("{info}/min_cbm_bits"))?.unwrap_or(1),
-                shareable_bits: files::bit_mask(tree, &format!("{info}/shareable_bits"))?.unwrap_or(0),
-                num_closids,
-                num_rmids: files::small_number(tree, &format!("sys/fs/resctrl/info/L{level}_MON/num_rmids"))?,
-            }));
-        }
-    }
-    Ok(None)
+pub(super) fn allocation(resctrl: &Tree, prefix: &str, level: u32) -> Result<Option<CacheAllocation>, LinuxError> {
+    let Info { cache, monitoring, .. } = Info::read(resctrl, prefix, level)?;
+    let Some(CacheInfo { resources, cbm_mask, min_cbm_bits, num_closids, shareable_bits, .. }) = cache else {
+        return Ok(None);
+    };
+    let resource = resources.into_iter().next().unwrap_or_default();
+    let num_rmids = monitoring.map(|monitoring| monitoring.num_rmids);
+    Ok(Some(CacheAllocation { resource, cbm_mask, min_cbm_bits, num_closids, shareable_bits, num_rmids }))
 }

@@ -6,7 +6,7 @@
 
 mod caches;
 mod cpus;
-mod files;
+pub(crate) mod files;
 mod limits;
 mod nodes;
 pub mod parse;
@@ -14,6 +14,7 @@ pub mod parse;
 use crate::tree::{LinuxError, Tree};
 use isobar_model::topology::{CacheAllocation, Cpu, Llc, Parts};
 use isobar_model::{CoreId, Topology, Ways};
+use std::path::Path;
 
 /// The machine that a tree describes.
 ///
@@ -24,12 +25,25 @@ use isobar_model::{CoreId, Topology, Ways};
 /// # Errors
 /// [`LinuxError`] where a file is unreadable or damaged, or the files contradict each other.
 pub fn read(tree: &Tree) -> Result<Topology, LinuxError> {
+    read_both(tree, (tree, "sys/fs/resctrl/"))
+}
+
+/// The same with the resctrl file system that is mounted elsewhere than at `/sys/fs/resctrl`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_resctrl(tree: &Tree, root: &Path) -> Result<Topology, LinuxError> {
+    read_both(tree, (&Tree::folder(root), ""))
+}
+
+/// `resctrl` is a tree, and what stands before its `info`.
+fn read_both(tree: &Tree, resctrl: (&Tree, &str)) -> Result<Topology, LinuxError> {
     let online = cpus::online(tree)?;
     let cores = cpus::cores(tree, &online)?;
     let mut nodes = nodes::read(tree, &online)?;
     let mut caches = caches::read(tree, &online)?;
     let access = limits::access_classes(tree, &nodes.nodes)?;
-    let allocation = allocation(tree, &caches.llcs)?;
+    let allocation = allocation(resctrl, &caches.llcs)?;
     limits::set_bandwidths(&mut nodes.nodes, &access);
     set_ways(&mut caches.llcs, allocation.as_ref());
     let cpu = |id| Cpu {
@@ -52,12 +66,12 @@ pub fn read(tree: &Tree) -> Result<Topology, LinuxError> {
 }
 
 /// resctrl describes a level, so a machine with LLCs of two levels has the limits of the higher one that it describes.
-fn allocation(tree: &Tree, llcs: &[Llc]) -> Result<Option<CacheAllocation>, LinuxError> {
+fn allocation((tree, prefix): (&Tree, &str), llcs: &[Llc]) -> Result<Option<CacheAllocation>, LinuxError> {
     let mut levels: Vec<u32> = llcs.iter().map(|llc| llc.level).collect();
     levels.sort_unstable_by(|a, b| b.cmp(a));
     levels.dedup();
     for level in levels {
-        if let Some(found) = limits::allocation(tree, level)? {
+        if let Some(found) = limits::allocation(tree, prefix, level)? {
             return Ok(Some(found));
         }
     }

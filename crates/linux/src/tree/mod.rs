@@ -63,6 +63,11 @@ impl Tree {
         Self::checked(name, Source::Archive(archive::unpack_from(name, io::Cursor::new(bytes))?))
     }
 
+    /// A folder of kernel files that is no machine, such as a mounted resctrl.
+    pub(crate) fn folder(path: &Path) -> Self {
+        Self { origin: path.to_owned(), source: Source::Folder }
+    }
+
     fn checked(path: &Path, source: Source) -> Result<Self, LinuxError> {
         let tree = Self { origin: path.to_owned(), source };
         if tree.list(CPU_FOLDER)?.is_empty() {

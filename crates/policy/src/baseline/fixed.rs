@@ -1,10 +1,11 @@
-//! `fixed`: threads and pages where the settings say. What `taskset` and `numactl` do by hand, for processes that already
+//! `fixed`: threads, pages and cache ways where the settings say. What `taskset`, `numactl` and `pqos` do by hand, for processes that already
 //! run, with reasons, safety and restore as for every other policy. It measures nothing and optimises nothing.
 //!
 //! ```text
 //! every interval, for every process that the settings name:
 //!     bind each thread to its CPU, unless it is bound and has stayed there
 //!     move pages that are on a wrong node to the right one, so many from each node
+//!     give its threads the ways of an LLC, unless they have them
 //! ```
 //!
 //! *Properties*: a thread on its CPU is bound once and then left alone; no page is asked to move to where it is, nor more
@@ -16,6 +17,7 @@
 
 mod places;
 mod tries;
+mod ways;
 
 use crate::kit::pairs::{means, refused};
 use crate::kit::words::whole_percent;
@@ -25,8 +27,9 @@ use isobar_model::{
 };
 use places::{PagePlace, ThreadPlace};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tries::Tries;
+use ways::WayPlace;
 
 /// Canonical name.
 pub const NAME: &str = "fixed";
@@ -43,11 +46,19 @@ pub struct Config {
     pub pages_per_epoch: u64,
     /// Move pages around sampled addresses, as DINO does, and not any.
     pub around_samples: bool,
+    /// Ways of processes: `NAME=LLC:MASK`, and `NAME=LLC:MASK:PERCENT` with a share of the memory bandwidth.
+    pub ways: String,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: String::new(), pages: String::new(), pages_per_epoch: 4096, around_samples: false }
+        Self {
+            threads: String::new(),
+            pages: String::new(),
+            pages_per_epoch: 4096,
+            around_samples: false,
+            ways: String::new(),
+        }
     }
 }
 
@@ -57,7 +68,8 @@ impl PolicyConfig for Config {
             return Err(ConfigError::impossible(section, "pages_per_epoch", 0, "at least 1"));
         }
         ThreadPlace::list(&self.threads).map(drop).map_err(refused(section, "threads"))?;
-        PagePlace::list(&self.pages).map(drop).map_err(refused(section, "pages"))
+        PagePlace::list(&self.pages).map(drop).map_err(refused(section, "pages"))?;
+        WayPlace::list(&self.ways).map(drop).map_err(refused(section, "ways"))
     }
 }
 
@@ -71,6 +83,8 @@ pub struct Fixed {
     /// The CPU to which each thread was bound in the last interval in which it was seen.
     bound: Bound,
     tries: Tries,
+    ways: Vec<WayPlace>,
+    clusters: ways::Set,
 }
 
 type Bound = BTreeMap<(Pid, Tid), CpuId>;
@@ -86,6 +100,8 @@ impl Fixed {
             select: if config.around_samples { PageSelection::AroundSamples } else { PageSelection::ResidentSet },
             bound: Bound::new(),
             tries: Tries::default(),
+            ways: WayPlace::list(&config.ways).unwrap_or_default(),
+            clusters: ways::Set::new(),
         }
     }
 }
@@ -105,6 +121,13 @@ impl Policy for Fixed {
         seen.processes.iter().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
         self.tries.next_interval();
         seen.processes.iter().for_each(|process| self.move_pages(seen, process, &mut plan));
+        let mut taken = BTreeSet::new();
+        for place in &self.ways {
+            match place.cluster(seen, &mut taken, &mut self.clusters) {
+                Ok(action) => plan.actions.extend(action),
+                Err(why) => plan.notes.push(why),
+            }
+        }
         plan
     }
 }

@@ -119,7 +119,7 @@ fn indexed(key: &str) -> (&str, Option<usize>) {
 }
 
 /// Digits only: no sign, no space.
-fn number(text: &str) -> Option<u32> {
+pub(super) fn number(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 

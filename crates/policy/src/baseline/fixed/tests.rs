@@ -181,3 +181,30 @@ fn bad_settings_name_their_key() {
     assert!(refused("pages", "alpha=0>0").starts_with("fixed.pages: `alpha=0>0` is impossible: expected two"));
     assert_eq!(refused("pages_per_epoch", "0"), "fixed.pages_per_epoch: 0 is impossible: expected at least 1");
 }
+
+#[test]
+fn threads_of_a_name_get_their_ways_once_and_again_when_there_are_others() {
+    let seen = |threads: &str| {
+        observation_from_json(&format!(
+            r#"{{"time": 1, "interval": 1, "machine": {{"nodes": [{{"id": 0}}], "llcs": [{{"id": 0, "ways": 11}}],
+            "cpus": [{{"id": 0, "node": 0, "llc": 0}}]}},
+            "processes": [{{"pid": 7, "name": "alpha", "threads": [{threads}]}}]}}"#
+        ))
+        .unwrap()
+    };
+    let mut fixed = policy(&[("ways", "alpha=0:0x3:40 7=0:4")]);
+    let (one, two) = (seen(r#"{"tid": 7}"#), seen(r#"{"tid": 7}, {"tid": 8}"#));
+    let plan = fixed.decide(&one);
+    assert_eq!((plan.validate(&one), plan.actions.len()), (Ok(()), 1));
+    let Action::SetWays { cluster, way_mask: 3, memory_bandwidth_percent: Some(40), threads, .. } = &plan.actions[0]
+    else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((cluster.as_str(), &threads[..]), ("alpha", &[Tid(7)][..]));
+    assert_eq!(plan.notes, ["fixed.ways: 7: no process of this name or pid is seen, or an entry before has it"]);
+    assert_eq!(fixed.decide(&one).actions, []);
+    assert_eq!(fixed.decide(&two).actions.len(), 1);
+    let mut beyond = policy(&[("ways", "alpha=0:0xfff")]);
+    assert_eq!(beyond.decide(&one).notes, ["fixed.ways: alpha: the mask 0xfff goes beyond the 11 ways of llc 0"]);
+    assert_eq!(refused("ways", "alpha=3").split(": ").next(), Some("fixed.ways"));
+}

@@ -1,0 +1,198 @@
+//! Writing groups, masks and tasks until resctrl is as wanted, and sweeping what is left over.
+//!
+//! Only differences are written. What is refused comes back with the clusters that it concerns; what was done by then is undone when the
+//! rest is carried out anew, since every round starts from what stands.
+
+use super::clusters::{Clusters, Key, Threads};
+use super::error::ResctrlError;
+use super::layout::{Slot, Slots};
+use super::record::{Place, ResctrlRecord};
+use super::restore;
+use super::root::{Root, join};
+use super::schemata::Schemata;
+use super::view::View;
+use super::ways::lives;
+use crate::actuators::identity;
+use isobar_model::{ActionOutcome, LlcId, Pid, Tid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longer chains of parents are not followed.
+const MOST_ANCESTORS: usize = 64;
+
+/// Who is to blame for a refusal.
+#[derive(Debug)]
+pub enum Blame {
+    /// Nobody: resctrl cannot be used at all.
+    All(ResctrlError),
+    /// These clusters.
+    Clusters {
+        /// which
+        keys: Vec<Key>,
+        /// what they get to hear
+        outcome: ActionOutcome,
+    },
+}
+
+/// One round.
+pub struct Carrier<'a> {
+    /// where
+    pub root: &'a Root,
+    /// what stands
+    pub view: &'a View,
+    /// what shall be
+    pub target: &'a Clusters,
+    /// which cluster in which group
+    pub slots: &'a Slots,
+    /// what the groups are called
+    pub names: &'a BTreeMap<Slot, String>,
+}
+
+impl Carrier<'_> {
+    /// Makes groups, sets masks, moves tasks; which threads had ended.
+    ///
+    /// # Errors
+    /// [`Blame`] at the first refusal.
+    pub fn run(&self) -> Result<BTreeSet<Tid>, Blame> {
+        let mut gone = BTreeSet::new();
+        // First every group with its masks: a task never enters one whose mask is another's.
+        for (slot, keys) in self.groups() {
+            self.prepare(slot, &keys)?;
+        }
+        for (tid, pid, start, key) in self.target.members() {
+            let Some(name) = self.slots.get(key).and_then(|slot| self.names.get(slot)) else { continue };
+            if self.view.ours.get(name).is_some_and(|group| group.tasks.contains(&tid)) {
+                continue;
+            }
+            if !lives(tid, pid, start) || self.put(tid, name, key)?.is_none() {
+                gone.insert(tid);
+            }
+        }
+        Ok(gone)
+    }
+
+    fn groups(&self) -> BTreeMap<Slot, Vec<&Key>> {
+        let mut groups = BTreeMap::<Slot, Vec<&Key>>::new();
+        self.slots.iter().for_each(|(key, slot)| groups.entry(*slot).or_default().push(key));
+        groups
+    }
+
+    /// `None` where the task had ended.
+    fn put(&self, tid: Tid, group: &str, key: &Key) -> Result<Option<()>, Blame> {
+        match self.root.put(tid, group) {
+            Ok(()) => Ok(Some(())),
+            Err(error) if error.errno() == Some(libc::ESRCH) => Ok(None),
+            Err(error) => Err(self.blame(&[key], error)),
+        }
+    }
+
+    /// A group that stands, with its masks.
+    fn prepare(&self, slot: Slot, keys: &[&Key]) -> Result<(), Blame> {
+        let Some(name) = self.names.get(&slot) else { return Ok(()) };
+        let standing = match self.view.ours.get(name) {
+            Some(group) => group.schemata.clone(),
+            None => {
+                let made = self.root.make(name).and_then(|()| self.root.schemata(name));
+                made.map_err(|error| self.blame(keys, error))?
+            }
+        };
+        for domain in self.view.domains() {
+            let own: Vec<&Key> = keys.iter().copied().filter(|key| key.llc == LlcId(domain)).collect();
+            let fresh = self.wanted(domain, own.first().copied()).beyond(&standing);
+            if !fresh.is_empty() {
+                // A domain in which the group has no cluster concerns all of them.
+                let concerned = if own.is_empty() { keys } else { &own[..] };
+                let written = self.root.write(&join(name, "schemata"), &fresh.to_string());
+                written.map_err(|error| self.blame(concerned, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a group shall have in a domain: its cluster's mask and share, or what the default group has.
+    fn wanted(&self, domain: u32, key: Option<&Key>) -> Schemata {
+        let cluster = key.and_then(|key| self.target.get(key));
+        let mut wanted = Schemata::default();
+        for resource in self.view.cache().into_iter().flat_map(|cache| &cache.resources) {
+            let mask = cluster.map(|cluster| cluster.way_mask).or_else(|| self.view.default.get(resource, domain));
+            mask.into_iter().for_each(|mask| wanted.set(resource, domain, mask));
+        }
+        if let (Some(info), Some(default)) = (&self.view.info.bandwidth, self.view.default.get(BANDWIDTH, domain)) {
+            let share = cluster.and_then(|cluster| cluster.percent).map(|percent| info.rounded(u64::from(percent)));
+            wanted.set(BANDWIDTH, domain, share.unwrap_or(default));
+        }
+        wanted
+    }
+
+    fn blame(&self, keys: &[&Key], error: ResctrlError) -> Blame {
+        if matches!(error, ResctrlError::NotMounted { .. }) {
+            return Blame::All(error);
+        }
+        let mut outcome = error.outcome();
+        if let ActionOutcome::Refused { errno: Some(libc::ENOSPC), why } = &mut outcome {
+            let others = self.view.others.join(", ").escape_debug().to_string();
+            why.push_str(&if others.is_empty() { String::new() } else { format!(" (groups of others: {others})") });
+        }
+        Blame::Clusters { keys: keys.iter().map(|key| (*key).clone()).collect(), outcome }
+    }
+}
+
+/// The resource of memory bandwidth.
+const BANDWIDTH: &str = "MB";
+
+/// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s) and with `mba_MBps`.
+#[must_use]
+pub fn bandwidth_in_percent(view: &View, domain: u32) -> bool {
+    view.info.bandwidth.is_some() && view.default.get(BANDWIDTH, domain).is_some_and(|share| share <= 100)
+}
+
+/// Clearing a group of who does not belong there.
+pub struct Sweep<'a> {
+    /// where
+    pub root: &'a Root,
+    /// where tasks come from
+    pub record: &'a ResctrlRecord,
+    /// who belongs to the group
+    pub members: &'a Threads,
+    /// who was named in a plan before, and is no heir
+    pub dropped: &'a BTreeSet<Tid>,
+}
+
+impl Sweep<'_> {
+    /// Sends home who is in a group and in none of its clusters, and removes the group where it is not `used` any more. Threads and
+    /// children that a member made stay with it.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn run(&self, group: &str, used: bool) -> Result<(), ResctrlError> {
+        let tasks = match self.root.tasks(group) {
+            Err(error) if error.is_absence() => return self.root.remove(group),
+            tasks => tasks?,
+        };
+        let pids: BTreeSet<Pid> = self.members.values().map(|(pid, _)| *pid).collect();
+        for tid in tasks.into_iter().filter(|tid| !self.members.contains_key(tid)) {
+            if used && !self.dropped.contains(&tid) && is_heir(tid, &pids) {
+                continue;
+            }
+            match restore::home(self.record, tid) {
+                Some(place) => restore::send_home(self.root, tid, place)?,
+                // The kernel gives the tasks of a group that goes to the default group by itself.
+                None if used => restore::send_home(self.root, tid, &Place::default())?,
+                None => {}
+            }
+        }
+        if used { Ok(()) } else { self.root.remove(group) }
+    }
+}
+
+/// Whether a task was made by one of these processes, or by what they made.
+fn is_heir(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
+    let mut next = identity::process_of(tid);
+    for _ in 0..MOST_ANCESTORS {
+        let Some(pid) = next.filter(|pid| pid.0 > 1) else { return false };
+        if pids.contains(&pid) {
+            return true;
+        }
+        next = identity::process(pid).map(|process| process.parent);
+    }
+    false
+}

@@ -1,0 +1,245 @@
+//! Monitor groups: one for each process in each of our control groups, whose `mbm_total_bytes` count what it moves to and from memory
+//! (`Documentation/filesystems/resctrl.rst`, "Resource monitoring rules").
+//!
+//! A task that changes its control group leaves its monitor group, and a group that is removed takes its counts with it; so counts are
+//! banked before anything changes. A counter that runs backwards, is not available or has no hardware counter assigned is not measured,
+//! and never 0. Monitoring is a convenience: what is refused (monitoring ids are few) is told and does without.
+
+use super::root::{Root, join};
+use isobar_model::{LlcId, Pid, Sample, Tid, num};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Readings without a value after which a process is taken not to be monitored.
+const SILENT: u32 = 3;
+
+/// What a process moved to and from memory since it was last asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes; `None` where it was not measured.
+    pub bytes: Option<u64>,
+    /// The threads that moved them.
+    pub threads: BTreeSet<Tid>,
+}
+
+/// Values of the event by cache domain; `None` where there is none.
+type Values = BTreeMap<u32, Option<u64>>;
+
+/// Our monitor groups.
+#[derive(Debug, Default)]
+pub struct Monitors {
+    groups: BTreeMap<(Pid, String), Monitor>,
+    /// What groups had counted before they were changed or removed.
+    banked: BTreeMap<Pid, Option<u64>>,
+}
+
+#[derive(Debug, Default)]
+struct Monitor {
+    threads: BTreeSet<Tid>,
+    last: Values,
+    /// Domains on which its threads were last seen.
+    domains: BTreeSet<u32>,
+    silent: u32,
+}
+
+impl Monitors {
+    /// Whether nobody is monitored.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty() && self.banked.is_empty()
+    }
+
+    /// Takes in where threads run: a domain that they do not run on need not count for them.
+    pub fn see(&mut self, sample: &Sample) {
+        for process in &sample.processes {
+            for ((_, _), monitor) in
+                self.groups.range_mut((process.pid, String::new())..).take_while(|((pid, _), _)| *pid == process.pid)
+            {
+                let threads = process.threads.iter().filter(|thread| monitor.threads.contains(&thread.tid));
+                let llcs = threads.filter_map(|thread| sample.topology.llc_of(thread.cpu?));
+                monitor.domains.extend(llcs.map(|LlcId(id)| id));
+            }
+        }
+    }
+
+    /// Reads every group and keeps what it counted, before groups change.
+    pub fn bank(&mut self, root: &Root) {
+        for ((pid, control), monitor) in &mut self.groups {
+            let bytes = monitor.advance(values(root, &path(control, *pid)));
+            let sum = self.banked.entry(*pid).or_insert(Some(0));
+            *sum = sum.zip(bytes).map(|(sum, bytes)| sum.saturating_add(bytes));
+        }
+    }
+
+    /// What each process moved since the last call. One whose counters have been silent for long is left out.
+    pub fn read(&mut self, root: &Root) -> BTreeMap<Pid, Traffic> {
+        self.bank(root);
+        let mut traffic = BTreeMap::new();
+        for (pid, bytes) in std::mem::take(&mut self.banked) {
+            let monitors = self.groups.range((pid, String::new())..).take_while(|((other, _), _)| *other == pid);
+            let monitors: Vec<&Monitor> = monitors.map(|(_, monitor)| monitor).collect();
+            let is_silent = !monitors.is_empty() && monitors.iter().all(|monitor| monitor.silent >= SILENT);
+            if !is_silent {
+                let threads = monitors.iter().flat_map(|monitor| monitor.threads.iter().copied()).collect();
+                traffic.insert(pid, Traffic { bytes, threads });
+            }
+        }
+        self.groups.values_mut().for_each(|monitor| monitor.domains.clear());
+        traffic
+    }
+
+    /// The control groups that there still are: a removed one took its monitor groups with it.
+    pub fn retain_groups(&mut self, controls: &BTreeSet<String>) {
+        self.groups.retain(|(_, control), _| controls.contains(control));
+    }
+
+    /// Makes the groups that are wanted and removes the others; at most half of the monitoring ids are ours. Says who is left out.
+    pub fn arrange(&mut self, root: &Root, wanted: BTreeMap<(Pid, String), BTreeSet<Tid>>, ids: u32) -> Option<String> {
+        self.groups.retain(|key @ (pid, control), _| {
+            wanted.contains_key(key) || {
+                // What was counted is banked, and a group that stays goes with its control group.
+                let _ = root.remove(&path(control, *pid));
+                false
+            }
+        });
+        let most = num::index(ids) / 2;
+        let (mut without, mut why) = (0_usize, format!("half of the {ids} monitoring ids are used"));
+        for (key, threads) in wanted {
+            if !self.groups.contains_key(&key) {
+                if self.groups.len() >= most {
+                    without += 1;
+                    continue;
+                }
+                if let Err(error) = root.make(&path(&key.1, key.0)) {
+                    (without, why) = (without + 1, error.to_string());
+                    continue;
+                }
+                let last = values(root, &path(&key.1, key.0));
+                self.groups.insert(key.clone(), Monitor { last, ..Monitor::default() });
+            }
+            if let Some(monitor) = self.groups.get_mut(&key) {
+                monitor.fill(root, &path(&key.1, key.0), threads);
+            }
+        }
+        (without > 0).then(|| {
+            format!("{without} processes have no monitor group ({why}): their bandwidth is told from LLC misses")
+        })
+    }
+}
+
+impl Monitor {
+    /// Puts threads into the group that are not in it; one that cannot be is not measured by it.
+    fn fill(&mut self, root: &Root, path: &str, mut threads: BTreeSet<Tid>) {
+        let inside = root.tasks(path).unwrap_or_default();
+        threads.retain(|tid| inside.contains(tid) || root.put(*tid, path).is_ok());
+        self.threads = threads;
+    }
+
+    /// What was counted since the last values, which these become.
+    fn advance(&mut self, now: Values) -> Option<u64> {
+        let bytes = counted(&self.last, &now, &self.domains);
+        self.silent = if now.values().any(Option::is_some) { 0 } else { self.silent.saturating_add(1) };
+        self.last = now;
+        bytes
+    }
+}
+
+/// Our monitor group of a process in a control group of ours.
+fn path(control: &str, pid: Pid) -> String {
+    join(control, &format!("mon_groups/p{pid}"))
+}
+
+/// Bytes between two readings, over all domains; `None` where one that matters has no value or ran backwards. A domain that never had
+/// a value and that no thread runs on does not matter: some machines count only where there is something to count.
+fn counted(last: &Values, now: &Values, used: &BTreeSet<u32>) -> Option<u64> {
+    let mut sum = None;
+    for (domain, value) in now {
+        match (last.get(domain).copied().flatten(), *value) {
+            (Some(last), Some(now)) => sum = Some(now.checked_sub(last)?.saturating_add(sum.unwrap_or(0_u64))),
+            (None, None) if !used.contains(domain) => {}
+            _ => return None,
+        }
+    }
+    sum
+}
+
+/// The values of a group; none where it is gone.
+fn values(root: &Root, group: &str) -> Values {
+    let data = join(group, "mon_data");
+    let domains = root.folders(&data).unwrap_or_default();
+    let domains = domains.iter().filter_map(|name| Some((name, domain(name)?)));
+    domains.map(|(name, domain)| (domain, value(root.read(&format!("{data}/{name}/mbm_total_bytes")).ok()))).collect()
+}
+
+/// `mon_L3_01` is domain 1.
+fn domain(name: &str) -> Option<u32> {
+    name.strip_prefix("mon_L3_")?.parse().ok()
+}
+
+/// A count; `Unavailable`, `Unassigned` and `Error` are none.
+fn value(text: Option<String>) -> Option<u64> {
+    text?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn words_are_not_measured_and_never_zero() {
+        let read = |text: &str| value(Some(text.to_owned()));
+        assert_eq!(read("16234000\n"), Some(16_234_000));
+        for word in ["Unavailable\n", "Unassigned\n", "Error\n", "", "-1\n"] {
+            assert_eq!(read(word), None);
+        }
+        assert_eq!(value(None), None);
+        assert_eq!((domain("mon_L3_00"), domain("mon_L3_12"), domain("mon_sub_L3_01")), (Some(0), Some(12), None));
+    }
+
+    #[test]
+    fn domains_add_up_and_one_without_a_value_spoils_the_sum_if_it_matters() {
+        let at = |zero, one| Values::from([(0, zero), (1, one)]);
+        let used = BTreeSet::from([0]);
+        assert_eq!(counted(&at(Some(10), Some(5)), &at(Some(110), Some(5)), &used), Some(100));
+        assert_eq!(counted(&at(Some(10), None), &at(Some(110), None), &used), Some(100));
+        assert_eq!(counted(&at(Some(10), None), &at(Some(110), None), &BTreeSet::from([0, 1])), None);
+        assert_eq!(counted(&at(Some(10), None), &at(Some(110), Some(7)), &used), None, "it may have counted before");
+        assert_eq!(counted(&at(Some(10), Some(5)), &at(Some(110), None), &used), None);
+        assert_eq!(counted(&at(Some(10), Some(5)), &at(Some(9), Some(5)), &used), None, "it was reset");
+        assert_eq!(counted(&Values::new(), &Values::new(), &used), None);
+    }
+
+    fn count(root: &Path, control: &str, text: &str) {
+        let folder = root.join(control).join("mon_groups/p7/mon_data/mon_L3_00");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("mbm_total_bytes"), text).unwrap();
+    }
+
+    #[test]
+    fn what_was_counted_before_a_change_is_not_lost_and_a_reset_is_not_measured_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::new(folder.path());
+        let mut monitors = Monitors::default();
+        let monitor =
+            |bytes| Monitor { threads: [Tid(7)].into(), last: [(0, Some(bytes))].into(), ..Monitor::default() };
+        monitors.groups.insert((Pid(7), "a".into()), monitor(100));
+        let read = |monitors: &mut Monitors| monitors.read(&root)[&Pid(7)].bytes;
+        count(folder.path(), "a", "150\n");
+        assert_eq!(read(&mut monitors), Some(50));
+        // 30 more in the old group, then 20 in the new one.
+        count(folder.path(), "a", "180\n");
+        monitors.bank(&root);
+        monitors.retain_groups(&["b".to_owned()].into());
+        monitors.groups.insert((Pid(7), "b".into()), monitor(0));
+        count(folder.path(), "b", "20\n");
+        assert_eq!(read(&mut monitors), Some(50));
+        count(folder.path(), "b", "5\n");
+        assert_eq!(read(&mut monitors), None);
+        count(folder.path(), "b", "12\n");
+        assert_eq!(read(&mut monitors), Some(7));
+        count(folder.path(), "b", "Unassigned\n");
+        assert_eq!([read(&mut monitors), read(&mut monitors)], [None, None]);
+        assert!(monitors.read(&root).is_empty(), "silent for long: told from misses");
+    }
+}

@@ -1,0 +1,291 @@
+//! The files of a mounted resctrl: reading and writing them, groups as folders, and the lock that tools agree on
+//! (`Documentation/filesystems/resctrl.rst`, "Locking between applications").
+//!
+//! Every write is one system call, and what the kernel refuses comes back with its own explanation, read from
+//! `info/last_cmd_status` before anybody else's command overwrites it. It knows no plan.
+
+use super::error::{ResctrlError, remedy};
+use super::schemata::Schemata;
+use isobar_model::Tid;
+use isobar_model::text::one_line;
+use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where resctrl is mounted unless told otherwise.
+pub const DEFAULT_ROOT: &str = "/sys/fs/resctrl";
+
+/// Folders of the root that are no control groups.
+const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
+
+/// Between two tries for the lock.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// A resctrl file system, mounted or not.
+#[derive(Clone, Debug)]
+pub struct Root {
+    path: PathBuf,
+}
+
+/// The lock, held until this is dropped.
+#[derive(Debug)]
+pub struct Lock(File);
+
+impl Drop for Lock {
+    /// By name: a process that we fork holds the same lock until it executes its program.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+/// For how much the lock is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To look.
+    Shared,
+    /// To change.
+    Exclusive,
+}
+
+impl Root {
+    /// The file system at a folder.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether resctrl is mounted here.
+    ///
+    /// # Errors
+    /// [`ResctrlError::NotMounted`], or what else the kernel says to somebody who looks.
+    pub fn check(&self) -> Result<(), ResctrlError> {
+        match fs::metadata(self.path.join("info")) {
+            Ok(info) if info.is_dir() => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.refused("info", "look", error)),
+            _ => Err(ResctrlError::NotMounted { root: self.path.clone() }),
+        }
+    }
+
+    /// Takes the lock, and waits for others so long.
+    ///
+    /// # Errors
+    /// [`ResctrlError::Locked`] where others keep it longer, [`ResctrlError::NotMounted`] where there is nothing to lock.
+    pub fn lock(&self, access: Access, patience: Duration) -> Result<Lock, ResctrlError> {
+        self.check()?;
+        let folder = File::open(&self.path).map_err(|error| self.refused("", "open", error))?;
+        let operation = match access {
+            Access::Shared => FlockOperation::NonBlockingLockShared,
+            Access::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        };
+        let start = Instant::now();
+        loop {
+            match flock(&folder, operation) {
+                Ok(()) => return Ok(Lock(folder)),
+                Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < patience => std::thread::sleep(RETRY),
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    return Err(ResctrlError::Locked { root: self.path.clone(), waited: patience });
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(self.refused("", "lock", errno.into())),
+            }
+        }
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn read(&self, file: &str) -> Result<String, ResctrlError> {
+        let bytes = fs::read(self.path.join(file)).map_err(|error| self.failed(file, "read", error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Writes to a file, at once.
+    ///
+    /// # Errors
+    /// What the kernel says, with `last_cmd_status`.
+    pub fn write(&self, file: &str, text: &str) -> Result<(), ResctrlError> {
+        let written = OpenOptions::new().write(true).open(self.path.join(file)).and_then(|mut file| {
+            let length = file.write(text.as_bytes())?;
+            if length == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+        });
+        written.map_err(|error| self.explained(file, &format!("write `{}`", one_line(text.trim_end())), error))
+    }
+
+    /// Makes a group.
+    ///
+    /// # Errors
+    /// As [`Self::write`]: `ENOSPC` without a class of service or a monitoring id, `EBUSY` while ids are not free yet.
+    pub fn make(&self, group: &str) -> Result<(), ResctrlError> {
+        fs::create_dir(self.path.join(group)).map_err(|error| self.explained(group, "make the group", error))
+    }
+
+    /// Removes a group; harmless where there is none. The kernel gives its tasks to the group above.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn remove(&self, group: &str) -> Result<(), ResctrlError> {
+        match fs::remove_dir(self.path.join(group)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|error| self.explained(group, "remove the group", error)),
+        }
+    }
+
+    /// The control groups beside the default one, ascending.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn groups(&self) -> Result<Vec<String>, ResctrlError> {
+        let mut names = self.folders("")?;
+        names.retain(|name| !NO_GROUPS.contains(&name.as_str()));
+        Ok(names)
+    }
+
+    /// The monitor groups of a control group (`""` is the default group), ascending; none where there is no monitoring.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn monitors(&self, control: &str) -> Result<Vec<String>, ResctrlError> {
+        match self.folders(&join(control, "mon_groups")) {
+            Err(error) if error.is_absence() => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    /// The tasks of a group, as thread ids.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn tasks(&self, group: &str) -> Result<BTreeSet<Tid>, ResctrlError> {
+        let text = self.read(&join(group, "tasks"))?;
+        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).map(Tid).collect())
+    }
+
+    /// Puts a task into a group.
+    ///
+    /// # Errors
+    /// As [`Self::write`]: `ESRCH` for a task that ended.
+    pub fn put(&self, tid: Tid, group: &str) -> Result<(), ResctrlError> {
+        self.write(&join(group, "tasks"), &format!("{tid}\n"))
+    }
+
+    /// The schemata of a control group.
+    ///
+    /// # Errors
+    /// What the kernel says; [`ResctrlError::Malformed`] where it says no schemata.
+    pub fn schemata(&self, control: &str) -> Result<Schemata, ResctrlError> {
+        let file = join(control, "schemata");
+        Schemata::parse(&self.read(&file)?)
+            .map_err(|source| ResctrlError::Malformed { path: self.path.join(file), source })
+    }
+
+    /// The folders in a folder, ascending.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn folders(&self, folder: &str) -> Result<Vec<String>, ResctrlError> {
+        let refused = |error| self.failed(folder, "list", error);
+        let entries = fs::read_dir(self.path.join(folder)).map_err(refused)?;
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(refused)?;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            names.extend(entry.file_name().into_string().ok().filter(|_| is_folder));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn refused(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
+        let remedy = remedy(&source).to_owned();
+        let path = if file.is_empty() { self.path.clone() } else { self.path.join(file) };
+        ResctrlError::Refused { path, what: what.to_owned(), source, explained: String::new(), remedy }
+    }
+
+    /// A refusal; a mount that has vanished is told as such.
+    fn failed(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
+        match self.check() {
+            Err(gone @ ResctrlError::NotMounted { .. }) => gone,
+            _ => self.refused(file, what, source),
+        }
+    }
+
+    /// A refused command, with what the kernel has to say about it.
+    fn explained(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
+        let mut error = self.failed(file, what, source);
+        if let ResctrlError::Refused { explained, .. } = &mut error {
+            let status = fs::read_to_string(self.path.join("info/last_cmd_status")).unwrap_or_default();
+            let status = status.trim();
+            if !status.is_empty() && status != "ok" {
+                *explained = format!(" ({})", one_line(status));
+            }
+        }
+        error
+    }
+}
+
+/// A path below a group; `""` is the root.
+#[must_use]
+pub fn join(group: &str, rest: &str) -> String {
+    if group.is_empty() { rest.to_owned() } else { format!("{group}/{rest}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        for made in ["info", "mon_groups/m", "mon_data", "web"] {
+            fs::create_dir_all(folder.path().join(made)).unwrap();
+        }
+        fs::write(folder.path().join("web/tasks"), "12\n7\n\n").unwrap();
+        let root = Root::new(folder.path());
+        (folder, root)
+    }
+
+    #[test]
+    fn groups_and_tasks_are_listed() {
+        let (_folder, root) = root();
+        assert_eq!(root.groups().unwrap(), ["web"]);
+        assert_eq!(root.monitors("").unwrap(), ["m"]);
+        assert_eq!(root.monitors("web").unwrap(), [""; 0]);
+        assert_eq!(root.tasks("web").unwrap(), [Tid(7), Tid(12)].into());
+    }
+
+    #[test]
+    fn a_refusal_names_path_errno_the_kernels_words_and_a_remedy() {
+        let (folder, root) = root();
+        fs::write(folder.path().join("info/last_cmd_status"), "mask f7 has non-consecutive 1-bits\n").unwrap();
+        let said = root.write("web/schemata", "L3:0=f7\n").unwrap_err().to_string();
+        for word in ["web/schemata", "write `L3:0=f7`", "No such file", "non-consecutive", "mount -t resctrl"] {
+            assert!(said.contains(word), "{said}");
+        }
+        assert!(!said.contains('\n'));
+        fs::remove_dir_all(folder.path().join("info")).unwrap();
+        let said = root.make("x/y").unwrap_err().to_string();
+        assert!(said.contains("resctrl is not mounted: `mount -t resctrl resctrl"), "{said}");
+    }
+
+    #[test]
+    fn the_lock_is_shared_by_readers_and_not_by_writers() {
+        let (_folder, root) = root();
+        let none = Duration::ZERO;
+        let first = root.lock(Access::Shared, none).unwrap();
+        let second = root.lock(Access::Shared, none).unwrap();
+        let said = root.lock(Access::Exclusive, Duration::from_millis(20)).unwrap_err().to_string();
+        assert!(said.contains("another tool has held the lock of resctrl for 20 ms"), "{said}");
+        drop((first, second));
+        let _held = root.lock(Access::Exclusive, none).unwrap();
+        assert!(root.lock(Access::Shared, none).is_err());
+    }
+}

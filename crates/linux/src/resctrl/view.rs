@@ -1,0 +1,114 @@
+//! What stands in resctrl now: limits, the default group's masks, our groups, and who sits in groups of others. Read anew before
+//! every change, since other tools and owners change it too.
+
+use super::error::ResctrlError;
+use super::info::{CacheInfo, Info};
+use super::record::Place;
+use super::root::{Root, join};
+use super::schemata::Schemata;
+use crate::tree::Tree;
+use isobar_model::Tid;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that a change depends on.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// What is offered.
+    pub info: Info,
+    /// The default group's masks.
+    pub default: Schemata,
+    /// Our groups.
+    pub ours: BTreeMap<String, Ours>,
+    /// Control groups of others that hold a class of service.
+    pub others: Vec<String>,
+    /// Tasks in groups of others, monitor groups too.
+    pub foreign: BTreeMap<Tid, Place>,
+}
+
+/// A group of ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ours {
+    /// its masks
+    pub schemata: Schemata,
+    /// its tasks
+    pub tasks: BTreeSet<Tid>,
+}
+
+impl View {
+    /// Reads it; `ours` are the names of our groups, there or not, `level` that of the LLCs.
+    ///
+    /// # Errors
+    /// Where resctrl is not mounted or cannot be read. A group that vanishes meanwhile is left out.
+    pub fn read(root: &Root, level: u32, ours: &BTreeSet<String>) -> Result<Self, ResctrlError> {
+        root.check()?;
+        let mut view = Self {
+            info: Info::read(&Tree::folder(root.path()), "", level)?,
+            default: root.schemata("")?,
+            ..Self::default()
+        };
+        for group in root.groups()? {
+            if ours.contains(&group) {
+                let read = root.schemata(&group).and_then(|schemata| Ok(Ours { schemata, tasks: root.tasks(&group)? }));
+                view.ours.extend(present(read)?.map(|read| (group, read)));
+            } else {
+                view.look_into(root, &group, &root.monitors(&group)?)?;
+                if !is_pseudo_locked(root, &group) {
+                    view.others.push(group);
+                }
+            }
+        }
+        view.look_into(root, "", &root.monitors("")?)?;
+        Ok(view)
+    }
+
+    /// Takes in the tasks of another's control group (not those of the default one) and of its monitor groups.
+    fn look_into(&mut self, root: &Root, control: &str, monitors: &[String]) -> Result<(), ResctrlError> {
+        if !control.is_empty() {
+            self.add(root, control, &Place { control: control.to_owned(), monitor: None })?;
+        }
+        for monitor in monitors {
+            let path = join(control, &format!("mon_groups/{monitor}"));
+            self.add(root, &path, &Place { control: control.to_owned(), monitor: Some(monitor.clone()) })?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, root: &Root, path: &str, place: &Place) -> Result<(), ResctrlError> {
+        let tasks = present(root.tasks(path))?.unwrap_or_default();
+        self.foreign.extend(tasks.into_iter().map(|tid| (tid, place.clone())));
+        Ok(())
+    }
+
+    /// Way allocation, where there is.
+    #[must_use]
+    pub const fn cache(&self) -> Option<&CacheInfo> {
+        self.info.cache.as_ref()
+    }
+
+    /// How many groups we may have: one class is the default group's, and each group of others has one.
+    #[must_use]
+    pub fn groups_to_be_had(&self) -> usize {
+        let classes = self.cache().map_or(0, |cache| isobar_model::num::index(cache.num_closids));
+        classes.saturating_sub(1 + self.others.len())
+    }
+
+    /// The cache domains, by the default group's masks.
+    #[must_use]
+    pub fn domains(&self) -> Vec<u32> {
+        let resource = self.cache().and_then(|cache| cache.resources.first());
+        resource.map_or_else(Vec::new, |resource| self.default.domains(resource).collect())
+    }
+}
+
+/// A pseudo-locked region has given its class of service back ("Cache Pseudo-Locking"); kernels before 4.19 have no modes.
+fn is_pseudo_locked(root: &Root, group: &str) -> bool {
+    root.read(&join(group, "mode")).is_ok_and(|mode| mode.starts_with("pseudo-locked"))
+}
+
+/// What vanished while it was read is not there: ordinary.
+fn present<T>(read: Result<T, ResctrlError>) -> Result<Option<T>, ResctrlError> {
+    match read {
+        Err(error) if error.is_absence() => Ok(None),
+        other => other.map(Some),
+    }
+}

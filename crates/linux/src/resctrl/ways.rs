@@ -1,0 +1,437 @@
+//! The actuator of `set_ways`: clusters of threads become resctrl groups.
+//!
+//! All wishes of a plan are taken together: what stands and what is wished for give the clusters that shall be ([`super::clusters`]),
+//! those get groups ([`super::layout`]), and groups, masks and tasks are then written until the machine is so ([`super::carry`]). A
+//! wish that is refused is taken out and the rest is worked out anew from what stands, so that nothing of it remains.
+//!
+//! It holds the lock that resctrl's tools agree on while it changes anything. What it will change is saved first, by who owns the
+//! state file.
+
+use super::carry::{Blame, Carrier, Sweep};
+use super::clusters::{Cluster, Clusters, Key, Threads};
+use super::error::ResctrlError;
+use super::layout::{self, Slot, Slots, TooMany};
+use super::monitors::{Monitors, Traffic};
+use super::record::{Origin, ResctrlRecord};
+use super::root::{Access, Root};
+use super::view::View;
+use super::wish::{Wish, Wishes};
+use crate::actuators::{ActuatorError, identity};
+use isobar_model::{ActionOutcome, Pid, Sample, Tid, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How it may act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaysOptions {
+    /// Where resctrl is mounted.
+    pub root: PathBuf,
+    /// Whether tasks are taken that another tool has put into a control group of its own; they go back there at the end.
+    pub move_grouped: bool,
+    /// How long the lock is waited for.
+    pub patience: Duration,
+}
+
+/// Writes down what will be changed, before it is.
+pub type Save<'a> = &'a mut dyn FnMut(&ResctrlRecord) -> Result<(), ActuatorError>;
+
+/// Our part of resctrl.
+#[derive(Debug)]
+pub struct Ways {
+    root: Root,
+    options: WaysOptions,
+    clusters: Clusters,
+    slots: Slots,
+    names: BTreeMap<Slot, String>,
+    record: ResctrlRecord,
+    /// Tasks that somebody moved out of our groups after we had put them there.
+    released: BTreeSet<(Tid, u64)>,
+    /// Tasks that were named in plans: where such a one is in a group of ours and in no cluster, it was dropped, and not born there.
+    dropped: BTreeSet<Tid>,
+    monitors: Monitors,
+    remarks: BTreeSet<String>,
+}
+
+impl Ways {
+    /// Nothing is changed yet.
+    #[must_use]
+    pub fn new(options: WaysOptions) -> Self {
+        Self {
+            root: Root::new(&options.root),
+            record: ResctrlRecord { root: options.root.clone(), ..ResctrlRecord::default() },
+            options,
+            clusters: Clusters::default(),
+            slots: Slots::new(),
+            names: BTreeMap::new(),
+            released: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            monitors: Monitors::default(),
+            remarks: BTreeSet::new(),
+        }
+    }
+
+    /// What has to be put back.
+    #[must_use]
+    pub const fn record(&self) -> &ResctrlRecord {
+        &self.record
+    }
+
+    /// What a person should know of the last changes.
+    pub fn remarks(&self) -> impl Iterator<Item = &String> {
+        self.remarks.iter()
+    }
+
+    /// Carries out the wishes of a plan together; one outcome for each. `level` is that of the LLCs.
+    ///
+    /// # Errors
+    /// [`ActuatorError`] where what will be changed cannot be written down: then nothing is changed.
+    pub fn apply(
+        &mut self,
+        wishes: Vec<Wish>,
+        level: u32,
+        save: Save<'_>,
+    ) -> Result<Vec<ActionOutcome>, ActuatorError> {
+        let mut wishes = Wishes::new(wishes);
+        if wishes.open().next().is_none() {
+            return Ok(wishes.into_outcomes());
+        }
+        self.remarks.clear();
+        self.dropped.extend(self.clusters.members().map(|(tid, ..)| tid));
+        self.dropped.extend(wishes.open().flat_map(|(_, wish)| wish.threads.keys().copied()));
+        let settled = match self.root.lock(Access::Exclusive, self.options.patience) {
+            Ok(_lock) => self.settle(&mut wishes, level, save)?,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = settled {
+            wishes.settle_all(&error.outcome());
+            self.lost(&error);
+        }
+        Ok(wishes.into_outcomes())
+    }
+
+    /// Forgets threads that have ended, and gives back the classes of clusters that nobody is left in.
+    pub fn follow(&mut self, sample: &Sample) {
+        if self.clusters.is_empty() {
+            return;
+        }
+        let threads = sample.processes.iter().flat_map(|process| &process.threads);
+        let alive: BTreeSet<(Tid, u64)> = threads.map(|thread| (thread.tid, thread.start)).collect();
+        self.clusters.retain(|tid, start| alive.contains(&(tid, start)));
+        self.released.retain(|task| alive.contains(task));
+        self.dropped.retain(|tid| alive.range((*tid, 0)..).next().is_some_and(|(other, _)| other == tid));
+        let before = self.slots.values().collect::<BTreeSet<_>>().len();
+        let mut left = self.slots.clone();
+        left.retain(|key, _| self.clusters.get(key).is_some());
+        if left.values().collect::<BTreeSet<_>>().len() < before {
+            // Somebody else's turn at the lock is no harm: the next change sweeps again.
+            if let Ok(_lock) = self.root.lock(Access::Exclusive, Duration::ZERO) {
+                self.slots = left;
+                self.sweep();
+            }
+        }
+    }
+
+    /// Bytes to and from memory since the last call, by process, where monitor groups count them.
+    pub fn traffic(&mut self, sample: &Sample) -> BTreeMap<Pid, Traffic> {
+        if self.monitors.is_empty() {
+            return BTreeMap::new();
+        }
+        self.monitors.see(sample);
+        self.monitors.read(&self.root)
+    }
+
+    /// Everything was put back by the record.
+    pub fn forget(&mut self) {
+        *self = Self::new(self.options.clone());
+    }
+
+    /// Tries until what is left of the wishes is carried out.
+    fn settle(
+        &mut self,
+        wishes: &mut Wishes,
+        level: u32,
+        save: Save<'_>,
+    ) -> Result<Result<(), ResctrlError>, ActuatorError> {
+        loop {
+            match self.attempt(wishes, level, save)? {
+                Ok(()) => return Ok(Ok(())),
+                Err(Blame::All(error)) => return Ok(Err(error)),
+                Err(Blame::Clusters { keys, outcome }) => {
+                    keys.iter().for_each(|key| self.refuse(wishes, key, &outcome));
+                }
+            }
+        }
+    }
+
+    /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one of both shrinks with each try.
+    fn refuse(&mut self, wishes: &mut Wishes, key: &Key, outcome: &ActionOutcome) {
+        if !wishes.settle_last(key, outcome) {
+            self.clusters.remove(key);
+            if let ActionOutcome::Refused { why, .. } = outcome {
+                self.remarks.insert(format!("cluster {} of llc {} is given up: {why}", key.name, key.llc));
+            }
+        }
+    }
+
+    fn attempt(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_>) -> Result<Result<(), Blame>, ActuatorError> {
+        let view = match View::read(&self.root, level, &self.record.groups) {
+            Ok(view) => view,
+            Err(error) => return Ok(Err(Blame::All(error))),
+        };
+        self.notice(&view);
+        let target = self.target(&view, wishes);
+        let slots = match layout::assign(&target, &self.slots, view.groups_to_be_had()) {
+            Ok(slots) => slots,
+            Err(many) => return Ok(Err(self.too_many(&many, &view, wishes))),
+        };
+        self.name(&slots, &view);
+        self.intend(&target, &view, save)?;
+        let carrier = Carrier { root: &self.root, view: &view, target: &target, slots: &slots, names: &self.names };
+        self.monitors.bank(&self.root);
+        let gone = match carrier.run() {
+            Ok(gone) => gone,
+            Err(blame) => return Ok(Err(blame)),
+        };
+        self.stand(target, slots, &gone, wishes);
+        self.sweep();
+        self.monitor(&view);
+        Ok(Ok(()))
+    }
+
+    /// Drops threads that ended, and those that somebody has moved out of our groups: they are no longer ours.
+    fn notice(&mut self, view: &View) {
+        let inside: BTreeSet<Tid> = view.ours.values().flat_map(|group| group.tasks.iter().copied()).collect();
+        let outside: Vec<_> = self.clusters.members().filter(|(tid, ..)| !inside.contains(tid)).collect();
+        let outside: Vec<(Tid, Pid, u64)> = outside.into_iter().map(|(tid, pid, start, _)| (tid, pid, start)).collect();
+        for (tid, pid, start) in outside {
+            if lives(tid, pid, start) {
+                self.released.insert((tid, start));
+            }
+            self.record.tasks.remove(&tid);
+            self.clusters.retain(|other, _| other != tid);
+        }
+    }
+
+    /// What stands, and what is wished for beyond it.
+    fn target(&mut self, view: &View, wishes: &mut Wishes) -> Clusters {
+        let mut target = self.clusters.clone();
+        let open: Vec<(usize, Wish)> = wishes.open().map(|(number, wish)| (number, wish.clone())).collect();
+        for (number, wish) in open {
+            match self.screen(view, &wish) {
+                Ok(threads) => {
+                    target.set(wish.key, Cluster { way_mask: wish.way_mask, percent: wish.percent, threads });
+                }
+                Err(outcome) => wishes.settle(number, outcome),
+            }
+        }
+        target
+    }
+
+    /// Who of a wish can be put into its cluster, or why it is not carried out.
+    fn screen(&mut self, view: &View, wish: &Wish) -> Result<Threads, ActionOutcome> {
+        possible(view, wish)?;
+        let mut left = None;
+        let mut threads = wish.threads.clone();
+        threads.retain(|tid, (pid, start)| match self.hands_off(view, *tid, *pid, *start) {
+            Some(why) => {
+                left = Some(why);
+                false
+            }
+            None => lives(*tid, *pid, *start),
+        });
+        match left {
+            Some(why) if threads.is_empty() => return Err(ActionOutcome::LeftAlone { why }),
+            Some(why) => {
+                let name = wish.key.name.escape_debug();
+                self.remarks.insert(format!("threads of cluster {name} were left alone: {why}"));
+            }
+            None if threads.is_empty() && wish.asked > 0 => return Err(ActionOutcome::Vanished),
+            None => {}
+        }
+        Ok(threads)
+    }
+
+    /// Why a thread is left where it is.
+    fn hands_off(&self, view: &View, tid: Tid, pid: Pid, start: u64) -> Option<String> {
+        if pid == identity::own_pid() {
+            return Some("isobar does not move itself".to_owned());
+        }
+        if self.released.contains(&(tid, start)) {
+            return Some("its owner moved it to another resctrl group after isobar's last change".to_owned());
+        }
+        let place = view.foreign.get(&tid).filter(|place| !place.control.is_empty() && !self.options.move_grouped)?;
+        let group = place.control.escape_debug();
+        Some(format!("it is in resctrl group {group} of another tool (the option `move_grouped` would move it)"))
+    }
+
+    fn too_many(&self, many: &TooMany, view: &View, wishes: &Wishes) -> Blame {
+        let keys = wishes.surplus(many.llc, &self.clusters).into_iter().collect();
+        Blame::Clusters { keys, outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) } }
+    }
+
+    /// A name for every slot: our process's, so that two isobars do not meet, and a number that nobody has.
+    fn name(&mut self, slots: &Slots, view: &View) {
+        let prefix = prefix();
+        for slot in slots.values() {
+            if !self.names.contains_key(slot) {
+                let taken =
+                    |name: &String| view.others.contains(name) || self.names.values().any(|other| other == name);
+                let name = (0_u32..).map(|number| format!("{prefix}{number}")).find(|name| !taken(name));
+                self.names.insert(*slot, name.unwrap_or_default());
+            }
+        }
+    }
+
+    /// Saves which groups there will be and where the tasks that will be moved are now.
+    fn intend(&mut self, target: &Clusters, view: &View, save: Save<'_>) -> Result<(), ActuatorError> {
+        let mut record = self.record.clone();
+        record.groups.extend(self.names.values().cloned());
+        let inside = |tid: &Tid| view.ours.values().any(|group| group.tasks.contains(tid));
+        // Who is outside is where its owner wants it.
+        for (tid, pid, start, _) in target.members().filter(|(tid, ..)| !inside(tid)) {
+            match view.foreign.get(&tid) {
+                Some(place) => drop(record.tasks.insert(tid, Origin { pid, start, place: place.clone() })),
+                None => drop(record.tasks.remove(&tid)),
+            }
+        }
+        save(&record)?;
+        self.record = record;
+        Ok(())
+    }
+
+    /// The target stands now, but for threads that ended meanwhile.
+    fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, wishes: &mut Wishes) {
+        target.retain(|tid, _| !gone.contains(&tid));
+        let is_gone = |wish: &Wish| wish.asked > 0 && wish.threads.keys().all(|tid| gone.contains(tid));
+        let ended: Vec<usize> = wishes.open().filter(|(_, wish)| is_gone(wish)).map(|(number, _)| number).collect();
+        ended.into_iter().for_each(|number| wishes.settle(number, ActionOutcome::Vanished));
+        self.slots = slots;
+        self.slots.retain(|key, _| target.get(key).is_some());
+        self.clusters = target;
+    }
+
+    /// Sends home who is in a group of ours and in no cluster of it, and removes groups without a cluster. What does not succeed is
+    /// tried again with the next change.
+    fn sweep(&mut self) {
+        let used: BTreeSet<Slot> = self.slots.values().copied().collect();
+        for (slot, name) in self.names.clone() {
+            let members = self.members(slot);
+            let done = Sweep { root: &self.root, record: &self.record, members: &members, dropped: &self.dropped }
+                .run(&name, used.contains(&slot));
+            match done {
+                Ok(()) if !used.contains(&slot) => {
+                    self.names.remove(&slot);
+                    self.record.groups.remove(&name);
+                }
+                Ok(()) => {}
+                Err(error) => {
+                    self.remarks.insert(error.to_string());
+                }
+            }
+        }
+        self.monitors.retain_groups(&self.names.values().cloned().collect());
+        let inside: BTreeSet<Tid> = self.clusters.members().map(|(tid, ..)| tid).collect();
+        let groups_left = !self.record.groups.is_empty();
+        self.record
+            .tasks
+            .retain(|tid, origin| groups_left && (inside.contains(tid) || lives(*tid, origin.pid, origin.start)));
+    }
+
+    /// The threads of a slot.
+    fn members(&self, slot: Slot) -> Threads {
+        let here = self.clusters.members().filter(|(_, _, _, key)| self.slots.get(*key) == Some(&slot));
+        here.map(|(tid, pid, start, _)| (tid, (pid, start))).collect()
+    }
+
+    /// Monitor groups for the processes in our groups.
+    fn monitor(&mut self, view: &View) {
+        let Some(monitoring) = view.info.monitoring.as_ref().filter(|monitoring| monitoring.counts_bytes()) else {
+            return;
+        };
+        let mut wanted = BTreeMap::<(Pid, String), BTreeSet<Tid>>::new();
+        for (tid, pid, _, key) in self.clusters.members() {
+            let name = self.slots.get(key).and_then(|slot| self.names.get(slot));
+            if let Some(name) = name {
+                wanted.entry((pid, name.clone())).or_default().insert(tid);
+            }
+        }
+        let remark = self.monitors.arrange(&self.root, wanted, monitoring.num_rmids);
+        self.remarks.extend(remark);
+    }
+
+    /// Where the mount is gone, the kernel has removed our groups with it.
+    fn lost(&mut self, error: &ResctrlError) {
+        if matches!(error, ResctrlError::NotMounted { .. }) {
+            self.forget();
+        }
+    }
+}
+
+/// The machine with the classes of service that others leave to us: a policy need not plan with those that groups of others hold. The
+/// machine as it is, where resctrl cannot be read.
+#[must_use]
+pub fn without_others(topology: Topology, root: &Path) -> Topology {
+    let level = topology.llcs().iter().map(|llc| llc.level).max();
+    let root = Root::new(root);
+    let look = |level| {
+        let _lock = root.lock(Access::Shared, Duration::from_millis(500))?;
+        let ours = root.groups()?.into_iter().filter(|group| group.starts_with(&prefix())).collect();
+        View::read(&root, level, &ours)
+    };
+    let Some(view) = level.and_then(|level| look(level).ok()) else { return topology };
+    let mut parts = topology.clone().into_parts();
+    if let Some(allocation) = &mut parts.allocation {
+        allocation.num_closids = isobar_model::num::narrow(view.groups_to_be_had() + 1).min(allocation.num_closids);
+    }
+    Topology::new(parts).unwrap_or(topology)
+}
+
+/// What can be said before anything is tried.
+fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
+    let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
+    let llc = wish.key.llc;
+    if view.cache().is_none() {
+        return refused(
+            "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
+        );
+    }
+    let domains = view.domains();
+    if !domains.contains(&llc.0) {
+        let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
+    }
+    match (wish.percent, super::carry::bandwidth_in_percent(view, llc.0)) {
+        (Some(_), false) => refused(
+            "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
+    let TooMany { llc, needed } = many;
+    let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());
+    let classes = view.cache().map_or(0, |cache| cache.num_closids);
+    let held = if others.is_empty() {
+        "one is the default group's".to_owned()
+    } else {
+        format!("one is the default group's, {} held by others ({others})", view.others.len())
+    };
+    format!(
+        "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove groups that nobody needs \
+         (`rmdir {}/NAME`), or let the policy use fewer clusters",
+        root.path().display()
+    )
+}
+
+/// How the names of our groups begin: with our process, so that two isobars do not meet.
+fn prefix() -> String {
+    format!("isobar-{}-", identity::own_pid())
+}
+
+/// Whether a thread is still the one that was meant.
+pub(super) fn lives(tid: Tid, pid: Pid, start: u64) -> bool {
+    identity::task(pid, tid).is_some_and(|task| task.start == start)
+}

@@ -1,0 +1,250 @@
+//! What the resctrl tests share: a mounted double of the file system (a kernel's rules behind FUSE), a machine whose sensors see a few
+//! processes of ours, and what must be the same at the end as at the start.
+
+#![allow(dead_code)] // each test program uses a part
+
+use super::actuators_support::{Kept, place, sleeper};
+use isobar_linux::actuators::{affinity, identity};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
+use isobar_linux::sensors::Sampled;
+use isobar_model::topology::synthetic::synthetic;
+use isobar_model::{
+    Action, ActionOutcome, Capabilities, Count, Counters, CpuId, LlcId, Machine as _, NodeMap, Pid, Plan,
+    ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology,
+};
+use isobar_resctrl_double::{Machine, Mounted, ProcThreads, Resctrl};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One test at a time: a child that is being started holds open files of every test until it executes, and closes them under a lock of the
+/// kernel that the double (which serves those files from this very process) needs to look at the child. Kernel files know no such circle.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sensors that see some processes, on a machine of two LLCs. Time is what the test says.
+pub struct Watch {
+    pub pids: Vec<Pid>,
+    pub time: f64,
+    /// LLC misses by thread.
+    pub misses: BTreeMap<Tid, u64>,
+    /// Where threads run; else CPU 0.
+    pub cpus: BTreeMap<Tid, CpuId>,
+}
+
+impl Sensing for Watch {
+    type Error = Infallible;
+
+    fn sample(&mut self) -> Result<Sample, Infallible> {
+        self.pids.sort_unstable();
+        Ok(Sample {
+            time: Seconds(self.time),
+            topology: Arc::new(synthetic("node:2 core:1").unwrap()),
+            free: NodeMap::default(),
+            latency: None,
+            latency_cycles: None,
+            processes: self.pids.iter().filter_map(|&pid| self.process(pid)).collect(),
+            capabilities: self.capabilities(),
+        })
+    }
+
+    fn capabilities(&self) -> Arc<Capabilities> {
+        Arc::new(Capabilities::default())
+    }
+
+    fn sampled_addresses(&mut self, _: Pid, _: Option<Tid>) -> Sampled {
+        Sampled::Nobody
+    }
+
+    fn pages_moved(&mut self, _: Pid) {}
+
+    fn set_topology(&mut self, _: Arc<Topology>) {}
+}
+
+impl Watch {
+    fn process(&self, pid: Pid) -> Option<ProcessSample> {
+        let start = identity::process(pid)?.start;
+        let threads = identity::threads(pid).into_iter().filter_map(|tid| self.thread(pid, tid)).collect();
+        Some(ProcessSample { pid, start, name: "ours".into(), pages: None, accessed_pages: None, threads })
+    }
+
+    fn thread(&self, pid: Pid, tid: Tid) -> Option<ThreadSample> {
+        let start = identity::task(pid, tid)?.start;
+        let llc_misses = self.misses.get(&tid).map(|misses| Count::whole(*misses, *misses));
+        Some(ThreadSample {
+            tid,
+            start,
+            cpu: Some(self.cpus.get(&tid).copied().unwrap_or(CpuId(0))),
+            allowed: affinity::get(tid).ok(),
+            pinned: false,
+            bound: None,
+            cpu_time: None,
+            counters: Counters { llc_misses, ..Counters::default() },
+        })
+    }
+}
+
+/// A mounted double with a machine over it.
+pub struct Stage {
+    pub machine: LinuxMachine<Watch>,
+    pub mounted: Mounted,
+    pub state: PathBuf,
+    _state: tempfile::TempDir,
+    _folder: tempfile::TempDir,
+}
+
+/// Two L3 domains of 11 ways, 16 classes, with bandwidth allocation; the ids are those of the LLCs.
+pub fn two_llcs() -> Machine {
+    Machine::with_domains(&[(0, &[0]), (1, &[1])]).with_bandwidth()
+}
+
+/// A double on a folder of its own; `None`, said loudly, where there is no mounting.
+pub fn mount(machine: Machine) -> Option<(tempfile::TempDir, Mounted)> {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        eprintln!("SKIPPED: a mount needs root and /dev/fuse; nothing of the resctrl actuator was tested");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mounted = Mounted::on(folder.path(), Resctrl::new(machine, Box::new(ProcThreads))).unwrap();
+    Some((folder, mounted))
+}
+
+pub fn options(state: &Path, root: &Path) -> LinuxOptions {
+    LinuxOptions { state: state.into(), resctrl: root.into(), catch_signals: false, ..LinuxOptions::default() }
+}
+
+pub fn open(pids: Vec<Pid>, options: LinuxOptions) -> LinuxMachine<Watch> {
+    let watch = Watch { pids, time: 0.0, misses: BTreeMap::new(), cpus: BTreeMap::new() };
+    LinuxMachine::open(watch, Box::new(|| Err("no hotplug in tests".into())), options).unwrap()
+}
+
+impl Stage {
+    /// A machine that sees these processes and has sampled them once.
+    pub fn new(machine: Machine, processes: &[&Kept], change: impl FnOnce(&mut LinuxOptions)) -> Option<Self> {
+        let (folder, mounted) = mount(machine)?;
+        let (state_folder, state) = place();
+        let mut options = options(&state, mounted.folder());
+        change(&mut options);
+        let mut machine = open(processes.iter().map(|process| process.pid()).collect(), options);
+        machine.sample().unwrap();
+        Some(Self { machine, mounted, state, _state: state_folder, _folder: folder })
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.mounted.folder().to_owned()
+    }
+
+    /// Samples and carries out.
+    pub fn apply(&mut self, actions: Vec<Action>) -> Vec<ActionOutcome> {
+        self.machine.sample().unwrap();
+        self.machine.apply(&plan(actions)).unwrap().actions
+    }
+
+    /// The same, and expects that all was done.
+    pub fn done(&mut self, actions: Vec<Action>) {
+        let count = actions.len();
+        assert_eq!(self.apply(actions), vec![ActionOutcome::Done; count]);
+    }
+
+    /// The control group of a task, with its L3 mask in a domain.
+    pub fn mask(&self, process: &Kept, domain: u32) -> u64 {
+        let group = group_of(&self.root(), process.tid()).0;
+        schemata(&self.root(), &group).get("L3", domain).unwrap()
+    }
+
+    /// Our control groups, by what the file system says.
+    pub fn groups(&self) -> Vec<String> {
+        folders(&self.root()).into_iter().filter(|name| name.starts_with("isobar-")).collect()
+    }
+}
+
+pub fn plan(actions: Vec<Action>) -> Plan {
+    Plan { policy: "test".into(), actions, notes: Vec::new() }
+}
+
+pub fn ways(llc: u32, cluster: &str, way_mask: u64, members: &[&Kept]) -> Action {
+    let threads = members.iter().map(|process| process.tid()).collect();
+    Action::SetWays {
+        llc: LlcId(llc),
+        cluster: cluster.into(),
+        way_mask,
+        memory_bandwidth_percent: None,
+        threads,
+        reason: "a test".into(),
+    }
+}
+
+pub fn slowed(llc: u32, cluster: &str, way_mask: u64, percent: u32, members: &[&Kept]) -> Action {
+    let mut action = ways(llc, cluster, way_mask, members);
+    if let Action::SetWays { memory_bandwidth_percent, .. } = &mut action {
+        *memory_bandwidth_percent = Some(percent);
+    }
+    action
+}
+
+pub fn why(outcome: &ActionOutcome) -> &str {
+    match outcome {
+        ActionOutcome::Refused { why, .. } | ActionOutcome::LeftAlone { why } => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn sleepers<const N: usize>() -> [Kept; N] {
+    std::array::from_fn(|_| sleeper())
+}
+
+pub fn schemata(root: &Path, group: &str) -> isobar_linux::resctrl::schemata::Schemata {
+    let text = fs::read_to_string(root.join(group).join("schemata")).unwrap();
+    isobar_linux::resctrl::schemata::Schemata::parse(&text).unwrap()
+}
+
+fn folders(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let entries = entries.map(Result::unwrap).filter(|entry| entry.file_type().unwrap().is_dir());
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn controls(root: &Path) -> Vec<String> {
+    let special = ["info", "mon_groups", "mon_data"];
+    let mut names: Vec<String> = folders(root).into_iter().filter(|name| !special.contains(&name.as_str())).collect();
+    names.push(String::new());
+    names
+}
+
+fn holds(folder: &Path, tid: Tid) -> bool {
+    let tasks = fs::read_to_string(folder.join("tasks")).unwrap_or_default();
+    tasks.lines().any(|line| line == tid.to_string())
+}
+
+/// The control group and the monitor group of a task, by the files alone.
+pub fn group_of(root: &Path, tid: Tid) -> (String, Option<String>) {
+    let control = controls(root).into_iter().find(|control| holds(&root.join(control), tid)).unwrap();
+    let groups = root.join(&control).join("mon_groups");
+    let monitor = folders(&groups).into_iter().find(|monitor| holds(&groups.join(monitor), tid));
+    (control, monitor)
+}
+
+/// Everything that must be as it was: groups with their masks, and where these tasks are.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Picture {
+    groups: Vec<(String, String, Vec<String>)>,
+    tasks: Vec<(String, Option<String>)>,
+}
+
+pub fn picture(root: &Path, tasks: &[&Kept]) -> Picture {
+    let group = |name: String| {
+        let text = fs::read_to_string(root.join(&name).join("schemata")).unwrap();
+        let monitors = folders(&root.join(&name).join("mon_groups"));
+        (name, text, monitors)
+    };
+    Picture {
+        groups: controls(root).into_iter().map(group).collect(),
+        tasks: tasks.iter().map(|task| group_of(root, task.tid())).collect(),
+    }
+}
