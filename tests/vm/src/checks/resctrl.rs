@@ -1,7 +1,8 @@
 //! Cache ways, on a guest that has no hardware for them: a double of resctrl (`crates/resctrl-double`, a FUSE mount) stands in for the
-//! kernel's. The double itself is judged here, spoken to through this kernel.
+//! kernel's. First the double itself is judged, spoken to through this kernel; then isobar is, by what is in the double's files.
 
 use crate::evidence;
+use crate::isobar::{self, Manage};
 use crate::subject::Subject;
 use crate::suite::{Suite, same};
 use anyhow::{Context, Result, ensure};
@@ -20,6 +21,17 @@ const ALL: &str = "7ff";
 pub fn checks(suite: &mut Suite) {
     suite.check("resctrl: the double keeps groups of this kernel's tasks", groups);
     suite.check("resctrl: the double refuses what the kernel refuses", refusals);
+    suite.check("resctrl: processes have their ways, and nobody has after SIGTERM", || {
+        comes_back(|manage| manage.end_by(Signal::TERM)?.fine().map(|_| ()))
+    });
+    suite.check("resctrl: nobody has ways after kill -9 and `isobar restore`", || {
+        comes_back(|manage| {
+            manage.end_by(Signal::KILL)?;
+            isobar::run(&["restore"])?.fine().map(|_| ())
+        })
+    });
+    suite.check("resctrl: another tool takes the last CLOSID", no_closid);
+    suite.check("resctrl: the mount vanishes in mid-run", vanishes);
 }
 
 /// A mounted double with the L3 domains of this guest; unmounted when dropped.
@@ -53,12 +65,15 @@ impl Drop for Double {
     }
 }
 
-/// The CPUs of each last-level cache, by the id that the kernel gives it.
+/// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since under QEMU each CPU tells another.
 fn llcs() -> Result<BTreeMap<u32, String>> {
     let mut found = BTreeMap::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
         let cache = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
-        found.insert(evidence::number(format!("{cache}/id"))?, evidence::text(format!("{cache}/shared_cpu_list"))?);
+        let cpus = evidence::text(format!("{cache}/shared_cpu_list"))?;
+        if evidence::list(&cpus).first() == Some(&cpu) {
+            found.insert(evidence::number(format!("{cache}/id"))?, cpus);
+        }
     }
     Ok(found)
 }
@@ -144,5 +159,96 @@ fn refusals() -> Result<()> {
     let second = rustix::fs::flock(&other, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     same("a second lock", second, Err(rustix::io::Errno::WOULDBLOCK))?;
     drop((lock, other, double));
+    same("what is below", fs::read_dir(ROOT)?.count(), 0)
+}
+
+/// The groups that isobar has made.
+fn ours() -> Result<Vec<String>> {
+    let names = fs::read_dir(ROOT)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let names: Result<Vec<String>> = names.collect();
+    Ok(names?.into_iter().filter(|name| name.starts_with("isobar-")).collect())
+}
+
+/// The group of ours that holds all threads of a process: with those of a cluster of another LLC, perhaps, since a group has ways of each.
+fn group_of(subject: &Subject) -> Result<Option<String>> {
+    let threads: BTreeSet<u32> = evidence::threads(subject.pid())?.into_iter().collect();
+    for group in ours()? {
+        // A group may go while we look.
+        if tasks(&group).is_ok_and(|tasks| tasks.is_superset(&threads)) {
+            return Ok(Some(group));
+        }
+    }
+    Ok(None)
+}
+
+/// isobar, told to give processes ways of the double.
+fn manage(ways: &str) -> Result<Manage> {
+    let root = format!("manage.resctrl_root={ROOT}");
+    let ways = format!("fixed.ways={ways}");
+    Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", &root, "--set", &ways])
+}
+
+/// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its process; isobar ends in some way, and what is
+/// left is another tool's group, as it was.
+fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
+    let _double = Double::mount(&[])?;
+    let ids: Vec<u32> = llcs()?.into_keys().collect();
+    let (first, last) = (*ids.first().context("no LLC")?, *ids.last().context("no LLC")?);
+    let (mut alpha, beta, other) = (Subject::start("alpha")?, Subject::start("beta")?, Subject::start("other")?);
+    alpha.spin(2)?;
+    fs::create_dir(Path::new(ROOT).join("other"))?;
+    write("other/schemata", &format!("L3:{first}=700\n"))?;
+    write("other/tasks", &format!("{}\n", other.pid()))?;
+    let before = (evidence::text(format!("{ROOT}/schemata"))?, evidence::text(format!("{ROOT}/other/schemata"))?);
+    let mut manage = manage(&format!("alpha={first}:0x3 beta={last}:0x7f0:50"))?;
+    manage.until("both have a group", || Ok(group_of(&alpha)?.is_some() && group_of(&beta)?.is_some()))?;
+    let group = |subject| group_of(subject)?.context("the group has gone");
+    let (a, b) = (group(&alpha)?, group(&beta)?);
+    same("ways of alpha", allocation(&a, "L3")?.get(&first).map(String::as_str), Some("3"))?;
+    same("ways of beta", allocation(&b, "L3")?.get(&last).map(String::as_str), Some("7f0"))?;
+    same("bandwidth of beta", allocation(&b, "MB")?.get(&last).map(String::as_str), Some("50"))?;
+    same("bandwidth of alpha", allocation(&a, "MB")?.get(&first).map(String::as_str), Some("100"))?;
+    alpha.spin(1)?;
+    manage.until("the new thread is with the others", || Ok(group_of(&alpha)?.is_some()))?;
+    end(manage)?;
+    same("groups of ours", ours()?, Vec::new())?;
+    let after = (evidence::text(format!("{ROOT}/schemata"))?, evidence::text(format!("{ROOT}/other/schemata"))?);
+    same("schemata of the root and of the other tool", after, before)?;
+    same("the other tool's tasks", tasks("other")?, BTreeSet::from([other.pid()]))?;
+    ensure!(
+        evidence::threads(alpha.pid())?.iter().all(|tid| tasks("").is_ok_and(|root| root.contains(tid))),
+        "alpha is not in the root"
+    );
+    ensure!(!fs::exists("/run/isobar/state.json")?, "the state file is still there");
+    Ok(())
+}
+
+/// Between its first look and its first group another tool takes what was left: isobar says so, and touches no group of the other's.
+fn no_closid() -> Result<()> {
+    let _double = Double::mount(&["--fault", "mkdir:isobar-*:1:take-closids"])?;
+    let first = llcs()?.into_keys().next().context("no LLC")?;
+    let _alpha = Subject::start("alpha")?;
+    let mut manage = manage(&format!("alpha={first}:0x3"))?;
+    manage.until_told("Out of CLOSIDs")?;
+    manage.epochs(2)?;
+    manage.end_by(Signal::TERM)?.fine()?;
+    same("groups of ours", ours()?, Vec::new())?;
+    for number in 0..3 {
+        same("the other's tasks", tasks(&format!("other-tool-{number}"))?, BTreeSet::new())?;
+    }
+    Ok(())
+}
+
+/// The mount is gone after the first mask was written: isobar goes on, says so, and ends in order.
+fn vanishes() -> Result<()> {
+    let double = Double::mount(&["--fault", "write:*/schemata:1:unmount"])?;
+    let first = llcs()?.into_keys().next().context("no LLC")?;
+    let _alpha = Subject::start("alpha")?;
+    let mut manage = manage(&format!("alpha={first}:0x3"))?;
+    manage.until("the mount has vanished", || Ok(!fs::exists(Path::new(ROOT).join("schemata"))?))?;
+    manage.epochs(2)?;
+    let said = manage.end_by(Signal::TERM)?;
+    ensure!(said.out.contains(ROOT) || said.err.contains(ROOT), "it does not tell: {}", said.err);
+    drop(double);
     same("what is below", fs::read_dir(ROOT)?.count(), 0)
 }
