@@ -55,7 +55,8 @@ fn the_order_of_input_does_not_matter() {
     let mut turned = seen.clone();
     turned["processes"].as_array_mut().unwrap().reverse();
     turned["machine"]["cpus"].as_array_mut().unwrap().reverse();
-    for policy in ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"] {
+    let names = ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"];
+    for policy in names.into_iter().chain(["lfoc+", "divide-content", "dino+lfoc+"]) {
         let args = ["decide", "--policy", policy];
         assert_eq!(plans(&args, std::slice::from_ref(&seen)), plans(&args, std::slice::from_ref(&turned)), "{policy}");
     }

@@ -15,7 +15,8 @@ fn every_verb_has_help_with_an_example() {
     }
     let help = isobar(&["--help"]).done().to_owned();
     assert!(help.contains("manage"));
-    for policy in ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"] {
+    let names = ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"];
+    for policy in names.into_iter().chain(["lfoc+", "divide-content", "dino+lfoc+"]) {
         assert!(help.contains(&format!("\n  {policy} ")), "{help}");
     }
     assert!(isobar(&["--version"]).done().starts_with("isobar 0."));

@@ -1,14 +1,15 @@
-//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000, on one core.
+//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000, on one core; one decision of Divide&Content
+//! for 22 applications and 40 threads under 11 us, one of LFOC+ under 13 us (the paper's own figures, section VI-C).
 //!
 //! `first` is a decision on a crowded machine, in which almost every thread moves; `steady` the next ones, after it was
 //! carried out.
 
-#![allow(missing_docs, clippy::expect_used)]
+#![allow(missing_docs, clippy::expect_used, clippy::cast_precision_loss)]
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    Action, CpuId, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Seconds, Thread, Tid, Topology,
+    Action, CacheClass, CpuId, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Seconds, Thread, Tid, Topology,
 };
 use isobar_policy::Settings;
 use isobar_policy::registry::build;
@@ -99,5 +100,81 @@ fn decide(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, decide);
+/// The composition of the paper's first ten workloads: twenty programs of one thread and two of ten, on 2 x 20 cores; classes are known.
+fn mixed() -> Observation {
+    let mut seen = observation("node:2 core:20", 22, 10);
+    let mut cpus = (0..40).map(|cpu| CpuId(cpu * 17 % 40));
+    for (index, process) in seen.processes.iter_mut().enumerate() {
+        process.threads.truncate(if index < 20 { 1 } else { 10 });
+        process.threads.iter_mut().for_each(|thread| thread.cpu = cpus.next());
+        let class = [CacheClass::Sensitive, CacheClass::Streaming, CacheClass::LightSharing][index % 3];
+        process.cache_class = Some(class);
+        if class == CacheClass::Sensitive {
+            let need = 1.0 + index as f64 / 20.0;
+            process.slowdown_by_ways = Some((1..=16).map(|ways| 1.0 + need / f64::from(ways * ways)).collect());
+        }
+    }
+    seen
+}
+
+/// All sensitive programs on the first LLC, so that there is something to even out.
+fn lopsided() -> Observation {
+    let mut seen = mixed();
+    let mut front = 0..40;
+    let mut back = (0..40).rev();
+    for process in &mut seen.processes {
+        let sensitive = process.cache_class == Some(CacheClass::Sensitive);
+        for thread in &mut process.threads {
+            thread.cpu = if sensitive { front.next() } else { back.next() }.map(CpuId);
+        }
+    }
+    seen
+}
+
+/// One decision with all work: `lfoc+` clusters both LLCs anew since a class changed, `divide-content` evens out two groups; then such in which
+/// nothing changed.
+fn ways(c: &mut Criterion) {
+    let of = "40 threads, 22 programs, 40 cores";
+    let (one, mut other) = (mixed(), mixed());
+    for process in other.processes.iter_mut().step_by(3).take(1) {
+        process.cache_class = Some(CacheClass::LightSharing);
+        process.slowdown_by_ways = None;
+    }
+    let mut policy = build("lfoc+", &Settings::default()).expect("a policy");
+    let mut turn = false;
+    c.bench_function(&format!("lfoc+/changed/{of}"), |b| {
+        b.iter(|| {
+            turn = !turn;
+            policy.decide(black_box(if turn { &one } else { &other }))
+        });
+    });
+    c.bench_function(&format!("lfoc+/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&one))));
+    let uneven = lopsided();
+    // Nobody carries anything out: every fourth decision finds the groups uneven anew and no thread under way.
+    let primed = || {
+        let mut policy = build("divide-content", &impatient()).expect("a policy");
+        (0..4).for_each(|_| drop(policy.decide(&uneven)));
+        policy
+    };
+    c.bench_function(&format!("divide-content/balancing/{of}"), |b| {
+        b.iter_batched(primed, |mut policy| policy.decide(black_box(&uneven)), BatchSize::SmallInput);
+    });
+    let mut policy = build("divide-content", &Settings::default()).expect("a policy");
+    let settled = (0..4).fold(uneven.clone(), |seen, _| {
+        let plan = policy.decide(&seen);
+        carried_out(seen, &plan)
+    });
+    c.bench_function(&format!("divide-content/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&settled))));
+}
+
+/// `divide-content` that balances whenever it can.
+fn impatient() -> Settings {
+    let mut settings = Settings::default();
+    for key in ["uneven_epochs", "group_rest_seconds", "min_migration_seconds", "balance_seconds"] {
+        settings.set(&format!("divide-content.{key}"), "0").expect("a setting");
+    }
+    settings
+}
+
+criterion_group!(benches, decide, ways);
 criterion_main!(benches);

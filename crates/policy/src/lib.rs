@@ -8,6 +8,7 @@
 
 pub mod baseline;
 pub mod dino;
+pub mod divide_content;
 pub mod kit;
 pub mod nmass;
 pub mod registry;

@@ -3,6 +3,9 @@
 use crate::baseline::fixed;
 use crate::baseline::linux::{self, Linux};
 use crate::dino::{di_migrate, di_plain, dino};
+use crate::divide_content::{
+    config as lfoc_config, dino_lfoc_plus, divide_content, lfoc_plus, settings as dc_settings,
+};
 use crate::nmass::{maximum_local, n_mass, n_mass_regression};
 use crate::settings::{ConfigError, NoSettings, PolicyConfig, Settings};
 use isobar_model::{Policy, Sensor};
@@ -36,11 +39,12 @@ pub enum Moves {
     ThreadsAndPages,
 }
 
+const DC_PAPER: &str = "Bilbao et al., Divide&Content: A Fair OS-Level Resource Manager for Contention Balancing on NUMA Multicores (2023)";
 const DINO_PAPER: &str = "Blagodurov et al., A Case for NUMA-aware Contention Management on Multicore Systems (2011)";
 const NMASS_PAPER: &str = "Majo and Gross, Memory Management in NUMA Multicore Systems: Trapped between Cache Contention and Interconnect Overhead (2011)";
 
 #[rustfmt::skip]
-static ENTRIES: [Entry; 8] = [
+static ENTRIES: [Entry; 11] = [
     Entry { name: linux::NAME, paper: "baseline", summary: "decides nothing: the stock scheduler", moves: Moves::Nothing, needs: &[], defaults: NoSettings::defaults, build: |t| { NoSettings::read(linux::NAME, t)?; Ok(Box::new(Linux)) } },
     Entry { name: fixed::NAME, paper: "baseline", summary: "threads and pages where the settings say", moves: Moves::ThreadsAndPages, needs: &[], defaults: fixed::Config::defaults, build: |t| Ok(Box::new(fixed::Fixed::new(&fixed::Config::read(fixed::NAME, t)?))) },
     Entry { name: maximum_local::NAME, paper: NMASS_PAPER, summary: "process to its home node, as far as there are cores", moves: Moves::Threads, needs: maximum_local::NEEDS, defaults: maximum_local::Config::defaults, build: |t| Ok(Box::new(maximum_local::policy(maximum_local::Config::read(maximum_local::NAME, t)?))) },
@@ -49,6 +53,9 @@ static ENTRIES: [Entry; 8] = [
     Entry { name: di_plain::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; memory stays", moves: Moves::Threads, needs: di_plain::NEEDS, defaults: NoSettings::defaults, build: |t| { NoSettings::read(di_plain::NAME, t)?; Ok(Box::new(di_plain::DiPlain::default())) } },
     Entry { name: di_migrate::NAME, paper: DINO_PAPER, summary: "thread to core by miss rate; pages follow", moves: Moves::ThreadsAndPages, needs: di_migrate::NEEDS, defaults: di_migrate::Config::defaults, build: |t| Ok(Box::new(di_migrate::DiMigrate::new(&di_migrate::Config::read(di_migrate::NAME, t)?))) },
     Entry { name: dino::NAME, paper: DINO_PAPER, summary: "thread to core by class, superfluous moves avoided; pages follow", moves: Moves::ThreadsAndPages, needs: dino::NEEDS, defaults: dino::Config::defaults, build: |t| Ok(Box::new(dino::Dino::new(dino::Config::read(dino::NAME, t)?))) },
+    Entry { name: lfoc_plus::NAME, paper: DC_PAPER, summary: "ways of every LLC to clusters of programs, by sampled classes", moves: Moves::Nothing, needs: lfoc_plus::NEEDS, defaults: lfoc_config::Config::defaults, build: |t| Ok(Box::new(lfoc_plus::LfocPlus::new(lfoc_config::Config::read(lfoc_plus::NAME, t)?))) },
+    Entry { name: divide_content::NAME, paper: DC_PAPER, summary: "threads to LLCs so that all bear alike, then ways as lfoc+", moves: Moves::Threads, needs: divide_content::NEEDS, defaults: dc_settings::Config::defaults, build: |t| Ok(Box::new(divide_content::DivideContent::new(dc_settings::Config::read(divide_content::NAME, t)?))) },
+    Entry { name: dino_lfoc_plus::NAME, paper: DC_PAPER, summary: "dino places threads and pages, lfoc+ partitions every LLC", moves: Moves::ThreadsAndPages, needs: dino_lfoc_plus::NEEDS, defaults: dino_lfoc_plus::Config::defaults, build: |t| Ok(Box::new(dino_lfoc_plus::DinoLfocPlus::new(dino_lfoc_plus::Config::read(dino_lfoc_plus::NAME, t)?))) },
 ];
 
 /// Every policy, in the order of the documentation.

@@ -6,7 +6,8 @@ use isobar_model::topology::Node;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::wire::{observation_from_json, observation_to_json};
 use isobar_model::{
-    Action, CpuId, CpuSet, NodeId, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, num,
+    Action, CacheClass, CpuId, CpuSet, LlcId, NodeId, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds,
+    Thread, Tid, num,
 };
 use isobar_policy::Settings;
 use isobar_policy::registry::{build, entries};
@@ -22,8 +23,8 @@ struct ThreadSeed {
     allowed: Option<u64>,
 }
 
-/// Threads, pages by node, NUMA penalty.
-type ProcessSeed = (Vec<ThreadSeed>, Option<Vec<u32>>, Option<f64>);
+/// Threads, pages by node, NUMA penalty, class and critical point.
+type ProcessSeed = (Vec<ThreadSeed>, Option<Vec<u32>>, Option<f64>, Option<(CacheClass, u32)>);
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -49,7 +50,8 @@ fn case() -> impl Strategy<Value = Case> {
         (1u32..5, 1u32..3, 1u32..5, 1u32..3).prop_map(|(n, l, c, p)| format!("node:{n} llc:{l} core:{c} pu:{p}"));
     let pages = prop::option::of(prop::collection::vec(0u32..20_000, 4));
     let penalty = prop::option::of((100u32..150).prop_map(|percent| f64::from(percent) / 100.0));
-    let process = (prop::collection::vec(thread(), 1..6), pages, penalty);
+    let class = prop_oneof![Just(CacheClass::LightSharing), Just(CacheClass::Streaming), Just(CacheClass::Sensitive)];
+    let process = (prop::collection::vec(thread(), 1..6), pages, penalty, prop::option::of((class, 1u32..20)));
     (machine, prop::collection::vec(process, 0..14), prop::collection::vec(0usize..9, 0..4))
         .prop_map(|(machine, processes, rotations)| Case { machine, processes, rotations })
 }
@@ -68,7 +70,7 @@ fn observation(case: &Case, rotation: usize, rename: &impl Fn(u32) -> u32) -> Ob
         case.processes.iter().flat_map(|(threads, ..)| threads.iter().map(|thread| thread.mpki)).collect();
     let cpus = num::narrow(machine.cpus().len());
     let mut next = 0;
-    let processes = case.processes.iter().map(|(seeds, pages, penalty)| {
+    let processes = case.processes.iter().map(|(seeds, pages, penalty, class)| {
         let pid = Pid(rename(num::narrow(next)));
         let threads = seeds.iter().map(|seed| {
             let tid = Tid(rename(num::narrow(next)));
@@ -86,8 +88,8 @@ fn observation(case: &Case, rotation: usize, rename: &impl Fn(u32) -> u32) -> Ob
             pages: pages.as_ref().map(by_node),
             accessed_pages: None,
             numa_penalty: *penalty,
-            cache_class: None,
-            critical_ways: None,
+            cache_class: class.map(|(class, _)| class),
+            critical_ways: class.map(|(_, critical)| critical),
             slowdown_by_ways: None,
             threads,
         }
@@ -114,7 +116,7 @@ fn make_thread(tid: Tid, seed: &ThreadSeed, mpki: Option<u16>, cpus: u32) -> Thr
         bound: None,
         cpu_time: None,
         instructions: mpki.map(|_| 1_000_000),
-        cycles: None,
+        cycles: mpki.map(|mpki| 1_000_000 + 20_000 * u64::from(mpki)),
         llc_references: None,
         llc_misses: mpki.map(|mpki| u64::from(mpki) * 1000),
         bandwidth: None,
@@ -129,7 +131,55 @@ fn policies() -> Vec<Box<dyn Policy>> {
     let mut fixed = Settings::default();
     fixed.set("fixed.threads", "p/1=0 p=1 q=2").unwrap();
     fixed.set("fixed.pages", "p=0>1 p=2>3").unwrap();
-    defaults.chain([build("dino", &quick).unwrap(), build("fixed", &fixed).unwrap()]).collect()
+    let mut eager = Settings::default();
+    for name in WAYS {
+        eager.set(&format!("{name}.warm_up_seconds"), "0").unwrap();
+        eager.set(&format!("{name}.transition_epochs"), "1").unwrap();
+        eager.set(&format!("{name}.rest_epochs"), "0").unwrap();
+    }
+    let eager = WAYS.map(|name| build(name, &eager).unwrap());
+    defaults.chain([build("dino", &quick).unwrap(), build("fixed", &fixed).unwrap()]).chain(eager).collect()
+}
+
+/// The policies that divide ways.
+const WAYS: [&str; 3] = ["lfoc+", "divide-content", "dino+lfoc+"];
+
+/// Clusters by LLC and name, as a machine keeps them: ways and threads.
+type Clusters = BTreeMap<(LlcId, String), (u64, BTreeSet<Tid>)>;
+
+/// Carries out a plan's clusters: a thread is in one, and a cluster that nobody is left in is gone.
+fn set_ways(clusters: &mut Clusters, plan: &Plan) {
+    for action in &plan.actions {
+        if let Action::SetWays { llc, cluster, way_mask, threads, .. } = action {
+            clusters.values_mut().for_each(|(_, members)| members.retain(|tid| !threads.contains(tid)));
+            clusters.insert((*llc, cluster.clone()), (*way_mask, threads.iter().copied().collect()));
+            clusters.retain(|_, (_, members)| !members.is_empty());
+        }
+    }
+}
+
+/// Masks of an LLC are contiguous, lie side by side, and cover it.
+fn check_masks(clusters: &Clusters, seen: &Observation) {
+    for llc in seen.machine.llcs() {
+        let masks: Vec<u64> =
+            clusters.iter().filter(|((of, _), _)| *of == llc.id).map(|(_, (mask, _))| *mask).collect();
+        // A program that is sampled with nobody beside it leaves the rest of the cache to nobody.
+        let alone = masks.len() == 1 && clusters.contains_key(&(llc.id, "sampling".to_owned()));
+        if masks.is_empty() || alone {
+            continue;
+        }
+        let all = (1u64 << llc.ways.unwrap().0) - 1;
+        assert_eq!(masks.iter().fold(0, |sum, mask| sum | mask), all, "{clusters:x?}");
+        assert_eq!(masks.iter().map(|mask| mask.count_ones()).sum::<u32>(), all.count_ones(), "{clusters:x?}");
+        assert!(
+            masks.iter().all(|mask| {
+                let low = mask >> mask.trailing_zeros();
+                low & (low + 1) == 0
+            }),
+            "{masks:x?}"
+        );
+        assert!((2..=15).contains(&masks.len()), "{masks:x?}");
+    }
 }
 
 fn run(policy: &mut dyn Policy, seen: &[Observation]) -> Vec<Plan> {
@@ -186,6 +236,25 @@ proptest! {
     }
 
     #[test]
+    fn ways_are_contiguous_cover_the_cache_and_leave_nobody_out(case in case()) {
+        let seen = observations(&case, |id| id);
+        for mut policy in policies().into_iter().filter(|policy| WAYS.contains(&policy.name())) {
+            let mut clusters = Clusters::new();
+            for (seen, plan) in seen.iter().zip(run(policy.as_mut(), &seen)) {
+                set_ways(&mut clusters, &plan);
+                check_masks(&clusters, seen);
+                let of = |tid: Tid| clusters.iter().filter(move |(_, (_, members))| members.contains(&tid));
+                let partitioned = |llc: LlcId| clusters.keys().any(|(of, _)| *of == llc);
+                for (_, thread) in seen.threads().filter(|_| policy.name() == "lfoc+") {
+                    let llc = seen.machine.llc_of(thread.cpu.unwrap()).unwrap();
+                    let own: Vec<_> = of(thread.tid).map(|((llc, _), _)| *llc).collect();
+                    prop_assert_eq!(own, if partitioned(llc) { vec![llc] } else { vec![] }, "{:?}", thread.tid);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_same_input_gives_the_same_plan(case in case()) {
         let seen = observations(&case, |id| id);
         for (mut one, mut two) in policies().into_iter().zip(policies()) {
@@ -219,6 +288,10 @@ proptest! {
                 let of = |action: &Action| match action {
                     Action::MoveThread { tid, cpu, .. } => (rename(tid.0), cpu.0),
                     Action::MigratePages { pid, to, pages, .. } => (rename(pid.0), to.0 + num::narrow(usize::try_from(pages.0).unwrap())),
+                    Action::SetWays { way_mask, threads, .. } => {
+                        let tids = threads.iter().fold(0, |sum: u32, tid| sum.wrapping_mul(31).wrapping_add(rename(tid.0)));
+                        (tids, num::narrow(usize::try_from(*way_mask).unwrap()))
+                    }
                     other => panic!("{other:?}"),
                 };
                 plans.iter().flat_map(|plan| plan.actions.iter().map(of)).collect()
@@ -297,7 +370,7 @@ const NMASS: [&str; 3] = ["maximum-local", "n-mass", "n-mass-regression"];
 
 /// Nobody pinned or confined, everyone measured, every process with a home.
 fn free_everyone(case: &mut Case) {
-    for (threads, pages, _) in &mut case.processes {
+    for (threads, pages, ..) in &mut case.processes {
         for seed in threads {
             (seed.pinned, seed.allowed, seed.mpki) = (false, None, seed.mpki.or(Some(1)));
         }

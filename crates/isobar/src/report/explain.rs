@@ -1,5 +1,6 @@
 //! What `explain` tells a person: the machine, what was seen, the one decision in words, and what it rests on.
 
+use super::ways::WayMap;
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
 use crate::text::{plain, plural};
@@ -13,12 +14,13 @@ const ROWS: usize = 40;
 pub struct Explain<'a> {
     out: &'a mut dyn Write,
     last_epoch: u64,
+    ways: WayMap,
 }
 
 impl<'a> Explain<'a> {
     /// Explains the decision of epoch `last_epoch`.
     pub fn new(out: &'a mut dyn Write, last_epoch: u64) -> Self {
-        Self { out, last_epoch }
+        Self { out, last_epoch, ways: WayMap::default() }
     }
 
     fn lines(&mut self, lines: impl IntoIterator<Item = String>) -> io::Result<()> {
@@ -47,13 +49,15 @@ impl Reporter for Explain<'_> {
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+        self.ways.take(epoch.plan, epoch.outcome);
         if epoch.number < self.last_epoch {
             return Ok(());
         }
         self.lines(words::unmatched(epoch))?;
         self.lines(["busiest processes:".to_owned()])?;
         self.lines(table::busiest(epoch.seen, epoch.managed, ROWS))?;
-        Ok(self.lines(decision(epoch))?)
+        self.lines(decision(epoch))?;
+        Ok(self.lines(self.ways.draw_all(epoch.managed))?)
     }
 
     fn end(&mut self, tally: &Tally, _: Option<&Truth>) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! What `manage` tells a person: a header, one line an action with its reason, a status line, tables of the busiest
 //! processes, a summary. Every line is escaped as a whole before it is written, whatever went into it.
 
+use super::ways::WayMap;
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
 use crate::text::{plain, plural, short};
@@ -14,6 +15,9 @@ const ERASE: &[u8] = b"\r\x1b[K";
 
 /// Epochs between two status lines where no terminal shows a moving one.
 const STATUS_EVERY: u64 = 10;
+
+/// Stands below way maps of a dry run.
+const DRY_CLASSES: &str = "(dry run: nobody was isolated to be sampled, so classes that no profile gives are guesses)";
 
 /// The longest table that fits a screen beside the rest.
 const ROWS: usize = 10;
@@ -32,6 +36,7 @@ pub struct Human<'a> {
     errnos_told: BTreeSet<Option<i32>>,
     notes: Vec<String>,
     last: Option<(Observation, Observation)>,
+    ways: WayMap,
 }
 
 impl<'a> Human<'a> {
@@ -45,6 +50,7 @@ impl<'a> Human<'a> {
             errnos_told: BTreeSet::new(),
             notes: Vec::new(),
             last: None,
+            ways: WayMap::default(),
         }
     }
 
@@ -71,6 +77,11 @@ impl<'a> Human<'a> {
         let actions = u64::try_from(epoch.plan.actions.len()).unwrap_or(u64::MAX);
         self.line(&format!("epoch {} at {:.1} s: {}", epoch.number, epoch.seen.time.0, plural(actions, "action")))?;
         self.actions(epoch)?;
+        let changed = self.ways.take(epoch.plan, epoch.outcome);
+        let drawn = self.ways.draw(&changed, epoch.managed);
+        // Policies learn classes from what they set: a dry run shows them a program that does not answer to its ways.
+        let guess = (self.dry_run && !drawn.is_empty()).then(|| DRY_CLASSES.to_owned());
+        self.lines(drawn.into_iter().chain(guess).map(|line| format!("  {line}")))?;
         self.lines(notes)
     }
 
@@ -158,6 +169,7 @@ impl Reporter for Human<'_> {
         if let Some((seen, managed)) = self.last.take().filter(|_| tally.epochs > 1) {
             self.line("busiest processes at the end:")?;
             self.lines(table::busiest(&seen, &managed, ROWS))?;
+            self.lines(self.ways.draw_all(&managed))?;
         }
         let stopped = if tally.interrupted { "stopped by a signal: " } else { "" };
         let mut lines = words::summary(tally, self.dry_run);

@@ -4,6 +4,7 @@ mod explain;
 mod human;
 mod json;
 mod table;
+mod ways;
 mod words;
 
 pub use explain::Explain;

@@ -83,6 +83,8 @@ pub struct Limits {
     pub bandwidth_tie: f64,
     /// Whether both groups use one memory node: bandwidth cannot be balanced between them then.
     pub shared_memory: bool,
+    /// What a balancing that leaves an imbalance must take off it, in thresholds, to be worth its migrations; 0: anything.
+    pub least_gain: f64,
 }
 
 /// Thresholds as shares of what a machine has.
@@ -96,6 +98,8 @@ pub struct Settings {
     pub bandwidth_gap_percent: f64,
     /// Per cent of a node's maximum bandwidth below which two rates count as equal (ours).
     pub bandwidth_tie_percent: f64,
+    /// [`Limits::least_gain`], in per cent of a threshold (ours).
+    pub least_gain_percent: f64,
 }
 
 impl Default for Settings {
@@ -105,6 +109,7 @@ impl Default for Settings {
             low_bandwidth_percent: 15.0,
             bandwidth_gap_percent: 35.0,
             bandwidth_tie_percent: 2.0,
+            least_gain_percent: 25.0,
         }
     }
 }
@@ -122,6 +127,7 @@ impl Settings {
             bandwidth_gap: of_node(self.bandwidth_gap_percent),
             bandwidth_tie: of_node(self.bandwidth_tie_percent),
             shared_memory: false,
+            least_gain: self.least_gain_percent / 100.0,
         }
     }
 }
@@ -165,23 +171,46 @@ pub enum Uneven {
 /// plenty.
 #[must_use]
 pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> Option<Uneven> {
+    let Gaps { llc, bandwidth } = gaps(sides, limits);
     let [a, b] = sides;
     let plenty = a.llc <= limits.ways && b.llc <= limits.ways;
-    if !plenty && (a.llc - b.llc).abs() > limits.llc_gap {
-        return Some(Uneven::Cache);
-    }
     let idle = a.bandwidth <= limits.low_bandwidth && b.bandwidth <= limits.low_bandwidth;
-    let apart = (a.bandwidth - b.bandwidth).abs() > limits.bandwidth_gap;
-    (!limits.shared_memory && !idle && apart).then_some(Uneven::Bandwidth)
+    if !plenty && llc > limits.llc_gap {
+        Some(Uneven::Cache)
+    } else if !idle && bandwidth > limits.bandwidth_gap {
+        Some(Uneven::Bandwidth)
+    } else {
+        None
+    }
 }
 
-/// How uneven two sides are: the gaps in terms of their thresholds, the worse first.
-fn imbalance(sides: &[Pressure; 2], limits: &Limits) -> (f64, f64) {
-    let part = |gap: f64, limit: f64| if limit > 0.0 { gap.abs() / limit } else { gap.abs() };
-    let llc = part(sides[0].llc - sides[1].llc, limits.llc_gap);
-    let bandwidth =
-        if limits.shared_memory { 0.0 } else { part(sides[0].bandwidth - sides[1].bandwidth, limits.bandwidth_gap) };
-    (llc.max(bandwidth), llc.min(bandwidth))
+/// Whether two sides are better off after a balancing than before, by enough to move programs for.
+fn is_better(before: &[Pressure; 2], after: &[Pressure; 2], limits: &Limits) -> bool {
+    let [before_gaps, after_gaps] = [before, after].map(|sides| gaps(sides, limits));
+    let in_thresholds = |gaps: &Gaps| [part(gaps.llc, limits.llc_gap), part(gaps.bandwidth, limits.bandwidth_gap)];
+    let [old, new] = [in_thresholds(&before_gaps), in_thresholds(&after_gaps)];
+    if limits.least_gain > 0.0 && uneven(after, limits).is_some() {
+        // What is below its threshold is no imbalance, however it changes.
+        let excess = |gaps: [f64; 2]| gaps.iter().map(|gap| (gap - 1.0).max(0.0)).sum::<f64>();
+        return excess(old) - excess(new) >= limits.least_gain;
+    }
+    let worst_first = |[a, b]: [f64; 2]| (a.max(b), a.min(b));
+    worst_first(new) < worst_first(old)
+}
+
+/// How far two sides are apart.
+struct Gaps {
+    llc: f64,
+    bandwidth: f64,
+}
+
+fn gaps([a, b]: &[Pressure; 2], limits: &Limits) -> Gaps {
+    let bandwidth = if limits.shared_memory { 0.0 } else { (a.bandwidth - b.bandwidth).abs() };
+    Gaps { llc: (a.llc - b.llc).abs(), bandwidth }
+}
+
+fn part(gap: f64, limit: f64) -> f64 {
+    if limit > 0.0 { gap / limit } else { gap }
 }
 
 #[cfg(test)]

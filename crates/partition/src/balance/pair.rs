@@ -10,16 +10,18 @@
 //! ```
 //!
 //! *Properties*: no thread is lost; no side gets more threads than slots as long as all threads fit and the fixed ones leave the room;
-//! the result is less uneven than the start, or the start itself; equal loads keep a program where it is.
+//! the result is less uneven than the start (the worse of the two gaps, in thresholds), or the start itself; equal loads keep a program where it is.
 //!
 //! *Departures from the paper*
 //! 1. A program on both sides counts with its ways on both and with its bandwidth by threads.
 //! 2. A program with as many threads on one side as on the other is packed where less of what its class needs is used.
-//! 3. Step 4 takes a free slot before a swap: one migration instead of two.
+//! 3. Step 4 takes a free slot before a swap: one migration instead of two. Where no streaming program of several threads is left on the
+//!    side with more bandwidth, it takes a sensitive one: packed by step 2, it is as much of a load for its node.
 //! 4. Two like programs of one thread that would change places stay (`Run::uncross`): the loads would be the same.
-//! 5. A result that is no less uneven than the start is dropped: migrations cost, and nobody would gain.
+//! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance without having lessened it clearly
+//!    ([`Limits::least_gain`]): migrations cost, and the next turn would move somebody again.
 
-use super::{Limits, Pressure, Program, Side, bear, imbalance, pressures};
+use super::{Limits, Pressure, Program, Side, bear, is_better, pressures};
 use isobar_model::{CacheClass, num};
 
 /// For each program its threads on either side after balancing.
@@ -138,7 +140,7 @@ impl<'a> Run<'a> {
 
     /// Step 4.
     fn even_out(&mut self) {
-        // Every turn moves a streaming thread to the other side for good, so the threads bound the turns.
+        // Every turn moves a heavy thread to the other side for good, so the threads bound the turns.
         let most = self.programs.iter().map(Program::count).sum::<usize>();
         for _ in 0..if self.limits.shared_memory { 0 } else { most } {
             let gap = self.load[0].bandwidth - self.load[1].bandwidth;
@@ -149,7 +151,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Moves one thread of a streaming program from a side, for a free slot or a light-sharing thread; false where no pair narrows the gap.
+    /// Moves one thread of a heavy program from a side, for a free slot or a light-sharing thread; false where no pair narrows the gap.
     fn shift(&mut self, from: usize, gap: f64) -> bool {
         let Some(heavy) = self.heaviest(from) else { return false };
         if self.free[1 - from] > 0 {
@@ -173,15 +175,18 @@ impl<'a> Run<'a> {
         !self.programs[index].fixed && self.assigned[index].is_some_and(|threads| threads[side] > 0)
     }
 
-    /// The movable streaming program of several threads with the most bandwidth a thread on a side.
+    /// The movable program of several threads with the most bandwidth a thread on a side, streaming ones first, light-sharing ones never.
     fn heaviest(&self, side: usize) -> Option<usize> {
         let heavy = |index: &usize| {
             let program = &self.programs[*index];
-            program.class == CacheClass::Streaming && program.count() > 1 && self.there(*index, side)
+            program.class != CacheClass::LightSharing && program.count() > 1 && self.there(*index, side)
         };
-        let by_rate =
-            |a: &usize, b: &usize| each(&self.programs[*a]).total_cmp(&each(&self.programs[*b])).then(b.cmp(a));
-        (0..self.programs.len()).filter(heavy).max_by(by_rate)
+        let order = |a: &usize, b: &usize| {
+            let (one, other) = (&self.programs[*a], &self.programs[*b]);
+            let streams = |program: &Program| program.class == CacheClass::Streaming;
+            streams(one).cmp(&streams(other)).then(each(one).total_cmp(&each(other))).then(b.cmp(a))
+        };
+        (0..self.programs.len()).filter(heavy).max_by(order)
     }
 
     /// The movable light-sharing program on a side that has the least bandwidth a thread, those of several threads first.
@@ -241,8 +246,7 @@ impl<'a> Run<'a> {
             self.assigned.iter().zip(self.programs).map(|(found, program)| found.unwrap_or(program.threads)).collect();
         let mut after = sides.map(|side| Pressure { llc: 0.0, bandwidth: side.other_bandwidth });
         self.programs.iter().zip(&found).for_each(|(program, threads)| bear(program, *threads, &mut after));
-        let before = imbalance(&pressures(self.programs, sides), self.limits);
-        if imbalance(&after, self.limits) < before {
+        if is_better(&pressures(self.programs, sides), &after, self.limits) {
             found
         } else {
             self.programs.iter().map(|program| program.threads).collect()

@@ -84,7 +84,7 @@ pub fn study_limits(loads: &[Load], groups: usize, ways: usize, max_bandwidth: O
     let sum: f64 = loads.iter().map(|load| load.bandwidth).sum();
     let limits = super::Settings::default();
     let max = max_bandwidth.unwrap_or_else(|| sum / num::float_len(groups.max(1))).max(f64::MIN_POSITIVE);
-    Limits { bandwidth_tie: 0.0, ..limits.limits(ways, max) }
+    Limits { bandwidth_tie: 0.0, least_gain: 0.0, ..limits.limits(ways, max) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,194 @@
+//! The ways of each LLC as they were set, drawn for people: a line a cluster, way 0 at the left.
+//!
+//! ```text
+//! ways of llc 0 (0 at the left):
+//!   ######.....  sensitive-0, 6 ways: soplex, gamess
+//!   ......###..  sensitive-1, 3 ways: omnetpp
+//!   .........##  streaming-0, 2 ways: lbm, milc and 2 more
+//! ```
+//!
+//! It knows what plans asked for and what became of that; in a dry run, what they asked for.
+
+use crate::text::{plural, short};
+use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Plan, Tid, Topology};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Programs that are named in one line.
+const NAMED: usize = 4;
+
+/// The clusters of all LLCs.
+#[derive(Debug, Default)]
+pub struct WayMap(BTreeMap<LlcId, BTreeMap<String, Cluster>>);
+
+#[derive(Debug)]
+struct Cluster {
+    mask: u64,
+    percent: Option<u32>,
+    threads: Vec<Tid>,
+}
+
+impl WayMap {
+    /// Takes a plan and what became of it; the LLCs that it changed.
+    pub fn take(&mut self, plan: &Plan, outcome: Option<&Outcome>) -> BTreeSet<LlcId> {
+        let mut changed = BTreeSet::new();
+        for (index, action) in plan.actions.iter().enumerate() {
+            let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } = action else {
+                continue;
+            };
+            let done = outcome
+                .and_then(|outcome| outcome.actions.get(index))
+                .is_none_or(|became| *became == ActionOutcome::Done);
+            if done {
+                self.set(*llc, cluster, *way_mask, *memory_bandwidth_percent, threads);
+                changed.insert(*llc);
+            }
+        }
+        changed
+    }
+
+    fn set(&mut self, llc: LlcId, name: &str, mask: u64, percent: Option<u32>, threads: &[Tid]) {
+        // A thread is in one cluster; one that nobody is left in is gone.
+        let clusters = self.0.values_mut().flat_map(BTreeMap::values_mut);
+        clusters.for_each(|cluster| cluster.threads.retain(|tid| !threads.contains(tid)));
+        let cluster = Cluster { mask, percent, threads: threads.to_vec() };
+        self.0.entry(llc).or_default().insert(name.to_owned(), cluster);
+        self.0.values_mut().for_each(|clusters| clusters.retain(|_, cluster| !cluster.threads.is_empty()));
+    }
+
+    /// Draws some LLCs, but for those where a program is sampled: the next second has another picture.
+    pub fn draw(&self, llcs: &BTreeSet<LlcId>, seen: &Observation) -> Vec<String> {
+        let sampling = |llc: &&LlcId| self.0.get(llc).is_some_and(|clusters| clusters.contains_key("sampling"));
+        llcs.iter().filter(|llc| !sampling(llc)).flat_map(|llc| self.draw_one(*llc, seen)).collect()
+    }
+
+    /// Draws every LLC that has clusters.
+    pub fn draw_all(&self, seen: &Observation) -> Vec<String> {
+        let parted = self.0.iter().filter(|(_, clusters)| !clusters.is_empty());
+        parted.flat_map(|(llc, _)| self.draw_one(*llc, seen)).collect()
+    }
+
+    fn draw_one(&self, llc: LlcId, seen: &Observation) -> Vec<String> {
+        let Some(clusters) = self.0.get(&llc).filter(|clusters| !clusters.is_empty()) else {
+            return vec![format!("ways of llc {llc}: all for everybody")];
+        };
+        let width = width(&seen.machine, llc, clusters.values().map(|cluster| cluster.mask));
+        let mut lines = vec![format!("ways of llc {llc} (0 at the left):")];
+        let mut order: Vec<_> = clusters.iter().collect();
+        order.sort_by_key(|(_, cluster)| cluster.mask.trailing_zeros());
+        lines.extend(order.into_iter().map(|(name, cluster)| cluster.line(name, width, seen)));
+        lines
+    }
+}
+
+impl Cluster {
+    fn line(&self, name: &str, width: u32, seen: &Observation) -> String {
+        let bar: String = (0..width).map(|way| if self.mask >> way & 1 == 1 { '#' } else { '.' }).collect();
+        let ways = plural(u64::from(self.mask.count_ones()), "way");
+        let share = self.percent.map(|percent| format!(", {percent} % of the bandwidth")).unwrap_or_default();
+        format!("  {bar}  {name}, {ways}{share}: {}", self.programs(seen))
+    }
+
+    /// The programs of its threads, each once.
+    fn programs(&self, seen: &Observation) -> String {
+        let has =
+            |process: &&isobar_model::Process| process.threads.iter().any(|thread| self.threads.contains(&thread.tid));
+        let names: Vec<String> = seen.processes.iter().filter(has).map(|process| short(&process.name, 32)).collect();
+        let more = names.len().saturating_sub(NAMED);
+        let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match (names.is_empty(), more) {
+            (true, _) => "nobody that is managed now".to_owned(),
+            (false, 0) => named,
+            (false, more) => format!("{named} and {more} more"),
+        }
+    }
+}
+
+/// Columns of a picture: the ways of the LLC, else as many as the masks need.
+fn width(machine: &Topology, llc: LlcId, masks: impl Iterator<Item = u64>) -> u32 {
+    let needed = masks.map(|mask| 64 - mask.leading_zeros()).max().unwrap_or(0);
+    machine.llc(llc).and_then(|llc| llc.ways).map_or(needed, |ways| ways.0.max(needed)).min(64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::topology::synthetic::synthetic;
+    use isobar_model::{CpuId, NodeMap, Pid, Process, Seconds, Thread};
+    use std::sync::Arc;
+
+    fn seen(names: &[&str]) -> Observation {
+        let thread = |tid: u32| Thread {
+            tid: Tid(tid),
+            cpu: Some(CpuId(0)),
+            allowed_cpus: None,
+            pinned: false,
+            bound: None,
+            cpu_time: None,
+            instructions: None,
+            cycles: None,
+            llc_references: None,
+            llc_misses: None,
+            bandwidth: None,
+        };
+        let process = |(tid, name): (u32, &&str)| Process {
+            pid: Pid(tid),
+            name: Arc::from(*name),
+            pages: None,
+            accessed_pages: None,
+            numa_penalty: None,
+            cache_class: None,
+            critical_ways: None,
+            slowdown_by_ways: None,
+            threads: vec![thread(tid)],
+        };
+        Observation {
+            time: Seconds(1.0),
+            interval: Seconds(1.0),
+            machine: Arc::new(synthetic("node:1 core:8").unwrap()),
+            free: NodeMap::default(),
+            latency: None,
+            latency_cycles: None,
+            processes: (1..).zip(names).map(process).collect(),
+        }
+    }
+
+    fn set(cluster: &str, way_mask: u64, threads: &[u32]) -> Action {
+        let threads = threads.iter().map(|tid| Tid(*tid)).collect();
+        let (llc, reason) = (LlcId(0), "because".to_owned());
+        Action::SetWays { llc, cluster: cluster.to_owned(), way_mask, memory_bandwidth_percent: None, threads, reason }
+    }
+
+    fn plan(actions: Vec<Action>) -> Plan {
+        Plan { actions, ..Plan::nothing("lfoc+") }
+    }
+
+    #[test]
+    fn a_map_is_drawn_a_line_a_cluster() {
+        let seen = seen(&["soplex", "lbm", "milc", "a", "b", "c"]);
+        let mut map = WayMap::default();
+        let both = plan(vec![set("streaming-0", 0xc000, &[2, 3, 4, 5, 6]), set("sensitive-0", 0x3fff, &[1])]);
+        let changed = map.take(&both, None);
+        assert_eq!(
+            map.draw(&changed, &seen),
+            [
+                "ways of llc 0 (0 at the left):",
+                "  ##############..  sensitive-0, 14 ways: soplex",
+                "  ..............##  streaming-0, 2 ways: lbm, milc, a, b and 1 more",
+            ]
+        );
+        // The last thread of a cluster leaves it; what was refused changed nothing.
+        let refused = Outcome { actions: vec![ActionOutcome::Refused { errno: Some(28), why: "full".into() }] };
+        assert!(map.take(&plan(vec![set("x", 1, &[1])]), Some(&refused)).is_empty());
+        let changed = map.take(&plan(vec![set("sensitive-0", 0xffff, &[]), set("streaming-0", 0xffff, &[])]), None);
+        assert_eq!(map.draw(&changed, &seen), ["ways of llc 0: all for everybody"]);
+        assert!(map.draw_all(&seen).is_empty());
+    }
+
+    #[test]
+    fn sampling_is_not_drawn_each_second() {
+        let mut map = WayMap::default();
+        let changed = map.take(&plan(vec![set("sampling", 1, &[1]), set("rest", 0xfffe, &[2])]), None);
+        assert!(map.draw(&changed, &seen(&["a", "b"])).is_empty());
+        assert_eq!(map.draw_all(&seen(&["a", "b"])).len(), 3);
+    }
+}

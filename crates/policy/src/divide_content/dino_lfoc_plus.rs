@@ -1,0 +1,130 @@
+//! `dino+lfoc+`: DINO places threads and pages, LFOC+ partitions every LLC (Divide&Content, section VI-A, DINO/LFOC+): two approaches that
+//! do not know of each other, which is what Divide&Content is compared with.
+//!
+//! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an epoch keeps the partitions that it has; a
+//! sampling there is given up and begins anew. DINO's thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
+
+use super::config::{self, Config as LfocConfig};
+use super::partitioner::Partitioner;
+use crate::dino::dino::{self, Dino};
+use crate::settings::{ConfigError, PolicyConfig};
+use isobar_model::{Action, Observation, Plan, Policy, Sensor};
+
+/// Canonical name.
+pub const NAME: &str = "dino+lfoc+";
+
+/// The sensors that it needs.
+pub const NEEDS: &[Sensor] =
+    &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::SeveralDomains, Sensor::CacheWays];
+
+/// The settings of both, in one section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// DINO's.
+    pub dino: dino::Config,
+    /// LFOC+'s.
+    pub lfoc: LfocConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let dino = dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() };
+        Self { dino, lfoc: LfocConfig::default() }
+    }
+}
+
+impl Config {
+    /// All defaults, in one table.
+    #[must_use]
+    pub fn defaults() -> toml::Table {
+        let own = Self::default();
+        let table = |table: Result<toml::Table, toml::ser::Error>| table.unwrap_or_default();
+        config::merged(table(toml::Table::try_from(own.dino)), table(toml::Table::try_from(own.lfoc)))
+    }
+
+    /// Reads and checks a section.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] that names the key.
+    pub fn read(section: &str, table: toml::Table) -> Result<Self, ConfigError> {
+        config::known(section, &table, &Self::defaults())?;
+        let mut all = config::merged(Self::defaults(), table);
+        let dino = config::take::<dino::Config>(&mut all);
+        Ok(Self { dino: dino::Config::read(section, dino)?, lfoc: LfocConfig::read(section, all)? })
+    }
+}
+
+/// DINO and LFOC+ side by side.
+#[derive(Debug)]
+pub struct DinoLfocPlus {
+    dino: Dino,
+    partitioner: Partitioner,
+}
+
+impl DinoLfocPlus {
+    /// With validated settings.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { dino: Dino::new(config.dino), partitioner: Partitioner::new(config.lfoc) }
+    }
+}
+
+impl Policy for DinoLfocPlus {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        NEEDS
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let mut plan = Plan { policy: NAME.to_owned(), ..self.dino.decide(seen) };
+        self.partitioner.observe(seen);
+        let pending = self.pending(seen, &plan.actions);
+        for (llc, pending) in pending.into_iter().enumerate() {
+            if pending {
+                self.partitioner.stop_sampling(llc);
+            } else {
+                self.partitioner.run(llc, seen.time.0, &mut plan.actions);
+            }
+        }
+        plan
+    }
+}
+
+impl DinoLfocPlus {
+    /// The LLCs that threads leave or join by a plan.
+    fn pending(&self, seen: &Observation, actions: &[Action]) -> Vec<bool> {
+        let mut pending = vec![false; self.partitioner.llcs()];
+        for action in actions {
+            let Action::MoveThread { pid, tid, cpu, .. } = action else { continue };
+            let process = seen.processes.binary_search_by_key(pid, |process| process.pid).ok();
+            let threads = process.map_or(&[][..], |at| &seen.processes[at].threads);
+            let thread = threads.binary_search_by_key(tid, |thread| thread.tid).ok().map(|at| &threads[at]);
+            let from = thread.and_then(|thread| thread.cpu).and_then(|cpu| self.partitioner.llc_of(cpu));
+            let to = self.partitioner.llc_of(*cpu);
+            if from != to {
+                from.into_iter().chain(to).for_each(|llc| pending[llc] = true);
+            }
+        }
+        pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thresholds_are_those_of_the_comparison() {
+        let read = |text: &str| Config::read(NAME, text.parse().unwrap());
+        let config = read("super_devil_mpki = 30\nwarm_up_seconds = 0").unwrap();
+        assert_eq!((config.dino.devil_mpki, config.dino.super_devil_mpki), (3.0, 30.0));
+        assert_eq!(config.lfoc.warm_up_seconds, 0.0);
+        assert_eq!(
+            read("devil_mpki = -1").unwrap_err().to_string(),
+            "dino+lfoc+.devil_mpki: -1 is impossible: expected a miss rate of 0 or more"
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! `divide-content`: Divide&Content (section V, algorithms 2 and 3).
+//!
+//! | paper | here |
+//! |---|---|
+//! | core group | LLC, by position ([`Ground`]) |
+//! | `in_sampling_mode` | [`Partitioner::sampling`] |
+//! | `migrations_pending` | [`Unrest::pending`] |
+//! | `recently_balanced` | [`Unrest::rests`] |
+//! | `compare_llc_load`, `compare_bw_load` | [`balance::uneven`] |
+//! | `balance_groups` | [`balance::balance`], and [`Moves`] for who goes where |
+//! | `lfoc_plus_partitioning` | [`Partitioner::partition`] |
+//! | `min_migration_period` | [`Balancing::min_migration_seconds`] |
+//!
+//! ```text
+//! every epoch, on every group:
+//!     sampling mode: next reading; nobody moves
+//!     migrations pending: wait
+//!     a remote group that is calm, did not just take part, and bears clearly more or less: balance the two      (at most once a second)
+//!     nothing was balanced: LFOC+ on this group; more threads than CPUs: no partitions
+//! ```
+//!
+//! *Properties*: threads that their owner bound stay; nobody moves twice within `min_migration_seconds`; while a group is sampled, nobody
+//! enters or leaves it by a plan; a thread that moves gets a CPU that it may use, a free one where there is one, on a free core first.
+//!
+//! *Departures from the paper*
+//! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds a thread to one CPU. So that the kernel does
+//!    not change groups behind our back, threads that nobody bound are bound where they run, unless the group is oversubscribed.
+//! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they are not those of its own making.
+//! 3. Who has no class or no bandwidth yet stays where it is.
+//! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways between LLCs of one node.
+//! 5. Two groups are balanced once they have held the same programs for some epochs ([`Unrest::lasts`]): a program between two runs is
+//!    missed for a moment, and all would move for it.
+//! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
+
+use super::ground::Ground;
+use super::moves::{Balanced, Moves};
+use super::partitioner::{Partitioner, Whole};
+use super::pressure::Pressures;
+use super::settings::{Balancing, Config};
+use super::unrest::Unrest;
+use isobar_model::{Action, Observation, Plan, Policy, Sensor};
+use isobar_partition::balance;
+
+/// Canonical name.
+pub const NAME: &str = "divide-content";
+
+/// The sensors that it needs.
+pub const NEEDS: &[Sensor] = &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays];
+
+/// Divide&Content.
+#[derive(Debug)]
+pub struct DivideContent {
+    config: Balancing,
+    partitioner: Partitioner,
+    ground: Option<Ground>,
+    pressures: Pressures,
+    unrest: Unrest,
+    moves: Moves,
+    /// When groups were last compared.
+    compared: Option<f64>,
+}
+
+impl DivideContent {
+    /// With validated settings.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config: config.balancing,
+            partitioner: Partitioner::new(config.lfoc),
+            ground: None,
+            pressures: Pressures::default(),
+            unrest: Unrest::default(),
+            moves: Moves::default(),
+            compared: None,
+        }
+    }
+}
+
+impl Policy for DivideContent {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        NEEDS
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let mut plan = Plan::nothing(NAME);
+        let ground = match self.ground.take().filter(|ground| ground.is_of(&seen.machine)) {
+            Some(ground) => ground,
+            None => Ground::of(&seen.machine),
+        };
+        self.partitioner.observe(seen);
+        self.unrest.observe(seen, &self.partitioner);
+        self.pressures.observe(seen, &ground, &self.partitioner);
+        self.moves.observe(seen, &ground);
+        let balancing = self.is_due(seen.time.0);
+        for group in 0..ground.groups().len() {
+            self.sample(seen, group);
+        }
+        let mut ways = Vec::new();
+        for group in 0..ground.groups().len() {
+            self.divide_and_content(seen, &ground, group, balancing, &mut plan.actions, &mut ways);
+        }
+        self.moves.settle(seen, &ground, &self.partitioner, &self.pressures, &mut plan.actions);
+        plan.actions.append(&mut ways);
+        self.unrest.end_epoch(&self.partitioner);
+        self.ground = Some(ground);
+        plan
+    }
+}
+
+impl DivideContent {
+    /// Whether it is time to compare groups.
+    fn is_due(&mut self, now: f64) -> bool {
+        // An epoch that ends a little early must not cost a whole one.
+        let due = self.compared.is_none_or(|last| now - last >= 0.9 * self.config.balance_seconds);
+        self.compared = if due { Some(now) } else { self.compared };
+        due
+    }
+
+    /// LFOC+'s sampling mode, where it makes sense: classes decide who moves, so one program a group is enough.
+    fn sample(&mut self, seen: &Observation, group: usize) {
+        let calm = !self.unrest.pending(group) && !self.partitioner.crowded(group);
+        self.partitioner.sample(group, seen.time.0, calm && seen.processes.len() > 1);
+    }
+
+    /// Algorithm 2.
+    fn divide_and_content(
+        &mut self,
+        seen: &Observation,
+        ground: &Ground,
+        group: usize,
+        due: bool,
+        moves: &mut Vec<Action>,
+        ways: &mut Vec<Action>,
+    ) {
+        if self.partitioner.sampling(group) {
+            return self.partitioner.partition(group, ways);
+        }
+        if self.unrest.pending(group) {
+            return;
+        }
+        let partner = if due { self.partner(ground, group, seen.time.0) } else { None };
+        if partner.is_some_and(|remote| self.balance_groups(seen, ground, group, remote, moves)) {
+            return;
+        }
+        if self.partitioner.crowded(group) {
+            self.partitioner.release(group, Whole::Oversubscribed, ways);
+        } else {
+            self.partitioner.partition(group, ways);
+        }
+    }
+
+    /// The first remote group that is eligible for balancing (algorithm 2, line 5).
+    fn partner(&mut self, ground: &Ground, local: usize, now: f64) -> Option<usize> {
+        let groups = ground.groups().len();
+        let stable = self.is_stable(local, now);
+        (0..groups).find(|remote| stable && *remote != local && self.eligible(ground, *remote, local, now))
+    }
+
+    /// Whether a group may take part in a balancing: the paper asks it of the remote group only, but what would be measured of the local one
+    /// is no better.
+    fn is_stable(&self, group: usize, now: f64) -> bool {
+        let unstable = self.partitioner.sampling(group) || self.unrest.pending(group) || !self.unrest.calm(group);
+        !unstable && !self.unrest.rests(group, now, self.config.group_rest_seconds)
+    }
+
+    /// Algorithm 3.
+    fn eligible(&mut self, ground: &Ground, remote: usize, local: usize, now: f64) -> bool {
+        if !self.is_stable(remote, now) {
+            return false;
+        }
+        let limits = self.limits(ground, local, remote);
+        let uneven = balance::uneven(&self.pressures.of_pair(ground, local, remote), &limits).is_some();
+        // Each pair is compared from both sides; the lower one counts.
+        if local < remote { self.unrest.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
+    }
+
+    fn limits(&self, ground: &Ground, a: usize, b: usize) -> balance::Limits {
+        let (one, other) = (&ground.groups()[a], &ground.groups()[b]);
+        let set = Some(self.config.max_bandwidth_gb_per_s * 1e9).filter(|max| *max > 0.0);
+        let of_node = |group: &super::ground::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
+        let max = of_node(one).min(of_node(other));
+        let limits = self.config.thresholds().limits(one.ways.min(other.ways), max);
+        balance::Limits { shared_memory: one.node == other.node, ..limits }
+    }
+
+    /// Section V.B on two groups; whether anybody moves.
+    fn balance_groups(
+        &mut self,
+        seen: &Observation,
+        ground: &Ground,
+        local: usize,
+        remote: usize,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let limits = self.limits(ground, local, remote);
+        let pair = [local, remote];
+        let now = seen.time.0;
+        let stays = |pid| self.unrest.resides(pid, now, self.config.min_migration_seconds);
+        let (members, programs) = self.pressures.programs(seen, ground, &self.partitioner, pair, stays);
+        let found = balance::balance(&programs, &self.pressures.sides(ground, pair), &limits);
+        let why = self.pressures.words(ground, pair);
+        let balanced = Balanced { pair, members: &members, programs: &programs, after: &found };
+        let moved = self.moves.carry_out(seen, ground, &self.partitioner, &balanced, &why, actions);
+        let any = !moved.is_empty();
+        self.unrest.moved(&moved, now);
+        if any {
+            self.unrest.balanced(local, remote, now);
+        }
+        any
+    }
+}
+
+#[cfg(test)]
+#[path = "divide_content_tests.rs"]
+mod tests;

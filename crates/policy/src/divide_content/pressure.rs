@@ -1,0 +1,146 @@
+//! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC` and `AG_BW`), and the programs of a pair of
+//! groups as the balancing wants them.
+
+use super::ground::Ground;
+use super::partitioner::Partitioner;
+use super::programs::Program as Known;
+use crate::kit::words::Tenths;
+use isobar_model::{CacheClass, Observation, Pid, Process, num};
+use isobar_partition::balance::{self, Pressure, Program, Side};
+
+/// A node's maximum bandwidth is at least this, in bytes a second, where nobody says what it is: one channel of DDR3-1333.
+const LEAST_MAXIMUM: f64 = 10e9;
+
+/// Loads of all groups over the last epoch.
+#[derive(Debug, Default)]
+pub struct Pressures {
+    /// Threads by program (as in the observation), then group.
+    threads: Vec<usize>,
+    groups: Vec<Pressure>,
+    crowd: Vec<usize>,
+    nodes: Vec<f64>,
+    /// The most that a node was seen to deliver.
+    greatest: f64,
+}
+
+impl Pressures {
+    /// Takes an epoch.
+    pub fn observe(&mut self, seen: &Observation, ground: &Ground, partitioner: &Partitioner) {
+        let groups = ground.groups().len();
+        self.threads.clear();
+        self.threads.resize(groups * seen.processes.len(), 0);
+        self.groups.clear();
+        self.groups.resize(groups, Pressure::default());
+        self.crowd.clear();
+        self.crowd.resize(groups, 0);
+        for (index, (process, program)) in seen.processes.iter().zip(partitioner.programs()).enumerate() {
+            let here = &mut self.threads[index * groups..(index + 1) * groups];
+            for thread in &process.threads {
+                if let Some(group) = thread.cpu.and_then(|cpu| partitioner.llc_of(cpu)) {
+                    here[group] += 1;
+                    self.crowd[group] += 1;
+                }
+            }
+            let each = program.bandwidth.unwrap_or(0.0) / num::float_len(process.threads.len().max(1));
+            let llc = llc_load(program);
+            for (group, threads) in here.iter().enumerate().filter(|(_, threads)| **threads > 0) {
+                self.groups[group].llc += llc;
+                self.groups[group].bandwidth += each * num::float_len(*threads);
+            }
+        }
+        self.nodes.clear();
+        self.nodes.resize(ground.nodes(), 0.0);
+        let by_node = ground.groups().iter().zip(&self.groups);
+        by_node.for_each(|(group, pressure)| self.nodes[group.node] += pressure.bandwidth);
+        self.greatest = self.nodes.iter().copied().fold(self.greatest.max(LEAST_MAXIMUM), f64::max);
+    }
+
+    /// What stands for a node's maximum bandwidth where it is not known.
+    #[must_use]
+    pub const fn greatest(&self) -> f64 {
+        self.greatest
+    }
+
+    /// Threads on a group.
+    #[must_use]
+    pub fn crowd(&self, group: usize) -> usize {
+        self.crowd[group]
+    }
+
+    /// The loads of two groups; bandwidth is that of their nodes.
+    #[must_use]
+    pub fn of_pair(&self, ground: &Ground, a: usize, b: usize) -> [Pressure; 2] {
+        [a, b].map(|group| Pressure { llc: self.groups[group].llc, bandwidth: self.nodes[ground.groups()[group].node] })
+    }
+
+    /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every thread of both, a slot is a core.
+    #[must_use]
+    pub fn sides(&self, ground: &Ground, pair: [usize; 2]) -> [Side; 2] {
+        let threads: usize = pair.iter().map(|group| self.crowd[*group]).sum();
+        let cores: usize = pair.iter().map(|group| ground.groups()[*group].cores).sum();
+        let [one, other] = pair.map(|group| ground.groups()[group].node);
+        pair.map(|index| {
+            let group = &ground.groups()[index];
+            let both: f64 = pair.iter().map(|group| self.groups[*group].bandwidth).sum();
+            let own = if one == other { both } else { self.groups[index].bandwidth };
+            let slots = if threads <= cores { group.cores } else { group.seats.len() };
+            Side { slots, other_bandwidth: (self.nodes[group.node] - own).max(0.0) }
+        })
+    }
+
+    /// The programs with threads on a pair of groups: their positions, and how the balancing sees them. `stays` says who moved too recently.
+    pub fn programs(
+        &self,
+        seen: &Observation,
+        ground: &Ground,
+        partitioner: &Partitioner,
+        pair: [usize; 2],
+        stays: impl Fn(Pid) -> bool,
+    ) -> (Vec<usize>, Vec<Program>) {
+        let groups = ground.groups().len();
+        let mut members = Vec::with_capacity(seen.processes.len());
+        let mut programs = Vec::with_capacity(seen.processes.len());
+        for (index, (process, known)) in seen.processes.iter().zip(partitioner.programs()).enumerate() {
+            let threads = pair.map(|group| self.threads[index * groups + group]);
+            let here = threads[0] + threads[1];
+            if here == 0 {
+                continue;
+            }
+            let share = num::float_len(here) / num::float_len(process.threads.len());
+            members.push(index);
+            programs.push(Program {
+                class: known.known.as_ref().map_or(CacheClass::LightSharing, |known| known.class),
+                threads,
+                bandwidth: known.bandwidth.unwrap_or(0.0) * share,
+                llc: llc_load(known),
+                fixed: known.known.is_none()
+                    || known.bandwidth.is_none()
+                    || stays(process.pid)
+                    || is_bound(process, ground, pair, here),
+            });
+        }
+        (members, programs)
+    }
+
+    /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`.
+    #[must_use]
+    pub fn words(&self, ground: &Ground, pair: [usize; 2]) -> String {
+        let [a, b] =
+            self.of_pair(ground, pair[0], pair[1]).map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
+        let [one, other] = pair.map(|group| ground.groups()[group].id);
+        format!("llc {one} bears {} ways and {} GB/s, llc {other} {} and {}", a.0, a.1, b.0, b.1)
+    }
+}
+
+/// `L_LLC`; who is not known yet counts as light-sharing.
+fn llc_load(program: &Known) -> f64 {
+    program.known.as_ref().map_or(balance::LIGHT_WAYS, super::known::Known::llc_load)
+}
+
+/// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each thread in either group.
+fn is_bound(process: &Process, ground: &Ground, pair: [usize; 2], threads: usize) -> bool {
+    let too_few = |allowed| {
+        pair.iter().any(|group| ground.usable(*group, Some(allowed)) < threads.min(ground.groups()[*group].seats.len()))
+    };
+    process.threads.iter().any(|thread| thread.pinned || thread.allowed_cpus.as_ref().is_some_and(too_few))
+}

@@ -1,0 +1,252 @@
+//! The programs that LFOC+ follows: what each counted in the last epoch, what is known of it, and whether that still holds. A program is a
+//! process; its profile goes wherever its threads go, so nothing has to be handed over when it changes its LLC (section V.A).
+//!
+//! *Reference thread* (section II.B): all threads of a data-parallel program do the same, so one stands for all: the busiest one when
+//! the program was first seen, and a new busiest one when that has ended.
+//!
+//! *Class transitions*: [`Known::departs`] for several epochs in a row; then the program is sampled again, at the earliest some epochs after
+//! its last sampling. A program whose profile is soon wrong again rests for twice as long, so that one that changes all the time cannot
+//! keep its LLC in sampling mode. Profiles of earlier phases are kept: where one fits what is measured, it is taken instead.
+//!
+//! *Next runs*: the profile of a program that has ended is kept by name, and its next run begins with it. Where it does not fit, that is
+//! a class transition like any other.
+
+use super::config::Config;
+use super::known::{Departure, Known};
+use super::reading::Reading;
+use isobar_model::{Observation, Pid, Process, Thread, Tid, num};
+use std::sync::Arc;
+
+/// Profiles of earlier phases that are kept for a program.
+const PHASES: usize = 4;
+/// A profile that is wrong again within so many rests was wrong soon.
+const SOON: u64 = 4;
+/// Bytes that an LLC miss moves.
+const LINE: f64 = 64.0;
+
+/// A program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its process.
+    pub pid: Pid,
+    /// Its name.
+    pub name: Arc<str>,
+    /// When it was first seen.
+    pub since: f64,
+    /// The thread that stands for all.
+    pub reference: Option<Tid>,
+    /// The LLC of that thread, by position.
+    pub llc: Option<usize>,
+    /// What that thread did in the epoch.
+    pub reading: Option<Reading>,
+    /// Bytes a second of all its threads; `None` where no thread was measured.
+    pub bandwidth: Option<f64>,
+    /// What is known of it.
+    pub known: Option<Known>,
+    /// Changes with `known`.
+    pub version: u32,
+    /// Why it has to be sampled again.
+    pub departed: Option<Departure>,
+    history: History,
+}
+
+#[derive(Clone, Debug, Default)]
+struct History {
+    /// Profiles of other phases, the latest last.
+    phases: Vec<Known>,
+    /// Epochs in a row that did not match.
+    streak: u32,
+    /// The epoch of the last sampling.
+    sampled: u64,
+    /// Epochs from then until the next.
+    rest: u64,
+}
+
+impl Program {
+    fn new(process: &Process, since: f64) -> Self {
+        Self {
+            pid: process.pid,
+            name: Arc::clone(&process.name),
+            since,
+            reference: None,
+            llc: None,
+            reading: None,
+            bandwidth: None,
+            known: None,
+            version: 0,
+            departed: None,
+            history: History::default(),
+        }
+    }
+
+    /// Takes what an epoch counted.
+    fn see(&mut self, process: &Process, interval: f64) {
+        let kept = self.reference.and_then(|tid| thread(process, tid));
+        let reference = kept.or_else(|| busiest(&process.threads));
+        self.reference = reference.map(|thread| thread.tid);
+        self.reading = reference.and_then(Reading::of);
+        let rates = process.threads.iter().filter_map(|thread| bandwidth(thread, interval));
+        self.bandwidth = rates.reduce(|sum, rate| sum + rate);
+    }
+
+    /// Takes what a profile says, where it says something new.
+    fn look_up(&mut self, process: &Process, config: &Config, ways: usize) {
+        if process.cache_class.is_none() && process.slowdown_by_ways.is_none() {
+            return;
+        }
+        let (class, curve) = (process.cache_class, process.slowdown_by_ways.as_ref());
+        let fits = |known: &Known| {
+            known.is_given()
+                && class.is_none_or(|class| known.class == class)
+                && curve.is_none_or(|curve| known.slowdown == *curve)
+                && process.critical_ways.is_none_or(|ways| known.critical == num::index(ways))
+        };
+        if self.known.as_ref().is_some_and(fits) {
+            return;
+        }
+        if let Some(known) = Known::given(process, config.classes(), ways, self.reading) {
+            self.learn(known);
+        }
+    }
+
+    /// A new profile.
+    fn learn(&mut self, known: Known) {
+        if let Some(old) = self.known.replace(known).filter(|old| !old.is_given()) {
+            self.history.phases.push(old);
+            let surplus = self.history.phases.len().saturating_sub(PHASES);
+            self.history.phases.drain(..surplus);
+        }
+        self.version += 1;
+        self.departed = None;
+        self.history.streak = 0;
+    }
+
+    /// What a sampling found.
+    pub fn sampled(&mut self, known: Known, epoch: u64, config: &Config) {
+        let History { sampled, rest, .. } = self.history;
+        let soon = self.known.is_some() && epoch < sampled + SOON * rest.max(1);
+        let longest = u64::from(config.longest_rest_epochs);
+        let base = u64::from(config.rest_epochs);
+        (self.history.sampled, self.history.rest) = (epoch, if soon { (rest * 2).min(longest) } else { base });
+        self.learn(known);
+    }
+
+    /// A sampling that came to nothing: the next one waits.
+    pub fn not_sampled(&mut self, epoch: u64, config: &Config) {
+        (self.history.sampled, self.history.rest) = (epoch, u64::from(config.rest_epochs));
+        self.departed = None;
+        self.history.streak = 0;
+    }
+
+    /// Whether its last sampling was long enough ago.
+    fn rested(&self, epoch: u64) -> bool {
+        self.history.rest == 0 || epoch >= self.history.sampled + self.history.rest
+    }
+
+    /// Whether it waits to be sampled: it is not known, or no longer what it was known as.
+    #[must_use]
+    pub fn wants_sampling(&self, now: f64, epoch: u64, config: &Config) -> bool {
+        let warm = now - self.since >= config.warm_up_seconds;
+        warm && self.reading.is_some() && self.rested(epoch) && (self.known.is_none() || self.departed.is_some())
+    }
+
+    /// Compares an epoch in a partition of at most `ways` ways with the profile.
+    pub fn judge(&mut self, ways: usize, epoch: u64, config: &Config) {
+        let (Some(known), Some(reading)) = (&self.known, &self.reading) else { return };
+        let Some(departure) = known.departs(reading, ways, config.transition_percent) else {
+            (self.departed, self.history.streak) = (None, 0);
+            return;
+        };
+        self.history.streak = self.history.streak.saturating_add(1);
+        if self.history.streak < config.transition_epochs {
+            return;
+        }
+        let fits = |phase: &Known| phase.departs(reading, ways, config.transition_percent).is_none();
+        match self.history.phases.iter().rposition(fits) {
+            Some(phase) => {
+                let known = self.history.phases.remove(phase);
+                self.learn(known);
+            }
+            None if self.rested(epoch) => self.departed = Some(departure),
+            None => {}
+        }
+    }
+}
+
+fn thread(process: &Process, tid: Tid) -> Option<&Thread> {
+    process.threads.binary_search_by_key(&tid, |thread| thread.tid).ok().map(|index| &process.threads[index])
+}
+
+/// The thread with most cycles, the lowest id on a tie.
+fn busiest(threads: &[Thread]) -> Option<&Thread> {
+    threads.iter().max_by_key(|thread| (thread.cycles.or(thread.instructions), std::cmp::Reverse(thread.tid)))
+}
+
+/// Bytes a second of a thread: measured, else a line for each miss.
+fn bandwidth(thread: &Thread, interval: f64) -> Option<f64> {
+    let lines = || thread.llc_misses.filter(|_| interval > 0.0).map(|misses| num::float(misses) * LINE / interval);
+    thread.bandwidth.map(|bandwidth| bandwidth.0).or_else(lines)
+}
+
+/// All programs, in the order of an observation's processes.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    list: Vec<Program>,
+    /// Profiles of programs that have ended, the latest last.
+    ended: Vec<(Arc<str>, Vec<Known>)>,
+}
+
+impl Programs {
+    /// The programs of the last observation.
+    #[must_use]
+    pub fn list(&self) -> &[Program] {
+        &self.list
+    }
+
+    /// One of them.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Program> {
+        self.list.get_mut(index)
+    }
+
+    /// The position of a process.
+    #[must_use]
+    pub fn position(&self, pid: Pid) -> Option<usize> {
+        self.list.binary_search_by_key(&pid, |program| program.pid).ok()
+    }
+
+    /// Follows an observation: program `i` is its process `i` afterwards. `ways` is how many curves are made for.
+    pub fn follow(&mut self, seen: &Observation, config: &Config, ways: usize) {
+        let since = seen.time.0 - seen.interval.0;
+        let mut before = std::mem::take(&mut self.list).into_iter().peekable();
+        for process in &seen.processes {
+            while let Some(gone) = before.next_if(|old| old.pid < process.pid) {
+                self.remember(gone, config);
+            }
+            // A process that took over a pid has another name, or nothing tells them apart.
+            let old = before.next_if(|old| old.pid == process.pid).filter(|old| old.name == process.name);
+            let mut program = old.unwrap_or_else(|| self.recall(Program::new(process, since)));
+            program.see(process, seen.interval.0);
+            program.look_up(process, config, ways);
+            self.list.push(program);
+        }
+        before.for_each(|gone| self.remember(gone, config));
+    }
+
+    fn remember(&mut self, program: Program, config: &Config) {
+        let Program { name, known, history, .. } = program;
+        let Some(known) = known.filter(|known| !known.is_given()) else { return };
+        self.ended.retain(|(other, _)| *other != name);
+        let phases = history.phases.into_iter().chain([known]).collect();
+        self.ended.push((name, phases));
+        let surplus = self.ended.len().saturating_sub(num::index(config.remembered_programs));
+        self.ended.drain(..surplus);
+    }
+
+    fn recall(&self, mut program: Program) -> Program {
+        if let Some((_, phases)) = self.ended.iter().rev().find(|(name, _)| *name == program.name) {
+            program.history.phases.clone_from(phases);
+            program.known = program.history.phases.pop();
+        }
+        program
+    }
+}

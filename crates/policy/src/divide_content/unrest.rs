@@ -1,0 +1,145 @@
+//! What makes a group contention-wise unstable (section V.C): migrations that are still under way, loads that are not its own, a balancing that
+//! has just been; and who moved when.
+
+use super::moves::Moved;
+use super::partitioner::Partitioner;
+use isobar_model::{Observation, Pid, Tid};
+
+/// Epochs after which a thread that did not arrive is given up: it was refused, or the kernel has other plans.
+const PATIENCE: u32 = 3;
+
+/// Memory of what was done.
+#[derive(Debug, Default)]
+pub struct Unrest {
+    under_way: Vec<UnderWay>,
+    /// When programs last moved, ascending by pid.
+    moved: Vec<(Pid, f64)>,
+    groups: Vec<State>,
+    /// For how many comparisons each pair of groups has been uneven.
+    uneven: Vec<u32>,
+    /// Whether there was an epoch before.
+    begun: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    balanced: Option<f64>,
+    pending: bool,
+    /// Whether the last epoch was an ordinary one.
+    calm: bool,
+    /// The programs here, and for how many epochs they have been the same.
+    programs: u64,
+    unchanged: u32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { balanced: None, pending: false, calm: true, programs: 0, unchanged: u32::MAX }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    tid: Tid,
+    from: usize,
+    to: usize,
+    epochs: u32,
+}
+
+impl Unrest {
+    /// Sees who has arrived, and forgets who is gone.
+    pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
+        self.groups.resize(partitioner.llcs(), State::default());
+        self.uneven.resize(self.groups.len() * self.groups.len(), 0);
+        self.see_programs(partitioner);
+        self.moved.retain(|(pid, _)| partitioner.programs().binary_search_by_key(pid, |program| program.pid).is_ok());
+        if self.under_way.is_empty() {
+            return;
+        }
+        self.under_way.iter_mut().for_each(|thread| thread.epochs += 1);
+        let place = |tid: Tid| {
+            let thread = seen.threads().map(|(_, thread)| thread).find(|thread| thread.tid == tid);
+            thread.map(|thread| thread.cpu.and_then(|cpu| partitioner.llc_of(cpu)))
+        };
+        self.under_way.retain(|thread| {
+            let there = place(thread.tid).is_none_or(|llc| llc == Some(thread.to));
+            !there && thread.epochs < PATIENCE
+        });
+        self.groups.iter_mut().for_each(|group| group.pending = false);
+        for thread in &self.under_way {
+            self.groups[thread.from].pending = true;
+            self.groups[thread.to].pending = true;
+        }
+    }
+
+    /// Remembers, at the end of a decision, which groups' next loads will be their own.
+    pub fn end_epoch(&mut self, partitioner: &Partitioner) {
+        for (group, state) in self.groups.iter_mut().enumerate() {
+            state.calm = !partitioner.sampling(group) && !state.pending;
+        }
+    }
+
+    /// `migrations_pending`.
+    #[must_use]
+    pub fn pending(&self, group: usize) -> bool {
+        self.groups[group].pending
+    }
+
+    /// Whether what was measured in the last epoch is what the group does by itself.
+    #[must_use]
+    pub fn calm(&self, group: usize) -> bool {
+        self.groups[group].calm
+    }
+
+    /// Compares each group's programs with those of the epoch before.
+    fn see_programs(&mut self, partitioner: &Partitioner) {
+        for (group, state) in self.groups.iter_mut().enumerate() {
+            let now = partitioner.fingerprint(group);
+            let same = now == state.programs || !self.begun;
+            state.unchanged = if same { state.unchanged.saturating_add(1) } else { 1 };
+            state.programs = now;
+        }
+        self.begun = true;
+    }
+
+    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with the same programs, or over ten times as
+    /// many with whichever. A program between two runs is nothing to move others for.
+    pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, epochs: u32) -> bool {
+        let at = a.min(b) * self.groups.len() + a.max(b);
+        self.uneven[at] = if uneven { self.uneven[at].saturating_add(1) } else { 0 };
+        let unchanged = self.groups[a].unchanged.min(self.groups[b].unchanged);
+        uneven && (unchanged >= epochs || self.uneven[at] >= epochs.saturating_mul(10))
+    }
+
+    /// `recently_balanced`.
+    #[must_use]
+    pub fn rests(&self, group: usize, now: f64, seconds: f64) -> bool {
+        self.groups[group].balanced.is_some_and(|last| now - last < seconds)
+    }
+
+    /// Whether a program moved less than so many seconds ago.
+    #[must_use]
+    pub fn resides(&self, pid: Pid, now: f64, seconds: f64) -> bool {
+        let last = self.moved.binary_search_by_key(&pid, |(pid, _)| *pid).ok();
+        last.is_some_and(|at| now - self.moved[at].1 < seconds)
+    }
+
+    /// Threads move.
+    pub fn moved(&mut self, threads: &[Moved], now: f64) {
+        for Moved { pid, tid, from, to } in threads {
+            match self.moved.binary_search_by_key(pid, |(pid, _)| *pid) {
+                Ok(at) => self.moved[at].1 = now,
+                Err(at) => self.moved.insert(at, (*pid, now)),
+            }
+            self.under_way.push(UnderWay { tid: *tid, from: *from, to: *to, epochs: 0 });
+        }
+    }
+
+    /// Two groups were balanced.
+    pub fn balanced(&mut self, a: usize, b: usize, now: f64) {
+        for group in [a, b] {
+            self.groups[group].balanced = Some(now);
+            self.groups[group].pending = true;
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Reasons of LFOC+'s actions, in words. They are written only for what changes.
+
+use super::clusters::Kind;
+use super::known::Departure;
+use super::partitioner::Whole;
+use super::programs::Program;
+use isobar_model::{CacheClass, Pid, num};
+use std::fmt::Write;
+
+/// Why a cluster is removed while others are made.
+pub const UNUSED: &str = "nobody is in this cluster any more";
+
+/// Programs that are named in one reason.
+const NAMED: usize = 3;
+
+/// Why an LLC has no partitions.
+#[must_use]
+pub const fn whole(why: Whole) -> &'static str {
+    match why {
+        Whole::NothingToProtect => "no sensitive program shares this cache with another: all use all of it",
+        Whole::Oversubscribed => "more threads than CPUs: the cache is not partitioned",
+    }
+}
+
+/// Why a cluster has its ways.
+#[must_use]
+pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
+    let of = |class: CacheClass| {
+        let own = move |program: &&&Program| program.known.as_ref().map(|known| known.class) == Some(class);
+        programs.iter().filter(own)
+    };
+    let mut reason = String::with_capacity(96);
+    let main = match kind {
+        Kind::Sensitive => CacheClass::Sensitive,
+        _ => CacheClass::Streaming,
+    };
+    let others = programs.len() - of(main).count();
+    match kind {
+        Kind::Sensitive => {
+            for (index, program) in of(main).take(NAMED).enumerate() {
+                let Some(known) = &program.known else { continue };
+                let alone =
+                    known.slowdown.get(ways.saturating_sub(1)).or(known.slowdown.last()).copied().unwrap_or(1.0);
+                let percent = num::round((alone - 1.0) * 100.0);
+                let comma = if index > 0 { ", " } else { "" };
+                let _ = write!(
+                    reason,
+                    "{comma}{} is sensitive: {percent} % slower with these ways alone, below 5 % from {} on",
+                    program.name, known.critical
+                );
+            }
+        }
+        Kind::Streaming => {
+            name_all(&mut reason, of(main));
+            reason.push_str(" stream: they gain nothing from more ways and would push others out");
+        }
+        _ => reason.push_str("light-sharing programs need little"),
+    }
+    if others > 0 && kind != Kind::Light {
+        let plural = if others == 1 { "program" } else { "programs" };
+        let _ = write!(reason, "; {others} light-sharing {plural} beside");
+    }
+    reason
+}
+
+fn name_all<'a>(reason: &mut String, programs: impl Iterator<Item = &'a &'a Program> + Clone) {
+    for (index, program) in programs.clone().take(NAMED).enumerate() {
+        reason.push_str(if index > 0 { ", " } else { "" });
+        reason.push_str(&program.name);
+    }
+    let more = programs.count().saturating_sub(NAMED);
+    if more > 0 {
+        let _ = write!(reason, " and {more} more");
+    }
+}
+
+/// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is removed) is as it is.
+#[must_use]
+pub fn sampling(
+    index: Option<usize>,
+    pid: Pid,
+    name: &str,
+    (ways, of): (usize, usize),
+    again: Option<Departure>,
+) -> String {
+    match (index, again) {
+        (Some(0), None) => format!("sampling: how fast is {name} (process {pid}) with {ways} of {of} ways?"),
+        (Some(0), Some(departure)) => {
+            format!("sampling anew: how fast is {name} (process {pid}) with {ways} of {of} ways? {}", departure.words())
+        }
+        (Some(_), _) => format!("kept apart while {name} (process {pid}) is sampled"),
+        (None, _) => format!("room for the sampling of {name} (process {pid})"),
+    }
+}
