@@ -5,7 +5,7 @@
 #   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_` for a blank
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
-# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci and virtio-console built in)
+# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and FUSE built in)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -45,8 +45,8 @@ test_binary() {
 }
 
 build() {
-    cargo build --release --locked -p isobar -p isobar-vm
-    programs=("$target/release/isobar" "$target/release/suite")
+    cargo build --release --locked -p isobar -p isobar-vm -p isobar-resctrl-double
+    programs=("$target/release/isobar" "$target/release/suite" "$target/release/isobar-resctrl-double")
     for name in subject storm verdict; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")

@@ -227,7 +227,7 @@ pub struct ReproduceArgs {
     /// Write the papers' figures, drawn anew, as SVG files into this folder, which is made where it is missing
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
-    /// The first seed; the same seed gives the same bytes
+    /// The first seed; the same seed gives the same bytes, but for the times of dc-6
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
     /// Runs computed side by side, changing no result; else one for each CPU
@@ -303,6 +303,8 @@ pub enum Paper {
     Nmass,
     /// Blagodurov and others 2011: DINO
     Dino,
+    /// Bilbao and others 2023: Divide&Content
+    Dc,
     /// all of them
     All,
 }

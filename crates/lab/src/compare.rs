@@ -83,6 +83,9 @@ pub enum LabError {
     /// a page-migration study that could not be made
     #[error(transparent)]
     Sra(#[from] crate::sra::SraError),
+    /// a static study that could not be made
+    #[error("{0}")]
+    Study(String),
     /// no threads to compute with
     #[error("{jobs} worker threads cannot be started: {problem}; ask for fewer jobs")]
     Jobs {

@@ -7,6 +7,7 @@ use crate::options::OptimaError;
 use crate::problem::Problem;
 use crate::set::Set;
 use crate::walk::clusterings;
+use crate::watch::{STRIDE, Watch};
 use isobar_partition::model::{Demand, Separable};
 use isobar_partition::{Cluster, Group};
 use std::borrow::Cow;
@@ -63,37 +64,36 @@ pub(crate) fn spelled(picked: &Picked) -> Group {
 /// The groups of a problem.
 pub(crate) struct Groups<'a> {
     problem: &'a Problem<'a>,
+    watch: &'a Watch<'a>,
     cells: Cells,
 }
 
 impl<'a> Groups<'a> {
     /// Prepares what all sets share.
-    pub fn new(problem: &'a Problem<'a>) -> Self {
-        Self { problem, cells: Cells::new(problem) }
+    pub fn new(problem: &'a Problem<'a>, watch: &'a Watch<'a>) -> Self {
+        Self { problem, watch, cells: Cells::new(problem) }
     }
 
     /// Calls `visit` with every group that the problem's menu has for `set`, that has a meaning, and whose slowdowns may all be at most
-    /// `ceiling`, in the order of [`Group`], until it says `false`. Returns how many were looked at.
+    /// `ceiling`, in the order of [`Group`], until it says `false` or the search is stopped.
     pub fn each(
         &self,
         set: Set,
         ceiling: f64,
         visit: &mut dyn FnMut(Point, &Picked) -> bool,
-    ) -> Result<u64, OptimaError> {
+    ) -> Result<(), OptimaError> {
         let problem = self.problem;
         if let Some(group) = problem.only(set) {
+            self.watch.count(1);
             asked(problem, &group?, visit);
-            return Ok(1);
+        } else if let Some(separable) = problem.model.separable() {
+            Walk::new(separable, self, set, ceiling).run(visit);
+        } else {
+            clusterings(set, problem.model.ways(), problem.cluster_size(), &mut |group| {
+                !self.watch.count(1) && asked(problem, group, visit)
+            });
         }
-        if let Some(separable) = problem.model.separable() {
-            return Ok(Walk::new(separable, self, set, ceiling).run(visit));
-        }
-        let mut seen = 0;
-        clusterings(set, problem.model.ways(), problem.cluster_size(), &mut |group| {
-            seen += 1;
-            asked(problem, group, visit)
-        });
-        Ok(seen)
+        Ok(())
     }
 }
 
@@ -111,6 +111,7 @@ fn asked(problem: &Problem<'_>, group: &Group, visit: &mut dyn FnMut(Point, &Pic
 /// A walk through the clusterings of one set.
 struct Walk<'a> {
     separable: &'a dyn Separable,
+    watch: &'a Watch<'a>,
     ways: usize,
     most: usize,
     ceiling: f64,
@@ -124,7 +125,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(separable: &'a dyn Separable, groups: &'a Groups<'_>, set: Set, ceiling: f64) -> Self {
+    fn new(separable: &'a dyn Separable, groups: &'a Groups<'a>, set: Set, ceiling: f64) -> Self {
         let (ways, most) = (groups.problem.model.ways(), groups.problem.cluster_size());
         let members = set.list();
         let named = |places: Set| places.iter().fold(Set(0), |set, place| set.with(Set::one(members[place])));
@@ -138,15 +139,20 @@ impl<'a> Walk<'a> {
         };
         let cells = (0..1_u64 << members.len()).map(cell).collect();
         let (stack, factors) = (Vec::with_capacity(members.len()), vec![1.0; members.len()]);
-        Self { separable, ways, most, ceiling, members, cells, stack, factors, picked: Vec::new(), seen: 0 }
+        let watch = groups.watch;
+        Self { separable, watch, ways, most, ceiling, members, cells, stack, factors, picked: Vec::new(), seen: 0 }
     }
 
-    fn run(mut self, visit: &mut dyn FnMut(Point, &Picked) -> bool) -> u64 {
+    fn run(mut self, visit: &mut dyn FnMut(Point, &Picked) -> bool) {
         self.cluster(Set::all(self.members.len()), self.ways, visit);
-        self.seen
+        self.watch.count(self.seen % STRIDE);
     }
 
     fn cluster(&mut self, left: Set, ways: usize, visit: &mut dyn FnMut(Point, &Picked) -> bool) -> bool {
+        self.seen += 1;
+        if self.seen.is_multiple_of(STRIDE) && self.watch.count(STRIDE) {
+            return false;
+        }
         if left.is_empty() {
             return self.leaf(visit);
         }
@@ -174,7 +180,6 @@ impl<'a> Walk<'a> {
     }
 
     fn leaf(&mut self, visit: &mut dyn FnMut(Point, &Picked) -> bool) -> bool {
-        self.seen += 1;
         if self.separable.factors(&self.stack, &mut self.factors).is_err() {
             return true;
         }

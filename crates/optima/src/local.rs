@@ -4,9 +4,9 @@
 //! The changes: a program goes to another cluster (or to one of its own, with a way of another cluster; the ways of a cluster that it
 //! leaves empty go to another one), two programs change places, a way changes clusters.
 
-use crate::options::OptimaError;
+use crate::options::{Objective, OptimaError};
 use crate::problem::{Menu, Problem, solution};
-use crate::rank::{Figures, Found};
+use crate::rank::Found;
 use crate::set::Set;
 use crate::watch::Watch;
 use isobar_partition::evaluate::evaluate;
@@ -82,9 +82,15 @@ impl Climb<'_> {
         }
     }
 
+    /// Without tolerance: "better by more than a tie" may go round in a circle, this may not.
     fn better(&self, new: &Found, old: &Found) -> bool {
-        let figures = |found: &Found| Figures::from(&found.evaluation);
-        figures(new).compare(&figures(old), self.problem.objective) == Ordering::Less
+        let figures = |found: &Found| (found.evaluation.summary.unfairness, -found.evaluation.summary.stp);
+        let ((fair, fast), (old_fair, old_fast)) = (figures(new), figures(old));
+        let order = match self.problem.objective {
+            Objective::Unfairness => fair.total_cmp(&old_fair).then(fast.total_cmp(&old_fast)),
+            Objective::Throughput => fast.total_cmp(&old_fast).then(fair.total_cmp(&old_fair)),
+        };
+        order == Ordering::Less
     }
 
     fn judge(&self, parts: &[Part]) -> Result<Option<Found>, OptimaError> {

@@ -12,6 +12,11 @@ use crate::watch::Watch;
 use isobar_partition::Group;
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::StaticModel;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The most answers of a heuristic that are kept.
+const KEPT: usize = 1 << 20;
 
 /// The best way to give every program a partition of its own, on one LLC. All ways are used.
 ///
@@ -54,8 +59,8 @@ pub fn opt_map_then_part(model: &dyn StaticModel, options: &Options<'_>) -> Resu
     })
 }
 
-/// The best mapping where every group is partitioned as `partition` says (asked at most once or twice per set of programs; programs
-/// ascending).
+/// The best mapping where every group is partitioned as `partition` says. It is asked once per set of programs (ascending), from
+/// several threads; what it says is kept for the first million sets.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -64,7 +69,20 @@ pub fn best_map(
     options: &Options<'_>,
     partition: Heuristic<'_>,
 ) -> Result<Optimum, OptimaError> {
-    run(&Problem::new(model, Menu::Given(partition), options)?, options)
+    let known: Mutex<BTreeMap<Vec<usize>, Group>> = Mutex::new(BTreeMap::new());
+    let table = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    let once = |programs: &[usize]| {
+        if let Some(group) = table().get(programs) {
+            return group.clone();
+        }
+        let group = partition(programs);
+        let mut table = table();
+        if table.len() < KEPT {
+            table.insert(programs.to_vec(), group.clone());
+        }
+        group
+    };
+    run(&Problem::new(model, Menu::Given(&once), options)?, options)
 }
 
 /// The joint optimum: the best mapping and clusterings together.

@@ -4,10 +4,12 @@
 
 mod support;
 
-use isobar_optima::{Objective, OptimaError, Optimum, Options, opt_cluster, opt_map_then_part, opt_part, optimal};
+use isobar_optima::{
+    Objective, OptimaError, Optimum, Options, best_map, opt_cluster, opt_map, opt_map_then_part, opt_part, optimal,
+};
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::{Bandwidth, Effect, Meaningless, PbbCache, StaticModel};
-use isobar_partition::{Group, Profile, Row};
+use isobar_partition::{Cluster, Group, Profile, Row};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::random::{Random, Shape, workload};
@@ -176,6 +178,58 @@ fn progress_ends_where_the_answer_is() {
     close(last.best, got.evaluation.summary.unfairness, 1e-12);
     close(last.gap(), 0.0, 1e-9);
     assert!(got.nodes_explored > 0);
+}
+
+/// What must hold whatever the numbers, on instances too large to enumerate.
+#[test]
+fn laws() {
+    for seed in 0..8 {
+        let workload = workload(&mut Random(seed), 9, 8, Shape::Falling);
+        let renamed: Vec<Profile> = (0..9).map(|place| workload[place * 4 % 9].clone()).collect();
+        let limit = Some(4000.0);
+        let of = |programs: Vec<Profile>| PbbCache::new(Bandwidth::Simple, programs, 8, limit);
+        for objective in [Objective::Unfairness, Objective::Throughput] {
+            let options = Options { groups: 3, cores: Some(3), ..Options::new(objective) };
+            let (model, other) = (of(workload.clone()), of(renamed.clone()));
+            let best = optimal(&model, &options).unwrap().evaluation.summary;
+            let again = optimal(&other, &options).unwrap().evaluation.summary;
+            close(best.unfairness, again.unfairness, 1e-9);
+            close(best.stp, again.stp, 1e-9);
+            let parted = opt_map_then_part(&model, &options).unwrap().evaluation.summary;
+            let mapped = opt_map(&model, &options).unwrap().evaluation.summary;
+            let figure = |summary: &isobar_model::metrics::Summary| match objective {
+                Objective::Unfairness => summary.unfairness,
+                Objective::Throughput => -summary.stp,
+            };
+            assert!(figure(&best) <= figure(&parted) + 1e-9 && figure(&parted) <= figure(&mapped) + 1e-9);
+            let roomy = Options { cores: Some(4), ..options };
+            let freer = optimal(&model, &roomy).unwrap().evaluation.summary;
+            assert!(figure(&freer) <= figure(&best) + 1e-9);
+        }
+    }
+}
+
+#[test]
+fn a_heuristic_is_asked_once_per_set_and_held_to_its_question() {
+    let model = generated(6, 3);
+    let asked = Mutex::new(Vec::new());
+    let share = |programs: &[usize]| {
+        asked.lock().unwrap().push(programs.to_vec());
+        vec![Cluster { programs: programs.to_vec(), ways: 11 }]
+    };
+    for (groups, model) in [(2, model.clone()), (2, model.clone().uma(true))] {
+        let options = Options { groups, cores: Some(3), ..Options::new(Objective::Unfairness) };
+        let got = best_map(&model, &options, &share).unwrap();
+        assert_eq!(got.solution, opt_map(&model, &options).unwrap().solution);
+        let mut sets = std::mem::take(&mut *asked.lock().unwrap());
+        let all = sets.len();
+        sets.sort();
+        sets.dedup();
+        assert_eq!(all, sets.len());
+        let wrong = |_: &[usize]| vec![Cluster { programs: vec![0], ways: 11 }];
+        let said = best_map(&model, &options, &wrong).unwrap_err().to_string();
+        assert!(said.contains("each program must stand there once"), "{said}");
+    }
 }
 
 /// A model that says nothing of itself but what it must.

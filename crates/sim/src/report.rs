@@ -26,6 +26,8 @@ pub struct AppReport {
     pub completed: usize,
     /// Thread moves that changed the CPU.
     pub thread_migrations: u64,
+    /// Those of them that changed the last-level cache.
+    pub llc_migrations: u64,
     /// Stretches of epochs in which its pages went to one node.
     pub memory_migrations: u64,
     /// Pages that arrived.
@@ -37,6 +39,7 @@ pub struct AppReport {
 pub(crate) struct Totals {
     pub completions: Vec<f64>,
     pub thread_migrations: u64,
+    pub llc_migrations: u64,
     pub memory_migrations: u64,
     pub pages_moved: u64,
 }
@@ -51,6 +54,7 @@ impl Totals {
             mean_seconds: (count > 0).then_some(mean),
             completed: count,
             thread_migrations: self.thread_migrations,
+            llc_migrations: self.llc_migrations,
             memory_migrations: self.memory_migrations,
             pages_moved: self.pages_moved,
         }

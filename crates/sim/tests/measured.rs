@@ -45,3 +45,37 @@ fn by_ways(read: &MeasuredTable, name: &str, machine: &MachineSpec) -> Vec<f64> 
     let measured = rows.iter().map(|row| rows[10].ipc / row.ipc);
     (1..).zip(measured).map(|(ways, slowdown)| cpi(ways) / cpi(11) / slowdown).collect()
 }
+
+/// The programs that ship as that table's authors measured them are near it: a curve of three parameters has no knees. Slowdown by ways, and IPC
+/// with all of them.
+#[test]
+fn shipped_curves_are_near_the_measured_ones() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/pbbcache/metrics.csv");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("SKIPPED: {path} is not there");
+        return;
+    };
+    let read = MeasuredTable::parse("metrics.csv", &text).unwrap();
+    let machine = Arc::new(find("skylake-2x20").unwrap());
+    let suites = isobar_sim::program::suites().unwrap();
+    let suite = suites.iter().find(|suite| suite.suite == "SPEC CPU2006 on a Gold 6138").unwrap();
+    assert_eq!(suite.program.len(), 24);
+    let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
+    let mut errors = Vec::new();
+    for program in &suite.program {
+        let rows = read.rows(&program.name).unwrap();
+        let cpi = |ways: u32| {
+            program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp
+        };
+        for (ways, row) in (1..).zip(rows) {
+            let (ours, measured) = (cpi(ways) / cpi(11), rows[10].ipc / row.ipc);
+            errors.push((ours - measured).abs());
+            assert!((ours - measured).abs() < 0.15, "{} {ways}: {ours} measured {measured}", program.name);
+        }
+        let ipc = 1.0 / cpi(11);
+        assert!((ipc / rows[10].ipc - 1.0).abs() < 0.1, "{}: IPC {ipc}, measured {}", program.name, rows[10].ipc);
+    }
+    let mean = errors.iter().sum::<f64>() / isobar_model::num::float_len(errors.len());
+    eprintln!("slowdown by ways, 24 programs: mean error {mean:.4}");
+    assert!(mean < 0.015, "mean error {mean}");
+}

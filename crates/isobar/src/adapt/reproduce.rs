@@ -1,7 +1,7 @@
 //! The reproductions of papers in the lab: which there are, and how they run.
 
 use crate::args::Paper;
-use isobar_lab::reproduce::{Reproduction, dino, nmass_with};
+use isobar_lab::reproduce::{Reproduction, dc_with, dino, nmass_with};
 
 pub use isobar_lab::reproduce::{Figure, Options, claims_table};
 
@@ -10,12 +10,14 @@ pub type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> 
 
 const NMASS: Named = ("nmass", |options, progress| Ok(nmass_with(options, progress)?));
 const DINO: Named = ("dino", |options, _| Ok(dino(options)?));
+const DC: Named = ("dc", |options, progress| Ok(dc_with(options, progress)?));
 
 /// Those that were asked for, in the order of the design's table.
 pub const fn wanted(paper: Paper) -> &'static [Named] {
     match paper {
         Paper::Nmass => &[NMASS],
         Paper::Dino => &[DINO],
-        Paper::All => &[NMASS, DINO],
+        Paper::Dc => &[DC],
+        Paper::All => &[NMASS, DINO, DC],
     }
 }

@@ -5,12 +5,14 @@
 //! programs are calibrated on what the papers print about machines and solo runs.
 
 mod claim;
+mod dc;
 mod dino;
 mod nmass;
 mod options;
 mod table;
 
 pub use claim::{Claim, Figure, Reproduction, Verdict};
+pub use dc::{dc, dc_with};
 pub use dino::dino;
 pub use nmass::{nmass, nmass_with};
 pub use options::Options;

@@ -1,4 +1,4 @@
-use super::{bars, curves};
+use super::{bars, boxes, curves, scatter};
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 fn texts(svg: &str) -> Vec<String> {
@@ -64,8 +64,51 @@ fn curves_on_a_logarithmic_axis_leave_out_what_it_cannot_show() {
     assert_eq!(count(&curves("SRA", &[("forward".into(), points)], "K", "SRA", false), "circle"), 3);
 }
 
+/// Five values: quartiles are the second, third and fourth; two: a quarter and three quarters of the way.
+#[test]
+fn boxes_span_the_middle_half_and_whiskers_all() {
+    assert_eq!(boxes::summary(&[5.0, 1.0, 2.0, 4.0, 3.0]), Some([1.0, 2.0, 3.0, 4.0, 5.0]));
+    assert_eq!(boxes::summary(&[0.0, 4.0, f64::NAN]), Some([0.0, 1.0, 2.0, 3.0, 4.0]));
+    assert_eq!(boxes::summary(&[]), None);
+    let svg = |values: Vec<f64>| boxes("t", &names(&["M1", "M2"]), &[("linux".into(), vec![values, vec![1.0]])], "y");
+    assert_eq!(count(&svg(vec![1.0, 2.0, 3.0]), "rect"), count(&svg(vec![]), "rect") + 2);
+    let drawn = svg(vec![1.0, 2.0, 4.0]);
+    assert!(["M1", "M2", "linux", "t", "y"].iter().all(|text| texts(&drawn).iter().any(|one| one == text)));
+}
+
+/// Whiskers and boxes of a wide series are longer than those of a narrow one, in proportion.
+#[test]
+fn a_wide_series_has_a_tall_box() {
+    let series =
+        [("wide".into(), vec![vec![0.0, 2.0, 4.0, 6.0, 8.0]]), ("narrow".into(), vec![vec![3.0, 3.5, 4.0, 4.5, 5.0]])];
+    let svg = boxes("t", &names(&["M1"]), &series, "y");
+    let tree = roxmltree::Document::parse(&svg).unwrap();
+    let tall = |hex: &str| -> f64 {
+        let frame = tree.descendants().filter(|n| n.has_tag_name("rect") && n.attribute("stroke") == Some(hex));
+        frame.filter_map(|node| node.attribute("height")?.parse::<f64>().ok()).fold(0.0, f64::max)
+    };
+    assert!((tall("#0072B2") / tall("#D55E00") - 4.0).abs() < 0.2, "{svg}");
+}
+
+#[test]
+fn a_scatter_plot_shows_every_finite_point_and_the_mean() {
+    let points = |list: Vec<(f64, f64)>| scatter("t", &[("none".into(), list)], "unfairness", "STP");
+    let shown = |list| count(&points(list), "circle");
+    // Three points and a mean in two circles, one above the other.
+    assert_eq!(shown(vec![(1.0, 1.0), (0.9, 1.1), (0.8, 1.0)]), 5);
+    assert_eq!(shown(vec![(1.0, 1.0), (f64::NAN, 1.1), (0.8, f64::INFINITY)]), 3);
+    assert_eq!(shown(vec![]), 0);
+    let kinds: Vec<_> = (0..5).map(|n| (format!("s{n}"), vec![(f64::from(n), 1.0)])).collect();
+    let svg = scatter("t", &kinds, "x", "y");
+    let polygons = count(&svg, "polygon");
+    assert!(count(&svg, "circle") == 3 && polygons >= 6, "{polygons}");
+}
+
 #[test]
 fn nothing_to_draw_is_still_a_figure() {
+    texts(&boxes("", &[], &[], ""));
+    texts(&scatter("", &[("one".into(), vec![(5.0, 5.0)])], "", ""));
+
     texts(&bars("", &[], &[], ""));
     texts(&curves("", &[], "", "", true));
     texts(&curves("", &[("one".into(), vec![(5.0, 5.0)])], "", "", true));
@@ -88,7 +131,12 @@ proptest! {
         let first = bars(&title, &categories, &series, &name);
         texts(&first);
         assert_eq!(first, bars(&title, &categories, &series, &name));
+        let lists = vec![(name.clone(), values.iter().map(|v| vec![*v, -*v]).collect())];
+        let third = boxes(&title, &categories, &lists, &name);
+        texts(&third);
+        assert_eq!(third, boxes(&title, &categories, &lists, &name));
         let points = vec![(name.clone(), values.iter().map(|v| (v.abs(), *v)).collect())];
+        texts(&scatter(&title, &points, &name, &title));
         let second = curves(&title, &points, &name, &title, values.len() % 2 == 0);
         texts(&second);
         assert_eq!(second, curves(&title, &points, &name, &title, values.len() % 2 == 0));

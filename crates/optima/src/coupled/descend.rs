@@ -161,7 +161,7 @@ impl<'a> Descent<'a> {
                     return None;
                 }
                 let cells = self.cells;
-                self.stack.extend_from_slice(&cells.clusters[place(cluster)][size - 1]);
+                self.stack.extend_from_slice(cells.demands(cluster, size));
                 self.picked.push((self.begun - 1, cluster, size));
                 let next = (others, so_far.and(cell), outside.and(cell));
                 let found = self.cluster(rest, ways - size, next);

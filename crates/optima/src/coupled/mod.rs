@@ -17,10 +17,10 @@ use crate::group::Point;
 use crate::independent::Settled;
 use crate::options::{Objective, OptimaError};
 use crate::problem::Problem;
-use crate::rank::{Found, STEP, TIE};
+use crate::rank::{Found, TIE};
 use crate::watch::Watch;
 use aim::{Best, Better, First};
-use cells::Cells;
+use cells::{Cells, at};
 use descend::{Aim, Descent, End};
 use isobar_partition::Group;
 use isobar_partition::model::{Demand, Pressure, Separable};
@@ -28,9 +28,11 @@ use rayon::prelude::*;
 use slice::{Bar, Slice, Tables};
 
 /// The most programs for which the tables are made (their size is 2^n, the time to fill them 3^n).
-pub(crate) const MOST: usize = 16;
+pub(crate) const MOST: usize = 17;
 /// Halvings of an interval in which the greatest pressure is searched.
 const HALVINGS: u32 = 60;
+/// The greatest pressure need not be known better than to this part.
+const ROUGHLY: f64 = 0.01;
 /// A slice narrower than this part of its upper end is not halved any more.
 const NARROW: f64 = 1e-7;
 
@@ -175,7 +177,10 @@ impl Search<'_> {
             ratio: bar.ratio * (1.0 + 4.0 * TIE),
             stp: if bar.stp.is_finite() { bar.stp - 4.0 * TIE * bar.stp.abs() } else { bar.stp },
         };
-        let tables = Tables::new(self.problem, &self.cells, pressure, open.slice, loose);
+        let tables = Tables::new(self.problem, &self.cells, pressure, (open.slice, loose), self.watch);
+        if self.watch.stopped() {
+            return Fate::Stopped(open);
+        }
         let root = tables.root(self.problem);
         let bound = match self.problem.objective {
             Objective::Unfairness if root.can_be() => open.bound.max(root.ratio()),
@@ -237,19 +242,22 @@ impl Search<'_> {
             (low, high) = (high, high * 2.0);
         }
         for _ in 0..HALVINGS {
+            if high - low <= ROUGHLY * high {
+                break;
+            }
             let middle = f64::midpoint(low, high);
             if reached(middle) { low = middle } else { high = middle }
         }
-        high * (1.0 + STEP)
+        high
     }
 
     /// Every demand that a program can have.
     fn demands(&self) -> Vec<Vec<Demand>> {
         let mut demands = vec![Vec::new(); self.problem.everyone().len()];
-        for (index, sizes) in self.cells.clusters.iter().enumerate() {
-            let cluster = crate::set::Set(u64::try_from(index).unwrap_or(0));
-            for size in sizes {
-                cluster.iter().zip(size).for_each(|(program, demand)| demands[program].push(*demand));
+        for (index, cell) in self.cells.clusters.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            for size in 1..=self.problem.model.ways() {
+                at(index).iter().zip(cell.at(size)).for_each(|(program, demand)| demands[program].push(*demand));
             }
         }
         for (group, of_group) in self.cells.groups.iter().flatten() {

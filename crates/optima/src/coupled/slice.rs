@@ -15,14 +15,17 @@
 //!
 //! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far more than rounding and less than what a tie is.
 
-use super::cells::Cells;
+use super::cells::{Cells, at};
 use crate::group::place;
 use crate::problem::Problem;
 use crate::set::Set;
+use crate::watch::Watch;
 use isobar_partition::model::{Demand, Pressure};
 
 const WIDER: f64 = 1e-12;
 const LOOSER: f64 = 1e-9;
+/// How many sets are tabulated between two looks at the clock's owner.
+const OFTEN: usize = 64;
 
 /// The part of the axis, both ends within.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +123,14 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub fn new(problem: &Problem<'_>, cells: &Cells, pressure: Option<&dyn Pressure>, slice: Slice, bar: Bar) -> Self {
+    /// Not whole where the search is stopped meanwhile.
+    pub fn new(
+        problem: &Problem<'_>,
+        cells: &Cells,
+        pressure: Option<&dyn Pressure>,
+        (slice, bar): (Slice, Bar),
+        watch: &Watch<'_>,
+    ) -> Self {
         let (all, ways) = (place(problem.everyone()) + 1, problem.model.ways());
         let loose = |capacity: f64| capacity.abs() * LOOSER;
         let capacities = pressure.map(|pressure| {
@@ -140,13 +150,14 @@ impl Tables {
         };
         if !cells.clusters.is_empty() {
             tables.cells = vec![Figure::NEVER; all * ways];
-            for (index, sizes) in cells.clusters.iter().enumerate() {
-                for (size, demands) in sizes.iter().enumerate() {
-                    tables.cells[index * ways + size] = figure(demands, pressure, slice);
+            for (index, cell) in cells.clusters.iter().enumerate() {
+                let Some(cell) = cell else { continue };
+                for size in 1..=ways {
+                    tables.cells[index * ways + size - 1] = figure(cell.at(size), pressure, slice);
                 }
             }
             tables.drop_hopeless(problem, bar);
-            tables.fill_inner(problem, all);
+            tables.fill_inner(problem, all, watch);
         }
         if problem.groups > 1 || tables.inner.is_empty() {
             tables.whole = tables.whole_groups(cells, pressure, all);
@@ -209,7 +220,7 @@ impl Tables {
         for _ in 0..3 {
             let (mut slow, mut fast) = ([f64::INFINITY; 64], [0.0_f64; 64]);
             for (index, figure) in self.cells.iter().enumerate().filter(|(_, figure)| figure.can_be()) {
-                for program in Set(u64::try_from(index / self.ways).unwrap_or(0)).iter() {
+                for program in at(index / self.ways).iter() {
                     slow[program] = slow[program].min(figure.slowest);
                     fast[program] = fast[program].max(figure.fastest);
                 }
@@ -225,25 +236,28 @@ impl Tables {
         }
     }
 
-    fn fill_inner(&mut self, problem: &Problem<'_>, all: usize) {
+    fn fill_inner(&mut self, problem: &Problem<'_>, all: usize, watch: &Watch<'_>) {
         let width = self.ways + 1;
         let mut table = vec![Figure::NEVER; all * width];
         table[0] = Figure::NONE;
         let most = problem.cluster_size();
         let mut usable: Vec<(usize, Figure)> = Vec::with_capacity(self.ways);
         for index in 1..all {
-            let left = Set(u64::try_from(index).unwrap_or(0));
+            let left = at(index);
             if left.len() > problem.cores {
                 continue;
+            }
+            if index % OFTEN == 0 && watch.count(0) {
+                break;
             }
             let (before, here) = table.split_at_mut(index * width);
             let here = &mut here[..width];
             for cluster in Parts::new(left).filter(|cluster| cluster.len() <= most) {
                 let rest = place(left.without(cluster)) * width;
-                let at = place(cluster) * self.ways;
+                let start = place(cluster) * self.ways;
                 usable.clear();
                 usable.extend(
-                    self.cells[at..at + self.ways]
+                    self.cells[start..start + self.ways]
                         .iter()
                         .enumerate()
                         .filter(|(_, f)| f.can_be())
@@ -273,7 +287,7 @@ impl Tables {
         for groups in 1..=problem.groups {
             let mut table = vec![Figure::NEVER; self.whole.len()];
             for (index, best) in table.iter_mut().enumerate().skip(1) {
-                let left = Set(u64::try_from(index).unwrap_or(0));
+                let left = at(index);
                 if left.len() > groups * problem.cores {
                     continue;
                 }

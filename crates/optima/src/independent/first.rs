@@ -6,6 +6,10 @@
 //! throughput that is needed. Each such question is a search for a cover; nearly all candidates fall to the bound before it is asked.
 //! Within one set the first group that passes is the set's best, so the rest of the set is not looked at; over sets and levels, the
 //! least is taken.
+//!
+//! Levels are those of points that nothing dominates. An equally good solution with a dominated point has the same least slowdown up to
+//! a tie (were it lower, the solution with the dominating point would be fairer than the optimum). So the least slowdowns that groups
+//! really have within a tie of the level are asked for, and each is a level of its own.
 
 use super::front::{Front, Keep, Matters};
 use super::weigh::{Others, Weighed};
@@ -14,10 +18,11 @@ use super::{Helpers, Limits};
 use crate::group::{Groups, spelled};
 use crate::options::OptimaError;
 use crate::problem::Problem;
-use crate::rank::STEP;
+use crate::rank::{STEP, TIE};
 use crate::set::Set;
 use crate::watch::Watch;
 use isobar_partition::Group;
+use std::collections::BTreeSet;
 
 /// The first of all solutions within the limits. `fronts` must hold every set of such a solution, with the points that matter. `None`
 /// where the search was stopped.
@@ -30,13 +35,19 @@ pub(crate) fn first(
 ) -> Result<Option<Vec<Group>>, OptimaError> {
     let tools = (&mut helpers.cover, &mut helpers.weigher);
     let mut window = Window::new(fronts, (problem.everyone(), problem.groups), watch, tools);
-    let Some(levels) = window.levels(limits.ratio, limits.floor) else { return Ok(None) };
+    let Some(mut levels) = window.levels(limits.ratio, limits.floor) else { return Ok(None) };
+    levels.dedup_by(|next, last| *next <= *last * (1.0 + TIE));
     let mut best: Option<Vec<Group>> = None;
-    for least in levels {
-        let all = Keep { least, greatest: least * limits.ratio, ..Keep::all(Matters::Throughput) };
-        let level = Level { problem, groups, all, floor: limits.floor * (1.0 - STEP), watch };
-        let Some(found) = level.first(fronts, helpers)? else { continue };
-        best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
+    for about in levels {
+        let at = |least: f64, greatest: f64| {
+            let all = Keep { least, greatest, ..Keep::all(Matters::Throughput) };
+            Level { problem, groups, all, floor: limits.floor * (1.0 - STEP), watch }
+        };
+        let around = at(about * (1.0 - 2.0 * TIE), about * limits.ratio * (1.0 + 2.0 * TIE));
+        for least in around.exact(about * (1.0 + 2.0 * TIE), fronts, helpers)? {
+            let found = at(least, least * limits.ratio).first(fronts, helpers)?;
+            best = best.into_iter().chain(found).min();
+        }
     }
     Ok(best.filter(|_| !watch.stopped()))
 }
@@ -58,6 +69,28 @@ struct Placed {
 }
 
 impl Level<'_> {
+    /// Least slowdowns up to `most` of the groups that can be part of a solution, ascending.
+    fn exact(&self, most: f64, fronts: &[Front], helpers: &mut Helpers) -> Result<Vec<f64>, OptimaError> {
+        let placed = Placed { left: self.problem.everyone(), stp: 0.0, open: self.problem.groups };
+        let sets = self.weighed(fronts);
+        let others = helpers.weigher.others(placed.left, &sets, placed.open, self.floor);
+        let mut found = BTreeSet::new();
+        for (set, stp, _) in sets {
+            let keep = Keep { stp: self.needed(&placed, &others, set), ..self.all };
+            if stp < keep.stp {
+                continue;
+            }
+            self.groups.each(set, keep.greatest, &mut |point, _| {
+                if point.least <= most && keep.takes(point) {
+                    // Positive floats are in the order of their bits.
+                    found.insert(point.least.to_bits());
+                }
+                true
+            })?;
+        }
+        Ok(found.into_iter().map(f64::from_bits).collect())
+    }
+
     fn first(&self, fronts: &[Front], helpers: &mut Helpers) -> Result<Option<Vec<Group>>, OptimaError> {
         let mut placed = Placed { left: self.problem.everyone(), stp: 0.0, open: self.problem.groups };
         let mut useful = self.weighed(fronts);
@@ -103,7 +136,7 @@ impl Level<'_> {
             }
             let keep = Keep { stp: self.needed(placed, others, *set), ..self.all };
             let mut failed = f64::NEG_INFINITY;
-            let seen = self.groups.each(*set, keep.greatest, &mut |point, picked| {
+            self.groups.each(*set, keep.greatest, &mut |point, picked| {
                 if self.watch.stopped() {
                     return false;
                 }
@@ -121,7 +154,6 @@ impl Level<'_> {
                 failed = point.stp;
                 true
             })?;
-            self.watch.count(seen);
         }
         Ok(best.filter(|_| !self.watch.stopped()))
     }

@@ -94,7 +94,7 @@ pub(crate) fn fronts(
     let made: Result<Vec<Option<Front>>, OptimaError> = sets
         .par_iter()
         .with_min_len(8)
-        .map(|set| if watch.stopped() { Ok(None) } else { front(groups, *set, keep(*set), watch).map(Some) })
+        .map(|set| if watch.stopped() { Ok(None) } else { front(groups, *set, keep(*set)).map(Some) })
         .collect();
     let made = made?;
     if watch.stopped() {
@@ -104,15 +104,14 @@ pub(crate) fn fronts(
 }
 
 /// The front of one set.
-fn front(groups: &Groups<'_>, set: Set, keep: Keep, watch: &Watch<'_>) -> Result<Front, OptimaError> {
+fn front(groups: &Groups<'_>, set: Set, keep: Keep) -> Result<Front, OptimaError> {
     let mut points: Vec<Point> = Vec::new();
-    let seen = groups.each(set, keep.greatest, &mut |point, _| {
+    groups.each(set, keep.greatest, &mut |point, _| {
         if keep.takes(point) {
             insert(&mut points, point, keep);
         }
         true
     })?;
-    watch.count(seen);
     points.sort_by(|a, b| a.least.total_cmp(&b.least).then(a.greatest.total_cmp(&b.greatest)));
     Ok(Front { set, points: points.into_boxed_slice() })
 }

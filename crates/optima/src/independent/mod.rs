@@ -19,7 +19,7 @@ use crate::cell::subsets;
 use crate::group::{Groups, Point, spelled};
 use crate::local;
 use crate::options::{Objective, OptimaError};
-use crate::problem::Problem;
+use crate::problem::{Menu, Problem};
 use crate::rank::{STEP, TIE};
 use crate::set::Set;
 use crate::watch::Watch;
@@ -31,6 +31,8 @@ use window::{Chosen, Outcome, Window};
 
 /// The most sets of programs that are listed.
 const MOST: usize = 1 << 24;
+/// The largest set whose clusterings are gone through.
+const LARGEST: usize = 12;
 /// Below so many groups the fronts take a second or so: no search for a solution to fall back upon.
 const SHORT: u128 = 1 << 24;
 
@@ -58,14 +60,14 @@ pub(crate) struct Helpers {
 /// Solves a problem whose groups are independent.
 pub(crate) fn solve(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Settled, OptimaError> {
     let so_far = start_soon(problem, all, watch)?;
-    if subsets(problem.everyone().len(), problem.cores) > MOST {
+    if too_large(problem) {
         watch.give_up();
         return Ok(Settled { groups: so_far, bound: problem.easy_bound() });
     }
     let programs = problem.everyone().len();
     let helpers =
         Helpers { cover: Cover::new(programs, problem.cores), weigher: Weigher::new(programs, problem.cores) };
-    let groups = Groups::new(problem);
+    let groups = Groups::new(problem, watch);
     let mut search = Search { problem, groups: &groups, watch, helpers, sets: sets(problem), so_far };
     let settled = match problem.objective {
         Objective::Unfairness => search.fairest(),
@@ -73,6 +75,14 @@ pub(crate) fn solve(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Res
     };
     watch.count(search.helpers.cover.nodes + search.helpers.weigher.nodes);
     settled
+}
+
+/// Whether the sets cannot be listed, or one of them cannot be gone through.
+fn too_large(problem: &Problem<'_>) -> bool {
+    let mapped = problem.mapping.as_ref().and_then(|sets| sets.iter().map(|set| set.len()).max());
+    let sets = if mapped.is_some() { 1 } else { subsets(problem.everyone().len(), problem.cores) };
+    let choice = matches!(problem.menu, Menu::Any | Menu::Alone);
+    sets > MOST || (choice && mapped.unwrap_or(problem.cores) > LARGEST)
 }
 
 /// A solution to fall back upon, where the search may take long.
@@ -100,6 +110,7 @@ impl Search<'_> {
         let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
         let outcome = self.least_unfairness(&rough);
         let Some((point, chosen)) = outcome.best else { return self.nothing() };
+        self.watch.tell(point.ratio(), outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);

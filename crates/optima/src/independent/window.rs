@@ -32,7 +32,7 @@ pub(crate) struct Window<'a> {
 /// An interval of levels, both ends within.
 type Interval = (usize, usize);
 
-/// The best cover found, its figures together with the base, and what is proved.
+/// The best cover found, with its figures, and what is proved.
 pub(crate) struct Outcome {
     pub best: Option<(Point, Chosen)>,
     /// No cover has a better figure.
@@ -70,10 +70,12 @@ impl<'a> Window<'a> {
             if let Some(better) = better {
                 best = Some(better);
                 open.push((from, to));
-                self.tell(best.as_ref(), &open);
             } else if from < to {
                 let middle = usize::midpoint(from, to);
                 open.extend([(middle + 1, to), (from, middle)]);
+            }
+            if !floor.is_finite() {
+                self.tell(best.as_ref(), &open);
             }
         }
         let ratio = best.as_ref().map_or(f64::INFINITY, |best| best.0.ratio());

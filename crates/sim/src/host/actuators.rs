@@ -63,6 +63,7 @@ impl SimMachine {
             thread.cpu = cpu;
             self.totals[app].thread_migrations += 1;
             if leaves {
+                self.totals[app].llc_migrations += 1;
                 self.chill(p, t);
             }
         }

@@ -12,11 +12,13 @@ macro_rules! shipped_file {
     };
 }
 
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 12] = [
     shipped_file!("spec-cpu2006"),
+    shipped_file!("spec-cpu2006-gold"),
     shipped_file!("spec-cpu2017"),
     shipped_file!("spec-mpi2007"),
     shipped_file!("spec-omp"),
+    shipped_file!("spec-omp2012"),
     shipped_file!("nas-omp"),
     shipped_file!("nas-serial"),
     shipped_file!("parsec"),

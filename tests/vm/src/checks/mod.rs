@@ -5,6 +5,7 @@ mod conformance;
 mod kinds;
 mod manage;
 mod policies;
+mod resctrl;
 mod restore;
 mod sampled;
 mod storm;
@@ -23,6 +24,7 @@ pub fn regular(suite: &mut Suite) {
     sampled::checks(suite);
     kinds::checks(suite);
     restore::checks(suite);
+    resctrl::checks(suite);
     policies::checks(suite);
     storm::checks(suite);
 }

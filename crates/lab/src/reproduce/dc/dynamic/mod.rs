@@ -1,0 +1,33 @@
+//! Section VI: the mixes under the four strategies.
+
+mod claims;
+mod figures;
+mod mixes;
+mod policies;
+mod runs;
+
+pub(super) use claims::claims;
+pub(super) use figures::figures;
+pub(super) use mixes::{Mix, mixes};
+pub(super) use policies::dino;
+
+use super::extent::Extent;
+use crate::compare::LabError;
+use crate::reproduce::Options;
+use policies::strategies;
+use runs::Row;
+
+/// How many runs there are.
+pub(super) fn size(extent: &Extent) -> usize {
+    mixes::KINDS.len() * extent.mixes * strategies().len() * extent.launches
+}
+
+/// Every mix under every strategy.
+pub(super) fn run(
+    mixes: &[Mix],
+    extent: &Extent,
+    options: &Options,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Row>, LabError> {
+    runs::run(mixes, &strategies(), extent.launches, options, progress)
+}

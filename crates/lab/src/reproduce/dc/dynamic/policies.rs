@@ -1,0 +1,44 @@
+//! The four strategies of section VI-A, with the settings that it states.
+
+use super::runs::Strategy;
+use isobar_model::{Action, Observation, Plan, Policy, Sensor};
+use isobar_policy::baseline::linux::{self, Linux};
+use isobar_policy::dino::dino::{self, Dino};
+use isobar_policy::divide_content::dino_lfoc_plus::{self, DinoLfocPlus};
+use isobar_policy::divide_content::divide_content::{self, DivideContent};
+use isobar_policy::divide_content::settings;
+
+/// In the order of table III, after what they are measured against.
+pub(super) fn strategies() -> [Strategy; 4] {
+    [
+        (linux::NAME, || Box::new(Linux)),
+        (dino::NAME, || Box::new(dino())),
+        (dino_lfoc_plus::NAME, || Box::new(ThreadsOnly(DinoLfocPlus::new(dino_lfoc_plus::Config::default())))),
+        (divide_content::NAME, || Box::new(DivideContent::new(settings::Config::default()))),
+    ]
+}
+
+/// "The low and high LLCMPKI thresholds for application classification in DINO were set to 3 and 24".
+pub(in super::super) fn dino() -> ThreadsOnly<Dino> {
+    ThreadsOnly(Dino::new(dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() }))
+}
+
+/// DINO as the paper implements it: "this implementation, like DC's, uses Linux's automatic NUMA balancing" (section III) and moves no page itself.
+#[derive(Debug)]
+pub(in super::super) struct ThreadsOnly<P>(P);
+
+impl<P: Policy> Policy for ThreadsOnly<P> {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        self.0.needs()
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let mut plan = self.0.decide(seen);
+        plan.actions.retain(|action| !matches!(action, Action::MigratePages { .. }));
+        plan
+    }
+}

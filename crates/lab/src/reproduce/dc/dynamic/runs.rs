@@ -1,0 +1,84 @@
+//! Every mix under every policy, several times. It runs and counts; what the paper says of it, its callers know.
+
+use super::mixes::Mix;
+use crate::compare::{LabError, alone, unfinished};
+use crate::harness::run_policy;
+use crate::parallel;
+use crate::reproduce::Options;
+use isobar_model::metrics::{self, Summary};
+use isobar_model::{Policy, num};
+use isobar_sim::RunReport;
+
+/// A policy: how it is called, and how a fresh one is made.
+pub(super) type Strategy = (&'static str, fn() -> Box<dyn Policy>);
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct Launch {
+    pub summary: Summary,
+    /// By application.
+    pub slowdowns: Vec<f64>,
+    /// Threads that changed the last-level cache, by the second.
+    pub migrations: f64,
+}
+
+/// A mix under every policy.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Row {
+    /// Of the mix: 1 to 30.
+    pub number: usize,
+    pub apps: Vec<String>,
+    /// By policy, by repeat.
+    pub launches: Vec<Vec<Launch>>,
+}
+
+struct Task {
+    mix: usize,
+    strategy: usize,
+    repeat: usize,
+}
+
+/// Runs all; `progress` is told after each run.
+pub(in super::super) fn run(
+    mixes: &[Mix],
+    strategies: &[Strategy],
+    launches: usize,
+    options: &Options,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Row>, LabError> {
+    let times = parallel::each(options.jobs, mixes, |mix| alone(&mix.workload))?;
+    let of_mix = |mix| {
+        (0..strategies.len()).flat_map(move |strategy| (0..launches).map(move |repeat| Task { mix, strategy, repeat }))
+    };
+    let tasks: Vec<_> = (0..mixes.len()).flat_map(of_mix).collect();
+    let mut done = parallel::each(options.jobs, &tasks, |task| {
+        let workload = &mixes[task.mix].workload;
+        let mut policy = strategies[task.strategy].1();
+        let report =
+            run_policy(workload, options.seed.wrapping_add(u64::from(num::narrow(task.repeat))), policy.as_mut())?;
+        progress();
+        launch(&mixes[task.mix], &report, &times[task.mix])
+    })?
+    .into_iter();
+    let mut sheet = || (0..strategies.len()).map(|_| done.by_ref().take(launches).collect()).collect();
+    Ok(mixes.iter().map(|mix| Row { number: mix.number, apps: names(mix), launches: sheet() }).collect())
+}
+
+fn names(mix: &Mix) -> Vec<String> {
+    let name = |app: &isobar_sim::App| match app.threads {
+        1 => app.name.clone(),
+        threads => format!("{} ({threads})", app.name),
+    };
+    mix.workload.apps.iter().map(name).collect()
+}
+
+fn launch(mix: &Mix, report: &RunReport, alone: &[f64]) -> Result<Launch, LabError> {
+    let slowdown = |(app, alone): (&isobar_sim::AppReport, &f64)| {
+        let seconds = app.mean_seconds.ok_or_else(|| unfinished(&mix.workload, &app.name))?;
+        Ok(seconds / alone)
+    };
+    let slowdowns = report.apps.iter().zip(alone).map(slowdown).collect::<Result<Vec<_>, LabError>>()?;
+    let summary = metrics::summary(&slowdowns).ok_or_else(|| unfinished(&mix.workload, &format!("M{}", mix.number)))?;
+    let moved: f64 = report.apps.iter().map(|app| num::float(app.llc_migrations)).sum();
+    Ok(Launch { summary, slowdowns, migrations: moved / report.seconds })
+}

@@ -1,0 +1,103 @@
+//! The five approaches of figure 5, and what they are measured against, on one workload.
+//!
+//! | paper | here |
+//! |---|---|
+//! | OptMap, OptMap+OptPart, Optimal, BestMapLFOC+ | `isobar_optima`, for unfairness, ties to the higher STP |
+//! | DC | `divide-content` of `isobar_partition::heuristics` |
+//! | a random mapping, no partitioning | the mean over [`DRAWS`] random mappings |
+
+use super::super::draw::Dice;
+use super::workloads::CORES;
+use crate::compare::LabError;
+use isobar_optima::{Objective, Optimum, Options as Search, best_map, opt_map, opt_map_then_part, optimal};
+use isobar_partition::evaluate::evaluate;
+use isobar_partition::heuristics::{self, Rule, Setting};
+use isobar_partition::model::StaticModel;
+use isobar_partition::{Group, Solution};
+
+/// In the order of the figure's legend.
+pub(in super::super) const APPROACHES: [&str; 5] =
+    ["opt-map", "opt-map+opt-part", "optimal", "best-map+lfoc+", "divide-content"];
+/// The paper takes one random mapping for each workload; the mean over some has less noise.
+const DRAWS: u32 = 35;
+
+/// Unfairness and STP.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in super::super) struct Point {
+    pub unfairness: f64,
+    pub stp: f64,
+}
+
+/// An approach's solution.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Answer {
+    pub point: Point,
+    pub solution: Solution,
+    /// Whether it is proved to be the best of its kind; a heuristic's never is.
+    pub proved: bool,
+}
+
+/// The answer of every approach; `bandwidth` in MB/s of a memory node.
+pub(super) fn answers(model: &dyn StaticModel, groups: usize, bandwidth: f64) -> Result<Vec<Answer>, LabError> {
+    let setting = Setting {
+        cores_per_group: CORES,
+        max_bandwidth: Some(bandwidth),
+        ..Setting::new(groups, model.programs().len())
+    };
+    let search = Search { groups, cores: Some(CORES), ..Search::new(Objective::Unfairness) };
+    let lfoc_plus = |programs: &[usize]| partitioned(model, programs, &setting);
+    let mut answers = Vec::new();
+    for found in [
+        opt_map(model, &search),
+        opt_map_then_part(model, &search),
+        optimal(model, &search),
+        best_map(model, &search, &lfoc_plus),
+    ] {
+        answers.push(exact(found.map_err(|error| failed(&error))?));
+    }
+    answers.push(divide_content(model, &setting)?);
+    Ok(answers)
+}
+
+/// LFOC+ on one group; none where it refuses, which the search tells.
+fn partitioned(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Group {
+    match heuristics::by_name("lfoc+").map(|entry| entry.rule) {
+        Some(Rule::OneLlc(partition)) => partition(model, programs, setting).unwrap_or_default(),
+        _ => Group::new(),
+    }
+}
+
+fn exact(found: Optimum) -> Answer {
+    let summary = found.evaluation.summary;
+    let point = Point { unfairness: summary.unfairness, stp: summary.stp };
+    Answer { point, solution: found.solution, proved: found.proved_optimal }
+}
+
+fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Answer, LabError> {
+    let entry = heuristics::by_name("divide-content");
+    let entry = entry.ok_or_else(|| failed(&"the heuristic divide-content is not there"))?;
+    let solution = entry.run(model, setting).map_err(|error| failed(&error))?;
+    Ok(Answer { point: point(model, &solution)?, solution, proved: false })
+}
+
+/// The mean over random mappings that fill all cores, nothing partitioned.
+pub(super) fn random(model: &dyn StaticModel, groups: usize, dice: &mut Dice) -> Result<Point, LabError> {
+    let mut sum = Point::default();
+    for _ in 0..DRAWS {
+        let seats: Vec<usize> = (0..groups).flat_map(|group| [group; CORES]).collect();
+        let llcs = dice.some(seats.len(), &seats);
+        let seen = point(model, &Solution::unpartitioned(&llcs, groups, model.ways()))?;
+        sum = Point { unfairness: sum.unfairness + seen.unfairness, stp: sum.stp + seen.stp };
+    }
+    let draws = f64::from(DRAWS);
+    Ok(Point { unfairness: sum.unfairness / draws, stp: sum.stp / draws })
+}
+
+fn point(model: &dyn StaticModel, solution: &Solution) -> Result<Point, LabError> {
+    let summary = evaluate(model, solution).map_err(|error| failed(&error))?.summary;
+    Ok(Point { unfairness: summary.unfairness, stp: summary.stp })
+}
+
+fn failed(problem: &dyn std::fmt::Display) -> LabError {
+    LabError::Study(problem.to_string())
+}

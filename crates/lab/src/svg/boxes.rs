@@ -1,0 +1,74 @@
+//! Box plots: one group a category, in each group one box a series: median, middle half, least and greatest.
+
+use super::categories::{Categories, Chart, FILLED};
+use super::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
+use isobar_model::num;
+use plotters::chart::ChartBuilder;
+use plotters::prelude::{BLACK, Color, PathElement, Rectangle, ShapeStyle};
+
+/// A series of boxes: its name, and the values of each category.
+pub type Boxes = (String, Vec<Vec<f64>>);
+
+/// Part of its place that a box fills.
+const BOX: f64 = 0.8;
+
+/// Box plots as an SVG document. Each series has a list of values a category, in the same order; an empty list leaves a gap. Boxes span the
+/// middle half of the values, whiskers all of them.
+#[must_use]
+pub fn boxes(title: &str, categories: &[String], series: &[Boxes], y_label: &str) -> String {
+    let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
+    figure(title, &names, |area| plot(area, categories, series, y_label))
+}
+
+fn plot(area: &Area<'_>, categories: &[String], series: &[Boxes], y_label: &str) -> Result<(), Fault> {
+    let names = Categories::of(categories);
+    let values = series.iter().flat_map(|(_, lists)| lists.iter().flatten().copied());
+    let mut chart = ChartBuilder::on(area)
+        .margin(8)
+        .x_label_area_size(names.room())
+        .y_label_area_size(LEFT)
+        .build_cartesian_2d(names.across(), range(values, false))?;
+    let mut mesh = chart.configure_mesh();
+    mesh.disable_x_mesh().x_labels(0).light_line_style(BLACK.mix(0.0)).y_desc(clean(y_label));
+    mesh.label_style((FONT, 13)).axis_desc_style((FONT, 14)).y_label_formatter(&|y| tick(*y)).draw()?;
+    for (index, (_, lists)) in series.iter().enumerate() {
+        let place = Place { index, width: FILLED / position(series.len().max(1)) };
+        lists.iter().enumerate().try_for_each(|(group, values)| place.one(&mut chart, group, values))?;
+    }
+    names.label(area, &chart)
+}
+
+/// Where the boxes of a series stand in their groups.
+struct Place {
+    index: usize,
+    width: f64,
+}
+
+impl Place {
+    fn one(&self, chart: &mut Chart<'_, '_>, group: usize, values: &[f64]) -> Result<(), Fault> {
+        let Some([least, low, median, high, greatest]) = summary(values) else { return Ok(()) };
+        let middle = position(group) - FILLED / 2.0 + self.width * (position(self.index) + 0.5);
+        let (left, right) = (middle - self.width * BOX / 2.0, middle + self.width * BOX / 2.0);
+        let line = ShapeStyle::from(colour(self.index)).stroke_width(2);
+        chart.draw_series(
+            [[(middle, least), (middle, low)], [(middle, high), (middle, greatest)]]
+                .map(|whisker| PathElement::new(whisker, line)),
+        )?;
+        chart.draw_series([Rectangle::new([(left, low), (right, high)], colour(self.index).mix(0.3).filled())])?;
+        chart.draw_series([Rectangle::new([(left, low), (right, high)], line)])?;
+        chart.draw_series([PathElement::new([(left, median), (right, median)], line)]).map(|_| ())
+    }
+}
+
+/// Least, lower quartile, median, upper quartile, greatest of the finite values; quartiles linear between neighbours. `None` of none.
+pub(super) fn summary(values: &[f64]) -> Option<[f64; 5]> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let last = num::float_len(sorted.len().checked_sub(1)?);
+    let at = |part: f64| {
+        let (whole, rest) = num::split(part * last);
+        let (here, next) = (sorted[whole], sorted[(whole + 1).min(sorted.len() - 1)]);
+        here + (next - here) * rest
+    };
+    Some([0.0, 0.25, 0.5, 0.75, 1.0].map(at))
+}

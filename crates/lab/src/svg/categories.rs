@@ -1,0 +1,61 @@
+//! Names below the groups of a figure: flat where they fit, upright where not.
+
+use super::frame::{Area, FONT, Fault, clean, position};
+use plotters::chart::ChartContext;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::{Cartesian2d, FontTransform, IntoFont, SVGBackend, Text};
+use plotters::style::TextStyle;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::ops::Range;
+
+pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// Part of the width of a group that is filled.
+pub(super) const FILLED: f64 = 0.8;
+/// Below this many pixels a character, names stand upright.
+const CHARACTER: usize = 7;
+const PLOT_WIDTH: usize = 700;
+/// Longest name, in characters.
+const LONGEST: usize = 22;
+
+/// Names of groups, fit to be shown.
+pub(super) struct Categories {
+    names: Vec<String>,
+    upright: bool,
+}
+
+impl Categories {
+    pub fn of(names: &[String]) -> Self {
+        let names: Vec<String> = names.iter().map(|name| clean(name).chars().take(LONGEST).collect()).collect();
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let upright = names.len() * (longest + 1) * CHARACTER > PLOT_WIDTH;
+        Self { names, upright }
+    }
+
+    /// Pixels that they need below the plot.
+    pub fn room(&self) -> u32 {
+        let longest = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        if self.upright { 20 + u32::try_from(longest * CHARACTER).unwrap_or(0) } else { 30 }
+    }
+
+    /// The axis: a group around each whole number.
+    pub fn across(&self) -> Range<f64> {
+        -0.5..position(self.names.len().max(1)) - 0.5
+    }
+
+    /// Writes them below their groups.
+    pub fn label(&self, area: &Area<'_>, chart: &Chart<'_, '_>) -> Result<(), Fault> {
+        let bottom = chart.plotting_area().get_pixel_range().1.end;
+        let (left, top) = area.get_base_pixel();
+        let style: TextStyle<'_> = (FONT, 13).into_font().into();
+        let style = if self.upright {
+            style.transform(FontTransform::Rotate270).pos(Pos::new(HPos::Right, VPos::Center))
+        } else {
+            style.pos(Pos::new(HPos::Center, VPos::Top))
+        };
+        self.names.iter().enumerate().try_for_each(|(index, name)| {
+            let (x, _) = chart.backend_coord(&(position(index), 0.0));
+            area.draw(&Text::new(name.clone(), (x - left, bottom - top + 7), style.clone()))
+        })
+    }
+}
