@@ -3,6 +3,7 @@
 
 use isobar_linux::resctrl::DEFAULT_ROOT;
 use isobar_linux::{topology, tree::Tree};
+use isobar_model::CpuSet;
 use isobar_resctrl_double::{Machine, Mounted, ProcThreads, Resctrl as Double};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -46,9 +47,8 @@ fn double(folder: &Path) -> Result<Mounted, String> {
         return Err("a double of it needs root and /dev/fuse".to_owned());
     }
     let topology = topology::read(&Tree::live()).map_err(|error| error.to_string())?;
-    let cpus = |llc| -> Vec<u32> {
-        topology.cpus_of_llc(llc).into_iter().flat_map(|cpus| cpus.iter()).map(|cpu| cpu.0).collect()
-    };
+    let cpus =
+        |llc| -> Vec<u32> { topology.cpus_of_llc(llc).into_iter().flat_map(CpuSet::iter).map(|cpu| cpu.0).collect() };
     let domains: Vec<(u32, Vec<u32>)> = topology.llcs().iter().map(|llc| (llc.id.0, cpus(llc.id))).collect();
     if topology.llcs().iter().any(|llc| llc.level != 3) || domains.is_empty() {
         return Err("the kernel tells of no L3 that a double could have".to_owned());
