@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_example_file_names_every_key_of_manage_and_those_without_default_hold_too() {
         let text = std::fs::read_to_string(EXAMPLE).unwrap();
-        let optional = ["# policy =", "# interval_seconds =", "# state_file ="];
+        let optional = ["# policy =", "# interval_seconds =", "# state_file =", "# resctrl_root ="];
         let text = optional.iter().fold(text, |text, key| {
             assert!(text.contains(key), "{key}");
             text.replace(key, &key[2..])

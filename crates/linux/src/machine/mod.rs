@@ -8,11 +8,13 @@ mod error;
 mod eyes;
 mod known;
 mod options;
+mod sensing;
 mod unpin;
 mod wait;
 
 pub use error::MachineError;
 pub use options::LinuxOptions;
+pub use sensing::Sensing;
 
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
@@ -25,8 +27,7 @@ use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
 use error::BoxedError;
 use isobar_model::{
-    Action, ActionOutcome, Capabilities, Machine, NodeId, Outcome, PageSelection, Pages, Pid, Plan, Sample, Seconds,
-    Tid, Topology, Wake,
+    Action, ActionOutcome, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology, Wake,
 };
 use known::Known;
 use std::fs;
@@ -43,30 +44,6 @@ const LLC_LEVEL: u32 = 3;
 
 /// How long other tools may hold the lock of resctrl before an epoch goes on without it.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
-
-/// The sensors, as the machine needs them.
-pub trait Sensing {
-    /// Why they cannot read at all.
-    type Error: std::error::Error + Send + Sync + 'static;
-
-    /// Reads every sensor; see [`Machine::sample`].
-    ///
-    /// # Errors
-    /// Where the machine cannot be read at all.
-    fn sample(&mut self) -> Result<Sample, Self::Error>;
-
-    /// What can be measured here.
-    fn capabilities(&self) -> Arc<Capabilities>;
-
-    /// Addresses that a process (or one thread of it) was seen to access since the last call.
-    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled;
-
-    /// Pages of a process were moved, or were not where a sample had seen them: what was read of them does not stand.
-    fn pages_moved(&mut self, pid: Pid);
-
-    /// CPUs came or went.
-    fn set_topology(&mut self, topology: Arc<Topology>);
-}
 
 /// Reads the topology anew.
 pub type ReadTopology = Box<dyn FnMut() -> Result<Topology, BoxedError> + Send>;

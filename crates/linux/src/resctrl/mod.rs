@@ -6,6 +6,7 @@
 //! masks, and never touches groups of others.
 
 pub mod absence;
+pub mod beforehand;
 pub mod bytes;
 pub mod carry;
 pub mod clusters;
@@ -21,6 +22,7 @@ pub mod view;
 pub mod ways;
 pub mod wish;
 
+pub use beforehand::without_others;
 pub use error::ResctrlError;
 pub use root::{DEFAULT_ROOT, Root};
-pub use ways::{Ways, WaysOptions, without_others};
+pub use ways::{Ways, WaysOptions};

@@ -7,6 +7,7 @@
 //! It holds the lock that resctrl's tools agree on while it changes anything. What it will change is saved first, by who owns the
 //! state file.
 
+use super::beforehand::{possible, prefix, too_many};
 use super::carry::{Blame, Carrier, Sweep};
 use super::clusters::{Cluster, Clusters, Key, Threads};
 use super::error::ResctrlError;
@@ -17,9 +18,9 @@ use super::root::{Access, Root};
 use super::view::View;
 use super::wish::{Wish, Wishes};
 use crate::actuators::{ActuatorError, identity};
-use isobar_model::{ActionOutcome, Pid, Sample, Tid, Topology};
+use isobar_model::{ActionOutcome, Pid, Sample, Tid};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How it may act.
@@ -366,69 +367,6 @@ impl Ways {
             self.forget();
         }
     }
-}
-
-/// The machine with the classes of service that others leave to us: a policy need not plan with those that groups of others hold. The
-/// machine as it is, where resctrl cannot be read.
-#[must_use]
-pub fn without_others(topology: Topology, root: &Path) -> Topology {
-    let level = topology.llcs().iter().map(|llc| llc.level).max();
-    let root = Root::new(root);
-    let look = |level| {
-        let _lock = root.lock(Access::Shared, Duration::from_millis(500))?;
-        let ours = root.groups()?.into_iter().filter(|group| group.starts_with(&prefix())).collect();
-        View::read(&root, level, &ours)
-    };
-    let Some(view) = level.and_then(|level| look(level).ok()) else { return topology };
-    let mut parts = topology.clone().into_parts();
-    if let Some(allocation) = &mut parts.allocation {
-        allocation.num_closids = isobar_model::num::narrow(view.groups_to_be_had() + 1).min(allocation.num_closids);
-    }
-    Topology::new(parts).unwrap_or(topology)
-}
-
-/// What can be said before anything is tried.
-fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
-    let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
-    let llc = wish.key.llc;
-    if view.cache().is_none() {
-        return refused(
-            "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
-        );
-    }
-    let domains = view.domains();
-    if !domains.contains(&llc.0) {
-        let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
-    }
-    match (wish.percent, super::carry::bandwidth_in_percent(view, llc.0)) {
-        (Some(_), false) => refused(
-            "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
-                .to_owned(),
-        ),
-        _ => Ok(()),
-    }
-}
-
-fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
-    let TooMany { llc, needed } = many;
-    let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());
-    let classes = view.cache().map_or(0, |cache| cache.num_closids);
-    let held = if others.is_empty() {
-        "one is the default group's".to_owned()
-    } else {
-        format!("one is the default group's, {} held by others ({others})", view.others.len())
-    };
-    format!(
-        "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove groups that nobody needs \
-         (`rmdir {}/NAME`), or let the policy use fewer clusters",
-        root.path().display()
-    )
-}
-
-/// How the names of our groups begin: with our process, so that two isobars do not meet.
-fn prefix() -> String {
-    format!("isobar-{}-", identity::own_pid())
 }
 
 /// Whether a thread is still the one that was meant.

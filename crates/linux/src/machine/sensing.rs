@@ -1,0 +1,29 @@
+//! What the machine asks of its sensors, so that its tests need no kernel.
+
+use crate::sensors::Sampled;
+use isobar_model::{Capabilities, Pid, Sample, Tid, Topology};
+use std::sync::Arc;
+
+/// The sensors, as the machine needs them.
+pub trait Sensing {
+    /// Why they cannot read at all.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Reads every sensor; see [`Machine::sample`].
+    ///
+    /// # Errors
+    /// Where the machine cannot be read at all.
+    fn sample(&mut self) -> Result<Sample, Self::Error>;
+
+    /// What can be measured here.
+    fn capabilities(&self) -> Arc<Capabilities>;
+
+    /// Addresses that a process (or one thread of it) was seen to access since the last call.
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled;
+
+    /// Pages of a process were moved, or were not where a sample had seen them: what was read of them does not stand.
+    fn pages_moved(&mut self, pid: Pid);
+
+    /// CPUs came or went.
+    fn set_topology(&mut self, topology: Arc<Topology>);
+}

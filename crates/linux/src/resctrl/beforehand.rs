@@ -1,0 +1,75 @@
+//! What can be said before anything is tried: how many classes of service others leave to us, and which wishes no write could fulfil.
+
+use super::carry::bandwidth_in_percent;
+use super::layout::TooMany;
+use super::root::{Access, Root};
+use super::view::View;
+use super::wish::Wish;
+use crate::actuators::identity;
+use isobar_model::{ActionOutcome, Topology};
+use std::path::Path;
+use std::time::Duration;
+
+/// The machine with the classes of service that others leave to us: a policy need not plan with those that groups of others hold. The
+/// machine as it is, where resctrl cannot be read.
+#[must_use]
+pub fn without_others(topology: Topology, root: &Path) -> Topology {
+    let level = topology.llcs().iter().map(|llc| llc.level).max();
+    let root = Root::new(root);
+    let look = |level| {
+        let _lock = root.lock(Access::Shared, Duration::from_millis(500))?;
+        let ours = root.groups()?.into_iter().filter(|group| group.starts_with(&prefix())).collect();
+        View::read(&root, level, &ours)
+    };
+    let Some(view) = level.and_then(|level| look(level).ok()) else { return topology };
+    let mut parts = topology.clone().into_parts();
+    if let Some(allocation) = &mut parts.allocation {
+        allocation.num_closids = isobar_model::num::narrow(view.groups_to_be_had() + 1).min(allocation.num_closids);
+    }
+    Topology::new(parts).unwrap_or(topology)
+}
+
+/// What can be said before anything is tried.
+pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
+    let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
+    let llc = wish.key.llc;
+    if view.cache().is_none() {
+        return refused(
+            "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
+        );
+    }
+    let domains = view.domains();
+    if !domains.contains(&llc.0) {
+        let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
+    }
+    match (wish.percent, bandwidth_in_percent(view, llc.0)) {
+        (Some(_), false) => refused(
+            "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Why classes of service do not suffice, who holds them, and what to do.
+pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
+    let TooMany { llc, needed } = many;
+    let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());
+    let classes = view.cache().map_or(0, |cache| cache.num_closids);
+    let held = if others.is_empty() {
+        "one is the default group's".to_owned()
+    } else {
+        format!("one is the default group's, {} held by others ({others})", view.others.len())
+    };
+    format!(
+        "llc {llc} would need {needed} classes of service and {left} of {classes} are left ({held}): remove groups that nobody needs \
+         (`rmdir {}/NAME`), or let the policy use fewer clusters",
+        root.path().display()
+    )
+}
+
+/// How the names of our groups begin: with our process, so that two isobars do not meet.
+pub(super) fn prefix() -> String {
+    format!("isobar-{}-", identity::own_pid())
+}
