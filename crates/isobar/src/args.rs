@@ -155,6 +155,9 @@ pub struct ManageArgs {
     /// Stop after so many seconds (else at Ctrl-C)
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     pub duration: Option<f64>,
+    /// At the end, write what the policy measured of programs with more and fewer cache ways, as profiles that `study` reads
+    #[arg(long, value_name = "FILE")]
+    pub save_profiles: Option<PathBuf>,
 }
 
 /// `isobar explain`

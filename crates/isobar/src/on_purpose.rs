@@ -1,7 +1,7 @@
 //! A bug on purpose: with `ISOBAR_PANIC_AT_EPOCH=N` in the environment, decision N panics. The machine test shows with it that a
 //! bug in a policy leaves nothing changed behind. Nobody else sets it.
 
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
 
 const VARIABLE: &str = "ISOBAR_PANIC_AT_EPOCH";
 
@@ -26,6 +26,10 @@ impl Policy for Faulty {
 
     fn needs(&self) -> &'static [Sensor] {
         self.policy.needs()
+    }
+
+    fn learnt(&self) -> Vec<WayCurves> {
+        self.policy.learnt()
     }
 
     #[expect(clippy::panic, reason = "that is its purpose")]

@@ -284,3 +284,23 @@ fn the_help_lists_every_algorithm() {
         assert!(help.contains(&format!("\n  {name} ")), "{name}: {help}");
     }
 }
+
+#[test]
+fn what_lfoc_plus_measured_of_running_programs_can_be_studied() {
+    let folder = tempfile::tempdir().unwrap();
+    let (profiles, workloads) = (folder.path().join("learnt.toml"), folder.path().join("workloads.txt"));
+    let (profiles, workloads) = (profiles.to_str().unwrap(), workloads.to_str().unwrap());
+    std::fs::write(workloads, "mcf06,lbm06,omnetpp06,gamess06\n").unwrap();
+    let machine = format!("sim:{ROOT}/examples/workloads/ways.toml");
+    let words = ["manage", "--policy", "lfoc+", "--machine", &machine, "--for", "60", "--save-profiles", profiles];
+    isobar(&words).done();
+    let saved = std::fs::read_to_string(profiles).unwrap();
+    assert!(saved.contains("# sensitive\n[[program]]\nname = \"mcf06\"\n"), "{saved}");
+    let words = ["study", "--profiles", profiles, "--workloads", workloads, "--algorithm", "opt-cluster", "--json"];
+    // What is odd of measured curves is told on stderr.
+    let studied = isobar(&words);
+    let row: Value = serde_json::from_str(studied.out.lines().next().unwrap_or(&studied.err)).unwrap();
+    let ways =
+        |name: &str| row["apps"].as_array().unwrap().iter().find(|app| app["name"] == name).unwrap()["ways"].as_u64();
+    assert!(ways("mcf06") > ways("lbm06"), "{row}");
+}

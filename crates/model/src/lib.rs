@@ -38,6 +38,6 @@ pub use observation::{CacheClass, Observation, Process, Thread};
 pub use outcome::{ActionOutcome, Outcome};
 pub use plan::{Action, PageSelection, Plan};
 pub use sample::{Count, Counters, ProcessSample, Sample, ThreadSample};
-pub use seams::{Capabilities, Machine, Policy, Sensor, Wake};
+pub use seams::{Capabilities, Machine, Policy, Sensor, Wake, WayCurves};
 pub use topology::Topology;
 pub use units::{Bandwidth, Bytes, Mpki, Nanoseconds, Pages, Seconds, Ways};

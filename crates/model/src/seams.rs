@@ -1,7 +1,7 @@
 //! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as many as the field has
 //! ideas. Neither knows the other: the harness carries observations one way and plans the other.
 
-use crate::observation::Observation;
+use crate::observation::{CacheClass, Observation};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::sample::Sample;
@@ -9,6 +9,7 @@ use crate::units::Seconds;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// A machine that can be watched and changed.
 pub trait Machine {
@@ -61,6 +62,24 @@ pub trait Policy {
 
     /// Decides for the next epoch. The same history gives the same plan, to the byte, on any machine.
     fn decide(&mut self, seen: &Observation) -> Plan;
+
+    /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for policies that do not.
+    fn learnt(&self) -> Vec<WayCurves> {
+        Vec::new()
+    }
+}
+
+/// A program over LLC ways, as a policy measured it; `curve[i]` is with `i + 1` ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WayCurves {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its class.
+    pub class: CacheClass,
+    /// Instructions a cycle.
+    pub ipc: Vec<f64>,
+    /// LLC misses per 1000 instructions.
+    pub llcmpki: Vec<f64>,
 }
 
 /// Something that a machine may be able to measure or do, named for people.

@@ -3,6 +3,7 @@
 mod explain;
 mod human;
 mod json;
+mod profiles;
 mod table;
 mod ways;
 mod words;
@@ -10,3 +11,4 @@ mod words;
 pub use explain::Explain;
 pub use human::Human;
 pub use json::Json;
+pub use profiles::Profiles;

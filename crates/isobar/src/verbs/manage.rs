@@ -2,7 +2,7 @@
 
 use super::watch::{self, Needed};
 use crate::args::ManageArgs;
-use crate::report::{Human, Json};
+use crate::report::{Human, Json, Profiles};
 use isobar_model::Seconds;
 use std::io::{self, IsTerminal, Write};
 
@@ -14,6 +14,7 @@ pub fn run(args: &ManageArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut needed = Needed::from_args(&args.watch)?;
     needed.limits.dry_run = args.dry_run;
     needed.limits.duration = args.duration.map(Seconds);
+    needed.profiles = args.save_profiles.clone().map(Profiles::to).transpose()?;
     if args.watch.json {
         watch::drive(needed, &mut Json::new(out))
     } else {

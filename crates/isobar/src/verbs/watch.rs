@@ -6,6 +6,7 @@ use crate::config::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
 use crate::failure::bad_input;
 use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
 use crate::on_purpose;
+use crate::report::Profiles;
 use crate::select::{Pattern, Rules};
 use crate::signals::StopFlag;
 use crate::truth::Truth;
@@ -21,6 +22,8 @@ pub struct Needed {
     rules: Rules,
     /// How long and how.
     pub limits: Limits,
+    /// Where to what the policy learns of programs is written at the end.
+    pub profiles: Option<Profiles>,
     /// Whether a missing sensor also ends a dry run.
     pub refuse_in_dry_run: bool,
 }
@@ -58,6 +61,7 @@ impl Needed {
                 dry_run: false,
             },
             config: config.manage,
+            profiles: None,
             refuse_in_dry_run: false,
         })
     }
@@ -134,7 +138,7 @@ fn over<M: Machine>(
     around: Around<'_, M>,
     reporter: &mut dyn Reporter,
 ) -> anyhow::Result<()> {
-    let Needed { mut policy, rules, limits, refuse_in_dry_run, .. } = needed;
+    let Needed { mut policy, rules, limits, profiles, refuse_in_dry_run, .. } = needed;
     let name = policy.name();
     let strict = !limits.dry_run || refuse_in_dry_run;
     let refusal = |lacking: &[(Sensor, &str)], sample: &Sample| {
@@ -143,7 +147,8 @@ fn over<M: Machine>(
     let Around { cgroup, own_cpu, recovered, truth } = around;
     let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), own_cpu, recovered };
     let tally = harness::run(&mut machine, policy.as_mut(), &context, limits, reporter)?;
-    reporter.end(&tally, truth(&machine).as_ref())
+    reporter.end(&tally, truth(&machine).as_ref())?;
+    profiles.map_or(Ok(()), |profiles| profiles.write(&policy.learnt()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::config::{self, Config as LfocConfig};
 use super::partitioner::Partitioner;
 use crate::dino::dino::{self, Dino};
 use crate::settings::{ConfigError, PolicyConfig};
-use isobar_model::{Action, Observation, Plan, Policy, Sensor};
+use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "dino+lfoc+";
@@ -90,6 +90,10 @@ impl Policy for DinoLfocPlus {
             }
         }
         plan
+    }
+
+    fn learnt(&self) -> Vec<WayCurves> {
+        self.partitioner.learnt()
     }
 }
 

@@ -38,7 +38,7 @@ use super::partitioner::{Partitioner, Whole};
 use super::pressure::Pressures;
 use super::settings::{Balancing, Config};
 use super::unrest::Unrest;
-use isobar_model::{Action, Observation, Plan, Policy, Sensor};
+use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
 /// Canonical name.
@@ -108,6 +108,10 @@ impl Policy for DivideContent {
         self.unrest.end_epoch(&self.partitioner);
         self.ground = Some(ground);
         plan
+    }
+
+    fn learnt(&self) -> Vec<WayCurves> {
+        self.partitioner.learnt()
     }
 }
 

@@ -69,6 +69,15 @@ impl Known {
         Some(Self { class, critical: critical_ways(&slowdown, limits), slowdown, llcmpkc, curve })
     }
 
+    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best one over [`Known::slowdown`], since the IPC of
+    /// a reading also shows the traffic of others. `None` for a profile that was given.
+    #[must_use]
+    pub fn curves(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let best = self.curve.last()?.ipc;
+        let ipc = self.slowdown.iter().map(|slowdown| best / slowdown).collect();
+        Some((ipc, self.curve.iter().map(|reading| reading.mpki).collect()))
+    }
+
     /// The ways that it needs.
     #[must_use]
     pub fn llc_load(&self) -> f64 {

@@ -31,7 +31,7 @@
 
 use super::config::Config;
 use super::partitioner::Partitioner;
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "lfoc+";
@@ -69,6 +69,10 @@ impl Policy for LfocPlus {
             self.partitioner.run(llc, seen.time.0, &mut plan.actions);
         }
         plan
+    }
+
+    fn learnt(&self) -> Vec<WayCurves> {
+        self.partitioner.learnt()
     }
 }
 

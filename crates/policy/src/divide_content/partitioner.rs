@@ -10,7 +10,7 @@ use super::probe::{Next, Probe, Rules, Span};
 use super::programs::{Program, Programs};
 use super::room::Room;
 use super::words;
-use isobar_model::{Action, CacheClass, LlcId, Observation, Pid, Tid, Topology, num};
+use isobar_model::{Action, CacheClass, LlcId, Observation, Pid, Tid, Topology, WayCurves, num};
 use isobar_partition::heuristics::lfoc_plus::{App, partition};
 use std::sync::Arc;
 
@@ -130,6 +130,15 @@ impl Partitioner {
             let own = program.reference.and_then(|tid| llc.clusters.ways_of(tid));
             program.judge(own.unwrap_or(room.ways), self.epoch, &self.config);
         }
+    }
+
+    /// What was measured of programs over ways: of several by one name, the first that is known.
+    #[must_use]
+    pub fn learnt(&self) -> Vec<WayCurves> {
+        let mut all: Vec<WayCurves> = self.programs.list().iter().filter_map(Program::learnt).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all.dedup_by(|later, first| later.name == first.name);
+        all
     }
 
     /// The programs, in the order of the observation's processes.

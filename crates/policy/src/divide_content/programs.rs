@@ -14,7 +14,7 @@
 use super::config::Config;
 use super::known::{Departure, Known};
 use super::reading::Reading;
-use isobar_model::{Observation, Pid, Process, Thread, Tid, num};
+use isobar_model::{Observation, Pid, Process, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
 /// Profiles of earlier phases that are kept for a program.
@@ -63,6 +63,14 @@ struct History {
 }
 
 impl Program {
+    /// What was measured of it over ways.
+    #[must_use]
+    pub fn learnt(&self) -> Option<WayCurves> {
+        let known = self.known.as_ref()?;
+        let (ipc, llcmpki) = known.curves()?;
+        Some(WayCurves { name: Arc::clone(&self.name), class: known.class, ipc, llcmpki })
+    }
+
     fn new(process: &Process, since: f64) -> Self {
         Self {
             pid: process.pid,

@@ -1,0 +1,98 @@
+//! What a policy has measured of programs over cache ways, as the file of profiles that `isobar study` reads.
+
+use crate::failure::bad_input;
+use anyhow::Context as _;
+use isobar_model::{CacheClass, WayCurves};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file to write.
+pub struct Profiles(PathBuf);
+
+impl Profiles {
+    /// Into this file, whose folder is there.
+    ///
+    /// # Errors
+    /// Bad input: there is no such folder, or the file is a folder.
+    pub fn to(file: PathBuf) -> anyhow::Result<Self> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() || file.is_dir() {
+            return Err(bad_input(format!(
+                "--save-profiles {}: expected a file in a folder that is there",
+                file.display()
+            )));
+        }
+        Ok(Self(file))
+    }
+
+    /// Writes what was learnt. Nothing learnt is told, and leaves an older file as it is.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn write(self, learnt: &[WayCurves]) -> anyhow::Result<()> {
+        let file = self.0.display().to_string();
+        if learnt.is_empty() {
+            eprintln!(
+                "isobar: remark: {file} is not written: no program was measured over cache ways (`lfoc+` and its kin do so, where they \
+                 may act; let it run longer)"
+            );
+            return Ok(());
+        }
+        fs::write(&self.0, text(learnt)).with_context(|| format!("--save-profiles {file}: cannot be written"))
+    }
+}
+
+fn text(learnt: &[WayCurves]) -> String {
+    let mut text = String::from(
+        "# Programs over LLC ways, as measured while they ran beside others (isobar manage --save-profiles); the first value is with one\n\
+         # way. Misses are as counted; IPC is the best one over the slowdown that the growth of misses explains.\n",
+    );
+    for curves in learnt {
+        let name = toml::Value::String(curves.name.to_string());
+        let class = match curves.class {
+            CacheClass::LightSharing => "light sharing",
+            CacheClass::Streaming => "streaming",
+            CacheClass::Sensitive => "sensitive",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n# {class}\n[[program]]\nname = {name}\nipc = {}\nllcmpki = {}\n",
+            array(&curves.ipc),
+            array(&curves.llcmpki)
+        );
+    }
+    text
+}
+
+fn array(values: &[f64]) -> String {
+    let figures: Vec<String> = values.iter().map(|value| format!("{value:.4}")).collect();
+    format!("[{}]", figures.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_toml_whatever_the_name() {
+        let curves = WayCurves {
+            name: "a\"b\nc".into(),
+            class: CacheClass::Sensitive,
+            ipc: vec![0.5, 1.0],
+            llcmpki: vec![9.0, 3.0],
+        };
+        let read: toml::Table = toml::from_str(&text(&[curves])).unwrap();
+        let program = &read["program"][0];
+        assert_eq!(program["name"].as_str(), Some("a\"b\nc"));
+        assert_eq!(program["ipc"][0].as_float(), Some(0.5));
+        assert_eq!(program["llcmpki"][1].as_float(), Some(3.0));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_told_before_anything_runs() {
+        let said = Profiles::to("/no/such/folder/a.toml".into()).err().unwrap().to_string();
+        assert!(said.contains("expected a file in a folder that is there"), "{said}");
+    }
+}
