@@ -9,7 +9,7 @@ pub trait Sensing {
     /// Why they cannot read at all.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Reads every sensor; see [`Machine::sample`].
+    /// Reads every sensor; see [`isobar_model::Machine::sample`].
     ///
     /// # Errors
     /// Where the machine cannot be read at all.
