@@ -5,7 +5,7 @@
 #[allow(dead_code)]
 #[path = "../tests/support/random.rs"]
 mod random;
-#[path = "../tests/support/reference.rs"]
+#[path = "../../partition/tests/support/mod.rs"]
 mod reference;
 
 use criterion::measurement::WallTime;

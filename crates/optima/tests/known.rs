@@ -55,7 +55,7 @@ fn workload_of(names: &[&str]) -> Option<Vec<Profile>> {
 }
 
 #[test]
-fn the_joint_optimum_of_the_issue() {
+fn a_joint_optimum_that_separate_ones_miss() {
     let names = ["astar06", "lbm06", "perlbmk00", "zeusmp06", "cactusADM06", "gap00", "perlbench06", "GemsFDTD06"];
     let Some(programs) = workload_of(&names) else { return };
     let model = PbbCache::new(Bandwidth::Simple, programs, 11, Some(6000.0));

@@ -4,4 +4,5 @@
 
 pub mod brute;
 pub mod random;
+#[path = "../../../partition/tests/support/mod.rs"]
 pub mod reference;
