@@ -7,12 +7,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 /// Where subjects are linked under their names.
 const FOLDER: &str = "/tmp/subjects";
 
 /// The node of pages that are on none.
 pub const ON_THE_WAY: u32 = u32::MAX;
+/// How often pages that are on their way are asked for again.
+const ASKED_AGAIN: u32 = 10;
 
 /// A running subject; it ends when this is dropped.
 pub struct Subject {
@@ -78,9 +81,20 @@ impl Subject {
         Ok(answer.split(' ').filter_map(|tid| tid.parse().ok()).collect())
     }
 
-    /// Pages by node, as `move_pages(2)` tells; those that are on no node at this instant, since they are on their way, under
-    /// [`ON_THE_WAY`].
+    /// Pages by node, as `move_pages(2)` tells. Pages that are on no node, since they are on their way, are asked for again some times; who
+    /// is still on its way then stands under [`ON_THE_WAY`].
     pub fn nodes_of(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
+        for _ in 0..ASKED_AGAIN {
+            let nodes = self.nodes_now(region)?;
+            if !nodes.contains_key(&ON_THE_WAY) {
+                return Ok(nodes);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.nodes_now(region)
+    }
+
+    fn nodes_now(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
         let answer = self.ask(&format!("where {region}"))?;
         let node = |word: &str| if word == "absent" { Some(ON_THE_WAY) } else { word.parse().ok() };
         let pair = |word: &str| word.split_once('=').and_then(|(key, pages)| Some((node(key)?, pages.parse().ok()?)));
