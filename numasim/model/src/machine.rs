@@ -35,8 +35,10 @@ pub struct Machine {
     queues: Queues,
     /// `[node of the CPU][node of the memory]`, unloaded, picoseconds.
     latency: Vec<Vec<f64>>,
-    /// What a miss costs now: by the same pair.
+    /// What a miss costs now, by the same pair.
     cost: [[u64; NODES]; NODES],
+    /// What a miss costs now that a stream covers: no less than the slowest resource on its way takes to carry a line.
+    covered: [[u64; NODES]; NODES],
     private_hit_ps: u64,
     depth: u64,
     delays: bool,
@@ -55,7 +57,9 @@ struct Cpu {
     /// Traffic at the end of the last window, and at the last reset.
     closed: Traffic,
     reset: Traffic,
-    /// Stall at the end of the last window, and all that was reset since.
+    /// Traffic of the window that is being closed.
+    lines: Traffic,
+    /// Stall at the end of the last window, less what was reset since.
     stalled: u64,
 }
 
@@ -75,6 +79,7 @@ impl Machine {
             queues: Queues::new(resources(spec), spec.cpus()),
             latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| 1e3 * ns).collect()).collect(),
             cost: [[0; NODES]; NODES],
+            covered: [[0; NODES]; NODES],
             private_hit_ps: if spec.delays { round(1e3 * spec.private.hit_ns) } else { 0 },
             depth: u64::from(spec.prefetch.depth),
             delays: spec.delays,
@@ -116,20 +121,21 @@ impl Machine {
         let own = &mut self.cpus[cpu];
         let llc = &mut self.llcs[own.llc];
         let covered = own.streams.covers(line) && self.depth > 1;
-        let depth = if covered { self.depth } else { 1 };
         own.counters.private_misses += 1;
         own.counters.prefetched += u64::from(covered);
         if llc.touch(line) {
             own.counters.llc_hits += 1;
+            let depth = if covered { self.depth } else { 1 };
             return if self.delays { llc.hit_ps() / depth } else { 0 };
         }
         let gone = llc.fill(line, own.class);
         own.counters.llc_misses += 1;
         own.counters.misses_by_node[node] += 1;
         own.counters.bytes_read += LINE;
-        let lines = if covered { &mut own.traffic.covered } else { &mut own.traffic.plain };
+        let (lines, cost) =
+            if covered { (&mut own.traffic.covered, &self.covered) } else { (&mut own.traffic.plain, &self.cost) };
         lines[node] += 1;
-        let cost = self.cost[own.node][node] / depth;
+        let cost = cost[own.node][node];
         if let Some(gone) = gone.filter(|gone| gone.dirty) {
             self.write_back(cpu, gone.line);
         }
@@ -211,33 +217,53 @@ impl Machine {
     /// each CPU ran in it, stalls included, in picoseconds.
     pub fn window(&mut self, picos: u64, busy: &[u64]) {
         self.queues.begin();
-        for number in 0..self.cpus.len() {
-            let own = &mut self.cpus[number];
-            let stalled = std::mem::take(&mut own.stalled);
-            let ran = busy.get(number).copied().unwrap_or(0).max(own.counters.stall_ps.wrapping_sub(stalled));
+        for (number, own) in self.cpus.iter_mut().enumerate() {
+            let stalled = own.counters.stall_ps.wrapping_sub(own.stalled);
             own.stalled = own.counters.stall_ps;
-            self.queues.ran(number, float(ran));
-            let lines = own.traffic.since(&own.closed);
+            own.lines = own.traffic.since(&own.closed);
             own.closed = own.traffic;
-            self.account(number, &lines);
+            self.queues.ran(number, float(busy.get(number).copied().unwrap_or(0).max(stalled)));
         }
+        self.fetched();
+        self.written();
         if self.delays && picos > 0 {
             self.queues.end(float(picos));
             self.price();
         }
     }
 
-    fn account(&mut self, cpu: usize, lines: &Traffic) {
-        let home = self.cpus[cpu].node;
-        for node in 0..self.latency.len() {
-            let (read, written) = (float(lines.read(node)), float(lines.written[node]));
-            if read + written == 0.0 {
-                continue;
+    /// Accounts what was fetched in the window.
+    fn fetched(&mut self) {
+        for (cpu, own) in self.cpus.iter().enumerate() {
+            for node in 0..self.latency.len() {
+                let read = float(own.lines.read(node));
+                if read > 0.0 {
+                    let paid = float(own.lines.plain[node]) + float(own.lines.covered[node]) / float(self.depth);
+                    self.queues.moved(cpu, node, read, paid);
+                    self.routes[node][own.node].iter().for_each(|link| self.queues.moved(cpu, *link, read, paid));
+                }
             }
-            let paid = float(lines.plain[node]) + float(lines.covered[node]) / float(self.depth);
-            self.queues.moved(cpu, node, read + written, paid);
-            self.routes[node][home].iter().for_each(|link| self.queues.moved(cpu, *link, read, paid));
-            self.routes[home][node].iter().for_each(|link| self.queues.moved(cpu, *link, written, 0.0));
+        }
+    }
+
+    /// Accounts what was written back in the window. Who drives a dirty line out is not who dirtied it, and a longer wait holds up the
+    /// latter: write-backs from a node to a node are laid to those who fetch that way, in proportion; where none does, to who drove them out.
+    fn written(&mut self) {
+        for home in 0..self.latency.len() {
+            for node in 0..self.latency.len() {
+                let here = || self.cpus.iter().enumerate().filter(|(_, own)| own.node == home);
+                let sum = |of: fn(&Traffic, usize) -> u64| here().map(|(_, own)| of(&own.lines, node)).sum::<u64>();
+                let (written, read) = (sum(|lines, node| lines.written[node]), sum(Traffic::read));
+                for (cpu, own) in here().filter(|_| written > 0) {
+                    let part = if read == 0 {
+                        float(own.lines.written[node])
+                    } else {
+                        float(written) * float(own.lines.read(node)) / float(read)
+                    };
+                    let way = std::iter::once(&node).chain(&self.routes[home][node]);
+                    way.for_each(|resource| self.queues.moved(cpu, *resource, part, 0.0));
+                }
+            }
         }
     }
 
@@ -248,8 +274,11 @@ impl Machine {
         }
         for (home, row) in self.latency.iter().enumerate() {
             for (node, unloaded) in row.iter().enumerate() {
-                let links: f64 = self.routes[node][home].iter().map(|link| self.queues.delay(*link)).sum();
-                self.cost[home][node] = round(unloaded + self.queues.delay(node) + links);
+                let way = || std::iter::once(&node).chain(&self.routes[node][home]);
+                let cost = unloaded + way().map(|resource| self.queues.delay(*resource)).sum::<f64>();
+                let slowest = way().map(|resource| self.queues.service(*resource, 1)).max().unwrap_or(0);
+                self.cost[home][node] = round(cost);
+                self.covered[home][node] = round(cost / float(self.depth)).max(slowest);
             }
         }
     }
@@ -338,6 +367,7 @@ impl Cpu {
             traffic: Traffic::default(),
             closed: Traffic::default(),
             reset: Traffic::default(),
+            lines: Traffic::default(),
             stalled: 0,
         }
     }

@@ -37,8 +37,8 @@ const STEP: f64 = 0.6;
 const HORIZON: f64 = 4.0;
 /// The greatest debt, in windows.
 const MOST_DEBT: f64 = 2.0;
-/// The greatest utilisation that a delay stands for: ten thousand times `q`.
-const TOP: f64 = 0.9999;
+/// The greatest utilisation that a delay stands for: a thousand times `q`.
+const TOP: f64 = 0.999;
 /// Rounds over all resources in a window.
 const ROUNDS: usize = 4;
 /// Halvings: to one part in 10^7 of the capacity.
