@@ -5,13 +5,7 @@
 // The time is the processor's counter (rdtsc between lfences, its frequency found against CLOCK_MONOTONIC), or with --timer clock the
 // clock itself; either way the time of an empty batch is taken off.
 #include "kernels.h"
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <x86intrin.h>
-#define HAVE_X86 1
-#else
-#define HAVE_X86 0
-#endif
+#include "x86.h"
 
 enum { BATCH_MOST = 256, BATCHES_MOST = 1 << 16 };
 static long size_kib = 2048, work = 16384, batch = 16;
@@ -26,28 +20,8 @@ static const struct knob knobs[] = {
     {.name = "work", .number = &work, .least = 1, .most = (long)BATCHES_MOST * BATCH_MOST, .says = "loads in a pass"},
     {.name = "batch", .number = &batch, .least = 1, .most = BATCH_MOST, .says = "loads between two looks at the time"},
     {.name = "flush", .text = &flush, .says = "clflush or none: what is done to the lines of a batch before it"},
-    {.name = "timer", .text = &timer, .says = "tsc, clock, or auto: tsc if it runs at a constant rate"},
+    {.name = "timer", .text = &timer, .says = "tsc, clock, or auto: tsc where its rate is constant"},
     {.name = NULL}};
-
-#if HAVE_X86
-static void flush_line(const void *line) { _mm_clflush(line); }
-static void fence(void) { _mm_mfence(); }
-static uint64_t read_tsc(void) {
-    _mm_lfence();
-    uint64_t ticks = __rdtsc();
-    _mm_lfence();
-    return ticks;
-}
-static bool tsc_is_constant(void) {
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
-}
-#else
-static void flush_line(const void *line) { (void)line; }
-static void fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static uint64_t read_tsc(void) { return 0; }
-static bool tsc_is_constant(void) { return false; }
-#endif
 
 static uint64_t ticks(void) {
     struct timespec t;
@@ -56,13 +30,17 @@ static uint64_t ticks(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void find_rate(void) {
-    const struct timespec pause = {.tv_nsec = 20000000};
-    double began = now();
-    uint64_t first = read_tsc();
-    nanosleep(&pause, NULL);
-    ticks_per_ns = (double)(read_tsc() - first) / ((now() - began) * 1e9);
-    if (!(ticks_per_ns > 0)) fail("the processor's time counter stands still; use --timer clock");
+static bool is_one_of(const char *value, const char *one, const char *other) {
+    return strcmp(value, one) == 0 || strcmp(value, other) == 0;
+}
+
+static void choose_timer(void) {
+    if (strcmp(timer, "clock") == 0) return;
+    if (!is_one_of(timer, "tsc", "auto")) bad_argument("--timer: \"%s\" is not tsc, clock or auto", timer);
+    double rate = tsc_rate();
+    if (rate == 0 && strcmp(timer, "tsc") == 0) fail("--timer tsc: there is no such counter here, or its rate is not constant; use clock");
+    tsc = rate > 0;
+    if (tsc) ticks_per_ns = rate;
 }
 
 static void allocate(void) {
@@ -71,13 +49,10 @@ static void allocate(void) {
     if (threads != 1) bad_argument("--threads: it has one");
     if (count < batch) bad_argument("--size-kib: %ld are fewer lines than a batch of %ld", size_kib, batch);
     if (batches > BATCHES_MOST) bad_argument("--work: %ld are more than %d batches", work, BATCHES_MOST);
+    if (!is_one_of(flush, "clflush", "none")) bad_argument("--flush: \"%s\" is neither clflush nor none", flush);
     flushing = strcmp(flush, "clflush") == 0;
-    if (!flushing && strcmp(flush, "none") != 0) bad_argument("--flush: \"%s\" is neither clflush nor none", flush);
     if (flushing && !HAVE_X86) bad_argument("--flush: clflush is an instruction of x86; use none");
-    tsc = strcmp(timer, "tsc") == 0 || (strcmp(timer, "auto") == 0 && tsc_is_constant());
-    if (!tsc && strcmp(timer, "clock") != 0 && strcmp(timer, "auto") != 0) bad_argument("--timer: \"%s\" is not tsc, clock, auto", timer);
-    if (tsc && !HAVE_X86) bad_argument("--timer: tsc is of x86; use clock");
-    if (tsc) find_rate();
+    choose_timer();
     lines = take((size_t)count * sizeof *lines);
     order = take((size_t)count * sizeof *order);
     times = take((size_t)batches * sizeof *times);
@@ -108,15 +83,10 @@ static uint64_t pass(long share) {
     return (uint64_t)batches * (uint64_t)batch;
 }
 
-static int by_size(const void *x, const void *y) {
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static double time_of_empty(void) {
     double samples[33];
     for (int i = 0; i < 33; i++) samples[i] = time_batch(0, 0);
-    qsort(samples, 33, sizeof *samples, by_size);
+    sort_numbers(samples, 33);
     return samples[16];
 }
 
@@ -126,7 +96,7 @@ static double in_ns(double ticks_of_batch) { return (ticks_of_batch - empty) / t
 static uint64_t check(long share) {
     (void)share;
     empty = time_of_empty();
-    qsort(times, (size_t)batches, sizeof *times, by_size);
+    sort_numbers(times, batches);
     return mix((uint64_t)(order[batches * batch % count] - lines) + 1) + mix((uint64_t)batches);
 }
 
