@@ -5,7 +5,7 @@
 
 enum { DEGREE_MOST = 15 };  // degrees from 1 to this, 8 on average
 static const uint32_t UNSEEN = UINT32_MAX;
-static long size_kib = 8192, rounds = 4;
+static long size_kib = 8192, rounds = 1;
 static uint32_t *rows, *ends, *levels, *frontier, *next_frontier;
 static long vertices, in_frontier, in_next;
 static uint64_t depth_sums[THREADS_MOST];

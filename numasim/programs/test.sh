@@ -118,12 +118,12 @@ test_start() {
     pid=$!
     started+=("$pid")
     ok "$name gets ready" appears "$ready"
-    sleep 0.1
+    sleep 0.4
     ok "$name waits for its start" test ! -s "$out"
     touch "$go"
     ok "$name ends after its start" wait "$pid"
     ok "$name prints its line after its start" one_line "$(cat "$out")"
-    ok "$name does not count the wait" above 0.1 "$(member "$(cat "$out")" setup_seconds)"
+    ok "$name does not count the wait" above 0.4 "$(member "$(cat "$out")" setup_seconds)"
 }
 
 # Passes follow each other until SIGTERM; the line is printed then.
