@@ -3,7 +3,7 @@
 
 use crate::error::LabError;
 use crate::fetch;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -50,7 +50,7 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
         let libraries = tools.join("usr/lib/x86_64-linux-gnu");
         ["numactl", "numad"].iter().try_for_each(|name| install(&tools.join("usr/bin").join(name), &root, &[&libraries]))?;
     }
-    copy(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
+    executable(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
     let archive = folder.path().join("guest.cpio");
     pack(&root, &archive)?;
     std::fs::remove_dir_all(&root).map_err(|error| LabError::io(&root, error))?;
@@ -168,6 +168,12 @@ fn libraries(program: &Path, search: &[&Path]) -> Vec<PathBuf> {
     let output = command.arg(program).stderr(Stdio::null()).output().map(|output| output.stdout).unwrap_or_default();
     let text = String::from_utf8_lossy(&output).into_owned();
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
+}
+
+/// A copy that may be executed, whatever the checkout made of its mode.
+fn executable(from: &Path, to: &Path) -> Result<(), LabError> {
+    copy(from, to)?;
+    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o755)).map_err(|error| LabError::io(to, error))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
