@@ -17,6 +17,8 @@ mod route;
 mod spec;
 mod spec_check;
 mod stream;
+mod windows;
+pub mod x86;
 
 pub use counters::{CpuCounters, LinkCounters, NodeCounters};
 pub use cpulist::{CPUS, CpuList};
@@ -24,3 +26,4 @@ pub use error::{KnobError, SpecError};
 pub use machine::Machine;
 pub use spec::{Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec};
 pub use spec_check::NODES;
+pub use windows::{Turn, Windows};

@@ -1,0 +1,237 @@
+//! The one state of the plugin: the machine, the time of its CPUs, what has been counted. Only QEMU's thread of CPUs touches it, one callback
+//! after another; what other threads need lies in `clock.rs` as atomics.
+
+use crate::arguments::Arguments;
+use crate::clock::{self, ASKED, BASE};
+use crate::flush::Pages;
+use crate::qemu;
+use crate::running::Running;
+use numasim_model::{Machine, Spec, Turn, Windows};
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// See the head of the file. Times in picoseconds of guest time.
+pub struct World {
+    pub spec: Spec,
+    pub machine: Machine,
+    pub windows: Windows,
+    pub running: Running,
+    pub pages: Pages,
+    /// Instructions that each CPU has executed.
+    pub instructions: Vec<u64>,
+    /// Time that each CPU has run in windows that are closed.
+    pub ran: Vec<u64>,
+    /// Accesses to the line that was accessed just before: told apart since they need no lookup.
+    pub again: Vec<u64>,
+    pub closed: u64,
+    pub yields: u64,
+    pub began: u64,
+    pub out: Option<PathBuf>,
+    length: u64,
+    /// Of an instruction.
+    instruction: u64,
+    pause: u64,
+    cpu: usize,
+    /// Virtual line and CPU of the last access, and whether the line is known to be dirty.
+    last: (u64, usize, bool),
+    control: usize,
+}
+
+/// What a PAUSE costs, in cycles: some 40 on Nehalem to Broadwell (Intel's optimization manual).
+const PAUSE_CYCLES: f64 = 40.0;
+
+impl World {
+    /// A world that has not begun.
+    ///
+    /// # Errors
+    /// What is wrong with the machine, in one line.
+    pub fn new(spec: Spec, arguments: &Arguments, control: *const c_void) -> Result<Self, String> {
+        let machine = Machine::new(&spec).map_err(|problem| problem.to_string())?;
+        let cpus = spec.cpus();
+        let instruction = spec.instruction_ps();
+        let pause = PAUSE_CYCLES * instruction / spec.cycles_per_instruction;
+        Ok(Self {
+            machine,
+            windows: Windows::new(cpus, arguments.window, 0),
+            running: Running::default(),
+            pages: Pages::new(cpus),
+            instructions: vec![0; cpus],
+            ran: vec![0; cpus],
+            again: vec![0; cpus],
+            closed: 0,
+            yields: 0,
+            began: 0,
+            out: arguments.out.clone(),
+            length: arguments.window,
+            instruction: whole(instruction),
+            pause: whole(pause),
+            cpu: 0,
+            last: (u64::MAX, 0, false),
+            control: control.expose_provenance(),
+            spec,
+        })
+    }
+
+    /// Guest time is modelled from now on.
+    pub fn begin(&mut self) {
+        let now = clock::now_ns().cast_unsigned() * 1000;
+        self.windows = Windows::new(self.spec.cpus(), self.length, now);
+        self.began = now;
+        BASE.store(now, Relaxed);
+        clock::MODELLING.store(true, Relaxed);
+    }
+
+    /// A block of instructions begins.
+    #[inline]
+    pub fn block(&mut self, instructions: u64) {
+        let cpu = self.running.cpu();
+        if cpu != self.cpu || self.windows.is_halted(cpu) {
+            self.switch(cpu);
+        }
+        self.instructions[cpu] += instructions;
+        self.charge(instructions * self.instruction);
+    }
+
+    fn switch(&mut self, cpu: usize) {
+        self.cpu = cpu;
+        self.last.0 = u64::MAX;
+        if self.windows.is_halted(cpu) {
+            self.catch_up(BASE.load(Relaxed));
+            self.windows.wake(cpu);
+        }
+    }
+
+    #[inline]
+    fn charge(&mut self, picos: u64) {
+        if self.windows.charge(self.cpu, picos) && !ASKED.load(Relaxed) {
+            let turn = self.windows.turn(self.cpu);
+            self.take(turn);
+        }
+    }
+
+    fn take(&mut self, turn: Turn) {
+        if turn == Turn::Close {
+            self.close(self.length);
+            self.windows.close();
+            BASE.store(self.windows.base(), Relaxed);
+        }
+        if turn != Turn::On {
+            self.let_go();
+        }
+    }
+
+    /// Time has jumped while all CPUs were halted.
+    fn catch_up(&mut self, now: u64) {
+        if now > self.windows.base() {
+            self.close(now - self.windows.base());
+            self.windows.jump(now);
+        }
+    }
+
+    fn close(&mut self, picos: u64) {
+        self.closed += 1;
+        self.machine.window(picos, self.windows.ran());
+        for (sum, ran) in self.ran.iter_mut().zip(self.windows.ran()) {
+            *sum += ran;
+        }
+    }
+
+    /// Makes QEMU leave this CPU, run the timers that are due, and go on with the next.
+    fn let_go(&mut self) {
+        self.yields += 1;
+        ASKED.store(true, Relaxed);
+        // SAFETY: the handle is QEMU's own. With a time of 1 ns, which is past, it runs timers and moves no clock.
+        unsafe { qemu::qemu_plugin_update_ns(std::ptr::with_exposed_provenance(self.control), 1) };
+    }
+
+    /// HLT: the CPU waits for an interrupt.
+    pub fn halt(&mut self) {
+        let turn = self.windows.halt(self.cpu);
+        if self.windows.is_quiet() {
+            self.catch_up(self.windows.quiet());
+            BASE.store(self.windows.base(), Relaxed);
+        }
+        self.take(turn);
+    }
+
+    /// PAUSE: QEMU runs the next CPU by itself.
+    pub fn pause(&mut self) {
+        self.charge(self.pause);
+    }
+
+    /// A load or store; `physical` is asked for the address only where that matters, and has none for a device's registers.
+    #[inline]
+    pub fn access(&mut self, address: u64, store: bool, physical: impl FnOnce() -> Option<u64>) {
+        let line = address / 64;
+        let (last, cpu, dirty) = self.last;
+        if line == last && cpu == self.cpu && (dirty || !store) {
+            self.again[cpu] += 1;
+            return;
+        }
+        let Some(physical) = physical() else { return };
+        self.last = (line, self.cpu, store);
+        self.pages.note(self.cpu, address, physical);
+        let stall = self.machine.access(self.cpu, physical, store);
+        if stall > 0 {
+            self.charge(stall);
+        }
+    }
+
+    /// All counters are zero.
+    pub fn zero(&mut self) {
+        self.machine.reset_counters();
+        self.instructions.fill(0);
+        self.ran.fill(0);
+        self.again.fill(0);
+    }
+
+    /// All caches are empty; what they would have written back is forgotten, and queues are idle.
+    pub fn empty(&mut self) {
+        if let Ok(machine) = Machine::new(&self.spec) {
+            self.machine = machine;
+        }
+        self.last.0 = u64::MAX;
+    }
+
+    /// A line is flushed from all caches, if the CPU has used its page.
+    pub fn flush(&mut self, address: u64) {
+        self.last.0 = u64::MAX;
+        if let Some(physical) = self.pages.physical(self.cpu, address) {
+            self.machine.flush(physical);
+        }
+    }
+}
+
+fn whole(picos: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cost of nanoseconds to microseconds, rounded")]
+    {
+        picos.round() as u64
+    }
+}
+
+/// The time of the CPU that runs now.
+pub fn local() -> u64 {
+    with(|world| world.windows.local(world.cpu)).unwrap_or(0)
+}
+
+struct Only(UnsafeCell<Option<World>>);
+
+// SAFETY: only QEMU's thread of CPUs reaches inside, after loading (see the head of the file).
+unsafe impl Sync for Only {}
+
+static WORLD: Only = Only(UnsafeCell::new(None));
+
+/// Puts the world in its place, while QEMU loads the plugin.
+pub fn put(world: World) {
+    // SAFETY: no CPU exists yet.
+    unsafe { *WORLD.0.get() = Some(world) };
+}
+
+/// Does something with the world, if there is one. Never call it from within.
+#[inline]
+pub fn with<T>(act: impl FnOnce(&mut World) -> T) -> Option<T> {
+    // SAFETY: one thread, and no caller is called by another (see the head of the file).
+    unsafe { (*WORLD.0.get()).as_mut() }.map(act)
+}
