@@ -1,4 +1,4 @@
-//! What QEMU calls. Until the guest asks for modelling, code is translated as it is, but for the magic instruction; then everything is.
+//! What QEMU calls. Until the guest asks for modelling, accesses to memory go untold: instructions are all that takes time.
 
 use crate::arguments::Arguments;
 use crate::error::note;
@@ -80,14 +80,12 @@ unsafe extern "C" fn on_reset(id: Id) {
 }
 
 unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
-    let modelling = clock::MODELLING.load(Relaxed);
+    let modelling = world::with(|world| world.modelling).unwrap_or(false);
     // SAFETY: QEMU's block, valid in this call.
     let count = unsafe { qemu::qemu_plugin_tb_n_insns(block) };
-    if modelling {
-        // SAFETY: as above; the datum is a number.
-        unsafe {
-            qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, on_execution, qemu::NO_REGISTERS, std::ptr::without_provenance_mut(count));
-        }
+    // SAFETY: as above; the datum is a number.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, on_execution, qemu::NO_REGISTERS, std::ptr::without_provenance_mut(count));
     }
     for index in 0..count {
         // SAFETY: as above; the index is below the count.
@@ -108,8 +106,8 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
     }
     match x86::special(&bytes[..length.min(bytes.len())]) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
-        Some(Special::Halt) if modelling => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
-        Some(Special::Pause) if modelling => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
+        Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
+        Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
         Some(Special::Flush(address)) if modelling => {
             // SAFETY: QEMU's instruction, valid in this call.
             let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };

@@ -1,44 +1,35 @@
-//! The clocks that QEMU reads. Preloaded, these functions come before the C library's. Until modelling starts they tell the host's time;
-//! then modelled time: to a CPU that reads a clock, its own; to everything else, the start of the window.
+//! The clocks that QEMU reads. Preloaded, these functions come before the C library's, and tell guest time: to a CPU that reads a clock, its
+//! own; to everything else, the start of the window.
 //!
 //! QEMU runs its virtual timers when it moves its virtual clock in [`crate::world`]'s name: the first reading in that call is answered with
 //! zero, so that QEMU sees time pass and runs what is due there and then, in the thread of the CPUs, at the same guest time in every run.
+//! Other threads see the new window only from then on, else QEMU's main loop would run the timers whenever the host lets it.
 
 use crate::world;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Whether guest time is modelled.
-pub static MODELLING: AtomicBool = AtomicBool::new(false);
-/// Start of the window, picoseconds.
-pub static BASE: AtomicU64 = AtomicU64::new(0);
+/// Whether there is a world, whose time this is.
+pub static RUNNING: AtomicBool = AtomicBool::new(false);
+/// Start of the window, picoseconds: for the thread of CPUs, and for all others.
+pub static BASE: AtomicU64 = AtomicU64::new(BEGINNING);
+static SHOWN: AtomicU64 = AtomicU64::new(BEGINNING);
+/// Guest time when QEMU starts: not zero, which QEMU's timers take as never.
+pub const BEGINNING: u64 = 1_000_000_000_000;
 /// A CPU has been asked to let go, and has not yet.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
 /// Latest time that was told, picoseconds: no clock goes back.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 /// The stack of the code that QEMU generates; what reads a clock from within is deeper.
 static STACK: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Host time at the start.
-static START: AtomicI64 = AtomicI64::new(0);
-
 thread_local! {
     static RUNS_CPUS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Called once, before anything reads a clock.
-pub fn begin() {
-    START.store(host_ns() - SECOND, Relaxed);
-}
-
 const SECOND: i64 = 1_000_000_000;
 
-/// Nanoseconds of the host's monotonic clock, by the kernel itself: the C library's short cut reads the time-stamp counter.
-fn host_ns() -> i64 {
-    let time = kernel_time(libc::CLOCK_MONOTONIC);
-    time.tv_sec * SECOND + time.tv_nsec
-}
-
+/// The kernel's own: the C library's short cut reads the time-stamp counter.
 fn kernel_time(clock: libc::clockid_t) -> libc::timespec {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec.
@@ -67,12 +58,14 @@ fn within_generated_code() -> bool {
 
 /// The time now, in nanoseconds from a second before the start.
 pub fn now_ns() -> i64 {
-    if !MODELLING.load(Relaxed) {
-        return host_ns() - START.load(Relaxed);
-    }
-    let base = BASE.load(Relaxed);
-    let picos = if within_generated_code() { tell(world::local().max(base)) } else { base };
+    let picos = if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) };
     i64::try_from(picos / 1000).unwrap_or(i64::MAX)
+}
+
+/// Time passes while no CPU runs.
+pub fn pass(picos: u64) {
+    let now = BASE.fetch_add(picos, Relaxed) + picos;
+    SHOWN.store(now, Relaxed);
 }
 
 fn tell(picos: u64) -> u64 {
@@ -88,6 +81,7 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::ti
     } else if ASKED.load(Relaxed) && runs_cpus() && !within_generated_code() {
         // QEMU has left the CPU and moves its clock: see the head of the file.
         ASKED.store(false, Relaxed);
+        SHOWN.store(BASE.load(Relaxed), Relaxed);
         libc::timespec { tv_sec: 0, tv_nsec: 0 }
     } else {
         let now = now_ns();

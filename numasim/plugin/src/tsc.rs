@@ -14,7 +14,6 @@ const RDTSCP: [u8; 3] = [0x0f, 0x01, 0xf9];
 static ON_LOAD: extern "C" fn() = {
     extern "C" fn on_load() {
         if is_qemu() {
-            clock::begin();
             idle::begin();
             trap();
         }

@@ -29,6 +29,8 @@ pub struct World {
     pub yields: u64,
     pub began: u64,
     pub out: Option<PathBuf>,
+    /// Whether memory is modelled; until the guest asks for it, only time is.
+    pub modelling: bool,
     length: u64,
     /// Of an instruction.
     instruction: u64,
@@ -54,7 +56,7 @@ impl World {
         let pause = PAUSE_CYCLES * instruction / spec.cycles_per_instruction;
         Ok(Self {
             machine,
-            windows: Windows::new(cpus, arguments.window, 0),
+            windows: Windows::new(cpus, arguments.window, clock::BEGINNING),
             running: Running::default(),
             pages: Pages::new(cpus),
             instructions: vec![0; cpus],
@@ -64,6 +66,7 @@ impl World {
             yields: 0,
             began: 0,
             out: arguments.out.clone(),
+            modelling: false,
             length: arguments.window,
             instruction: whole(instruction),
             pause: whole(pause),
@@ -74,13 +77,11 @@ impl World {
         })
     }
 
-    /// Guest time is modelled from now on.
+    /// Memory is modelled from now on.
     pub fn begin(&mut self) {
-        let now = clock::now_ns().cast_unsigned() * 1000;
-        self.windows = Windows::new(self.spec.cpus(), self.length, now);
-        self.began = now;
-        BASE.store(now, Relaxed);
-        clock::MODELLING.store(true, Relaxed);
+        self.modelling = true;
+        self.began = self.windows.base();
+        self.zero();
     }
 
     /// A block of instructions begins.
@@ -131,6 +132,9 @@ impl World {
     }
 
     fn close(&mut self, picos: u64) {
+        if !self.modelling {
+            return;
+        }
         self.closed += 1;
         self.machine.window(picos, self.windows.ran());
         for (sum, ran) in self.ran.iter_mut().zip(self.windows.ran()) {
@@ -227,6 +231,7 @@ static WORLD: Only = Only(UnsafeCell::new(None));
 pub fn put(world: World) {
     // SAFETY: no CPU exists yet.
     unsafe { *WORLD.0.get() = Some(world) };
+    clock::RUNNING.store(true, Relaxed);
 }
 
 /// Does something with the world, if there is one. Never call it from within.
