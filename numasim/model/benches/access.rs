@@ -1,5 +1,6 @@
 //! What an access costs the host: hits of the private cache (the last used line, and any line of a set), LLC hits, LLC misses of one
 //! CPU and of a stream; and what the end of a window costs with 16 CPUs that all miss. Each sample runs a fixed list of addresses.
+#![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use numasim_model::{Machine, Spec};

@@ -180,3 +180,73 @@ impl Queues {
 
 /// However short the delays become, a CPU is not expected to run more than twenty times as fast.
 const LEAST: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One CPU that pays all it carries, on one resource of 64 ns a line and `q` = 200 ns.
+    fn queues() -> Queues {
+        Queues::new(vec![Resource::new(1000.0, 200.0)], 1)
+    }
+
+    fn window(queues: &mut Queues, lines: f64, busy: f64) {
+        queues.begin();
+        queues.ran(0, busy);
+        queues.moved(0, 0, lines, lines);
+        queues.end(1e8);
+    }
+
+    #[test]
+    fn the_law_is_that_of_the_contention_simulator() {
+        // The values of its own tests: q = 20 ns; at one half 10 ns, at 0.9 162 ns.
+        let law = Resource::new(10_000.0, 20.0);
+        assert!((law.wait(0.5) - 10e3).abs() < 1e-6 && (law.wait(0.9) - 162e3).abs() < 1e-6);
+        assert!((law.service - 6400.0).abs() < 1e-9, "64 bytes at 10 GB/s take 6.4 ns");
+    }
+
+    #[test]
+    fn the_delay_goes_most_of_the_way_to_the_fixed_point_in_one_window() {
+        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. Had each waited w longer: u = 64 / (80 + w), w = 200 u^2 / (1 - u),
+        // so u = 0.3655... and w = 42.1 ns.. by halving here.
+        let (mut low, mut high) = (0.0_f64, 1.0_f64);
+        for _ in 0..60 {
+            let u = 0.5 * (low + high);
+            if 64.0 / (80.0 + 200.0 * u * u / (1.0 - u)) > u { low = u } else { high = u }
+        }
+        let wait = 200e3 * low * low / (1.0 - low);
+        let mut queues = queues();
+        window(&mut queues, 1250.0, 1e8);
+        assert!((queues.delay(0) / (STEP * wait) - 1.0).abs() < 1e-4, "{} {wait}", queues.delay(0));
+    }
+
+    #[test]
+    fn what_pays_nothing_is_met_by_no_more_than_the_longest_wait() {
+        let mut queues = queues();
+        for _ in 0..50 {
+            queues.begin();
+            queues.moved(0, 0, 1e5, 0.0);
+            queues.ran(0, 1e8);
+            queues.end(1e8);
+        }
+        let longest = queues.resources[0].wait(TOP);
+        assert!((queues.delay(0) / longest - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_debt_is_bounded_and_paid_when_idle() {
+        let mut queues = queues();
+        window(&mut queues, 1e6, 1e8);
+        assert!((queues.debt[0] - MOST_DEBT * 1e8).abs() < 1.0);
+        window(&mut queues, 0.0, 0.0);
+        window(&mut queues, 0.0, 0.0);
+        assert_eq!(queues.debt[0], 0.0);
+    }
+
+    #[test]
+    fn an_idle_machine_waits_for_nothing() {
+        let mut queues = queues();
+        window(&mut queues, 0.0, 1e8);
+        assert_eq!(queues.delay(0), 0.0);
+    }
+}

@@ -1,5 +1,6 @@
 //! Queues under CPUs that wait for their own misses: the law, the capacity, fairness, and how soon all settles. Windows are 100 us; the
 //! small machine misses in 1.2 us locally, so that one CPU of random lines uses 64 ns / 1.2 us = 5 % of a controller of 1000 MB/s.
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 mod common;
 
