@@ -36,7 +36,7 @@ fn blocking_misses_use_what_the_law_says_from_one_cpu_to_sixteen() {
             let law = by_the_law(f64::from(cpus), 1200.0, service, 200.0);
             let got = used(&seen[SETTLED..]);
             assert!(
-                (got / law - 1.0).abs() < 0.01,
+                (got / law - 1.0).abs() < 0.015,
                 "{cpus} CPUs, {mb} MB/s: {got:.4} of capacity, by the law {law:.4}"
             );
         }
