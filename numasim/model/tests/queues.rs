@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Guest, NODE, Program, Seen, WINDOW, mean, spec, spread};
-use numasim_model::Machine;
+use numasim_model::{Link, Llc, Machine, Node};
 use proptest::prelude::*;
 
 /// Windows after which everything must have settled.
@@ -85,6 +85,35 @@ fn a_link_is_filled_from_the_other_node() {
     saturates(&[Program::Random(1); 16], 1000.0, 60.0, |seen| seen.link, |seen| seen.delay[2]);
     saturates(&[Program::Stream(1, false); 8], 1000.0, 200.0, |seen| seen.link, |seen| seen.delay[2]);
     saturates(&[Program::Stream(1, true); 8], 1000.0, 200.0, |seen| seen.link, |seen| seen.delay[2]);
+}
+
+/// Four nodes in a square whose CPUs all read from the node across: each link direction carries two routes, and each route passes two links.
+#[test]
+fn routes_that_share_links_settle_together() {
+    let mut square = spec(1000.0, 60.0);
+    let cpus = |node: usize| (4 * node..4 * node + 4).collect();
+    let (node, llc, link) = (square.node[0].clone(), square.llc[0].clone(), square.link[0].clone());
+    square.node = (0..4).map(|id| Node { id, cpus: cpus(id as usize), ..node.clone() }).collect();
+    square.llc = (0..4).map(|id| Llc { id, cpus: cpus(id as usize), ..llc.clone() }).collect();
+    square.link = [(0, 1), (0, 2), (1, 3), (2, 3)].map(|(a, b)| Link { a, b, ..link.clone() }).to_vec();
+    square.latency.ns = vec![vec![2000.0; 4]; 4];
+    let programs: Vec<_> = (0..16).map(|cpu| Program::Random(3 - cpu / 4)).collect();
+    let mut guest = Guest::new(&square, &programs);
+    guest.run(SETTLED);
+    guest.machine.reset_counters();
+    guest.run(400);
+    let links: Vec<_> = guest.machine.link_counters().collect();
+    let parts: Vec<_> = links.iter().map(|link| link.busy_ps as f64 / (400 * WINDOW) as f64).collect();
+    // Lowest ids first: 0-3 goes by 1, 1-2 by 0, 2-1 by 0, 3-0 by 1; so 2-3 and one direction of two others are idle.
+    let used: Vec<_> = parts.iter().filter(|part| **part > 0.0).collect();
+    assert!(
+        used.iter().all(|part| **part <= 1.0) && used.iter().filter(|part| ***part > 0.9).count() >= 2,
+        "{parts:?}"
+    );
+    for four in guest.runners.chunks(4) {
+        let middle = mean(four.iter().map(|runner| runner.done as f64));
+        assert!(four.iter().all(|runner| (runner.done as f64 / middle - 1.0).abs() < 0.02));
+    }
 }
 
 #[test]
