@@ -117,9 +117,7 @@ fn pure_crates_import_no_way_out() {
 
 #[test]
 fn pure_crates_share_one_list_of_forbidden_things() {
-    let list = |name: &str| {
-        std::fs::read_to_string(folder(name).join("clippy.toml")).unwrap()
-    };
+    let list = |name: &str| std::fs::read_to_string(folder(name).join("clippy.toml")).unwrap();
     let first = list(PURE[0].0);
     assert!(first.contains("std::time::Instant::now") && first.contains("std::collections::HashMap"));
     PURE.iter().for_each(|(name, _)| assert_eq!(list(name), first, "{name}/clippy.toml differs"));

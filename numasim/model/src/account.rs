@@ -9,6 +9,9 @@ use crate::queue::LINE;
 impl Machine {
     /// Ends a window of guest time: from what was moved in it come the delays of the next (queue.rs). `busy` is the local time for which
     /// each CPU ran in it, stalls included, in picoseconds.
+    ///
+    /// Windows should be equally long, since delays move by steps from window to window. Where time jumps because all CPUs sleep, end a few
+    /// windows of the usual length with nobody busy: ten of them forget the load before.
     pub fn window(&mut self, picos: u64, busy: &[u64]) {
         self.queues.begin();
         for (number, own) in self.cpus.iter_mut().enumerate() {
