@@ -109,17 +109,13 @@ fn make_thread(tid: Tid, seed: &ThreadSeed, mpki: Option<u16>, cpus: u32) -> Thr
     let allowed =
         seed.allowed.map(|bits| (0..cpus).filter(|cpu| bits >> (cpu % 64) & 1 == 1).map(CpuId).collect::<CpuSet>());
     Thread {
-        tid,
         cpu: Some(CpuId(seed.cpu % cpus)),
         allowed_cpus: allowed.filter(|allowed| !allowed.is_empty()),
         pinned: seed.pinned,
-        bound: None,
-        cpu_time: None,
         instructions: mpki.map(|_| 1_000_000),
         cycles: mpki.map(|mpki| 1_000_000 + 20_000 * u64::from(mpki)),
-        llc_references: None,
         llc_misses: mpki.map(|mpki| u64::from(mpki) * 1000),
-        bandwidth: None,
+        ..Thread::unmeasured(tid)
     }
 }
 
