@@ -84,7 +84,11 @@ fn best_map_lfoc_plus(model: &dyn StaticModel, setup: &Setup, options: &Options<
 /// What heuristics are told.
 pub(super) fn setting(model: &dyn StaticModel, setup: &Setup) -> Setting {
     let programs = model.programs().len();
-    Setting { cores_per_group: setup.cores(programs), ..Setting::new(setup.groups(), programs) }
+    Setting {
+        cores_per_group: setup.cores(programs),
+        max_bandwidth: setup.bandwidth,
+        ..Setting::new(setup.groups(), programs)
+    }
 }
 
 /// Searches until it is done, somebody asks to stop, or its time is over.
