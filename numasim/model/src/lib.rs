@@ -4,6 +4,9 @@
 //! It knows physical addresses and guest time in picoseconds. It refuses to know QEMU, the guest, clocks and files; the same calls give the
 //! same answers on any machine.
 
+#![forbid(unsafe_code)]
+
+mod account;
 mod cache;
 mod counters;
 mod cpulist;
