@@ -1,5 +1,5 @@
-//! The few x86 instructions that numasim must know by their bytes: those that halt or pause a CPU, that flush a cache line, and the one by
-//! which a guest talks to numasim. Encodings: Intel 64 manual, volume 2. It refuses to know any other instruction.
+//! The few x86 instructions that numasim must know by their bytes: those that halt or pause a CPU, read its
+//! time-stamp counter or flush a cache line, and the one by which a guest talks to numasim. Encodings: Intel 64 manual, volume 2. It refuses to know any other instruction.
 
 /// What an instruction means to numasim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,6 +8,8 @@ pub enum Special {
     Halt,
     /// PAUSE: a spinning CPU.
     Pause,
+    /// RDTSC or RDTSCP.
+    Counter,
     /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is taken as a flush: the manual allows it to keep the line, not to flush it.
     Flush(Address),
     /// [`MAGIC`] with an operation.
@@ -40,6 +42,7 @@ pub fn special(bytes: &[u8]) -> Option<Special> {
     match bytes {
         [0xf4] => Some(Special::Halt),
         [0xf3, 0x90] => Some(Special::Pause),
+        [0x0f, 0x31] | [0x0f, 0x01, 0xf9] => Some(Special::Counter),
         [0x0f, 0x1f, 0x84, 0x00, tail @ ..] => magic(tail),
         _ => flush(bytes).map(Special::Flush),
     }
@@ -142,6 +145,8 @@ mod tests {
     fn others_are_not() {
         assert_eq!(special(&[0xf4]), Some(Special::Halt));
         assert_eq!(special(&[0xf3, 0x90]), Some(Special::Pause));
+        assert_eq!(special(&[0x0f, 0x31]), Some(Special::Counter));
+        assert_eq!(special(&[0x0f, 0x01, 0xf9]), Some(Special::Counter));
         assert_eq!(special(&[0x0f, 0x1f, 0x84, 0x00, 0x01, 0x00, 0x53, 0x4e]), Some(Special::Magic(1)));
         for other in [
             &[0x90][..],

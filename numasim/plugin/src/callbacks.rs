@@ -108,6 +108,7 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
+        Some(Special::Counter) => on(instruction, on_counter, qemu::NO_REGISTERS, 0),
         Some(Special::Flush(address)) if modelling => {
             // SAFETY: QEMU's instruction, valid in this call.
             let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
@@ -155,6 +156,10 @@ unsafe extern "C" fn on_halt(_index: c_uint, _data: *mut c_void) {
 
 unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
     world::with(World::pause);
+}
+
+unsafe extern "C" fn on_counter(_index: c_uint, _data: *mut c_void) {
+    world::with(World::counter);
 }
 
 unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {

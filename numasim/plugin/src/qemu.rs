@@ -67,7 +67,6 @@ unsafe extern "C" {
     pub fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
     pub fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
     pub fn qemu_plugin_insn_data(instruction: *const Instruction, to: *mut c_void, len: usize) -> usize;
-    pub fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
     pub fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
     pub fn qemu_plugin_register_vcpu_tb_exec_cb(block: *mut Block, call: OnExecution, flags: c_int, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(instruction: *mut Instruction, call: OnExecution, flags: c_int, data: *mut c_void);
@@ -83,6 +82,5 @@ unsafe extern "C" {
 
     // GLib, which QEMU is linked with.
     pub fn g_byte_array_new() -> *mut Array;
-    pub fn g_byte_array_set_size(array: *mut Array, size: c_uint) -> *mut Array;
     pub fn g_array_free(array: *mut Array, with_data: c_int) -> *mut u8;
 }

@@ -35,6 +35,7 @@ pub struct World {
     /// Of an instruction.
     instruction: u64,
     pause: u64,
+    counter: u64,
     cpu: usize,
     /// Virtual line and CPU of the last access, and whether the line is known to be dirty.
     last: (u64, usize, bool),
@@ -43,6 +44,10 @@ pub struct World {
 
 /// What a PAUSE costs, in cycles: some 40 on Nehalem to Broadwell (Intel's optimization manual).
 const PAUSE_CYCLES: f64 = 40.0;
+/// What RDTSC costs, in cycles: 24 to 28 on Nehalem to Skylake (the same manual).
+const COUNTER_CYCLES: f64 = 25.0;
+/// Picoseconds.
+const COUNTER_AT_BOOT: u64 = 2_000_000;
 
 impl World {
     /// A world that has not begun.
@@ -53,7 +58,7 @@ impl World {
         let machine = Machine::new(&spec).map_err(|problem| problem.to_string())?;
         let cpus = spec.cpus();
         let instruction = spec.instruction_ps();
-        let pause = PAUSE_CYCLES * instruction / spec.cycles_per_instruction;
+        let cycle = instruction / spec.cycles_per_instruction;
         Ok(Self {
             machine,
             windows: Windows::new(cpus, arguments.window, clock::BEGINNING),
@@ -69,7 +74,8 @@ impl World {
             modelling: false,
             length: arguments.window,
             instruction: whole(instruction),
-            pause: whole(pause),
+            pause: whole(PAUSE_CYCLES * cycle),
+            counter: whole(COUNTER_CYCLES * cycle),
             cpu: 0,
             last: (u64::MAX, 0, false),
             control: control.expose_provenance(),
@@ -163,6 +169,12 @@ impl World {
     /// PAUSE: QEMU runs the next CPU by itself.
     pub fn pause(&mut self) {
         self.charge(self.pause);
+    }
+
+    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to let time pass, and each reading costs the
+    /// host a signal.
+    pub fn counter(&mut self) {
+        self.charge(if self.modelling { self.counter } else { COUNTER_AT_BOOT });
     }
 
     /// A load or store; `physical` is asked for the address only where that matters, and has none for a device's registers.
