@@ -178,7 +178,7 @@ unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
             unsafe { qemu::qemu_plugin_reset(ID.load(Relaxed), on_reset) };
         }
         1 => {}
-        2 => {}
+        2 => drop(world::with(World::publish)),
         3 => drop(world::with(World::zero)),
         4 => drop(world::with(World::empty)),
         other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),

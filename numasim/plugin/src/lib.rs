@@ -20,6 +20,7 @@ mod clock;
 mod error;
 mod flush;
 mod idle;
+mod publish;
 mod qemu;
 mod report;
 mod running;

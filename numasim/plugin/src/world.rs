@@ -4,6 +4,7 @@
 use crate::arguments::Arguments;
 use crate::clock::{self, ASKED, BASE};
 use crate::flush::Pages;
+use crate::publish::Page;
 use crate::qemu;
 use crate::running::Running;
 use numasim_model::{Machine, Spec, Turn, Windows};
@@ -29,6 +30,9 @@ pub struct World {
     pub yields: u64,
     pub began: u64,
     pub out: Option<PathBuf>,
+    /// Picoseconds of a cycle.
+    pub cycle: u64,
+    page: Option<Page>,
     /// Whether memory is modelled; until the guest asks for it, only time is.
     pub modelling: bool,
     length: u64,
@@ -49,6 +53,11 @@ const COUNTER_CYCLES: f64 = 25.0;
 /// Picoseconds.
 const COUNTER_AT_BOOT: u64 = 2_000_000;
 
+/// How often the page is written: a millisecond of guest time with windows of their usual length.
+const WINDOWS_A_WRITING: u64 = 10;
+/// Windows after which delays of a machine that does nothing are gone.
+const WINDOWS_TO_CALM: u64 = 10;
+
 impl World {
     /// A world that has not begun.
     ///
@@ -59,6 +68,7 @@ impl World {
         let cpus = spec.cpus();
         let instruction = spec.instruction_ps();
         let cycle = instruction / spec.cycles_per_instruction;
+        let page = arguments.page.as_ref().map(|path| Page::open(path, &spec, arguments.window)).transpose()?;
         Ok(Self {
             machine,
             windows: Windows::new(cpus, arguments.window, clock::BEGINNING),
@@ -71,6 +81,8 @@ impl World {
             yields: 0,
             began: 0,
             out: arguments.out.clone(),
+            cycle: whole(cycle).max(1),
+            page,
             modelling: false,
             length: arguments.window,
             instruction: whole(instruction),
@@ -120,7 +132,7 @@ impl World {
 
     fn take(&mut self, turn: Turn) {
         if turn == Turn::Close {
-            self.close(self.length);
+            self.close();
             self.windows.close();
             BASE.store(self.windows.base(), Relaxed);
         }
@@ -131,20 +143,45 @@ impl World {
 
     /// Time has jumped while all CPUs were halted.
     fn catch_up(&mut self, now: u64) {
-        if now > self.windows.base() {
-            self.close(now - self.windows.base());
-            self.windows.jump(now);
+        if now <= self.windows.base() {
+            return;
         }
+        let windows = (now - self.windows.base()) / self.length;
+        self.close();
+        self.windows.jump(now);
+        // What waits in queues is gone after some windows in which nothing is asked for.
+        let idle = vec![0; self.ran.len()];
+        (0..windows.min(WINDOWS_TO_CALM)).for_each(|_| self.machine.window(self.length, &idle));
     }
 
-    fn close(&mut self, picos: u64) {
+    fn close(&mut self) {
         if !self.modelling {
             return;
         }
         self.closed += 1;
-        self.machine.window(picos, self.windows.ran());
+        self.machine.window(self.length, self.windows.ran());
         for (sum, ran) in self.ran.iter_mut().zip(self.windows.ran()) {
             *sum += ran;
+        }
+        self.with_page(|page, world| {
+            if let Some(wishes) = page.wishes() {
+                page.apply(world, &wishes);
+            }
+        });
+        if self.closed % WINDOWS_A_WRITING == 0 {
+            self.publish();
+        }
+    }
+
+    /// Writes the page.
+    pub fn publish(&mut self) {
+        self.with_page(|page, world| page.write(world));
+    }
+
+    fn with_page(&mut self, act: impl FnOnce(&mut Page, &mut Self)) {
+        if let Some(mut page) = self.page.take() {
+            act(&mut page, self);
+            self.page = Some(page);
         }
     }
 
@@ -201,6 +238,10 @@ impl World {
         self.instructions.fill(0);
         self.ran.fill(0);
         self.again.fill(0);
+        if let Some(page) = &mut self.page {
+            page.zero();
+        }
+        self.publish();
     }
 
     /// All caches are empty; what they would have written back is forgotten, and queues are idle.
