@@ -154,7 +154,11 @@ mod tests {
         assert_eq!(windows.turn(1), Turn::Close);
         assert_eq!(windows.ran(), [120, 100]);
         windows.close();
-        assert_eq!((windows.base(), windows.local(0), windows.local(1)), (1_100, 1_120, 1_100), "what CPU 0 ran over is kept");
+        assert_eq!(
+            (windows.base(), windows.local(0), windows.local(1)),
+            (1_100, 1_120, 1_100),
+            "what CPU 0 ran over is kept"
+        );
         assert_eq!(windows.ran(), [0, 0]);
     }
 

@@ -95,8 +95,14 @@ fn sib(rex: u8, mode: u8, tail: &[u8]) -> Option<(Address, &[u8])> {
     let index = ((sib >> 3) & 7) | ((rex & 2) << 2);
     let base = sib & 7;
     let base = (!(base == 5 && mode == 0)).then_some(base | ((rex & 1) << 3));
-    let address =
-        Address { base, index: (index != 4).then_some(index), scale: 1 << (sib >> 6), displacement: 0, relative: false, length: 0 };
+    let address = Address {
+        base,
+        index: (index != 4).then_some(index),
+        scale: 1 << (sib >> 6),
+        displacement: 0,
+        relative: false,
+        length: 0,
+    };
     Some((address, tail))
 }
 
@@ -117,7 +123,11 @@ mod tests {
     #[test]
     fn flushes_are_known_with_their_operands() {
         assert_eq!(address(&[0x0f, 0xae, 0x38]), Address { base: Some(0), length: 3, ..NOTHING }, "clflush (%rax)");
-        assert_eq!(address(&[0x66, 0x0f, 0xae, 0x3f]), Address { base: Some(7), length: 4, ..NOTHING }, "clflushopt (%rdi)");
+        assert_eq!(
+            address(&[0x66, 0x0f, 0xae, 0x3f]),
+            Address { base: Some(7), length: 4, ..NOTHING },
+            "clflushopt (%rdi)"
+        );
         assert_eq!(
             address(&[0x41, 0x0f, 0xae, 0x7c, 0x24, 0x40]),
             Address { base: Some(12), displacement: 64, length: 6, ..NOTHING },

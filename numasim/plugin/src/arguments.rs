@@ -22,7 +22,8 @@ impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut machine, mut page, mut out, mut window) = (None, None, None, 100_000_000);
         for word in words {
-            let (key, value) = word.split_once('=').ok_or_else(|| format!("plugin argument '{word}' has no value; {KNOWN}"))?;
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| format!("plugin argument '{word}' has no value; {KNOWN}"))?;
             match key {
                 "machine" => machine = Some(PathBuf::from(value)),
                 "page" => page = Some(PathBuf::from(value)),
@@ -38,5 +39,6 @@ impl Arguments {
 
 fn microseconds(value: &str) -> Result<u64, String> {
     let good = value.parse::<u32>().ok().filter(|us| (1..=100_000).contains(us));
-    good.map(|us| u64::from(us) * 1_000_000).ok_or_else(|| format!("plugin argument window_us={value} must be from 1 to 100000"))
+    good.map(|us| u64::from(us) * 1_000_000)
+        .ok_or_else(|| format!("plugin argument window_us={value} must be from 1 to 100000"))
 }

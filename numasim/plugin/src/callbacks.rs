@@ -24,7 +24,12 @@ pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String>
     let text = std::fs::read_to_string(&arguments.machine).map_err(|why| format!("{file}: cannot be read: {why}"))?;
     let spec = Spec::parse(&text, &file).map_err(|problem| problem.to_string())?;
     if usize::try_from(info.cpus) != Ok(spec.cpus()) {
-        return Err(format!("{file} has {} CPUs and QEMU {}: start it with -smp {}", spec.cpus(), info.cpus, spec.cpus()));
+        return Err(format!(
+            "{file} has {} CPUs and QEMU {}: start it with -smp {}",
+            spec.cpus(),
+            info.cpus,
+            spec.cpus()
+        ));
     }
     // SAFETY: takes no arguments.
     let control = unsafe { qemu::qemu_plugin_request_time_control() };
@@ -46,12 +51,18 @@ fn fits(info: &Info) -> Result<(), String> {
         return Err(format!("this is QEMU for {target}; numasim works with qemu-system-x86_64"));
     }
     if info.version_now < qemu::VERSION {
-        return Err(format!("this QEMU has plugin interface {}; {} is needed, which QEMU 10.0 has", info.version_now, qemu::VERSION));
+        return Err(format!(
+            "this QEMU has plugin interface {}; {} is needed, which QEMU 10.0 has",
+            info.version_now,
+            qemu::VERSION
+        ));
     }
     // SAFETY: a C string, and the default search order.
     let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };
     let ours = clock::clock_gettime as *const () as usize;
-    (first.addr() == ours).then_some(()).ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
+    (first.addr() == ours)
+        .then_some(())
+        .ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
 }
 
 fn register(id: Id) {
@@ -85,7 +96,12 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let count = unsafe { qemu::qemu_plugin_tb_n_insns(block) };
     // SAFETY: as above; the datum is a number.
     unsafe {
-        qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, on_execution, qemu::NO_REGISTERS, std::ptr::without_provenance_mut(count));
+        qemu::qemu_plugin_register_vcpu_tb_exec_cb(
+            block,
+            on_execution,
+            qemu::NO_REGISTERS,
+            std::ptr::without_provenance_mut(count),
+        );
     }
     for index in 0..count {
         // SAFETY: as above; the index is below the count.
@@ -101,7 +117,13 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
     if modelling {
         // SAFETY: QEMU's instruction, valid in this call.
         unsafe {
-            qemu::qemu_plugin_register_vcpu_mem_cb(instruction, on_access, qemu::NO_REGISTERS, qemu::READ_WRITE, std::ptr::null_mut());
+            qemu::qemu_plugin_register_vcpu_mem_cb(
+                instruction,
+                on_access,
+                qemu::NO_REGISTERS,
+                qemu::READ_WRITE,
+                std::ptr::null_mut(),
+            );
         }
     }
     match x86::special(&bytes[..length.min(bytes.len())]) {

@@ -58,7 +58,8 @@ fn within_generated_code() -> bool {
 
 /// The time now, in nanoseconds from a second before the start.
 pub fn now_ns() -> i64 {
-    let picos = if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) };
+    let picos =
+        if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) };
     i64::try_from(picos / 1000).unwrap_or(i64::MAX)
 }
 

@@ -16,8 +16,10 @@ const PAGES: usize = 1024;
 const SHIFT: u32 = 12;
 
 /// Names of the general registers in the order of their encoding.
-const NAMES: [&CStr; 16] =
-    [c"rax", c"rcx", c"rdx", c"rbx", c"rsp", c"rbp", c"rsi", c"rdi", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13", c"r14", c"r15"];
+const NAMES: [&CStr; 16] = [
+    c"rax", c"rcx", c"rdx", c"rbx", c"rsp", c"rbp", c"rsi", c"rdi", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13",
+    c"r14", c"r15",
+];
 
 impl Pages {
     pub fn new(cpus: usize) -> Self {
@@ -33,15 +35,17 @@ impl Pages {
     pub fn physical(&self, cpu: usize, address: u64) -> Option<u64> {
         let page = address >> SHIFT;
         let (seen, physical) = self.seen[cpu][place(page)];
-        (seen == page).then(|| (physical << SHIFT) | (address & ((1 << SHIFT) - 1)))
+        (seen == page).then_some((physical << SHIFT) | (address & ((1 << SHIFT) - 1)))
     }
 
     /// Asks QEMU which registers can be read; within the callback of a new CPU.
     pub fn registers(&mut self) {
         // SAFETY: called where QEMU allows it; the array is ours to free.
         let list = unsafe { qemu::qemu_plugin_get_registers() };
-        // SAFETY: as above: a list of so many descriptions.
-        let registers = unsafe { std::slice::from_raw_parts((*list).data.cast::<Register>(), (*list).len as usize) };
+        // SAFETY: as above: QEMU returns a valid list.
+        let held = unsafe { &*list };
+        // SAFETY: it holds so many descriptions.
+        let registers = unsafe { std::slice::from_raw_parts(held.data.cast::<Register>(), held.len as usize) };
         for register in registers {
             // SAFETY: QEMU's names are C strings.
             let name = unsafe { CStr::from_ptr(register.name) };
@@ -70,8 +74,10 @@ fn read(handle: *mut c_void) -> Option<u64> {
     // SAFETY: QEMU's handle, within a callback that was registered as reading registers.
     let length = unsafe { qemu::qemu_plugin_read_register(handle, bytes) };
     let value = (length == 8).then(|| {
+        // SAFETY: ours, not freed yet.
+        let data = unsafe { &*bytes }.data;
         // SAFETY: QEMU has appended eight bytes.
-        u64::from_le_bytes(unsafe { (*bytes).data.cast::<[u8; 8]>().read_unaligned() })
+        u64::from_le_bytes(unsafe { data.cast::<[u8; 8]>().read_unaligned() })
     });
     // SAFETY: ours; a byte array is an array.
     unsafe { qemu::g_array_free(bytes, 1) };
@@ -94,7 +100,11 @@ impl Operand {
     /// The address that the operand means now.
     pub fn address(&self, pages: &Pages) -> Option<u64> {
         let of = |register: Option<u8>| register.map_or(Some(0), |number| pages.register(number));
-        let base = if self.address.relative { self.at.wrapping_add(u64::from(self.address.length)) } else { of(self.address.base)? };
+        let base = if self.address.relative {
+            self.at.wrapping_add(u64::from(self.address.length))
+        } else {
+            of(self.address.base)?
+        };
         let index = of(self.address.index)?.wrapping_mul(u64::from(self.address.scale));
         Some(base.wrapping_add(index).wrapping_add_signed(self.address.displacement))
     }

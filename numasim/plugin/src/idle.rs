@@ -7,7 +7,7 @@ use crate::clock::{self, RUNNING, runs_cpus};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-static MAIN: AtomicUsize = AtomicUsize::new(0);
+static MAIN: AtomicU64 = AtomicU64::new(0);
 /// 1 while the thread of CPUs waits for an interrupt.
 static WAITING: AtomicU32 = AtomicU32::new(0);
 static CONDITION: AtomicUsize = AtomicUsize::new(0);
@@ -17,12 +17,12 @@ pub static JUMPS: AtomicU64 = AtomicU64::new(0);
 /// Called once, from the thread that becomes QEMU's main loop.
 pub fn begin() {
     // SAFETY: takes no arguments.
-    MAIN.store(unsafe { libc::pthread_self() } as usize, SeqCst);
+    MAIN.store(unsafe { libc::pthread_self() }, SeqCst);
 }
 
 fn is_main() -> bool {
     // SAFETY: takes no arguments.
-    let this = unsafe { libc::pthread_self() } as usize;
+    let this = unsafe { libc::pthread_self() };
     MAIN.load(SeqCst) == this
 }
 
@@ -32,7 +32,12 @@ const NOW: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// The call in which QEMU's main loop sleeps.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ppoll(files: *mut libc::pollfd, count: libc::nfds_t, limit: *const libc::timespec, mask: *const libc::sigset_t) -> c_int {
+pub unsafe extern "C" fn ppoll(
+    files: *mut libc::pollfd,
+    count: libc::nfds_t,
+    limit: *const libc::timespec,
+    mask: *const libc::sigset_t,
+) -> c_int {
     // SAFETY: the caller passes null or a valid timespec.
     let limit = unsafe { limit.as_ref() }.copied();
     if !RUNNING.load(SeqCst) || !is_main() {
@@ -61,12 +66,24 @@ pub unsafe extern "C" fn ppoll(files: *mut libc::pollfd, count: libc::nfds_t, li
 fn sleep_while_cpus_run() {
     let look = LOOK;
     // SAFETY: the kernel reads one word and one timespec, both of which live as long as the call.
-    unsafe { libc::syscall(libc::SYS_futex, WAITING.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, 0, &raw const look, 0, 0) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            WAITING.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            0,
+            &raw const look,
+            0,
+            0,
+        )
+    };
 }
 
 fn wake_main_loop() {
     // SAFETY: the kernel reads one word.
-    unsafe { libc::syscall(libc::SYS_futex, WAITING.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1, 0, 0, 0) };
+    unsafe {
+        libc::syscall(libc::SYS_futex, WAITING.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1, 0, 0, 0)
+    };
 }
 
 /// The same in programs that were built with checks of buffer lengths.
@@ -82,7 +99,12 @@ pub unsafe extern "C" fn __ppoll_chk(
     unsafe { ppoll(files, count, limit, mask) }
 }
 
-fn kernel_ppoll(files: *mut libc::pollfd, count: libc::nfds_t, limit: Option<libc::timespec>, mask: *const libc::sigset_t) -> c_int {
+fn kernel_ppoll(
+    files: *mut libc::pollfd,
+    count: libc::nfds_t,
+    limit: Option<libc::timespec>,
+    mask: *const libc::sigset_t,
+) -> c_int {
     let mut limit = limit;
     let limit = limit.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     // SAFETY: pointers are the caller's, who has made them valid; the kernel's signal sets have 8 bytes.

@@ -36,12 +36,22 @@ pub static qemu_plugin_version: c_int = qemu::VERSION;
 
 /// What QEMU calls when it has loaded the plugin; not 0 makes it end.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn qemu_plugin_install(id: qemu::Id, info: *const qemu::Info, count: c_int, words: *const *const c_char) -> c_int {
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: qemu::Id,
+    info: *const qemu::Info,
+    count: c_int,
+    words: *const *const c_char,
+) -> c_int {
     // SAFETY: QEMU passes a valid description that outlives the call.
     let info = unsafe { &*info };
     let count = usize::try_from(count).unwrap_or(0);
-    // SAFETY: QEMU passes as many pointers to C strings as it says.
-    let words = (0..count).map(|i| unsafe { CStr::from_ptr(*words.add(i)) }.to_string_lossy().into_owned());
+    let words = match count {
+        0 => &[],
+        // SAFETY: QEMU passes as many pointers as it says.
+        count => unsafe { std::slice::from_raw_parts(words, count) },
+    };
+    // SAFETY: they point to C strings.
+    let words = words.iter().map(|word| unsafe { CStr::from_ptr(*word) }.to_string_lossy().into_owned());
     match Arguments::parse(words).and_then(|arguments| callbacks::install(id, info, &arguments)) {
         Ok(()) => 0,
         Err(problem) => {

@@ -4,7 +4,10 @@
 use crate::error;
 use crate::world::World;
 use numasim_model::{CpuCounters, Spec};
-use numasim_page::{ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot, Wishes};
+use numasim_page::{
+    ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot,
+    Wishes,
+};
 use std::path::Path;
 
 /// The page, and what has to be remembered between two writings.
@@ -113,7 +116,11 @@ fn header(spec: &Spec, window: u64) -> Header {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive figure of a machine file, rounded")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive figure of a machine file, rounded"
+)]
 fn whole(value: f64) -> u64 {
     value.round() as u64
 }
@@ -158,7 +165,9 @@ fn class_figures(world: &World, page: &Page) -> Vec<Vec<ClassFigures>> {
         total_bytes,
         local_bytes,
     };
-    let of = |(llc, classes): (usize, &Vec<(u64, u64)>)| classes.iter().enumerate().map(|(class, sum)| figures(llc, class, *sum)).collect();
+    let of = |(llc, classes): (usize, &Vec<(u64, u64)>)| {
+        classes.iter().enumerate().map(|(class, sum)| figures(llc, class, *sum)).collect()
+    };
     page.traffic.iter().enumerate().map(of).collect()
 }
 

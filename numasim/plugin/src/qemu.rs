@@ -69,8 +69,19 @@ unsafe extern "C" {
     pub fn qemu_plugin_insn_data(instruction: *const Instruction, to: *mut c_void, len: usize) -> usize;
     pub fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
     pub fn qemu_plugin_register_vcpu_tb_exec_cb(block: *mut Block, call: OnExecution, flags: c_int, data: *mut c_void);
-    pub fn qemu_plugin_register_vcpu_insn_exec_cb(instruction: *mut Instruction, call: OnExecution, flags: c_int, data: *mut c_void);
-    pub fn qemu_plugin_register_vcpu_mem_cb(instruction: *mut Instruction, call: OnAccess, flags: c_int, rw: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(
+        instruction: *mut Instruction,
+        call: OnExecution,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_mem_cb(
+        instruction: *mut Instruction,
+        call: OnAccess,
+        flags: c_int,
+        rw: c_int,
+        data: *mut c_void,
+    );
     pub fn qemu_plugin_mem_is_store(info: MemInfo) -> bool;
     pub fn qemu_plugin_get_hwaddr(info: MemInfo, address: u64) -> *mut Hardware;
     pub fn qemu_plugin_hwaddr_is_io(hardware: *const Hardware) -> bool;

@@ -50,9 +50,19 @@ pub fn write(world: &World) {
 }
 
 fn report(world: &World) -> Report<'_> {
-    let node = world.machine.node_counters().map(|node| Carried { from: None, to: None, bytes: node.bytes, busy_ns: node.busy_ps / 1000 });
+    let node = world.machine.node_counters().map(|node| Carried {
+        from: None,
+        to: None,
+        bytes: node.bytes,
+        busy_ns: node.busy_ps / 1000,
+    });
     let link = world.machine.link_counters();
-    let link = link.map(|link| Carried { from: Some(link.from), to: Some(link.to), bytes: link.bytes, busy_ns: link.busy_ps / 1000 });
+    let link = link.map(|link| Carried {
+        from: Some(link.from),
+        to: Some(link.to),
+        bytes: link.bytes,
+        busy_ns: link.busy_ps / 1000,
+    });
     Report {
         machine: &world.spec.name,
         guest_ns: (world.windows.base() - world.began) / 1000,

@@ -43,7 +43,11 @@ impl Running {
         let now = self.now();
         if now != self.last {
             self.last = now;
-            self.index = self.cpus.iter().position(|cpu| *cpu == now).unwrap_or_else(|| error::end("QEMU runs a CPU that it never started"));
+            self.index = self
+                .cpus
+                .iter()
+                .position(|cpu| *cpu == now)
+                .unwrap_or_else(|| error::end("QEMU runs a CPU that it never started"));
         }
         self.index
     }

@@ -71,6 +71,10 @@ fn reads_counter(at: u64) -> Option<usize> {
     if first == RDTSC {
         return Some(RDTSC.len());
     }
+    if first != RDTSCP[..2] {
+        return None;
+    }
     // SAFETY: an instruction that begins like this one has a third byte.
-    (first == RDTSCP[..2] && unsafe { code.add(2).read() } == RDTSCP[2]).then_some(RDTSCP.len())
+    let all = unsafe { code.cast::<[u8; 3]>().read_unaligned() };
+    (all == RDTSCP).then_some(RDTSCP.len())
 }

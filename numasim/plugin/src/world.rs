@@ -168,7 +168,7 @@ impl World {
                 page.apply(world, &wishes);
             }
         });
-        if self.closed % WINDOWS_A_WRITING == 0 {
+        if self.closed.is_multiple_of(WINDOWS_A_WRITING) {
             self.publish();
         }
     }
@@ -262,7 +262,11 @@ impl World {
 }
 
 fn whole(picos: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cost of nanoseconds to microseconds, rounded")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cost of nanoseconds to microseconds, rounded"
+    )]
     {
         picos.round() as u64
     }
