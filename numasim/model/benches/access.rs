@@ -1,8 +1,9 @@
 //! What an access costs the host: hits of the private cache (the last used line, and any line of a set), LLC hits, LLC misses of one
-//! CPU and of a stream; and what the end of a window costs with 16 CPUs that all miss. Each sample runs a fixed list of addresses.
+//! CPU and of a stream; and what the end of a window costs with CPUs that all miss everywhere. Each sample runs a fixed list of addresses.
+#![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use numasim_model::{Machine, Spec};
+use numasim_model::{Link, Llc, Machine, Node, Spec};
 use std::hint::black_box;
 
 const COUNT: u64 = 4096;
@@ -46,30 +47,43 @@ fn accesses(c: &mut Criterion) {
     group.finish();
 }
 
-/// Two nodes of 8 CPUs each.
-fn wide() -> Machine {
-    let mut text = include_str!("../../machines/small-2x2.toml").to_owned();
-    for (two, eight) in [("\"0-1\"", "\"0-7\""), ("\"2-3\"", "\"8-15\"")] {
-        text = text.replace(two, eight);
-    }
-    Machine::new(&Spec::parse(&text, "wide").unwrap()).unwrap()
+/// A ring of so many nodes with 8 CPUs each.
+fn ring(nodes: u32) -> Machine {
+    let mut spec = Spec::parse(include_str!("../../machines/small-2x2.toml"), "ring").unwrap();
+    let (node, llc, link) = (spec.node[0].clone(), spec.llc[0].clone(), spec.link[0].clone());
+    let cpus = |id: u32| (8 * id as usize..8 * id as usize + 8).collect();
+    spec.node = (0..nodes).map(|id| Node { id, cpus: cpus(id), ..node.clone() }).collect();
+    spec.llc = (0..nodes).map(|id| Llc { id, cpus: cpus(id), ..llc.clone() }).collect();
+    spec.link = (0..nodes).map(|a| Link { a, b: (a + 1) % nodes, ..link.clone() }).collect();
+    spec.latency.ns = vec![vec![1200.0; nodes as usize]; nodes as usize];
+    Machine::new(&spec).unwrap()
 }
 
+/// Every CPU misses 40 times, on all nodes by turns.
 fn windows(c: &mut Criterion) {
-    let mut machine = wide();
-    let busy = [100_000_000; 16];
-    let mut at = 0_u64;
-    c.bench_function("window of 16 CPUs and 40 misses each", |bench| {
-        bench.iter(|| {
-            for cpu in 0..16 {
-                for _ in 0..40 {
-                    at = (at + 70_001 * 64) % (1 << 30);
-                    machine.access(cpu, at, true);
-                }
-            }
-            machine.window(100_000_000, &busy);
-        });
-    });
+    let mut group = c.benchmark_group("window, 40 misses a CPU");
+    for nodes in [2_u32, 4, 8] {
+        let mut machine = ring(nodes);
+        let (cpus, memory) = (machine.cpus(), u64::from(nodes) * (512 << 20));
+        let (busy, mut at) = (vec![100_000_000; cpus], 0_u64);
+        for end in [false, true] {
+            let name = format!("{nodes} nodes of 8 CPUs{}", if end { "" } else { ", the misses alone" });
+            group.bench_function(name, |bench| {
+                bench.iter(|| {
+                    for cpu in 0..cpus {
+                        for _ in 0..40 {
+                            at = (at + 70_001 * 64) % memory;
+                            machine.access(cpu, at, true);
+                        }
+                    }
+                    if end {
+                        machine.window(100_000_000, &busy);
+                    }
+                });
+            });
+        }
+    }
+    group.finish();
 }
 
 criterion_group!(benches, accesses, windows);

@@ -4,6 +4,9 @@
 //! It knows physical addresses and guest time in picoseconds. It refuses to know QEMU, the guest, clocks and files; the same calls give the
 //! same answers on any machine.
 
+#![forbid(unsafe_code)]
+
+mod account;
 mod cache;
 mod counters;
 mod cpulist;
@@ -17,6 +20,8 @@ mod route;
 mod spec;
 mod spec_check;
 mod stream;
+mod windows;
+pub mod x86;
 
 pub use counters::{CpuCounters, LinkCounters, NodeCounters};
 pub use cpulist::{CPUS, CpuList};
@@ -24,3 +29,4 @@ pub use error::{KnobError, SpecError};
 pub use machine::Machine;
 pub use spec::{Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec};
 pub use spec_check::NODES;
+pub use windows::{Turn, Windows};

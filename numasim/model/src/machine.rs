@@ -12,7 +12,7 @@
 //! 5. *One miss at a time* but for streams: a CPU waits for each.
 
 use crate::cache::{Cache, Touch};
-use crate::counters::{CpuCounters, LinkCounters, NodeCounters, Traffic};
+use crate::counters::{CpuCounters, Traffic};
 use crate::error::{KnobError, SpecError};
 use crate::llc::Llc;
 use crate::memory::Memory;
@@ -26,41 +26,41 @@ use crate::stream::Streams;
 /// See the head of the file.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    cpus: Vec<Cpu>,
+    pub(crate) cpus: Vec<Cpu>,
     llcs: Vec<Llc>,
     memory: Memory,
-    routes: Routes,
+    pub(crate) routes: Routes,
     /// The two ends of each link direction.
-    links: Vec<(u32, u32)>,
-    queues: Queues,
+    pub(crate) links: Vec<(u32, u32)>,
+    pub(crate) queues: Queues,
     /// `[node of the CPU][node of the memory]`, unloaded, picoseconds.
-    latency: Vec<Vec<f64>>,
+    pub(crate) latency: Vec<Vec<f64>>,
     /// What a miss costs now, by the same pair.
     cost: [[u64; NODES]; NODES],
     /// What a miss costs now that a stream covers: no less than the slowest resource on its way takes to carry a line.
     covered: [[u64; NODES]; NODES],
     private_hit_ps: u64,
-    depth: u64,
-    delays: bool,
+    pub(crate) depth: u64,
+    pub(crate) delays: bool,
 }
 
 /// A CPU and what it has for itself.
 #[derive(Clone, Debug)]
-struct Cpu {
+pub(crate) struct Cpu {
     cache: Cache,
-    counters: CpuCounters,
+    pub(crate) counters: CpuCounters,
     streams: Streams,
     llc: usize,
-    node: usize,
+    pub(crate) node: usize,
     class: usize,
-    traffic: Traffic,
+    pub(crate) traffic: Traffic,
     /// Traffic at the end of the last window, and at the last reset.
-    closed: Traffic,
-    reset: Traffic,
+    pub(crate) closed: Traffic,
+    pub(crate) reset: Traffic,
     /// Traffic of the window that is being closed.
-    lines: Traffic,
+    pub(crate) lines: Traffic,
     /// Stall at the end of the last window, less what was reset since.
-    stalled: u64,
+    pub(crate) stalled: u64,
 }
 
 impl Machine {
@@ -213,62 +213,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends a window of guest time: from what was moved in it come the delays of the next (queue.rs). `busy` is the local time for which
-    /// each CPU ran in it, stalls included, in picoseconds.
-    pub fn window(&mut self, picos: u64, busy: &[u64]) {
-        self.queues.begin();
-        for (number, own) in self.cpus.iter_mut().enumerate() {
-            let stalled = own.counters.stall_ps.wrapping_sub(own.stalled);
-            own.stalled = own.counters.stall_ps;
-            own.lines = own.traffic.since(&own.closed);
-            own.closed = own.traffic;
-            self.queues.ran(number, float(busy.get(number).copied().unwrap_or(0).max(stalled)));
-        }
-        self.fetched();
-        self.written();
-        if self.delays && picos > 0 {
-            self.queues.end(float(picos));
-            self.price();
-        }
-    }
-
-    /// Accounts what was fetched in the window.
-    fn fetched(&mut self) {
-        for (cpu, own) in self.cpus.iter().enumerate() {
-            for node in 0..self.latency.len() {
-                let read = float(own.lines.read(node));
-                if read > 0.0 {
-                    let paid = float(own.lines.plain[node]) + float(own.lines.covered[node]) / float(self.depth);
-                    self.queues.moved(cpu, node, read, paid);
-                    self.routes[node][own.node].iter().for_each(|link| self.queues.moved(cpu, *link, read, paid));
-                }
-            }
-        }
-    }
-
-    /// Accounts what was written back in the window. Who drives a dirty line out is not who dirtied it, and a longer wait holds up the
-    /// latter: write-backs from a node to a node are laid to those who fetch that way, in proportion; where none does, to who drove them out.
-    fn written(&mut self) {
-        for home in 0..self.latency.len() {
-            for node in 0..self.latency.len() {
-                let here = || self.cpus.iter().enumerate().filter(|(_, own)| own.node == home);
-                let sum = |of: fn(&Traffic, usize) -> u64| here().map(|(_, own)| of(&own.lines, node)).sum::<u64>();
-                let (written, read) = (sum(|lines, node| lines.written[node]), sum(Traffic::read));
-                for (cpu, own) in here().filter(|_| written > 0) {
-                    let part = if read == 0 {
-                        float(own.lines.written[node])
-                    } else {
-                        float(written) * float(own.lines.read(node)) / float(read)
-                    };
-                    let way = std::iter::once(&node).chain(&self.routes[home][node]);
-                    way.for_each(|resource| self.queues.moved(cpu, *resource, part, 0.0));
-                }
-            }
-        }
-    }
-
     /// What misses cost at the delays in force.
-    fn price(&mut self) {
+    pub(crate) fn price(&mut self) {
         if !self.delays {
             return;
         }
@@ -287,41 +233,6 @@ impl Machine {
     #[must_use]
     pub fn cpu_counters(&self, cpu: usize) -> CpuCounters {
         self.cpus.get(cpu).map(|own| own.counters).unwrap_or_default()
-    }
-
-    /// What each node's controller has carried since the last reset.
-    pub fn node_counters(&self) -> impl Iterator<Item = NodeCounters> + '_ {
-        (0..self.latency.len()).map(|node| {
-            let lines =
-                self.carried(|_, lines, from| if from == node { lines.read(from) + lines.written[from] } else { 0 });
-            let (busy_ps, delay_ps) = (self.queues.service(node, lines), round(self.queues.delay(node)));
-            NodeCounters { bytes: lines * LINE, busy_ps, delay_ps }
-        })
-    }
-
-    /// What each direction of each link has carried since the last reset: for each link of the spec, from `a` to `b` and from `b` to `a`.
-    pub fn link_counters(&self) -> impl Iterator<Item = LinkCounters> + '_ {
-        let first = self.latency.len();
-        self.links.iter().enumerate().map(move |(position, (from, to))| {
-            let link = first + position;
-            let lines = self.carried(|home, lines, node| {
-                let read = if self.routes[node][home].contains(&link) { lines.read(node) } else { 0 };
-                let written = if self.routes[home][node].contains(&link) { lines.written[node] } else { 0 };
-                read + written
-            });
-            let (busy_ps, delay_ps) = (self.queues.service(link, lines), round(self.queues.delay(link)));
-            LinkCounters { from: *from, to: *to, bytes: lines * LINE, busy_ps, delay_ps }
-        })
-    }
-
-    /// Sums over CPUs and nodes of memory: `of(node of the CPU, its lines, node of the memory)`.
-    fn carried(&self, of: impl Fn(usize, &Traffic, usize) -> u64) -> u64 {
-        let nodes = self.latency.len();
-        let one = |own: &Cpu| {
-            let lines = own.traffic.since(&own.reset);
-            (0..nodes).map(|node| of(own.node, &lines, node)).sum::<u64>()
-        };
-        self.cpus.iter().map(one).sum()
     }
 
     /// Lines that a class of service holds in an LLC (CMT's `llc_occupancy` divided by 64); none where there is no such LLC or class.

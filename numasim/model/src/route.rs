@@ -90,3 +90,42 @@ fn search(from: usize, nodes: usize, edges: &[Edge]) -> Vec<Option<Vec<usize>>> 
     }
     routes
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Link, Route, Spec};
+
+    /// Four nodes in a square: links 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions each.
+    fn square(routes: &[(u32, u32, &[u32])]) -> Spec {
+        let mut spec = Spec::parse(include_str!("../../machines/small-2x2.toml"), "square").unwrap();
+        for id in [2, 3] {
+            spec.node.push(crate::Node { id, cpus: crate::CpuList::default(), ..spec.node[0].clone() });
+        }
+        let link = |(a, b): (u32, u32)| Link { a, b, mb_per_s_each_way: 500.0 };
+        spec.link = [(0, 1), (0, 2), (1, 3), (2, 3)].map(link).to_vec();
+        spec.latency.ns = vec![vec![1000.0; 4]; 4];
+        spec.route = routes.iter().map(|(from, to, via)| Route { from: *from, to: *to, via: via.to_vec() }).collect();
+        spec
+    }
+
+    #[test]
+    fn the_shortest_route_is_taken_by_the_lowest_ids_and_a_named_one_one_way() {
+        let routes = |spec: &Spec| super::routes(spec, "m").unwrap();
+        assert_eq!(routes(&square(&[]))[0][3], [4, 8]);
+        let named = routes(&square(&[(0, 3, &[2])]));
+        assert_eq!((named[0][3].as_slice(), named[3][0].as_slice()), ([6, 10].as_slice(), [9, 5].as_slice()));
+        assert!(named[2][2].is_empty());
+    }
+
+    #[test]
+    fn a_route_that_no_link_carries_is_refused() {
+        let error = |spec: &Spec| spec.validate().unwrap_err().to_string();
+        let wrong = error(&square(&[(0, 2, &[3])]));
+        assert_eq!(wrong, "small-2x2: `route.via` goes from node 0 to node 3, which no link joins; add one");
+        let wrong = error(&square(&[(0, 9, &[])]));
+        assert_eq!(wrong, "small-2x2: `route.to` names node 9, which is not listed; add it or name another");
+        let mut cut = square(&[]);
+        cut.link.truncate(1);
+        assert_eq!(error(&cut), "small-2x2: `link` leave no route from node 0 to node 2; add one");
+    }
+}

@@ -57,3 +57,49 @@ fn next(run: Run, line: u64) -> Option<i64> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of these lines are covered, `#`, and which are not, `.`.
+    fn covered(streams: &mut Streams, lines: impl IntoIterator<Item = u64>) -> String {
+        lines.into_iter().map(|line| if streams.covers(line) { '#' } else { '.' }).collect()
+    }
+
+    #[test]
+    fn a_run_covers_from_its_third_line_on() {
+        assert_eq!(covered(&mut Streams::new(8), 100..108), "..######");
+        assert_eq!(covered(&mut Streams::new(8), (100..108).rev()), "..######");
+        assert_eq!(covered(&mut Streams::new(8), [5, 6, 5, 4, 3, 9, 10, 11]), "...##..#");
+    }
+
+    #[test]
+    fn steps_other_than_one_line_are_no_run() {
+        assert_eq!(covered(&mut Streams::new(8), (0..8).map(|at| at * 2)), "........");
+        assert_eq!(covered(&mut Streams::new(8), [7; 4]), "....");
+    }
+
+    #[test]
+    fn eight_interleaved_runs_are_followed_and_the_ninth_drives_all_out() {
+        let interleaved = |runs: u64| (0..5 * runs).map(move |at| at % runs * 1000 + at / runs);
+        assert_eq!(covered(&mut Streams::new(8), interleaved(8)), ".".repeat(16) + &"#".repeat(24));
+        assert_eq!(covered(&mut Streams::new(8), interleaved(9)), ".".repeat(45));
+    }
+
+    #[test]
+    fn at_a_page_that_lies_elsewhere_a_run_begins_anew() {
+        // Pages of 64 lines: 5, then 9, then 10, which lies behind it.
+        let lines = (320..384).chain(576..640).chain(640..704);
+        let text = covered(&mut Streams::new(8), lines);
+        assert_eq!(text, format!("..{}..{}", "#".repeat(62), "#".repeat(126)));
+    }
+
+    #[test]
+    fn other_misses_between_are_borne_up_to_the_number_of_runs() {
+        let line = |at: u64| if at.is_multiple_of(8) { at / 8 } else { 1_000_000 + at * 37 };
+        let text = covered(&mut Streams::new(8), (0..64).map(line));
+        assert_eq!(text.matches('#').count(), 6);
+        assert_eq!(covered(&mut Streams::new(4), (0..64).map(line)).matches('#').count(), 0);
+    }
+}

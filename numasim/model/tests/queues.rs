@@ -1,9 +1,11 @@
 //! Queues under CPUs that wait for their own misses: the law, the capacity, fairness, and how soon all settles. Windows are 100 us; the
 //! small machine misses in 1.2 us locally, so that one CPU of random lines uses 64 ns / 1.2 us = 5 % of a controller of 1000 MB/s.
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 mod common;
 
-use common::{Guest, Program, Seen, mean, spec, spread};
+use common::{Guest, NODE, Program, Seen, WINDOW, mean, spec, spread};
+use numasim_model::{Link, Llc, Machine, Node};
 use proptest::prelude::*;
 
 /// Windows after which everything must have settled.
@@ -34,7 +36,7 @@ fn blocking_misses_use_what_the_law_says_from_one_cpu_to_sixteen() {
             let law = by_the_law(f64::from(cpus), 1200.0, service, 200.0);
             let got = used(&seen[SETTLED..]);
             assert!(
-                (got / law - 1.0).abs() < 0.01,
+                (got / law - 1.0).abs() < 0.015,
                 "{cpus} CPUs, {mb} MB/s: {got:.4} of capacity, by the law {law:.4}"
             );
         }
@@ -85,6 +87,35 @@ fn a_link_is_filled_from_the_other_node() {
     saturates(&[Program::Stream(1, true); 8], 1000.0, 200.0, |seen| seen.link, |seen| seen.delay[2]);
 }
 
+/// Four nodes in a square whose CPUs all read from the node across: each link direction carries two routes, and each route passes two links.
+#[test]
+fn routes_that_share_links_settle_together() {
+    let mut square = spec(1000.0, 60.0);
+    let cpus = |node: usize| (4 * node..4 * node + 4).collect();
+    let (node, llc, link) = (square.node[0].clone(), square.llc[0].clone(), square.link[0].clone());
+    square.node = (0..4).map(|id| Node { id, cpus: cpus(id as usize), ..node.clone() }).collect();
+    square.llc = (0..4).map(|id| Llc { id, cpus: cpus(id as usize), ..llc.clone() }).collect();
+    square.link = [(0, 1), (0, 2), (1, 3), (2, 3)].map(|(a, b)| Link { a, b, ..link.clone() }).to_vec();
+    square.latency.ns = vec![vec![2000.0; 4]; 4];
+    let programs: Vec<_> = (0..16).map(|cpu| Program::Random(3 - cpu / 4)).collect();
+    let mut guest = Guest::new(&square, &programs);
+    guest.run(SETTLED);
+    guest.machine.reset_counters();
+    guest.run(400);
+    let links: Vec<_> = guest.machine.link_counters().collect();
+    let parts: Vec<_> = links.iter().map(|link| link.busy_ps as f64 / (400 * WINDOW) as f64).collect();
+    // Lowest ids first: 0-3 goes by 1, 1-2 by 0, 2-1 by 0, 3-0 by 1; so 2-3 and one direction of two others are idle.
+    let used: Vec<_> = parts.iter().filter(|part| **part > 0.0).collect();
+    assert!(
+        used.iter().all(|part| **part <= 1.0) && used.iter().filter(|part| ***part > 0.9).count() >= 2,
+        "{parts:?}"
+    );
+    for four in guest.runners.chunks(4) {
+        let middle = mean(four.iter().map(|runner| runner.done as f64));
+        assert!(four.iter().all(|runner| (runner.done as f64 / middle - 1.0).abs() < 0.02));
+    }
+}
+
 #[test]
 fn one_stream_gets_what_the_law_leaves_it() {
     // Unloaded 64 bytes in 1.2 us / 8, which is 427 MB/s, of a controller of 250 MB/s.
@@ -101,9 +132,15 @@ fn a_mix_stays_within_capacity_and_slows_all_alike() {
         [Program::Random(0), Program::Stream(0, true), Program::Compute(10_000_000, 0), Program::Stream(1, true)];
     let programs: Vec<_> = kinds.iter().flat_map(|kind| [*kind; 4]).collect();
     let mut guest = Guest::new(&spec(250.0, 200.0), &programs);
-    let late = guest.run(1000).split_off(100);
-    let got = [used(&late), mean(late.iter().map(|one| one.used[1]))];
-    assert!(got.iter().all(|part| (0.95..=1.0).contains(part)), "{got:?}");
+    let mut early = guest.run(1000);
+    let late = early.split_off(100);
+    for node in 0..2 {
+        let part = mean(late.iter().map(|one| one.used[node]));
+        assert!((0.95..=1.0).contains(&part), "node {node}: {part}");
+        let level = mean(late.iter().map(|one| one.delay[node]));
+        let longest = early.iter().chain(&late).map(|one| one.delay[node]).fold(0.0, f64::max);
+        assert!(longest < 8.0 * level, "node {node}: {longest} once, {level} as a rule");
+    }
     for four in guest.runners.chunks(4) {
         let middle = mean(four.iter().map(|runner| runner.done as f64));
         assert!(four.iter().all(|runner| (runner.done as f64 / middle - 1.0).abs() < 0.02), "{four:?}");
@@ -120,16 +157,19 @@ fn a_step_up_and_down_settles_within_ten_windows() {
         runner.program = Program::Idle;
     }
     let down = guest.run(20);
-    assert!(down[9].delay[0] < 0.001 * level, "{} of {level}", down[9].delay[0]);
-    assert_eq!(down[19].delay[0], 0.0);
+    assert!(down[9].delay[0] < 0.01 * level, "{} of {level}", down[9].delay[0]);
+    assert!(down[19].delay[0] < 0.0001 * level);
 }
 
 #[test]
 fn bursts_do_not_carry_more_than_capacity_over_time() {
-    for (on, off) in [(1, 1), (7, 1), (2, 1), (1, 2), (20, 5)] {
-        let mut guest = Guest::new(&spec(250.0, 500.0), &[Program::Bursts(on, off, 0); 16]);
-        let got = used(&guest.run(600));
-        assert!(got <= 1.02, "{on} on, {off} off: {got}");
+    // 16 CPUs of random lines want 2.1, 3.4 and 8.5 times the capacity while they are on.
+    for mb in [400.0, 250.0, 100.0] {
+        for (on, off) in [(1, 1), (7, 1), (2, 1), (1, 2), (1, 4), (3, 3), (5, 5), (20, 5), (10, 20)] {
+            let mut guest = Guest::new(&spec(mb, 500.0), &[Program::Bursts(on, off, 0); 16]);
+            let got = used(&guest.run(600));
+            assert!(got <= 1.0, "{mb} MB/s, {on} on, {off} off: {got}");
+        }
     }
 }
 
@@ -153,6 +193,24 @@ fn without_delays_all_is_counted_and_nothing_charged() {
     assert_eq!((counters.stall_ps, counters.accesses), (0, 2000));
     assert!(counters.llc_misses > 1900 && used(&seen) > 2.0, "{counters:?}");
     assert!(seen.iter().all(|one| one.delay == [0.0; 3]));
+}
+
+/// A CPU whose time is not told is taken to have run for its stalls at least, also where counters were reset in the window.
+#[test]
+fn resetting_counters_changes_no_delay() {
+    let delay = |reset: bool| {
+        let mut machine = Machine::new(&spec(100.0, 500.0)).unwrap();
+        for line in 0..100_u64 {
+            machine.access(0, line * 64 * 1021 % NODE, false);
+            if reset && line == 60 {
+                machine.reset_counters();
+            }
+        }
+        machine.window(WINDOW, &[]);
+        machine.miss_ps(0, 0)
+    };
+    assert_eq!(delay(true), delay(false));
+    assert!(delay(false) > Some(1_200_000));
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! The machine against a slow and obvious one: lists of lines with the time of their last use, searched from end to end. Any sequence of accesses,
 //! flushes, masks and classes must give the same stalls, counters and occupancies.
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 use numasim_model::{CpuCounters, Machine, NODES, Spec};
 use proptest::prelude::*;

@@ -1,5 +1,6 @@
 //! What the tests share: machines, programs, and CPUs that run them one after another in windows as the emulator does.
-#![allow(dead_code)] // each test file uses a part
+#![allow(dead_code, unreachable_pub, missing_docs)] // each test file uses a part
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 use numasim_model::{Machine, NodeCounters, Spec};
 

@@ -1,0 +1,241 @@
+//! `numasim-counters [FILE] [--json] [--watch SECONDS]`: the page of the guest that it runs in, or of a file, once as a table or as
+//! JSON, or what was counted in each interval. It reads and never writes.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use numasim_page::{CpuFigures, Guest, Header, Mapping, PageError, Snapshot};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Print what numasim's plugin counts: CPUs, memory controllers, links, classes of service.
+#[derive(Parser)]
+#[command(name = "numasim-counters", version)]
+struct Args {
+    /// The file behind the page (on the host); without it, the ivshmem device of this guest.
+    file: Option<PathBuf>,
+    /// Print JSON, one object a line.
+    #[arg(long)]
+    json: bool,
+    /// Print again and again what was counted in so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    watch: Option<Duration>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|length| !length.is_zero()).ok_or_else(|| "expected a number of seconds above 0".to_owned())
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read us has seen enough.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("numasim-counters: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+enum Failure {
+    Page(PageError),
+    Output(io::Error),
+}
+
+impl From<PageError> for Failure {
+    fn from(error: PageError) -> Self {
+        Self::Page(error)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Page(error) => error.fmt(f),
+            Self::Output(error) => write!(f, "cannot write: {error}"),
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), Failure> {
+    let guest = Guest::open(args.file.as_deref().map_or_else(Mapping::device, Mapping::file)?)?;
+    let header = guest.check()?;
+    let Some(interval) = args.watch else { return print(&header, &guest.snapshot()?, args.json) };
+    let mut before = guest.snapshot()?;
+    loop {
+        std::thread::sleep(interval);
+        guest.check()?;
+        let now = guest.snapshot()?;
+        print(&header, &now.since(&before), args.json)?;
+        before = now;
+    }
+}
+
+fn print(header: &Header, snapshot: &Snapshot, as_json: bool) -> Result<(), Failure> {
+    let text = if as_json { to_json(header, snapshot).to_string() } else { table(header, snapshot) };
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(Failure::Output)
+}
+
+fn table(header: &Header, snapshot: &Snapshot) -> String {
+    let mut text = heading(header, snapshot);
+    cpus(&mut text, header, snapshot);
+    nodes(&mut text, header, snapshot);
+    links(&mut text, snapshot);
+    classes(&mut text, snapshot);
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn heading(header: &Header, snapshot: &Snapshot) -> String {
+    let (cpus, nodes, llcs) = (header.cpus.len(), header.nodes.len(), header.llcs.len());
+    let delays = if header.delays { "" } else { ", delays off" };
+    format!(
+        "{cpus} CPUs of {} kHz, {nodes} nodes, {llcs} last-level caches, {} classes of service{delays}; guest time {} us\n",
+        header.clock_khz,
+        header.classes,
+        snapshot.time_ns / 1000
+    )
+}
+
+/// `fmt::Write` into a `String` never fails, here and below.
+fn cpus(text: &mut String, header: &Header, snapshot: &Snapshot) {
+    let _ = writeln!(
+        text,
+        "{:>4} {:>4} {:>3} {:>15} {:>15} {:>13} {:>13} {:>13} {:>13} {:>9}",
+        "cpu", "node", "llc", "instructions", "cycles", "references", "misses", "local misses", "bytes", "stalled"
+    );
+    for (at, (place, cpu)) in header.cpus.iter().zip(&snapshot.cpus).enumerate() {
+        let local = cpu.misses_by_node.get(place.node).map_or_else(|| "-".to_owned(), u64::to_string);
+        let _ = writeln!(
+            text,
+            "{at:>4} {:>4} {:>3} {:>15} {:>15} {:>13} {:>13} {local:>13} {:>13} {:>9}",
+            place.node,
+            place.llc,
+            cpu.instructions,
+            cpu.cycles,
+            cpu.llc_references,
+            cpu.llc_misses,
+            cpu.bytes_read.saturating_add(cpu.bytes_written),
+            percent(cpu.stall_ps, cpu.busy_ps)
+        );
+    }
+}
+
+fn nodes(text: &mut String, header: &Header, snapshot: &Snapshot) {
+    let _ = writeln!(
+        text,
+        "{:>4} {:>15} {:>15} {:>9} {:>12} {:>13} {:>13} {:>13}",
+        "node", "bytes read", "bytes written", "busy", "delay ns", "from local", "from remote", "MB/s at most"
+    );
+    for (at, (capacity, node)) in header.nodes.iter().zip(&snapshot.nodes).enumerate() {
+        let _ = writeln!(
+            text,
+            "{at:>4} {:>15} {:>15} {:>9} {:>12} {:>13} {:>13} {:>13}",
+            node.bytes_read,
+            node.bytes_written,
+            percent(node.busy_ps, snapshot.time_ns.saturating_mul(1000)),
+            node.delay_ps / 1000,
+            node.from_local,
+            node.from_remote,
+            capacity / 1_000_000
+        );
+    }
+}
+
+/// Links that carried nothing are left out.
+fn links(text: &mut String, snapshot: &Snapshot) {
+    for ((from, to), link) in snapshot.links.iter().filter(|(_, link)| link.bytes > 0) {
+        let busy = percent(link.busy_ps, snapshot.time_ns.saturating_mul(1000));
+        let delay = link.delay_ps / 1000;
+        let _ = writeln!(text, "link {from} -> {to}: {} bytes, busy {busy}, delay {delay} ns", link.bytes);
+    }
+}
+
+/// Classes that hold and moved nothing are left out.
+fn classes(text: &mut String, snapshot: &Snapshot) {
+    for (llc, classes) in snapshot.classes.iter().enumerate() {
+        for (class, figures) in classes.iter().enumerate() {
+            if figures.occupancy > 0 || figures.total_bytes > 0 {
+                let (total, local) = (figures.total_bytes, figures.local_bytes);
+                let held = figures.occupancy;
+                let _ =
+                    writeln!(text, "llc {llc} class {class}: holds {held} bytes, moved {total}, {local} of them local");
+            }
+        }
+    }
+}
+
+/// Whole per cent, rounded down; `-` of nothing.
+fn percent(part: u64, whole: u64) -> String {
+    let share = u128::from(part) * 100;
+    share.checked_div(u128::from(whole)).map_or_else(|| "-".to_owned(), |share| format!("{share} %"))
+}
+
+fn to_json(header: &Header, snapshot: &Snapshot) -> Value {
+    let cpus = header.cpus.iter().zip(&snapshot.cpus).enumerate();
+    let nodes = header.nodes.iter().zip(&snapshot.nodes).enumerate();
+    let llcs = header.llcs.iter().zip(&snapshot.classes).enumerate();
+    json!({
+        "time_ns": snapshot.time_ns,
+        "modelling": snapshot.modelling,
+        "clock_khz": header.clock_khz,
+        "window_ns": header.window_ns,
+        "line_bytes": header.line_bytes,
+        "delays": header.delays,
+        "cpus": cpus.map(|(at, (place, cpu))| cpu_json(at, (place.node, place.llc), cpu, header)).collect::<Vec<_>>(),
+        "nodes": nodes.map(|(at, (capacity, node))| json!({
+            "node": at,
+            "bytes_per_second": capacity,
+            "bytes_read": node.bytes_read,
+            "bytes_written": node.bytes_written,
+            "busy_ps": node.busy_ps,
+            "delay_ps": node.delay_ps,
+            "from_local": node.from_local,
+            "from_remote": node.from_remote,
+        })).collect::<Vec<_>>(),
+        "links": snapshot.links.iter().map(|((from, to), link)| json!({
+            "from": from,
+            "to": to,
+            "bytes": link.bytes,
+            "busy_ps": link.busy_ps,
+            "delay_ps": link.delay_ps,
+        })).collect::<Vec<_>>(),
+        "llcs": llcs.map(|(at, (llc, classes))| json!({
+            "llc": at,
+            "ways": llc.ways,
+            "bytes": llc.bytes,
+            "classes": classes.iter().map(|class| json!({
+                "occupancy": class.occupancy,
+                "total_bytes": class.total_bytes,
+                "local_bytes": class.local_bytes,
+            })).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn cpu_json(at: usize, (node, llc): (usize, usize), cpu: &CpuFigures, header: &Header) -> Value {
+    let by_node: Vec<u64> = cpu.misses_by_node.iter().take(header.nodes.len()).copied().collect();
+    json!({
+        "cpu": at,
+        "node": node,
+        "llc": llc,
+        "instructions": cpu.instructions,
+        "cycles": cpu.cycles,
+        "llc_references": cpu.llc_references,
+        "llc_misses": cpu.llc_misses,
+        "misses_by_node": by_node,
+        "bytes_read": cpu.bytes_read,
+        "bytes_written": cpu.bytes_written,
+        "stall_ps": cpu.stall_ps,
+        "busy_ps": cpu.busy_ps,
+        "covered": cpu.covered,
+        "accesses": cpu.accesses,
+    })
+}

@@ -1,0 +1,150 @@
+//! What is told over the page, as values: the machine (once), and its counters (again and again). Host and guest use the same types, so
+//! that what the one writes is what the other reads.
+//!
+//! Counters are cumulative since modelling began, or since they were last zeroed. Times in picoseconds of guest time end in `_ps`.
+
+use crate::layout::MISS_NODES;
+use std::collections::BTreeMap;
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// classes of service of each last-level cache
+    pub classes: usize,
+    /// clock of a guest CPU, in kHz
+    pub clock_khz: u64,
+    /// length of a window of guest time, in nanoseconds
+    pub window_ns: u64,
+    /// bytes of a cache line
+    pub line_bytes: u64,
+    /// whether CPUs are charged for what they wait
+    pub delays: bool,
+    /// the last-level caches
+    pub llcs: Vec<LlcFigures>,
+    /// capacity of each memory controller, in bytes a second
+    pub nodes: Vec<u64>,
+    /// where each CPU is
+    pub cpus: Vec<Place>,
+}
+
+/// A last-level cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LlcFigures {
+    /// its ways
+    pub ways: u32,
+    /// its bytes
+    pub bytes: u64,
+}
+
+/// Where a CPU is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// its node
+    pub node: usize,
+    /// its last-level cache
+    pub llc: usize,
+}
+
+impl LlcFigures {
+    /// The mask of all ways.
+    #[must_use]
+    pub const fn full_mask(&self) -> u64 {
+        if self.ways >= 64 { u64::MAX } else { (1 << self.ways) - 1 }
+    }
+}
+
+/// All counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// guest time, in nanoseconds
+    pub time_ns: u64,
+    /// whether modelling has started
+    pub modelling: bool,
+    /// why the plugin gave up; 0 as long as it has not
+    pub error: u64,
+    /// by CPU
+    pub cpus: Vec<CpuFigures>,
+    /// by memory node
+    pub nodes: Vec<NodeFigures>,
+    /// by directed link: node from, node to
+    pub links: BTreeMap<(usize, usize), LinkFigures>,
+    /// by last-level cache, then class of service
+    pub classes: Vec<Vec<ClassFigures>>,
+}
+
+/// What a CPU did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuFigures {
+    /// instructions executed
+    pub instructions: u64,
+    /// cycles in which it was busy, stalls included
+    pub cycles: u64,
+    /// references to its last-level cache
+    pub llc_references: u64,
+    /// misses of its last-level cache
+    pub llc_misses: u64,
+    /// misses by node of the memory
+    pub misses_by_node: [u64; MISS_NODES],
+    /// bytes that its misses fetched
+    pub bytes_read: u64,
+    /// bytes that its misses wrote back
+    pub bytes_written: u64,
+    /// waiting for memory
+    pub stall_ps: u64,
+    /// busy, stalls included
+    pub busy_ps: u64,
+    /// misses that a stream of the prefetcher covered
+    pub covered: u64,
+    /// loads and stores
+    pub accesses: u64,
+}
+
+/// What a memory controller carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeFigures {
+    /// bytes read
+    pub bytes_read: u64,
+    /// bytes written
+    pub bytes_written: u64,
+    /// busy
+    pub busy_ps: u64,
+    /// what a miss waits here now; a level, no sum
+    pub delay_ps: u64,
+    /// accesses by CPUs of its own node
+    pub from_local: u64,
+    /// accesses by CPUs of other nodes
+    pub from_remote: u64,
+}
+
+/// What one direction of a link carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkFigures {
+    /// bytes carried
+    pub bytes: u64,
+    /// busy
+    pub busy_ps: u64,
+    /// what a miss waits here now; a level, no sum
+    pub delay_ps: u64,
+}
+
+/// What a class of service has and moved in one last-level cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassFigures {
+    /// bytes that it holds there now; a level, no sum
+    pub occupancy: u64,
+    /// bytes to and from memory
+    pub total_bytes: u64,
+    /// those to and from the memory of the LLC's own node
+    pub local_bytes: u64,
+}
+
+/// What the guest wants: a class of service for each CPU, and a way mask for each class of each last-level cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// the number under which the guest will look for it
+    pub generation: u64,
+    /// by CPU
+    pub classes: Vec<usize>,
+    /// by last-level cache, then class
+    pub masks: Vec<Vec<u64>>,
+}

@@ -1,0 +1,281 @@
+//! What a guest reads, and what it asks for. It knows the layout and how often to try; it refuses to know what counters are for.
+
+use crate::error::{PageError, Refusal};
+use crate::figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot};
+use crate::layout::{self, CpuWord, LinkWord, MISS_NODES, NodeWord};
+use crate::limits::count;
+use crate::num::{index, word};
+use crate::words::Words;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a reading is tried again that the plugin has written into. A publication is some thousand stores, once a window at most.
+const TRIES: u32 = 3000;
+
+/// So many tries follow each other at once; later ones wait, for a plugin that lost its CPU while it wrote: a second in all.
+const TRIES_AT_ONCE: u32 = 1000;
+
+/// Between two later tries.
+const TRY_AGAIN: Duration = Duration::from_micros(500);
+
+/// Between two looks at what the plugin has applied.
+const LOOK_AGAIN: Duration = Duration::from_micros(200);
+
+/// The guest's side of the page.
+#[derive(Debug)]
+pub struct Guest<W> {
+    words: W,
+    header: Header,
+}
+
+/// How far the plugin is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// moves with every publication
+    pub sequence: u64,
+    /// guest time of the last publication, in nanoseconds
+    pub time_ns: u64,
+    /// whether modelling has started
+    pub modelling: bool,
+}
+
+impl<W: Words> Guest<W> {
+    /// Reads the machine's figures.
+    ///
+    /// # Errors
+    /// [`PageError`] where it is no page of ours, of another version, or damaged.
+    pub fn open(words: W) -> Result<Self, PageError> {
+        let header = read_header(&words)?;
+        Ok(Self { words, header })
+    }
+
+    /// The machine.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The machine, where it counts.
+    ///
+    /// # Errors
+    /// As [`Self::open`] where the page has changed since, and [`PageError::NotModelling`], [`PageError::PluginFailed`].
+    pub fn check(&self) -> Result<Header, PageError> {
+        let header = read_header(&self.words)?;
+        match (self.words.load(layout::ERROR), self.words.load(layout::MODELLING)) {
+            (0, 0) => Err(PageError::NotModelling),
+            (0, _) => Ok(header),
+            (code, _) => Err(PageError::PluginFailed { code }),
+        }
+    }
+
+    /// How far the plugin is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            sequence: self.words.load(layout::SEQUENCE),
+            time_ns: self.words.load(layout::TIME_NS),
+            modelling: self.words.load(layout::MODELLING) != 0,
+        }
+    }
+
+    /// All counters, of one publication.
+    ///
+    /// # Errors
+    /// [`PageError::Torn`] where no reading was.
+    pub fn snapshot(&self) -> Result<Snapshot, PageError> {
+        self.consistently(|| Snapshot {
+            time_ns: self.words.load(layout::TIME_NS),
+            modelling: self.words.load(layout::MODELLING) != 0,
+            error: self.words.load(layout::ERROR),
+            cpus: (0..self.header.cpus.len()).map(|cpu| self.read_cpu(cpu)).collect(),
+            nodes: (0..self.header.nodes.len()).map(|node| self.read_node(node)).collect(),
+            links: self.links().map(|(from, to)| ((from, to), self.read_link(from, to))).collect(),
+            classes: (0..self.header.llcs.len()).map(|llc| self.read_classes(llc)).collect(),
+        })
+    }
+
+    /// The counters of a CPU, of one publication; zero for a CPU that there is not.
+    ///
+    /// # Errors
+    /// As [`Self::snapshot`].
+    pub fn counters(&self, cpu: usize) -> Result<CpuFigures, PageError> {
+        if cpu >= self.header.cpus.len() {
+            return Ok(CpuFigures::default());
+        }
+        self.consistently(|| self.read_cpu(cpu))
+    }
+
+    /// Bytes that a class holds in an LLC now.
+    pub fn occupancy(&self, llc: usize, class: usize) -> u64 {
+        self.words.load(layout::by_class(layout::OCCUPANCY, llc, class))
+    }
+
+    /// Bytes that a class of an LLC moved to and from memory, and those of the LLC's own node.
+    pub fn traffic(&self, llc: usize, class: usize) -> (u64, u64) {
+        let read = |table| self.words.load(layout::by_class(table, llc, class));
+        (read(layout::TOTAL), read(layout::LOCAL))
+    }
+
+    /// The class of a CPU, as last asked for.
+    pub fn class(&self, cpu: usize) -> usize {
+        index(self.words.load(layout::CLASS + cpu))
+    }
+
+    /// The ways of a class of an LLC, as last asked for.
+    pub fn mask(&self, llc: usize, class: usize) -> u64 {
+        self.words.load(layout::by_class(layout::MASK, llc, class))
+    }
+
+    /// Asks for a class of service for a CPU; in force after [`Self::commit`].
+    ///
+    /// # Errors
+    /// [`PageError::Wish`] where there is no such CPU or class: then nothing is asked for.
+    pub fn set_class(&self, cpu: usize, class: usize) -> Result<(), PageError> {
+        self.header.check_class(cpu, class)?;
+        self.words.store(layout::CLASS + cpu, word(class));
+        Ok(())
+    }
+
+    /// Asks for the ways of a class of an LLC; in force after [`Self::commit`].
+    ///
+    /// # Errors
+    /// [`PageError::Wish`] where the LLC has no such class or ways: then nothing is asked for.
+    pub fn set_mask(&self, llc: usize, class: usize, mask: u64) -> Result<(), PageError> {
+        self.header.check_mask(llc, class, mask)?;
+        self.words.store(layout::by_class(layout::MASK, llc, class), mask);
+        Ok(())
+    }
+
+    /// Tells the plugin that classes or masks were asked for, and returns the number of this demand. One program at a time may ask.
+    pub fn commit(&self) -> u64 {
+        let generation = self.words.load(layout::WISHED).wrapping_add(1);
+        self.words.store(layout::WISHED, generation);
+        generation
+    }
+
+    /// Waits until a demand is in force.
+    ///
+    /// # Errors
+    /// [`PageError::Refused`], and [`PageError::Unanswered`] after `patience`.
+    pub fn wait(&self, generation: u64, patience: Duration) -> Result<(), PageError> {
+        let since = Instant::now();
+        loop {
+            let applied = self.words.load(layout::APPLIED);
+            if applied == generation {
+                return Ok(());
+            }
+            if self.words.load(layout::REFUSED) == generation {
+                return Err(PageError::Refused {
+                    generation,
+                    why: Refusal::from_code(self.words.load(layout::REFUSAL)),
+                });
+            }
+            let waited = since.elapsed();
+            if waited >= patience {
+                return Err(PageError::Unanswered { generation, applied, waited_ms: waited.as_millis() });
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Reads until the plugin did not write meanwhile. Loads acquire and stores release, so a word of a publication that has begun
+    /// comes with its odd sequence.
+    fn consistently<T>(&self, read: impl Fn() -> T) -> Result<T, PageError> {
+        for number in 0..TRIES {
+            let before = self.words.load(layout::SEQUENCE);
+            if before.is_multiple_of(2) {
+                let value = read();
+                if self.words.load(layout::SEQUENCE) == before {
+                    return Ok(value);
+                }
+            }
+            if number < TRIES_AT_ONCE { thread::yield_now() } else { thread::sleep(TRY_AGAIN) }
+        }
+        Err(PageError::Torn { tries: TRIES, sequence: self.words.load(layout::SEQUENCE) })
+    }
+
+    fn read_cpu(&self, cpu: usize) -> CpuFigures {
+        let read = |word| self.words.load(layout::cpu(cpu, word));
+        let by_node = layout::cpu(cpu, CpuWord::MissesByNode);
+        let mut misses_by_node = [0; MISS_NODES];
+        misses_by_node.iter_mut().enumerate().for_each(|(node, misses)| *misses = self.words.load(by_node + node));
+        CpuFigures {
+            instructions: read(CpuWord::Instructions),
+            cycles: read(CpuWord::Cycles),
+            llc_references: read(CpuWord::References),
+            llc_misses: read(CpuWord::Misses),
+            misses_by_node,
+            bytes_read: read(CpuWord::Read),
+            bytes_written: read(CpuWord::Written),
+            stall_ps: read(CpuWord::StallPs),
+            busy_ps: read(CpuWord::BusyPs),
+            covered: read(CpuWord::Covered),
+            accesses: read(CpuWord::Accesses),
+        }
+    }
+
+    fn read_node(&self, node: usize) -> NodeFigures {
+        let read = |word| self.words.load(layout::node(node, word));
+        NodeFigures {
+            bytes_read: read(NodeWord::Read),
+            bytes_written: read(NodeWord::Written),
+            busy_ps: read(NodeWord::BusyPs),
+            delay_ps: read(NodeWord::DelayPs),
+            from_local: read(NodeWord::FromLocal),
+            from_remote: read(NodeWord::FromRemote),
+        }
+    }
+
+    fn read_link(&self, from: usize, to: usize) -> LinkFigures {
+        let read = |word| self.words.load(layout::link(from, to, word));
+        LinkFigures { bytes: read(LinkWord::Bytes), busy_ps: read(LinkWord::BusyPs), delay_ps: read(LinkWord::DelayPs) }
+    }
+
+    fn read_classes(&self, llc: usize) -> Vec<ClassFigures> {
+        let of = |class| {
+            let (total_bytes, local_bytes) = self.traffic(llc, class);
+            ClassFigures { occupancy: self.occupancy(llc, class), total_bytes, local_bytes }
+        };
+        (0..self.header.classes).map(of).collect()
+    }
+
+    /// Every ordered pair of nodes.
+    fn links(&self) -> impl Iterator<Item = (usize, usize)> + use<W> {
+        let nodes = self.header.nodes.len();
+        (0..nodes).flat_map(move |from| (0..nodes).filter(move |to| *to != from).map(move |to| (from, to)))
+    }
+}
+
+fn read_header(words: &impl Words) -> Result<Header, PageError> {
+    let found = words.load(layout::MAGIC);
+    if found != layout::MAGIC_VALUE {
+        return Err(PageError::NoMagic { found });
+    }
+    let found = words.load(layout::PAGE_VERSION);
+    if found != layout::VERSION {
+        return Err(PageError::Version { found });
+    }
+    let cpus = count("CPUs", words.load(layout::CPUS), layout::MAX_CPUS)?;
+    let llcs = count("last-level caches", words.load(layout::LLCS), layout::MAX_LLCS)?;
+    let nodes = count("nodes", words.load(layout::NODES), layout::MAX_NODES)?;
+    let header = Header {
+        classes: count("classes of service", words.load(layout::CLASSES), layout::MAX_CLASSES)?,
+        clock_khz: words.load(layout::CLOCK_KHZ),
+        window_ns: words.load(layout::WINDOW_NS),
+        line_bytes: words.load(layout::LINE_BYTES),
+        delays: words.load(layout::DELAYS) != 0,
+        llcs: (0..llcs).map(|llc| read_llc(words, llc)).collect(),
+        nodes: (0..nodes).map(|node| words.load(layout::node(node, NodeWord::Capacity))).collect(),
+        cpus: (0..cpus).map(|cpu| read_place(words, cpu)).collect(),
+    };
+    header.check().map(|()| header)
+}
+
+fn read_llc(words: &impl Words, llc: usize) -> LlcFigures {
+    let ways = u32::try_from(words.load(layout::WAYS + llc)).unwrap_or(u32::MAX);
+    LlcFigures { ways, bytes: words.load(layout::SIZE + llc) }
+}
+
+fn read_place(words: &impl Words, cpu: usize) -> Place {
+    let read = |word| index(words.load(layout::cpu(cpu, word)));
+    Place { node: read(CpuWord::Node), llc: read(CpuWord::Llc) }
+}

@@ -1,0 +1,186 @@
+//! What the plugin writes, and what it takes from the guest. It knows the layout and the order of stores; it refuses to know the model.
+
+use crate::error::{PageError, Refusal};
+use crate::figures::{CpuFigures, Header, LinkFigures, NodeFigures, Snapshot, Wishes};
+use crate::layout::{self, CpuWord, LinkWord, NodeWord};
+use crate::num::{index, word};
+use crate::words::Words;
+
+/// The plugin's side of the page.
+#[derive(Debug)]
+pub struct Host<W> {
+    words: W,
+    header: Header,
+    sequence: u64,
+    /// The last generation that was taken.
+    taken: u64,
+}
+
+impl<W: Words> Host<W> {
+    /// Makes a page of it: everything zero, the machine's figures, all CPUs in class 0 and all masks full; the magic comes last, so
+    /// that nobody takes half a page for one.
+    ///
+    /// # Errors
+    /// [`PageError::Damaged`] where the page has no room for the machine.
+    pub fn initialise(words: W, header: Header) -> Result<Self, PageError> {
+        header.check()?;
+        (0..layout::WORDS).for_each(|at| words.store(at, 0));
+        let host = Self { words, header, sequence: 0, taken: 0 };
+        host.write_header();
+        host.write_caches();
+        host.write_places();
+        host.put(layout::PAGE_VERSION, layout::VERSION);
+        host.put(layout::MAGIC, layout::MAGIC_VALUE);
+        Ok(host)
+    }
+
+    /// The machine as it was initialised.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Writes all counters, so that a guest that reads meanwhile can tell.
+    pub fn publish(&mut self, snapshot: &Snapshot) {
+        self.put(layout::SEQUENCE, self.sequence + 1);
+        self.put(layout::TIME_NS, snapshot.time_ns);
+        self.put(layout::MODELLING, u64::from(snapshot.modelling));
+        self.put(layout::ERROR, snapshot.error);
+        self.header.cpus.iter().zip(&snapshot.cpus).enumerate().for_each(|(at, (_, cpu))| self.write_cpu(at, cpu));
+        self.header.nodes.iter().zip(&snapshot.nodes).enumerate().for_each(|(at, (_, node))| self.write_node(at, node));
+        snapshot.links.iter().for_each(|((from, to), link)| self.write_link(*from, *to, link));
+        self.write_classes(snapshot);
+        self.sequence += 2;
+        self.put(layout::SEQUENCE, self.sequence);
+    }
+
+    /// Whether the guest wants something new; one load, for every window.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.words.load(layout::WISHED) != self.taken
+    }
+
+    /// What the guest wants now, where that is new; the plugin carries it out and says so with [`Self::applied`] or
+    /// [`Self::refuse`]. What cannot be is refused here, and nothing is returned.
+    pub fn take_wishes(&mut self) -> Option<Wishes> {
+        if !self.is_asked() {
+            return None;
+        }
+        let wishes = self.read_wishes();
+        self.taken = wishes.generation;
+        match self.header.check_wishes(&wishes) {
+            Ok(()) => Some(wishes),
+            Err(why) => {
+                self.refuse(wishes.generation, why);
+                None
+            }
+        }
+    }
+
+    /// The wishes of this generation are in force.
+    pub fn applied(&self, generation: u64) {
+        self.put(layout::APPLIED, generation);
+    }
+
+    /// The wishes of this generation are not carried out, and what was in force before is.
+    pub fn refuse(&self, generation: u64, why: Refusal) {
+        self.put(layout::REFUSAL, why.code());
+        self.put(layout::REFUSED, generation);
+    }
+
+    fn put(&self, at: usize, value: u64) {
+        self.words.store(at, value);
+    }
+
+    fn write_header(&self) {
+        let header = &self.header;
+        self.put(layout::CPUS, word(header.cpus.len()));
+        self.put(layout::LLCS, word(header.llcs.len()));
+        self.put(layout::NODES, word(header.nodes.len()));
+        self.put(layout::CLASSES, word(header.classes));
+        self.put(layout::CLOCK_KHZ, header.clock_khz);
+        self.put(layout::WINDOW_NS, header.window_ns);
+        self.put(layout::LINE_BYTES, header.line_bytes);
+        self.put(layout::DELAYS, u64::from(header.delays));
+        self.put(layout::WAYS_0, header.llcs.first().map_or(0, |llc| u64::from(llc.ways)));
+    }
+
+    fn write_caches(&self) {
+        for (at, llc) in self.header.llcs.iter().enumerate() {
+            self.put(layout::WAYS + at, u64::from(llc.ways));
+            self.put(layout::SIZE + at, llc.bytes);
+            (0..self.header.classes).for_each(|class| {
+                self.put(layout::by_class(layout::MASK, at, class), llc.full_mask());
+            });
+        }
+    }
+
+    fn write_places(&self) {
+        for (at, place) in self.header.cpus.iter().enumerate() {
+            self.put(layout::cpu(at, CpuWord::Node), word(place.node));
+            self.put(layout::cpu(at, CpuWord::Llc), word(place.llc));
+        }
+        for (at, capacity) in self.header.nodes.iter().enumerate() {
+            self.put(layout::node(at, NodeWord::Capacity), *capacity);
+        }
+    }
+
+    fn write_cpu(&self, at: usize, cpu: &CpuFigures) {
+        let put = |word, value| self.put(layout::cpu(at, word), value);
+        put(CpuWord::Instructions, cpu.instructions);
+        put(CpuWord::Cycles, cpu.cycles);
+        put(CpuWord::References, cpu.llc_references);
+        put(CpuWord::Misses, cpu.llc_misses);
+        let by_node = layout::cpu(at, CpuWord::MissesByNode);
+        cpu.misses_by_node.iter().enumerate().for_each(|(node, misses)| self.put(by_node + node, *misses));
+        put(CpuWord::Read, cpu.bytes_read);
+        put(CpuWord::Written, cpu.bytes_written);
+        put(CpuWord::StallPs, cpu.stall_ps);
+        put(CpuWord::BusyPs, cpu.busy_ps);
+        put(CpuWord::Covered, cpu.covered);
+        put(CpuWord::Accesses, cpu.accesses);
+    }
+
+    fn write_node(&self, at: usize, node: &NodeFigures) {
+        let put = |word, value| self.put(layout::node(at, word), value);
+        put(NodeWord::Read, node.bytes_read);
+        put(NodeWord::Written, node.bytes_written);
+        put(NodeWord::BusyPs, node.busy_ps);
+        put(NodeWord::DelayPs, node.delay_ps);
+        put(NodeWord::FromLocal, node.from_local);
+        put(NodeWord::FromRemote, node.from_remote);
+    }
+
+    fn write_link(&self, from: usize, to: usize, link: &LinkFigures) {
+        if from.max(to) >= self.header.nodes.len() {
+            return;
+        }
+        self.put(layout::link(from, to, LinkWord::Bytes), link.bytes);
+        self.put(layout::link(from, to, LinkWord::BusyPs), link.busy_ps);
+        self.put(layout::link(from, to, LinkWord::DelayPs), link.delay_ps);
+    }
+
+    fn write_classes(&self, snapshot: &Snapshot) {
+        for (llc, classes) in snapshot.classes.iter().enumerate().take(self.header.llcs.len()) {
+            for (class, figures) in classes.iter().enumerate().take(self.header.classes) {
+                self.put(layout::by_class(layout::OCCUPANCY, llc, class), figures.occupancy);
+                self.put(layout::by_class(layout::TOTAL, llc, class), figures.total_bytes);
+                self.put(layout::by_class(layout::LOCAL, llc, class), figures.local_bytes);
+            }
+        }
+    }
+
+    /// A guest that writes on while this reads counts up once more, and is read again then.
+    fn read_wishes(&self) -> Wishes {
+        let read = |at: usize| self.words.load(at);
+        let mask = |llc| move |class| (llc, class);
+        Wishes {
+            generation: read(layout::WISHED),
+            classes: (0..self.header.cpus.len()).map(|cpu| index(read(layout::CLASS + cpu))).collect(),
+            masks: (0..self.header.llcs.len())
+                .map(|llc| (0..self.header.classes).map(mask(llc)))
+                .map(|places| places.map(|(llc, class)| read(layout::by_class(layout::MASK, llc, class))).collect())
+                .collect(),
+        }
+    }
+}

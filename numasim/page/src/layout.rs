@@ -1,0 +1,247 @@
+//! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64 bits, little-endian.
+//!
+//! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared memory device",
+//! `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new [`VERSION`].
+
+/// What word [`MAGIC`] says: the text `NUMASIM` and a zero byte.
+pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");
+/// The version of this layout.
+pub const VERSION: u64 = 1;
+/// Bytes of the page.
+pub const PAGE_BYTES: usize = 65_536;
+/// Words of the page.
+pub const WORDS: usize = PAGE_BYTES / 8;
+/// Words in use; the rest are zero.
+pub const END: usize = CPU + CPU_WORDS * MAX_CPUS;
+
+/// The most CPUs that there is room for.
+pub const MAX_CPUS: usize = 256;
+/// The most last-level caches.
+pub const MAX_LLCS: usize = 16;
+/// The most memory nodes.
+pub const MAX_NODES: usize = 16;
+/// The most classes of service of a last-level cache.
+pub const MAX_CLASSES: usize = 16;
+/// Misses are counted apart for the first so many nodes.
+pub const MISS_NODES: usize = 8;
+
+/// [`MAGIC_VALUE`], written last.
+pub const MAGIC: usize = 0;
+/// The version that the plugin writes.
+pub const PAGE_VERSION: usize = 1;
+/// CPUs of the guest.
+pub const CPUS: usize = 2;
+/// Last-level caches.
+pub const LLCS: usize = 3;
+/// Memory nodes.
+pub const NODES: usize = 4;
+/// Classes of service (CLOS) of each last-level cache.
+pub const CLASSES: usize = 5;
+/// Odd while the plugin writes, and 2 more after each publication: a seqlock.
+pub const SEQUENCE: usize = 6;
+/// Guest time of the last publication, in nanoseconds.
+pub const TIME_NS: usize = 7;
+/// 1 from the moment at which modelling started, else 0.
+pub const MODELLING: usize = 8;
+/// The clock of a guest CPU, in kHz.
+pub const CLOCK_KHZ: usize = 9;
+/// Length of a window of guest time, in nanoseconds.
+pub const WINDOW_NS: usize = 10;
+/// Ways of LLC 0, once more.
+pub const WAYS_0: usize = 11;
+/// Bytes of a cache line.
+pub const LINE_BYTES: usize = 12;
+/// 1 where CPUs are charged for what they wait, 0 where they are only counted.
+pub const DELAYS: usize = 13;
+/// Why the plugin gave up; 0 as long as it has not.
+pub const ERROR: usize = 14;
+/// Why the generation in [`REFUSED`] was refused: a number of [`crate::Refusal`].
+pub const REFUSAL: usize = 15;
+/// Counted up by the guest after it wrote classes or masks.
+pub const WISHED: usize = 16;
+/// The generation that the plugin applied last.
+pub const APPLIED: usize = 17;
+/// The generation that the plugin refused last; 0 where it refused none.
+pub const REFUSED: usize = 18;
+/// Ways of each last-level cache.
+pub const WAYS: usize = 32;
+/// Bytes of each last-level cache.
+pub const SIZE: usize = 48;
+/// Class of service of each CPU; the guest writes it.
+pub const CLASS: usize = 64;
+/// Way masks by LLC and class; the guest writes them.
+pub const MASK: usize = 320;
+/// Bytes in a last-level cache by LLC and class.
+pub const OCCUPANCY: usize = 576;
+/// Bytes to and from memory by LLC and class.
+pub const TOTAL: usize = 832;
+/// Bytes to and from memory of the LLC's own node, by LLC and class.
+pub const LOCAL: usize = 1088;
+/// Counters of memory controllers, [`NODE_WORDS`] each.
+pub const NODE: usize = 1344;
+/// Words of a memory controller: those of [`NodeWord`].
+pub const NODE_WORDS: usize = 8;
+/// Counters of directed links, [`LINK_WORDS`] each, by node from and node to.
+pub const LINK: usize = 1536;
+/// Words of a link: those of [`LinkWord`].
+pub const LINK_WORDS: usize = 4;
+/// Counters of CPUs, [`CPU_WORDS`] each.
+pub const CPU: usize = 2560;
+/// Words of a CPU: those of [`CpuWord`].
+pub const CPU_WORDS: usize = 20;
+
+/// What stands in the words of a memory controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum NodeWord {
+    /// bytes read
+    Read = 0,
+    /// bytes written
+    Written = 1,
+    /// picoseconds in which it was busy
+    BusyPs = 2,
+    /// what a miss waits here now, in picoseconds
+    DelayPs = 3,
+    /// bytes that it carries in a second
+    Capacity = 4,
+    /// accesses by CPUs of its own node
+    FromLocal = 5,
+    /// accesses by CPUs of other nodes
+    FromRemote = 6,
+}
+
+/// What stands in the words of a directed link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum LinkWord {
+    /// bytes carried
+    Bytes = 0,
+    /// picoseconds in which it was busy
+    BusyPs = 1,
+    /// what a miss waits here now, in picoseconds
+    DelayPs = 2,
+}
+
+/// What stands in the words of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum CpuWord {
+    /// instructions executed
+    Instructions = 0,
+    /// cycles in which it was busy, stalls included
+    Cycles = 1,
+    /// references to its last-level cache
+    References = 2,
+    /// misses of its last-level cache
+    Misses = 3,
+    /// the first of [`MISS_NODES`] words: misses by node of the memory
+    MissesByNode = 4,
+    /// bytes that its misses fetched
+    Read = 12,
+    /// bytes that its misses wrote back
+    Written = 13,
+    /// picoseconds of waiting for memory
+    StallPs = 14,
+    /// picoseconds in which it was busy, stalls included
+    BusyPs = 15,
+    /// misses that a stream of the prefetcher covered
+    Covered = 16,
+    /// loads and stores
+    Accesses = 17,
+    /// its node
+    Node = 18,
+    /// its last-level cache
+    Llc = 19,
+}
+
+/// A word of a memory controller.
+#[must_use]
+pub const fn node(node: usize, word: NodeWord) -> usize {
+    NODE + NODE_WORDS * node + word as usize
+}
+
+/// A word of a link.
+#[must_use]
+pub const fn link(from: usize, to: usize, word: LinkWord) -> usize {
+    LINK + LINK_WORDS * (MAX_NODES * from + to) + word as usize
+}
+
+/// A word of a CPU.
+#[must_use]
+pub const fn cpu(cpu: usize, word: CpuWord) -> usize {
+    CPU + CPU_WORDS * cpu + word as usize
+}
+
+/// A word of the tables by LLC and class: [`MASK`], [`OCCUPANCY`], [`TOTAL`], [`LOCAL`].
+#[must_use]
+pub const fn by_class(table: usize, llc: usize, class: usize) -> usize {
+    table + MAX_CLASSES * llc + class
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Every word that any accessor can name, with who named it.
+    fn all_words() -> Vec<(String, usize)> {
+        let single = [
+            (MAGIC, "magic"),
+            (PAGE_VERSION, "version"),
+            (CPUS, "cpus"),
+            (LLCS, "llcs"),
+            (NODES, "nodes"),
+            (CLASSES, "classes"),
+            (SEQUENCE, "sequence"),
+            (TIME_NS, "time"),
+            (MODELLING, "modelling"),
+            (CLOCK_KHZ, "clock"),
+            (WINDOW_NS, "window"),
+            (WAYS_0, "ways 0"),
+            (LINE_BYTES, "line"),
+            (DELAYS, "delays"),
+            (ERROR, "error"),
+            (REFUSAL, "refusal"),
+            (WISHED, "wished"),
+            (APPLIED, "applied"),
+            (REFUSED, "refused"),
+        ];
+        let mut words: Vec<(String, usize)> = single.iter().map(|(word, name)| ((*name).to_owned(), *word)).collect();
+        let mut table = |name: &str, first: usize, count: usize| {
+            words.extend((0..count).map(|index| (format!("{name} {index}"), first + index)));
+        };
+        table("ways", WAYS, MAX_LLCS);
+        table("size", SIZE, MAX_LLCS);
+        table("class", CLASS, MAX_CPUS);
+        for (name, first) in [("mask", MASK), ("occupancy", OCCUPANCY), ("total", TOTAL), ("local", LOCAL)] {
+            (0..MAX_LLCS).for_each(|llc| table(&format!("{name} {llc}"), by_class(first, llc, 0), MAX_CLASSES));
+        }
+        (0..MAX_NODES).for_each(|at| table(&format!("node {at}"), node(at, NodeWord::Read), NODE_WORDS));
+        for (from, to) in (0..MAX_NODES).flat_map(|from| (0..MAX_NODES).map(move |to| (from, to))) {
+            table(&format!("link {from} {to}"), link(from, to, LinkWord::Bytes), LINK_WORDS);
+        }
+        (0..MAX_CPUS).for_each(|at| table(&format!("cpu {at}"), cpu(at, CpuWord::Instructions), CPU_WORDS));
+        words
+    }
+
+    #[test]
+    fn no_word_has_two_meanings_and_all_fit() {
+        let mut seen = BTreeMap::new();
+        for (name, word) in all_words() {
+            assert!(word < END, "{name} = {word}");
+            assert_eq!(seen.insert(word, name.clone()), None, "{name} = word {word}");
+        }
+        assert_eq!(END, 7680);
+        const { assert!(END <= WORDS) };
+    }
+
+    #[test]
+    fn words_of_a_record_stay_in_it() {
+        assert_eq!(cpu(0, CpuWord::MissesByNode) + MISS_NODES, cpu(0, CpuWord::Read));
+        assert_eq!(cpu(3, CpuWord::Llc) + 1, cpu(4, CpuWord::Instructions));
+        assert!(node(0, NodeWord::FromRemote) < node(1, NodeWord::Read));
+        assert!(link(0, 0, LinkWord::DelayPs) < link(0, 1, LinkWord::Bytes));
+        assert_eq!(link(15, 15, LinkWord::Bytes) + LINK_WORDS, CPU);
+        assert_eq!(MAGIC_VALUE.to_le_bytes(), *b"NUMASIM\0");
+    }
+}

@@ -1,0 +1,26 @@
+//! The page of memory that numasim's plugin and its guest share (ivshmem): per-CPU counters, memory controllers and links come out of
+//! the machine, classes of service and way masks go into it.
+//!
+//! This crate is the one place that knows its layout. It refuses to know the model, QEMU's plugin interface, and what counters are used
+//! for. Everything but [`map`] is safe code over a trait of words, so that tests need no device.
+
+#![deny(unsafe_code)]
+
+mod error;
+mod figures;
+pub mod guest;
+pub mod host;
+pub mod layout;
+mod limits;
+#[allow(unsafe_code)]
+pub mod map;
+mod num;
+mod since;
+pub mod words;
+
+pub use error::{PageError, Refusal};
+pub use figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot, Wishes};
+pub use guest::{Guest, Progress};
+pub use host::Host;
+pub use map::Mapping;
+pub use words::{Memory, Words};

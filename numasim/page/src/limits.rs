@@ -1,0 +1,68 @@
+//! What a machine on the page can be, and what a guest can wish of it. Host and guest check by the same rules, so that the plugin
+//! refuses only what some other program than ours wrote.
+
+use crate::error::{PageError, Refusal};
+use crate::figures::{Header, Wishes};
+use crate::layout::{MAX_CLASSES, MAX_CPUS, MAX_LLCS, MAX_NODES};
+use crate::num::word;
+
+/// Ways that a mask has bits for.
+const MAX_WAYS: usize = 64;
+
+impl Header {
+    /// Whether the page has room for this machine.
+    ///
+    /// # Errors
+    /// [`PageError::Damaged`]: the first figure that it has no room for.
+    pub fn check(&self) -> Result<(), PageError> {
+        count("CPUs", word(self.cpus.len()), MAX_CPUS)?;
+        count("last-level caches", word(self.llcs.len()), MAX_LLCS)?;
+        count("nodes", word(self.nodes.len()), MAX_NODES)?;
+        count("classes of service", word(self.classes), MAX_CLASSES)?;
+        self.llcs.iter().try_for_each(|llc| count("ways", u64::from(llc.ways), MAX_WAYS).map(drop))
+    }
+
+    /// Whether a class can be given to a CPU.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_class(&self, cpu: usize, class: usize) -> Result<(), Refusal> {
+        if cpu >= self.cpus.len() {
+            return Err(Refusal::Cpu);
+        }
+        if class < self.classes { Ok(()) } else { Err(Refusal::Class) }
+    }
+
+    /// Whether a class of an LLC can have these ways: one at least, and none that the LLC does not have. Gaps are allowed.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_mask(&self, llc: usize, class: usize, mask: u64) -> Result<(), Refusal> {
+        let figures = self.llcs.get(llc).ok_or(Refusal::Llc)?;
+        match mask {
+            _ if class >= self.classes => Err(Refusal::Class),
+            0 => Err(Refusal::NoWay),
+            _ if mask & !figures.full_mask() != 0 => Err(Refusal::BeyondWays),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether all of this can be.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_wishes(&self, wishes: &Wishes) -> Result<(), Refusal> {
+        let mut classes = wishes.classes.iter().enumerate();
+        classes.try_for_each(|(cpu, class)| self.check_class(cpu, *class))?;
+        let mut masks = wishes.masks.iter().enumerate();
+        masks.try_for_each(|(llc, masks)| {
+            masks.iter().enumerate().try_for_each(|(class, mask)| self.check_mask(llc, class, *mask))
+        })
+    }
+}
+
+/// A count within its limit.
+pub(crate) fn count(what: &'static str, count: u64, most: usize) -> Result<usize, PageError> {
+    let fits = usize::try_from(count).ok().filter(|count| (1..=most).contains(count));
+    fits.ok_or(PageError::Damaged { what, count, most })
+}
