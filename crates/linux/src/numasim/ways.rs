@@ -37,6 +37,8 @@ pub struct PageWays {
     /// CPU time of each thread at the last sample, in nanoseconds.
     times: BTreeMap<Tid, u64>,
     touched: bool,
+    /// The last demand, as long as the plugin has not answered it.
+    unanswered: Option<u64>,
     remarks: BTreeSet<String>,
 }
 
@@ -58,6 +60,7 @@ impl PageWays {
             spots: BTreeMap::new(),
             times: BTreeMap::new(),
             touched: false,
+            unanswered: None,
             remarks: BTreeSet::new(),
         })
     }
@@ -194,10 +197,17 @@ impl PageWays {
         }
         if changed {
             self.touched = true;
-            let generation = self.page.commit();
-            self.page.wait(generation, PATIENCE)?;
+            self.unanswered = Some(self.page.commit());
         }
-        Ok(())
+        self.unanswered.map_or(Ok(()), |generation| self.wait(generation))
+    }
+
+    fn wait(&mut self, generation: u64) -> Result<(), PageError> {
+        let answer = self.page.wait(generation, PATIENCE);
+        if !matches!(answer, Err(PageError::Unanswered { .. })) {
+            self.unanswered = None;
+        }
+        answer
     }
 
     fn enforce_masks(&self, clusters: &Clusters, classes: &Classes) -> Result<bool, PageError> {
