@@ -8,17 +8,9 @@ use std::sync::Arc;
 
 fn thread(tid: u32, share: Option<f64>) -> Thread {
     Thread {
-        tid: Tid(tid),
-        cpu: None,
-        allowed_cpus: None,
         pinned: tid.is_multiple_of(3),
-        bound: None,
         cpu_time: share.map(|share| Seconds(share * 2.0)),
-        instructions: None,
-        cycles: None,
-        llc_references: None,
-        llc_misses: None,
-        bandwidth: None,
+        ..Thread::unmeasured(Tid(tid))
     }
 }
 

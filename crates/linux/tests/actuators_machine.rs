@@ -5,89 +5,26 @@
 
 mod actuators_support;
 
+use actuators_support::watch::Watch;
 use actuators_support::{Helper, Kept, as_nobody, is_helper, only, place, public_copy, sleeper, told, two_cpus};
-use isobar_linux::actuators::{affinity, identity};
-use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
-use isobar_linux::sensors::Sampled;
-use isobar_model::topology::synthetic::synthetic;
+use isobar_linux::actuators::affinity;
+use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_model::{
-    Action, ActionOutcome, Capabilities, Counters, CpuId, CpuSet, Machine, NodeId, NodeMap, PageSelection, Pages, Pid,
-    Plan, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, Wake,
+    Action, ActionOutcome, CpuId, Machine, NodeId, PageSelection, Pages, Pid, Plan, Sample, Seconds, ThreadSample, Tid,
+    Wake,
 };
-use std::convert::Infallible;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
-/// Sensors that see some processes: their threads, start times and masks. Whoever may not run everywhere is pinned.
-struct Watch {
-    pids: Vec<Pid>,
-    everywhere: CpuSet,
-    outdated: Vec<Pid>,
-}
-
-impl Sensing for Watch {
-    type Error = Infallible;
-
-    fn sample(&mut self) -> Result<Sample, Infallible> {
-        self.pids.sort_unstable();
-        Ok(Sample {
-            time: Seconds(0.0),
-            topology: Arc::new(synthetic("node:2 core:1").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: self.pids.iter().filter_map(|&pid| self.process(pid)).collect(),
-            capabilities: self.capabilities(),
-        })
-    }
-
-    fn capabilities(&self) -> Arc<Capabilities> {
-        Arc::new(Capabilities::default())
-    }
-
-    fn sampled_addresses(&mut self, _: Pid, _: Option<Tid>) -> Sampled {
-        Sampled::Nobody
-    }
-
-    fn pages_moved(&mut self, pid: Pid) {
-        self.outdated.push(pid);
-    }
-
-    fn set_topology(&mut self, _: Arc<Topology>) {}
-}
-
-impl Watch {
-    fn process(&self, pid: Pid) -> Option<ProcessSample> {
-        let start = identity::process(pid)?.start;
-        let threads = identity::threads(pid).into_iter().filter_map(|tid| self.thread(pid, tid)).collect();
-        Some(ProcessSample { pid, start, name: "ours".into(), pages: None, accessed_pages: None, threads })
-    }
-
-    fn thread(&self, pid: Pid, tid: Tid) -> Option<ThreadSample> {
-        let start = identity::task(pid, tid)?.start;
-        let allowed = affinity::get(tid).ok()?;
-        let pinned = allowed != self.everywhere;
-        let counters = Counters::default();
-        Some(ThreadSample {
-            tid,
-            start,
-            cpu: None,
-            allowed: Some(allowed),
-            pinned,
-            bound: None,
-            cpu_time: None,
-            counters,
-        })
-    }
+/// Whoever may not run wherever a thread `like` this may is pinned.
+fn watch(pids: Vec<Pid>, like: Tid) -> Watch {
+    Watch { everywhere: Some(affinity::get(like).unwrap()), ..Watch::of(pids) }
 }
 
 fn open(state: &Path, processes: &[&Kept], change: impl FnOnce(&mut LinuxOptions)) -> LinuxMachine<Watch> {
     let mut options = LinuxOptions { state: state.into(), catch_signals: false, ..LinuxOptions::default() };
     change(&mut options);
-    let everywhere = affinity::get(Tid(std::process::id())).unwrap();
-    let watch =
-        Watch { pids: processes.iter().map(|process| process.pid()).collect(), everywhere, outdated: Vec::new() };
+    let watch = watch(processes.iter().map(|process| process.pid()).collect(), Tid(std::process::id()));
     LinuxMachine::open(watch, Box::new(|| Err("no hotplug in tests".into())), options).unwrap()
 }
 
@@ -286,8 +223,7 @@ fn helper_manages_until_told_to_stop() {
     }
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
     let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
-    let everywhere = affinity::get(Tid(std::process::id())).unwrap();
-    let watch = Watch { pids: vec![pid], everywhere, outdated: Vec::new() };
+    let watch = watch(vec![pid], Tid(std::process::id()));
     let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
     machine.sample().unwrap();
     let cpu = CpuId(told("ISOBAR_TEST_CPU").parse().unwrap());
@@ -329,7 +265,7 @@ fn helper_observes_as_nobody() {
     }
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
     let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
-    let watch = Watch { pids: vec![pid], everywhere: affinity::get(Tid(pid.0)).unwrap(), outdated: Vec::new() };
+    let watch = watch(vec![pid], Tid(pid.0));
     let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
     let sample = machine.sample().unwrap();
     println!("remark {}", sample.capabilities.remarks[0]);

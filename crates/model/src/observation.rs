@@ -93,6 +93,24 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// A thread of which nothing but its id is known: not measured, not on any CPU, and free to run anywhere.
+    #[must_use]
+    pub const fn unmeasured(tid: Tid) -> Self {
+        Self {
+            tid,
+            cpu: None,
+            allowed_cpus: None,
+            pinned: false,
+            bound: None,
+            cpu_time: None,
+            instructions: None,
+            cycles: None,
+            llc_references: None,
+            llc_misses: None,
+            bandwidth: None,
+        }
+    }
+
     /// LLC misses per 1000 instructions; `None` where either was not measured or nothing was executed.
     #[must_use]
     pub fn mpki(&self) -> Option<Mpki> {

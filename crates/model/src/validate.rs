@@ -165,19 +165,8 @@ mod tests {
     use std::sync::Arc;
 
     fn seen() -> Observation {
-        let thread = Thread {
-            tid: Tid(2),
-            cpu: Some(CpuId(0)),
-            allowed_cpus: Some("0-1".parse().unwrap()),
-            pinned: false,
-            bound: None,
-            cpu_time: None,
-            instructions: None,
-            cycles: None,
-            llc_references: None,
-            llc_misses: None,
-            bandwidth: None,
-        };
+        let thread =
+            Thread { cpu: Some(CpuId(0)), allowed_cpus: Some("0-1".parse().unwrap()), ..Thread::unmeasured(Tid(2)) };
         let pages = NodeMap::from_iter([(NodeId(0), Pages(10))]);
         let process = Process {
             pid: Pid(1),

@@ -28,17 +28,11 @@ fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
     let machine = Arc::new(synthetic(machine).expect("a machine"));
     let cpus = u32::try_from(machine.cpus().len()).expect("few CPUs");
     let thread = |number: u32| Thread {
-        tid: Tid(number),
         cpu: Some(CpuId(number.wrapping_mul(2_654_435_761) % cpus)),
-        allowed_cpus: None,
-        pinned: false,
-        bound: None,
-        cpu_time: None,
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),
-        llc_references: None,
         llc_misses: Some(u64::from(number.wrapping_mul(40_503) % 997) * 150),
-        bandwidth: None,
+        ..Thread::unmeasured(Tid(number))
     };
     let process = |number: u32| Process {
         pid: Pid(number * threads),

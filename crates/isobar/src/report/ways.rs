@@ -117,19 +117,7 @@ mod tests {
     use std::sync::Arc;
 
     fn seen(names: &[&str]) -> Observation {
-        let thread = |tid: u32| Thread {
-            tid: Tid(tid),
-            cpu: Some(CpuId(0)),
-            allowed_cpus: None,
-            pinned: false,
-            bound: None,
-            cpu_time: None,
-            instructions: None,
-            cycles: None,
-            llc_references: None,
-            llc_misses: None,
-            bandwidth: None,
-        };
+        let thread = |tid: u32| Thread { cpu: Some(CpuId(0)), ..Thread::unmeasured(Tid(tid)) };
         let process = |(tid, name): (u32, &&str)| Process {
             pid: Pid(tid),
             name: Arc::from(*name),

@@ -4,7 +4,7 @@ use super::ask::Setup;
 use super::exact::{self, Exact};
 use isobar_partition::Solution;
 use isobar_partition::evaluate::{Evaluation, evaluate};
-use isobar_partition::heuristics::{self, Entry, Scope};
+use isobar_partition::heuristics::{self, Entry, Scope, Setting};
 use isobar_partition::model::StaticModel;
 
 pub(super) use super::exact::MOST_EXACT;
@@ -78,9 +78,19 @@ pub fn described() -> Vec<(&'static str, &'static str)> {
     all().iter().chain([&Algorithm::Fixed]).map(one).collect()
 }
 
+/// What heuristics are told.
+pub(super) fn setting(model: &dyn StaticModel, setup: &Setup) -> Setting {
+    let programs = model.programs().len();
+    Setting {
+        cores_per_group: setup.cores(programs),
+        max_bandwidth: setup.bandwidth,
+        ..Setting::new(setup.groups(), programs)
+    }
+}
+
 /// A heuristic's answer.
 pub(super) fn heuristic(entry: &Entry, model: &dyn StaticModel, setup: &Setup) -> Answer {
-    match entry.run(model, &exact::setting(model, setup)) {
+    match entry.run(model, &setting(model, setup)) {
         Ok(solution) => evaluated(model, solution),
         Err(error) => Answer { problem: Some(error.to_string()), ..Answer::default() },
     }

@@ -7,6 +7,8 @@ use super::fixed::Given;
 use super::profiles::Profiles;
 use super::workloads::Workload;
 use isobar_partition::heuristics::Scope;
+use isobar_sim::MachineSpec;
+use isobar_sim::contention::steady::Steady;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -97,7 +99,10 @@ pub(super) struct Setup {
     /// An exact search that was asked for by name: `all` leaves out what cannot be.
     named_exact: Option<&'static str>,
     pub model: ModelKind,
+    /// As asked, for the model; see [`Setup::bandwidth`].
     pub max_bandwidth: Option<f64>,
+    /// MB/s of each memory controller: as asked, else for `queueing` the machine's; `None`: no limit.
+    pub bandwidth: Option<f64>,
     /// As asked; see [`Setup::groups`].
     asked_groups: Option<usize>,
     pub uma: bool,
@@ -105,6 +110,8 @@ pub(super) struct Setup {
     pub ways: usize,
     pub objective: Objective,
     pub machine: String,
+    /// What that is.
+    pub spec: MachineSpec,
     pub time_limit: Option<Duration>,
 }
 
@@ -115,17 +122,22 @@ impl Setup {
         let exact = |one: &&Algorithm| {
             matches!(one, Algorithm::Exact(_)) && ask.algorithms.iter().any(|name| name == one.name())
         };
+        let max_bandwidth = ask.max_bandwidth.map(bandwidth).transpose()?;
+        let machine = machine(ask, profiles)?;
+        let spec = isobar_sim::machine::find(&machine)?;
         let setup = Self {
             named_exact: algorithms.iter().find(exact).map(Algorithm::name),
             algorithms,
             model,
-            max_bandwidth: ask.max_bandwidth.map(bandwidth).transpose()?,
+            max_bandwidth,
+            bandwidth: max_bandwidth.or_else(|| (model == ModelKind::Queueing).then(|| own_bandwidth(&spec))),
             asked_groups: ask.groups.map(|groups| positive("--groups", groups)).transpose()?,
             uma: ask.uma,
             asked_cores: ask.cores.map(|cores| positive("--cores", cores)).transpose()?,
             ways: ways(ask.ways, profiles.ways())?,
             objective: choose("--objective", &ask.objective, &OBJECTIVES)?,
-            machine: machine(ask, profiles)?,
+            machine,
+            spec,
             time_limit: ask.time_limit,
         };
         setup.fixed_fits(fixed)?;
@@ -261,6 +273,11 @@ fn bandwidth(mbps: f64) -> Result<f64, StudyError> {
     let right = mbps.is_finite() && mbps > 0.0 && mbps <= 1e9;
     let wrong = || StudyError::request(format!("--max-bandwidth {mbps}: expected MB/s above 0, such as 20000"));
     right.then_some(mbps).ok_or_else(wrong)
+}
+
+/// MB/s that a memory controller of a machine sustains.
+fn own_bandwidth(machine: &MachineSpec) -> f64 {
+    Steady::new(machine, None, &[]).bandwidth() / 1e6
 }
 
 pub(super) fn positive(option: &str, value: usize) -> Result<usize, StudyError> {

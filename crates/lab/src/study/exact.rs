@@ -6,7 +6,7 @@ use super::row::Measures;
 use super::{Standing, Watch};
 use isobar_optima::{OptimaError, Optimum, Options};
 use isobar_partition::Group;
-use isobar_partition::heuristics::{self, Rule, Scope, Setting};
+use isobar_partition::heuristics::{self, Rule, Scope};
 use isobar_partition::model::StaticModel;
 
 /// Sets of programs are bits of a word.
@@ -72,19 +72,14 @@ pub(super) const EXACT: &[Exact] = &[
 ];
 
 fn best_map_lfoc_plus(model: &dyn StaticModel, setup: &Setup, options: &Options<'_>) -> Result<Optimum, OptimaError> {
-    let setting = setting(model, setup);
-    let partition = |programs: &[usize]| match heuristics::by_name("lfoc+").map(|entry| entry.rule) {
+    let setting = algorithms::setting(model, setup);
+    let rule = heuristics::by_name("lfoc+").map(|entry| entry.rule);
+    let partition = |programs: &[usize]| match rule {
         // What it refuses is no answer, and the search says so.
         Some(Rule::OneLlc(partition)) => partition(model, programs, &setting).unwrap_or_default(),
         _ => Group::new(),
     };
     isobar_optima::best_map(model, options, &partition)
-}
-
-/// What heuristics are told.
-pub(super) fn setting(model: &dyn StaticModel, setup: &Setup) -> Setting {
-    let programs = model.programs().len();
-    Setting { cores_per_group: setup.cores(programs), ..Setting::new(setup.groups(), programs) }
 }
 
 /// Searches until it is done, somebody asks to stop, or its time is over.

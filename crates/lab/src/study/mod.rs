@@ -34,7 +34,7 @@ use algorithms::{Algorithm, Answer};
 use ask::Setup;
 use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
 use isobar_partition::{Profile, Property};
-use isobar_sim::{MachineSpec, Program, machine};
+use isobar_sim::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,6 @@ pub struct Study {
     profiles: Profiles,
     workloads: Vec<Workload>,
     given: Vec<Given>,
-    machine: MachineSpec,
     /// For the queueing model.
     programs: BTreeMap<String, Arc<Program>>,
     tasks: Vec<Task>,
@@ -109,7 +108,6 @@ impl Study {
         solutions: Option<Source<'_>>,
     ) -> Result<Self, StudyError> {
         let setup = Setup::new(ask, &profiles, solutions.is_some())?;
-        let machine = machine::find(&setup.machine)?;
         let given = match solutions {
             Some(Source { file, text }) => {
                 let given = fixed::parse(file, text, &profiles)?;
@@ -124,8 +122,7 @@ impl Study {
             (None, None) => return Err(StudyError::request("no workloads: add --workloads FILE")),
         };
         workloads.iter().try_for_each(|workload| setup.fits(file, workload))?;
-        let mut study =
-            Self { setup, profiles, workloads, given, machine, programs: BTreeMap::new(), tasks: Vec::new() };
+        let mut study = Self { setup, profiles, workloads, given, programs: BTreeMap::new(), tasks: Vec::new() };
         if study.setup.model == ModelKind::Queueing {
             study.programs = study.programs()?;
         }
@@ -144,7 +141,7 @@ impl Study {
     pub fn heading(&self) -> String {
         let setup = &self.setup;
         let machine = if setup.model == ModelKind::Queueing { format!(" on {}", setup.machine) } else { String::new() };
-        let bandwidth = self.bandwidth().map_or_else(
+        let bandwidth = setup.bandwidth.map_or_else(
             || "no bandwidth limit".to_owned(),
             |mbps| format!("{mbps:.0} MB/s {}", if setup.uma { "for all groups" } else { "a group" }),
         );
@@ -208,7 +205,7 @@ impl Study {
     /// The programs of all workloads, for the queueing model.
     fn programs(&self) -> Result<BTreeMap<String, Arc<Program>>, StudyError> {
         let names: BTreeSet<&String> = self.workloads.iter().flat_map(|workload| &workload.programs).collect();
-        let made = names.into_iter().map(|name| Ok((name.clone(), self.profiles.program(name, &self.machine)?)));
+        let made = names.into_iter().map(|name| Ok((name.clone(), self.profiles.program(name, &self.setup.spec)?)));
         made.collect()
     }
 
@@ -226,7 +223,7 @@ impl Study {
             ModelKind::Queueing => {
                 let programs: Vec<_> =
                     workload.programs.iter().filter_map(|name| self.programs.get(name)).cloned().collect();
-                let model = Queueing::new(&self.machine, &programs, profiles, setup.ways, setup.max_bandwidth);
+                let model = Queueing::new(&setup.spec, &programs, profiles, setup.ways, setup.max_bandwidth);
                 Box::new(model.uma(setup.uma))
             }
         }
@@ -262,7 +259,7 @@ impl Study {
             line: workload.line,
             algorithm: task.algorithm.name().to_owned(),
             model: model.name(),
-            max_bandwidth_mbps: self.bandwidth(),
+            max_bandwidth_mbps: setup.bandwidth,
             groups,
             uma: setup.uma,
             cores: setup.cores(workload.programs.len()),
@@ -278,13 +275,6 @@ impl Study {
             problem: answer.problem,
             remarks: self.remarks_on(&workload.programs),
         }
-    }
-
-    /// MB/s of each controller, where there is a limit.
-    fn bandwidth(&self) -> Option<f64> {
-        let own = || isobar_sim::contention::steady::Steady::new(&self.machine, None, &[]).bandwidth() / 1e6;
-        let queueing = self.setup.model == ModelKind::Queueing;
-        self.setup.max_bandwidth.or_else(|| queueing.then(own))
     }
 
     fn remarks_on<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {

@@ -33,6 +33,11 @@ name = \"b\"
 ipc = [0.6, 0.62, 0.63, 0.64]
 llcmpki = [30, 29, 29, 28]
 bandwidth_mbps = [4000, 3900, 3900, 3800]
+[[program]]
+name = \"c\"
+ipc = [1.0, 1.0, 1.0, 1.0]
+llcmpki = [0.1, 0.1, 0.1, 0.1]
+bandwidth_mbps = [10, 10, 10, 10]
 ";
 
 fn ask(algorithms: &[&str], model: &str) -> Ask {
@@ -97,6 +102,24 @@ fn the_optimum_is_never_worse_and_its_gap_is_none() {
             }
         }
     }
+}
+
+/// Two sensitive programs (4 ways and 1000 MB/s each), a streaming one (2 ways and 3900 MB/s) and a light one, dealt round robin: both
+/// sensitive ones on LLC 0, gaps of 5 ways and 1910 MB/s. Apart, the gaps are 1 way and 3890 MB/s. Thresholds are 2 ways and 35 % of what a
+/// controller delivers: of 30000 MB/s, apart is better (0.5 thresholds, not 2.5); without a limit it counts 35 % of the mean load, 2955 MB/s, and
+/// apart is worse (3.8 thresholds).
+#[test]
+fn divide_content_minds_the_bandwidth_of_the_controllers() {
+    let apart = |model: &str, max_bandwidth: Option<f64>| {
+        let asked = Ask { max_bandwidth, groups: Some(2), ..ask(&["divide-content"], model) };
+        let row = &rows(&study(&asked, "a,c,a,b\n").unwrap(), 1)[0];
+        let llc_of_sensitive: Vec<_> = row.apps.iter().filter(|app| app.name == "a").map(|app| app.llc).collect();
+        llc_of_sensitive[0] != llc_of_sensitive[1]
+    };
+    assert!(!apart("pbbcache-simple", None));
+    assert!(apart("pbbcache-simple", Some(30_000.0)));
+    assert!(apart("queueing", None), "the machine's own");
+    assert!(!apart("queueing", Some(3000.0)));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // each test program uses a part
 
+pub mod watch;
+
 use isobar_linux::actuators::{ActuatorError, Actuators, Intent, ThreadMove, affinity, identity};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io::{BufRead, BufReader, Write};

@@ -3,89 +3,20 @@
 
 #![allow(dead_code)] // each test program uses a part
 
+use super::actuators_support::watch::Watch;
 use super::actuators_support::{Kept, place, sleeper};
-use isobar_linux::actuators::{affinity, identity};
-use isobar_linux::machine::{LinuxMachine, LinuxOptions, Sensing};
-use isobar_linux::sensors::Sampled;
-use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{
-    Action, ActionOutcome, Capabilities, Count, Counters, CpuId, LlcId, Machine as _, NodeMap, Pid, Plan,
-    ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology,
-};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_model::{Action, ActionOutcome, CpuId, LlcId, Machine as _, Pid, Plan, Tid};
 use isobar_resctrl_double::{Machine, Mounted, ProcThreads, Resctrl};
-use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One test at a time: a child that is being started holds open files of every test until it executes, and closes them under a lock of the
 /// kernel that the double (which serves those files from this very process) needs to look at the child. Kernel files know no such circle.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Sensors that see some processes, on a machine of two LLCs. Time is what the test says.
-pub struct Watch {
-    pub pids: Vec<Pid>,
-    pub time: f64,
-    /// LLC misses by thread.
-    pub misses: BTreeMap<Tid, u64>,
-    /// Where threads run; else CPU 0.
-    pub cpus: BTreeMap<Tid, CpuId>,
-}
-
-impl Sensing for Watch {
-    type Error = Infallible;
-
-    fn sample(&mut self) -> Result<Sample, Infallible> {
-        self.pids.sort_unstable();
-        Ok(Sample {
-            time: Seconds(self.time),
-            topology: Arc::new(synthetic("node:2 core:1").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: self.pids.iter().filter_map(|&pid| self.process(pid)).collect(),
-            capabilities: self.capabilities(),
-        })
-    }
-
-    fn capabilities(&self) -> Arc<Capabilities> {
-        Arc::new(Capabilities::default())
-    }
-
-    fn sampled_addresses(&mut self, _: Pid, _: Option<Tid>) -> Sampled {
-        Sampled::Nobody
-    }
-
-    fn pages_moved(&mut self, _: Pid) {}
-
-    fn set_topology(&mut self, _: Arc<Topology>) {}
-}
-
-impl Watch {
-    fn process(&self, pid: Pid) -> Option<ProcessSample> {
-        let start = identity::process(pid)?.start;
-        let threads = identity::threads(pid).into_iter().filter_map(|tid| self.thread(pid, tid)).collect();
-        Some(ProcessSample { pid, start, name: "ours".into(), pages: None, accessed_pages: None, threads })
-    }
-
-    fn thread(&self, pid: Pid, tid: Tid) -> Option<ThreadSample> {
-        let start = identity::task(pid, tid)?.start;
-        let llc_misses = self.misses.get(&tid).map(|misses| Count::whole(*misses, *misses));
-        Some(ThreadSample {
-            tid,
-            start,
-            cpu: Some(self.cpus.get(&tid).copied().unwrap_or(CpuId(0))),
-            allowed: affinity::get(tid).ok(),
-            pinned: false,
-            bound: None,
-            cpu_time: None,
-            counters: Counters { llc_misses, ..Counters::default() },
-        })
-    }
 }
 
 /// A mounted double with a machine over it.
@@ -118,7 +49,7 @@ pub fn options(state: &Path, root: &Path) -> LinuxOptions {
 }
 
 pub fn open(pids: Vec<Pid>, options: LinuxOptions) -> LinuxMachine<Watch> {
-    let watch = Watch { pids, time: 0.0, misses: BTreeMap::new(), cpus: BTreeMap::new() };
+    let watch = Watch { cpu: Some(CpuId(0)), ..Watch::of(pids) };
     LinuxMachine::open(watch, Box::new(|| Err("no hotplug in tests".into())), options).unwrap()
 }
 

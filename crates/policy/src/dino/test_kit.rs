@@ -50,17 +50,12 @@ fn process(pid: u32) -> Process {
 
 fn thread(tid: u32, cpu: u32, mpki: f64) -> Thread {
     Thread {
-        tid: Tid(tid),
         cpu: Some(CpuId(cpu)),
-        allowed_cpus: None,
-        pinned: false,
-        bound: None,
         cpu_time: Some(Seconds(1.0)),
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),
-        llc_references: None,
         llc_misses: Some(isobar_model::num::round(mpki * 1000.0)),
-        bandwidth: None,
+        ..Thread::unmeasured(Tid(tid))
     }
 }
 

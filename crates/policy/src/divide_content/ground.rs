@@ -154,19 +154,7 @@ mod tests {
     fn cores_fill_up_before_their_siblings() {
         let machine = Arc::new(synthetic("node:1 core:2 pu:2").unwrap());
         let ground = Ground::of(&machine);
-        let thread = Thread {
-            tid: isobar_model::Tid(1),
-            cpu: None,
-            allowed_cpus: Some("0-3".parse().unwrap()),
-            pinned: false,
-            bound: None,
-            cpu_time: None,
-            instructions: None,
-            cycles: None,
-            llc_references: None,
-            llc_misses: None,
-            bandwidth: None,
-        };
+        let thread = Thread { allowed_cpus: Some("0-3".parse().unwrap()), ..Thread::unmeasured(isobar_model::Tid(1)) };
         let mut load = Load::default();
         load.clear(&ground);
         let mut taken = Vec::new();

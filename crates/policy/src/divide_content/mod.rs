@@ -5,6 +5,7 @@
 //! comparison of section VI-A. Algorithm 1 and the four steps of balancing are pure arithmetic of `isobar_partition`, which the static study
 //! shares.
 
+mod clustering;
 pub mod clusters;
 pub mod config;
 pub mod dino_lfoc_plus;

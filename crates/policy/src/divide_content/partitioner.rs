@@ -4,14 +4,14 @@
 //! allows; every managed thread on a partitioned LLC is in one of its clusters; one program an LLC is sampled at a time; where nothing
 //! changed, nothing is set.
 
+use super::clustering::cluster;
 use super::clusters::{Clusters, Kind, Wanted};
 use super::config::Config;
 use super::probe::{Next, Probe, Rules, Span};
 use super::programs::{Program, Programs};
 use super::room::Room;
 use super::words;
-use isobar_model::{Action, CacheClass, LlcId, Observation, Pid, Tid, Topology, WayCurves, num};
-use isobar_partition::heuristics::lfoc_plus::{App, partition};
+use isobar_model::{Action, CpuId, LlcId, Observation, Pid, Tid, Topology, WayCurves, num};
 use std::sync::Arc;
 
 /// LFOC+ on all LLCs.
@@ -110,8 +110,7 @@ impl Partitioner {
             program.llc = None;
             for thread in &process.threads {
                 self.threads.push(thread.tid);
-                let place = thread.cpu.and_then(|cpu| self.llc_of_cpu.get(num::index(cpu.0)).copied().flatten());
-                let Some(llc) = place else { continue };
+                let Some(llc) = thread.cpu.and_then(|cpu| llc_of(&self.llc_of_cpu, cpu)) else { continue };
                 self.llcs[llc].members.push((index, thread.tid));
                 if program.reference == Some(thread.tid) {
                     program.llc = Some(llc);
@@ -155,8 +154,8 @@ impl Partitioner {
 
     /// The LLC of a CPU, by position.
     #[must_use]
-    pub fn llc_of(&self, cpu: isobar_model::CpuId) -> Option<usize> {
-        self.llc_of_cpu.get(num::index(cpu.0)).copied().flatten()
+    pub fn llc_of(&self, cpu: CpuId) -> Option<usize> {
+        llc_of(&self.llc_of_cpu, cpu)
     }
 
     /// The ways of an LLC, where they can be divided.
@@ -265,13 +264,12 @@ impl Partitioner {
         if self.unchanged(llc) {
             return;
         }
-        let wanted = if room.divides() { self.cluster(llc, room) } else { Vec::new() };
-        let programs: Vec<Vec<usize>> = wanted.iter().map(|(programs, _)| programs.clone()).collect();
-        let clusters: Vec<Wanted> = wanted.into_iter().map(|(_, cluster)| cluster).collect();
+        let list = self.programs.list();
+        let wanted = cluster(list, &self.llcs[llc].members, room, &self.config);
+        let (programs, clusters): (Vec<Vec<usize>>, Vec<Wanted>) = wanted.into_iter().unzip();
         let ways: Vec<usize> = clusters.iter().map(|cluster| num::index(cluster.mask.count_ones())).collect();
         let kinds: Vec<Kind> = clusters.iter().map(|cluster| cluster.kind).collect();
         let none = clusters.is_empty();
-        let list = self.programs.list();
         let why = |index: Option<usize>| match index {
             Some(index) => {
                 let own: Vec<&Program> = programs[index].iter().map(|at| &list[*at]).collect();
@@ -324,42 +322,6 @@ impl Partitioner {
         let why = |index: Option<usize>| words::sampling(index, probe.pid, &name, ways, again);
         self.llcs[llc].set(room, wanted, &self.threads, why, actions);
     }
-
-    /// Algorithm 1 on the programs of an LLC: the programs of each cluster (by position), and the cluster. Empty where nobody needs protection.
-    fn cluster(&self, llc: usize, room: Room) -> Vec<(Vec<usize>, Wanted)> {
-        let members = &self.llcs[llc].members;
-        let list = self.programs.list();
-        let mut here: Vec<usize> = members.iter().map(|(program, _)| *program).collect();
-        here.dedup();
-        let class = |at: &usize| class_of(&list[*at]);
-        if here.len() < 2 || !here.iter().any(|at| class(at) == CacheClass::Sensitive) {
-            return Vec::new();
-        }
-        let apps: Vec<App<'_>> = here.iter().map(|at| app(&list[*at])).collect();
-        let found = partition(&apps, room.ways, &self.config.algorithm(room.clusters, room.least));
-        if found.len() < 2 {
-            return Vec::new();
-        }
-        let mut clusters: Vec<(Kind, Vec<usize>, usize)> = found
-            .into_iter()
-            .map(|cluster| {
-                let programs: Vec<usize> = cluster.programs.iter().map(|at| here[*at]).collect();
-                (kind(programs.iter().map(class)), programs, cluster.ways)
-            })
-            .collect();
-        // Sensitive partitions keep away from the end of the cache that others may use.
-        clusters.sort_by_key(|(kind, _, _)| *kind);
-        let masks = room.lay(clusters.iter().map(|(_, _, ways)| *ways));
-        let percent = Some(self.config.streaming_bandwidth_percent).filter(|percent| *percent > 0);
-        let wanted = |((kind, programs, _), mask): ((Kind, Vec<usize>, usize), u64)| {
-            let mut threads: Vec<Tid> =
-                members.iter().filter(|(at, _)| programs.contains(at)).map(|(_, tid)| *tid).collect();
-            threads.sort_unstable();
-            let percent = percent.filter(|_| kind == Kind::Streaming);
-            (programs, Wanted { kind, mask, percent, threads })
-        };
-        clusters.into_iter().zip(masks).map(wanted).collect()
-    }
 }
 
 impl OneLlc {
@@ -377,27 +339,6 @@ impl OneLlc {
     }
 }
 
-/// The class of a program; who is not known yet is taken for light-sharing, as most are, and kept beside streaming programs first.
-fn class_of(program: &Program) -> CacheClass {
-    program.known.as_ref().map_or(CacheClass::LightSharing, |known| known.class)
-}
-
-fn app(program: &Program) -> App<'_> {
-    match program.known.as_ref().filter(|known| known.class == CacheClass::Sensitive) {
-        Some(known) => App { class: known.class, slowdown: &known.slowdown, llcmpkc: &known.llcmpkc },
-        None => App { class: class_of(program), slowdown: &[], llcmpkc: &[] },
-    }
-}
-
-/// What a cluster of programs of such classes is for.
-fn kind(classes: impl Iterator<Item = CacheClass>) -> Kind {
-    let mut kind = Kind::Light;
-    for class in classes {
-        match class {
-            CacheClass::Sensitive => return Kind::Sensitive,
-            CacheClass::Streaming => kind = Kind::Streaming,
-            CacheClass::LightSharing => {}
-        }
-    }
-    kind
+fn llc_of(llc_of_cpu: &[Option<usize>], cpu: CpuId) -> Option<usize> {
+    llc_of_cpu.get(num::index(cpu.0)).copied().flatten()
 }

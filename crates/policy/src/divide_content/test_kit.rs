@@ -129,17 +129,5 @@ pub fn said(plan: &Plan) -> Vec<String> {
 }
 
 fn thread(tid: u32, cpu: u32) -> Thread {
-    Thread {
-        tid: Tid(tid),
-        cpu: Some(CpuId(cpu)),
-        allowed_cpus: None,
-        pinned: false,
-        bound: None,
-        cpu_time: Some(Seconds(1.0)),
-        instructions: None,
-        cycles: None,
-        llc_references: None,
-        llc_misses: None,
-        bandwidth: None,
-    }
+    Thread { cpu: Some(CpuId(cpu)), cpu_time: Some(Seconds(1.0)), ..Thread::unmeasured(Tid(tid)) }
 }

@@ -43,17 +43,11 @@ fn process(machine: &Topology, &(pid, cpu, mpki, numa_penalty, pages): &Row<'_>)
 /// A thread that ran.
 pub fn thread(tid: u32, cpu: u32, mpki: f64) -> Thread {
     Thread {
-        tid: Tid(tid),
         cpu: Some(CpuId(cpu)),
-        allowed_cpus: None,
-        pinned: false,
-        bound: None,
-        cpu_time: None,
         instructions: Some(1_000_000),
         cycles: Some(1_000_000),
-        llc_references: None,
         llc_misses: Some(num::round(mpki * 1000.0)),
-        bandwidth: None,
+        ..Thread::unmeasured(Tid(tid))
     }
 }
 

@@ -1,0 +1,84 @@
+//! Algorithm 1 on the programs of one LLC that runs: from what is known of each to the clusters that are wanted, with masks and threads.
+//! Knows the order in which clusters are laid; refuses to know when they are set, and what the LLC has now ([`super::clusters`]).
+
+use super::clusters::{Kind, Wanted};
+use super::config::Config;
+use super::programs::Program;
+use super::room::Room;
+use isobar_model::{CacheClass, Tid};
+use isobar_partition::heuristics::lfoc_plus::{App, partition};
+
+/// A cluster of Algorithm 1 by what it is for: its programs by position, and how many ways it has.
+type Found = (Kind, Vec<usize>, usize);
+
+/// The programs of each cluster (by position in `list`), and the cluster; in the order in which they are laid. `members` are the LLC's
+/// threads with their program, ascending by it. Empty where ways cannot be divided or nobody needs protection.
+#[must_use]
+pub fn cluster(list: &[Program], members: &[(usize, Tid)], room: Room, config: &Config) -> Vec<(Vec<usize>, Wanted)> {
+    let mut here: Vec<usize> = members.iter().map(|(program, _)| *program).collect();
+    here.dedup();
+    let clusters = found(list, &here, room, config);
+    let masks = room.lay(clusters.iter().map(|(_, _, ways)| *ways));
+    let percent = Some(config.streaming_bandwidth_percent).filter(|percent| *percent > 0);
+    let wanted = |((kind, programs, _), mask): (Found, u64)| {
+        let percent = percent.filter(|_| kind == Kind::Streaming);
+        let threads = threads(members, &programs);
+        (programs, Wanted { kind, mask, percent, threads })
+    };
+    clusters.into_iter().zip(masks).map(wanted).collect()
+}
+
+/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. None where ways cannot be divided, there is one program,
+/// nobody is sensitive, or all would be in one cluster.
+fn found(list: &[Program], here: &[usize], room: Room, config: &Config) -> Vec<Found> {
+    let class = |at: &usize| class_of(&list[*at]);
+    if !room.divides() || here.len() < 2 || !here.iter().any(|at| class(at) == CacheClass::Sensitive) {
+        return Vec::new();
+    }
+    let apps: Vec<App<'_>> = here.iter().map(|at| app(&list[*at])).collect();
+    let found = partition(&apps, room.ways, &config.algorithm(room.clusters, room.least));
+    if found.len() < 2 {
+        return Vec::new();
+    }
+    let by_kind = found.into_iter().map(|cluster| {
+        let programs: Vec<usize> = cluster.programs.iter().map(|at| here[*at]).collect();
+        (kind(programs.iter().map(class)), programs, cluster.ways)
+    });
+    let mut clusters: Vec<Found> = by_kind.collect();
+    // Sensitive partitions keep away from the end of the cache that others may use.
+    clusters.sort_by_key(|(kind, _, _)| *kind);
+    clusters
+}
+
+/// The threads of some programs, ascending.
+fn threads(members: &[(usize, Tid)], programs: &[usize]) -> Vec<Tid> {
+    let own = members.iter().filter(|(program, _)| programs.contains(program));
+    let mut threads: Vec<Tid> = own.map(|(_, tid)| *tid).collect();
+    threads.sort_unstable();
+    threads
+}
+
+/// The class of a program; who is not known yet is taken for light-sharing, as most are, and kept beside streaming programs first.
+fn class_of(program: &Program) -> CacheClass {
+    program.known.as_ref().map_or(CacheClass::LightSharing, |known| known.class)
+}
+
+fn app(program: &Program) -> App<'_> {
+    match program.known.as_ref().filter(|known| known.class == CacheClass::Sensitive) {
+        Some(known) => App { class: known.class, slowdown: &known.slowdown, llcmpkc: &known.llcmpkc },
+        None => App { class: class_of(program), slowdown: &[], llcmpkc: &[] },
+    }
+}
+
+/// What a cluster of programs of such classes is for.
+fn kind(classes: impl Iterator<Item = CacheClass>) -> Kind {
+    let mut kind = Kind::Light;
+    for class in classes {
+        match class {
+            CacheClass::Sensitive => return Kind::Sensitive,
+            CacheClass::Streaming => kind = Kind::Streaming,
+            CacheClass::LightSharing => {}
+        }
+    }
+    kind
+}

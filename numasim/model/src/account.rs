@@ -1,0 +1,101 @@
+//! The machine's accounts: what a window of guest time has moved over which queue, and what controllers and links have carried. It knows lines
+//! and routes; queue.rs knows what follows from them.
+
+use crate::counters::{LinkCounters, NodeCounters, Traffic};
+use crate::machine::{Cpu, Machine};
+use crate::num::{float, round};
+use crate::queue::LINE;
+
+impl Machine {
+    /// Ends a window of guest time: from what was moved in it come the delays of the next (queue.rs). `busy` is the local time for which
+    /// each CPU ran in it, stalls included, in picoseconds.
+    ///
+    /// Windows should be equally long, since delays move by steps from window to window. Where time jumps because all CPUs sleep, end a few
+    /// windows of the usual length with nobody busy: ten of them forget the load before.
+    pub fn window(&mut self, picos: u64, busy: &[u64]) {
+        self.queues.begin();
+        for (number, own) in self.cpus.iter_mut().enumerate() {
+            let stalled = own.counters.stall_ps.wrapping_sub(own.stalled);
+            own.stalled = own.counters.stall_ps;
+            own.lines = own.traffic.since(&own.closed);
+            own.closed = own.traffic;
+            self.queues.ran(number, float(busy.get(number).copied().unwrap_or(0).max(stalled)));
+        }
+        self.fetched();
+        self.written();
+        if self.delays && picos > 0 {
+            self.queues.end(float(picos));
+            self.price();
+        }
+    }
+
+    /// Accounts what was fetched in the window.
+    fn fetched(&mut self) {
+        for (cpu, own) in self.cpus.iter().enumerate() {
+            for node in 0..self.latency.len() {
+                let read = float(own.lines.read(node));
+                if read > 0.0 {
+                    let paid = float(own.lines.plain[node]) + float(own.lines.covered[node]) / float(self.depth);
+                    self.queues.moved(cpu, node, read, paid);
+                    self.routes[node][own.node].iter().for_each(|link| self.queues.moved(cpu, *link, read, paid));
+                }
+            }
+        }
+    }
+
+    /// Accounts what was written back in the window. Who drives a dirty line out is not who dirtied it, and a longer wait holds up the
+    /// latter: write-backs from a node to a node are laid to those who fetch that way, in proportion; where none does, to who drove them out.
+    fn written(&mut self) {
+        for home in 0..self.latency.len() {
+            for node in 0..self.latency.len() {
+                let here = || self.cpus.iter().enumerate().filter(|(_, own)| own.node == home);
+                let sum = |of: fn(&Traffic, usize) -> u64| here().map(|(_, own)| of(&own.lines, node)).sum::<u64>();
+                let (written, read) = (sum(|lines, node| lines.written[node]), sum(Traffic::read));
+                for (cpu, own) in here().filter(|_| written > 0) {
+                    let part = if read == 0 {
+                        float(own.lines.written[node])
+                    } else {
+                        float(written) * float(own.lines.read(node)) / float(read)
+                    };
+                    let way = std::iter::once(&node).chain(&self.routes[home][node]);
+                    way.for_each(|resource| self.queues.moved(cpu, *resource, part, 0.0));
+                }
+            }
+        }
+    }
+
+    /// What each node's controller has carried since the last reset.
+    pub fn node_counters(&self) -> impl Iterator<Item = NodeCounters> + '_ {
+        (0..self.latency.len()).map(|node| {
+            let lines =
+                self.carried(|_, lines, from| if from == node { lines.read(from) + lines.written[from] } else { 0 });
+            let (busy_ps, delay_ps) = (self.queues.service(node, lines), round(self.queues.delay(node)));
+            NodeCounters { bytes: lines * LINE, busy_ps, delay_ps }
+        })
+    }
+
+    /// What each direction of each link has carried since the last reset: for each link of the spec, from `a` to `b` and from `b` to `a`.
+    pub fn link_counters(&self) -> impl Iterator<Item = LinkCounters> + '_ {
+        let first = self.latency.len();
+        self.links.iter().enumerate().map(move |(position, (from, to))| {
+            let link = first + position;
+            let lines = self.carried(|home, lines, node| {
+                let read = if self.routes[node][home].contains(&link) { lines.read(node) } else { 0 };
+                let written = if self.routes[home][node].contains(&link) { lines.written[node] } else { 0 };
+                read + written
+            });
+            let (busy_ps, delay_ps) = (self.queues.service(link, lines), round(self.queues.delay(link)));
+            LinkCounters { from: *from, to: *to, bytes: lines * LINE, busy_ps, delay_ps }
+        })
+    }
+
+    /// Sums over CPUs and nodes of memory: `of(node of the CPU, its lines, node of the memory)`.
+    fn carried(&self, of: impl Fn(usize, &Traffic, usize) -> u64) -> u64 {
+        let nodes = self.latency.len();
+        let one = |own: &Cpu| {
+            let lines = own.traffic.since(&own.reset);
+            (0..nodes).map(|node| of(own.node, &lines, node)).sum::<u64>()
+        };
+        self.cpus.iter().map(one).sum()
+    }
+}

@@ -1,0 +1,80 @@
+//! What the machine counts. Plain sums since the last reset; it refuses to know rates.
+
+use crate::spec_check::NODES;
+
+/// What a CPU has done. All cumulative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuCounters {
+    /// Loads and stores.
+    pub accesses: u64,
+    /// Those that the private cache did not have: LLC references. Accesses to what is no memory of a node are not among them.
+    pub private_misses: u64,
+    /// Those that the LLC had.
+    pub llc_hits: u64,
+    /// Those that it did not.
+    pub llc_misses: u64,
+    /// LLC misses by the node of the memory.
+    pub misses_by_node: [u64; NODES],
+    /// Bytes that LLC misses fetched.
+    pub bytes_read: u64,
+    /// Bytes that went back to memory: dirty lines that this CPU's misses drove out of a cache, or that were flushed from its own.
+    pub bytes_written: u64,
+    /// Picoseconds charged.
+    pub stall_ps: u64,
+    /// LLC references that a stream covered.
+    pub prefetched: u64,
+}
+
+/// What a memory controller has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounters {
+    /// Bytes read and written; cumulative.
+    pub bytes: u64,
+    /// Picoseconds that this took of its capacity; cumulative.
+    pub busy_ps: u64,
+    /// What a miss waits here now, in picoseconds.
+    pub delay_ps: u64,
+}
+
+/// What one direction of a link has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// The node that the data came from.
+    pub from: u32,
+    /// The node that it went to.
+    pub to: u32,
+    /// Bytes; cumulative.
+    pub bytes: u64,
+    /// Picoseconds that this took of its capacity; cumulative.
+    pub busy_ps: u64,
+    /// What a miss waits here now, in picoseconds.
+    pub delay_ps: u64,
+}
+
+/// Lines that a CPU has moved, by the node of the memory; never reset, so that a window is a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    /// Fetched at full cost.
+    pub plain: [u64; NODES],
+    /// Fetched where a stream covered them.
+    pub covered: [u64; NODES],
+    /// Written back.
+    pub written: [u64; NODES],
+}
+
+impl Traffic {
+    /// What came after `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        let less = |a: &[u64; NODES], b: &[u64; NODES]| std::array::from_fn(|node| a[node].wrapping_sub(b[node]));
+        Self {
+            plain: less(&self.plain, &before.plain),
+            covered: less(&self.covered, &before.covered),
+            written: less(&self.written, &before.written),
+        }
+    }
+
+    /// Lines fetched from a node.
+    pub fn read(&self, node: usize) -> u64 {
+        self.plain[node] + self.covered[node]
+    }
+}

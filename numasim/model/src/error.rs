@@ -1,0 +1,84 @@
+//! What can be wrong with a machine file or with a value that the guest writes. Each message is one line that names the file or
+//! the knob, the key, and the remedy.
+
+/// Why a machine file is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// the text is no TOML of the expected form; an unknown key is named
+    #[error("{file}: {problem}")]
+    Toml {
+        /// the file, as the caller names it
+        file: String,
+        /// line, key and problem
+        problem: String,
+    },
+    /// a value that cannot be
+    #[error("{file}: `{key}` {problem}")]
+    Value {
+        /// the file, as the caller names it
+        file: String,
+        /// the key
+        key: String,
+        /// what is wrong with its value, and what would be right
+        problem: String,
+    },
+}
+
+impl SpecError {
+    pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
+        Self::Value { file: one_line(file), key: key.to_owned(), problem: one_line(&problem.into()) }
+    }
+
+    pub(crate) fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
+        let message = one_line(&error.message().split_whitespace().collect::<Vec<_>>().join(" "));
+        let problem = line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}"));
+        Self::Toml { file: one_line(file), problem }
+    }
+}
+
+/// Why a way mask or a class of service is refused; nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KnobError {
+    /// an LLC that the machine does not have
+    #[error("LLC {llc} does not exist; the machine has {count}, numbered from 0")]
+    Llc {
+        /// as asked for
+        llc: usize,
+        /// how many there are
+        count: usize,
+    },
+    /// a CPU that the machine does not have
+    #[error("CPU {cpu} does not exist; the machine has {count}, numbered from 0")]
+    Cpu {
+        /// as asked for
+        cpu: usize,
+        /// how many there are
+        count: usize,
+    },
+    /// a class of service that the LLC does not have
+    #[error("class of service {clos} does not exist on LLC {llc}; it has {count}, numbered from 0")]
+    Clos {
+        /// the LLC
+        llc: usize,
+        /// as asked for
+        clos: usize,
+        /// how many there are
+        count: usize,
+    },
+    /// a mask without a way, or with ways that the LLC does not have
+    #[error("way mask {mask:#x} of LLC {llc} must have at least one bit, none beyond {full:#x}")]
+    Mask {
+        /// the LLC
+        llc: usize,
+        /// as asked for
+        mask: u64,
+        /// all its ways
+        full: u64,
+    },
+}
+
+/// The text with control characters escaped, so that a message stays on its line.
+fn one_line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}

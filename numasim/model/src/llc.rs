@@ -1,0 +1,157 @@
+//! A last-level cache: set-associative, least recently used line out, written back, with way masks per class of service as
+//! resctrl's CAT has them (Documentation/arch/x86/resctrl.rst): a mask says which ways a class may *fill*; hits are taken
+//! anywhere. It does not include the private caches: a line that leaves it may stay in them.
+//!
+//! A set is kept in the order of use, the last used line first; each entry carries the way that it lies in. So the victim is the last
+//! entry whose way is in the mask. The number of sets is any (LLCs of 11 ways or of 20 slices have no power of two).
+
+use crate::cache::Gone;
+use crate::num::{high_half, index, low};
+
+const WAY_SHIFT: u32 = 1;
+const CLOS_SHIFT: u32 = 7;
+const LINE_SHIFT: u32 = 17;
+/// No line has this number: the address would not fit 64 bits.
+const EMPTY: u64 = u64::MAX >> LINE_SHIFT;
+
+/// See the head of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Llc {
+    /// Line, class, way, dirty; from the highest bit to the lowest.
+    slots: Vec<u64>,
+    ways: usize,
+    sets: Modulus,
+    /// Ways that each class may fill.
+    masks: Vec<u64>,
+    /// Lines that each class has filled and that are still here.
+    held: Vec<u64>,
+    hit_ps: u64,
+}
+
+impl Llc {
+    pub fn new(spec: &crate::spec::Llc) -> Self {
+        let ways = u64::from(spec.ways);
+        let sets = spec.size_kib * 16 / spec.ways;
+        let set = (0..ways).map(|way| EMPTY << LINE_SHIFT | way << WAY_SHIFT);
+        let classes = index(u64::from(spec.clos));
+        Self {
+            slots: (0..sets).flat_map(|_| set.clone()).collect(),
+            ways: index(ways),
+            sets: Modulus::new(sets),
+            masks: vec![full(index(ways)); classes],
+            held: vec![0; classes],
+            hit_ps: crate::num::round(spec.hit_ns * 1e3),
+        }
+    }
+
+    /// What a hit costs.
+    #[inline]
+    pub fn hit_ps(&self) -> u64 {
+        self.hit_ps
+    }
+
+    /// All its ways.
+    pub fn full(&self) -> u64 {
+        full(self.ways)
+    }
+
+    /// Ways of each class.
+    pub fn masks_mut(&mut self) -> &mut [u64] {
+        &mut self.masks
+    }
+
+    /// Lines held by each class.
+    pub fn held(&self) -> &[u64] {
+        &self.held
+    }
+
+    /// Whether a line is here; it is the last used one then.
+    pub fn touch(&mut self, line: u64) -> bool {
+        let set = self.set(line);
+        let found = set.iter().position(|slot| slot >> LINE_SHIFT == line);
+        if let Some(at) = found {
+            to_front(set, at);
+        }
+        found.is_some()
+    }
+
+    /// Puts a line that is not here into a way of the class; what went for it.
+    pub fn fill(&mut self, line: u64, class: usize) -> Option<Gone> {
+        let mask = self.masks[class];
+        let set = self.set(line);
+        let at = set.iter().rposition(|slot| mask >> way(*slot) & 1 == 1)?;
+        let old = set[at];
+        set[at] = line << LINE_SHIFT | (class as u64) << CLOS_SHIFT | way(old) << WAY_SHIFT;
+        to_front(set, at);
+        self.held[class] += 1;
+        self.gone(old)
+    }
+
+    /// Takes a dirty line from a private cache, if it is here; the order of use stays.
+    pub fn absorb(&mut self, line: u64) -> bool {
+        let slot = self.set(line).iter_mut().find(|slot| **slot >> LINE_SHIFT == line);
+        slot.map(|slot| *slot |= 1).is_some()
+    }
+
+    /// Takes a line out; whether it was here, and dirty.
+    pub fn flush(&mut self, line: u64) -> Option<bool> {
+        let set = self.set(line);
+        let at = set.iter().position(|slot| slot >> LINE_SHIFT == line)?;
+        let old = set[at];
+        set[at] = EMPTY << LINE_SHIFT | way(old) << WAY_SHIFT;
+        set[at..].rotate_left(1);
+        self.gone(old).map(|gone| gone.dirty)
+    }
+
+    fn gone(&mut self, old: u64) -> Option<Gone> {
+        let line = old >> LINE_SHIFT;
+        if line == EMPTY {
+            return None;
+        }
+        self.held[index(old >> CLOS_SHIFT & 0x3ff)] -= 1;
+        Some(Gone { line, dirty: old & 1 == 1 })
+    }
+
+    #[inline]
+    fn set(&mut self, line: u64) -> &mut [u64] {
+        let first = self.sets.of(low(line)) * self.ways;
+        &mut self.slots[first..first + self.ways]
+    }
+}
+
+const fn full(ways: usize) -> u64 {
+    u64::MAX >> (64 - ways)
+}
+
+#[inline]
+const fn way(slot: u64) -> u64 {
+    slot >> WAY_SHIFT & 0x3f
+}
+
+#[inline]
+fn to_front(set: &mut [u64], at: usize) {
+    let slot = set[at];
+    let mut held = slot;
+    for place in &mut set[..=at] {
+        std::mem::swap(place, &mut held);
+    }
+}
+
+/// The remainder by a number that does not change, without a division (Lemire, Kaser, Kurz: Faster remainder by direct
+/// computation, 2019; exact for 32 bits).
+#[derive(Clone, Copy, Debug)]
+struct Modulus {
+    by: u64,
+    inverse: u64,
+}
+
+impl Modulus {
+    fn new(by: u32) -> Self {
+        Self { by: u64::from(by), inverse: (u64::MAX / u64::from(by)).wrapping_add(1) }
+    }
+
+    #[inline]
+    fn of(self, value: u32) -> usize {
+        index(high_half(self.inverse.wrapping_mul(u64::from(value)), self.by))
+    }
+}

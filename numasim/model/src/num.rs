@@ -1,0 +1,40 @@
+//! The only places of the crate where numbers change type with loss.
+
+/// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub(crate) const fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// The nearest count to a float: negative and NaN become 0, too large becomes `u64::MAX`.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(crate) fn round(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// A number as an index, on machines whose `usize` has 64 bits (those that emulate a guest); elsewhere the low bits, which the
+/// bounds check of the slice then refuses or which are already masked.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)]
+#[inline]
+pub(crate) const fn index(value: u64) -> usize {
+    value as usize
+}
+
+/// The low 32 bits.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)]
+#[inline]
+pub(crate) const fn low(value: u64) -> u32 {
+    value as u32
+}
+
+/// The high half of a product.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)]
+#[inline]
+pub(crate) const fn high_half(a: u64, b: u64) -> u64 {
+    ((a as u128 * b as u128) >> 64) as u64
+}

@@ -1,0 +1,248 @@
+//! A machine as written in TOML, units in the key names. All values are those of the guest's time and size: who scales a real
+//! machine has done so before. It knows the text; spec_check.rs knows what its values may be.
+
+use crate::cpulist::CpuList;
+use crate::error::SpecError;
+use serde::{Deserialize, Serialize};
+
+/// A machine.
+///
+/// ```
+/// let text = include_str!("../../machines/small-2x2.toml");
+/// let spec = numasim_model::Spec::parse(text, "small-2x2.toml")?;
+/// assert_eq!(spec.node.len(), 2);
+/// # Ok::<(), numasim_model::SpecError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// What it is called.
+    pub name: String,
+    /// Guest nanoseconds for each nanosecond of the real machine; informative.
+    pub time_scale: f64,
+    /// Bytes of the real caches for each byte of these; informative.
+    pub cache_scale: f64,
+    /// Clock of the guest's CPUs.
+    pub clock_mhz: f64,
+    /// Cycles that an instruction takes, beside what memory costs.
+    #[serde(default = "one")]
+    pub cycles_per_instruction: f64,
+    /// Bytes of a cache line; always 64.
+    #[serde(default = "line")]
+    pub line_bytes: u32,
+    /// Whether anything is charged beyond instructions; counted is everything in either case.
+    #[serde(default = "yes")]
+    pub delays: bool,
+    /// Where the memory below 4 GiB ends, in MiB: what lies above it begins at 4 GiB. Default: the rule of QEMU's q35 machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hole_start_mib: Option<u32>,
+    /// The cache that each CPU has for itself.
+    pub private: Private,
+    /// What fetches ahead of each CPU.
+    #[serde(default)]
+    pub prefetch: Prefetch,
+    /// Scales of the queueing delays.
+    pub queue: Queue,
+    /// Unloaded latencies.
+    pub latency: Latency,
+    /// NUMA nodes, by id from 0.
+    pub node: Vec<Node>,
+    /// Last-level caches, by id from 0.
+    pub llc: Vec<Llc>,
+    /// Links between nodes.
+    #[serde(default)]
+    pub link: Vec<Link>,
+    /// Routes that are not the shortest.
+    #[serde(default)]
+    pub route: Vec<Route>,
+}
+
+/// The cache that a CPU has for itself: its L1 and L2 as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Private {
+    /// Capacity; 64 bytes times the ways times a power of two.
+    pub size_kib: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// What a hit costs beside the instruction.
+    #[serde(default)]
+    pub hit_ns: f64,
+}
+
+/// The stream prefetcher of a CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prefetch {
+    /// Streams that it follows at a time.
+    pub streams: u32,
+    /// By how much the cost of a miss is divided that continues a stream; 1 turns it off.
+    pub depth: u32,
+}
+
+impl Default for Prefetch {
+    fn default() -> Self {
+        Self { streams: 8, depth: 8 }
+    }
+}
+
+/// The scale `q` of the queueing delay `q u^2 / (1 - u)` at utilisation `u`; see queue.rs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Of the memory controllers.
+    pub controller_ns: f64,
+    /// Of each direction of a link.
+    pub link_ns: f64,
+}
+
+/// What an LLC miss costs on an idle machine, everything included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// `[node of the CPU][node of the memory]`.
+    pub ns: Vec<Vec<f64>>,
+}
+
+/// A NUMA node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Number.
+    pub id: u32,
+    /// Its CPUs; none: a node of memory alone.
+    #[serde(default)]
+    pub cpus: CpuList,
+    /// Its memory.
+    pub memory_mib: u32,
+    /// What its controllers sustain, in 10^6 bytes a second of guest time.
+    pub mb_per_s: f64,
+    /// Where its memory begins, holes left out. Default: where that of the node before ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_mib: Option<u32>,
+}
+
+/// A last-level cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Llc {
+    /// Number.
+    pub id: u32,
+    /// The CPUs that share it.
+    pub cpus: CpuList,
+    /// Capacity; a multiple of 64 bytes times the ways.
+    pub size_kib: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// Classes of service (`num_closids` of resctrl).
+    #[serde(default = "sixteen")]
+    pub clos: u32,
+    /// What a hit costs.
+    pub hit_ns: f64,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// One end.
+    pub a: u32,
+    /// The other end.
+    pub b: u32,
+    /// Capacity of each direction, in 10^6 bytes a second of guest time.
+    pub mb_per_s_each_way: f64,
+}
+
+/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of the way back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Where the data is.
+    pub from: u32,
+    /// Where it goes.
+    pub to: u32,
+    /// The nodes between, in order.
+    #[serde(default)]
+    pub via: Vec<u32>,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+const fn line() -> u32 {
+    64
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn sixteen() -> u32 {
+    16
+}
+
+impl Spec {
+    /// Reads and checks a machine file; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// One line with the file, the key and the remedy.
+    pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
+        let spec: Self = toml::from_str(text).map_err(|error| SpecError::toml(file, text, &error))?;
+        crate::spec_check::check(&spec, file)?;
+        Ok(spec)
+    }
+
+    /// Checks a machine made in code; messages call it by its name.
+    ///
+    /// # Errors
+    /// One line with the name, the key and the remedy.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        crate::spec_check::check(self, &self.name)
+    }
+
+    /// The text that [`Spec::parse`] reads.
+    ///
+    /// # Errors
+    /// A name that TOML cannot carry.
+    pub fn to_toml(&self) -> Result<String, SpecError> {
+        toml::to_string(self).map_err(|error| SpecError::value(&self.name, "name", error.to_string()))
+    }
+
+    /// CPUs of the machine; they are numbered from 0.
+    #[must_use]
+    pub fn cpus(&self) -> usize {
+        self.node.iter().map(|node| node.cpus.as_slice().len()).sum()
+    }
+
+    /// Guest time that an instruction takes beside what memory costs, in picoseconds.
+    #[must_use]
+    pub fn instruction_ps(&self) -> f64 {
+        1e6 * self.cycles_per_instruction / self.clock_mhz
+    }
+
+    /// Memory of each node as `(first MiB, MiB)`, holes left out.
+    #[must_use]
+    pub fn memory(&self) -> Vec<(u32, u32)> {
+        let mut next = 0;
+        let mut place = |node: &Node| {
+            let start = node.start_mib.unwrap_or(next);
+            next = start.saturating_add(node.memory_mib);
+            (start, node.memory_mib)
+        };
+        self.node.iter().map(&mut place).collect()
+    }
+
+    /// Where the memory below 4 GiB ends, in MiB: as written, else as QEMU's q35 machine has it (`pc_q35_init` in hw/i386/pc_q35.c: from
+    /// 0xb0000000 bytes of memory on 0x80000000, below that 0xb0000000).
+    #[must_use]
+    pub fn hole_start_mib(&self) -> u32 {
+        let end = self.memory().iter().map(|(start, size)| start.saturating_add(*size)).max().unwrap_or(0);
+        self.hole_start_mib.unwrap_or(if end >= Q35_ALL_BELOW { Q35_SPLIT } else { Q35_ALL_BELOW })
+    }
+}
+
+/// Less memory than this, and q35 puts all of it below 4 GiB.
+const Q35_ALL_BELOW: u32 = 2816;
+/// What q35 puts below 4 GiB where there is more.
+const Q35_SPLIT: u32 = 2048;

@@ -1,0 +1,208 @@
+//! What QEMU calls. Until the guest asks for modelling, accesses to memory go untold: instructions are all that takes time.
+
+use crate::arguments::Arguments;
+use crate::error::note;
+use crate::flush::Operand;
+use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
+use crate::world::{self, World};
+use crate::{clock, error, report};
+use numasim_model::Spec;
+use numasim_model::x86::{self, Special};
+use std::ffi::{CStr, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+static ID: AtomicU64 = AtomicU64::new(0);
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Makes the world and asks QEMU to call.
+///
+/// # Errors
+/// What is wrong with QEMU, its command line or the machine, in one line.
+pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String> {
+    fits(info)?;
+    let file = arguments.machine.display().to_string();
+    let text = std::fs::read_to_string(&arguments.machine).map_err(|why| format!("{file}: cannot be read: {why}"))?;
+    let spec = Spec::parse(&text, &file).map_err(|problem| problem.to_string())?;
+    if usize::try_from(info.cpus) != Ok(spec.cpus()) {
+        return Err(format!(
+            "{file} has {} CPUs and QEMU {}: start it with -smp {}",
+            spec.cpus(),
+            info.cpus,
+            spec.cpus()
+        ));
+    }
+    // SAFETY: takes no arguments.
+    let control = unsafe { qemu::qemu_plugin_request_time_control() };
+    if control.is_null() {
+        return Err("another plugin controls time".to_owned());
+    }
+    world::put(World::new(spec, arguments, control)?);
+    ID.store(id, Relaxed);
+    // SAFETY: the callback has the type that QEMU wants.
+    unsafe { qemu::qemu_plugin_register_vcpu_init_cb(id, on_cpu) };
+    register(id);
+    Ok(())
+}
+
+fn fits(info: &Info) -> Result<(), String> {
+    // SAFETY: QEMU passes a C string.
+    let target = unsafe { CStr::from_ptr(info.target_name) }.to_string_lossy();
+    if target != "x86_64" || !info.system_emulation {
+        return Err(format!("this is QEMU for {target}; numasim works with qemu-system-x86_64"));
+    }
+    if info.version_now < qemu::VERSION {
+        return Err(format!(
+            "this QEMU has plugin interface {}; {} is needed, which QEMU 10.0 has",
+            info.version_now,
+            qemu::VERSION
+        ));
+    }
+    // SAFETY: a C string, and the default search order.
+    let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };
+    let ours = clock::clock_gettime as *const () as usize;
+    (first.addr() == ours)
+        .then_some(())
+        .ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
+}
+
+fn register(id: Id) {
+    // SAFETY: the callback has the type that QEMU wants.
+    unsafe { qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_block) };
+    // SAFETY: as above; no data.
+    unsafe { qemu::qemu_plugin_register_atexit_cb(id, on_exit, std::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn on_cpu(_id: Id, index: c_uint) {
+    world::with(|world| {
+        world.running.add(index as usize);
+        world.pages.registers();
+    });
+}
+
+unsafe extern "C" fn on_exit(_id: Id, _data: *mut c_void) {
+    world::with(|world| report::write(world));
+}
+
+/// QEMU has forgotten all translated code and all callbacks.
+unsafe extern "C" fn on_reset(id: Id) {
+    world::with(World::begin);
+    register(id);
+    note("modelling");
+}
+
+unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
+    let modelling = world::with(|world| world.modelling).unwrap_or(false);
+    // SAFETY: QEMU's block, valid in this call.
+    let count = unsafe { qemu::qemu_plugin_tb_n_insns(block) };
+    // SAFETY: as above; the datum is a number.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_tb_exec_cb(
+            block,
+            on_execution,
+            qemu::NO_REGISTERS,
+            std::ptr::without_provenance_mut(count),
+        );
+    }
+    for index in 0..count {
+        // SAFETY: as above; the index is below the count.
+        let instruction = unsafe { qemu::qemu_plugin_tb_get_insn(block, index) };
+        translate(instruction, modelling);
+    }
+}
+
+fn translate(instruction: *mut Instruction, modelling: bool) {
+    let mut bytes = [0_u8; 16];
+    // SAFETY: QEMU writes no more than it is given room for.
+    let length = unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
+    if modelling {
+        // SAFETY: QEMU's instruction, valid in this call.
+        unsafe {
+            qemu::qemu_plugin_register_vcpu_mem_cb(
+                instruction,
+                on_access,
+                qemu::NO_REGISTERS,
+                qemu::READ_WRITE,
+                std::ptr::null_mut(),
+            );
+        }
+    }
+    match x86::special(&bytes[..length.min(bytes.len())]) {
+        Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
+        Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
+        Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
+        Some(Special::Counter) => on(instruction, on_counter, qemu::NO_REGISTERS, 0),
+        Some(Special::Flush(address)) if modelling => {
+            // SAFETY: QEMU's instruction, valid in this call.
+            let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
+            on(instruction, on_flush, qemu::READS_REGISTERS, Operand::keep(address, at));
+        }
+        _ => {}
+    }
+}
+
+fn on(instruction: *mut Instruction, call: qemu::OnExecution, flags: std::ffi::c_int, datum: usize) {
+    let datum = std::ptr::with_exposed_provenance_mut(datum);
+    // SAFETY: QEMU's instruction, valid in this call; the datum is what the callback expects.
+    unsafe { qemu::qemu_plugin_register_vcpu_insn_exec_cb(instruction, call, flags, datum) };
+}
+
+unsafe extern "C" fn on_execution(_index: c_uint, instructions: *mut c_void) {
+    clock::in_generated_code();
+    world::with(|world| world.block(instructions.addr() as u64));
+}
+
+unsafe extern "C" fn on_access(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+    // SAFETY: a number of this access.
+    let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
+    world::with(|world| world.access(address, store, || physical(info, address)));
+}
+
+#[inline]
+fn physical(info: MemInfo, address: u64) -> Option<u64> {
+    // SAFETY: called within the callback of this access.
+    let hardware = unsafe { qemu::qemu_plugin_get_hwaddr(info, address) };
+    if hardware.is_null() {
+        return None;
+    }
+    // SAFETY: not null; valid in this call.
+    if unsafe { qemu::qemu_plugin_hwaddr_is_io(hardware) } {
+        return None;
+    }
+    // SAFETY: as above.
+    Some(unsafe { qemu::qemu_plugin_hwaddr_phys_addr(hardware) })
+}
+
+unsafe extern "C" fn on_halt(_index: c_uint, _data: *mut c_void) {
+    world::with(World::halt);
+}
+
+unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
+    world::with(World::pause);
+}
+
+unsafe extern "C" fn on_counter(_index: c_uint, _data: *mut c_void) {
+    world::with(World::counter);
+}
+
+unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {
+    // SAFETY: the operand that was kept for this instruction, never freed.
+    let operand = unsafe { &*operand.cast::<Operand>() };
+    world::with(|world| {
+        let address = operand.address(&world.pages);
+        address.map(|address| world.flush(address))
+    });
+}
+
+unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
+    match operation.addr() {
+        1 if !STARTED.swap(true, Relaxed) => {
+            // SAFETY: our own id; QEMU calls back when no code of this plugin runs.
+            unsafe { qemu::qemu_plugin_reset(ID.load(Relaxed), on_reset) };
+        }
+        1 => {}
+        2 => drop(world::with(World::publish)),
+        3 => drop(world::with(World::zero)),
+        4 => drop(world::with(World::empty)),
+        other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),
+    }
+}

@@ -1,0 +1,111 @@
+//! Cache-line flushes. QEMU takes them as doing nothing and tells no access, so the address is worked out from the registers, and its physical
+//! one from the accesses that this CPU made to the page: a line that is in a cache got there by one.
+
+use crate::qemu::{self, Array, Register};
+use numasim_model::x86::Address;
+use std::ffi::{CStr, c_void};
+
+/// Pages that each CPU has used lately, by virtual page number; 1,024 a CPU, the newest of those that share a place.
+pub struct Pages {
+    seen: Vec<[(u64, u64); PAGES]>,
+    /// Handles of the general registers, as numbered in encodings.
+    handles: [usize; 16],
+}
+
+const PAGES: usize = 1024;
+const SHIFT: u32 = 12;
+
+/// Names of the general registers in the order of their encoding.
+const NAMES: [&CStr; 16] = [
+    c"rax", c"rcx", c"rdx", c"rbx", c"rsp", c"rbp", c"rsi", c"rdi", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13",
+    c"r14", c"r15",
+];
+
+impl Pages {
+    pub fn new(cpus: usize) -> Self {
+        Self { seen: vec![[(u64::MAX, 0); PAGES]; cpus], handles: [0; 16] }
+    }
+
+    #[inline]
+    pub fn note(&mut self, cpu: usize, address: u64, physical: u64) {
+        let page = address >> SHIFT;
+        self.seen[cpu][place(page)] = (page, physical >> SHIFT);
+    }
+
+    pub fn physical(&self, cpu: usize, address: u64) -> Option<u64> {
+        let page = address >> SHIFT;
+        let (seen, physical) = self.seen[cpu][place(page)];
+        (seen == page).then_some((physical << SHIFT) | (address & ((1 << SHIFT) - 1)))
+    }
+
+    /// Asks QEMU which registers can be read; within the callback of a new CPU.
+    pub fn registers(&mut self) {
+        // SAFETY: called where QEMU allows it; the array is ours to free.
+        let list = unsafe { qemu::qemu_plugin_get_registers() };
+        // SAFETY: as above: QEMU returns a valid list.
+        let held = unsafe { &*list };
+        // SAFETY: it holds so many descriptions.
+        let registers = unsafe { std::slice::from_raw_parts(held.data.cast::<Register>(), held.len as usize) };
+        for register in registers {
+            // SAFETY: QEMU's names are C strings.
+            let name = unsafe { CStr::from_ptr(register.name) };
+            if let Some(number) = NAMES.iter().position(|known| *known == name) {
+                self.handles[number] = register.handle.expose_provenance();
+            }
+        }
+        // SAFETY: as above.
+        unsafe { qemu::g_array_free(list, 1) };
+    }
+
+    fn register(&self, number: u8) -> Option<u64> {
+        let handle = self.handles[usize::from(number)];
+        read(std::ptr::with_exposed_provenance_mut(handle))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
+const fn place(page: u64) -> usize {
+    page as usize % PAGES
+}
+
+fn read(handle: *mut c_void) -> Option<u64> {
+    // SAFETY: a new array of bytes, of which this is the only user.
+    let bytes: *mut Array = unsafe { qemu::g_byte_array_new() };
+    // SAFETY: QEMU's handle, within a callback that was registered as reading registers.
+    let length = unsafe { qemu::qemu_plugin_read_register(handle, bytes) };
+    let value = (length == 8).then(|| {
+        // SAFETY: ours, not freed yet.
+        let data = unsafe { &*bytes }.data;
+        // SAFETY: QEMU has appended eight bytes.
+        u64::from_le_bytes(unsafe { data.cast::<[u8; 8]>().read_unaligned() })
+    });
+    // SAFETY: ours; a byte array is an array.
+    unsafe { qemu::g_array_free(bytes, 1) };
+    value
+}
+
+/// The operand of a flush in translated code.
+pub struct Operand {
+    address: Address,
+    /// Where the instruction is.
+    at: u64,
+}
+
+impl Operand {
+    /// A place for an operand that lives as long as QEMU does: QEMU does not say when it forgets translated code.
+    pub fn keep(address: Address, at: u64) -> usize {
+        std::ptr::from_ref(Box::leak(Box::new(Self { address, at }))).expose_provenance()
+    }
+
+    /// The address that the operand means now.
+    pub fn address(&self, pages: &Pages) -> Option<u64> {
+        let of = |register: Option<u8>| register.map_or(Some(0), |number| pages.register(number));
+        let base = if self.address.relative {
+            self.at.wrapping_add(u64::from(self.address.length))
+        } else {
+            of(self.address.base)?
+        };
+        let index = of(self.address.index)?.wrapping_mul(u64::from(self.address.scale));
+        Some(base.wrapping_add(index).wrapping_add_signed(self.address.displacement))
+    }
+}

@@ -1,0 +1,62 @@
+//! The plugin that makes QEMU's system emulator a NUMA machine one can measure on.
+//!
+//! QEMU tells a plugin every access to memory with its physical address; [`numasim_model::Machine`] says what the access costs, and
+//! [`numasim_model::Windows`] keeps the time of each CPU. This crate is what lies between: it refuses to know caches and queues.
+//!
+//! The same library is preloaded into QEMU (`LD_PRELOAD`), where it stands between QEMU and the C library's clocks (`clock.rs`): QEMU's virtual
+//! clock, the guest's timers and its time-stamp counter then all show modelled time. QEMU's own interface for that
+//! (`qemu_plugin_update_ns`) moves no clock under TCG in version 10.0; it is used here only to make a CPU let go.
+//!
+//! One host thread runs all CPUs (`-accel tcg,thread=single`), so callbacks of CPUs never meet. QEMU 10.0 then hands callbacks the index of
+//! the CPU that *translated* the code, not of the one that runs it; which CPU runs is read from QEMU's `current_cpu` (`running.rs`).
+
+#![expect(unsafe_code, reason = "QEMU's plugin interface and the C library's clocks are C")]
+// Each symbol is declared to Rust as C has it.
+#![allow(clippy::missing_safety_doc)]
+
+mod arguments;
+mod callbacks;
+mod clock;
+mod error;
+mod flush;
+mod idle;
+mod publish;
+mod qemu;
+mod report;
+mod running;
+mod tsc;
+mod world;
+
+use arguments::Arguments;
+use std::ffi::{CStr, c_char, c_int};
+
+/// The version of QEMU's plugin interface that this is written for: 4, of QEMU 9.2 and later.
+#[unsafe(no_mangle)]
+pub static qemu_plugin_version: c_int = qemu::VERSION;
+
+/// What QEMU calls when it has loaded the plugin; not 0 makes it end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: qemu::Id,
+    info: *const qemu::Info,
+    count: c_int,
+    words: *const *const c_char,
+) -> c_int {
+    // SAFETY: QEMU passes a valid description that outlives the call.
+    let info = unsafe { &*info };
+    let count = usize::try_from(count).unwrap_or(0);
+    let words = match count {
+        0 => &[],
+        // SAFETY: QEMU passes as many pointers as it says.
+        count => unsafe { std::slice::from_raw_parts(words, count) },
+    };
+    // SAFETY: they point to C strings.
+    let words = words.iter().map(|word| unsafe { CStr::from_ptr(*word) }.to_string_lossy().into_owned());
+    match Arguments::parse(words).and_then(|arguments| callbacks::install(id, info, &arguments)) {
+        Ok(()) => 0,
+        Err(problem) => {
+            error::tell(&problem);
+            -1
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The guest's shared page: counters go there, associations and way masks come from there. It knows which figure of the machine is which of the
+//! page; it refuses to know the page's layout.
+
+use crate::error;
+use crate::world::World;
+use numasim_model::{CpuCounters, Spec};
+use numasim_page::{
+    ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot,
+    Wishes,
+};
+use std::path::Path;
+
+/// The page, and what has to be remembered between two writings.
+pub struct Page {
+    host: Host<Mapping>,
+    /// Class of service of each CPU.
+    classes: Vec<usize>,
+    /// Bytes that each CPU had moved at the last writing: all, and those of its own node.
+    moved: Vec<(u64, u64)>,
+    /// The same summed by LLC and class of service.
+    traffic: Vec<Vec<(u64, u64)>>,
+}
+
+impl Page {
+    /// Writes what the machine is on a page in a file.
+    ///
+    /// # Errors
+    /// The file cannot be mapped, or the machine is too large for the page; in one line.
+    pub fn open(path: &Path, spec: &Spec, window: u64) -> Result<Self, String> {
+        let mapping = Mapping::create(path).map_err(|problem| problem.to_string())?;
+        let header = header(spec, window);
+        let (cpus, llcs, classes) = (header.cpus.len(), header.llcs.len(), header.classes);
+        let host = Host::initialise(mapping, header).map_err(|problem| problem.to_string())?;
+        Ok(Self { host, classes: vec![0; cpus], moved: vec![(0, 0); cpus], traffic: vec![vec![(0, 0); classes]; llcs] })
+    }
+
+    /// The counters as they are now.
+    pub fn write(&mut self, world: &World) {
+        self.count(world);
+        let snapshot = snapshot(world, self);
+        self.host.publish(&snapshot);
+    }
+
+    /// Traffic since the last writing goes to the classes that the CPUs have had.
+    fn count(&mut self, world: &World) {
+        for (cpu, place) in self.host.header().cpus.iter().enumerate() {
+            let counters = world.machine.cpu_counters(cpu);
+            let now = moved(&counters, place.node);
+            let before = std::mem::replace(&mut self.moved[cpu], now);
+            let sum = &mut self.traffic[place.llc][self.classes[cpu]];
+            sum.0 += now.0.saturating_sub(before.0);
+            sum.1 += now.1.saturating_sub(before.1);
+        }
+    }
+
+    /// Counters have been set to zero.
+    pub fn zero(&mut self) {
+        self.moved.fill((0, 0));
+        self.traffic.iter_mut().for_each(|classes| classes.fill((0, 0)));
+    }
+
+    /// What the guest wants changed.
+    pub fn wishes(&mut self) -> Option<Wishes> {
+        self.host.take_wishes()
+    }
+
+    /// Does what the guest wants; traffic up to now belongs to the classes that were.
+    pub fn apply(&mut self, world: &mut World, wishes: &Wishes) {
+        self.count(world);
+        match set(world, wishes) {
+            Ok(()) => {
+                self.classes.clone_from(&wishes.classes);
+                self.host.applied(wishes.generation);
+            }
+            Err(problem) => {
+                error::tell(&format!("the guest's wishes of generation {} are refused: {problem}", wishes.generation));
+                self.host.refuse(wishes.generation, Refusal::Other);
+            }
+        }
+    }
+}
+
+fn set(world: &mut World, wishes: &Wishes) -> Result<(), String> {
+    let clos = |llc: usize| world.spec.llc[llc].clos as usize;
+    let limits: Vec<_> = (0..world.spec.llc.len()).map(clos).collect();
+    for (llc, masks) in wishes.masks.iter().enumerate() {
+        for (class, mask) in masks.iter().enumerate().take(limits[llc]) {
+            world.machine.set_mask(llc, class, *mask).map_err(|problem| problem.to_string())?;
+        }
+    }
+    for (cpu, class) in wishes.classes.iter().enumerate() {
+        world.machine.set_class(cpu, *class).map_err(|problem| problem.to_string())?;
+    }
+    Ok(())
+}
+
+/// Bytes read by a CPU, and those of its own node. Write-backs are not laid to a class, as on hardware (Intel RDT counts what a class fetches).
+fn moved(counters: &CpuCounters, node: usize) -> (u64, u64) {
+    (counters.bytes_read, counters.misses_by_node.get(node).map_or(0, |misses| misses * 64))
+}
+
+fn header(spec: &Spec, window: u64) -> Header {
+    let place = |cpu| Place {
+        node: spec.node.iter().position(|node| node.cpus.as_slice().contains(&cpu)).unwrap_or(0),
+        llc: spec.llc.iter().position(|llc| llc.cpus.as_slice().contains(&cpu)).unwrap_or(0),
+    };
+    Header {
+        classes: spec.llc.iter().map(|llc| llc.clos as usize).min().unwrap_or(1).min(16),
+        clock_khz: whole(spec.clock_mhz * 1e3),
+        window_ns: window / 1000,
+        line_bytes: 64,
+        delays: spec.delays,
+        llcs: spec.llc.iter().map(|llc| LlcFigures { ways: llc.ways, bytes: u64::from(llc.size_kib) * 1024 }).collect(),
+        nodes: spec.node.iter().map(|node| whole(node.mb_per_s * 1e6)).collect(),
+        cpus: (0..spec.cpus()).map(place).collect(),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive figure of a machine file, rounded"
+)]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+fn snapshot(world: &World, page: &Page) -> Snapshot {
+    let cpus: Vec<_> = (0..world.ran.len()).map(|cpu| cpu_figures(world, cpu)).collect();
+    let nodes = world.machine.node_counters().enumerate().map(|(node, carried)| {
+        let from = |local: bool| {
+            let here = page.host.header().cpus.iter().zip(&cpus).filter(|(place, _)| (place.node == node) == local);
+            here.map(|(_, figures)| figures.misses_by_node.get(node).copied().unwrap_or(0)).sum::<u64>()
+        };
+        let (from_local, from_remote) = (from(true), from(false));
+        let read = 64 * (from_local + from_remote);
+        NodeFigures {
+            bytes_read: read,
+            bytes_written: carried.bytes.saturating_sub(read),
+            busy_ps: carried.busy_ps,
+            delay_ps: carried.delay_ps,
+            from_local,
+            from_remote,
+        }
+    });
+    let nodes = nodes.collect();
+    let links = world.machine.link_counters().map(|link| {
+        let figures = LinkFigures { bytes: link.bytes, busy_ps: link.busy_ps, delay_ps: link.delay_ps };
+        ((link.from as usize, link.to as usize), figures)
+    });
+    Snapshot {
+        time_ns: world.windows.base() / 1000,
+        modelling: world.modelling,
+        error: 0,
+        cpus,
+        nodes,
+        links: links.collect(),
+        classes: class_figures(world, page),
+    }
+}
+
+fn class_figures(world: &World, page: &Page) -> Vec<Vec<ClassFigures>> {
+    let figures = |llc: usize, class: usize, (total_bytes, local_bytes): (u64, u64)| ClassFigures {
+        occupancy: world.machine.occupancy(llc, class).unwrap_or(0) * 64,
+        total_bytes,
+        local_bytes,
+    };
+    let of = |(llc, classes): (usize, &Vec<(u64, u64)>)| {
+        classes.iter().enumerate().map(|(class, sum)| figures(llc, class, *sum)).collect()
+    };
+    page.traffic.iter().enumerate().map(of).collect()
+}
+
+fn cpu_figures(world: &World, cpu: usize) -> CpuFigures {
+    let counters = world.machine.cpu_counters(cpu);
+    let busy_ps = world.ran[cpu];
+    CpuFigures {
+        instructions: world.instructions[cpu],
+        cycles: busy_ps / world.cycle,
+        llc_references: counters.private_misses,
+        llc_misses: counters.llc_misses,
+        misses_by_node: counters.misses_by_node,
+        bytes_read: counters.bytes_read,
+        bytes_written: counters.bytes_written,
+        stall_ps: counters.stall_ps,
+        busy_ps,
+        covered: counters.prefetched,
+        accesses: counters.accesses + world.again[cpu],
+    }
+}

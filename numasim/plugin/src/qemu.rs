@@ -1,0 +1,97 @@
+//! QEMU's plugin interface, version 4, as far as it is used: own declarations, since no package ships the header. From QEMU's
+//! documentation (docs/devel/tcg-plugins.rst) and the names and types that include/qemu/qemu-plugin.h publishes.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// See [`crate::qemu_plugin_version`].
+pub const VERSION: c_int = 4;
+
+/// A loaded plugin.
+pub type Id = u64;
+/// A memory access: size, sign, direction.
+pub type MemInfo = u32;
+
+/// What QEMU tells at loading.
+#[repr(C)]
+pub struct Info {
+    pub target_name: *const c_char,
+    pub version_min: c_int,
+    pub version_now: c_int,
+    pub system_emulation: bool,
+    pub cpus: c_int,
+    pub cpus_at_most: c_int,
+}
+
+/// A block of guest instructions that is being translated.
+#[repr(C)]
+pub struct Block(c_void);
+/// One of its instructions.
+#[repr(C)]
+pub struct Instruction(c_void);
+/// The physical side of an access.
+#[repr(C)]
+pub struct Hardware(c_void);
+
+/// A register that can be read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Register {
+    pub handle: *mut c_void,
+    pub name: *const c_char,
+    pub feature: *const c_char,
+}
+
+/// GLib's array of anything, and of bytes.
+#[repr(C)]
+pub struct Array {
+    pub data: *mut u8,
+    pub len: c_uint,
+}
+
+/// A callback needs no registers, or may read them.
+pub const NO_REGISTERS: c_int = 0;
+pub const READS_REGISTERS: c_int = 1;
+/// Loads and stores.
+pub const READ_WRITE: c_int = 3;
+
+pub type OnCpu = unsafe extern "C" fn(Id, c_uint);
+pub type OnBlock = unsafe extern "C" fn(Id, *mut Block);
+pub type OnExecution = unsafe extern "C" fn(c_uint, *mut c_void);
+pub type OnAccess = unsafe extern "C" fn(c_uint, MemInfo, u64, *mut c_void);
+
+unsafe extern "C" {
+    pub fn qemu_plugin_register_vcpu_init_cb(id: Id, call: OnCpu);
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, call: OnBlock);
+    pub fn qemu_plugin_register_atexit_cb(id: Id, call: unsafe extern "C" fn(Id, *mut c_void), data: *mut c_void);
+    pub fn qemu_plugin_reset(id: Id, call: unsafe extern "C" fn(Id));
+    pub fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
+    pub fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
+    pub fn qemu_plugin_insn_data(instruction: *const Instruction, to: *mut c_void, len: usize) -> usize;
+    pub fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(block: *mut Block, call: OnExecution, flags: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(
+        instruction: *mut Instruction,
+        call: OnExecution,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_mem_cb(
+        instruction: *mut Instruction,
+        call: OnAccess,
+        flags: c_int,
+        rw: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_mem_is_store(info: MemInfo) -> bool;
+    pub fn qemu_plugin_get_hwaddr(info: MemInfo, address: u64) -> *mut Hardware;
+    pub fn qemu_plugin_hwaddr_is_io(hardware: *const Hardware) -> bool;
+    pub fn qemu_plugin_hwaddr_phys_addr(hardware: *const Hardware) -> u64;
+    pub fn qemu_plugin_request_time_control() -> *const c_void;
+    pub fn qemu_plugin_update_ns(handle: *const c_void, time: i64);
+    pub fn qemu_plugin_get_registers() -> *mut Array;
+    pub fn qemu_plugin_read_register(handle: *mut c_void, into: *mut Array) -> c_int;
+
+    // GLib, which QEMU is linked with.
+    pub fn g_byte_array_new() -> *mut Array;
+    pub fn g_array_free(array: *mut Array, with_data: c_int) -> *mut u8;
+}

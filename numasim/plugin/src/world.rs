@@ -1,0 +1,299 @@
+//! The one state of the plugin: the machine, the time of its CPUs, what has been counted. Only QEMU's thread of CPUs touches it, one callback
+//! after another; what other threads need lies in `clock.rs` as atomics.
+
+use crate::arguments::Arguments;
+use crate::clock::{self, ASKED, BASE};
+use crate::flush::Pages;
+use crate::publish::Page;
+use crate::qemu;
+use crate::running::Running;
+use numasim_model::{Machine, Spec, Turn, Windows};
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// See the head of the file. Times in picoseconds of guest time.
+pub struct World {
+    pub spec: Spec,
+    pub machine: Machine,
+    pub windows: Windows,
+    pub running: Running,
+    pub pages: Pages,
+    /// Instructions that each CPU has executed.
+    pub instructions: Vec<u64>,
+    /// Time that each CPU has run in windows that are closed.
+    pub ran: Vec<u64>,
+    /// Accesses to the line that was accessed just before: told apart since they need no lookup.
+    pub again: Vec<u64>,
+    pub closed: u64,
+    pub yields: u64,
+    pub began: u64,
+    pub out: Option<PathBuf>,
+    /// Picoseconds of a cycle.
+    pub cycle: u64,
+    page: Option<Page>,
+    /// Whether memory is modelled; until the guest asks for it, only time is.
+    pub modelling: bool,
+    length: u64,
+    /// Of an instruction.
+    instruction: u64,
+    pause: u64,
+    counter: u64,
+    cpu: usize,
+    /// Virtual line and CPU of the last access, and whether the line is known to be dirty.
+    last: (u64, usize, bool),
+    control: usize,
+}
+
+/// What a PAUSE costs, in cycles: some 40 on Nehalem to Broadwell (Intel's optimization manual).
+const PAUSE_CYCLES: f64 = 40.0;
+/// What RDTSC costs, in cycles: 24 to 28 on Nehalem to Skylake (the same manual).
+const COUNTER_CYCLES: f64 = 25.0;
+/// Picoseconds.
+const COUNTER_AT_BOOT: u64 = 2_000_000;
+
+/// How often the page is written: a millisecond of guest time with windows of their usual length.
+const WINDOWS_A_WRITING: u64 = 10;
+/// Windows after which delays of a machine that does nothing are gone.
+const WINDOWS_TO_CALM: u64 = 10;
+
+impl World {
+    /// A world that has not begun.
+    ///
+    /// # Errors
+    /// What is wrong with the machine, in one line.
+    pub fn new(spec: Spec, arguments: &Arguments, control: *const c_void) -> Result<Self, String> {
+        let machine = Machine::new(&spec).map_err(|problem| problem.to_string())?;
+        let cpus = spec.cpus();
+        let instruction = spec.instruction_ps();
+        let cycle = instruction / spec.cycles_per_instruction;
+        let page = arguments.page.as_ref().map(|path| Page::open(path, &spec, arguments.window)).transpose()?;
+        Ok(Self {
+            machine,
+            windows: Windows::new(cpus, arguments.window, clock::BEGINNING),
+            running: Running::default(),
+            pages: Pages::new(cpus),
+            instructions: vec![0; cpus],
+            ran: vec![0; cpus],
+            again: vec![0; cpus],
+            closed: 0,
+            yields: 0,
+            began: 0,
+            out: arguments.out.clone(),
+            cycle: whole(cycle).max(1),
+            page,
+            modelling: false,
+            length: arguments.window,
+            instruction: whole(instruction),
+            pause: whole(PAUSE_CYCLES * cycle),
+            counter: whole(COUNTER_CYCLES * cycle),
+            cpu: 0,
+            last: (u64::MAX, 0, false),
+            control: control.expose_provenance(),
+            spec,
+        })
+    }
+
+    /// Memory is modelled from now on.
+    pub fn begin(&mut self) {
+        self.modelling = true;
+        self.began = self.windows.base();
+        self.zero();
+    }
+
+    /// A block of instructions begins.
+    #[inline]
+    pub fn block(&mut self, instructions: u64) {
+        let cpu = self.running.cpu();
+        if cpu != self.cpu || self.windows.is_halted(cpu) {
+            self.switch(cpu);
+        }
+        self.instructions[cpu] += instructions;
+        self.charge(instructions * self.instruction);
+    }
+
+    fn switch(&mut self, cpu: usize) {
+        self.cpu = cpu;
+        self.last.0 = u64::MAX;
+        if self.windows.is_halted(cpu) {
+            self.catch_up(BASE.load(Relaxed));
+            self.windows.wake(cpu);
+        }
+    }
+
+    #[inline]
+    fn charge(&mut self, picos: u64) {
+        if self.windows.charge(self.cpu, picos) && !ASKED.load(Relaxed) {
+            let turn = self.windows.turn(self.cpu);
+            self.take(turn);
+        }
+    }
+
+    fn take(&mut self, turn: Turn) {
+        if turn == Turn::Close {
+            self.close();
+            self.windows.close();
+            BASE.store(self.windows.base(), Relaxed);
+        }
+        if turn != Turn::On {
+            self.let_go();
+        }
+    }
+
+    /// Time has jumped while all CPUs were halted.
+    fn catch_up(&mut self, now: u64) {
+        if now <= self.windows.base() {
+            return;
+        }
+        let windows = (now - self.windows.base()) / self.length;
+        self.close();
+        self.windows.jump(now);
+        // What waits in queues is gone after some windows in which nothing is asked for.
+        let idle = vec![0; self.ran.len()];
+        (0..windows.min(WINDOWS_TO_CALM)).for_each(|_| self.machine.window(self.length, &idle));
+    }
+
+    fn close(&mut self) {
+        if !self.modelling {
+            return;
+        }
+        self.closed += 1;
+        self.machine.window(self.length, self.windows.ran());
+        for (sum, ran) in self.ran.iter_mut().zip(self.windows.ran()) {
+            *sum += ran;
+        }
+        self.with_page(|page, world| {
+            if let Some(wishes) = page.wishes() {
+                page.apply(world, &wishes);
+            }
+        });
+        if self.closed.is_multiple_of(WINDOWS_A_WRITING) {
+            self.publish();
+        }
+    }
+
+    /// Writes the page.
+    pub fn publish(&mut self) {
+        self.with_page(|page, world| page.write(world));
+    }
+
+    fn with_page(&mut self, act: impl FnOnce(&mut Page, &mut Self)) {
+        if let Some(mut page) = self.page.take() {
+            act(&mut page, self);
+            self.page = Some(page);
+        }
+    }
+
+    /// Makes QEMU leave this CPU, run the timers that are due, and go on with the next.
+    fn let_go(&mut self) {
+        self.yields += 1;
+        ASKED.store(true, Relaxed);
+        // SAFETY: the handle is QEMU's own. With a time of 1 ns, which is past, it runs timers and moves no clock.
+        unsafe { qemu::qemu_plugin_update_ns(std::ptr::with_exposed_provenance(self.control), 1) };
+    }
+
+    /// HLT: the CPU waits for an interrupt.
+    pub fn halt(&mut self) {
+        let turn = self.windows.halt(self.cpu);
+        if self.windows.is_quiet() {
+            self.catch_up(self.windows.quiet());
+            BASE.store(self.windows.base(), Relaxed);
+        }
+        self.take(turn);
+    }
+
+    /// PAUSE: QEMU runs the next CPU by itself.
+    pub fn pause(&mut self) {
+        self.charge(self.pause);
+    }
+
+    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to let time pass, and each reading costs the
+    /// host a signal.
+    pub fn counter(&mut self) {
+        self.charge(if self.modelling { self.counter } else { COUNTER_AT_BOOT });
+    }
+
+    /// A load or store; `physical` is asked for the address only where that matters, and has none for a device's registers.
+    #[inline]
+    pub fn access(&mut self, address: u64, store: bool, physical: impl FnOnce() -> Option<u64>) {
+        let line = address / 64;
+        let (last, cpu, dirty) = self.last;
+        if line == last && cpu == self.cpu && (dirty || !store) {
+            self.again[cpu] += 1;
+            return;
+        }
+        let Some(physical) = physical() else { return };
+        self.last = (line, self.cpu, store);
+        self.pages.note(self.cpu, address, physical);
+        let stall = self.machine.access(self.cpu, physical, store);
+        if stall > 0 {
+            self.charge(stall);
+        }
+    }
+
+    /// All counters are zero.
+    pub fn zero(&mut self) {
+        self.machine.reset_counters();
+        self.instructions.fill(0);
+        self.ran.fill(0);
+        self.again.fill(0);
+        if let Some(page) = &mut self.page {
+            page.zero();
+        }
+        self.publish();
+    }
+
+    /// All caches are empty; what they would have written back is forgotten, and queues are idle.
+    pub fn empty(&mut self) {
+        if let Ok(machine) = Machine::new(&self.spec) {
+            self.machine = machine;
+        }
+        self.last.0 = u64::MAX;
+    }
+
+    /// A line is flushed from all caches, if the CPU has used its page.
+    pub fn flush(&mut self, address: u64) {
+        self.last.0 = u64::MAX;
+        if let Some(physical) = self.pages.physical(self.cpu, address) {
+            self.machine.flush(physical);
+        }
+    }
+}
+
+fn whole(picos: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cost of nanoseconds to microseconds, rounded"
+    )]
+    {
+        picos.round() as u64
+    }
+}
+
+/// The time of the CPU that runs now.
+pub fn local() -> u64 {
+    with(|world| world.windows.local(world.cpu)).unwrap_or(0)
+}
+
+struct Only(UnsafeCell<Option<World>>);
+
+// SAFETY: only QEMU's thread of CPUs reaches inside, after loading (see the head of the file).
+unsafe impl Sync for Only {}
+
+static WORLD: Only = Only(UnsafeCell::new(None));
+
+/// Puts the world in its place, while QEMU loads the plugin.
+pub fn put(world: World) {
+    // SAFETY: no CPU exists yet.
+    unsafe { *WORLD.0.get() = Some(world) };
+    clock::RUNNING.store(true, Relaxed);
+}
+
+/// Does something with the world, if there is one. Never call it from within.
+#[inline]
+pub fn with<T>(act: impl FnOnce(&mut World) -> T) -> Option<T> {
+    // SAFETY: one thread, and no caller is called by another (see the head of the file).
+    unsafe { (*WORLD.0.get()).as_mut() }.map(act)
+}
