@@ -62,6 +62,8 @@ pub struct ManageConfig {
     pub state_file: Option<PathBuf>,
     /// Which event counters to read.
     pub counters: CounterChoice,
+    /// Through what cache ways are given.
+    pub ways: WaysChoice,
 }
 
 /// Which event counters to read.
@@ -73,6 +75,19 @@ pub enum CounterChoice {
     Auto,
     /// The kernel's software events, which every machine has: for trying out the path, not for deciding.
     Software,
+    /// The page of a numasim guest, attributed to threads: a test backend.
+    Numasim,
+}
+
+/// Through what cache ways are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaysChoice {
+    /// The kernel's resctrl.
+    #[default]
+    Resctrl,
+    /// The page of a numasim guest: a test backend.
+    Numasim,
 }
 
 impl Default for ManageConfig {
@@ -91,6 +106,7 @@ impl Default for ManageConfig {
             max_threads: 2048,
             state_file: None,
             counters: CounterChoice::Auto,
+            ways: WaysChoice::Resctrl,
         }
     }
 }

@@ -20,7 +20,7 @@ fn an_impossible_value_says_what_is_possible() {
     let (line, why) = refused("\n[manage]\ninterval_seconds = -1\n");
     assert_eq!((line, why.as_str()), (2, "manage: interval_seconds = -1: expected a number from 0.01 to 86400"));
     assert!(refused("[manage]\nmax_threads = 0").1.contains("expected a number above 0"));
-    assert!(refused("[manage]\ncounters = \"hardware\"").1.contains("`auto` or `software`"));
+    assert!(refused("[manage]\ncounters = \"hardware\"").1.contains("`auto`, `software`, `numasim`"));
     assert!(refused("[manage]\ninterval_seconds = nan").1.contains("expected a number from"));
     assert_eq!(refused("[manage]\nonly = [\n").0, 2);
 }

@@ -58,7 +58,8 @@ fn an_impossible_value_says_what_is_possible() {
     ]);
     let (_folder, config) = file("isobar.toml", "[dino]\nclass_votes = 99\n");
     isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "dino.class_votes", "99"]);
-    isobar(&["manage", "--policy", "dino", "--set", "manage.counters=hard"]).refused(&["`auto` or `software`"]);
+    isobar(&["manage", "--policy", "dino", "--set", "manage.counters=hard"])
+        .refused(&["`auto`, `software`, `numasim`"]);
     isobar(&["decide", "--policy", "dino", "--set", "dino.class_window=-1", "-"]).refused(&["dino.class_window", "-1"]);
     isobar(&["manage", "--policy", "linux", "--only", ""]).refused(&["--only", "an empty name", "cgroup paths"]);
     isobar(&["manage", "--policy", "dino", "--for", "nan"]).refused(&["--for", "seconds above 0"]);

@@ -6,6 +6,7 @@
 
 pub mod actuators;
 pub mod machine;
+pub mod numasim;
 mod own;
 pub mod resctrl;
 pub mod sensors;

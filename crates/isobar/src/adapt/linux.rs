@@ -1,10 +1,11 @@
 //! The machine that the command runs on, and captured trees of others.
 
-use crate::config::{CounterChoice, ManageConfig};
+use crate::config::{CounterChoice, ManageConfig, WaysChoice};
 use crate::failure::bad_input;
 use anyhow::Context;
 use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::numasim::{self, Page, PageCounters, PageWays};
 use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
@@ -33,17 +34,57 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
 pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
     let options = linux_options(config, dry_run);
     let root = options.resctrl.clone();
-    let read = move || topology::read_with_resctrl(&Tree::live(), &root).map(|found| without_others(found, &root));
-    let mut sensors = Sensors::open(sensor_options(config), Arc::new(read().context("this machine")?))?;
+    let page = page(config)?;
+    let ways = page.clone().filter(|_| config.ways == WaysChoice::Numasim);
+    let read = move || -> anyhow::Result<Topology> {
+        let found = topology::read_with_resctrl(&Tree::live(), &root).context("this machine")?;
+        match &ways {
+            Some(page) => numasim::topology::with_ways(found, page.header()).map_err(bad_input),
+            None => Ok(without_others(found, &root)),
+        }
+    };
+    let topology = Arc::new(read()?);
+    let mut sensors = Sensors::open(sensor_options(config), Arc::clone(&topology))?;
     sensors.look_for_resctrl(&options.resctrl);
+    count_by_page(&mut sensors, config, page.as_ref(), &topology)?;
     let again = read.clone();
     let mut machine = LinuxMachine::open(sensors, Box::new(move || read().map_err(Into::into)), options)?;
+    if let Some(page) = page.filter(|_| config.ways == WaysChoice::Numasim) {
+        machine.ways_by_page(PageWays::new(page, &topology).map_err(bad_input)?);
+    }
     if machine.recovered().is_some() {
         // Groups that an isobar that was killed had left are gone now, and their classes of service free.
-        machine.sensing().set_topology(Arc::new(again().context("this machine")?));
+        machine.sensing().set_topology(Arc::new(again()?));
     }
     let recovered = machine.recovered().map(|report| format!("an isobar that was killed had left changes: {report}"));
     Ok((machine, recovered))
+}
+
+/// The file that stands for the ivshmem device, for tests of the test backend.
+const PAGE_FILE: &str = "ISOBAR_NUMASIM_PAGE";
+
+/// The page of a numasim guest, where the configuration asks for it.
+fn page(config: &ManageConfig) -> anyhow::Result<Option<Arc<Page>>> {
+    let key = match (config.counters, config.ways) {
+        (CounterChoice::Numasim, _) => "counters",
+        (_, WaysChoice::Numasim) => "ways",
+        _ => return Ok(None),
+    };
+    let file = std::env::var_os(PAGE_FILE).map(PathBuf::from);
+    numasim::page::open(file.as_deref(), key).map(Some).map_err(bad_input)
+}
+
+fn count_by_page(
+    sensors: &mut Sensors,
+    config: &ManageConfig,
+    page: Option<&Arc<Page>>,
+    topology: &Topology,
+) -> anyhow::Result<()> {
+    if let Some(page) = page.filter(|_| config.counters == CounterChoice::Numasim) {
+        numasim::topology::check_cpus(topology, page.header()).map_err(bad_input)?;
+        sensors.count_by_page(PageCounters::new(Arc::clone(page)));
+    }
+    Ok(())
 }
 
 fn sensor_options(config: &ManageConfig) -> SensorOptions {
@@ -52,6 +93,7 @@ fn sensor_options(config: &ManageConfig) -> SensorOptions {
         counters: match config.counters {
             CounterChoice::Auto => CounterSource::Auto,
             CounterChoice::Software => CounterSource::Software,
+            CounterChoice::Numasim => CounterSource::Numasim,
         },
         // A thread that is managed may fall to half of what it was taken on for before it is let go.
         min_cpu_share_for_pages: config.min_cpu_percent / 200.0,

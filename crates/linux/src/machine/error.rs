@@ -18,6 +18,9 @@ pub enum MachineError {
     /// the state file cannot be owned, read or written, or not everything was put back
     #[error(transparent)]
     Actuator(#[from] ActuatorError),
+    /// the page of a numasim guest does not take its classes back
+    #[error("numasim: cache ways are not put back: {0}")]
+    Numasim(#[from] numasim_page::PageError),
     /// signals cannot be caught, so that an interrupt would leave threads where they are
     #[error("cannot catch SIGINT, SIGTERM and SIGHUP: {0}; nothing is changed without that")]
     Signals(#[source] io::Error),

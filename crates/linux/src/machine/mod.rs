@@ -18,6 +18,7 @@ pub use sensing::Sensing;
 
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
+use crate::numasim::PageWays;
 use crate::resctrl::bytes::Bytes;
 use crate::resctrl::clusters::{Key, Threads};
 use crate::resctrl::wish::Wish;
@@ -63,6 +64,8 @@ pub struct LinuxMachine<S> {
     online: String,
     remarks: Vec<String>,
     ways: Ways,
+    /// Takes the place of resctrl, where it was asked for.
+    page_ways: Option<PageWays>,
     bytes: Bytes,
     /// The level of the LLCs.
     level: u32,
@@ -93,6 +96,7 @@ impl<S: Sensing> LinuxMachine<S> {
             online: online_cpus(),
             remarks: privilege::remarks(),
             ways: Ways::new(ways_options(&options)),
+            page_ways: None,
             bytes: Bytes::default(),
             level: LLC_LEVEL,
             waiter,
@@ -125,6 +129,11 @@ impl<S: Sensing> LinuxMachine<S> {
         &mut self.sensing
     }
 
+    /// Gives cache ways by the page of a numasim guest from now on, and not by resctrl.
+    pub fn ways_by_page(&mut self, ways: PageWays) {
+        self.page_ways = Some(ways);
+    }
+
     fn open_actuators(&mut self) -> Result<(), MachineError> {
         if self.options.dry_run {
             return Ok(());
@@ -155,6 +164,7 @@ impl<S: Sensing> LinuxMachine<S> {
     fn remark(&self, sample: &mut Sample) {
         let told = |line: &String| !sample.capabilities.remarks.contains(line);
         let lines = self.remarks.iter().chain(self.ways.remarks()).cloned();
+        let lines = lines.chain(self.page_ways.iter().flat_map(PageWays::remarks));
         let lines = lines.chain(self.bytes.remark().map(str::to_owned));
         let fresh: Vec<String> = lines.filter(told).collect();
         if !fresh.is_empty() {
@@ -220,6 +230,9 @@ impl<S: Sensing> LinuxMachine<S> {
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| wish(action, &known)).collect();
+        if let Some(ways) = self.page_ways.as_mut() {
+            return Ok(ways.apply(wishes));
+        }
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
         let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
         actuators.record_resctrl(self.ways.record());
@@ -293,6 +306,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.known = Known::from(&sample);
         self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
         self.ways.follow(&sample);
+        self.page_ways.iter_mut().for_each(|ways| ways.follow(&sample));
         let traffic = self.ways.traffic(&sample);
         self.bytes.fill(&mut sample, &traffic);
         let known = &self.known;
@@ -317,6 +331,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         let mut ways = None;
         let actions = plan.actions.iter().map(|action| self.act(action, plan, &mut intents, &mut ways));
         let actions = actions.collect::<Result<_, _>>()?;
+        self.page_ways.iter_mut().for_each(PageWays::follow_moves);
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.flush()?;
         }
@@ -329,11 +344,14 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 
     /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
+        // Threads are put back even where the page does not answer.
+        let ways = self.page_ways.as_mut().map_or(Ok(()), PageWays::restore);
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
         let report = actuators.restore()?;
         self.ways.forget();
         let outcome = outcome(&report);
         self.put_back = Some(report);
+        ways?;
         Ok(outcome)
     }
 }

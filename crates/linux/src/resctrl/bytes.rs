@@ -44,6 +44,12 @@ impl Bytes {
             for thread in &mut process.threads {
                 let old = before.get(&thread.tid).filter(|meter| meter.start == thread.start);
                 let monitored = traffic.is_some_and(|traffic| traffic.threads.contains(&thread.tid));
+                // Who counts bytes itself knows better.
+                if let Some(bytes) = thread.counters.bytes {
+                    let misses = thread.counters.llc_misses;
+                    self.threads.insert(thread.tid, Meter { start: thread.start, misses, total: Some(bytes) });
+                    continue;
+                }
                 let told = monitored || thread.counters.llc_misses.is_some();
                 self.sources.0 |= monitored;
                 self.sources.1 |= told && !monitored;

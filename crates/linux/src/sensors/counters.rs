@@ -32,10 +32,12 @@ pub fn available(source: CounterSource, cpu: &CpuModel, pmus: &[Pmu]) -> Availab
     let row = match source {
         CounterSource::Auto => row_for(cpu),
         CounterSource::Software => software_row(),
+        // Counters come from elsewhere.
+        CounterSource::Numasim => return Available::nothing("numasim"),
     };
     let nameless = [Pmu::nameless()];
     let pmus = if pmus.is_empty() || source == CounterSource::Software { &nameless[..] } else { pmus };
-    let mut found = Available { groups: Vec::new(), modes: Modes::All, refused: BTreeMap::new(), row: row.name };
+    let mut found = Available::nothing(row.name);
     for pmu in pmus {
         let members = fitting(found.try_row(row, pmu), found.modes);
         if !members.is_empty() {
@@ -57,6 +59,10 @@ fn fitting(mut members: Members, modes: Modes) -> Members {
 }
 
 impl Available {
+    const fn nothing(row: &'static str) -> Self {
+        Self { groups: Vec::new(), modes: Modes::All, refused: BTreeMap::new(), row }
+    }
+
     fn try_row(&mut self, row: &Row, pmu: &Pmu) -> Members {
         let mut members = Members::new();
         for (role, event) in [(Role::Instructions, row.instructions), (Role::Cycles, row.cycles)] {

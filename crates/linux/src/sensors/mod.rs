@@ -29,13 +29,16 @@ pub mod why;
 pub use error::SensorError;
 pub use samplers::Sampled;
 
+use crate::numasim::PageCounters;
+use crate::numasim::counters::Seen;
+use crate::numasim::share::Ran;
 use crate::resctrl::absence::Evidence;
 use budget::Candidate;
 use capabilities::Facts;
 use counters::CounterSet;
 use events::Role;
 use isobar_model::{
-    Capabilities, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
+    Capabilities, Counters, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
 use known::{KnownProcess, KnownThread};
 use pages::PageReader;
@@ -54,6 +57,8 @@ pub enum CounterSource {
     Auto,
     /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
     Software,
+    /// The page of a numasim guest, given with [`Sensors::count_by_page`]; a test backend, never chosen by itself.
+    Numasim,
 }
 
 /// How much is measured.
@@ -98,6 +103,7 @@ pub struct Sensors {
     facts: Facts,
     table: Table,
     counters: CounterSet,
+    page_counters: Option<PageCounters>,
     events_missing: BTreeMap<Sensor, String>,
     pages: PageReader,
     samplers: Samplers,
@@ -128,6 +134,7 @@ impl Sensors {
             table: Table::open()?,
             events_missing: events_missing(&available, &facts),
             counters: CounterSet::new(&options, available),
+            page_counters: None,
             pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages, ticks_a_second, page),
             samplers: Samplers::new(source, options.max_samplers, options.samplers_keep, page),
             capabilities: Arc::default(),
@@ -149,6 +156,13 @@ impl Sensors {
         self.review();
     }
 
+    /// Counts by the page of a numasim guest from now on.
+    pub fn count_by_page(&mut self, counters: PageCounters) {
+        self.page_counters = Some(counters);
+        self.events_missing.clear();
+        self.review();
+    }
+
     /// Reads every sensor. Time is in seconds since [`Self::open`], by `CLOCK_MONOTONIC`.
     ///
     /// # Errors
@@ -159,6 +173,7 @@ impl Sensors {
         self.table.scan(self.round, self.topology.online())?;
         self.read_pages(now - interval);
         let candidates = self.count_threads();
+        self.read_page_counters(now - interval);
         let processes = self.processes(&candidates);
         self.close_samplers(&candidates);
         self.round += 1;
@@ -234,9 +249,28 @@ impl Sensors {
         candidates
     }
 
+    /// Shares out what the page counted since the last sample among all threads of this one.
+    fn read_page_counters(&mut self, interval: f64) {
+        let Some(counters) = self.page_counters.as_mut() else { return };
+        let interval_ns = num::round(interval.max(0.0) * 1e9);
+        let tick_ns = 1_000_000_000 / self.ticks_a_second;
+        let threads = self.table.processes().values().flat_map(|process| &process.threads);
+        let seen = |thread: &KnownThread| {
+            let time_ns = thread.load.saturating_mul(tick_ns).min(interval_ns);
+            let cpu = thread.cpu.map(|cpu| num::index(cpu.0));
+            Seen { tid: thread.tid, start: thread.start, ran: Ran { cpu, time_ns } }
+        };
+        counters.update(&threads.map(seen).collect::<Vec<_>>(), interval_ns);
+    }
+
     fn processes(&mut self, candidates: &[Candidate]) -> Vec<ProcessSample> {
         let mut candidates = candidates.iter();
         let (counters, ticks) = (&mut self.counters, self.ticks_a_second);
+        let page = self.page_counters.as_ref();
+        let mut read = |candidate: &Candidate| match page {
+            Some(page) => page.read(candidate.tid),
+            None => counters.read(candidate),
+        };
         let mut process = |(&pid, known): (&u32, &KnownProcess)| ProcessSample {
             pid: Pid(pid),
             start: known.start,
@@ -247,7 +281,7 @@ impl Sensors {
                 .threads
                 .iter()
                 .zip(candidates.by_ref())
-                .map(|(thread, candidate)| thread_sample(thread, candidate, counters, ticks))
+                .map(|(thread, candidate)| thread_sample(thread, read(candidate), ticks))
                 .collect(),
         };
         self.table.processes().iter().map(&mut process).collect()
@@ -267,6 +301,7 @@ impl Sensors {
         }
         let mut remarks = self.counters.remarks();
         remarks.extend(self.stand_in_remark());
+        remarks.extend(self.page_counters.iter().flat_map(PageCounters::remarks));
         remarks.extend(self.pages_remark());
         let pages = (!self.pages.supported)
             .then(|| "the kernel has no /proc/PID/numa_maps (CONFIG_NUMA and CONFIG_PROC_PAGE_MONITOR)".to_owned());
@@ -298,7 +333,7 @@ fn candidate(thread: &KnownThread, counters: &CounterSet) -> Candidate {
     Candidate { tid: thread.tid, start: thread.start, load: thread.load, counted }
 }
 
-fn thread_sample(thread: &KnownThread, candidate: &Candidate, counters: &mut CounterSet, ticks: u64) -> ThreadSample {
+fn thread_sample(thread: &KnownThread, counters: Counters, ticks: u64) -> ThreadSample {
     ThreadSample {
         tid: thread.tid,
         start: thread.start,
@@ -308,7 +343,7 @@ fn thread_sample(thread: &KnownThread, candidate: &Candidate, counters: &mut Cou
         // The actuators know.
         bound: None,
         cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),
-        counters: counters.read(candidate),
+        counters,
     }
 }
 

@@ -1,0 +1,161 @@
+//! `counters = "numasim"` and `ways = "numasim"`: by the page of a numasim guest, which a file and a plugin of ours stand for here.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use numasim_page::{CpuFigures, Header, Host, LlcFigures, Mapping, Place, Snapshot, Words, layout};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+use std::time::{Duration, Instant};
+use support::{Said, command, said};
+
+const RATE: u64 = 1_000_000_000;
+
+/// A shell that is busy for at most ten seconds, killed when dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        let script = "end=$(($(date +%s) + 10)); while [ $(date +%s) -lt $end ]; do :; done";
+        Self(Command::new("/bin/sh").args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// More CPUs than any machine of ours has, on one LLC and one node.
+fn header() -> Header {
+    Header {
+        classes: 4,
+        clock_khz: 100_000,
+        window_ns: 100_000,
+        line_bytes: 64,
+        delays: true,
+        llcs: vec![LlcFigures { ways: 16, bytes: 1 << 20 }],
+        nodes: vec![1 << 30],
+        cpus: vec![Place::default(); layout::MAX_CPUS],
+    }
+}
+
+/// Every CPU is busy all the time, executes [`RATE`] instructions a second and misses the cache once in 50.
+fn counted(since: Duration) -> Snapshot {
+    let ns = u64::try_from(since.as_nanos()).unwrap();
+    let instructions = ns.saturating_mul(RATE / 1_000_000_000);
+    let cpu = CpuFigures {
+        instructions,
+        cycles: instructions,
+        llc_references: instructions / 25,
+        llc_misses: instructions / 50,
+        busy_ps: ns * 1000,
+        ..CpuFigures::default()
+    };
+    Snapshot { time_ns: ns, modelling: true, cpus: vec![cpu; layout::MAX_CPUS], ..Snapshot::default() }
+}
+
+struct Plugin {
+    path: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Plugin {
+    /// Publishes every millisecond, for half a minute at most.
+    fn start(folder: &Path) -> Self {
+        let path = folder.join("page");
+        let mut host = Host::initialise(Mapping::create(&path).unwrap(), header()).unwrap();
+        host.publish(&counted(Duration::ZERO));
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let since = Instant::now();
+            while !stopped.load(Ordering::Relaxed) && since.elapsed() < Duration::from_secs(30) {
+                host.publish(&counted(since.elapsed()));
+                host.take_wishes().iter().for_each(|wishes| host.applied(wishes.generation));
+                sleep(Duration::from_millis(1));
+            }
+        });
+        Self { path, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Plugin {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+fn manage(page: &Path, rest: &[&str]) -> Said {
+    let args = ["manage", "--interval", "0.4", "--for", "1.3", "--policy", "linux", "--dry-run"];
+    let args: Vec<&str> = args.iter().chain(rest).copied().collect();
+    said(&command(&args).env("ISOBAR_NUMASIM_PAGE", page).output().unwrap())
+}
+
+#[test]
+fn a_dry_run_sees_the_pages_counts_by_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = Plugin::start(folder.path());
+    let busy = Busy::start();
+    let run = manage(&plugin.path, &["--set", "manage.counters=numasim", "--json"]);
+    let lines: Vec<Value> = run.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let text = serde_json::to_string(&lines[0]).unwrap();
+    assert!(text.contains("counters of the numasim test machine, attributed to threads by CPU time"), "{text}");
+    let pid = u64::from(busy.0.id());
+    let seen: Vec<&Value> = lines
+        .iter()
+        .filter_map(|line| line["observation"]["processes"].as_array())
+        .flatten()
+        .filter(|process| process["pid"].as_u64() == Some(pid))
+        .flat_map(|process| process["threads"].as_array().unwrap())
+        .collect();
+    let figure = |thread: &Value, name: &str| thread[name].as_u64();
+    let counted: Vec<(u64, u64)> = seen
+        .iter()
+        .filter_map(|thread| Some((figure(thread, "instructions")?, figure(thread, "llc_misses")?)))
+        .collect();
+    assert!(counted.iter().any(|(instructions, _)| *instructions > RATE / 100), "{seen:?}");
+    for (instructions, misses) in counted {
+        assert!(instructions <= RATE && misses.abs_diff(instructions / 50) <= 2, "{instructions} and {misses}");
+    }
+}
+
+#[test]
+fn people_are_told_what_the_counters_and_the_ways_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = Plugin::start(folder.path());
+    let run = manage(&plugin.path, &["--set", "manage.counters=numasim"]);
+    assert!(run.done().contains("remark: counters of the numasim test machine"), "{}", run.out);
+    let run = manage(&plugin.path, &["--set", "manage.ways=numasim"]);
+    if run.err.contains("last-level cache") {
+        eprintln!("SKIPPED: the caches of this machine are not one LLC, or not told: {}", run.err);
+        return;
+    }
+    assert!(run.done().contains("remark: cache ways of the numasim test machine"), "{}", run.out);
+    assert_eq!(Mapping::file(&plugin.path).unwrap().load(layout::WISHED), 0, "a dry run asks for nothing");
+}
+
+#[test]
+fn without_a_page_it_is_bad_input_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = folder.path().join("none");
+    manage(&none, &["--set", "manage.counters=numasim"]).refused(&[
+        "none: cannot open it",
+        "manage.counters = \"numasim\" works only in a numasim guest",
+        "remove the key",
+    ]);
+    let plugin = Plugin::start(folder.path());
+    Mapping::file(&plugin.path).unwrap().store(layout::PAGE_VERSION, 9);
+    manage(&plugin.path, &["--set", "manage.ways=numasim"]).refused(&["version 9", "manage.ways"]);
+    Mapping::file(&plugin.path).unwrap().store(layout::PAGE_VERSION, 1);
+    manage(&plugin.path, &["--set", "manage.ways=page"]).refused(&["`resctrl` or `numasim`"]);
+}
