@@ -50,9 +50,9 @@ fn follow(port: &mut Port) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(ORDER_FILE).with_context(|| ORDER_FILE.to_owned())?;
     let order: Order = serde_json::from_str(&text).with_context(|| ORDER_FILE.to_owned())?;
     port.tell(&hello()?)?;
-    let mut machine = page::Machine::begin(order.modelled)?;
+    let machine = page::Machine::begin(order.modelled)?;
     for one in &order.runs {
-        let ran = run::run(one, order.limit_seconds, &mut machine)?;
+        let ran = run::run(one, order.limit_seconds, &machine)?;
         port.tell(&Line::Run(Box::new(ran)))?;
     }
     Ok(())
@@ -72,7 +72,7 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     let (program, arguments) = command.split_first().context("director boot: no command")?;
     port.tell(&hello()?)?;
     let output = Port::open(OUTPUT_PORT)?;
-    let mut machine = page::Machine::begin(modelled)?;
+    let machine = page::Machine::begin(modelled)?;
     let (before, clock) = (machine.counters()?, procfs::now());
     let status = Command::new(program).args(arguments).stdout(output.file()?).stderr(output.file()?).status();
     let status = status.with_context(|| program.clone())?;

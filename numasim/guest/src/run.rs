@@ -23,7 +23,7 @@ const LOOK_SECONDS: f64 = 1.0;
 ///
 /// # Errors
 /// What concerns the guest, and so all runs that would follow.
-pub fn run(asked: &Run, limit_seconds: f64, machine: &mut Machine) -> anyhow::Result<Ran> {
+pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result<Ran> {
     let folder = Path::new(FOLDER);
     let _ = std::fs::remove_dir_all(folder);
     std::fs::create_dir_all(folder).context(FOLDER)?;

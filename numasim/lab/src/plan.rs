@@ -163,13 +163,16 @@ fn isobar(config: String) -> Daemon {
     }
 }
 
-/// isobar's configuration: counters of the modelled machine unless the experiment says otherwise.
+/// isobar's configuration: counters and ways of the modelled machine unless the experiment says otherwise.
 fn isobar_config(policy: &str, interval: f64, manage: &toml::Table, settings: &toml::Table, plain: bool) -> String {
     let mut section = toml::Table::new();
     let counters = if plain { "software" } else { "numasim" };
     section.insert("policy".to_owned(), policy.into());
     section.insert("interval_seconds".to_owned(), interval.into());
     section.insert("counters".to_owned(), counters.into());
+    if !plain {
+        section.insert("ways".to_owned(), "numasim".into());
+    }
     section.extend(manage.clone());
     let mut all = toml::Table::from_iter([("manage".to_owned(), toml::Value::Table(section))]);
     all.extend(settings.clone());
