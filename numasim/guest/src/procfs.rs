@@ -38,8 +38,7 @@ fn of_vmstat(text: &str) -> BTreeMap<String, u64> {
 pub fn group(leader: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut members: Vec<u32> =
-        pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == leader)).collect();
+    let mut members: Vec<u32> = pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == leader)).collect();
     members.sort_unstable();
     members
 }
@@ -94,7 +93,8 @@ fn of_numa_maps(text: &str, nodes: usize) -> Vec<u64> {
     let mut sums = vec![0; nodes];
     for word in text.split_whitespace() {
         let parts = word.strip_prefix('N').and_then(|word| word.split_once('='));
-        let Some((node, count)) = parts.and_then(|(node, count)| Some((node.parse().ok()?, count.parse().ok()?))) else {
+        let Some((node, count)) = parts.and_then(|(node, count)| Some((node.parse().ok()?, count.parse().ok()?)))
+        else {
             continue;
         };
         let (node, count): (usize, u64) = (node, count);
@@ -118,7 +118,10 @@ mod tests {
 
     #[test]
     fn the_kernels_texts_are_read() {
-        assert_eq!(of_sched("chase (71, #threads: 1)\n----\nse.nr_migrations      :   12\nnr_switches : 9\n"), Some(12));
+        assert_eq!(
+            of_sched("chase (71, #threads: 1)\n----\nse.nr_migrations      :   12\nnr_switches : 9\n"),
+            Some(12)
+        );
         assert_eq!(of_sched("nothing"), None);
         let stat = "71 (a ) name) S 1 70 1 0 -1 4194304 105 0 0 0 30 12 0 0 20 0 1 0 500";
         assert_eq!(of_stat(stat), Some(Stat { group: 70, ticks: 42 }));

@@ -205,7 +205,9 @@ impl Experiment {
     #[must_use]
     pub fn baseline(&self) -> String {
         let stock = |wanted| {
-            self.contender.iter().find(|c| matches!(c, Contender::Linux { numa_balancing, .. } if *numa_balancing == wanted))
+            self.contender
+                .iter()
+                .find(|c| matches!(c, Contender::Linux { numa_balancing, .. } if *numa_balancing == wanted))
         };
         stock(true).or_else(|| stock(false)).or(self.contender.first()).map(Contender::name).unwrap_or_default()
     }
@@ -250,7 +252,10 @@ impl Program {
     fn check(&self) -> Result<(), String> {
         counted("program.instances", self.instances, 1, 64)?;
         if self.run.split_whitespace().next().is_none() {
-            return Err(format!("program.run of `{}` is empty; write a command, such as \"chase --work 100000\"", self.name));
+            return Err(format!(
+                "program.run of `{}` is empty; write a command, such as \"chase --work 100000\"",
+                self.name
+            ));
         }
         if self.start.cpus.is_some() && self.start.node.is_some() {
             return Err(format!("program.start of `{}` has both cpus and node; keep one", self.name));
@@ -285,3 +290,7 @@ fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(), String> {
     let right = (least..=most).contains(&value);
     right.then_some(()).ok_or_else(|| format!("{key} = {value}: expected a number from {least} to {most}"))
 }
+
+#[cfg(test)]
+#[path = "experiment_tests.rs"]
+mod tests;

@@ -60,7 +60,8 @@ pub fn order(experiment: &Experiment, spec: &Spec, repeat: u32, options: &Option
 #[must_use]
 pub fn contenders<'a>(experiment: &'a Experiment, only: &[String]) -> Vec<&'a Contender> {
     let baseline = experiment.baseline();
-    let wanted = |name: &str| only.is_empty() || name == baseline || only.iter().any(|part| name.contains(part.as_str()));
+    let wanted =
+        |name: &str| only.is_empty() || name == baseline || only.iter().any(|part| name.contains(part.as_str()));
     experiment.contender.iter().filter(|contender| wanted(&contender.name())).collect()
 }
 
