@@ -144,6 +144,21 @@ fn people_are_told_what_the_counters_and_the_ways_are() {
     assert_eq!(Mapping::file(&plugin.path).unwrap().load(layout::WISHED), 0, "a dry run asks for nothing");
 }
 
+/// The plugin ends in the middle of a run: who watches is told, and nothing is counted from then on.
+#[test]
+fn a_page_that_goes_stale_is_told_in_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = Plugin::start(folder.path());
+    let path = plugin.path.clone();
+    let args = ["manage", "--interval", "0.3", "--for", "2", "--policy", "linux", "--dry-run"];
+    let args = args.into_iter().chain(["--set", "manage.counters=numasim"]).collect::<Vec<_>>();
+    let run = command(&args).env("ISOBAR_NUMASIM_PAGE", &path).spawn().unwrap();
+    sleep(Duration::from_millis(900));
+    drop(plugin);
+    let run = said(&run.wait_with_output().unwrap());
+    assert_eq!(run.done().matches("remark: numasim: the page stands still since guest time").count(), 1, "{}", run.out);
+}
+
 #[test]
 fn without_a_page_it_is_bad_input_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
