@@ -146,7 +146,7 @@ fn counts_go_to_threads_that_ran_and_no_more_than_there_are() {
     let spun = of(spinning);
     let instructions = spun.instructions.unwrap();
     // It shares its CPU with whatever else runs here, and its CPU time is in ticks.
-    assert!(instructions > RATE / 20, "{spun:?}");
+    assert!(instructions > RATE / 200, "{spun:?}");
     assert!(spun.llc_misses.unwrap().abs_diff(instructions / 100) <= 2, "{spun:?}");
     assert!(spun.llc_references.unwrap().abs_diff(instructions / 10) <= 2, "{spun:?}");
     assert!(spun.bandwidth.unwrap().0 > 0.0, "{spun:?}");
