@@ -19,6 +19,7 @@ fn job(name: &str, cpus: Option<Vec<u32>>) -> Job {
         name: name.to_owned(),
         argv: vec!["chase".into()],
         setup_cpus: vec![0],
+        begin_cpus: None,
         run_cpus: cpus,
         background: false,
         placed_by_hand: false,
