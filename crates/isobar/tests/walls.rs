@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 15] = [
+const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("isobar-model", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
@@ -28,6 +28,9 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("numasim-model", &[]),
     ("numasim-page", &[]),
     ("numasim-plugin", &["numasim-model", "numasim-page"]),
+    ("numasim-guest", &["numasim-page"]),
+    // The laboratory takes machines from the simulator and figures from its laboratory.
+    ("numasim", &["isobar-lab", "isobar-model", "isobar-sim", "numasim-guest", "numasim-model"]),
     (
         "isobar",
         &[
@@ -64,6 +67,7 @@ fn folder(name: &str) -> PathBuf {
         Some(("isobar", "vm")) => root().join("tests/vm"),
         Some(("isobar", name)) => root().join("crates").join(name),
         Some((family, name)) => root().join(family).join(name),
+        None if name == "numasim" => root().join("numasim/lab"),
         None => root().join("crates").join(name),
     }
 }

@@ -1,0 +1,135 @@
+//! What the machine counted: per CPU, per node, per link. It knows how to subtract; it refuses to know where the counts come from.
+
+use serde::{Deserialize, Serialize};
+
+/// The counters of the machine at one time, or between two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counters {
+    /// Guest time.
+    pub time_ns: u64,
+    /// By CPU number.
+    pub cpus: Vec<Cpu>,
+    /// By node number.
+    pub nodes: Vec<Node>,
+    /// Links that carried anything, or all of them.
+    pub links: Vec<Link>,
+}
+
+/// A CPU; counts only grow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// Its node.
+    pub node: u64,
+    /// Its last-level cache.
+    pub llc: u64,
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Cycles, stalls included, idle time left out.
+    pub cycles: u64,
+    /// Accesses that left the private cache.
+    pub llc_references: u64,
+    /// Accesses that left the last-level cache.
+    pub llc_misses: u64,
+    /// The same by the node that served them.
+    pub misses_by_node: Vec<u64>,
+    /// Bytes fetched.
+    pub bytes_read: u64,
+    /// Bytes written back.
+    pub bytes_written: u64,
+    /// Picoseconds of stall.
+    pub stall_ps: u64,
+    /// Picoseconds that it was not idle.
+    pub busy_ps: u64,
+}
+
+/// A memory controller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Bytes it delivered.
+    pub bytes_read: u64,
+    /// Bytes it took.
+    pub bytes_written: u64,
+    /// Picoseconds of service.
+    pub busy_ps: u64,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Whence.
+    pub from: u64,
+    /// Whither.
+    pub to: u64,
+    /// Bytes it carried.
+    pub bytes: u64,
+    /// Picoseconds of service.
+    pub busy_ps: u64,
+}
+
+impl Counters {
+    /// What was counted between `before` and this.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let cpus = pairs(&self.cpus, &before.cpus).map(|(now, old)| now.since(&old)).collect();
+        let nodes = pairs(&self.nodes, &before.nodes).map(|(now, old)| Node {
+            bytes_read: now.bytes_read.saturating_sub(old.bytes_read),
+            bytes_written: now.bytes_written.saturating_sub(old.bytes_written),
+            busy_ps: now.busy_ps.saturating_sub(old.busy_ps),
+        });
+        let old = |link: &Link| before.links.iter().find(|old| (old.from, old.to) == (link.from, link.to)).cloned();
+        let link = |link: &Link| {
+            let old = old(link).unwrap_or_default();
+            let (bytes, busy_ps) = (link.bytes.saturating_sub(old.bytes), link.busy_ps.saturating_sub(old.busy_ps));
+            Link { bytes, busy_ps, ..*link }
+        };
+        let time_ns = self.time_ns.saturating_sub(before.time_ns);
+        Self { time_ns, cpus, nodes: nodes.collect(), links: self.links.iter().map(link).collect() }
+    }
+}
+
+/// Each entry with the one of the same number before; with nothing where there was none.
+fn pairs<'a, T: Clone + Default>(now: &'a [T], before: &'a [T]) -> impl Iterator<Item = (&'a T, T)> {
+    now.iter().enumerate().map(|(at, now)| (now, before.get(at).cloned().unwrap_or_default()))
+}
+
+impl Cpu {
+    fn since(&self, old: &Self) -> Self {
+        let by_node = pairs(&self.misses_by_node, &old.misses_by_node).map(|(now, old)| now.saturating_sub(old));
+        Self {
+            node: self.node,
+            llc: self.llc,
+            instructions: self.instructions.saturating_sub(old.instructions),
+            cycles: self.cycles.saturating_sub(old.cycles),
+            llc_references: self.llc_references.saturating_sub(old.llc_references),
+            llc_misses: self.llc_misses.saturating_sub(old.llc_misses),
+            misses_by_node: by_node.collect(),
+            bytes_read: self.bytes_read.saturating_sub(old.bytes_read),
+            bytes_written: self.bytes_written.saturating_sub(old.bytes_written),
+            stall_ps: self.stall_ps.saturating_sub(old.stall_ps),
+            busy_ps: self.busy_ps.saturating_sub(old.busy_ps),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 misses before, 25 after, 4 and 9 of them to node 1: 15 in all, 5 to node 1.
+    #[test]
+    fn a_difference_is_taken_entry_by_entry() {
+        let at = |time_ns, misses, remote| Counters {
+            time_ns,
+            cpus: vec![Cpu { llc_misses: misses, misses_by_node: vec![misses - remote, remote], ..Cpu::default() }],
+            nodes: vec![Node { bytes_read: misses * 64, ..Node::default() }],
+            links: vec![Link { from: 1, to: 0, bytes: remote * 64, busy_ps: 0 }],
+        };
+        let delta = at(900, 25, 9).since(&at(400, 10, 4));
+        assert_eq!(delta, at(500, 15, 5));
+        assert_eq!(at(900, 25, 9).since(&Counters::default()), at(900, 25, 9));
+    }
+}

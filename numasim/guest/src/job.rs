@@ -1,0 +1,227 @@
+//! A process of ours: in a process group of its own, output and errors in files, ended with whatever it started.
+
+use crate::procfs;
+use anyhow::Context;
+use numasim_guest::wire::{Job, JobRan};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+/// A process and what it writes.
+pub struct Child {
+    process: std::process::Child,
+    group: Pid,
+    out: PathBuf,
+    err: PathBuf,
+    how: Option<ExitStatus>,
+}
+
+impl Child {
+    /// Starts a command whose output goes to files in `folder`.
+    pub fn start(name: &str, argv: &[String], folder: &Path) -> anyhow::Result<Self> {
+        let (out, err) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.err")));
+        let (program, arguments) = argv.split_first().context("a job without a command")?;
+        let create = |path: &Path| File::create(path).with_context(|| path.display().to_string());
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0).stdout(create(&out)?).stderr(create(&err)?);
+        let process = command.spawn().with_context(|| program.clone())?;
+        let group = i32::try_from(process.id()).ok().and_then(Pid::from_raw).context("a process without an id")?;
+        Ok(Self { process, group, out, err, how: None })
+    }
+
+    /// Its process id, and that of its group.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Whether it has ended. It stays in `/proc` until [`Child::reap`], so that its last counts can be read.
+    pub fn ended(&mut self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        self.how.is_some() || !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
+    }
+
+    /// Takes its status; it vanishes from `/proc`. Waits where it has not ended.
+    pub fn reap(&mut self) {
+        self.how = self.how.or_else(|| self.process.wait().ok());
+    }
+
+    /// Whether it ended in time.
+    pub fn wait_until(&mut self, time: f64) -> bool {
+        while !self.ended() {
+            if procfs::now() >= time {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
+    }
+
+    /// A signal to all of its group.
+    pub fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(self.group, signal);
+    }
+
+    /// Ends all of its group at once.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.reap();
+    }
+
+    /// How it ended, in words.
+    pub fn how(&mut self) -> String {
+        self.reap();
+        let status = self.how.map_or_else(|| "its status is unknown".to_owned(), |how| how.to_string());
+        let errors = self.errors();
+        let said = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        if said.is_empty() { status } else { format!("{status}: {said}") }
+    }
+
+    /// Why it counts for nothing, if so.
+    pub fn problem(&mut self) -> Option<String> {
+        self.reap();
+        (!self.how.is_some_and(|how| how.success())).then(|| self.how())
+    }
+
+    /// What it wrote to its standard output.
+    pub fn output(&self) -> String {
+        std::fs::read(&self.out).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// What it wrote to its standard error.
+    pub fn errors(&self) -> String {
+        std::fs::read(&self.err).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+}
+
+/// Whatever happens, nothing of ours outlives its run.
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A job of a run.
+pub struct Running<'a> {
+    asked: &'a Job,
+    /// Its process.
+    pub child: Child,
+    ready: PathBuf,
+    /// Migrations of every thread ever seen, by process and thread.
+    migrations: BTreeMap<(u32, u32), u64>,
+    /// The same when its measured part began: our own confinement is no migration of the kernel's.
+    begun: BTreeMap<(u32, u32), u64>,
+    first: Option<Vec<u64>>,
+    last: Option<Vec<u64>>,
+}
+
+impl<'a> Running<'a> {
+    /// Starts a job on the CPUs of its set-up.
+    pub fn start(asked: &'a Job, folder: &Path, start_file: &Path) -> anyhow::Result<Self> {
+        let ready = folder.join(format!("{}.ready", asked.name));
+        let mut argv = asked.argv.clone();
+        let word = |path: &Path| path.display().to_string();
+        argv.extend(["--ready-file".into(), word(&ready), "--start-file".into(), word(start_file)]);
+        argv.extend(asked.background.then(|| "--repeat".to_owned()));
+        confine(None, Some(&asked.setup_cpus))?; // a child inherits it
+        let child = Child::start(&asked.name, &argv, folder);
+        confine(None, None)?;
+        let child = child?;
+        if asked.placed_by_hand {
+            confine_group(child.pid(), None);
+        }
+        Ok(Self { asked, child, ready, migrations: BTreeMap::new(), begun: BTreeMap::new(), first: None, last: None })
+    }
+
+    /// Whether it only keeps the machine busy.
+    pub fn background(&self) -> bool {
+        self.asked.background
+    }
+
+    /// Waits until its memory is touched; then lets it go where it may run.
+    pub fn set_up(&mut self, until: f64, nodes: usize) -> Result<(), String> {
+        while !self.ready.exists() {
+            if self.child.ended() {
+                return Err(format!("{}: it ended in its set-up: {}", self.asked.name, self.child.how()));
+            }
+            if procfs::now() >= until {
+                return Err(format!("{}: its set-up took longer than the run may", self.asked.name));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if !self.asked.placed_by_hand {
+            confine_group(self.child.pid(), self.asked.run_cpus.as_deref());
+        }
+        self.look(nodes);
+        self.begun.clone_from(&self.migrations);
+        self.first.clone_from(&self.last);
+        Ok(())
+    }
+
+    /// Notes its threads' migrations and its pages.
+    pub fn look(&mut self, nodes: usize) {
+        for pid in procfs::group(self.child.pid()) {
+            for tid in procfs::threads(pid) {
+                let seen = procfs::migrations(pid, tid);
+                self.migrations.extend(seen.map(|count| ((pid, tid), count)));
+            }
+        }
+        self.last = procfs::pages(self.child.pid(), nodes).or(self.last.take());
+    }
+
+    /// What came of it; it has ended, or is ended now.
+    pub fn finish(mut self) -> JobRan {
+        if self.asked.background && !self.child.ended() {
+            self.child.signal(Signal::TERM);
+            self.child.wait_until(procfs::now() + 5.0);
+        }
+        let problem = if self.child.ended() {
+            self.child.problem()
+        } else {
+            self.child.kill();
+            Some("it was not done when the time of the run was over".to_owned())
+        };
+        let output = self.child.output();
+        let line = output.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+        let problem = problem.or_else(|| line.is_none().then(|| "it printed no result".to_owned()));
+        JobRan {
+            name: self.asked.name.clone(),
+            background: self.asked.background,
+            line,
+            problem,
+            migrations: (!self.migrations.is_empty()).then(|| self.moved()),
+            pages: self.first.take().zip(self.last.take()).map(|(first, last)| [first, last]),
+        }
+    }
+
+    fn moved(&self) -> u64 {
+        let since = |(thread, count): (&(u32, u32), &u64)| {
+            count.saturating_sub(self.begun.get(thread).copied().unwrap_or_default())
+        };
+        self.migrations.iter().map(since).sum()
+    }
+}
+
+/// Confines every thread of a process group; what vanished meanwhile is ordinary.
+fn confine_group(leader: u32, cpus: Option<&[u32]>) {
+    for pid in procfs::group(leader) {
+        for tid in procfs::threads(pid) {
+            let _ = confine(i32::try_from(tid).ok().and_then(Pid::from_raw), cpus);
+        }
+    }
+}
+
+/// Confines a thread (`None`: this one) to CPUs (`None`: all).
+fn confine(thread: Option<Pid>, cpus: Option<&[u32]>) -> anyhow::Result<()> {
+    let mut set = CpuSet::new();
+    match cpus {
+        Some(cpus) => cpus.iter().filter_map(|cpu| usize::try_from(*cpu).ok()).for_each(|cpu| set.set(cpu)),
+        None => (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu)),
+    }
+    sched_setaffinity(thread, &set).with_context(|| format!("sched_setaffinity to {cpus:?}"))
+}

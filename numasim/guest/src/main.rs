@@ -1,0 +1,94 @@
+//! The director: the only child of the guest's first process. Reads the order, does its runs one after another, and tells what came of
+//! each over virtio-serial. `director run` follows /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
+//!
+//! It knows processes, CPUs and files. It refuses to know policies and to judge results: both are the laboratory's.
+
+#![forbid(unsafe_code)]
+
+mod daemon;
+mod job;
+mod page;
+mod port;
+mod procfs;
+mod run;
+
+use anyhow::Context;
+use numasim_guest::counters::Counters;
+use numasim_guest::wire::{
+    JobRan, Line, ORDER_FILE, OUTPUT_PORT, Order, RESULTS_PORT, Ran, VERDICT_DONE, VERDICT_FAILED,
+};
+use port::Port;
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let mut port = match Port::open(RESULTS_PORT) {
+        Ok(port) => port,
+        Err(error) => {
+            eprintln!("director: {error:#}");
+            return verdict(VERDICT_FAILED);
+        }
+    };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let done = match words.split_first() {
+        Some((verb, [])) if verb == "run" => follow(&mut port),
+        Some((verb, command)) if verb == "boot" => boot(&mut port, command),
+        _ => Err(anyhow::anyhow!("director: expected `run` or `boot COMMAND ...`, not {words:?}")),
+    };
+    let told = match &done {
+        Ok(()) => port.tell(&Line::Done),
+        Err(error) => port.tell(&Line::Failed { why: format!("{error:#}") }),
+    };
+    verdict(if done.is_ok() && told.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
+}
+
+/// The verdict is handed on by the first process; see guest/init.
+fn verdict(value: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(value).unwrap_or(1))
+}
+
+fn follow(port: &mut Port) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(ORDER_FILE).with_context(|| ORDER_FILE.to_owned())?;
+    let order: Order = serde_json::from_str(&text).with_context(|| ORDER_FILE.to_owned())?;
+    port.tell(&hello()?)?;
+    let machine = page::Machine::begin(order.modelled)?;
+    for one in &order.runs {
+        let ran = run::run(one, order.limit_seconds, &machine)?;
+        port.tell(&Line::Run(Box::new(ran)))?;
+    }
+    Ok(())
+}
+
+fn hello() -> anyhow::Result<Line> {
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).with_context(|| path.to_owned());
+    Ok(Line::Hello { kernel: read("/proc/sys/kernel/osrelease")?, online: read("/sys/devices/system/cpu/online")? })
+}
+
+/// Runs a command; what it prints goes out as it is, then what the machine counted meanwhile.
+fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
+    let (modelled, command) = match command.split_first() {
+        Some((word, rest)) if word == "--plain" => (false, rest),
+        _ => (true, command),
+    };
+    let (program, arguments) = command.split_first().context("director boot: no command")?;
+    port.tell(&hello()?)?;
+    let output = Port::open(OUTPUT_PORT)?;
+    let machine = page::Machine::begin(modelled)?;
+    let (before, clock) = (machine.counters()?, procfs::now());
+    let status = Command::new(program).args(arguments).stdout(output.file()?).stderr(output.file()?).status();
+    let status = status.with_context(|| program.clone())?;
+    let ran = Ran {
+        id: command.join(" "),
+        seconds: procfs::now() - clock,
+        counters: delta(before, machine.counters()?),
+        problem: (!status.success()).then(|| format!("{program}: {status}")),
+        jobs: Vec::<JobRan>::new(),
+        vmstat: procfs::vmstat()?,
+        daemon: None,
+    };
+    port.tell(&Line::Run(Box::new(ran)))
+}
+
+/// What was counted in between.
+fn delta(before: Option<Counters>, after: Option<Counters>) -> Option<Counters> {
+    Some(after?.since(&before?))
+}

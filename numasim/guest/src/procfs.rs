@@ -1,0 +1,131 @@
+//! What the kernel says of processes and of itself. Texts are read by pure functions below; a file that is gone is `None`: processes end.
+
+use anyhow::Context;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is reported of `/proc/vmstat`: pages that NUMA balancing moved, pages that anyone moved, faults that were made to learn who
+/// touches what (Documentation/admin-guide/sysctl/kernel.rst, `numa_balancing`).
+const VMSTAT: [&str; 6] = [
+    "numa_pages_migrated",
+    "pgmigrate_success",
+    "pgmigrate_fail",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pte_updates",
+];
+
+/// Seconds of the guest's `CLOCK_MONOTONIC`.
+pub fn now() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let whole = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+    (whole + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))).as_secs_f64()
+}
+
+/// The counts of [`VMSTAT`] that this kernel has.
+pub fn vmstat() -> anyhow::Result<BTreeMap<String, u64>> {
+    let text = std::fs::read_to_string("/proc/vmstat").context("/proc/vmstat")?;
+    Ok(of_vmstat(&text))
+}
+
+fn of_vmstat(text: &str) -> BTreeMap<String, u64> {
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
+    let wanted = pairs.filter(|(name, _)| VMSTAT.contains(name));
+    wanted.filter_map(|(name, count)| Some((name.to_owned(), count.trim().parse().ok()?))).collect()
+}
+
+/// Processes of a process group, ascending.
+pub fn group(leader: u32) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut members: Vec<u32> =
+        pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == leader)).collect();
+    members.sort_unstable();
+    members
+}
+
+/// Threads of a process, ascending; none where it is gone.
+pub fn threads(pid: u32) -> Vec<u32> {
+    let all = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut tids: Vec<u32> = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    tids.sort_unstable();
+    tids
+}
+
+/// How often a thread changed its CPU; a zombie still has it.
+pub fn migrations(pid: u32, tid: u32) -> Option<u64> {
+    of_sched(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/sched")).ok()?)
+}
+
+/// `se.nr_migrations      :       12` (`proc_sched_show_task` in kernel/sched/debug.c).
+fn of_sched(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}
+
+/// What is used of `/proc/PID/stat`.
+#[derive(Debug, PartialEq)]
+pub struct Stat {
+    /// Process group.
+    pub group: u32,
+    /// Clock ticks of CPU time, user and system.
+    pub ticks: u64,
+}
+
+/// Group and CPU time of a process.
+pub fn stat(pid: u32) -> Option<Stat> {
+    of_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Fields are counted from behind the name, which may hold anything (proc_pid_stat(5)): 3 is the group, 12 and 13 are the times.
+fn of_stat(text: &str) -> Option<Stat> {
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(Stat { group: u32::try_from(number(2)?).ok()?, ticks: number(11)? + number(12)? })
+}
+
+/// Pages of a process by node, from `/proc/PID/numa_maps`: the sums of `N0=`, `N1=` ... in base pages.
+pub fn pages(pid: u32, nodes: usize) -> Option<Vec<u64>> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/numa_maps")).ok()?;
+    (!text.is_empty()).then(|| of_numa_maps(&text, nodes))
+}
+
+fn of_numa_maps(text: &str, nodes: usize) -> Vec<u64> {
+    let mut sums = vec![0; nodes];
+    for word in text.split_whitespace() {
+        let parts = word.strip_prefix('N').and_then(|word| word.split_once('='));
+        let Some((node, count)) = parts.and_then(|(node, count)| Some((node.parse().ok()?, count.parse().ok()?))) else {
+            continue;
+        };
+        let (node, count): (usize, u64) = (node, count);
+        if let Some(sum) = sums.get_mut(node) {
+            *sum += count;
+        }
+    }
+    sums
+}
+
+/// How many nodes there are: the highest number of `/sys/devices/system/node`, and one.
+pub fn nodes() -> usize {
+    let all = std::fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse::<usize>().ok());
+    numbers.max().map_or(1, |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_texts_are_read() {
+        assert_eq!(of_sched("chase (71, #threads: 1)\n----\nse.nr_migrations      :   12\nnr_switches : 9\n"), Some(12));
+        assert_eq!(of_sched("nothing"), None);
+        let stat = "71 (a ) name) S 1 70 1 0 -1 4194304 105 0 0 0 30 12 0 0 20 0 1 0 500";
+        assert_eq!(of_stat(stat), Some(Stat { group: 70, ticks: 42 }));
+        assert_eq!(of_stat("71 (half"), None);
+        let maps = "00400000 default file=/bin/chase mapped=4 N0=4\n7f00 default anon=9 dirty=9 N0=3 N1=6 kernelpagesize_kB=4\n";
+        assert_eq!(of_numa_maps(maps, 2), [7, 6]);
+        let vmstat = of_vmstat("nr_free_pages 5\nnuma_pages_migrated 17\npgmigrate_success 20\n");
+        assert_eq!((vmstat.len(), vmstat["numa_pages_migrated"]), (2, 17));
+    }
+}

@@ -1,0 +1,96 @@
+//! One run: set up, start together, watch, end, count. The top function is the order of events.
+
+use crate::daemon;
+use crate::job::Running;
+use crate::page::Machine;
+use crate::{delta, procfs};
+use anyhow::Context;
+use numasim_guest::counters::Counters;
+use numasim_guest::wire::{Ran, Run};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// The switch of automatic NUMA balancing (Documentation/admin-guide/sysctl/kernel.rst).
+const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
+/// Where runs keep their files.
+const FOLDER: &str = "/tmp/run";
+/// How often we look whether jobs have ended, and how often at their threads and pages, which costs the guest more.
+const TICK: Duration = Duration::from_millis(10);
+const LOOK_SECONDS: f64 = 1.0;
+
+/// Does a run; what goes wrong with its jobs is told in the result.
+///
+/// # Errors
+/// What concerns the guest, and so all runs that would follow.
+pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result<Ran> {
+    let folder = Path::new(FOLDER);
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder).context(FOLDER)?;
+    let start_file = folder.join("start");
+    let (nodes, until) = (procfs::nodes(), procfs::now() + limit_seconds);
+
+    std::fs::write(BALANCING, if asked.regime.numa_balancing { "1" } else { "0" }).context(BALANCING)?;
+    let mut problem = None;
+    let mut jobs = Vec::new();
+    for job in &asked.jobs {
+        let mut job = Running::start(job, folder, &start_file)?;
+        problem = problem.or(job.set_up(until, nodes).err());
+        jobs.push(job);
+    }
+    let pids: Vec<u32> = jobs.iter().map(|job| job.child.pid()).collect();
+    let daemon = asked.regime.daemon.as_ref().map(|daemon| daemon::start(daemon, &pids, folder)).transpose()?;
+
+    machine.empty()?;
+    let before = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
+    std::fs::write(&start_file, "").context("start file")?;
+    if problem.is_none() {
+        problem = watch(&mut jobs, until, nodes);
+    }
+    let seconds = procfs::now() - before.clock;
+    let (counters, vmstat) = (delta(before.counters, machine.counters()?), since(&before.vmstat, &procfs::vmstat()?));
+
+    let daemon = daemon.map(daemon::Running::end);
+    let jobs = jobs.into_iter().map(Running::finish).collect();
+    Ok(Ran { id: asked.id.clone(), jobs, seconds, problem, counters, vmstat, daemon })
+}
+
+/// What stood on the counters when the measured part began.
+struct Before {
+    counters: Option<Counters>,
+    vmstat: BTreeMap<String, u64>,
+    clock: f64,
+}
+
+/// Until all jobs have ended that are measured; what keeps the run from counting, if anything.
+fn watch(jobs: &mut [Running<'_>], until: f64, nodes: usize) -> Option<String> {
+    let mut next_look = procfs::now() + LOOK_SECONDS;
+    let mut seen_last = vec![false; jobs.len()];
+    loop {
+        let now = procfs::now();
+        let mut left = 0;
+        for (job, seen) in jobs.iter_mut().zip(&mut seen_last) {
+            let ended = job.child.ended();
+            if (ended && !*seen) || (!ended && now >= next_look) {
+                job.look(nodes);
+                *seen = ended;
+            }
+            left += usize::from(!ended && !job.background());
+        }
+        if left == 0 {
+            return None;
+        }
+        if now >= until {
+            return Some(format!("{left} of its jobs were not done in time"));
+        }
+        if now >= next_look {
+            next_look = now + LOOK_SECONDS;
+        }
+        std::thread::sleep(TICK);
+    }
+}
+
+fn since(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let old = |name: &String| before.get(name).copied().unwrap_or_default();
+    after.iter().map(|(name, now)| (name.clone(), now.saturating_sub(old(name)))).collect()
+}

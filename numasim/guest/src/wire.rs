@@ -1,0 +1,168 @@
+//! The order for a boot, and the lines that answer it, as JSON. It knows commands, CPU numbers and files; it refuses to know policies:
+//! what a contender is, the laboratory has resolved into commands before.
+
+use crate::counters::Counters;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a guest does from its boot to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// Whether the machine is modelled (numasim's plugin is there); without it counters are absent and times mean nothing.
+    pub modelled: bool,
+    /// Guest seconds that a run may take, set-up included.
+    pub limit_seconds: f64,
+    /// In this order.
+    pub runs: Vec<Run>,
+}
+
+/// Some jobs together, under one regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Names the run among those of its boot.
+    pub id: String,
+    /// What governs placement.
+    pub regime: Regime,
+    /// What runs.
+    pub jobs: Vec<Job>,
+}
+
+/// What governs placement in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Regime {
+    /// The kernel's automatic NUMA balancing (`/proc/sys/kernel/numa_balancing`).
+    pub numa_balancing: bool,
+    /// A program that moves threads, pages or ways beside the jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<Daemon>,
+}
+
+/// A program that runs beside the jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Daemon {
+    /// Command and arguments; `{pids}` stands for `-p PID` of every job, as several arguments.
+    pub argv: Vec<String>,
+    /// Files that are written before it starts: path to content.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// A file that it writes for itself and that belongs to its log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_file: Option<String>,
+    /// Whether it leaves the foreground by itself; its pid is then read from this file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_file: Option<String>,
+}
+
+/// A program that is measured, or that only keeps the machine busy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Names it within its run.
+    pub name: String,
+    /// Command and arguments; the director adds `--ready-file` and `--start-file`.
+    pub argv: Vec<String>,
+    /// The CPUs of its set-up: its memory lands on their node.
+    pub setup_cpus: Vec<u32>,
+    /// The CPUs that it is confined to after set-up; `None`: all.
+    pub run_cpus: Option<Vec<u32>>,
+    /// Whether it only keeps the machine busy: it runs until the others are done.
+    #[serde(default)]
+    pub background: bool,
+    /// Whether the arguments place it (`numactl`): the director then leaves its affinity alone.
+    #[serde(default)]
+    pub placed_by_hand: bool,
+}
+
+/// A line from the guest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Line {
+    /// The guest is up.
+    Hello {
+        /// `uname -r`.
+        kernel: String,
+        /// CPUs that are online, as the kernel lists them.
+        online: String,
+    },
+    /// A run is over.
+    Run(Box<Ran>),
+    /// Something that concerns the whole boot went wrong.
+    Failed {
+        /// In one line.
+        why: String,
+    },
+    /// All runs are over.
+    Done,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ran {
+    /// [`Run::id`].
+    pub id: String,
+    /// In the order of [`Run::jobs`].
+    pub jobs: Vec<JobRan>,
+    /// Guest seconds from the start of the measured part to the end of the last job that is measured.
+    pub seconds: f64,
+    /// What keeps the run from counting, if anything.
+    pub problem: Option<String>,
+    /// The machine's counters over the measured part, as the plugin saw it; `None`: nothing is modelled.
+    pub counters: Option<Counters>,
+    /// What `/proc/vmstat` counted over the measured part.
+    pub vmstat: BTreeMap<String, u64>,
+    /// What became of the daemon.
+    pub daemon: Option<DaemonRan>,
+}
+
+/// What came of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobRan {
+    /// [`Job::name`].
+    pub name: String,
+    /// Whether it only kept the machine busy.
+    pub background: bool,
+    /// The line that it printed.
+    pub line: Option<Value>,
+    /// Why it counts for nothing, if so: its exit status and the last line of its errors.
+    pub problem: Option<String>,
+    /// How often its threads changed their CPU, as `/proc/PID/sched` tells (`se.nr_migrations`); `None`: the kernel does not say.
+    pub migrations: Option<u64>,
+    /// Its pages by node when its measured part began and when it was seen last.
+    pub pages: Option<[Vec<u64>; 2]>,
+}
+
+/// What became of a daemon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DaemonRan {
+    /// Whether it was there from the start to the end, and ended in order.
+    pub problem: Option<String>,
+    /// What it wrote: standard output, then its own log file; the last [`MOST_LOG`] bytes.
+    pub log: String,
+    /// What it wrote to standard error, the last [`MOST_LOG`] bytes.
+    pub errors: String,
+    /// CPU seconds that it used.
+    pub cpu_seconds: Option<f64>,
+}
+
+/// As much of a log is handed out.
+pub const MOST_LOG: usize = 1 << 20;
+
+/// Where the order lies in the guest.
+pub const ORDER_FILE: &str = "/etc/order.json";
+/// The virtio-serial port for the lines.
+pub const RESULTS_PORT: &str = "results";
+/// The virtio-serial port for what a command prints.
+pub const OUTPUT_PORT: &str = "output";
+
+/// Guest's verdict: the director did what it was told; QEMU ends with twice this and one.
+pub const VERDICT_DONE: i32 = 8;
+/// Guest's verdict: the director could not go on.
+pub const VERDICT_FAILED: i32 = 9;

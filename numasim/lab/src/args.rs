@@ -1,0 +1,121 @@
+//! The command line. It knows verbs and options; it does nothing.
+
+use clap::{ArgAction, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// An emulated NUMA machine to measure on: a real kernel, unmodified programs, modelled caches, memory controllers and links
+#[derive(Debug, Parser)]
+#[command(name = "numasim", version, arg_required_else_help = true)]
+pub struct Args {
+    /// what to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run an experiment: boot, run its programs under each contender, compare
+    #[command(after_help = "Example:
+  numasim experiment numasim/experiments/wrong-node.toml
+  numasim experiment numasim/experiments/mix.toml --repeats 3 --only dino --svg figures --keep last
+
+Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
+    Experiment(ExperimentArgs),
+    /// Print a machine of the simulator, scaled for numasim, as the file that numasim reads
+    #[command(after_help = "Example:
+  numasim machine nehalem-2x4 > nehalem.toml
+  numasim machine barcelona-4x4 --time-scale 40 --node-mib 256")]
+    Machine(MachineArgs),
+    /// Boot a machine, run one command on it, and show what it printed and what the machine counted
+    #[command(after_help = "Example:
+  numasim boot nehalem-2x4 -- chase --size-kib 4096
+  numasim boot nehalem-2x4 -- numactl --cpunodebind=1 --membind=0 chase
+  numasim boot my.toml --add ./program -- sh -c 'program & program; wait'")]
+    Boot(BootArgs),
+    /// Say what numasim needs, what is here, and what is missing
+    Doctor,
+}
+
+/// `numasim experiment`
+#[derive(Debug, clap::Args)]
+pub struct ExperimentArgs {
+    /// The experiment
+    pub file: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Write figures into this folder
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Boots, instead of what the file says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: Option<u32>,
+    /// Boots side by side
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+    /// Only contenders whose names contain this, and the baseline; may be repeated
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub only: Vec<String>,
+    /// Keep what every boot leaves (console, lines, counters) in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// Without the plugin: nothing is modelled, times mean nothing; for trying out an experiment
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// `numasim machine`
+#[derive(Debug, clap::Args)]
+pub struct MachineArgs {
+    /// A machine of the simulator (`isobar sim --list` lists them)
+    pub name: String,
+    /// how it is scaled
+    #[command(flatten)]
+    pub scale: ScaleArgs,
+}
+
+/// How a machine is scaled.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ScaleArgs {
+    /// Guest nanoseconds for each nanosecond of the real machine
+    #[arg(long, value_name = "FACTOR", default_value_t = 20.0)]
+    pub time_scale: f64,
+    /// Bytes of a real cache for each byte here
+    #[arg(long, value_name = "FACTOR", default_value_t = 16.0)]
+    pub cache_scale: f64,
+    /// Memory of a node
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    pub node_mib: u32,
+}
+
+/// `numasim boot`
+#[derive(Debug, clap::Args)]
+pub struct BootArgs {
+    /// A machine of the simulator, or a machine file (ends in .toml)
+    pub machine: String,
+    /// how it is scaled; only for machines by name
+    #[command(flatten)]
+    pub scale: ScaleArgs,
+    /// Host seconds that the boot may take
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    pub seconds: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Put this program of the host into the guest's /bin; may be repeated
+    #[arg(long, value_name = "PROGRAM", action = ArgAction::Append)]
+    pub add: Vec<PathBuf>,
+    /// Put isobar into the guest
+    #[arg(long)]
+    pub isobar: bool,
+    /// Keep what the boot leaves in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// Without the plugin: nothing is modelled
+    #[arg(long)]
+    pub plain: bool,
+    /// The command
+    #[arg(last = true, required = true)]
+    pub command: Vec<String>,
+}

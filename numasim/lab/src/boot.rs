@@ -1,0 +1,130 @@
+//! A guest from its order to its lines: lays out the folder of the boot, runs QEMU, and judges how it ended. A guest that went down
+//! without a word is booted once more: emulation dies now and then.
+
+use crate::command::{self, Files, PAGE_BYTES, left};
+use crate::ending::{Ending, Remains, judge};
+use crate::error::LabError;
+use crate::fetch::Qemu;
+use crate::image::Image;
+use crate::{machine, qemu};
+use numasim_guest::wire::{Line, ORDER_FILE, Order};
+use numasim_model::Spec;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Everything that boots of one experiment share.
+pub struct Host {
+    /// The emulator.
+    pub qemu: Qemu,
+    /// The guest's kernel.
+    pub kernel: PathBuf,
+    /// What the guest holds.
+    pub image: Image,
+    /// The machine.
+    pub spec: Spec,
+    /// Host seconds that a boot may take.
+    pub limit_seconds: u32,
+}
+
+/// What the guest is to do.
+pub enum Task<'a> {
+    /// The runs of an order.
+    Order(&'a Order),
+    /// One command.
+    Command {
+        /// Its words.
+        words: &'a [String],
+        /// Whether the machine is modelled.
+        modelled: bool,
+    },
+}
+
+impl Task<'_> {
+    /// The director's arguments, as `xargs` reads them, and its order.
+    fn files(&self) -> Result<Vec<(&'static str, String)>, LabError> {
+        const ARGUMENTS: &str = "/etc/director.args";
+        Ok(match self {
+            Self::Order(order) => {
+                let text = serde_json::to_string(order).map_err(|error| LabError::Boot(error.to_string()))?;
+                vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
+            }
+            Self::Command { words, modelled } => {
+                let plain = if *modelled { "" } else { "--plain\n" };
+                let quoted: String = words.iter().map(|word| quote(word) + "\n").collect();
+                vec![(ARGUMENTS, format!("boot\n{plain}{quoted}"))]
+            }
+        })
+    }
+}
+
+/// A word between single quotes, as xargs(1) and the shell read it.
+fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r#"'"'"'"#))
+}
+
+/// How a boot ended, and what it left.
+pub struct Booted {
+    /// How it ended.
+    pub ending: Ending,
+    /// Console, errors, lines.
+    pub remains: Remains,
+}
+
+/// Boots in `folder`, which is made.
+///
+/// # Errors
+/// A file refuses; QEMU cannot be started.
+pub fn boot(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -> Result<Booted, LabError> {
+    let first = once(host, task, folder, interrupted)?;
+    if first.ending == Ending::Silent { once(host, task, folder, interrupted) } else { Ok(first) }
+}
+
+fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -> Result<Booted, LabError> {
+    let initramfs = lay_out(host, task, folder)?;
+    let files = Files {
+        firmware: host.qemu.firmware.clone(),
+        kernel: host.kernel.clone(),
+        initramfs: initramfs.clone(),
+        plugin: host.image.plugin.clone(),
+        out: folder.to_owned(),
+    };
+    let arguments = command::arguments(&host.spec, &files)?;
+    let start = qemu::Start {
+        binary: &host.qemu.binary,
+        arguments: &arguments,
+        preload: files.plugin.as_deref(),
+        errors: &folder.join(left::ERRORS),
+        limit: Duration::from_secs(u64::from(host.limit_seconds)),
+    };
+    let stop = qemu::run(&start, interrupted)?;
+    let _ = std::fs::remove_file(&initramfs);
+    let remains = remains(folder);
+    Ok(Booted { ending: judge(stop, &remains), remains })
+}
+
+fn lay_out(host: &Host, task: &Task<'_>, folder: &Path) -> Result<PathBuf, LabError> {
+    std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| LabError::io(&path, error))
+    };
+    write(left::MACHINE, &machine::to_toml(&host.spec)?)?;
+    [left::RESULTS, left::OUTPUT, left::CONSOLE].iter().try_for_each(|name| write(name, ""))?;
+    let page = folder.join(left::PAGE);
+    let made = File::create(&page).and_then(|file| file.set_len(PAGE_BYTES));
+    made.map_err(|error| LabError::io(&page, error))?;
+    let initramfs = folder.join("initramfs");
+    host.image.with(&task.files()?, &initramfs)?;
+    Ok(initramfs)
+}
+
+/// What a boot left; what is not there is empty.
+fn remains(folder: &Path) -> Remains {
+    let read = |name: &str| {
+        std::fs::read(folder.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    };
+    let lines = read(left::RESULTS).lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()).collect();
+    Remains { console: read(left::CONSOLE), errors: read(left::ERRORS), lines }
+}

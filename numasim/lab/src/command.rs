@@ -1,0 +1,199 @@
+//! QEMU's command line for a machine. It knows a machine file, paths and QEMU's options; it starts nothing.
+
+use crate::error::LabError;
+use isobar_model::num;
+use numasim_model::{Llc, Spec};
+use std::path::{Path, PathBuf};
+
+/// What a boot needs besides the machine.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// Folders with QEMU's firmware.
+    pub firmware: Vec<PathBuf>,
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// What it unpacks.
+    pub initramfs: PathBuf,
+    /// The plugin; `None`: plain emulation.
+    pub plugin: Option<PathBuf>,
+    /// A folder of its own for what the boot leaves.
+    pub out: PathBuf,
+}
+
+/// Names of what a boot leaves in [`Files::out`].
+pub mod left {
+    /// The machine, for the plugin.
+    pub const MACHINE: &str = "machine.toml";
+    /// The page that plugin and guest share.
+    pub const PAGE: &str = "page";
+    /// Counters at the end, from the plugin.
+    pub const COUNTERS: &str = "counters.json";
+    /// The guest's console.
+    pub const CONSOLE: &str = "console.log";
+    /// The lines of the director.
+    pub const RESULTS: &str = "results.jsonl";
+    /// What a command printed.
+    pub const OUTPUT: &str = "output";
+    /// What QEMU and the plugin wrote to standard error.
+    pub const ERRORS: &str = "qemu.log";
+}
+
+/// Bytes of the shared page.
+pub const PAGE_BYTES: u64 = 65_536;
+
+/// All arguments of a boot, in order.
+///
+/// # Errors
+/// A machine whose CPUs QEMU cannot lay out.
+pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
+    let mut words = Words::default();
+    files.firmware.iter().for_each(|folder| words.pair("-L", folder.display()));
+    words.pair("-accel", "tcg,thread=single");
+    words.pair("-machine", "q35,hmat=on");
+    words.pair("-cpu", "max,-cx16");
+    nodes(spec, &mut words)?;
+    words.0.extend(["-nodefaults", "-no-user-config", "-no-reboot"].map(str::to_owned));
+    words.pair("-display", "none");
+    devices(files, &mut words);
+    words.pair("-kernel", files.kernel.display());
+    words.pair("-initrd", files.initramfs.display());
+    words.pair("-append", "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc nokaslr");
+    if let Some(plugin) = &files.plugin {
+        let at = |name| option(&files.out.join(name));
+        let (machine, page, counters) = (at(left::MACHINE), at(left::PAGE), at(left::COUNTERS));
+        words.pair("-plugin", format!("{},machine={machine},page={page},out={counters}", option(plugin)));
+    }
+    Ok(words.0)
+}
+
+/// A path within an option: commas are doubled there (docs/system/invocation).
+fn option(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
+#[derive(Default)]
+struct Words(Vec<String>);
+
+impl Words {
+    fn pair(&mut self, option: &str, value: impl std::fmt::Display) {
+        self.0.extend([option.to_owned(), value.to_string()]);
+    }
+}
+
+/// Console, verdict, the two ports, and the page.
+fn devices(files: &Files, words: &mut Words) {
+    let at = |name| option(&files.out.join(name));
+    words.pair("-serial", format!("file:{}", at(left::CONSOLE)));
+    words.pair("-device", "isa-debug-exit,iobase=0xf4,iosize=1");
+    words.pair("-device", "virtio-serial-pci");
+    for (name, file) in [("results", left::RESULTS), ("output", left::OUTPUT)] {
+        words.pair("-chardev", format!("file,id={name},path={}", at(file)));
+        words.pair("-device", format!("virtserialport,chardev={name},name={name}"));
+    }
+    if files.plugin.is_some() {
+        let path = at(left::PAGE);
+        words.pair("-object", format!("memory-backend-file,id=page,share=on,mem-path={path},size={PAGE_BYTES}"));
+        words.pair("-device", "ivshmem-plain,memdev=page");
+    }
+}
+
+/// Memory, CPUs and what the firmware's tables say of them.
+fn nodes(spec: &Spec, words: &mut Words) -> Result<(), LabError> {
+    let shape = Shape::of(spec)?;
+    let total: u32 = spec.node.iter().map(|node| node.memory_mib).sum();
+    words.pair("-m", format!("{total}M"));
+    let Shape { sockets, dies, cores } = shape;
+    let die = if dies > 1 { format!("dies={dies},") } else { String::new() };
+    words.pair("-smp", format!("{},sockets={sockets},{die}cores={cores},threads=1", spec.cpus()));
+    for node in &spec.node {
+        words.pair("-object", format!("memory-backend-ram,id=m{0},size={1}M", node.id, node.memory_mib));
+        let initiator = initiator(spec, num::index(node.id));
+        words.pair("-numa", format!("node,nodeid={0},memdev=m{0},initiator={initiator}", node.id));
+    }
+    for node in &spec.node {
+        for cpu in node.cpus.as_slice() {
+            let (core, llc) = (cpu % cores, cpu / cores);
+            let die = if dies > 1 { format!("die-id={},", llc % dies) } else { String::new() };
+            let place = format!("socket-id={},{die}core-id={core},thread-id=0", llc / dies);
+            words.pair("-numa", format!("cpu,node-id={},{place}", node.id));
+        }
+    }
+    for (from, row) in spec.latency.ns.iter().enumerate() {
+        row.iter().enumerate().for_each(|(to, _)| pair(spec, from, to, words));
+    }
+    Ok(())
+}
+
+/// Distance and HMAT of a pair of nodes.
+fn pair(spec: &Spec, from: usize, to: usize, words: &mut Words) {
+    words.pair("-numa", format!("dist,src={from},dst={to},val={}", distance(spec, from, to)));
+    if spec.node[from].cpus.as_slice().is_empty() {
+        return;
+    }
+    let of = format!("hmat-lb,initiator={from},target={to},hierarchy=memory");
+    let (ns, mb) = (num::round(spec.latency.ns[from][to]), num::round(bandwidth(spec, from, to)).max(1));
+    words.pair("-numa", format!("{of},data-type=access-latency,latency={ns}"));
+    words.pair("-numa", format!("{of},data-type=access-bandwidth,bandwidth={mb}M"));
+}
+
+/// 10 times the ratio of latencies, as firmware has it (ACPI, SLIT): 10 on the diagonal, above it elsewhere, at most 254.
+fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
+    if from == to {
+        return 10;
+    }
+    let local = spec.latency.ns[from][from];
+    num::round(10.0 * spec.latency.ns[from][to] / local).clamp(11, 254)
+}
+
+/// What one node can have of another's memory: the least of its controllers and of the weakest link at either end.
+fn bandwidth(spec: &Spec, from: usize, to: usize) -> f64 {
+    let controller = spec.node[to].mb_per_s;
+    if from == to {
+        return controller;
+    }
+    let touches = |node: usize| {
+        let links = spec.link.iter().filter(move |link| [link.a, link.b].iter().any(|end| num::index(*end) == node));
+        links.map(|link| link.mb_per_s_each_way).fold(0.0, f64::max)
+    };
+    controller.min(touches(from)).min(touches(to))
+}
+
+/// The node whose CPUs are nearest to a node's memory; ties to the lower number.
+fn initiator(spec: &Spec, node: usize) -> usize {
+    let with_cpus = (0..spec.node.len()).filter(|from| !spec.node[*from].cpus.as_slice().is_empty());
+    with_cpus.min_by(|a, b| spec.latency.ns[*a][node].total_cmp(&spec.latency.ns[*b][node])).unwrap_or(0)
+}
+
+/// Sockets of dies of cores: a die is an LLC to the guest (CPUID leaf 4 of QEMU's CPUs), a socket a node where nodes are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    sockets: usize,
+    dies: usize,
+    cores: usize,
+}
+
+impl Shape {
+    fn of(spec: &Spec) -> Result<Self, LabError> {
+        let cores = spec.llc.first().map_or(1, |llc| llc.cpus.as_slice().len());
+        let right = |(at, llc): (usize, &Llc)| llc.cpus.as_slice().iter().copied().eq(at * cores..(at + 1) * cores);
+        if !spec.llc.iter().enumerate().all(right) {
+            let problem = format!(
+                "`llc.cpus`: QEMU numbers CPUs one LLC after another, equally many each: LLC 0 has {cores}, so LLC 1 must have {cores}-{}",
+                2 * cores - 1
+            );
+            return Err(LabError::input(&spec.name, problem));
+        }
+        let counts: Vec<usize> = spec.node.iter().map(|node| node.cpus.as_slice().len()).filter(|n| *n > 0).collect();
+        if counts.iter().any(|count| count % cores != 0) {
+            return Err(LabError::input(&spec.name, "`node.cpus`: a node must have all CPUs of an LLC, or none"));
+        }
+        let dies = counts.first().map_or(1, |count| count / cores);
+        let alike = counts.iter().all(|count| count / cores == dies);
+        let dies = if alike { dies } else { 1 };
+        Ok(Self { sockets: spec.llc.len() / dies, dies, cores })
+    }
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+//! How a boot ended, told as what it was. It judges what a dead QEMU left behind: its status, its errors, the guest's console, the lines of
+//! the director. Pure.
+
+use crate::error::one_line;
+use numasim_guest::wire::{Line, VERDICT_DONE, VERDICT_FAILED};
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// By itself, with a code.
+    Exit(i32),
+    /// By a signal that was not ours.
+    Signal(i32),
+    /// We ended it: its time was over.
+    OutOfTime,
+    /// We ended it: Ctrl-C.
+    Interrupted,
+}
+
+/// What it left.
+#[derive(Clone, Debug, Default)]
+pub struct Remains {
+    /// The guest's console.
+    pub console: String,
+    /// Standard error of QEMU and the plugin.
+    pub errors: String,
+    /// The lines of the director.
+    pub lines: Vec<Line>,
+}
+
+/// How a boot ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The director did all.
+    Done,
+    /// The director could not go on.
+    Director(String),
+    /// The plugin refused: its error line.
+    Plugin(String),
+    /// The guest's kernel panicked: its line.
+    Panicked(String),
+    /// QEMU ended by itself or by a signal: what it said.
+    Qemu(String),
+    /// Its time was over.
+    OutOfTime {
+        /// Runs that it had told of.
+        runs: usize,
+    },
+    /// The guest went down and had told nothing at all.
+    Silent,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// Judges.
+#[must_use]
+pub fn judge(stop: Stop, remains: &Remains) -> Ending {
+    let plugin = remains.errors.lines().find(|line| line.contains("numasim: error:"));
+    let panic = remains.console.lines().find(|line| line.contains("Kernel panic"));
+    match (stop, plugin, panic) {
+        (Stop::Interrupted, ..) => Ending::Interrupted,
+        (_, Some(line), _) => Ending::Plugin(one_line(line)),
+        (_, _, Some(line)) => Ending::Panicked(one_line(line)),
+        (Stop::Exit(code), ..) if code == exit_code(VERDICT_DONE) && told_done(remains) => Ending::Done,
+        (Stop::Exit(code), ..) if code == exit_code(VERDICT_FAILED) => Ending::Director(why(remains)),
+        (Stop::OutOfTime, ..) => Ending::OutOfTime { runs: runs(remains) },
+        (Stop::Exit(0 | 1), ..) if remains.lines.is_empty() && remains.errors.trim().is_empty() => Ending::Silent,
+        (Stop::Exit(code), ..) => Ending::Qemu(format!("it ended with code {code}: {}", said(remains))),
+        (Stop::Signal(number), ..) => Ending::Qemu(format!("it died of signal {number}: {}", said(remains))),
+    }
+}
+
+/// What QEMU makes of a verdict (hw/misc/debugexit.c).
+const fn exit_code(verdict: i32) -> i32 {
+    2 * verdict + 1
+}
+
+fn told_done(remains: &Remains) -> bool {
+    remains.lines.contains(&Line::Done)
+}
+
+fn runs(remains: &Remains) -> usize {
+    remains.lines.iter().filter(|line| matches!(line, Line::Run(_))).count()
+}
+
+fn why(remains: &Remains) -> String {
+    let told = remains.lines.iter().find_map(|line| if let Line::Failed { why } = line { Some(one_line(why)) } else { None });
+    let console = || remains.console.lines().rfind(|line| line.contains("director")).map(one_line);
+    told.or_else(console).unwrap_or_else(|| "it did not say why".to_owned())
+}
+
+/// The last of QEMU's words; those of the console where it said nothing.
+fn said(remains: &Remains) -> String {
+    let last = |text: &str| text.lines().rfind(|line| !line.trim().is_empty()).map(one_line);
+    last(&remains.errors)
+        .or_else(|| last(&remains.console).map(|line| format!("no message; the console ended with: {line}")))
+        .unwrap_or_else(|| "no message, and an empty console".to_owned())
+}
+
+impl Ending {
+    /// One line for people.
+    #[must_use]
+    pub fn told(&self, seconds: u32) -> String {
+        match self {
+            Self::Done => "done".to_owned(),
+            Self::Director(why) => format!("the director in the guest could not go on: {why}"),
+            Self::Plugin(line) => format!("the plugin refused: {line}"),
+            Self::Panicked(line) => format!("the guest's kernel panicked: {line}"),
+            Self::Qemu(what) => format!("QEMU aborted: {what}"),
+            Self::OutOfTime { runs } => {
+                format!("out of time after {seconds} s, {runs} run(s) done; raise boot_limit_seconds or ask for less")
+            }
+            Self::Silent => "the guest went down without a word, twice".to_owned(),
+            Self::Interrupted => "interrupted".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ending_tests.rs"]
+mod tests;

@@ -1,0 +1,168 @@
+//! What numasim needs and this machine may lack: QEMU 10, a kernel, numactl and numad, busybox. Each is looked for first and fetched only
+//! where it is not; what cannot be had is told with the remedy. It knows folders and packages; it builds nothing.
+
+use crate::error::LabError;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The first version whose plugins can hold the guest's time (`qemu_plugin_request_time_control`, 9.1) and see what we need.
+const LEAST_QEMU: u32 = 10;
+/// Names a QEMU of one's own.
+pub const QEMU_VARIABLE: &str = "NUMASIM_QEMU";
+/// Names a kernel of one's own.
+pub const KERNEL_VARIABLE: &str = "NUMASIM_KERNEL";
+
+/// A QEMU that will do.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    /// The emulator.
+    pub binary: PathBuf,
+    /// Its firmware, where it does not find it itself.
+    pub firmware: Vec<PathBuf>,
+    /// Such as `10.0.2`.
+    pub version: String,
+}
+
+/// The root of this workspace: where sources and scripts lie.
+#[must_use]
+pub fn workspace() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = here.join("../..");
+    root.canonicalize().unwrap_or(root)
+}
+
+/// Where what was fetched is kept: `$NUMASIM_CACHE`, else `numasim` in the user's cache.
+#[must_use]
+pub fn cache() -> PathBuf {
+    named("NUMASIM_CACHE").unwrap_or_else(|| user_cache().join("numasim"))
+}
+
+fn user_cache() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/tmp".into())).join(".cache");
+    named("XDG_CACHE_HOME").unwrap_or_else(home)
+}
+
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// QEMU of at least version 10: `$NUMASIM_QEMU`, else that of the path, else that of the backports, fetched.
+///
+/// # Errors
+/// None can be had, and why.
+pub fn qemu() -> Result<Qemu, LabError> {
+    if let Some(binary) = named(QEMU_VARIABLE) {
+        return usable(&binary).map_err(|why| LabError::missing(QEMU_VARIABLE, why));
+    }
+    if let Ok(found) = usable(Path::new("qemu-system-x86_64")) {
+        return Ok(found);
+    }
+    let folder = cache().join("qemu");
+    fetch("qemu", &folder).map_err(|why| no_qemu(&why))?;
+    usable(&folder.join("root/usr/bin/qemu-system-x86_64")).map_err(|why| no_qemu(&why))
+}
+
+fn no_qemu(why: &str) -> LabError {
+    LabError::missing("QEMU 10", format!("{why} (install QEMU {LEAST_QEMU} or newer, or name one in ${QEMU_VARIABLE})"))
+}
+
+/// Whether this QEMU will do; if not, why.
+fn usable(binary: &Path) -> Result<Qemu, String> {
+    let shown = binary.display();
+    let output = Command::new(binary).arg("--version").stdin(Stdio::null()).output().map_err(|error| format!("{shown}: {error}"))?;
+    if !output.status.success() {
+        let missing = unresolved(binary);
+        let remedy = "install them; `apt-get install qemu-system-x86` of the release brings most";
+        let why = if missing.is_empty() { String::from_utf8_lossy(&output.stderr).trim().to_owned() } else { format!("libraries are missing: {}; {remedy}", missing.join(", ")) };
+        return Err(format!("{shown}: {why}"));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = version(&text).ok_or_else(|| format!("{shown}: `--version` says no version"))?;
+    let major: u32 = version.split('.').next().and_then(|part| part.parse().ok()).unwrap_or(0);
+    if major < LEAST_QEMU {
+        return Err(format!("{shown} is version {version}, too old: {LEAST_QEMU} is needed"));
+    }
+    Ok(Qemu { binary: binary.to_owned(), firmware: firmware(binary), version })
+}
+
+/// `QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)`.
+fn version(text: &str) -> Option<String> {
+    let word = text.lines().next()?.split("version ").nth(1)?.split_whitespace().next()?;
+    word.starts_with(|c: char| c.is_ascii_digit()).then(|| word.to_owned())
+}
+
+/// Firmware beside an unpacked QEMU; one that is installed finds its own.
+fn firmware(binary: &Path) -> Vec<PathBuf> {
+    let Some(share) = binary.parent().and_then(Path::parent).map(|usr| usr.join("share")) else { return Vec::new() };
+    let folders = ["qemu", "seabios"].map(|name| share.join(name));
+    let system = PathBuf::from("/usr/share/seabios");
+    folders.into_iter().chain([system]).filter(|folder| folder.is_dir()).collect()
+}
+
+/// Libraries that the loader does not find.
+fn unresolved(binary: &Path) -> Vec<String> {
+    let output = Command::new("ldd").arg(binary).output().map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&output).into_owned();
+    text.lines().filter(|line| line.contains("not found")).filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
+}
+
+/// The guest's kernel: `$NUMASIM_KERNEL`, else that of the machine test, fetched once.
+///
+/// # Errors
+/// It cannot be had, and why.
+pub fn kernel() -> Result<PathBuf, LabError> {
+    if let Some(kernel) = named(KERNEL_VARIABLE) {
+        return if kernel.is_file() { Ok(kernel) } else { Err(LabError::missing(KERNEL_VARIABLE, format!("{} is no file", kernel.display()))) };
+    }
+    let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
+    fetch("kernel", &folder).map_err(|why| LabError::missing("the guest's kernel", why))?;
+    Ok(folder.join("vmlinuz"))
+}
+
+/// The folder that numactl and numad are unpacked in, fetched once.
+///
+/// # Errors
+/// They cannot be had, and why.
+pub fn tools() -> Result<PathBuf, LabError> {
+    let folder = cache().join("tools");
+    fetch("tools", &folder).map_err(|why| LabError::missing("numactl and numad", why))?;
+    Ok(folder.join("root"))
+}
+
+/// A program of this machine.
+///
+/// # Errors
+/// It is not there; `package` has it.
+pub fn program(name: &str, package: &str) -> Result<PathBuf, LabError> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| LabError::missing(name, format!("it is not installed: apt-get install {package}")))
+}
+
+fn fetch(what: &str, folder: &Path) -> Result<(), String> {
+    let script = workspace().join("numasim/lab/fetch.sh");
+    let output = Command::new("bash").arg(&script).arg(what).arg(folder).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("bash {}: {error}", script.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("fetch.sh failed without a word").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_old_ones_refused() {
+        assert_eq!(version("QEMU emulator version 10.0.2 (Debian 1:10.0.2)\nCopyright").as_deref(), Some("10.0.2"));
+        assert_eq!(version("something else"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let old = folder.path().join("old");
+        std::fs::write(&old, "#!/bin/sh\necho 'QEMU emulator version 7.2.19'\n").unwrap();
+        std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert!(usable(&old).unwrap_err().contains("version 7.2.19, too old: 10 is needed"));
+        assert!(usable(&folder.path().join("none")).is_err());
+    }
+}

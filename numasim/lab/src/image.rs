@@ -1,0 +1,200 @@
+//! What the guest holds: busybox, the director, the programs, isobar, numactl and numad, and the libraries that these are linked with.
+//! Built by cargo and cc where it is not named; packed once, the order of each boot is laid over it.
+
+use crate::error::LabError;
+use crate::fetch;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What goes into the guest beside the director.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// isobar.
+    pub isobar: bool,
+    /// numactl and numad.
+    pub tools: bool,
+    /// Programs of this machine.
+    pub add: Vec<PathBuf>,
+}
+
+/// What was built.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The packed guest, without an order.
+    pub archive: PathBuf,
+    /// The plugin.
+    pub plugin: Option<PathBuf>,
+    /// Folder of scratch files; the archive lies in it.
+    _folder: std::sync::Arc<tempfile::TempDir>,
+}
+
+/// Builds and packs.
+///
+/// # Errors
+/// What is missing, or what does not build.
+pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
+    let folder = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let root = folder.path().join("root");
+    for name in ["bin", "etc", "proc", "sys", "dev", "tmp", "run", "var/run", "var/log", "lib64", "root"] {
+        std::fs::create_dir_all(root.join(name)).map_err(|error| LabError::io(&root, error))?;
+    }
+    busybox(&root)?;
+    let built = binaries(contents, plain)?;
+    for program in built.programs.iter().chain(&contents.add) {
+        install(program, &root, &[])?;
+    }
+    c_programs(&root.join("bin"))?;
+    if contents.tools {
+        let tools = fetch::tools()?;
+        let libraries = tools.join("usr/lib/x86_64-linux-gnu");
+        ["numactl", "numad"].iter().try_for_each(|name| install(&tools.join("usr/bin").join(name), &root, &[&libraries]))?;
+    }
+    executable(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
+    let archive = folder.path().join("guest.cpio");
+    pack(&root, &archive)?;
+    std::fs::remove_dir_all(&root).map_err(|error| LabError::io(&root, error))?;
+    Ok(Image { archive, plugin: built.plugin, _folder: std::sync::Arc::new(folder) })
+}
+
+impl Image {
+    /// The guest with further files laid over it (path in the guest to content), at `to`: archives may follow one another (see
+    /// Documentation/driver-api/early-userspace/buffer-format.rst).
+    ///
+    /// # Errors
+    /// A file refuses; cpio fails.
+    pub fn with(&self, files: &[(&str, String)], to: &Path) -> Result<(), LabError> {
+        let folder = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+        for (path, content) in files {
+            let at = folder.path().join(path.trim_start_matches('/'));
+            at.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| LabError::io(&at, error))?;
+            std::fs::write(&at, content).map_err(|error| LabError::io(&at, error))?;
+        }
+        let overlay = to.with_extension("overlay");
+        pack(folder.path(), &overlay)?;
+        let read = |path: &Path| std::fs::read(path).map_err(|error| LabError::io(path, error));
+        let mut whole = read(&self.archive)?;
+        whole.extend(read(&overlay)?);
+        std::fs::write(to, whole).map_err(|error| LabError::io(to, error))?;
+        std::fs::remove_file(&overlay).map_err(|error| LabError::io(&overlay, error))
+    }
+}
+
+/// What cargo built.
+struct Built {
+    programs: Vec<PathBuf>,
+    plugin: Option<PathBuf>,
+}
+
+fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
+    let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let (isobar, plugin) = (named("NUMASIM_ISOBAR"), named("NUMASIM_PLUGIN"));
+    let mut packages = vec!["numasim-guest"];
+    if contents.isobar && isobar.is_none() {
+        packages.push("isobar");
+    }
+    if !plain && plugin.is_none() {
+        packages.push("numasim-plugin");
+    }
+    cargo(&packages)?;
+    let release = named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release");
+    let mut programs = vec![release.join("director")];
+    if contents.isobar {
+        programs.push(isobar.unwrap_or_else(|| release.join("isobar")));
+    }
+    let plugin = (!plain).then(|| plugin.unwrap_or_else(|| release.join("libnumasim.so")));
+    match &plugin {
+        Some(path) if !path.is_file() => Err(LabError::missing("the plugin", format!("{} is not there", path.display()))),
+        _ => Ok(Built { programs, plugin: plugin.map(|path| path.canonicalize().unwrap_or(path)) }),
+    }
+}
+
+fn cargo(packages: &[&str]) -> Result<(), LabError> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--locked"]).current_dir(fetch::workspace());
+    packages.iter().for_each(|package| _ = command.args(["-p", package]));
+    checked("cargo build --release", &mut command)
+}
+
+fn c_programs(bin: &Path) -> Result<(), LabError> {
+    let root = fetch::workspace();
+    fetch::program("cc", "gcc libc6-dev")?;
+    checked("numasim/programs/build.sh", Command::new("bash").arg(root.join("numasim/programs/build.sh")).arg(bin))?;
+    let source = root.join("tests/vm/programs/verdict.c");
+    checked("cc verdict.c", Command::new("cc").args(["-O1", "-static", "-o"]).arg(bin.join("verdict")).arg(source))
+}
+
+fn busybox(root: &Path) -> Result<(), LabError> {
+    let busybox = fetch::program("busybox", "busybox-static")?;
+    if !libraries(&busybox, &[]).is_empty() {
+        return Err(LabError::missing("busybox", "it is not static: apt-get install busybox-static"));
+    }
+    let bin = root.join("bin");
+    copy(&busybox, &bin.join("busybox"))?;
+    let list = Command::new(&busybox).arg("--list").output().map_err(|error| LabError::io(&busybox, error))?;
+    for name in String::from_utf8_lossy(&list.stdout).lines().filter(|name| *name != "busybox") {
+        symlink("busybox", bin.join(name)).map_err(|error| LabError::io(&bin, error))?;
+    }
+    Ok(())
+}
+
+/// A program and its libraries; one of busybox's of the same name gives way.
+fn install(program: &Path, root: &Path, search: &[&Path]) -> Result<(), LabError> {
+    let to = root.join("bin").join(program.file_name().unwrap_or_default());
+    let _ = std::fs::remove_file(&to);
+    let stripped = Command::new("strip").arg("-o").arg(&to).arg(program).stderr(Stdio::null()).status();
+    if !stripped.is_ok_and(|status| status.success()) {
+        copy(program, &to)?;
+    }
+    for library in libraries(program, search) {
+        // A library of an unpacked package goes where the guest's loader looks.
+        let found = search.iter().any(|folder| library.starts_with(folder));
+        let place = if found { Path::new("/lib/x86_64-linux-gnu").join(library.file_name().unwrap_or_default()) } else { library.clone() };
+        let at = root.join(place.strip_prefix("/").unwrap_or(&place));
+        at.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| LabError::io(&at, error))?;
+        if !at.exists() {
+            copy(&library, &at)?;
+        }
+    }
+    Ok(())
+}
+
+/// The libraries of a program, as the loader finds them; none for a static one.
+fn libraries(program: &Path, search: &[&Path]) -> Vec<PathBuf> {
+    let mut command = Command::new("ldd");
+    if let Ok(folders) = std::env::join_paths(search) {
+        command.env("LD_LIBRARY_PATH", folders);
+    }
+    let output = command.arg(program).stderr(Stdio::null()).output().map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&output).into_owned();
+    text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
+}
+
+/// A copy that may be executed, whatever the checkout made of its mode.
+fn executable(from: &Path, to: &Path) -> Result<(), LabError> {
+    copy(from, to)?;
+    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o755)).map_err(|error| LabError::io(to, error))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
+    std::fs::copy(from, to).map(|_| ()).map_err(|error| LabError::io(from, error))
+}
+
+fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
+    fetch::program("cpio", "cpio")?;
+    let mut command = Command::new("sh");
+    command.args(["-c", "find . | LC_ALL=C sort | cpio -o -H newc --quiet > \"$0\""]).arg(to).current_dir(root);
+    checked("cpio", &mut command)
+}
+
+/// Runs a command; its words are shown only where it fails.
+fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| LabError::missing(what, format!("{}: {error}", command.get_program().to_string_lossy())))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let first = errors.lines().find(|line| line.starts_with("error")).or_else(|| errors.lines().last());
+    Err(LabError::Boot(format!("{what}: {}: {}", output.status, first.unwrap_or("no message"))))
+}

@@ -1,0 +1,26 @@
+//! numasim: an emulated NUMA machine on which stock Linux, any scheduler and any daemon can be compared, without NUMA hardware.
+//!
+//! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs in which order), [`machine`] (a real
+//! machine scaled down), [`command`] (QEMU's command line), [`ending`] (what went wrong, told as what it is), [`metrics`], [`stats`] and
+//! [`report`]. The rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a process that never outlives
+//! us), [`boot`] (a guest from its order to its lines).
+
+#![forbid(unsafe_code)]
+
+pub mod boot;
+pub mod command;
+pub mod ending;
+pub mod error;
+pub mod experiment;
+pub mod fetch;
+pub mod image;
+pub mod machine;
+pub mod metrics;
+pub mod place;
+pub mod plan;
+pub mod qemu;
+pub mod report;
+pub mod stats;
+pub mod summary;
+
+pub use error::LabError;

@@ -1,0 +1,224 @@
+//! A machine of the simulator scaled down to what the emulator carries. It knows the two factors and what a machine file says; what the
+//! file leaves out (private caches, what an LLC hit costs) is stated here, with its source.
+//!
+//! Time: a guest of factor S has CPUs S times slower, memory S times slower and of 1/S the bandwidth: latencies in cycles and all ratios
+//! stay. Caches: capacities are divided by K, ways stay; programs have footprints to match.
+
+use crate::error::LabError;
+use crate::experiment::Scale;
+use isobar_model::{CpuSet, num};
+use numasim_model::{CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec};
+use serde::Deserialize;
+
+/// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64 optimization manual, table 2-19), about 40 on the
+/// other machines that ship.
+const LLC_HIT_CYCLES: f64 = 40.0;
+/// The private cache of a core where the file says nothing: Nehalem's L2 (Intel 64 optimization manual).
+const PRIVATE_KIB: f64 = 256.0;
+/// Its ways.
+const PRIVATE_WAYS: u32 = 8;
+
+/// A machine file of the simulator, as far as it is used here. The simulator has checked it before.
+#[derive(Deserialize)]
+struct Source {
+    clock_ghz: f64,
+    queue: SourceQueue,
+    node: Vec<SourceNode>,
+    llc: Vec<SourceLlc>,
+    #[serde(default)]
+    link: Vec<SourceLink>,
+    #[serde(default)]
+    route: Vec<SourceRoute>,
+    latency: SourceLatency,
+}
+
+#[derive(Deserialize)]
+struct SourceQueue {
+    controller_ns: f64,
+    link_ns: f64,
+}
+
+#[derive(Deserialize)]
+struct SourceNode {
+    id: u32,
+    gb_per_s: f64,
+    #[serde(default = "all")]
+    sustained: f64,
+}
+
+#[derive(Deserialize)]
+struct SourceLlc {
+    node: u32,
+    size_mib: f64,
+    ways: u32,
+    #[serde(default = "sixteen")]
+    clos: u32,
+    #[serde(default)]
+    private_kib: f64,
+    cpus: String,
+}
+
+#[derive(Deserialize)]
+struct SourceLink {
+    a: u32,
+    b: u32,
+    gb_per_s_each_way: f64,
+}
+
+#[derive(Deserialize)]
+struct SourceRoute {
+    from: u32,
+    to: u32,
+    via: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct SourceLatency {
+    ns: Vec<Vec<f64>>,
+}
+
+const fn all() -> f64 {
+    1.0
+}
+
+const fn sixteen() -> u32 {
+    16
+}
+
+/// A machine of the simulator by name, scaled.
+///
+/// # Errors
+/// No machine of that name ships; or scaled so far nothing is left of it.
+pub fn scaled(name: &str, scale: Scale) -> Result<Spec, LabError> {
+    isobar_sim::machine::find(name).map_err(|error| LabError::input("machine", error.to_string()))?;
+    let text = isobar_sim::machine::text(name).unwrap_or_default();
+    let source: Source = toml::from_str(text).map_err(|error| LabError::input(name, error.message()))?;
+    let spec = source.scaled(name, scale)?;
+    spec.validate().map_err(|error| LabError::input(name, error.to_string()))?;
+    Ok(spec)
+}
+
+impl Source {
+    fn scaled(&self, name: &str, scale: Scale) -> Result<Spec, LabError> {
+        let cpus = self.cpus(name)?;
+        let llc = |(at, llc): (usize, &SourceLlc)| Llc {
+            id: num::narrow(at),
+            cpus: cpus[at].clone(),
+            size_kib: nearest_kib(llc.size_mib * 1024.0 / scale.cache, llc.ways),
+            ways: llc.ways,
+            clos: llc.clos.min(16),
+            hit_ns: LLC_HIT_CYCLES / self.clock_ghz * scale.time,
+        };
+        let on = |node: u32| self.llc.iter().zip(&cpus).filter(move |(llc, _)| llc.node == node);
+        let node = |node: &SourceNode| Node {
+            id: node.id,
+            cpus: on(node.id).flat_map(|(_, cpus)| cpus.as_slice().iter().copied()).collect(),
+            memory_mib: scale.node_mib,
+            mb_per_s: node.gb_per_s * node.sustained * 1000.0 / scale.time,
+            start_mib: None,
+        };
+        let link = |link: &SourceLink| Link {
+            a: link.a,
+            b: link.b,
+            mb_per_s_each_way: link.gb_per_s_each_way * 1000.0 / scale.time,
+        };
+        let route = |route: &SourceRoute| Route { from: route.from, to: route.to, via: route.via.clone() };
+        let stretched = |row: &Vec<f64>| row.iter().map(|ns| ns * scale.time).collect();
+        Ok(Spec {
+            name: name.to_owned(),
+            time_scale: scale.time,
+            cache_scale: scale.cache,
+            clock_mhz: self.clock_ghz * 1000.0 / scale.time,
+            cycles_per_instruction: 1.0,
+            line_bytes: 64,
+            delays: true,
+            hole_start_mib: None,
+            private: self.private(scale),
+            prefetch: Prefetch::default(),
+            queue: Queue {
+                controller_ns: self.queue.controller_ns * scale.time,
+                link_ns: self.queue.link_ns * scale.time,
+            },
+            latency: Latency { ns: self.latency.ns.iter().map(stretched).collect() },
+            node: self.node.iter().map(node).collect(),
+            llc: self.llc.iter().enumerate().map(llc).collect(),
+            link: self.link.iter().map(link).collect(),
+            route: self.route.iter().map(route).collect(),
+        })
+    }
+
+    /// CPUs of each LLC, numbered anew one LLC after another: QEMU numbers its CPUs by socket and die.
+    fn cpus(&self, name: &str) -> Result<Vec<CpuList>, LabError> {
+        let mut next = 0;
+        let mut lists = Vec::new();
+        for llc in &self.llc {
+            let cores: CpuSet = llc.cpus.parse().map_err(|_| LabError::input(name, "llc.cpus is no CPU list"))?;
+            let count = cores.iter().count();
+            lists.push((next..next + count).collect());
+            next += count;
+        }
+        Ok(lists)
+    }
+
+    /// The private cache: as the file says, where last-level caches are victim caches; else the usual one.
+    fn private(&self, scale: Scale) -> Private {
+        let told = self.llc.iter().map(|llc| llc.private_kib).fold(0.0, f64::max);
+        let kib = if told > 0.0 { told } else { PRIVATE_KIB } / scale.cache;
+        // 64 bytes times the ways times a power of two, in KiB, at least one set of each way.
+        let sets = (kib * 16.0 / f64::from(PRIVATE_WAYS)).max(2.0).log2().round();
+        let size_kib = num::round(sets.exp2() * f64::from(PRIVATE_WAYS) / 16.0);
+        Private { size_kib: u32::try_from(size_kib).unwrap_or(1).max(1), ways: PRIVATE_WAYS, hit_ns: 0.0 }
+    }
+}
+
+/// The nearest size that has whole sets: a multiple of 64 bytes times the ways, and of a KiB.
+fn nearest_kib(kib: f64, ways: u32) -> u32 {
+    let step = (1..=ways).find(|step| (step * 16).is_multiple_of(ways)).unwrap_or(ways);
+    let steps = num::round(kib / f64::from(step)).max(1);
+    u32::try_from(steps).unwrap_or(u32::MAX).saturating_mul(step)
+}
+
+/// The machine as a file that numasim reads, under a head that says how it was made.
+///
+/// # Errors
+/// A name that TOML cannot carry.
+pub fn to_toml(spec: &Spec) -> Result<String, LabError> {
+    let body = spec.to_toml().map_err(|error| LabError::input(&spec.name, error.to_string()))?;
+    let Spec { name, time_scale, cache_scale, .. } = spec;
+    Ok(format!(
+        "# {name}, scaled for numasim: {time_scale} guest nanoseconds for each nanosecond of the real machine (clock, latencies and bandwidths\n\
+         # alike, so that latencies in cycles and all ratios stay); caches {cache_scale} times smaller, ways kept. Memory of a node is a figure of\n\
+         # its own. SMT siblings are left out; CPUs are numbered one LLC after another. Assumed, where the simulator's file is silent: an\n\
+         # LLC hit costs {LLC_HIT_CYCLES} cycles, a private cache is {PRIVATE_KIB} KiB before scaling, and no instruction but memory stalls.\n{body}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2.27 GHz / 20 = 113.5 MHz; 50 ns * 20 = 1 us; 25.6 GB/s * 0.8 / 20 = 1.024 GB/s; 8 MiB / 16 = 512 KiB; 256 / 16 = 16 KiB.
+    #[test]
+    fn nehalem_scaled_by_hand() {
+        let spec = scaled("nehalem-2x4", Scale::default()).unwrap();
+        assert!((spec.clock_mhz - 113.5).abs() < 1e-9);
+        assert!((spec.latency.ns[0][0] - 1000.0).abs() < 1e-9 && (spec.latency.ns[0][1] - 1800.0).abs() < 1e-9);
+        assert!((spec.node[0].mb_per_s - 1024.0).abs() < 1e-9 && (spec.link[0].mb_per_s_each_way - 586.0).abs() < 1e-9);
+        assert_eq!((spec.llc[1].size_kib, spec.llc[1].ways, spec.private.size_kib), (512, 16, 16));
+        assert_eq!((spec.node[1].cpus.to_string(), spec.llc[0].cpus.to_string()), ("4-7".to_owned(), "0-3".to_owned()));
+        let text = to_toml(&spec).unwrap();
+        assert!(text.starts_with("# nehalem-2x4, scaled"));
+        assert_eq!(Spec::parse(&text, "m.toml").unwrap(), spec);
+    }
+
+    #[test]
+    fn every_machine_that_ships_can_be_scaled_or_says_why_not() {
+        for name in isobar_sim::machine::shipped() {
+            match scaled(name, Scale::default()) {
+                Ok(spec) => assert!(spec.cpus() > 0, "{name}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(scaled("nehalem", Scale::default()).unwrap_err().to_string().contains("nehalem-2x4"));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a run came to: times, slowdowns, where accesses went, what was moved. Arithmetic on what the guest told; it judges nothing.
+
+use crate::plan::program_of;
+use isobar_model::metrics::{self, Summary};
+use isobar_model::num;
+use numasim_guest::counters::Counters;
+use numasim_guest::wire::{Job, JobRan, Ran};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A contender's run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measures {
+    /// Completion time of each measured job: seconds of its own clock.
+    pub seconds: BTreeMap<String, f64>,
+    /// The same over the time of the program alone.
+    pub slowdowns: BTreeMap<String, f64>,
+    /// Of these slowdowns.
+    pub summary: Option<Summary>,
+    /// Misses that another node served over all misses of the machine; `None`: nothing was modelled, or nothing missed.
+    pub remote_share: Option<f64>,
+    /// The same for each job that had its CPUs to itself.
+    pub remote_share_by_job: BTreeMap<String, f64>,
+    /// Bytes to and from memory a second, all nodes together.
+    pub bytes_per_second: Option<f64>,
+    /// Pages that were moved, by whomever, as the kernel counted (`pgmigrate_success`).
+    pub pages_migrated: Option<u64>,
+    /// Those of them that NUMA balancing moved.
+    pub pages_balanced: Option<u64>,
+    /// How often threads of the measured jobs changed their CPU, as the kernel counted.
+    pub thread_migrations: Option<u64>,
+    /// CPU seconds of the daemon.
+    pub daemon_cpu_seconds: Option<f64>,
+    /// What isobar says that it did.
+    pub isobar: Option<Own>,
+}
+
+/// What isobar says that it did; beside what the kernel and the plugin saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Own {
+    /// Threads moved.
+    pub threads_moved: u64,
+    /// Pages moved.
+    pub pages_moved: u64,
+    /// Epochs.
+    pub epochs: u64,
+}
+
+/// Why a run counts for nothing, if so.
+#[must_use]
+pub fn problem(ran: &Ran) -> Option<String> {
+    let of_job = |job: &JobRan| job.problem.as_ref().map(|why| format!("{}: {why}", job.name));
+    let daemon = ran.daemon.as_ref().and_then(|daemon| {
+        let why = daemon.problem.as_ref()?;
+        let said = daemon.errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        Some(format!("the daemon: {why} {said}").trim().to_owned())
+    });
+    ran.problem.clone().or_else(|| ran.jobs.iter().find_map(of_job)).or(daemon)
+}
+
+/// Seconds that a measured job took, as it printed.
+#[must_use]
+pub fn seconds(job: &JobRan) -> Option<f64> {
+    let seconds = job.line.as_ref()?.get("seconds")?.as_f64()?;
+    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
+}
+
+/// The measures of a run; `alone` has seconds of each program alone, `jobs` what was asked for.
+#[must_use]
+pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measures {
+    let measured: Vec<&JobRan> = ran.jobs.iter().filter(|job| !job.background).collect();
+    let times: BTreeMap<String, f64> = measured.iter().filter_map(|job| Some((job.name.clone(), seconds(job)?))).collect();
+    let slowdown = |(job, seconds): (&String, &f64)| Some((job.clone(), seconds / alone.get(program_of(job))?));
+    let slowdowns: BTreeMap<String, f64> = times.iter().filter_map(slowdown).collect();
+    let values: Vec<f64> = slowdowns.values().copied().collect();
+    let moved: Vec<Option<u64>> = measured.iter().map(|job| job.migrations).collect();
+    Measures {
+        summary: metrics::summary(&values).filter(|_| values.len() == measured.len()),
+        seconds: times,
+        slowdowns,
+        remote_share: ran.counters.as_ref().and_then(|all| remote_share(all, |_| true)),
+        remote_share_by_job: ran.counters.as_ref().map(|all| by_job(all, jobs)).unwrap_or_default(),
+        bytes_per_second: ran.counters.as_ref().and_then(bytes_per_second),
+        pages_migrated: ran.vmstat.get("pgmigrate_success").copied(),
+        pages_balanced: ran.vmstat.get("numa_pages_migrated").copied(),
+        thread_migrations: moved.into_iter().sum(),
+        daemon_cpu_seconds: ran.daemon.as_ref().and_then(|daemon| daemon.cpu_seconds),
+        isobar: ran.daemon.as_ref().and_then(|daemon| own(&daemon.log)),
+    }
+}
+
+/// Misses that another node served over all misses, of some CPUs.
+#[must_use]
+pub fn remote_share(counters: &Counters, of: impl Fn(usize) -> bool) -> Option<f64> {
+    let cpus = counters.cpus.iter().enumerate().filter(|(cpu, _)| of(*cpu)).map(|(_, cpu)| cpu);
+    let (mut remote, mut all) = (0_u64, 0_u64);
+    for cpu in cpus {
+        let own = usize::try_from(cpu.node).unwrap_or(usize::MAX);
+        let elsewhere = cpu.misses_by_node.iter().enumerate().filter(|(node, _)| *node != own).map(|(_, misses)| misses);
+        remote += elsewhere.sum::<u64>();
+        all += cpu.misses_by_node.iter().sum::<u64>();
+    }
+    (all > 0).then(|| num::float(remote) / num::float(all))
+}
+
+/// Remote shares of the jobs that were confined to CPUs where no other job could run.
+fn by_job(counters: &Counters, jobs: &[Job]) -> BTreeMap<String, f64> {
+    let confined = |job: &Job| job.run_cpus.clone().filter(|_| !job.placed_by_hand);
+    let apart = |at: usize, cpus: &[u32]| {
+        let others = jobs.iter().enumerate().filter(|(other, _)| *other != at);
+        others.map(|(_, other)| confined(other)).all(|other| other.is_some_and(|all| !all.iter().any(|cpu| cpus.contains(cpu))))
+    };
+    let alone = jobs.iter().enumerate().filter_map(|(at, job)| {
+        let cpus = confined(job).filter(|cpus| apart(at, cpus))?;
+        let share = remote_share(counters, |cpu| cpus.iter().any(|own| num::index(*own) == cpu))?;
+        Some((job.name.clone(), share))
+    });
+    alone.collect()
+}
+
+fn bytes_per_second(counters: &Counters) -> Option<f64> {
+    let bytes: u64 = counters.nodes.iter().map(|node| node.bytes_read + node.bytes_written).sum();
+    (counters.time_ns > 0).then(|| num::float(bytes) * 1e9 / num::float(counters.time_ns))
+}
+
+/// The summary at the end of `isobar manage --json`.
+fn own(log: &str) -> Option<Own> {
+    let last = log.lines().rev().find_map(|line| {
+        let document: Value = serde_json::from_str(line).ok()?;
+        document.get("summary").cloned()
+    })?;
+    let count = |key: &str| last.get(key)?.as_u64();
+    Some(Own { threads_moved: count("threads_moved")?, pages_moved: count("pages_moved")?, epochs: count("epochs")? })
+}
+
+#[cfg(test)]
+#[path = "metrics_tests.rs"]
+mod tests;

@@ -1,0 +1,190 @@
+//! From an experiment to the orders of its boots. Each boot runs every program alone first, then all contenders; their order is rotated
+//! from boot to boot, so that what a boot does to those that come late falls on each in turn. Pure.
+
+use crate::experiment::{Bind, Contender, Experiment, Program};
+use crate::place;
+use isobar_model::num;
+use numasim_guest::wire::{Daemon, Job, Order, Regime, Run};
+use numasim_model::Spec;
+use std::collections::BTreeMap;
+
+/// What makes the id of a run in which a program is alone.
+const ALONE: &str = "alone/";
+/// What makes the id of a contender's run.
+const UNDER: &str = "under/";
+
+/// The id of the run in which a program is alone.
+#[must_use]
+pub fn alone_id(program: &str) -> String {
+    format!("{ALONE}{program}")
+}
+
+/// The id of a contender's run.
+#[must_use]
+pub fn under_id(contender: &str) -> String {
+    format!("{UNDER}{contender}")
+}
+
+/// The program of a job: instances are called `name#1`, `name#2`.
+#[must_use]
+pub fn program_of(job: &str) -> &str {
+    job.split_once('#').map_or(job, |(program, _)| program)
+}
+
+/// How the runs of an experiment are carried out.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Contenders whose names contain one of these; empty: all. The baseline always runs.
+    pub only: Vec<String>,
+    /// Without the plugin: isobar reads the kernel's software events then, and times mean nothing.
+    pub plain: bool,
+}
+
+/// The order of boot `repeat`, from 0.
+///
+/// # Errors
+/// A place that the machine does not have: key, problem and remedy.
+pub fn order(experiment: &Experiment, spec: &Spec, repeat: u32, options: &Options) -> Result<Order, String> {
+    let measured = experiment.program.iter().filter(|program| !program.background);
+    let alone = measured.map(|program| alone(spec, program)).collect::<Result<Vec<_>, _>>()?;
+    let chosen = contenders(experiment, &options.only);
+    let turn = rotation(experiment.seed, repeat, chosen.len());
+    let (late, early) = chosen.split_at(turn);
+    let under = early.iter().chain(late).map(|contender| under(experiment, spec, contender, options));
+    let under = under.collect::<Result<Vec<_>, _>>()?;
+    let runs = alone.into_iter().chain(under).collect();
+    Ok(Order { modelled: !options.plain, limit_seconds: experiment.limit_seconds, runs })
+}
+
+/// Contenders that are asked for, the baseline always among them.
+#[must_use]
+pub fn contenders<'a>(experiment: &'a Experiment, only: &[String]) -> Vec<&'a Contender> {
+    let baseline = experiment.baseline();
+    let wanted = |name: &str| only.is_empty() || name == baseline || only.iter().any(|part| name.contains(part.as_str()));
+    experiment.contender.iter().filter(|contender| wanted(&contender.name())).collect()
+}
+
+/// The contender that comes first in a boot.
+fn rotation(seed: u64, repeat: u32, count: usize) -> usize {
+    let count = u64::try_from(count).unwrap_or(1).max(1);
+    usize::try_from(seed.wrapping_add(u64::from(repeat)) % count).unwrap_or(0)
+}
+
+/// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are measured against.
+fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
+    let cpus = place::first(spec)?;
+    let job = Job {
+        name: program.name.clone(),
+        argv: words(&program.run),
+        setup_cpus: cpus.clone(),
+        run_cpus: Some(cpus),
+        background: false,
+        placed_by_hand: false,
+    };
+    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), jobs: vec![job] })
+}
+
+fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &Options) -> Result<Run, String> {
+    let mut jobs = Vec::new();
+    for program in &experiment.program {
+        let hand = hand(contender, &program.name);
+        hand.map(|bind| place::of_node(spec, "contender.bind.cpus_of", bind.cpus_of)).transpose()?;
+        let job = job(spec, program, hand)?;
+        let name = |at| if program.instances == 1 { program.name.clone() } else { format!("{}#{at}", program.name) };
+        jobs.extend((1..=program.instances).map(|at| Job { name: name(at), ..job.clone() }));
+    }
+    Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), jobs })
+}
+
+/// Where numactl puts a program by hand.
+fn hand<'a>(contender: &'a Contender, program: &str) -> Option<&'a Bind> {
+    if let Contender::Numactl { bind, .. } = contender { bind.get(program) } else { None }
+}
+
+fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, String> {
+    let run_cpus = program.run_on.as_deref().map(|text| place::list(spec, "program.run_on", text)).transpose()?;
+    let command = words(&program.run);
+    let argv = match hand {
+        Some(Bind { cpus_of, memory_of }) => {
+            let numactl = ["numactl".to_owned(), format!("--cpunodebind={cpus_of}"), format!("--membind={memory_of}")];
+            numactl.into_iter().chain(command).collect()
+        }
+        None => command,
+    };
+    Ok(Job {
+        name: program.name.clone(),
+        argv,
+        setup_cpus: place::setup(spec, program)?,
+        run_cpus,
+        background: program.background,
+        placed_by_hand: hand.is_some(),
+    })
+}
+
+/// The words of a command. Programs are named by their path, since the guest's shell has some of the same names (`sort`).
+fn words(command: &str) -> Vec<String> {
+    command.split_whitespace().map(str::to_owned).collect()
+}
+
+fn regime(contender: &Contender, options: &Options) -> Regime {
+    match contender {
+        Contender::Linux { numa_balancing, .. } => Regime { numa_balancing: *numa_balancing, daemon: None },
+        Contender::Numactl { .. } => Regime::default(),
+        Contender::Numad { interval_seconds, .. } => {
+            Regime { numa_balancing: false, daemon: Some(numad(*interval_seconds)) }
+        }
+        Contender::Isobar { policy, interval_seconds, numa_balancing, manage, settings, .. } => {
+            let config = isobar_config(policy, *interval_seconds, manage, settings, options.plain);
+            Regime { numa_balancing: *numa_balancing, daemon: Some(isobar(config)) }
+        }
+    }
+}
+
+/// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named (numad(8), `-p`).
+fn numad(interval_seconds: u32) -> Daemon {
+    let argv = ["numad", "-i", &format!("{interval_seconds}:{interval_seconds}"), "{pids}"].map(str::to_owned);
+    Daemon {
+        argv: argv.to_vec(),
+        files: BTreeMap::new(),
+        log_file: Some("/var/log/numad.log".to_owned()),
+        pid_file: Some("/var/run/numad.pid".to_owned()),
+    }
+}
+
+const ISOBAR_CONFIG: &str = "/etc/isobar.toml";
+
+fn isobar(config: String) -> Daemon {
+    let argv = ["isobar", "manage", "--json", "--config", ISOBAR_CONFIG].map(str::to_owned);
+    Daemon {
+        argv: argv.to_vec(),
+        files: BTreeMap::from([(ISOBAR_CONFIG.to_owned(), config)]),
+        log_file: None,
+        pid_file: None,
+    }
+}
+
+/// isobar's configuration: counters and ways of the modelled machine unless the experiment says otherwise.
+fn isobar_config(policy: &str, interval: f64, manage: &toml::Table, settings: &toml::Table, plain: bool) -> String {
+    let mut section = toml::Table::new();
+    let counters = if plain { "software" } else { "numasim" };
+    section.insert("policy".to_owned(), policy.into());
+    section.insert("interval_seconds".to_owned(), interval.into());
+    section.insert("counters".to_owned(), counters.into());
+    if !plain {
+        section.insert("ways".to_owned(), "numasim".into());
+    }
+    section.extend(manage.clone());
+    let mut all = toml::Table::from_iter([("manage".to_owned(), toml::Value::Table(section))]);
+    all.extend(settings.clone());
+    all.to_string()
+}
+
+/// How many runs a boot has.
+#[must_use]
+pub fn runs(order: &Order) -> u32 {
+    num::narrow(order.runs.len())
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,180 @@
+//! An experiment for people: plain text of at most 110 columns, and figures. It says plainly where a contender loses.
+
+use crate::stats::{Ratio, Verdict};
+use crate::summary::{Row, Summary};
+use isobar_lab::svg;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// Contenders side by side this many at a time, so that a line stays within 110 columns.
+const SIDE_BY_SIDE: usize = 4;
+
+/// The whole report.
+#[must_use]
+pub fn text(summary: &Summary) -> String {
+    let mut text = String::new();
+    head(&mut text, summary);
+    totals(&mut text, summary);
+    summary.rows.chunks(SIDE_BY_SIDE).for_each(|rows| programs(&mut text, summary, rows));
+    verdicts(&mut text, summary);
+    if !summary.problems.is_empty() {
+        text.push_str("\nDid not count:\n");
+        summary.problems.iter().for_each(|problem| _ = writeln!(text, "  {problem}"));
+    }
+    text
+}
+
+fn head(text: &mut String, summary: &Summary) {
+    let Summary { experiment, machine, time_scale, cache_scale, repeats, seed, .. } = summary;
+    let _ = writeln!(text, "{experiment} on {machine}, time x{time_scale}, caches /{cache_scale}; {repeats} boot(s), seed {seed}");
+    if !summary.about.is_empty() {
+        let _ = writeln!(text, "{}", summary.about.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+}
+
+fn totals(text: &mut String, summary: &Summary) {
+    let head = ["runs", "unfair", "STP", "ANTT", "remote", "pages", "thr.migr", "time vs baseline, 95 %"];
+    let widths = [6, 8, 8, 8, 9, 9, 10, 28];
+    let _ = write!(text, "\n{:<22}", "contender");
+    head.iter().zip(widths).for_each(|(name, width)| _ = write!(text, "{name:>width$}"));
+    text.push('\n');
+    for row in &summary.rows {
+        let versus = if row.contender == summary.baseline { "baseline".to_owned() } else { shown_ratio(row.vs_baseline) };
+        let cells = [
+            row.runs.to_string(),
+            number(row.unfairness, 3),
+            number(row.stp, 3),
+            number(row.antt, 3),
+            row.remote_share.map_or_else(dash, |share| format!("{:.1} %", share * 100.0)),
+            number(row.pages_migrated, 0),
+            number(row.thread_migrations, 0),
+            versus,
+        ];
+        let _ = write!(text, "{:<22}", short(&row.contender, 21));
+        cells.iter().zip(widths).for_each(|(cell, width)| _ = write!(text, "{cell:>width$}"));
+        text.push('\n');
+    }
+    text.push_str(
+        "\nMedians over the runs that counted. unfair: greatest / least slowdown; STP: sum of 1/slowdown; ANTT: mean slowdown;\n\
+         remote: misses that another node served, as the plugin counted; pages: pages moved, thr.migr: changes of CPU of the\n\
+         measured threads, both as the kernel counted; time: geometric mean over programs and boots, below 1 is sooner.\n",
+    );
+}
+
+/// Completion times and slowdowns, program by program.
+fn programs(text: &mut String, summary: &Summary, rows: &[Row]) {
+    text.push_str("\nSeconds of guest time, and in brackets the slowdown against the program alone on local memory.\n\n");
+    let _ = write!(text, "{:<18}{:>10}", "program", "alone");
+    rows.iter().for_each(|row| _ = write!(text, "{:>20}", short(&row.contender, 19)));
+    text.push('\n');
+    for program in names(&summary.rows) {
+        let alone = summary.alone_seconds.get(program).copied();
+        let _ = write!(text, "{:<18}{:>10}", short(program, 17), number(alone, 2));
+        for row in rows {
+            let slowdown = row.slowdowns.get(program).map_or_else(String::new, |value| format!(" ({value:.2})"));
+            let _ = write!(text, "{:>20}", format!("{}{slowdown}", number(row.seconds.get(program).copied(), 2)));
+        }
+        text.push('\n');
+    }
+}
+
+/// One plain sentence a contender.
+fn verdicts(text: &mut String, summary: &Summary) {
+    text.push('\n');
+    let others = summary.rows.iter().filter(|row| row.contender != summary.baseline);
+    others.for_each(|row| _ = writeln!(text, "{}", sentence(row, &summary.baseline)));
+}
+
+/// What a contender did to completion times, and to which program the contrary.
+#[must_use]
+pub fn sentence(row: &Row, baseline: &str) -> String {
+    let name = &row.contender;
+    let Some((ratio, verdict)) = row.vs_baseline.zip(row.verdict) else {
+        return format!("{name}: nothing to compare with {baseline}");
+    };
+    let percent = (ratio.mean - 1.0).abs() * 100.0;
+    let overall = match verdict {
+        Verdict::Sooner => format!("{name} wins: {percent:.1} % sooner than {baseline}"),
+        Verdict::Later => format!("{name} LOSES: {percent:.1} % later than {baseline}"),
+        Verdict::NotShown if ratio.interval_95.is_none() => {
+            format!("{name}: {percent:.1} % {} than {baseline} in one boot, which shows nothing", direction(ratio))
+        }
+        Verdict::NotShown => format!("{name}: no difference from {baseline} is shown (ratio {})", shown_ratio(Some(ratio))),
+    };
+    let losers = row.vs_baseline_by_program.iter().filter(|(_, ratio)| ratio.verdict() == Verdict::Later);
+    let losers: Vec<String> = losers.map(|(program, ratio)| format!("{program} (x{:.2})", ratio.mean)).collect();
+    if losers.is_empty() || row.vs_baseline_by_program.len() == 1 {
+        return overall;
+    }
+    format!("{overall}; it costs {}", losers.join(", "))
+}
+
+fn direction(ratio: Ratio) -> &'static str {
+    if ratio.mean < 1.0 { "sooner" } else { "later" }
+}
+
+fn names(rows: &[Row]) -> BTreeSet<&str> {
+    rows.iter().flat_map(|row| row.seconds.keys()).map(String::as_str).collect()
+}
+
+fn shown_ratio(ratio: Option<Ratio>) -> String {
+    match ratio {
+        Some(Ratio { mean, interval_95: Some((low, high)), .. }) => format!("{mean:.3} [{low:.3}, {high:.3}]"),
+        Some(Ratio { mean, interval_95: None, .. }) => format!("{mean:.3} [one boot]"),
+        None => dash(),
+    }
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(dash, |value| format!("{value:.digits$}"))
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+fn short(name: &str, most: usize) -> String {
+    name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Figures by file name.
+#[must_use]
+pub fn figures(summary: &Summary) -> Vec<(String, String)> {
+    let programs: Vec<String> = names(&summary.rows).into_iter().map(str::to_owned).collect();
+    let contenders: Vec<String> = summary.rows.iter().map(|row| row.contender.clone()).collect();
+    let by_program = |of: &dyn Fn(&Row) -> &BTreeMap<String, f64>| {
+        let series = |row: &Row| (row.contender.clone(), programs.iter().map(|p| of(row).get(p).copied()).collect());
+        summary.rows.iter().map(series).collect::<Vec<_>>()
+    };
+    let one = |name: &str, of: &dyn Fn(&Row) -> Option<f64>| {
+        vec![(name.to_owned(), summary.rows.iter().map(of).collect::<Vec<_>>())]
+    };
+    let title = |what: &str| format!("{}: {what}", summary.experiment);
+    let remote = one("", &|row| row.remote_share.map(|share| share * 100.0));
+    let file = |name: &str| format!("{}-{name}.svg", summary.experiment);
+    vec![
+        (file("slowdowns"), svg::bars(&title("slowdown"), &programs, &by_program(&|row| &row.slowdowns), "slowdown")),
+        (file("seconds"), svg::bars(&title("completion time"), &programs, &by_program(&|row| &row.seconds), "guest seconds")),
+        (file("remote"), svg::bars(&title("remote share"), &contenders, &remote, "per cent of misses")),
+        (file("ratios"), ratios(summary, &title("time against the baseline of the same boot"))),
+    ]
+}
+
+/// How much each contender's ratios spread over the boots.
+fn ratios(summary: &Summary, title: &str) -> String {
+    let base = summary.rows.iter().find(|row| row.contender == summary.baseline);
+    let others: Vec<&Row> = summary.rows.iter().filter(|row| row.contender != summary.baseline).collect();
+    let boots = |row: &Row| -> Vec<f64> {
+        let pairs = row.each.iter().filter_map(|(repeat, run)| {
+            let base = base?.each.get(repeat)?;
+            let logs: Vec<f64> =
+                run.seconds.iter().filter_map(|(job, seconds)| Some((seconds / base.seconds.get(job)?).ln())).collect();
+            let count = isobar_model::num::float_len(logs.len());
+            (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
+        });
+        pairs.collect()
+    };
+    let names: Vec<String> = others.iter().map(|row| row.contender.clone()).collect();
+    let lists = others.iter().map(|row| boots(row)).collect();
+    svg::boxes(title, &names, &[(String::new(), lists)], "ratio, below 1 is sooner")
+}

@@ -1,0 +1,105 @@
+//! Medians, and how sure a ratio is. Repeats are paired: both times come from the same boot. The logarithms of their ratios are taken for
+//! normal (times are products of many small effects), so the interval is Student's t on them; fewer than two pairs have none.
+
+use isobar_model::num;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A ratio of paired times, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Geometric mean of the ratios.
+    pub mean: f64,
+    /// The 95 % confidence interval of that mean; `None` for fewer than two pairs.
+    pub interval_95: Option<(f64, f64)>,
+    /// Pairs.
+    pub pairs: usize,
+}
+
+/// What a ratio of completion times says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The whole interval is below 1.
+    Sooner,
+    /// The whole interval is above 1.
+    Later,
+    /// 1 is in the interval, or there is none.
+    NotShown,
+}
+
+/// The middle value; of an even number the mean of the middle two. `None` for none.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some(f64::midpoint(*low, *high))
+}
+
+/// The ratio over pairs `(value, baseline)`; `None` without a pair, or where one is not above 0.
+#[must_use]
+pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
+    let logs: Vec<f64> = pairs.iter().map(|(value, baseline)| (value / baseline).ln()).collect();
+    if logs.is_empty() || logs.iter().any(|log| !log.is_finite()) {
+        return None;
+    }
+    let count = num::float_len(logs.len());
+    let mean = logs.iter().sum::<f64>() / count;
+    let interval = half_width(&logs, mean).map(|half| ((mean - half).exp(), (mean + half).exp()));
+    Some(Ratio { mean: mean.exp(), interval_95: interval, pairs: pairs.len() })
+}
+
+/// `t * s / sqrt(n)` with the 97.5 % point of Student's t of `n - 1` degrees of freedom.
+fn half_width(values: &[f64], mean: f64) -> Option<f64> {
+    let count = num::float_len(values.len());
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| values.len() > 1)?;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Some(student.inverse_cdf(0.975) * (variance / count).sqrt())
+}
+
+impl Ratio {
+    /// What it says of completion times.
+    #[must_use]
+    pub fn verdict(self) -> Verdict {
+        match self.interval_95 {
+            Some((_, high)) if high < 1.0 => Verdict::Sooner,
+            Some((low, _)) if low > 1.0 => Verdict::Later,
+            _ => Verdict::NotShown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_by_hand() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[]), None);
+    }
+
+    /// Logs of 1/2, 1/2, 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees 4.3027: half width 0.9941.
+    #[test]
+    fn a_ratio_by_hand() {
+        let got = ratio(&[(1.0, 2.0), (2.0, 4.0), (1.0, 4.0)]).unwrap();
+        assert!((got.mean - 0.396_85).abs() < 1e-4, "{got:?}");
+        let (low, high) = got.interval_95.unwrap();
+        assert!((low - 0.1469).abs() < 1e-3 && (high - 1.0725).abs() < 2e-3, "{got:?}");
+        assert_eq!(got.verdict(), Verdict::NotShown);
+    }
+
+    #[test]
+    fn equal_ratios_leave_no_doubt_and_one_pair_leaves_all() {
+        let sure = ratio(&[(1.0, 2.0), (2.0, 4.0)]).unwrap();
+        assert_eq!(sure.verdict(), Verdict::Sooner);
+        assert_eq!(ratio(&[(4.0, 2.0), (8.0, 4.0)]).unwrap().verdict(), Verdict::Later);
+        let one = ratio(&[(1.0, 2.0)]).unwrap();
+        assert_eq!((one.interval_95, one.verdict()), (None, Verdict::NotShown));
+        assert_eq!(ratio(&[]), None);
+        assert_eq!(ratio(&[(0.0, 1.0)]), None);
+        assert_eq!(ratio(&[(f64::NAN, 1.0)]), None);
+    }
+}

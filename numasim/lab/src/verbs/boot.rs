@@ -1,0 +1,83 @@
+//! `numasim boot`: one command on the machine, for people without isobar.
+
+use super::{print, spec};
+use crate::args::BootArgs;
+use isobar_model::num;
+use numasim::boot::{Host, Task, boot};
+use numasim::command::left;
+use numasim::ending::Ending;
+use numasim::image::{self, Contents};
+use numasim::metrics::remote_share;
+use numasim::{LabError, fetch};
+use numasim_guest::counters::Counters;
+use numasim_guest::wire::{Line, Ran};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// Boots, runs, shows. The exit code is 0 where the command's was.
+pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
+    let contents = Contents { isobar: args.isobar, tools: true, add: args.add.clone() };
+    let host = Host {
+        spec: spec(&args.machine, args.scale.into())?,
+        qemu: fetch::qemu()?,
+        kernel: fetch::kernel()?,
+        image: image::build(&contents, args.plain)?,
+        limit_seconds: args.seconds,
+    };
+    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let folder: PathBuf = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
+    let task = Task::Command { words: &args.command, modelled: !args.plain };
+    let booted = boot(&host, &task, &folder, interrupted)?;
+    let output = std::fs::read(folder.join(left::OUTPUT)).unwrap_or_default();
+    let output = String::from_utf8_lossy(&output).into_owned();
+    let ran = booted.remains.lines.iter().find_map(|line| if let Line::Run(ran) = line { Some(ran) } else { None });
+    if args.json {
+        print(&format!("{}\n", serde_json::json!({"output": output, "ran": ran, "problem": problem(&booted.ending, args)})));
+    } else {
+        print(&output);
+        print(&ran.map(|ran| shown(ran)).unwrap_or_default());
+    }
+    match booted.ending {
+        Ending::Done => Ok(u8::from(ran.is_none_or(|ran| ran.problem.is_some()))),
+        Ending::Interrupted => Err(LabError::Interrupted),
+        ending => Err(LabError::Boot(ending.told(args.seconds))),
+    }
+}
+
+fn problem(ending: &Ending, args: &BootArgs) -> Option<String> {
+    (*ending != Ending::Done).then(|| ending.told(args.seconds))
+}
+
+/// What the machine counted.
+fn shown(ran: &Ran) -> String {
+    let mut text = format!("\n-- {:.3} s of guest time", ran.seconds);
+    ran.problem.iter().for_each(|problem| _ = write!(text, "; {problem}"));
+    text.push('\n');
+    ran.counters.iter().for_each(|all| counters(&mut text, all));
+    text
+}
+
+fn counters(text: &mut String, all: &Counters) {
+    let head = ["node", "instructions", "LLC refs", "LLC misses", "remote", "read MB", "written MB", "busy s"];
+    let _ = write!(text, "{:>4}", "cpu");
+    head.iter().for_each(|name| _ = write!(text, "{name:>13}"));
+    text.push('\n');
+    for (at, cpu) in all.cpus.iter().enumerate() {
+        let share = remote_share(all, |other| other == at).map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        let mega = |bytes: u64| format!("{:.1}", num::float(bytes) / 1e6);
+        let cells = [
+            cpu.node.to_string(),
+            cpu.instructions.to_string(),
+            cpu.llc_references.to_string(),
+            cpu.llc_misses.to_string(),
+            share,
+            mega(cpu.bytes_read),
+            mega(cpu.bytes_written),
+            format!("{:.3}", num::float(cpu.busy_ps) / 1e12),
+        ];
+        let _ = write!(text, "{at:>4}");
+        cells.iter().for_each(|cell| _ = write!(text, "{cell:>13}"));
+        text.push('\n');
+    }
+}

@@ -1,0 +1,125 @@
+//! `numasim experiment`: boots side by side, then the table.
+
+use super::{print, spec};
+use crate::args::ExperimentArgs;
+use numasim::boot::{Host, Task, boot};
+use numasim::ending::Ending;
+use numasim::experiment::{Contender, Experiment};
+use numasim::image::{self, Contents};
+use numasim::plan::{self, Options};
+use numasim::summary::{Boot, summary};
+use numasim::{LabError, fetch, report};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Instant;
+
+/// Runs an experiment. 1 where a boot or a run did not count.
+pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
+    let shown = args.file.display().to_string();
+    let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
+    let mut experiment = Experiment::parse(&text, &shown)?;
+    experiment.repeats = args.repeats.unwrap_or(experiment.repeats);
+    let machine = beside(&experiment.machine, &args.file);
+    let spec = spec(&machine, experiment.scale)?;
+    let options = Options { only: args.only.clone(), plain: args.plain };
+    let orders = (0..experiment.repeats).map(|repeat| plan::order(&experiment, &spec, repeat, &options));
+    let orders = orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))?;
+
+    let host = Host {
+        qemu: fetch::qemu()?,
+        kernel: fetch::kernel()?,
+        image: image::build(&contents(&experiment, &args.only), args.plain)?,
+        limit_seconds: experiment.boot_limit_seconds,
+        spec,
+    };
+    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
+    let boots = boots(&host, &orders, &folder, args.jobs, interrupted)?;
+    let scales = (host.spec.time_scale, host.spec.cache_scale);
+    let result = summary(&experiment, &args.only, scales, &boots);
+    let shown = if args.json { serde_json::to_string(&result).unwrap_or_default() + "\n" } else { report::text(&result) };
+    print(&shown);
+    if let Some(folder) = &args.svg {
+        figures(folder, &report::figures(&result))?;
+    }
+    Ok(u8::from(!result.problems.is_empty()))
+}
+
+/// A machine file lies beside the experiment that names it.
+fn beside(machine: &str, experiment: &Path) -> String {
+    let folder = experiment.parent().filter(|_| machine.ends_with(".toml"));
+    folder.map_or_else(|| machine.to_owned(), |folder| folder.join(machine).display().to_string())
+}
+
+/// What the guest needs for the contenders that are asked for.
+fn contents(experiment: &Experiment, only: &[String]) -> Contents {
+    let chosen = plan::contenders(experiment, only);
+    Contents {
+        isobar: chosen.iter().any(|one| matches!(one, Contender::Isobar { .. })),
+        tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
+        add: Vec::new(),
+    }
+}
+
+/// All boots, `jobs` at a time; in the order of repeats, whatever ends first.
+fn boots(
+    host: &Host,
+    orders: &[numasim_guest::wire::Order],
+    folder: &Path,
+    jobs: u32,
+    interrupted: &AtomicBool,
+) -> Result<Vec<Boot>, LabError> {
+    let next = AtomicU32::new(0);
+    let done: Mutex<Vec<Result<Boot, LabError>>> = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((repeat, order)) = take(&next, orders) {
+            let booted = one(host, repeat, order, &folder.join(format!("boot-{}", repeat + 1)), interrupted);
+            let failed = booted.is_err();
+            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(booted);
+            if failed {
+                next.store(u32::MAX / 2, Ordering::Relaxed); // nothing more is begun
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..jobs).for_each(|_| _ = scope.spawn(work));
+    });
+    let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut boots = done.into_iter().collect::<Result<Vec<_>, _>>()?;
+    boots.sort_by_key(|boot| boot.repeat);
+    Ok(boots)
+}
+
+fn take<'a, T>(next: &AtomicU32, all: &'a [T]) -> Option<(u32, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    all.get(usize::try_from(at).ok()?).map(|one| (at, one))
+}
+
+fn one(
+    host: &Host,
+    repeat: u32,
+    order: &numasim_guest::wire::Order,
+    folder: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Boot, LabError> {
+    let began = Instant::now();
+    let booted = boot(host, &Task::Order(order), folder, interrupted)?;
+    if booted.ending == Ending::Interrupted {
+        return Err(LabError::Interrupted);
+    }
+    let told = booted.ending.told(host.limit_seconds);
+    let runs = plan::runs(order);
+    eprintln!("boot {}: {runs} runs in {:.0} s: {told}", repeat + 1, began.elapsed().as_secs_f64());
+    let problem = (booted.ending != Ending::Done).then_some(told);
+    Ok(Boot { repeat, order: order.clone(), lines: booted.remains.lines, problem })
+}
+
+fn figures(folder: &Path, figures: &[(String, String)]) -> Result<(), LabError> {
+    std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
+    for (name, svg) in figures {
+        let path = folder.join(name);
+        std::fs::write(&path, svg).map_err(|error| LabError::io(&path, error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+// Tells numasim's plugin something: `numasim-ctl start|publish|zero|empty`. The word is an instruction that does nothing on a processor
+// (a long NOP whose displacement says "NS" and a number) and that the plugin recognises; it needs no privilege.
+#include <stdio.h>
+#include <string.h>
+
+// nopl disp32(%rax,%rax,1)
+#define TELL(op) __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00; .long 0x4e530000 + %c0" ::"i"(op) : "memory")
+
+int main(int count, char **words) {
+    const char *word = count == 2 ? words[1] : "";
+    if (strcmp(word, "start") == 0) TELL(1);        // modelling begins; a second time does nothing
+    else if (strcmp(word, "publish") == 0) TELL(2); // the shared page is brought up to date
+    else if (strcmp(word, "zero") == 0) TELL(3);    // counters begin anew
+    else if (strcmp(word, "empty") == 0) TELL(4);   // all caches lose their lines
+    else {
+        fprintf(stderr, "numasim-ctl: expected start, publish, zero or empty, not \"%s\"\n", word);
+        return 2;
+    }
+    return 0;
+}
