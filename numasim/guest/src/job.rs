@@ -131,13 +131,11 @@ impl<'a> Running<'a> {
         let word = |path: &Path| path.display().to_string();
         argv.extend(["--ready-file".into(), word(&ready), "--start-file".into(), word(start_file)]);
         argv.extend(asked.background.then(|| "--repeat".to_owned()));
-        confine(None, Some(&asked.setup_cpus))?; // a child inherits it
+        // A child inherits it; what is placed by hand confines itself.
+        confine(None, (!asked.placed_by_hand).then_some(asked.setup_cpus.as_slice()))?;
         let child = Child::start(&asked.name, &argv, folder);
         confine(None, None)?;
         let child = child?;
-        if asked.placed_by_hand {
-            confine_group(child.pid(), None);
-        }
         Ok(Self { asked, child, ready, migrations: BTreeMap::new(), begun: BTreeMap::new(), first: None, last: None })
     }
 
