@@ -33,6 +33,14 @@ Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
   numasim boot nehalem-2x4 -- numactl --cpunodebind=1 --membind=0 chase
   numasim boot my.toml --add ./program -- sh -c 'program & program; wait'")]
     Boot(BootArgs),
+    /// Measure the machine from within and judge it by its own file: the micro-laws
+    #[command(after_help = "Example:
+  numasim laws
+  numasim laws my.toml --only latency --only cache
+  numasim laws barcelona-4x4 --speed --json
+
+Exit code: 0 all hold, 1 one does not, 2 wrong input.")]
+    Laws(LawsArgs),
     /// Say what numasim needs, what is here, and what is missing
     Doctor,
 }
@@ -118,4 +126,30 @@ pub struct BootArgs {
     /// The command
     #[arg(last = true, required = true)]
     pub command: Vec<String>,
+}
+
+/// `numasim laws`
+#[derive(Debug, clap::Args)]
+pub struct LawsArgs {
+    /// A machine of the simulator, or a machine file (ends in .toml)
+    #[arg(default_value = "nehalem-2x4")]
+    pub machine: String,
+    /// how it is scaled; only for machines by name
+    #[command(flatten)]
+    pub scale: ScaleArgs,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability); may be repeated
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub only: Vec<String>,
+    /// Compare the host's time with and without the plugin, too: six boots more
+    #[arg(long)]
+    pub speed: bool,
+    /// Host seconds that a boot may take
+    #[arg(long, value_name = "S", default_value_t = 240)]
+    pub seconds: u32,
+    /// Keep what the boots leave in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
 }

@@ -35,8 +35,8 @@ fn a_small_machine_has_this_command_line() {
         -numa dist,src=1,dst=1,val=10 \
         -numa hmat-lb,initiator=1,target=1,hierarchy=memory,data-type=access-latency,latency=1200 \
         -numa hmat-lb,initiator=1,target=1,hierarchy=memory,data-type=access-bandwidth,bandwidth=1000M \
-        -nodefaults -no-user-config -no-reboot -display none -serial file:out/console.log \
-        -device isa-debug-exit,iobase=0xf4,iosize=1 -device virtio-serial-pci \
+        -nodefaults -no-user-config -no-reboot -display none -seed 1 -rtc base=2026-01-01,clock=vm -serial file:out/console.log \
+        -device isa-debug-exit,iobase=0xf4,iosize=1 -device virtio-serial-pci,ioeventfd=off \
         -chardev file,id=results,path=out/results.jsonl -device virtserialport,chardev=results,name=results \
         -chardev file,id=output,path=out/output -device virtserialport,chardev=output,name=output \
         -object memory-backend-file,id=page,share=on,mem-path=out/page,size=65536 -device ivshmem-plain,memdev=page \

@@ -14,6 +14,7 @@ pub mod error;
 pub mod experiment;
 pub mod fetch;
 pub mod image;
+pub mod laws;
 pub mod machine;
 pub mod metrics;
 pub mod place;

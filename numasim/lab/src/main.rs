@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Verb::Experiment(args) => verbs::experiment::run(args, &interrupted),
         Verb::Machine(args) => verbs::machine::run(args),
         Verb::Boot(args) => verbs::boot::run(args, &interrupted),
+        Verb::Laws(args) => verbs::laws::run(args, &interrupted),
         Verb::Doctor => verbs::doctor::run(),
     };
     match done {

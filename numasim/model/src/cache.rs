@@ -40,6 +40,11 @@ impl Cache {
         Self { slots: vec![EMPTY; sets * ways], ways, set_mask: sets as u64 - 1 }
     }
 
+    /// Holds nothing; what was dirty is forgotten.
+    pub fn empty(&mut self) {
+        self.slots.fill(EMPTY);
+    }
+
     /// Reads or writes a line; it is the last used one then.
     #[inline]
     pub fn touch(&mut self, line: u64, store: bool) -> Touch {

@@ -44,6 +44,12 @@ impl Llc {
         }
     }
 
+    /// Holds nothing; masks stay, what was dirty is forgotten.
+    pub fn empty(&mut self) {
+        self.slots.iter_mut().for_each(|slot| *slot = EMPTY << LINE_SHIFT | way(*slot) << WAY_SHIFT);
+        self.held.fill(0);
+    }
+
     /// What a hit costs.
     #[inline]
     pub fn hit_ps(&self) -> u64 {

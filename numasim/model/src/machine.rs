@@ -256,6 +256,17 @@ impl Machine {
         }
     }
 
+    /// Empties all caches and queues. Counters, way masks and classes go on; what caches would have written back is forgotten.
+    pub fn empty(&mut self) {
+        for own in &mut self.cpus {
+            own.cache.empty();
+            own.streams.empty();
+        }
+        self.llcs.iter_mut().for_each(Llc::empty);
+        self.queues.empty();
+        self.price();
+    }
+
     /// CPUs of the machine.
     #[must_use]
     pub fn cpus(&self) -> usize {

@@ -103,6 +103,12 @@ impl Queues {
         }
     }
 
+    /// Nothing waits, nothing is owed.
+    pub fn empty(&mut self) {
+        self.delay.fill(0.0);
+        self.debt.fill(0.0);
+    }
+
     /// The delay in force, in picoseconds.
     pub fn delay(&self, resource: usize) -> f64 {
         self.delay[resource]

@@ -29,6 +29,11 @@ impl Streams {
         Self { runs: (0..count).map(|_| NOWHERE).collect() }
     }
 
+    /// Follows none.
+    pub fn empty(&mut self) {
+        self.runs.fill(NOWHERE);
+    }
+
     /// Whether a miss on this line is covered.
     pub fn covers(&mut self, line: u64) -> bool {
         let mut held = Run { last: line, steps: 0 };

@@ -57,6 +57,22 @@ fn a_line_more_than_fits_misses_always_and_as_many_as_fit_never() {
     }
 }
 
+#[test]
+fn emptied_caches_miss_and_masks_and_counters_stay() {
+    let mut machine = machine();
+    machine.set_mask(0, 1, 0xff).unwrap();
+    machine.set_class(0, 1).unwrap();
+    chase(&mut machine, 0, 0, LLC / 2);
+    let before = machine.cpu_counters(0);
+    assert_eq!(machine.occupancy(0, 1), Some(LLC / 2));
+    machine.empty();
+    assert_eq!((machine.cpu_counters(0), machine.occupancy(0, 1)), (before, Some(0)));
+    (0..LLC).for_each(|line| _ = machine.access(0, line * 64, false));
+    let after = machine.cpu_counters(0);
+    assert_eq!(after.llc_misses - before.llc_misses, LLC, "nothing was there");
+    assert_eq!(machine.occupancy(0, 1), Some(LLC / 2), "half the ways, as before");
+}
+
 /// Mattson's stack distances: an access hits exactly where fewer other lines of its set came between than there are ways.
 #[test]
 fn hits_are_those_of_the_stack_distances() {

@@ -249,9 +249,7 @@ impl World {
 
     /// All caches are empty; what they would have written back is forgotten, and queues are idle.
     pub fn empty(&mut self) {
-        if let Ok(machine) = Machine::new(&self.spec) {
-            self.machine = machine;
-        }
+        self.machine.empty();
         self.last.0 = u64::MAX;
     }
 

@@ -3,6 +3,7 @@
 pub mod boot;
 pub mod doctor;
 pub mod experiment;
+pub mod laws;
 pub mod machine;
 
 use crate::args::ScaleArgs;

@@ -1,0 +1,66 @@
+//! Laws of shared caches. Law 4: two programs that each fill more than half of a cache slow each other on one LLC, and do not on two. Law 5: a
+//! cycle of loads misses as its stack distances say: each line comes again after all others, so it hits where the ways of its class hold the
+//! whole cycle, and misses where they do not (colours.rs).
+
+use super::colours;
+use super::judge_latency::by_load;
+use super::plan::{self, Places};
+use super::reading::Readings;
+use super::row::{Bound, Row};
+use isobar_model::num::float;
+use numasim_model::Spec;
+
+/// The slowdown that two programs on one LLC show at least, and two on two LLCs at most.
+const SLOWED: f64 = 1.1;
+const LEFT_ALONE: f64 = 1.03;
+/// Loads of the kernel and of what looks at the page take some lines.
+const STRAY: f64 = 0.05;
+const PAGE_KIB: u32 = 4;
+
+/// See the head of the file.
+pub fn sharing(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
+    let (shared, apart) = places.others(spec);
+    let size = format!("two chases, {} % of an LLC each", plan::SHARED_PART);
+    let (one, two) = (format!("{size}, on one LLC: slowdown"), format!("{size}, on two LLCs: slowdown"));
+    let slowdown = |with: &str| Ok(pace(places, readings, "lonely")? / pace(places, readings, with)?);
+    vec![
+        match shared {
+            Some(_) => Row::new("sharing", one, "", SLOWED, Bound::AtLeast, slowdown("near")),
+            None => Row::skipped("sharing", one, "the LLC has one CPU"),
+        },
+        match apart {
+            Some(_) => Row::new("sharing", two, "", LEFT_ALONE, Bound::AtMost, slowdown("far")),
+            None => Row::skipped("sharing", two, "the machine has one LLC"),
+        },
+    ]
+}
+
+/// Instructions of the first CPU in a ns: a chase has the same few for each load.
+fn pace(places: &Places, readings: &Readings, label: &str) -> Result<f64, String> {
+    let delta = readings.between(label)?;
+    let instructions = delta.cpu(places.cpus[0])?.instructions;
+    if instructions == 0 {
+        return Err(format!("CPU {} stood still in `{label}`", places.cpus[0]));
+    }
+    Ok(float(instructions) / float(delta.time_ns))
+}
+
+/// See the head of the file.
+pub fn ways(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
+    plan::WAYS.into_iter().map(|case| one(spec, places, readings, case)).collect()
+}
+
+fn one(spec: &Spec, places: &Places, readings: &Readings, (label, hundredths, half): (&str, u32, bool)) -> Row {
+    let llc = &spec.llc[places.llc];
+    let kib = plan::part(spec, places, hundredths);
+    let ways = if half { plan::half_of(llc.ways) } else { llc.ways };
+    let (even, random) = colours::misses(kib / PAGE_KIB, colours::sets(llc.size_kib, llc.ways), ways);
+    let what = format!("chase of {kib} KiB with {ways} of {} ways: misses by load", llc.ways);
+    let (low, high) = (even.min(random) - STRAY, even.max(random) + STRAY);
+    let misses = by_load(readings, &label.replace('.', "_"), |cpu| cpu.llc_misses, places.cpus[0]);
+    Row::new("ways", what, "", low.max(0.0), Bound::UpTo(high), misses)
+}
+
+#[cfg(test)]
+#[path = "judge_caches_tests.rs"]
+mod tests;

@@ -1,0 +1,52 @@
+use super::*;
+use crate::laws::row::Verdict;
+
+fn spec() -> Spec {
+    Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
+}
+
+fn look(label: &str, time_ns: u64, instructions: u64, misses: u64) -> String {
+    let one = format!(
+        r#"{{"instructions":{instructions},"llc_references":{misses},"llc_misses":{misses},"bytes_read":0,"bytes_written":0,"stall_ps":0,"busy_ps":0,"covered":0}}"#
+    );
+    format!("@look {label} {{\"time_ns\":{time_ns},\"cpus\":[{one}],\"nodes\":[],\"links\":[]}}\n")
+}
+
+fn judged(text: &str, judge: fn(&Spec, &Places, &Readings) -> Vec<Row>) -> Vec<Verdict> {
+    let spec = spec();
+    let rows = judge(&spec, &Places::of(&spec).unwrap(), &Readings::parse(text));
+    rows.iter().map(|row| row.verdict).collect()
+}
+
+/// Alone 1000 instructions in a ms; `near` and `far` as many beside another program.
+fn paces(near: u64, far: u64) -> String {
+    let window = |label: &str, count| look(label, 0, 0, 0) + &look(&format!("{label}.end"), 1_000_000, count, 0);
+    [window("lonely", 1000), window("near", near), window("far", far)].concat()
+}
+
+#[test]
+fn who_shares_a_cache_must_be_slowed_and_who_does_not_must_not() {
+    assert_eq!(judged(&paces(500, 990), sharing), [Verdict::Holds; 2]);
+    assert_eq!(judged(&paces(950, 990), sharing), [Verdict::Fails, Verdict::Holds]);
+    assert_eq!(judged(&paces(500, 900), sharing), [Verdict::Holds, Verdict::Fails]);
+    assert_eq!(judged(&paces(0, 990), sharing), [Verdict::Fails, Verdict::Holds], "it stood still");
+    assert_eq!(judged("", sharing), [Verdict::Fails; 2]);
+}
+
+/// Misses of 100 loads in the three cases: 70 % of the LLC with all ways and with half of them, 30 % with half.
+fn cycles(misses: [u64; 3]) -> String {
+    let one = |(name, misses): (&str, u64)| {
+        let line = format!("@line {name} {{\"work\":100}}\n");
+        look(name, 0, 0, 0) + &line + &look(&format!("{name}.end"), 1_000_000, 0, misses)
+    };
+    ["large_all", "large_half", "small_half"].into_iter().zip(misses).map(one).collect()
+}
+
+#[test]
+fn half_the_ways_must_miss_what_all_hold() {
+    assert_eq!(judged(&cycles([1, 99, 1]), ways), [Verdict::Holds; 3]);
+    assert_eq!(judged(&cycles([50, 99, 1]), ways), [Verdict::Fails, Verdict::Holds, Verdict::Holds]);
+    assert_eq!(judged(&cycles([1, 1, 1]), ways), [Verdict::Holds, Verdict::Fails, Verdict::Holds]);
+    assert_eq!(judged(&cycles([1, 99, 99]), ways), [Verdict::Holds, Verdict::Holds, Verdict::Fails]);
+    assert_eq!(judged("", ways), [Verdict::Fails; 3]);
+}

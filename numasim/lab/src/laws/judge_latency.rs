@@ -1,0 +1,150 @@
+//! Laws of single loads. A load of a chase takes the instructions of its loop and what memory costs. The former is what a chase takes that
+//! never leaves the private cache, less a hit there:
+//!
+//! ```text
+//! loop      = ns/load (private cache) - private.hit_ns
+//! expected  = loop + latency.ns[home][node]     or     loop + llc.hit_ns
+//! ```
+//!
+//! The same costs once more as the machine's page tells them: stall by miss, after LLC hits of the kernel and others have been taken off.
+
+use super::plan::{self, Places};
+use super::reading::Readings;
+use super::row::{Bound, Row};
+use isobar_model::num::{float, float_len};
+use numasim_model::Spec;
+
+const NS: &str = "ns/load";
+/// What the issue asks for.
+const TENTH: Bound = Bound::Within(0.1);
+/// The page counts what it charges: what is left are the kernel's own loads from other nodes.
+const PAGE: Bound = Bound::Within(0.03);
+/// The delay that the page tells is sampled.
+const DELAY: Bound = Bound::Within(0.15);
+
+/// ns of the instructions of a load.
+fn loop_ns(spec: &Spec, readings: &Readings) -> Result<f64, String> {
+    Ok(readings.figure("private", "ns_per_load")? - spec.private.hit_ns)
+}
+
+/// A row whose expectation may be missing.
+fn row(
+    law: &'static str,
+    what: String,
+    unit: &'static str,
+    expected: Result<f64, String>,
+    bound: Bound,
+    measured: Result<f64, String>,
+) -> Row {
+    match expected {
+        Ok(expected) => Row::new(law, what, unit, expected, bound, measured),
+        Err(why) => Row::fails(law, what, why),
+    }
+}
+
+/// Law 1: loads from memory, at each latency of the machine.
+pub fn latency(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
+    let one = |(at, (home, memory)): (usize, &(usize, usize))| {
+        let label = plan::pair_label(at);
+        let unloaded = spec.latency.ns[*home][*memory];
+        let what = format!("chase on node {home}, memory on {memory}");
+        let expected = loop_ns(spec, readings).map(|own| own + unloaded);
+        let measured = readings.figure(&label, "ns_per_load");
+        let page = stall_by_miss(spec, places, readings, &label, spec.node[*home].cpus.as_slice()[0]);
+        let by_page = format!("{what}: stall by miss, as the page has it");
+        [row("latency", what, NS, expected, TENTH, measured), row("latency", by_page, "ns", Ok(unloaded), PAGE, page)]
+    };
+    places.pairs.iter().enumerate().flat_map(one).collect()
+}
+
+/// What a miss cost, from the page.
+fn stall_by_miss(spec: &Spec, places: &Places, readings: &Readings, label: &str, cpu: usize) -> Result<f64, String> {
+    let delta = readings.between(label)?;
+    let own = delta.cpu(cpu)?;
+    if own.llc_misses == 0 {
+        return Err(format!("CPU {cpu} had no miss"));
+    }
+    let hits = float(own.llc_references.saturating_sub(own.llc_misses)) * spec.llc[places.llc].hit_ns;
+    Ok((float(own.stall_ps) / 1e3 - hits) / float(own.llc_misses))
+}
+
+/// Law 2: what fits a cache costs what that cache costs.
+pub fn cache(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
+    let hit = spec.llc[places.llc].hit_ns;
+    let kib = plan::part(spec, places, 25);
+    let own = loop_ns(spec, readings);
+    let instructions = by_load(readings, "private", |cpu| cpu.instructions, places.cpus[0]);
+    let instructions = instructions.map(|count| count * spec.instruction_ps() / 1e3 + spec.private.hit_ns);
+    let references = by_load(readings, "private", |cpu| cpu.llc_references, places.cpus[0]);
+    let misses = by_load(readings, "llc", |cpu| cpu.llc_misses, places.cpus[0]);
+    vec![
+        row(
+            "cache",
+            format!("chase in the private cache ({} KiB): its instructions", spec.private.size_kib / 2),
+            NS,
+            instructions,
+            TENTH,
+            readings.figure("private", "ns_per_load"),
+        ),
+        Row::new("cache", "references to the LLC by load in the private cache", "", 0.02, Bound::AtMost, references),
+        row(
+            "cache",
+            format!("chase in the LLC ({kib} KiB)"),
+            NS,
+            own.map(|own| own + hit),
+            TENTH,
+            readings.figure("llc", "ns_per_load"),
+        ),
+        Row::new("cache", "misses by load in the LLC", "", 0.02, Bound::AtMost, misses),
+    ]
+}
+
+/// A count of a CPU for each load of a program.
+pub fn by_load(
+    readings: &Readings,
+    name: &str,
+    count: impl Fn(&super::reading::Cpu) -> u64,
+    cpu: usize,
+) -> Result<f64, String> {
+    let delta = readings.between(name)?;
+    Ok(float(count(delta.cpu(cpu)?)) / readings.figure(name, "work")?)
+}
+
+/// Law 6: a line that was flushed comes from memory, one that was not from the cache.
+pub fn flush(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
+    let latency = spec.latency.ns[places.node][places.node];
+    let hit = spec.llc[places.llc].hit_ns;
+    let expected = |cost: f64| loop_ns(spec, readings).map(|own| own + cost);
+    let measured = |name| readings.figure(name, "ns_per_load");
+    vec![
+        row("flush", "probe, lines flushed: memory".into(), NS, expected(latency), TENTH, measured("flushed")),
+        row("flush", "probe, lines left alone: LLC".into(), NS, expected(hit), TENTH, measured("kept")),
+    ]
+}
+
+/// Law 7: what a load waits longer under load is what the page says.
+pub fn load(_spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
+    let others = places.cpus.len() - 1;
+    let what = format!("probe beside {others} streams: more than alone");
+    if others == 0 {
+        return vec![Row::skipped("load", what, "node 0 has one CPU")];
+    }
+    let more = || Ok(readings.figure("loaded", "ns_per_load")? - readings.figure("flushed", "ns_per_load")?);
+    vec![row("load", what, NS, mean_delay(readings, places.node), DELAY, more())]
+}
+
+/// Mean of the delays that the page told while the probe measured, in ns.
+fn mean_delay(readings: &Readings, node: usize) -> Result<f64, String> {
+    let looks = readings.looks.get("delays").map_or(&[][..], Vec::as_slice);
+    let delays = looks.iter().map(|look| look.node(node).map(|node| float(node.delay_ps) / 1e3));
+    let delays = delays.collect::<Result<Vec<_>, _>>()?;
+    if delays.is_empty() {
+        Err("no delay was seen".to_owned())
+    } else {
+        Ok(delays.iter().sum::<f64>() / float_len(delays.len()))
+    }
+}
+
+#[cfg(test)]
+#[path = "judge_latency_tests.rs"]
+mod tests;

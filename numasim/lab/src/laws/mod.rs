@@ -1,0 +1,53 @@
+//! The micro-laws: what programs measure in the guest must be what the machine file says. Programs are those of numasim/programs, unmodified;
+//! what they and the machine's page tell is judged against the [`numasim_model::Spec`], never against figures of our own.
+//!
+//! [`plan`] says which programs run where (as [`script`] for the guest's shell), [`reading`] takes apart what they told, and the `judge_*` modules
+//! compare, each with the arithmetic of its law at its head. All of that is pure; only [`speed`] looks at the host's clock.
+
+mod closed_loop;
+mod colours;
+mod judge_bandwidth;
+mod judge_caches;
+mod judge_latency;
+mod judge_repeat;
+mod judge_time;
+pub mod plan;
+pub mod reading;
+mod row;
+pub mod script;
+pub mod speed;
+pub mod table;
+
+pub use judge_repeat::repeatability;
+pub use row::{Bound, Row, Verdict};
+
+use numasim_model::Spec;
+use plan::Places;
+use reading::Readings;
+
+/// The rows of a law.
+type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
+
+/// The laws by name, in the order of the table.
+pub const LAWS: [&str; 9] =
+    ["latency", "cache", "bandwidth", "sharing", "ways", "flush", "load", "time", "repeatability"];
+
+/// Judges what a boot told: one or more rows for each law that is asked for.
+#[must_use]
+pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) -> Vec<Row> {
+    let places = match Places::of(spec) {
+        Ok(places) => places,
+        Err(why) => return vec![Row::fails("machine", "can be measured", why)],
+    };
+    let all: [(&str, Judge); 8] = [
+        ("latency", judge_latency::latency),
+        ("cache", judge_latency::cache),
+        ("bandwidth", judge_bandwidth::bandwidth),
+        ("sharing", judge_caches::sharing),
+        ("ways", judge_caches::ways),
+        ("flush", judge_latency::flush),
+        ("load", judge_latency::load),
+        ("time", judge_time::time),
+    ];
+    all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
+}

@@ -1,0 +1,399 @@
+//! Which programs run where, law by law, on any machine: places and sizes come from the spec. Labels that are given here are those that the judges ask
+//! the readings for.
+
+use super::script::{Program, Step};
+use isobar_model::num;
+use numasim_model::Spec;
+
+/// Where things are measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Places {
+    /// The node whose memory is measured: the first that has CPUs.
+    pub node: usize,
+    /// Its CPUs.
+    pub cpus: Vec<usize>,
+    /// A CPU that does the looking: the last of the machine.
+    pub observer: usize,
+    /// A node with CPUs, joined to the first by one link.
+    pub remote: Option<Remote>,
+    /// One pair of nodes for each unloaded latency: that of a CPU and that of the memory.
+    pub pairs: Vec<(usize, usize)>,
+    /// The first node's LLC.
+    pub llc: usize,
+}
+
+/// A neighbour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remote {
+    /// The node.
+    pub node: usize,
+    /// Its CPUs.
+    pub cpus: Vec<usize>,
+    /// Which link.
+    pub link: usize,
+}
+
+impl Places {
+    /// # Errors
+    /// No node has CPUs.
+    pub fn of(spec: &Spec) -> Result<Self, String> {
+        let with_cpus: Vec<usize> = (0..spec.node.len()).filter(|node| !cpus(spec, *node).is_empty()).collect();
+        let node = *with_cpus.first().ok_or("the machine has no CPUs")?;
+        let own = cpus(spec, node);
+        let llc = spec.llc.iter().position(|llc| llc.cpus.as_slice().contains(&own[0])).unwrap_or(0);
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for (home, memory) in with_cpus.iter().flat_map(|home| (0..spec.node.len()).map(move |memory| (*home, memory)))
+        {
+            let latency = |(home, memory): (usize, usize)| spec.latency.ns[home][memory];
+            if !pairs.iter().any(|seen| latency(*seen).total_cmp(&latency((home, memory))).is_eq()) {
+                pairs.push((home, memory));
+            }
+        }
+        let remote = with_cpus.iter().find_map(|other| neighbour(spec, node, *other));
+        Ok(Self { node, cpus: own, observer: spec.cpus().saturating_sub(1), remote, pairs, llc })
+    }
+
+    /// A CPU that shares the LLC with the first one, and one of another LLC with its node.
+    #[must_use]
+    pub fn others(&self, spec: &Spec) -> (Option<usize>, Option<(usize, usize)>) {
+        let shared = spec.llc[self.llc].cpus.as_slice().iter().copied().find(|cpu| *cpu != self.cpus[0]);
+        let apart = spec.llc.iter().enumerate().find(|(llc, _)| *llc != self.llc);
+        let apart = apart.and_then(|(_, llc)| llc.cpus.as_slice().first().map(|cpu| (*cpu, node_of(spec, *cpu))));
+        (shared, apart)
+    }
+}
+
+fn cpus(spec: &Spec, node: usize) -> Vec<usize> {
+    spec.node[node].cpus.as_slice().to_vec()
+}
+
+fn node_of(spec: &Spec, cpu: usize) -> usize {
+    spec.node.iter().position(|node| node.cpus.as_slice().contains(&cpu)).unwrap_or(0)
+}
+
+fn neighbour(spec: &Spec, node: usize, other: usize) -> Option<Remote> {
+    let ends = |link: &numasim_model::Link| (num::index(link.a), num::index(link.b));
+    let link = spec.link.iter().position(|link| ends(link) == (node, other) || ends(link) == (other, node))?;
+    let pair = |route: &numasim_model::Route| [num::index(route.from), num::index(route.to)];
+    let detour = spec.route.iter().any(|route| pair(route).contains(&node) && pair(route).contains(&other));
+    (!detour).then(|| Remote { node: other, cpus: cpus(spec, other), link })
+}
+
+/// Guest seconds that a measurement takes, more or less.
+const SECONDS: f64 = 0.25;
+/// Until caches and queues are as they stay.
+const SETTLE: f64 = 0.1;
+
+/// KiB of a memory that no cache holds, eight times the LLC; and a part of the LLC.
+#[must_use]
+pub fn beyond(spec: &Spec, places: &Places) -> u32 {
+    (8 * spec.llc[places.llc].size_kib).max(8 * spec.private.size_kib)
+}
+
+/// KiB of a part of the LLC, in hundredths, whole pages.
+#[must_use]
+pub fn part(spec: &Spec, places: &Places, hundredths: u32) -> u32 {
+    (spec.llc[places.llc].size_kib * hundredths / 400).max(1) * 4
+}
+
+/// Loads that take [`SECONDS`] at so many ns each.
+fn loads(ns: f64) -> u64 {
+    num::round(SECONDS * 1e9 / ns)
+}
+
+/// Steps of the laws that are asked for.
+#[must_use]
+pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
+    let Ok(places) = Places::of(spec) else { return Vec::new() };
+    let mut steps = Vec::new();
+    // What a load costs beside memory is needed by all laws of latency.
+    if ["latency", "cache", "flush"].iter().any(|name| wanted(name)) {
+        steps.extend(private(spec, &places));
+    }
+    if wanted("latency") {
+        steps.extend(latency(spec, &places));
+    }
+    if wanted("cache") {
+        let ns = spec.llc[places.llc].hit_ns.max(1.0);
+        steps.extend(chase("llc", places.cpus[0], places.node, part(spec, &places, 25), loads(ns)));
+    }
+    if ["flush", "load"].iter().any(|name| wanted(name)) {
+        steps.extend(flush(spec, &places));
+    }
+    if ["bandwidth", "load"].iter().any(|name| wanted(name)) {
+        steps.extend(bandwidth(spec, &places, wanted("load")));
+    }
+    if wanted("sharing") {
+        steps.extend(sharing(spec, &places));
+    }
+    if wanted("ways") {
+        steps.extend(ways(spec, &places));
+    }
+    if wanted("time") {
+        steps.extend(time(spec));
+    }
+    steps
+}
+
+fn private(spec: &Spec, places: &Places) -> Vec<Step> {
+    let ns = 5e3 / spec.clock_mhz + spec.private.hit_ns;
+    chase("private", places.cpus[0], places.node, spec.private.size_kib / 2, loads(ns))
+}
+
+fn latency(spec: &Spec, places: &Places) -> Vec<Step> {
+    let one = |(at, (home, memory)): (usize, &(usize, usize))| {
+        let count = loads(spec.latency.ns[*home][*memory]);
+        chase(&pair_label(at), spec.node[*home].cpus.as_slice()[0], *memory, beyond(spec, places), count)
+    };
+    places.pairs.iter().enumerate().flat_map(one).collect()
+}
+
+/// The label of a pair of nodes.
+#[must_use]
+pub fn pair_label(at: usize) -> String {
+    format!("pair{at}")
+}
+
+/// A chase by itself, looked at before and after: labels `NAME` and `NAME.end`.
+fn chase(name: &str, cpu: usize, node: usize, kib: u32, work: u64) -> Vec<Step> {
+    alone(name, cpu, node, format!("chase --size-kib {kib} --work {work}"))
+}
+
+fn alone(name: &str, cpu: usize, node: usize, command: String) -> Vec<Step> {
+    vec![
+        start(name, cpu, node, command),
+        Step::Ready(name.to_owned()),
+        Step::Look(name.to_owned()),
+        Step::Go(vec![name.to_owned()]),
+        Step::Finish(name.to_owned()),
+        Step::Look(end(name)),
+    ]
+}
+
+/// The label of the look after.
+#[must_use]
+pub fn end(name: &str) -> String {
+    format!("{name}.end")
+}
+
+fn start(name: &str, cpu: usize, node: usize, command: String) -> Step {
+    Step::Start(Program { name: name.to_owned(), cpus: cpu.to_string(), node, command })
+}
+
+/// Load that goes on: looked at from outside.
+fn background(name: &str, cpu: usize, node: usize, command: &str) -> [Step; 3] {
+    [
+        start(name, cpu, node, format!("{command} --repeat")),
+        Step::Ready(name.to_owned()),
+        Step::Go(vec![name.to_owned()]),
+    ]
+}
+
+/// A window over what is running.
+fn window(name: &str) -> [Step; 4] {
+    [Step::Sleep(SETTLE), Step::Look(name.to_owned()), Step::Sleep(SECONDS), Step::Look(end(name))]
+}
+
+const PROBE: &str = "probe --work 16384 --batch 16";
+
+fn flush(spec: &Spec, places: &Places) -> Vec<Step> {
+    let (cpu, node) = (places.cpus[0], places.node);
+    let small = part(spec, places, 25);
+    let flushed = alone("flushed", cpu, node, format!("{PROBE} --size-kib {small} --flush clflush"));
+    let kept = alone("kept", cpu, node, format!("{PROBE} --size-kib {small} --flush none"));
+    flushed.into_iter().chain(kept).collect()
+}
+
+/// Streams on the node's memory, one CPU after another joins: `local1`, ...; those of the neighbour join, `all`; then the node's own leave:
+/// `remote`. The node's first CPU is the last to join: before it does, it measures what the others' load costs.
+fn bandwidth(spec: &Spec, places: &Places, load: bool) -> Vec<Step> {
+    let command = format!("stream --size-kib {} --rounds 1000000", beyond(spec, places));
+    let stream = |cpu: usize| background(&format!("s{cpu}"), cpu, places.node, &command);
+    let stop = |cpu: &usize| Step::Stop(format!("s{cpu}"));
+    let mut steps = Vec::new();
+    let (first, rest) = (places.cpus[0], &places.cpus[1..]);
+    for (at, cpu) in rest.iter().enumerate() {
+        steps.extend(stream(*cpu));
+        steps.extend(window(&local_label(at + 1)));
+    }
+    if load && !rest.is_empty() {
+        steps.extend(loaded(spec, places));
+    }
+    steps.extend(stream(first));
+    steps.extend(window(&local_label(places.cpus.len())));
+    let far = places.remote.iter().flat_map(|remote| remote.cpus.iter().copied());
+    let far: Vec<usize> = far.collect();
+    if !far.is_empty() {
+        steps.extend(far.iter().flat_map(|cpu| stream(*cpu)));
+        steps.extend(window("all"));
+    }
+    steps.extend(places.cpus.iter().map(stop));
+    if !far.is_empty() {
+        steps.extend(window("remote"));
+        steps.extend(far.iter().skip(1).map(stop));
+        steps.extend(window("remote1"));
+        steps.push(stop(&far[0]));
+    }
+    steps
+}
+
+/// The label of the window in which so many CPUs of the node stream.
+#[must_use]
+pub fn local_label(cpus: usize) -> String {
+    format!("local{cpus}")
+}
+
+fn loaded(spec: &Spec, places: &Places) -> Vec<Step> {
+    let command = format!("{PROBE} --size-kib {} --flush clflush --seconds 0.3", part(spec, places, 25));
+    vec![
+        start("loaded", places.cpus[0], places.node, command),
+        Step::Ready("loaded".to_owned()),
+        Step::Watch("delays".to_owned()),
+        Step::Go(vec!["loaded".to_owned()]),
+        Step::Finish("loaded".to_owned()),
+        Step::Unwatch,
+    ]
+}
+
+/// Hundredths of the LLC that each of two programs fills: alone it fits, twice it does not.
+pub const SHARED_PART: u32 = 60;
+
+fn sharing(spec: &Spec, places: &Places) -> Vec<Step> {
+    let command = format!("chase --size-kib {} --work 1000000000", part(spec, places, SHARED_PART));
+    let mut steps: Vec<Step> = background("victim", places.cpus[0], places.node, &command).into();
+    steps.extend(window("lonely"));
+    let (shared, apart) = places.others(spec);
+    if let Some(cpu) = shared {
+        steps.extend(background("near", cpu, places.node, &command));
+        steps.extend(window("near"));
+        steps.push(Step::Stop("near".to_owned()));
+    }
+    if let Some((cpu, node)) = apart {
+        steps.extend(background("far", cpu, node, &command));
+        steps.extend(window("far"));
+        steps.push(Step::Stop("far".to_owned()));
+    }
+    steps.push(Step::Stop("victim".to_owned()));
+    steps
+}
+
+/// Label, hundredths of the LLC, whether with half of the ways.
+pub const WAYS: [(&str, u32, bool); 3] = [("large.all", 70, false), ("large.half", 70, true), ("small.half", 30, true)];
+
+fn ways(spec: &Spec, places: &Places) -> Vec<Step> {
+    let (llc, cpu) = (places.llc, places.cpus[0]);
+    let one = |(label, hundredths, half): (&str, u32, bool)| {
+        let mut steps = vec![Step::ResetWays];
+        if half {
+            let mask = (1 << half_of(spec.llc[llc].ways)) - 1;
+            steps.push(Step::Ways { llc, mask, cpu });
+        }
+        // What lies in other ways stays there, and is hit.
+        steps.push(Step::Empty);
+        let name = label.replace('.', "_");
+        steps.extend(chase(&name, cpu, places.node, part(spec, places, hundredths), 100_000));
+        steps
+    };
+    WAYS.into_iter().flat_map(one).chain([Step::ResetWays]).collect()
+}
+
+/// Half of the ways, one at least.
+#[must_use]
+pub fn half_of(ways: u32) -> u32 {
+    (ways / 2).max(1)
+}
+
+/// CPUs that compute at the same time: 1, 2, 4 and so on, and all.
+#[must_use]
+pub fn crowds(spec: &Spec) -> Vec<usize> {
+    let all = spec.cpus();
+    let mut crowds: Vec<usize> =
+        std::iter::successors(Some(1), |count| Some(2 * count)).take_while(|n| *n < all).collect();
+    crowds.push(all);
+    crowds
+}
+
+/// The name of a computing program: of the crowd, on this CPU.
+#[must_use]
+pub fn member(crowd: usize, cpu: usize) -> String {
+    format!("c{crowd}x{cpu}")
+}
+
+/// Guest seconds of the two sleeps; the second takes one more than the first.
+const NAPS: [(&str, f64); 2] = [("nap", 0.1), ("sleep", 1.1)];
+
+fn time(spec: &Spec) -> Vec<Step> {
+    // A step of four lanes is some ten instructions; a second of them, against which letting them go together is nothing.
+    let work = 4 * loads(10e3 / spec.clock_mhz);
+    let mut steps = Vec::new();
+    for crowd in crowds(spec) {
+        let names: Vec<String> = (0..crowd).map(|cpu| member(crowd, cpu)).collect();
+        let command = || format!("cpu --work {work}");
+        steps.extend(names.iter().enumerate().map(|(cpu, name)| start(name, cpu, node_of(spec, cpu), command())));
+        steps.extend(names.iter().cloned().map(Step::Ready));
+        steps.extend([Step::Go(names.clone()), Step::Await(names.clone())]);
+        steps.extend(names.into_iter().map(Step::Finish));
+    }
+    for (name, seconds) in NAPS {
+        steps.extend([Step::Look(name.to_owned()), Step::Sleep(seconds), Step::Look(end(name))]);
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Scale;
+
+    fn nehalem() -> Spec {
+        crate::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
+    }
+
+    #[test]
+    fn places_of_two_nodes() {
+        let spec = nehalem();
+        let places = Places::of(&spec).unwrap();
+        assert_eq!((places.node, places.cpus.as_slice(), places.observer, places.llc), (0, &[0, 1, 2, 3][..], 7, 0));
+        assert_eq!(places.pairs, [(0, 0), (0, 1)], "one pair for each latency");
+        assert_eq!(places.remote, Some(Remote { node: 1, cpus: vec![4, 5, 6, 7], link: 0 }));
+        assert_eq!(places.others(&spec), (Some(1), Some((4, 1))));
+        assert_eq!((beyond(&spec, &places), part(&spec, &places, 25)), (4096, 128));
+    }
+
+    #[test]
+    fn what_is_started_is_ended_and_what_is_let_go_was_ready() {
+        let steps = steps(&nehalem(), |_| true);
+        let mut running: Vec<String> = Vec::new();
+        for (at, step) in steps.iter().enumerate() {
+            match step {
+                Step::Start(program) => {
+                    assert!(!running.contains(&program.name), "{}", program.name);
+                    running.push(program.name.clone());
+                }
+                Step::Finish(name) | Step::Stop(name) => {
+                    assert!(running.contains(name), "{name}");
+                    running.retain(|one| one != name);
+                }
+                Step::Go(names) => {
+                    let ready = |name: &String| steps[..at].contains(&Step::Ready(name.clone()));
+                    assert!(names.iter().all(ready), "{names:?}");
+                }
+                _ => {}
+            }
+        }
+        assert!(running.is_empty(), "{running:?}");
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_run() {
+        let labels = |name: &str| {
+            let steps = steps(&nehalem(), |law| law == name);
+            steps.into_iter().filter_map(|step| if let Step::Look(label) = step { Some(label) } else { None }).collect()
+        };
+        let none: Vec<String> = labels("nothing");
+        assert!(none.is_empty());
+        let time: Vec<String> = labels("time");
+        assert_eq!(time, ["nap", "nap.end", "sleep", "sleep.end"]);
+        assert_eq!(crowds(&nehalem()), [1, 2, 4, 8]);
+    }
+}

@@ -1,0 +1,151 @@
+//! A row of the table: what a law expects, what was measured, and whether that will do. Not measured is a failure, told with its reason.
+
+use serde::Serialize;
+
+/// What a measured figure must be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// as expected, give or take this part of it
+    Within(f64),
+    /// from the expected figure up to this one
+    UpTo(f64),
+    /// at most what is expected
+    AtMost,
+    /// at least what is expected
+    AtLeast,
+    /// whatever it is: it is only told
+    Told,
+}
+
+/// What is said of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// the law holds
+    Holds,
+    /// it does not, or nothing was measured
+    Fails,
+    /// this machine cannot show it
+    Skipped,
+    /// no law, a figure that is told
+    Told,
+}
+
+/// See the head of the file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// name of the law
+    pub law: &'static str,
+    /// what of it
+    pub what: String,
+    /// of both figures
+    pub unit: &'static str,
+    /// from the machine file; `None`: nothing can be expected, and `why`
+    pub expected: Option<f64>,
+    /// what the measured figure must be
+    pub bound: Bound,
+    /// from the guest; `None`: it was not measured, and `why`
+    pub measured: Option<f64>,
+    /// why there is no figure, or what one should know of it
+    pub why: Option<String>,
+    /// what is said of it
+    pub verdict: Verdict,
+}
+
+impl Row {
+    /// A figure beside what was expected; a figure that is not there, or is no number, fails.
+    #[must_use]
+    pub fn new(
+        law: &'static str,
+        what: impl Into<String>,
+        unit: &'static str,
+        expected: f64,
+        bound: Bound,
+        measured: Result<f64, String>,
+    ) -> Self {
+        let (measured, why) = match measured {
+            Ok(value) if value.is_finite() => (Some(value), None),
+            Ok(_) => (None, Some("what was read gives no number".to_owned())),
+            Err(why) => (None, Some(why)),
+        };
+        let will_do = measured.is_some_and(|measured| bound.allows(expected, measured));
+        let verdict = match bound {
+            Bound::Told if measured.is_some() => Verdict::Told,
+            _ if will_do => Verdict::Holds,
+            _ => Verdict::Fails,
+        };
+        Self { law, what: what.into(), unit, expected: Some(expected), bound, measured, why, verdict }
+    }
+
+    /// A law that fails without figures.
+    #[must_use]
+    pub fn fails(law: &'static str, what: impl Into<String>, why: impl Into<String>) -> Self {
+        let why = Some(why.into());
+        let verdict = Verdict::Fails;
+        Self { law, what: what.into(), unit: "", expected: None, bound: Bound::Told, measured: None, why, verdict }
+    }
+
+    /// A law that this machine cannot show.
+    #[must_use]
+    pub fn skipped(law: &'static str, what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Skipped, ..Self::fails(law, what, why) }
+    }
+
+    /// Measured over expected, less 1; `None` where that says nothing.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        let expected = self.expected.filter(|expected| *expected != 0.0)?;
+        Some(self.measured? / expected - 1.0)
+    }
+}
+
+impl Bound {
+    fn allows(self, expected: f64, measured: f64) -> bool {
+        match self {
+            Self::Within(part) => (measured - expected).abs() <= part * expected.abs(),
+            Self::UpTo(most) => (expected..=most).contains(&measured),
+            Self::AtMost => measured <= expected,
+            Self::AtLeast => measured >= expected,
+            Self::Told => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(bound: Bound, measured: Result<f64, String>) -> Verdict {
+        Row::new("latency", "x", "ns", 100.0, bound, measured).verdict
+    }
+
+    #[test]
+    fn bounds_include_their_ends() {
+        assert_eq!(verdict(Bound::Within(0.1), Ok(110.0)), Verdict::Holds);
+        assert_eq!(verdict(Bound::Within(0.1), Ok(89.9)), Verdict::Fails);
+        assert_eq!(verdict(Bound::AtMost, Ok(100.0)), Verdict::Holds);
+        assert_eq!(verdict(Bound::AtMost, Ok(100.1)), Verdict::Fails);
+        assert_eq!(verdict(Bound::AtLeast, Ok(99.0)), Verdict::Fails);
+        assert_eq!(verdict(Bound::UpTo(150.0), Ok(150.0)), Verdict::Holds);
+        assert_eq!(verdict(Bound::UpTo(150.0), Ok(99.0)), Verdict::Fails);
+        assert_eq!(verdict(Bound::Told, Ok(1e9)), Verdict::Told);
+    }
+
+    #[test]
+    fn what_was_not_measured_never_holds() {
+        for bound in [Bound::Within(1.0), Bound::AtMost, Bound::AtLeast, Bound::Told] {
+            assert_eq!(verdict(bound, Err("no line".to_owned())), Verdict::Fails);
+            assert_eq!(verdict(bound, Ok(f64::NAN)), Verdict::Fails);
+            assert_eq!(verdict(bound, Ok(f64::INFINITY)), Verdict::Fails);
+        }
+        assert_eq!(Row::skipped("ways", "x", "y").verdict, Verdict::Skipped);
+    }
+
+    #[test]
+    fn a_deviation_is_relative_to_what_was_expected() {
+        let row = Row::new("latency", "x", "ns", 200.0, Bound::Within(0.1), Ok(210.0));
+        assert!((row.deviation().unwrap() - 0.05).abs() < 1e-12);
+        assert_eq!(Row::new("latency", "x", "ns", 0.0, Bound::AtMost, Ok(0.0)).deviation(), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! `numasim laws`: boots the machine twice side by side, lets programs measure it, and judges what they tell.
+
+use super::{print, spec};
+use crate::args::LawsArgs;
+use numasim::boot::{Host, Task, boot};
+use numasim::command::left;
+use numasim::ending::Ending;
+use numasim::image::{self, Contents};
+use numasim::laws::reading::Readings;
+use numasim::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
+use numasim::{LabError, fetch};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+
+/// Names of the scripts in the guest's /bin.
+const MEASURES: &str = "numasim-laws.sh";
+const WORKS: &str = "numasim-work.sh";
+
+/// Measures and judges. 1 where a law fails.
+pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
+    known(&args.only)?;
+    // Repeatability alone is that of everything.
+    let all = args.only.iter().all(|name| name == "repeatability");
+    let wanted = |law: &str| all || args.only.iter().any(|name| name == law);
+    let spec = spec(&args.machine, args.scale.into())?;
+    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
+    let add = [
+        write(&scratch.path().join(MEASURES), &script::text(&plan::steps(&spec, wanted)))?,
+        write(&scratch.path().join(WORKS), &script::text(&speed::steps()))?,
+    ];
+    let contents = Contents { isobar: false, tools: true, add: add.into_iter().chain(tools()?).collect() };
+    let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
+    let host = Host { spec, qemu, kernel, image: image::build(&contents, false)?, limit_seconds: args.seconds };
+
+    let mut rows = Vec::new();
+    let mut problems = Vec::new();
+    if LAWS.into_iter().any(wanted) {
+        let boots = if wanted("repeatability") { 2 } else { 1 };
+        let told = measured(&host, boots, &folder, interrupted)?;
+        rows.extend(laws::judge(&host.spec, &told[0], wanted));
+        rows.extend(told.get(1).map(|second| laws::repeatability(&told[0], second)));
+        problems.extend(told.into_iter().flat_map(|one| one.problems));
+    }
+    if args.speed {
+        rows.push(compare_speed(&host, &folder, interrupted)?);
+    }
+    show(&rows, &problems, args.json);
+    Ok(u8::from(!problems.is_empty() || rows.iter().any(|row| row.verdict == Verdict::Fails)))
+}
+
+fn known(only: &[String]) -> Result<(), LabError> {
+    match only.iter().find(|name| !LAWS.contains(&name.as_str())) {
+        Some(name) => {
+            Err(LabError::input("--only", format!("no law is called `{name}`; there are {}", LAWS.join(", "))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn show(rows: &[Row], problems: &[String], json: bool) {
+    if json {
+        print(&format!("{}\n", serde_json::json!({"rows": rows, "problems": problems})));
+        return;
+    }
+    print(&table::text(rows));
+    problems.iter().for_each(|problem| print(&format!("problem: {problem}\n")));
+}
+
+/// What so many boots told, side by side.
+fn measured(host: &Host, boots: usize, folder: &Path, interrupted: &AtomicBool) -> Result<Vec<Readings>, LabError> {
+    let words = words(host, MEASURES);
+    std::thread::scope(|scope| {
+        let one = |at: usize| one(host, &words, &folder.join(format!("laws-{}", at + 1)), interrupted);
+        let threads: Vec<_> = (0..boots).map(|at| scope.spawn(move || one(at))).collect();
+        let failed = |_| Err(LabError::Boot("a boot's thread came to no end".to_owned()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(failed)).collect()
+    })
+}
+
+/// The script, on the CPU that looks.
+fn words(host: &Host, script: &str) -> Vec<String> {
+    let observer = host.spec.cpus().saturating_sub(1).to_string();
+    ["taskset", "-c", &observer, "sh", &format!("/bin/{script}")].map(str::to_owned).to_vec()
+}
+
+fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
+    let booted = boot(host, &Task::Command { words, modelled: true }, folder, interrupted)?;
+    if booted.ending == Ending::Interrupted {
+        return Err(LabError::Interrupted);
+    }
+    let output = std::fs::read(folder.join(left::OUTPUT)).unwrap_or_default();
+    let mut told = Readings::parse(&String::from_utf8_lossy(&output));
+    if booted.ending != Ending::Done {
+        told.problems.push(booted.ending.told(host.limit_seconds));
+    } else if !told.ended {
+        told.problems.push("the guest's script came to no end".to_owned());
+    }
+    Ok(told)
+}
+
+fn compare_speed(host: &Host, folder: &Path, interrupted: &AtomicBool) -> Result<Row, LabError> {
+    let variant = |plugin: Option<PathBuf>| {
+        let mut spec = host.spec.clone();
+        spec.delays = false;
+        let mut image = host.image.clone();
+        image.plugin = plugin;
+        Host { qemu: host.qemu.clone(), kernel: host.kernel.clone(), image, spec, limit_seconds: host.limit_seconds }
+    };
+    let (plain, with) = (variant(None), variant(host.image.plugin.clone()));
+    speed::speed([&plain, &with], &words(host, WORKS), folder, interrupted)
+}
+
+fn write(path: &Path, text: &str) -> Result<PathBuf, LabError> {
+    std::fs::write(path, text).map_err(|error| LabError::io(path, error))?;
+    Ok(path.to_owned())
+}
+
+/// The programs that read and write the machine's page.
+fn tools() -> Result<[PathBuf; 2], LabError> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--locked", "-p", "numasim-page"]).current_dir(fetch::workspace());
+    let built = command.stdin(Stdio::null()).output().map_err(|error| LabError::Boot(format!("cargo: {error}")))?;
+    if !built.status.success() {
+        let errors = String::from_utf8_lossy(&built.stderr).into_owned();
+        let first = errors.lines().find(|line| line.starts_with("error")).unwrap_or("no message");
+        return Err(LabError::Boot(format!("cargo build -p numasim-page: {}: {first}", built.status)));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| fetch::workspace().join("target"), PathBuf::from);
+    Ok(["numasim-counters", "numasim-ways"].map(|name| target.join("release").join(name)))
+}
