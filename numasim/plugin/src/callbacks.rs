@@ -36,6 +36,7 @@ pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String>
     if control.is_null() {
         return Err("another plugin controls time".to_owned());
     }
+    arguments.out.as_deref().map_or(Ok(()), report::make)?;
     world::put(World::new(spec, arguments, control)?);
     ID.store(id, Relaxed);
     // SAFETY: the callback has the type that QEMU wants.
