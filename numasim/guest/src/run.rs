@@ -39,7 +39,13 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
         jobs.push(job);
     }
     let pids: Vec<u32> = jobs.iter().map(|job| job.child.pid()).collect();
-    let daemon = asked.regime.daemon.as_ref().map(|daemon| daemon::start(daemon, &pids, folder)).transpose()?;
+    let daemon = match asked.regime.daemon.as_ref().map(|daemon| daemon::start(daemon, &pids, folder)).transpose() {
+        Ok(daemon) => daemon,
+        Err(error) => {
+            problem = problem.or(Some(format!("the daemon cannot be started: {error:#}")));
+            None
+        }
+    };
 
     machine.empty()?;
     let before = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };

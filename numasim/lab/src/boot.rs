@@ -42,7 +42,7 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// The director's arguments, as `xargs` reads them, and its order.
+    /// The director's arguments, as the shell reads them, and its order.
     fn files(&self) -> Result<Vec<(&'static str, String)>, LabError> {
         const ARGUMENTS: &str = "/etc/director.args";
         Ok(match self {
@@ -51,15 +51,15 @@ impl Task<'_> {
                 vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
             }
             Self::Command { words, modelled } => {
-                let plain = if *modelled { "" } else { "--plain\n" };
-                let quoted: String = words.iter().map(|word| quote(word) + "\n").collect();
-                vec![(ARGUMENTS, format!("boot\n{plain}{quoted}"))]
+                let plain = if *modelled { "" } else { " --plain" };
+                let quoted: String = words.iter().map(|word| format!(" {}", quote(word))).collect();
+                vec![(ARGUMENTS, format!("boot{plain}{quoted}\n"))]
             }
         })
     }
 }
 
-/// A word between single quotes, as xargs(1) and the shell read it.
+/// A word between single quotes, as the shell reads it.
 fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r#"'"'"'"#))
 }

@@ -41,14 +41,17 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     }
     busybox(&root)?;
     let built = binaries(contents, plain)?;
-    for program in built.programs.iter().chain(&contents.add) {
-        install(program, &root, &[])?;
+    for (name, program) in &built.programs {
+        install(program, name, &root, &[])?;
+    }
+    for program in &contents.add {
+        install(program, &program.file_name().unwrap_or_default().to_string_lossy(), &root, &[])?;
     }
     c_programs(&root.join("bin"))?;
     if contents.tools {
         let tools = fetch::tools()?;
         let libraries = tools.join("usr/lib/x86_64-linux-gnu");
-        ["numactl", "numad"].iter().try_for_each(|name| install(&tools.join("usr/bin").join(name), &root, &[&libraries]))?;
+        ["numactl", "numad"].iter().try_for_each(|name| install(&tools.join("usr/bin").join(name), name, &root, &[&libraries]))?;
     }
     executable(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
     let archive = folder.path().join("guest.cpio");
@@ -82,7 +85,8 @@ impl Image {
 
 /// What cargo built.
 struct Built {
-    programs: Vec<PathBuf>,
+    /// By the name that they have in the guest.
+    programs: Vec<(&'static str, PathBuf)>,
     plugin: Option<PathBuf>,
 }
 
@@ -98,9 +102,9 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     }
     cargo(&packages)?;
     let release = named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release");
-    let mut programs = vec![release.join("director")];
+    let mut programs = vec![("director", release.join("director"))];
     if contents.isobar {
-        programs.push(isobar.unwrap_or_else(|| release.join("isobar")));
+        programs.push(("isobar", isobar.unwrap_or_else(|| release.join("isobar"))));
     }
     let plugin = (!plain).then(|| plugin.unwrap_or_else(|| release.join("libnumasim.so")));
     match &plugin {
@@ -138,9 +142,9 @@ fn busybox(root: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A program and its libraries; one of busybox's of the same name gives way.
-fn install(program: &Path, root: &Path, search: &[&Path]) -> Result<(), LabError> {
-    let to = root.join("bin").join(program.file_name().unwrap_or_default());
+/// A program under its name in the guest, and its libraries; one of busybox's of the same name gives way.
+fn install(program: &Path, name: &str, root: &Path, search: &[&Path]) -> Result<(), LabError> {
+    let to = root.join("bin").join(name);
     let _ = std::fs::remove_file(&to);
     let stripped = Command::new("strip").arg("-o").arg(&to).arg(program).stderr(Stdio::null()).status();
     if !stripped.is_ok_and(|status| status.success()) {
