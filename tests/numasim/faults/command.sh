@@ -7,7 +7,6 @@ numasim() {
         timeout -k 5 "${limit:-150}" "$bin/numasim" "$@"
 }
 boot() { numasim boot "$machine" --keep "$work/kept" "$@"; }
-running() { [ -n "$(pids "$1")" ]; }
 # Process ids of the QEMU whose files lie in this folder of ours.
 pids() {
     local entry
@@ -23,7 +22,7 @@ script() {
     echo "$work/$1"
 }
 
-# signalled SIGNAL FOLDER COMMAND...: sends a signal to the command once its guest has begun; its status.
+# signalled SIGNAL FOLDER COMMAND...: sends a signal to the command (ABRT: to its QEMU) once its guest has begun; its status.
 signalled() {
     local signal=$1 folder=$2 command code=0
     shift 2
@@ -31,7 +30,8 @@ signalled() {
     "$@" &
     command=$!
     waits_for 60 modelling "$folder" || echo "no guest after 60 s"
-    if [ "$signal" = ABRT ]; then kill -ABRT $(pids "$folder"); else kill -"$signal" "$(pgrep -P $command -f "$bin/numasim" | head -n 1)"; fi
+    # The command is a child of `timeout`, which is one of the shell's own.
+    if [ "$signal" = ABRT ]; then kill -ABRT $(pids "$folder"); else kill -"$signal" "$(pgrep -P "$(pgrep -P $command)")"; fi
     wait $command || code=$?
     return $code
 }
