@@ -68,12 +68,13 @@ guest() {
     local seconds=$1 what=$2
     shift 2
     emulate "$seconds" -m 1024M -smp 4,sockets=2,cores=2,threads=1 -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=1 \
-        -kernel "$kernel" -initrd "$work/guest.cpio" \
+        -kernel "$kernel" -initrd "$image" \
         -append "console=ttyS0 panic=-1 quiet nokaslr cryptomgr.notests tsc=reliable clocksource=tsc numasim.do=$what" "$@"
 }
 
 pack_guest() {
     local root=$work/root program library
+    image=$work/guest.cpio
     mkdir -p "$root"/{bin,proc,sys,dev,tmp,run,etc,lib64}
     cp "$(command -v busybox)" "$root/bin/busybox"
     for program in $(busybox --list | grep -vx busybox); do ln -sf busybox "$root/bin/$program"; done
@@ -87,5 +88,5 @@ pack_guest() {
             cp -nL "$library" "$root$library"
         done
     done
-    (cd "$root" && find . | cpio -o -H newc --quiet) > "$work/guest.cpio"
+    (cd "$root" && find . | cpio -o -H newc --quiet) > "$image"
 }
