@@ -57,9 +57,7 @@ fn unwritable(path: &Path, why: &std::io::Error) -> String {
 pub fn write(world: &World) {
     let Some(path) = &world.out else { return };
     let text = serde_json::to_string_pretty(&report(world)).unwrap_or_default();
-    if let Err(why) = std::fs::write(path, text + "\n") {
-        error::end(&unwritable(path, &why));
-    }
+    std::fs::write(path, text + "\n").unwrap_or_else(|why| error::end(&unwritable(path, &why)));
 }
 
 fn report(world: &World) -> Report<'_> {
