@@ -22,5 +22,6 @@ pub mod qemu;
 pub mod report;
 pub mod stats;
 pub mod summary;
+pub mod xval;
 
 pub use error::LabError;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Verb::Machine(args) => verbs::machine::run(args),
         Verb::Boot(args) => verbs::boot::run(args, &interrupted),
         Verb::Doctor => verbs::doctor::run(),
+        Verb::Xval(args) => verbs::xval::run(args, &interrupted),
     };
     match done {
         Ok(code) => ExitCode::from(code),

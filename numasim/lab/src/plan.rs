@@ -81,7 +81,7 @@ fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
         background: false,
         placed_by_hand: false,
     };
-    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), jobs: vec![job] })
+    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), ways: Vec::new(), jobs: vec![job] })
 }
 
 fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &Options) -> Result<Run, String> {
@@ -93,7 +93,7 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
         let name = |at| if program.instances == 1 { program.name.clone() } else { format!("{}#{at}", program.name) };
         jobs.extend((1..=program.instances).map(|at| Job { name: name(at), ..job.clone() }));
     }
-    Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), jobs })
+    Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), ways: Vec::new(), jobs })
 }
 
 /// Where numactl puts a program by hand.

@@ -52,6 +52,11 @@ impl Cache {
         search(set, line, store)
     }
 
+    /// Forgets all lines.
+    pub fn empty(&mut self) {
+        self.slots.fill(EMPTY);
+    }
+
     /// Takes a line out; whether it was here, and dirty.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
         let first = index(line & self.set_mask) * self.ways;

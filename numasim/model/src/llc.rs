@@ -93,6 +93,12 @@ impl Llc {
         slot.map(|slot| *slot |= 1).is_some()
     }
 
+    /// Forgets all lines; what each class may fill stays.
+    pub fn empty(&mut self) {
+        self.slots.iter_mut().for_each(|slot| *slot = EMPTY << LINE_SHIFT | way(*slot) << WAY_SHIFT);
+        self.held.fill(0);
+    }
+
     /// Takes a line out; whether it was here, and dirty.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);

@@ -256,6 +256,14 @@ impl Machine {
         }
     }
 
+    /// Empties all caches, whose dirty lines are forgotten, and all queues. Classes, way masks and counters stay: they are the guest's.
+    pub fn empty(&mut self) {
+        self.cpus.iter_mut().for_each(|own| own.cache.empty());
+        self.llcs.iter_mut().for_each(Llc::empty);
+        self.queues.idle();
+        self.price();
+    }
+
     /// CPUs of the machine.
     #[must_use]
     pub fn cpus(&self) -> usize {

@@ -113,6 +113,13 @@ impl Queues {
         round(self.resources[resource].service * float(lines))
     }
 
+    /// Nobody waits and nothing is owed.
+    pub fn idle(&mut self) {
+        self.delay.fill(0.0);
+        self.wanted.fill(0.0);
+        self.debt.fill(0.0);
+    }
+
     /// Begins the account of a window.
     pub fn begin(&mut self) {
         self.carried.fill(0.0);

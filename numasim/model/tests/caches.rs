@@ -211,3 +211,19 @@ fn a_stream_is_never_faster_than_the_slowest_it_passes() {
     let stalls: Vec<_> = (0..3).map(|line| machine.access(0, NODE + line * 64, false)).collect();
     assert_eq!(stalls, [2_000_000, 2_000_000, 128_000]);
 }
+
+/// Emptied are the caches and nothing else: half of the ways still hold half of the lines, and what was counted is not forgotten.
+#[test]
+fn emptying_keeps_masks_classes_and_counters() {
+    let mut machine = machine();
+    machine.set_mask(0, 1, 0xff).unwrap();
+    machine.set_class(0, 1).unwrap();
+    all(&chase(&mut machine, 0, 0, LLC / 2), 400_000);
+    let before = machine.cpu_counters(0).llc_misses;
+    machine.empty();
+    (0..LLC).for_each(|line| _ = machine.access(0, line * 64, false));
+    assert_eq!(machine.cpu_counters(0).llc_misses, before + LLC, "some lines were still there");
+    all(&chase(&mut machine, 0, 0, LLC), 1_200_000);
+    machine.set_class(0, 0).unwrap();
+    all(&chase(&mut machine, 0, 0, LLC), 400_000);
+}

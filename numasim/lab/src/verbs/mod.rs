@@ -4,6 +4,7 @@ pub mod boot;
 pub mod doctor;
 pub mod experiment;
 pub mod machine;
+pub mod xval;
 
 use crate::args::ScaleArgs;
 use numasim::LabError;
