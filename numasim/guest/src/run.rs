@@ -47,8 +47,8 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
         }
     };
 
-    machine.ways(&asked.ways)?;
     machine.empty()?;
+    machine.ways(&asked.ways)?;
     let before = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
     std::fs::write(&start_file, "").context("start file")?;
     if problem.is_none() {

@@ -151,7 +151,8 @@ impl Bench<'_> {
 
     fn rows(&self, mix: &Mix, known: &BTreeMap<String, Known>) -> Result<Vec<Row>, String> {
         let ran = self.ran(&mix_id(&mix.name))?;
-        let who = |seat: &Seat| known.get(&seat.program).ok_or_else(|| format!("{}: {seat} is not known alone", ran.id));
+        let who =
+            |seat: &Seat| known.get(&seat.program).ok_or_else(|| format!("{}: {seat} is not known alone", ran.id));
         let known = mix.of.iter().map(who).collect::<Result<Vec<_>, _>>()?;
         let saw = mix.of.iter().enumerate().map(|(job, seat)| seen(ran, job, seat.cpu, self.clock_hz()));
         let saw = saw.collect::<Result<Vec<_>, _>>()?;
@@ -168,7 +169,8 @@ impl Bench<'_> {
     }
 
     fn simulated(&self, mix: &Mix, programs: Vec<Arc<Program>>) -> Option<Vec<Pace>> {
-        let placed = |(seat, program): (&Seat, Arc<Program>)| Placed { program, cpu: seat.cpu, node: seat.node(self.spec) };
+        let placed =
+            |(seat, program): (&Seat, Arc<Program>)| Placed { program, cpu: seat.cpu, node: seat.node(self.spec) };
         simulate(&self.machine, &mix.of.iter().zip(programs).map(placed).collect::<Vec<_>>())
     }
 
@@ -243,7 +245,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / num::float_len(values.len());
     let (middle_a, middle_b) = (mean(a), mean(b));
-    let product = |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
+    let product =
+        |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
     let spread = (product(a, middle_a, a, middle_a) * product(b, middle_b, b, middle_b)).sqrt();
     (spread > 0.0).then(|| product(a, middle_a, b, middle_b) / spread)
 }

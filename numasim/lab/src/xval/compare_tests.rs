@@ -73,7 +73,10 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
     let found = compare(&xval, &spec(), &ran).unwrap();
     assert_eq!(found.rows.len(), 1);
     let told = found.problems.join("\n");
-    assert!(told.contains("alone/a/8/local: it did not run") && told.contains("mix/pair: b@1 is not known alone"), "{told}");
+    assert!(
+        told.contains("alone/a/8/local: it did not run") && told.contains("mix/pair: b@1 is not known alone"),
+        "{told}"
+    );
 }
 
 /// Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5) = 0.9487.

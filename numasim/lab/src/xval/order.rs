@@ -148,7 +148,10 @@ mod tests {
         let spec = crate::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
         let of = |ways, remote| Alone { program: xval.program[0].name.clone(), ways, remote };
         let remote = alone_run(&xval, &spec, &of(None, true));
-        assert_eq!((remote.jobs[0].setup_cpus.as_slice(), remote.jobs[0].run_cpus.as_deref()), (&[4][..], Some(&[0][..])));
+        assert_eq!(
+            (remote.jobs[0].setup_cpus.as_slice(), remote.jobs[0].run_cpus.as_deref()),
+            (&[4][..], Some(&[0][..]))
+        );
         assert!(remote.ways.is_empty() && remote.jobs[0].background && !remote.jobs[1].background);
         assert_eq!(remote.jobs[1].setup_cpus, [7]);
         assert_eq!(alone_run(&xval, &spec, &of(Some(4), false)).ways, [Ways { llc: 0, mask: 0xf }]);

@@ -62,7 +62,11 @@ impl Steps {
             (Cause::Load, law / self.misses_given),
             (Cause::Rest, self.numasim / law),
         ];
-        steps.into_iter().map(|(cause, ratio)| (cause, way * ratio.ln())).max_by(|a, b| a.1.total_cmp(&b.1)).map(|best| best.0)
+        steps
+            .into_iter()
+            .map(|(cause, ratio)| (cause, way * ratio.ln()))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|best| best.0)
     }
 }
 

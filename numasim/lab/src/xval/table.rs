@@ -9,7 +9,8 @@ use std::fmt::Write;
 pub fn text(found: &Comparison) -> String {
     let mut text = String::new();
     let Comparison { name, machine, time_scale, cache_scale, .. } = found;
-    let _ = writeln!(text, "{name}: numasim and the simulator on {machine}, time x{time_scale}, caches /{cache_scale}\n");
+    let _ =
+        writeln!(text, "{name}: numasim and the simulator on {machine}, time x{time_scale}, caches /{cache_scale}\n");
     profiles(&mut text, found);
     rows(&mut text, &found.rows);
     totals(&mut text, found);
