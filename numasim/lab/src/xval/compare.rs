@@ -1,9 +1,13 @@
 //! Both machines side by side: every program of every mix, its slowdown here and there, the difference and its reason.
 //!
-//! A slowdown is the cycles per instruction in the mix over those alone with local memory and all ways, in each machine by its own counters.
+//! A slowdown is the time for the same work in the mix over that alone with local memory and all ways: in the simulator by cycles per
+//! instruction; in numasim by the program's own clock (median passes), since the CPU's counters hold the kernel's instructions too, which come by time
+//! and so weigh most where a program has few. Without two passes in each run it is cycles per instruction here too. Where both are known,
+//! their ratio is how many instructions too many were counted, and misses per instruction are put right by it.
 
 use super::derive::{self, Profile, Solo};
 use super::file::{Mix, Seat, Xval, node_of};
+use super::lru;
 use super::order::{Alone, alone, mix_id, nearest_other};
 use super::reason::{Mpki, Steps, words};
 use super::seen::{Seen, seen};
@@ -56,6 +60,8 @@ pub struct Row {
     pub difference: f64,
     /// numasim's slowdown by the program's own clock: median pass over median pass alone.
     pub by_own_clock: Option<f64>,
+    /// numasim's slowdown by the CPU's counters.
+    pub by_counters: f64,
     /// Misses.
     pub mpki: Mpki,
     /// Why, where the difference is worth it.
@@ -155,7 +161,9 @@ impl Bench<'_> {
             |seat: &Seat| known.get(&seat.program).ok_or_else(|| format!("{}: {seat} is not known alone", ran.id));
         let known = mix.of.iter().map(who).collect::<Result<Vec<_>, _>>()?;
         let saw = mix.of.iter().enumerate().map(|(job, seat)| seen(ran, job, seat.cpu, self.clock_hz()));
-        let saw = saw.collect::<Result<Vec<_>, _>>()?;
+        let raw = saw.collect::<Result<Vec<_>, _>>()?;
+        let saw: Vec<_> = raw.iter().zip(&known).map(|(saw, known)| own_work(saw, &known.alone)).collect();
+        let by_last_use = self.by_last_use(mix, &known);
         let own = known.iter().map(|known| Arc::clone(&known.program)).collect();
         let given = known.iter().zip(&saw).map(|(known, saw)| Arc::new(with_misses(&known.program, saw))).collect();
         let paces = self.simulated(mix, own).ok_or_else(|| format!("{}: the simulator counted nothing", ran.id))?;
@@ -163,7 +171,9 @@ impl Bench<'_> {
         let counters = ran.counters.as_ref().ok_or_else(|| format!("{}: it has no counters", ran.id))?;
         let row = |at: usize| {
             let law = self.law(&mix.of[at], known[at], &saw[at], counters);
-            row(mix, at, known[at], &saw[at], (paces[at], given[at]), law)
+            let mut row = row(mix, at, known[at], &saw[at], (paces[at], given[at]), law, by_last_use[at]);
+            row.by_counters = raw[at].cpi() / known[at].alone.cpi();
+            row
         };
         Ok((0..mix.of.len()).map(row).collect())
     }
@@ -172,6 +182,23 @@ impl Bench<'_> {
         let placed =
             |(seat, program): (&Seat, Arc<Program>)| Placed { program, cpu: seat.cpu, node: seat.node(self.spec) };
         simulate(&self.machine, &mix.of.iter().zip(programs).map(placed).collect::<Vec<_>>())
+    }
+
+    /// MPKI of each if lines stayed for a time after their last use, LLC by LLC.
+    fn by_last_use(&self, mix: &Mix, known: &[&Known]) -> Vec<f64> {
+        let mut mpki = vec![0.0; mix.of.len()];
+        for llc in &self.spec.llc {
+            let here = |at: &usize| llc.cpus.as_slice().contains(&num::index(mix.of[*at].cpu));
+            let here: Vec<usize> = (0..mix.of.len()).filter(here).collect();
+            let sharer = |at: &usize| {
+                let home = num::index(node_of(self.spec, mix.of[*at].cpu).unwrap_or(0));
+                let ns = self.spec.latency.ns[home][num::index(mix.of[*at].node(self.spec))];
+                lru::Sharer { profile: &known[*at].profile, latency: ns * self.spec.clock_mhz / 1e3 }
+            };
+            let found = lru::shared(llc.size_kib, &here.iter().map(sharer).collect::<Vec<_>>());
+            here.iter().zip(found).for_each(|(at, found)| mpki[*at] = found);
+        }
+        mpki
     }
 
     /// Cycles per instruction that the queue's law gives at the measured misses and utilisations, if only fetches wait.
@@ -191,7 +218,26 @@ impl Bench<'_> {
     }
 }
 
-fn row(mix: &Mix, at: usize, known: &Known, saw: &Seen, paces: (Pace, Pace), law: Option<f64>) -> Row {
+/// What was seen, with the instructions of the program alone: as many as its own clock says for the cycles that it had.
+fn own_work(saw: &Seen, alone: &Seen) -> Seen {
+    let Some(by_clock) = own_clock(saw, alone) else { return *saw };
+    let too_many = by_clock * alone.cpi() / saw.cpi();
+    Seen { instructions: saw.instructions / too_many, ..*saw }
+}
+
+fn own_clock(saw: &Seen, alone: &Seen) -> Option<f64> {
+    Some(saw.pass? / alone.pass?)
+}
+
+fn row(
+    mix: &Mix,
+    at: usize,
+    known: &Known,
+    saw: &Seen,
+    paces: (Pace, Pace),
+    law: Option<f64>,
+    by_last_use: f64,
+) -> Row {
     let alone = known.alone.cpi();
     let steps = Steps {
         simulator: paces.0.cpi / known.cpi,
@@ -203,12 +249,14 @@ fn row(mix: &Mix, at: usize, known: &Known, saw: &Seen, paces: (Pace, Pace), law
         alone: 1000.0 * known.alone.misses_per_instruction(),
         numasim: 1000.0 * saw.misses_per_instruction(),
         simulator: 1000.0 * paces.0.misses,
+        by_last_use,
     };
     Row {
         mix: mix.name.clone(),
         seat: mix.of[at].clone(),
         difference: steps.difference(),
-        by_own_clock: saw.pass.zip(known.alone.pass).map(|(pass, alone)| pass / alone),
+        by_own_clock: own_clock(saw, &known.alone),
+        by_counters: steps.numasim,
         reason: words(&steps, &mpki),
         mpki,
         steps,

@@ -7,6 +7,7 @@
 //! derive    solo runs -> a program of the simulator
 //! twin      the machine of the simulator that a machine of numasim is a scaled copy of
 //! simulate  a mix in the simulator
+//! lru       how a cache would be shared by last use: a witness
 //! compare   both, side by side: difference, and which part of the model it comes from
 //! ```
 //!
@@ -15,6 +16,7 @@
 pub mod compare;
 pub mod derive;
 pub mod file;
+pub mod lru;
 pub mod order;
 pub mod reason;
 pub mod seen;

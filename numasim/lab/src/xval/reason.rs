@@ -79,6 +79,8 @@ pub struct Mpki {
     pub numasim: f64,
     /// In the mix, in the simulator.
     pub simulator: f64,
+    /// In the mix, if lines stayed for a time after their last use (lru.rs).
+    pub by_last_use: f64,
 }
 
 /// The reason in words, with the figures it rests on.
@@ -87,8 +89,8 @@ pub fn words(steps: &Steps, mpki: &Mpki) -> Option<String> {
     let law = steps.law.unwrap_or(steps.misses_given);
     Some(match steps.cause()? {
         Cause::Sharing => format!(
-            "sharing: {:.1} MPKI here, {:.1} in the simulator ({:.1} alone); with these misses it says {:.2}",
-            mpki.numasim, mpki.simulator, mpki.alone, steps.misses_given
+            "sharing: {:.1} MPKI here, {:.1} in the simulator, {:.1} by last use; with these misses it says {:.2}",
+            mpki.numasim, mpki.simulator, mpki.by_last_use, steps.misses_given
         ),
         Cause::Load => format!(
             "load: at these misses the simulator says {:.2}, the queue's law at the measured load {law:.2}",
@@ -121,8 +123,11 @@ mod tests {
     #[test]
     fn words_have_the_figures() {
         let steps = Steps { simulator: 2.0, misses_given: 1.5, law: None, numasim: 1.5 };
-        let told = words(&steps, &Mpki { alone: 1.0, numasim: 4.0, simulator: 9.0 }).unwrap();
-        assert_eq!(told, "sharing: 4.0 MPKI here, 9.0 in the simulator (1.0 alone); with these misses it says 1.50");
+        let told = words(&steps, &Mpki { alone: 1.0, numasim: 4.0, simulator: 9.0, by_last_use: 5.0 }).unwrap();
+        assert_eq!(
+            told,
+            "sharing: 4.0 MPKI here, 9.0 in the simulator, 5.0 by last use; with these misses it says 1.50"
+        );
         assert!((steps.difference() - 1.0 / 3.0).abs() < 1e-12);
     }
 }

@@ -27,7 +27,7 @@ pub struct Seen {
     pub seconds: f64,
     /// Resident bytes.
     pub resident: Option<f64>,
-    /// Median seconds of a pass by the program's own clock.
+    /// Median seconds of a pass by the program's own clock; `None` with fewer than two.
     pub pass: Option<f64>,
 }
 
@@ -92,7 +92,7 @@ fn median_pass(line: &serde_json::Value) -> Option<f64> {
     passes.sort_by(f64::total_cmp);
     let middle = passes.len() / 2;
     match passes.len() {
-        0 => None,
+        0 | 1 => None,
         count if count % 2 == 1 => Some(passes[middle]),
         _ => Some(f64::midpoint(passes[middle - 1], passes[middle])),
     }
