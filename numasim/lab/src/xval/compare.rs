@@ -1,9 +1,9 @@
 //! Both machines side by side: every program of every mix, its slowdown here and there, the difference and its reason.
 //!
 //! A slowdown is the time for the same work in the mix over that alone with local memory and all ways: in the simulator by cycles per
-//! instruction; in numasim by the program's own clock (median passes), since the CPU's counters hold the kernel's instructions too, which come by time
-//! and so weigh most where a program has few. Without two passes in each run it is cycles per instruction here too. Where both are known,
-//! their ratio is how many instructions too many were counted, and misses per instruction are put right by it.
+//! instruction; in numasim by the program's own clock (median passes), since the CPU's counters hold the kernel's instructions too, which come
+//! by time and so weigh most where a program has few. Without two passes in each run it is cycles per instruction here too. Where both are
+//! known, their ratio is how many instructions too many were counted, in mixes and alone; misses per instruction are put right by it.
 
 use super::derive::{self, Profile, Solo};
 use super::file::{Mix, Seat, Xval, node_of};
@@ -41,6 +41,8 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// The mean size of the differences; `None` without rows.
     pub mean_difference: Option<f64>,
+    /// The mean part by which misses per instruction differ from numasim's: the simulator's, and those by last use (lru.rs).
+    pub misses_apart: Option<[f64; 2]>,
     /// Spearman's rank correlation of the slowdowns; `None` where all are alike.
     pub rank_correlation: Option<f64>,
     /// Runs that did not count.
@@ -114,6 +116,7 @@ pub fn compare(xval: &Xval, spec: &Spec, ran: &[Ran]) -> Result<Comparison, LabE
         cache_scale: spec.cache_scale,
         profiles: known.into_iter().map(|(name, known)| (name, known.profile)).collect(),
         mean_difference: (!sizes.is_empty()).then(|| sizes.iter().sum::<f64>() / num::float_len(sizes.len())),
+        misses_apart: misses_apart(&rows),
         rank_correlation: rank_correlation(&rows),
         rows,
         problems,
@@ -139,13 +142,18 @@ impl Bench<'_> {
             }
         }
         let without = || format!("{name}: without a run alone with all ways it is in no mix");
+        let alone = solos.iter().find(|solo| self.is_whole(solo)).ok_or_else(without)?.seen;
+        solos.iter_mut().for_each(|solo| solo.seen = own_work(&solo.seen, &alone));
         let profile = derive::profile(self.spec, &solos).ok_or_else(without)?;
-        let alone = solos.first().ok_or_else(without)?.seen;
         let program = Arc::new(profile.program(self.spec, name));
         let (cpu, node) = (first_cpu(self.spec), 0);
         let pace = simulate(&self.machine, &[Placed { program: Arc::clone(&program), cpu, node }]);
         let cpi = pace.and_then(|paces| paces.first().map(|pace| pace.cpi)).ok_or_else(without)?;
         Ok(Known { alone, profile, program, cpi })
+    }
+
+    fn is_whole(&self, solo: &Solo) -> bool {
+        solo.nodes.0 == solo.nodes.1 && self.spec.llc.first().is_some_and(|llc| llc.ways == solo.ways)
     }
 
     fn solo(&self, one: &Alone) -> Result<Solo, String> {
@@ -275,6 +283,13 @@ fn wide(number: usize) -> u64 {
 
 fn first_cpu(spec: &Spec) -> u32 {
     spec.node.first().and_then(|node| node.cpus.as_slice().first()).map_or(0, |cpu| num::narrow(*cpu))
+}
+
+fn misses_apart(rows: &[Row]) -> Option<[f64; 2]> {
+    let missing = || rows.iter().map(|row| row.mpki).filter(|mpki| mpki.numasim > 0.0);
+    let count = num::float_len(missing().count());
+    let mean = |of: fn(&Mpki) -> f64| missing().map(|mpki| (of(&mpki) / mpki.numasim - 1.0).abs()).sum::<f64>() / count;
+    (count > 0.0).then(|| [mean(|mpki| mpki.simulator), mean(|mpki| mpki.by_last_use)])
 }
 
 /// Spearman's: the correlation of ranks, equal values sharing the mean of theirs.

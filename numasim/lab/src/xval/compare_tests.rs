@@ -53,6 +53,7 @@ fn where_the_law_holds_both_agree() {
     let far = &found.rows[2];
     assert!((far.steps.numasim - 1.2895).abs() < 1e-3 && (far.steps.law.unwrap() - 1.2895).abs() < 1e-3, "{far:?}");
     assert!(found.mean_difference.unwrap() < 0.01);
+    assert!(found.misses_apart.unwrap().iter().all(|apart| *apart < 0.01), "{:?}", found.misses_apart);
 }
 
 /// A mix in which `a` misses five times as often as ever alone: sharing, and nothing else.
@@ -86,4 +87,16 @@ fn ranks_are_shared_among_equals() {
     let found = correlation(&ranks(&[3.0, 5.0, 5.0, 9.0]), &ranks(&[1.0, 2.0, 3.0, 4.0])).unwrap();
     assert!((found - 0.9487).abs() < 1e-4, "{found}");
     assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
+}
+
+/// Alone 1000 instructions in 3000 cycles and a pass of 0.25 s; in a mix a pass of 0.5 s, but 5000 cycles for 1000 instructions: of six
+/// cycles an instruction of the program's own, one went to a kernel's instruction that costs less. So 5000 cycles were 833 of its own.
+#[test]
+fn instructions_of_the_kernel_are_taken_off_by_the_own_clock() {
+    let alone = super::super::seen::seen(&super::super::seen::tests::ran(), 0, 0, 1e8).unwrap();
+    let saw = Seen { cycles: 5000.0, pass: Some(0.5), ..alone };
+    let own = own_work(&saw, &alone);
+    assert!((own.instructions - 5000.0 / 6.0).abs() < 1e-9, "{own:?}");
+    assert!((own.cpi() / alone.cpi() - 2.0).abs() < 1e-12);
+    assert_eq!(own_work(&Seen { pass: None, ..saw }, &alone).instructions, 1000.0);
 }

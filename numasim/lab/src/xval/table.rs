@@ -78,13 +78,20 @@ fn totals(text: &mut String, found: &Comparison) {
         found.rows.len(),
         shown(found.rank_correlation, 1.0, "")
     );
+    if let Some([simulator, by_last_use]) = found.misses_apart {
+        let (there, witness) = (simulator * 100.0, by_last_use * 100.0);
+        let _ = writeln!(
+            text,
+            "misses apart by {there:.1} % in the simulator, by {witness:.1} % if lines stayed for a time after their last use"
+        );
+    }
     let mut causes = BTreeMap::new();
     found.rows.iter().filter_map(|row| row.steps.cause()).for_each(|cause| *causes.entry(cause).or_insert(0) += 1);
     for (cause, count) in causes {
         let _ = writeln!(text, "  {count} of the others by {}", format!("{cause:?}").to_lowercase());
     }
     text.push_str(
-        "Slowdown: cycles per instruction over those alone, memory local, all ways. flight: misses in flight together; wb: lines written\n\
+        "Slowdown: time for the same work over that alone, memory local, all ways. flight: misses in flight together; wb: lines written\n\
          back for each fetched; fit err: the greatest part by which the simulator's law misses a run alone.\n",
     );
 }
