@@ -63,7 +63,8 @@ impl Running<'_> {
             log.push_str(&std::fs::read_to_string(file).unwrap_or_default());
             let _ = std::fs::remove_file(file);
         }
-        let cpu_seconds = cpu.and_then(|ticks| u32::try_from(ticks).ok()).map(|ticks| f64::from(ticks) / TICKS_PER_SECOND);
+        let cpu_seconds =
+            cpu.and_then(|ticks| u32::try_from(ticks).ok()).map(|ticks| f64::from(ticks) / TICKS_PER_SECOND);
         DaemonRan { problem, log: last(&log), errors: last(&self.child.errors()), cpu_seconds }
     }
 

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+/// Threads that wait for their start wake every millisecond; one that sleeps longer is not waited for.
+const BROUGHT_WITHIN: f64 = 0.5;
+
 /// A process and what it writes.
 pub struct Child {
     process: std::process::Child,
@@ -155,12 +158,29 @@ impl<'a> Running<'a> {
             std::thread::sleep(Duration::from_millis(5));
         }
         if !self.asked.placed_by_hand {
+            if let Some(cpus) = &self.asked.begin_cpus {
+                self.bring(cpus);
+            }
             confine_group(self.child.pid(), self.asked.run_cpus.as_deref());
         }
         self.look(nodes);
         self.begun.clone_from(&self.migrations);
         self.first.clone_from(&self.last);
         Ok(())
+    }
+
+    /// Brings its threads to CPUs: one that sleeps moves when it wakes, so this waits until all have.
+    fn bring(&self, cpus: &[u32]) {
+        let until = procfs::now() + BROUGHT_WITHIN;
+        confine_group(self.child.pid(), Some(cpus));
+        let there = |pid: u32, tid: u32| procfs::cpu(pid, tid).is_none_or(|cpu| cpus.contains(&cpu));
+        let all = || {
+            let pids = procfs::group(self.child.pid());
+            pids.iter().all(|pid| procfs::threads(*pid).iter().all(|tid| there(*pid, *tid)))
+        };
+        while !all() && procfs::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Notes its threads' migrations and its pages.

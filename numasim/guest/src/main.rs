@@ -59,7 +59,8 @@ fn follow(port: &mut Port) -> anyhow::Result<()> {
 }
 
 fn hello() -> anyhow::Result<Line> {
-    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).with_context(|| path.to_owned());
+    let read =
+        |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).with_context(|| path.to_owned());
     Ok(Line::Hello { kernel: read("/proc/sys/kernel/osrelease")?, online: read("/sys/devices/system/cpu/online")? })
 }
 

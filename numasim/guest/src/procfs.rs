@@ -38,8 +38,7 @@ fn of_vmstat(text: &str) -> BTreeMap<String, u64> {
 pub fn group(leader: u32) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut members: Vec<u32> =
-        pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == leader)).collect();
+    let mut members: Vec<u32> = pids.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == leader)).collect();
     members.sort_unstable();
     members
 }
@@ -63,6 +62,11 @@ fn of_sched(text: &str) -> Option<u64> {
     line.split_once(':')?.1.trim().parse().ok()
 }
 
+/// The CPU on which a thread ran last.
+pub fn cpu(pid: u32, tid: u32) -> Option<u32> {
+    of_stat(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?)?.cpu
+}
+
 /// What is used of `/proc/PID/stat`.
 #[derive(Debug, PartialEq)]
 pub struct Stat {
@@ -70,6 +74,8 @@ pub struct Stat {
     pub group: u32,
     /// Clock ticks of CPU time, user and system.
     pub ticks: u64,
+    /// The CPU on which it ran last.
+    pub cpu: Option<u32>,
 }
 
 /// Group and CPU time of a process.
@@ -77,11 +83,16 @@ pub fn stat(pid: u32) -> Option<Stat> {
     of_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields are counted from behind the name, which may hold anything (proc_pid_stat(5)): 3 is the group, 12 and 13 are the times.
+/// Fields are counted from behind the name, which may hold anything (proc_pid_stat(5)): the third is the group, the twelfth and
+/// thirteenth are the times, the 37th is the processor.
 fn of_stat(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    Some(Stat { group: u32::try_from(number(2)?).ok()?, ticks: number(11)? + number(12)? })
+    Some(Stat {
+        group: u32::try_from(number(2)?).ok()?,
+        ticks: number(11)? + number(12)?,
+        cpu: number(36).and_then(|cpu| u32::try_from(cpu).ok()),
+    })
 }
 
 /// Pages of a process by node, from `/proc/PID/numa_maps`: the sums of `N0=`, `N1=` ... in base pages.
@@ -94,7 +105,8 @@ fn of_numa_maps(text: &str, nodes: usize) -> Vec<u64> {
     let mut sums = vec![0; nodes];
     for word in text.split_whitespace() {
         let parts = word.strip_prefix('N').and_then(|word| word.split_once('='));
-        let Some((node, count)) = parts.and_then(|(node, count)| Some((node.parse().ok()?, count.parse().ok()?))) else {
+        let Some((node, count)) = parts.and_then(|(node, count)| Some((node.parse().ok()?, count.parse().ok()?)))
+        else {
             continue;
         };
         let (node, count): (usize, u64) = (node, count);
@@ -118,10 +130,15 @@ mod tests {
 
     #[test]
     fn the_kernels_texts_are_read() {
-        assert_eq!(of_sched("chase (71, #threads: 1)\n----\nse.nr_migrations      :   12\nnr_switches : 9\n"), Some(12));
+        assert_eq!(
+            of_sched("chase (71, #threads: 1)\n----\nse.nr_migrations      :   12\nnr_switches : 9\n"),
+            Some(12)
+        );
         assert_eq!(of_sched("nothing"), None);
         let stat = "71 (a ) name) S 1 70 1 0 -1 4194304 105 0 0 0 30 12 0 0 20 0 1 0 500";
-        assert_eq!(of_stat(stat), Some(Stat { group: 70, ticks: 42 }));
+        assert_eq!(of_stat(stat), Some(Stat { group: 70, ticks: 42, cpu: None }));
+        let whole = format!("9 (x) S 1 9 {} 5 0 0", "0 ".repeat(33).trim());
+        assert_eq!(of_stat(&whole).unwrap().cpu, Some(5));
         assert_eq!(of_stat("71 (half"), None);
         let maps = "00400000 default file=/bin/chase mapped=4 N0=4\n7f00 default anon=9 dirty=9 N0=3 N1=6 kernelpagesize_kB=4\n";
         assert_eq!(of_numa_maps(maps, 2), [7, 6]);

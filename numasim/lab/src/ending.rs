@@ -84,7 +84,8 @@ fn runs(remains: &Remains) -> usize {
 }
 
 fn why(remains: &Remains) -> String {
-    let told = remains.lines.iter().find_map(|line| if let Line::Failed { why } = line { Some(one_line(why)) } else { None });
+    let told =
+        remains.lines.iter().find_map(|line| if let Line::Failed { why } = line { Some(one_line(why)) } else { None });
     let console = || remains.console.lines().rfind(|line| line.contains("director")).map(one_line);
     told.or_else(console).unwrap_or_else(|| "it did not say why".to_owned())
 }

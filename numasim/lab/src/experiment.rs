@@ -69,6 +69,10 @@ pub struct Program {
     /// Where its set-up happens, and so where its memory lands by first touch.
     #[serde(default)]
     pub start: Start,
+    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; then they are free to go, unless `run_on` is there,
+    /// too. A thread that is free is one that stock Linux and isobar may move; what its owner confines they leave alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin_on: Option<String>,
     /// CPUs it is confined to after its set-up, as a list such as "4-7"; of several instances each gets all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_on: Option<String>,
@@ -205,7 +209,9 @@ impl Experiment {
     #[must_use]
     pub fn baseline(&self) -> String {
         let stock = |wanted| {
-            self.contender.iter().find(|c| matches!(c, Contender::Linux { numa_balancing, .. } if *numa_balancing == wanted))
+            self.contender
+                .iter()
+                .find(|c| matches!(c, Contender::Linux { numa_balancing, .. } if *numa_balancing == wanted))
         };
         stock(true).or_else(|| stock(false)).or(self.contender.first()).map(Contender::name).unwrap_or_default()
     }
@@ -250,7 +256,10 @@ impl Program {
     fn check(&self) -> Result<(), String> {
         counted("program.instances", self.instances, 1, 64)?;
         if self.run.split_whitespace().next().is_none() {
-            return Err(format!("program.run of `{}` is empty; write a command, such as \"chase --work 100000\"", self.name));
+            return Err(format!(
+                "program.run of `{}` is empty; write a command, such as \"chase --work 100000\"",
+                self.name
+            ));
         }
         if self.start.cpus.is_some() && self.start.node.is_some() {
             return Err(format!("program.start of `{}` has both cpus and node; keep one", self.name));
@@ -285,3 +294,7 @@ fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(), String> {
     let right = (least..=most).contains(&value);
     right.then_some(()).ok_or_else(|| format!("{key} = {value}: expected a number from {least} to {most}"))
 }
+
+#[cfg(test)]
+#[path = "experiment_tests.rs"]
+mod tests;

@@ -26,7 +26,8 @@ pub struct Qemu {
 /// The root of this workspace: where sources and scripts lie.
 #[must_use]
 pub fn workspace() -> PathBuf {
-    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let here =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let root = here.join("../..");
     root.canonicalize().unwrap_or(root)
 }
@@ -69,11 +70,19 @@ fn no_qemu(why: &str) -> LabError {
 /// Whether this QEMU will do; if not, why.
 fn usable(binary: &Path) -> Result<Qemu, String> {
     let shown = binary.display();
-    let output = Command::new(binary).arg("--version").stdin(Stdio::null()).output().map_err(|error| format!("{shown}: {error}"))?;
+    let output = Command::new(binary)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{shown}: {error}"))?;
     if !output.status.success() {
         let missing = unresolved(binary);
         let remedy = "install them; `apt-get install qemu-system-x86` of the release brings most";
-        let why = if missing.is_empty() { String::from_utf8_lossy(&output.stderr).trim().to_owned() } else { format!("libraries are missing: {}; {remedy}", missing.join(", ")) };
+        let why = if missing.is_empty() {
+            String::from_utf8_lossy(&output.stderr).trim().to_owned()
+        } else {
+            format!("libraries are missing: {}; {remedy}", missing.join(", "))
+        };
         return Err(format!("{shown}: {why}"));
     }
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -103,7 +112,10 @@ fn firmware(binary: &Path) -> Vec<PathBuf> {
 fn unresolved(binary: &Path) -> Vec<String> {
     let output = Command::new("ldd").arg(binary).output().map(|output| output.stdout).unwrap_or_default();
     let text = String::from_utf8_lossy(&output).into_owned();
-    text.lines().filter(|line| line.contains("not found")).filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
+    text.lines()
+        .filter(|line| line.contains("not found"))
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect()
 }
 
 /// The guest's kernel: `$NUMASIM_KERNEL`, else that of the machine test, fetched once.
@@ -112,7 +124,11 @@ fn unresolved(binary: &Path) -> Vec<String> {
 /// It cannot be had, and why.
 pub fn kernel() -> Result<PathBuf, LabError> {
     if let Some(kernel) = named(KERNEL_VARIABLE) {
-        return if kernel.is_file() { Ok(kernel) } else { Err(LabError::missing(KERNEL_VARIABLE, format!("{} is no file", kernel.display()))) };
+        return if kernel.is_file() {
+            Ok(kernel)
+        } else {
+            Err(LabError::missing(KERNEL_VARIABLE, format!("{} is no file", kernel.display())))
+        };
     }
     let folder = named("ISOBAR_VM_CACHE").unwrap_or_else(|| user_cache().join("isobar-vm"));
     fetch("kernel", &folder).map_err(|why| LabError::missing("the guest's kernel", why))?;

@@ -51,7 +51,9 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     if contents.tools {
         let tools = fetch::tools()?;
         let libraries = tools.join("usr/lib/x86_64-linux-gnu");
-        ["numactl", "numad"].iter().try_for_each(|name| install(&tools.join("usr/bin").join(name), name, &root, &[&libraries]))?;
+        ["numactl", "numad"]
+            .iter()
+            .try_for_each(|name| install(&tools.join("usr/bin").join(name), name, &root, &[&libraries]))?;
     }
     executable(&fetch::workspace().join("numasim/guest/init"), &root.join("init"))?;
     let archive = folder.path().join("guest.cpio");
@@ -108,7 +110,9 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     }
     let plugin = (!plain).then(|| plugin.unwrap_or_else(|| release.join("libnumasim.so")));
     match &plugin {
-        Some(path) if !path.is_file() => Err(LabError::missing("the plugin", format!("{} is not there", path.display()))),
+        Some(path) if !path.is_file() => {
+            Err(LabError::missing("the plugin", format!("{} is not there", path.display())))
+        }
         _ => Ok(Built { programs, plugin: plugin.map(|path| path.canonicalize().unwrap_or(path)) }),
     }
 }
@@ -153,7 +157,11 @@ fn install(program: &Path, name: &str, root: &Path, search: &[&Path]) -> Result<
     for library in libraries(program, search) {
         // A library of an unpacked package goes where the guest's loader looks.
         let found = search.iter().any(|folder| library.starts_with(folder));
-        let place = if found { Path::new("/lib/x86_64-linux-gnu").join(library.file_name().unwrap_or_default()) } else { library.clone() };
+        let place = if found {
+            Path::new("/lib/x86_64-linux-gnu").join(library.file_name().unwrap_or_default())
+        } else {
+            library.clone()
+        };
         let at = root.join(place.strip_prefix("/").unwrap_or(&place));
         at.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| LabError::io(&at, error))?;
         if !at.exists() {
@@ -194,7 +202,8 @@ fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
 /// Runs a command; its words are shown only where it fails.
 fn checked(what: &str, command: &mut Command) -> Result<(), LabError> {
     let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| LabError::missing(what, format!("{}: {error}", command.get_program().to_string_lossy())))?;
+    let output = output
+        .map_err(|error| LabError::missing(what, format!("{}: {error}", command.get_program().to_string_lossy())))?;
     if output.status.success() {
         return Ok(());
     }

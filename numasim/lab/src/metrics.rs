@@ -70,7 +70,8 @@ pub fn seconds(job: &JobRan) -> Option<f64> {
 #[must_use]
 pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measures {
     let measured: Vec<&JobRan> = ran.jobs.iter().filter(|job| !job.background).collect();
-    let times: BTreeMap<String, f64> = measured.iter().filter_map(|job| Some((job.name.clone(), seconds(job)?))).collect();
+    let times: BTreeMap<String, f64> =
+        measured.iter().filter_map(|job| Some((job.name.clone(), seconds(job)?))).collect();
     let slowdown = |(job, seconds): (&String, &f64)| Some((job.clone(), seconds / alone.get(program_of(job))?));
     let slowdowns: BTreeMap<String, f64> = times.iter().filter_map(slowdown).collect();
     let values: Vec<f64> = slowdowns.values().copied().collect();
@@ -97,7 +98,8 @@ pub fn remote_share(counters: &Counters, of: impl Fn(usize) -> bool) -> Option<f
     let (mut remote, mut all) = (0_u64, 0_u64);
     for cpu in cpus {
         let own = usize::try_from(cpu.node).unwrap_or(usize::MAX);
-        let elsewhere = cpu.misses_by_node.iter().enumerate().filter(|(node, _)| *node != own).map(|(_, misses)| misses);
+        let elsewhere =
+            cpu.misses_by_node.iter().enumerate().filter(|(node, _)| *node != own).map(|(_, misses)| misses);
         remote += elsewhere.sum::<u64>();
         all += cpu.misses_by_node.iter().sum::<u64>();
     }
@@ -109,7 +111,9 @@ fn by_job(counters: &Counters, jobs: &[Job]) -> BTreeMap<String, f64> {
     let confined = |job: &Job| job.run_cpus.clone().filter(|_| !job.placed_by_hand);
     let apart = |at: usize, cpus: &[u32]| {
         let others = jobs.iter().enumerate().filter(|(other, _)| *other != at);
-        others.map(|(_, other)| confined(other)).all(|other| other.is_some_and(|all| !all.iter().any(|cpu| cpus.contains(cpu))))
+        others
+            .map(|(_, other)| confined(other))
+            .all(|other| other.is_some_and(|all| !all.iter().any(|cpu| cpus.contains(cpu))))
     };
     let alone = jobs.iter().enumerate().filter_map(|(at, job)| {
         let cpus = confined(job).filter(|cpus| apart(at, cpus))?;

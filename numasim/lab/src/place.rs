@@ -34,7 +34,9 @@ pub fn list(spec: &Spec, key: &str, text: &str) -> Result<Vec<u32>, String> {
     let parsed: CpuList = text.parse().map_err(|problem| format!("{key}: {problem}"))?;
     let most = spec.cpus();
     match parsed.as_slice().iter().find(|cpu| **cpu >= most) {
-        Some(cpu) => Err(format!("{key} = \"{text}\": {} has no CPU {cpu}, only 0-{}", spec.name, most.saturating_sub(1))),
+        Some(cpu) => {
+            Err(format!("{key} = \"{text}\": {} has no CPU {cpu}, only 0-{}", spec.name, most.saturating_sub(1)))
+        }
         None if parsed.as_slice().is_empty() => Err(format!("{key} is empty: expected CPUs, such as \"0-3\"")),
         None => Ok(numbers(&parsed)),
     }
@@ -46,7 +48,8 @@ pub fn list(spec: &Spec, key: &str, text: &str) -> Result<Vec<u32>, String> {
 /// The key, what is wrong, what would be right.
 pub fn of_node(spec: &Spec, key: &str, node: u32) -> Result<Vec<u32>, String> {
     let all = spec.node.get(num::index(node));
-    let all = all.ok_or_else(|| format!("{key} = {node}: {} has {} nodes, numbered from 0", spec.name, spec.node.len()))?;
+    let all =
+        all.ok_or_else(|| format!("{key} = {node}: {} has {} nodes, numbered from 0", spec.name, spec.node.len()))?;
     let cpus = numbers(&all.cpus);
     if cpus.is_empty() { Err(format!("{key} = {node}: this node has no CPUs")) } else { Ok(cpus) }
 }

@@ -60,7 +60,8 @@ pub fn order(experiment: &Experiment, spec: &Spec, repeat: u32, options: &Option
 #[must_use]
 pub fn contenders<'a>(experiment: &'a Experiment, only: &[String]) -> Vec<&'a Contender> {
     let baseline = experiment.baseline();
-    let wanted = |name: &str| only.is_empty() || name == baseline || only.iter().any(|part| name.contains(part.as_str()));
+    let wanted =
+        |name: &str| only.is_empty() || name == baseline || only.iter().any(|part| name.contains(part.as_str()));
     experiment.contender.iter().filter(|contender| wanted(&contender.name())).collect()
 }
 
@@ -77,6 +78,7 @@ fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
         name: program.name.clone(),
         argv: words(&program.run),
         setup_cpus: cpus.clone(),
+        begin_cpus: None,
         run_cpus: Some(cpus),
         background: false,
         placed_by_hand: false,
@@ -102,7 +104,9 @@ fn hand<'a>(contender: &'a Contender, program: &str) -> Option<&'a Bind> {
 }
 
 fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, String> {
-    let run_cpus = program.run_on.as_deref().map(|text| place::list(spec, "program.run_on", text)).transpose()?;
+    let list = |key: &str, text: &Option<String>| text.as_deref().map(|text| place::list(spec, key, text)).transpose();
+    let (begin_cpus, run_cpus) =
+        (list("program.begin_on", &program.begin_on)?, list("program.run_on", &program.run_on)?);
     let command = words(&program.run);
     let argv = match hand {
         Some(Bind { cpus_of, memory_of }) => {
@@ -115,6 +119,7 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
         name: program.name.clone(),
         argv,
         setup_cpus: place::setup(spec, program)?,
+        begin_cpus,
         run_cpus,
         background: program.background,
         placed_by_hand: hand.is_some(),

@@ -1,0 +1,109 @@
+use super::*;
+use crate::experiment::Scale;
+
+const TEXT: &str = r#"
+name = "t"
+machine = "nehalem-2x4"
+seed = 0
+[[program]]
+name = "chase"
+run = "chase --size-kib 64"
+instances = 2
+start = { node = 1 }
+run_on = "0-1"
+begin_on = "6"
+[[program]]
+name = "noise"
+run = "cpu"
+background = true
+[[contender]]
+kind = "linux"
+numa_balancing = true
+[[contender]]
+kind = "numactl"
+bind = { chase = { cpus_of = 1, memory_of = 0 } }
+[[contender]]
+kind = "isobar"
+policy = "dino"
+settings = { dino = { class_window = 3 } }
+"#;
+
+fn spec() -> Spec {
+    crate::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
+}
+
+fn ids(repeat: u32, options: &Options) -> Vec<String> {
+    let experiment = Experiment::parse(TEXT, "t.toml").unwrap();
+    order(&experiment, &spec(), repeat, options).unwrap().runs.into_iter().map(|run| run.id).collect()
+}
+
+#[test]
+fn programs_run_alone_first_then_contenders_in_turn() {
+    let all = Options::default();
+    assert_eq!(ids(0, &all), ["alone/chase", "under/linux", "under/numactl", "under/dino"]);
+    assert_eq!(ids(1, &all), ["alone/chase", "under/numactl", "under/dino", "under/linux"]);
+    assert_eq!(ids(2, &all), ["alone/chase", "under/dino", "under/linux", "under/numactl"]);
+    assert_eq!(ids(3, &all), ids(0, &all));
+    let some = Options { only: vec!["din".into()], plain: false };
+    assert_eq!(ids(0, &some), ["alone/chase", "under/linux", "under/dino"]);
+}
+
+#[test]
+fn jobs_have_the_places_that_were_asked_for() {
+    let experiment = Experiment::parse(TEXT, "t.toml").unwrap();
+    let order = order(&experiment, &spec(), 0, &Options::default()).unwrap();
+    let linux = &order.runs[1].jobs;
+    assert_eq!(linux.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["chase#1", "chase#2", "noise"]);
+    assert_eq!(
+        (linux[0].setup_cpus.as_slice(), linux[0].run_cpus.as_deref()),
+        ([4, 5, 6, 7].as_slice(), Some([0, 1].as_slice()))
+    );
+    assert_eq!((&linux[0].begin_cpus, &linux[2].begin_cpus), (&Some(vec![6]), &None));
+    assert!(linux[2].background && linux[2].run_cpus.is_none());
+    let by_hand = &order.runs[2].jobs[0];
+    assert_eq!(by_hand.argv, ["numactl", "--cpunodebind=1", "--membind=0", "chase", "--size-kib", "64"]);
+    assert!(by_hand.placed_by_hand && !order.runs[2].jobs[2].placed_by_hand);
+    let alone = &order.runs[0].jobs[0];
+    assert_eq!((alone.setup_cpus.as_slice(), program_of(&linux[1].name)), ([0, 1, 2, 3].as_slice(), "chase"));
+}
+
+#[test]
+fn isobar_gets_its_configuration() {
+    let experiment = Experiment::parse(TEXT, "t.toml").unwrap();
+    let config = |plain| {
+        let order = order(&experiment, &spec(), 0, &Options { only: Vec::new(), plain }).unwrap();
+        order.runs[3].regime.daemon.clone().unwrap().files[ISOBAR_CONFIG].clone()
+    };
+    let table: toml::Table = toml::from_str(&config(false)).unwrap();
+    assert_eq!(table["manage"]["counters"].as_str(), Some("numasim"));
+    assert_eq!(table["dino"]["class_window"].as_integer(), Some(3));
+    assert!(config(true).contains("software") && !config(true).contains("numasim"));
+}
+
+#[test]
+fn places_that_the_machine_lacks_are_told() {
+    let wrong = |from: &str, to: &str| {
+        let experiment = Experiment::parse(&TEXT.replace(from, to), "t.toml").unwrap();
+        order(&experiment, &spec(), 0, &Options::default()).unwrap_err()
+    };
+    assert!(wrong("run_on = \"0-1\"", "run_on = \"7-9\"").contains("no CPU 8"));
+    assert!(wrong("node = 1 }", "node = 5 }").contains("has 2 nodes"));
+    assert!(wrong("cpus_of = 1", "cpus_of = 4").contains("bind.cpus_of"));
+    assert!(wrong("begin_on = \"6\"", "begin_on = \"8\"").contains("program.begin_on"));
+    assert!(wrong("run_on = \"0-1\"", "run_on = \"x\"").contains("is no CPU list"));
+}
+
+#[test]
+fn experiments_that_ship_can_be_planned() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let experiment = Experiment::parse(&text, &path.display().to_string()).unwrap();
+        let spec = crate::machine::scaled(&experiment.machine, experiment.scale).unwrap();
+        order(&experiment, &spec, 0, &Options::default()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        seen += 1;
+    }
+    assert!(seen >= 5);
+}

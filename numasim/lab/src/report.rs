@@ -26,7 +26,10 @@ pub fn text(summary: &Summary) -> String {
 
 fn head(text: &mut String, summary: &Summary) {
     let Summary { experiment, machine, time_scale, cache_scale, repeats, seed, .. } = summary;
-    let _ = writeln!(text, "{experiment} on {machine}, time x{time_scale}, caches /{cache_scale}; {repeats} boot(s), seed {seed}");
+    let _ = writeln!(
+        text,
+        "{experiment} on {machine}, time x{time_scale}, caches /{cache_scale}; {repeats} boot(s), seed {seed}"
+    );
     if !summary.about.is_empty() {
         let _ = writeln!(text, "{}", summary.about.split_whitespace().collect::<Vec<_>>().join(" "));
     }
@@ -39,7 +42,8 @@ fn totals(text: &mut String, summary: &Summary) {
     head.iter().zip(widths).for_each(|(name, width)| _ = write!(text, "{name:>width$}"));
     text.push('\n');
     for row in &summary.rows {
-        let versus = if row.contender == summary.baseline { "baseline".to_owned() } else { shown_ratio(row.vs_baseline) };
+        let versus =
+            if row.contender == summary.baseline { "baseline".to_owned() } else { shown_ratio(row.vs_baseline) };
         let cells = [
             row.runs.to_string(),
             number(row.unfairness, 3),
@@ -63,7 +67,9 @@ fn totals(text: &mut String, summary: &Summary) {
 
 /// Completion times and slowdowns, program by program.
 fn programs(text: &mut String, summary: &Summary, rows: &[Row]) {
-    text.push_str("\nSeconds of guest time, and in brackets the slowdown against the program alone on local memory.\n\n");
+    text.push_str(
+        "\nSeconds of guest time, and in brackets the slowdown against the program alone on local memory.\n\n",
+    );
     let _ = write!(text, "{:<18}{:>10}", "program", "alone");
     rows.iter().for_each(|row| _ = write!(text, "{:>20}", short(&row.contender, 19)));
     text.push('\n');
@@ -99,7 +105,9 @@ pub fn sentence(row: &Row, baseline: &str) -> String {
         Verdict::NotShown if ratio.interval_95.is_none() => {
             format!("{name}: {percent:.1} % {} than {baseline} in one boot, which shows nothing", direction(ratio))
         }
-        Verdict::NotShown => format!("{name}: no difference from {baseline} is shown (ratio {})", shown_ratio(Some(ratio))),
+        Verdict::NotShown => {
+            format!("{name}: no difference from {baseline} is shown (ratio {})", shown_ratio(Some(ratio)))
+        }
     };
     let losers = row.vs_baseline_by_program.iter().filter(|(_, ratio)| ratio.verdict() == Verdict::Later);
     let losers: Vec<String> = losers.map(|(program, ratio)| format!("{program} (x{:.2})", ratio.mean)).collect();
@@ -154,7 +162,10 @@ pub fn figures(summary: &Summary) -> Vec<(String, String)> {
     let file = |name: &str| format!("{}-{name}.svg", summary.experiment);
     vec![
         (file("slowdowns"), svg::bars(&title("slowdown"), &programs, &by_program(&|row| &row.slowdowns), "slowdown")),
-        (file("seconds"), svg::bars(&title("completion time"), &programs, &by_program(&|row| &row.seconds), "guest seconds")),
+        (
+            file("seconds"),
+            svg::bars(&title("completion time"), &programs, &by_program(&|row| &row.seconds), "guest seconds"),
+        ),
         (file("remote"), svg::bars(&title("remote share"), &contenders, &remote, "per cent of misses")),
         (file("ratios"), ratios(summary, &title("time against the baseline of the same boot"))),
     ]

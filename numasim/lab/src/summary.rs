@@ -178,13 +178,17 @@ fn row(contender: String, each: BTreeMap<u32, Measures>, base: Option<&BTreeMap<
 }
 
 /// Runs of the same boot.
-fn paired<'a>(runs: &'a BTreeMap<u32, Measures>, base: &'a BTreeMap<u32, Measures>) -> Vec<(&'a Measures, &'a Measures)> {
+fn paired<'a>(
+    runs: &'a BTreeMap<u32, Measures>,
+    base: &'a BTreeMap<u32, Measures>,
+) -> Vec<(&'a Measures, &'a Measures)> {
     runs.iter().filter_map(|(repeat, run)| Some((run, base.get(repeat)?))).collect()
 }
 
 /// Geometric means of completion times over the jobs that both have.
 fn overall(run: &Measures, base: &Measures) -> Option<(f64, f64)> {
-    let both: Vec<_> = run.seconds.iter().filter_map(|(job, seconds)| Some((*seconds, *base.seconds.get(job)?))).collect();
+    let both: Vec<_> =
+        run.seconds.iter().filter_map(|(job, seconds)| Some((*seconds, *base.seconds.get(job)?))).collect();
     (both.len() == base.seconds.len() && both.len() == run.seconds.len()).then_some(())?;
     Some((ratio_mean(both.iter().map(|pair| pair.0))?, ratio_mean(both.iter().map(|pair| pair.1))?))
 }

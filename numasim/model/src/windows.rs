@@ -103,6 +103,11 @@ impl Windows {
         self.local[cpu] = self.local[cpu].max(self.latest.min(self.base + self.length)).max(self.base);
     }
 
+    /// This window and all later ones have another length.
+    pub fn set_length(&mut self, length: u64) {
+        self.length = length.max(1);
+    }
+
     /// The next window begins where this one ends.
     pub fn close(&mut self) {
         self.base += self.length;

@@ -115,16 +115,8 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
     // SAFETY: QEMU writes no more than it is given room for.
     let length = unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
     if modelling {
-        // SAFETY: QEMU's instruction, valid in this call.
-        unsafe {
-            qemu::qemu_plugin_register_vcpu_mem_cb(
-                instruction,
-                on_access,
-                qemu::NO_REGISTERS,
-                qemu::READ_WRITE,
-                std::ptr::null_mut(),
-            );
-        }
+        on_memory(instruction, on_load, qemu::LOADS);
+        on_memory(instruction, on_store, qemu::STORES);
     }
     match x86::special(&bytes[..length.min(bytes.len())]) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
@@ -140,6 +132,13 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
     }
 }
 
+fn on_memory(instruction: *mut Instruction, call: qemu::OnAccess, which: std::ffi::c_int) {
+    // SAFETY: QEMU's instruction, valid in this call; no data.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, std::ptr::null_mut())
+    };
+}
+
 fn on(instruction: *mut Instruction, call: qemu::OnExecution, flags: std::ffi::c_int, datum: usize) {
     let datum = std::ptr::with_exposed_provenance_mut(datum);
     // SAFETY: QEMU's instruction, valid in this call; the datum is what the callback expects.
@@ -151,10 +150,12 @@ unsafe extern "C" fn on_execution(_index: c_uint, instructions: *mut c_void) {
     world::with(|world| world.block(instructions.addr() as u64));
 }
 
-unsafe extern "C" fn on_access(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    // SAFETY: a number of this access.
-    let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
-    world::with(|world| world.access(address, store, || physical(info, address)));
+unsafe extern "C" fn on_load(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+    world::with(|world| world.access(address, false, || physical(info, address)));
+}
+
+unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+    world::with(|world| world.access(address, true, || physical(info, address)));
 }
 
 #[inline]

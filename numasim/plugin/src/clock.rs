@@ -41,8 +41,11 @@ fn kernel_time(clock: libc::clockid_t) -> libc::timespec {
 #[inline]
 pub fn in_generated_code() {
     let here = 0_u8;
-    STACK.store((&raw const here).addr(), Relaxed);
-    RUNS_CPUS.set(true);
+    let stack = (&raw const here).addr();
+    if STACK.load(Relaxed) != stack {
+        STACK.store(stack, Relaxed);
+        RUNS_CPUS.set(true);
+    }
 }
 
 /// Whether this thread runs CPUs.

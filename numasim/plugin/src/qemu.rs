@@ -51,8 +51,9 @@ pub struct Array {
 /// A callback needs no registers, or may read them.
 pub const NO_REGISTERS: c_int = 0;
 pub const READS_REGISTERS: c_int = 1;
-/// Loads and stores.
-pub const READ_WRITE: c_int = 3;
+/// Which accesses are told.
+pub const LOADS: c_int = 1;
+pub const STORES: c_int = 2;
 
 pub type OnCpu = unsafe extern "C" fn(Id, c_uint);
 pub type OnBlock = unsafe extern "C" fn(Id, *mut Block);
@@ -82,7 +83,6 @@ unsafe extern "C" {
         rw: c_int,
         data: *mut c_void,
     );
-    pub fn qemu_plugin_mem_is_store(info: MemInfo) -> bool;
     pub fn qemu_plugin_get_hwaddr(info: MemInfo, address: u64) -> *mut Hardware;
     pub fn qemu_plugin_hwaddr_is_io(hardware: *const Hardware) -> bool;
     pub fn qemu_plugin_hwaddr_phys_addr(hardware: *const Hardware) -> u64;

@@ -55,6 +55,8 @@ const COUNTER_AT_BOOT: u64 = 2_000_000;
 
 /// How often the page is written: a millisecond of guest time with windows of their usual length.
 const WINDOWS_A_WRITING: u64 = 10;
+/// How much longer windows are until memory is modelled, when only timers care.
+const WINDOWS_AT_BOOT: u64 = 10;
 /// Windows after which delays of a machine that does nothing are gone.
 const WINDOWS_TO_CALM: u64 = 10;
 
@@ -71,7 +73,7 @@ impl World {
         let page = arguments.page.as_ref().map(|path| Page::open(path, &spec, arguments.window)).transpose()?;
         Ok(Self {
             machine,
-            windows: Windows::new(cpus, arguments.window, clock::BEGINNING),
+            windows: Windows::new(cpus, arguments.window * WINDOWS_AT_BOOT, clock::BEGINNING),
             running: Running::default(),
             pages: Pages::new(cpus),
             instructions: vec![0; cpus],
@@ -98,6 +100,7 @@ impl World {
     /// Memory is modelled from now on.
     pub fn begin(&mut self) {
         self.modelling = true;
+        self.windows.set_length(self.length);
         self.began = self.windows.base();
         self.zero();
     }

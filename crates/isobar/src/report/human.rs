@@ -1,6 +1,7 @@
 //! What `manage` tells a person: a header, one line an action with its reason, a status line, tables of the busiest
 //! processes, a summary. Every line is escaped as a whole before it is written, whatever went into it.
 
+use super::remarks::Told;
 use super::ways::WayMap;
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
@@ -35,6 +36,7 @@ pub struct Human<'a> {
     status_shown: bool,
     errnos_told: BTreeSet<Option<i32>>,
     notes: Vec<String>,
+    remarks: Told,
     last: Option<(Observation, Observation)>,
     ways: WayMap,
 }
@@ -49,6 +51,7 @@ impl<'a> Human<'a> {
             status_shown: false,
             errnos_told: BTreeSet::new(),
             notes: Vec::new(),
+            remarks: Told::default(),
             last: None,
             ways: WayMap::default(),
         }
@@ -151,6 +154,8 @@ fn status_line(epoch: &Epoch<'_>) -> String {
 impl Reporter for Human<'_> {
     fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
         self.dry_run = start.limits.dry_run;
+        // The header tells them.
+        drop(self.remarks.fresh(&start.sample.capabilities.remarks));
         self.lines(words::header(start))?;
         Ok(self.out.flush()?)
     }
@@ -159,6 +164,8 @@ impl Reporter for Human<'_> {
         if epoch.number == 1 {
             self.first_table(epoch)?;
         }
+        let remarks = self.remarks.fresh(&epoch.sample.capabilities.remarks);
+        self.lines(remarks.into_iter().map(|remark| format!("remark: {remark}")))?;
         self.decision(epoch)?;
         self.status(epoch)?;
         self.last = Some((epoch.seen.clone(), epoch.managed.clone()));

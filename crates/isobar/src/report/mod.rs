@@ -4,6 +4,7 @@ mod explain;
 mod human;
 mod json;
 mod profiles;
+mod remarks;
 mod table;
 mod ways;
 mod words;

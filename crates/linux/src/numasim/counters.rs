@@ -119,7 +119,7 @@ fn trouble(last: Option<&(u64, Snapshot)>, now: Result<&(u64, Snapshot), &PageEr
         (_, Err(error)) => Some(format!("numasim: {error}; nothing is counted meanwhile")),
         (Some((before, _)), Ok((sequence, snapshot))) if before == sequence => Some(format!(
             "numasim: the page stands still since guest time {} us (sequence {sequence}), so nothing was counted since the last sample: the \
-             plugin has ended, or has stopped publishing",
+             plugin has ended or has stopped publishing, or every CPU slept",
             snapshot.time_ns / 1000
         )),
         _ => None,

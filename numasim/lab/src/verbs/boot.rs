@@ -33,7 +33,10 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let output = String::from_utf8_lossy(&output).into_owned();
     let ran = booted.remains.lines.iter().find_map(|line| if let Line::Run(ran) = line { Some(ran) } else { None });
     if args.json {
-        print(&format!("{}\n", serde_json::json!({"output": output, "ran": ran, "problem": problem(&booted.ending, args)})));
+        print(&format!(
+            "{}\n",
+            serde_json::json!({"output": output, "ran": ran, "problem": problem(&booted.ending, args)})
+        ));
     } else {
         print(&output);
         print(&ran.map(|ran| shown(ran)).unwrap_or_default());
@@ -64,7 +67,8 @@ fn counters(text: &mut String, all: &Counters) {
     head.iter().for_each(|name| _ = write!(text, "{name:>13}"));
     text.push('\n');
     for (at, cpu) in all.cpus.iter().enumerate() {
-        let share = remote_share(all, |other| other == at).map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        let share = remote_share(all, |other| other == at)
+            .map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0));
         let mega = |bytes: u64| format!("{:.1}", num::float(bytes) / 1e6);
         let cells = [
             cpu.node.to_string(),

@@ -38,7 +38,8 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     let boots = boots(&host, &orders, &folder, args.jobs, interrupted)?;
     let scales = (host.spec.time_scale, host.spec.cache_scale);
     let result = summary(&experiment, &args.only, scales, &boots);
-    let shown = if args.json { serde_json::to_string(&result).unwrap_or_default() + "\n" } else { report::text(&result) };
+    let shown =
+        if args.json { serde_json::to_string(&result).unwrap_or_default() + "\n" } else { report::text(&result) };
     print(&shown);
     if let Some(folder) = &args.svg {
         figures(folder, &report::figures(&result))?;

@@ -1,0 +1,47 @@
+use super::*;
+
+const TEXT: &str = "name = \"t\"\nmachine = \"nehalem-2x4\"\n[[program]]\nname = \"a\"\nrun = \"chase\"\n\
+                    [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind = \"isobar\"\npolicy = \"dino\"\n";
+
+#[test]
+fn what_is_not_written_has_its_default() {
+    let got = Experiment::parse(TEXT, "t.toml").unwrap();
+    assert_eq!((got.repeats, got.seed, got.scale.node_mib, got.program[0].instances), (5, 1, 512, 1));
+    assert_eq!(got.contender.iter().map(Contender::name).collect::<Vec<_>>(), ["linux", "dino"]);
+    assert_eq!(got.baseline(), "linux");
+    assert_eq!(Experiment::parse(&toml::to_string(&got).unwrap(), "again").unwrap(), got);
+}
+
+#[test]
+fn bad_experiments_get_one_line() {
+    let bad = |from: &str, to: &str| {
+        let error = Experiment::parse(&TEXT.replacen(from, to, 1), "t.toml").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(text.starts_with("t.toml: ") && !text.contains('\n'), "{text}");
+        text
+    };
+    assert!(bad("machine", "machin").contains("machin"));
+    assert!(bad("machine", "seeds = 3\nmachine").contains("line 2: unknown field `seeds`"));
+    assert!(bad("run = \"chase\"", "run = \" \"").contains("run of `a` is empty"));
+    assert!(bad("run = \"chase\"", "run = \"chase --repeat\"").contains("director adds"));
+    assert!(bad("run = ", "start = { cpus = \"0\", node = 1 }\nrun = ").contains("both cpus and node"));
+    assert!(bad("run = ", "background = true\nrun = ").contains("at least one must be measured"));
+    assert!(bad("run = ", "instances = 0\nrun = ").contains("instances = 0"));
+    assert!(bad("machine", "repeats = 0\nmachine").contains("repeats = 0: expected a whole number from 1 to 100"));
+    assert!(bad("machine", "limit_seconds = nan\nmachine").contains("limit_seconds"));
+    assert!(
+        bad("kind = \"isobar\"\npolicy = \"dino\"", "kind = \"linux\"\nnuma_balancing = true")
+            .contains("two are called `linux`")
+    );
+    assert!(bad("kind = \"linux\"", "kind = \"windows\"").contains("windows"));
+    assert!(bad("numa_balancing = true", "numa_balancing = true\nspeed = 1").contains("speed"));
+    assert!(
+        bad(
+            "kind = \"isobar\"\npolicy = \"dino\"",
+            "kind = \"numactl\"\nbind = { b = { cpus_of = 0, memory_of = 0 } }"
+        )
+        .contains("no program is called `b`")
+    );
+    assert!(bad("name = \"a\"", "name = \"a#1\"").contains("without / #"));
+}
