@@ -1,5 +1,6 @@
 use super::super::derive::tests::spec;
 use super::super::order::orders;
+use super::super::seen::tests::ran as ran_alone;
 use super::*;
 use numasim_guest::counters::{Cpu, Link, Node};
 use numasim_guest::wire::{JobRan, Run};
@@ -93,7 +94,7 @@ fn ranks_are_shared_among_equals() {
 /// cycles an instruction of the program's own, one went to a kernel's instruction that costs less. So 5000 cycles were 833 of its own.
 #[test]
 fn instructions_of_the_kernel_are_taken_off_by_the_own_clock() {
-    let alone = super::super::seen::seen(&super::super::seen::tests::ran(), 0, 0, 1e8).unwrap();
+    let alone = seen(&ran_alone(), 0, 0, 1e8).unwrap();
     let saw = Seen { cycles: 5000.0, pass: Some(0.5), ..alone };
     let own = own_work(&saw, &alone);
     assert!((own.instructions - 5000.0 / 6.0).abs() < 1e-9, "{own:?}");

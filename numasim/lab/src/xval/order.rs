@@ -97,6 +97,7 @@ fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
         name: format!("{}@{}", seat.program, seat.cpu),
         argv: words(run.unwrap_or_default()),
         setup_cpus: vec![if local { seat.cpu } else { first_cpu(spec, num::index(node)) }],
+        begin_cpus: None,
         run_cpus: Some(vec![seat.cpu]),
         background: true,
         placed_by_hand: false,
@@ -107,7 +108,15 @@ fn timer(spec: &Spec, seconds: f64) -> Job {
     let cpus = vec![timer_cpu(spec)];
     let argv = words(&format!("{TIMER_RUN} {seconds}"));
     let (setup_cpus, run_cpus) = (cpus.clone(), Some(cpus));
-    Job { name: TIMER.to_owned(), argv, setup_cpus, run_cpus, background: false, placed_by_hand: false }
+    Job {
+        name: TIMER.to_owned(),
+        argv,
+        setup_cpus,
+        begin_cpus: None,
+        run_cpus,
+        background: false,
+        placed_by_hand: false,
+    }
 }
 
 fn first_cpu(spec: &Spec, node: usize) -> u32 {
