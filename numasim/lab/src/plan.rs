@@ -83,7 +83,7 @@ fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
         background: false,
         placed_by_hand: false,
     };
-    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), jobs: vec![job] })
+    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), ways: Vec::new(), jobs: vec![job] })
 }
 
 fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &Options) -> Result<Run, String> {
@@ -99,7 +99,7 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
             ..job.clone()
         }));
     }
-    Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), jobs })
+    Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), ways: Vec::new(), jobs })
 }
 
 /// Where an instance (from 1) begins: of several each on one CPU of the list, in turn.
