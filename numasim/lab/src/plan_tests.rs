@@ -98,8 +98,9 @@ fn places_that_the_machine_lacks_are_told() {
 fn experiments_that_ship_can_be_planned() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
     let mut seen = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    // The cross-validation has a format of its own; xval/order.rs tests that it can be planned.
+    for path in files.filter(|path| !path.ends_with("xval.toml")) {
         let text = std::fs::read_to_string(&path).unwrap();
         let experiment = Experiment::parse(&text, &path.display().to_string()).unwrap();
         let spec = crate::machine::scaled(&experiment.machine, experiment.scale).unwrap();
