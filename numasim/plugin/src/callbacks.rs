@@ -135,7 +135,7 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
 fn on_memory(instruction: *mut Instruction, call: qemu::OnAccess, which: std::ffi::c_int) {
     // SAFETY: QEMU's instruction, valid in this call; no data.
     unsafe {
-        qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, std::ptr::null_mut())
+        qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, std::ptr::null_mut());
     };
 }
 
