@@ -131,13 +131,11 @@ impl<'a> Running<'a> {
         let word = |path: &Path| path.display().to_string();
         argv.extend(["--ready-file".into(), word(&ready), "--start-file".into(), word(start_file)]);
         argv.extend(asked.background.then(|| "--repeat".to_owned()));
-        confine(None, Some(&asked.setup_cpus))?; // a child inherits it
+        // A child inherits it; what places itself by hand must not lose to us.
+        confine(None, (!asked.placed_by_hand).then_some(asked.setup_cpus.as_slice()))?;
         let child = Child::start(&asked.name, &argv, folder);
         confine(None, None)?;
         let child = child?;
-        if asked.placed_by_hand {
-            confine_group(child.pid(), None);
-        }
         Ok(Self { asked, child, ready, migrations: BTreeMap::new(), begun: BTreeMap::new(), first: None, last: None })
     }
 
@@ -146,7 +144,7 @@ impl<'a> Running<'a> {
         self.asked.background
     }
 
-    /// Waits until its memory is touched; then lets it go where it may run.
+    /// Waits until its memory is touched; then brings it where it begins, or lets it go where it may run.
     pub fn set_up(&mut self, until: f64, nodes: usize) -> Result<(), String> {
         while !self.ready.exists() {
             if self.child.ended() {
@@ -157,16 +155,21 @@ impl<'a> Running<'a> {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        if !self.asked.placed_by_hand {
-            if let Some(cpus) = &self.asked.begin_cpus {
-                self.bring(cpus);
-            }
-            confine_group(self.child.pid(), self.asked.run_cpus.as_deref());
+        match &self.asked.begin_cpus {
+            Some(cpus) if !self.asked.placed_by_hand => self.bring(cpus),
+            _ => self.let_go(),
         }
         self.look(nodes);
         self.begun.clone_from(&self.migrations);
         self.first.clone_from(&self.last);
         Ok(())
+    }
+
+    /// Lets it go where it may run.
+    pub fn let_go(&self) {
+        if !self.asked.placed_by_hand {
+            confine_group(self.child.pid(), self.asked.run_cpus.as_deref());
+        }
     }
 
     /// Brings its threads to CPUs: one that sleeps moves when it wakes, so this waits until all have.

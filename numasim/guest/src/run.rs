@@ -18,6 +18,8 @@ const FOLDER: &str = "/tmp/run";
 /// How often we look whether jobs have ended, and how often at their threads and pages, which costs the guest more.
 const TICK: Duration = Duration::from_millis(10);
 const LOOK_SECONDS: f64 = 1.0;
+/// Jobs that begin somewhere are held there until all run: before, most of them sleep, and the kernel would crowd them together.
+const LET_GO_AFTER: Duration = Duration::from_millis(20);
 
 /// Does a run; what goes wrong with its jobs is told in the result.
 ///
@@ -50,6 +52,8 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
     machine.empty()?;
     let before = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
     std::fs::write(&start_file, "").context("start file")?;
+    std::thread::sleep(LET_GO_AFTER);
+    jobs.iter().for_each(Running::let_go);
     if problem.is_none() {
         problem = watch(&mut jobs, until, nodes);
     }

@@ -68,7 +68,7 @@ pub struct Job {
     pub argv: Vec<String>,
     /// The CPUs of its set-up: its memory lands on their node.
     pub setup_cpus: Vec<u32>,
-    /// The CPUs that its threads are brought to after set-up, before they are let go; `None`: they stay where they are.
+    /// The CPUs that its threads are brought to after set-up and held on until all jobs run; `None`: they are let go after set-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_cpus: Option<Vec<u32>>,
     /// The CPUs that it is confined to after set-up; `None`: all.

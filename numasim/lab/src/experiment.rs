@@ -69,7 +69,8 @@ pub struct Program {
     /// Where its set-up happens, and so where its memory lands by first touch.
     #[serde(default)]
     pub start: Start,
-    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; then they are free to go, unless `run_on` is there,
+    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; of several instances each gets one of the list, in
+    /// turn. Once all programs run they are free to go, unless `run_on` is there,
     /// too. A thread that is free is one that stock Linux and isobar may move; what its owner confines they leave alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_on: Option<String>,

@@ -93,9 +93,20 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
         hand.map(|bind| place::of_node(spec, "contender.bind.cpus_of", bind.cpus_of)).transpose()?;
         let job = job(spec, program, hand)?;
         let name = |at| if program.instances == 1 { program.name.clone() } else { format!("{}#{at}", program.name) };
-        jobs.extend((1..=program.instances).map(|at| Job { name: name(at), ..job.clone() }));
+        jobs.extend((1..=program.instances).map(|at| Job {
+            name: name(at),
+            begin_cpus: begin(program, &job, at),
+            ..job.clone()
+        }));
     }
     Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), jobs })
+}
+
+/// Where an instance (from 1) begins: of several each on one CPU of the list, in turn.
+fn begin(program: &Program, job: &Job, instance: u32) -> Option<Vec<u32>> {
+    let all = job.begin_cpus.clone()?;
+    let turn = num::index(instance.saturating_sub(1)) % all.len().max(1);
+    if program.instances == 1 { Some(all) } else { all.get(turn).map(|cpu| vec![*cpu]) }
 }
 
 /// Where numactl puts a program by hand.

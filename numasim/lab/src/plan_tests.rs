@@ -11,7 +11,7 @@ run = "chase --size-kib 64"
 instances = 2
 start = { node = 1 }
 run_on = "0-1"
-begin_on = "6"
+begin_on = "6-7"
 [[program]]
 name = "noise"
 run = "cpu"
@@ -59,6 +59,7 @@ fn jobs_have_the_places_that_were_asked_for() {
         ([4, 5, 6, 7].as_slice(), Some([0, 1].as_slice()))
     );
     assert_eq!((&linux[0].begin_cpus, &linux[2].begin_cpus), (&Some(vec![6]), &None));
+    assert_eq!(linux[1].begin_cpus, Some(vec![7]));
     assert!(linux[2].background && linux[2].run_cpus.is_none());
     let by_hand = &order.runs[2].jobs[0];
     assert_eq!(by_hand.argv, ["numactl", "--cpunodebind=1", "--membind=0", "chase", "--size-kib", "64"]);
@@ -89,7 +90,7 @@ fn places_that_the_machine_lacks_are_told() {
     assert!(wrong("run_on = \"0-1\"", "run_on = \"7-9\"").contains("no CPU 8"));
     assert!(wrong("node = 1 }", "node = 5 }").contains("has 2 nodes"));
     assert!(wrong("cpus_of = 1", "cpus_of = 4").contains("bind.cpus_of"));
-    assert!(wrong("begin_on = \"6\"", "begin_on = \"8\"").contains("program.begin_on"));
+    assert!(wrong("begin_on = \"6-7\"", "begin_on = \"8\"").contains("program.begin_on"));
     assert!(wrong("run_on = \"0-1\"", "run_on = \"x\"").contains("is no CPU list"));
 }
 

@@ -4,6 +4,8 @@
 use crate::error::PageError;
 use crate::layout::{PAGE_BYTES, WORDS};
 use crate::words::Words;
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -40,7 +42,11 @@ impl Mapping {
             if file.metadata()?.len() < bytes() {
                 file.set_len(bytes())?;
             }
-            Ok(file)
+            // A disk that is full is told here; else the first word written would end the process (SIGBUS).
+            match fallocate(&file, FallocateFlags::empty(), 0, bytes()) {
+                Ok(()) | Err(Errno::OPNOTSUPP) => Ok(file),
+                Err(errno) => Err(errno.into()),
+            }
         };
         let file = make().map_err(|source| unreadable(path, "make it", source))?;
         Self::of(&file, path)

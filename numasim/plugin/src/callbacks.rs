@@ -36,6 +36,7 @@ pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String>
     if control.is_null() {
         return Err("another plugin controls time".to_owned());
     }
+    arguments.out.as_deref().map_or(Ok(()), report::make)?;
     world::put(World::new(spec, arguments, control)?);
     ID.store(id, Relaxed);
     // SAFETY: the callback has the type that QEMU wants.
@@ -57,12 +58,25 @@ fn fits(info: &Info) -> Result<(), String> {
             qemu::VERSION
         ));
     }
-    // SAFETY: a C string, and the default search order.
-    let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };
-    let ours = clock::clock_gettime as *const () as usize;
-    (first.addr() == ours)
+    preloaded()
         .then_some(())
         .ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
+}
+
+/// Whether QEMU's clock is ours. Our own name for it would not tell: the loader binds that to whichever comes first, too.
+fn preloaded() -> bool {
+    // SAFETY: a C string, and the default search order.
+    let clock = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };
+    library(clock).is_some_and(|place| library(&raw const ID as *const c_void) == Some(place))
+}
+
+/// Where the library begins that an address lies in.
+fn library(address: *const c_void) -> Option<usize> {
+    // SAFETY: all zero is a valid description, of nothing.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for, and the description has room.
+    let known = unsafe { libc::dladdr(address, &raw mut found) } != 0;
+    known.then(|| found.dli_fbase.addr())
 }
 
 fn register(id: Id) {

@@ -95,3 +95,29 @@ unsafe extern "C" {
     pub fn g_byte_array_new() -> *mut Array;
     pub fn g_array_free(array: *mut Array, with_data: c_int) -> *mut u8;
 }
+
+// Only QEMU has these. Weak, they may be missing: else nothing could be started that inherits `LD_PRELOAD` beside QEMU, and a QEMU that is too
+// old would die of a symbol before it could say so. None is called before QEMU has loaded the plugin and its version has been checked.
+std::arch::global_asm!(
+    ".weak qemu_plugin_register_vcpu_init_cb",
+    ".weak qemu_plugin_register_vcpu_tb_trans_cb",
+    ".weak qemu_plugin_register_atexit_cb",
+    ".weak qemu_plugin_reset",
+    ".weak qemu_plugin_tb_n_insns",
+    ".weak qemu_plugin_tb_get_insn",
+    ".weak qemu_plugin_insn_data",
+    ".weak qemu_plugin_insn_vaddr",
+    ".weak qemu_plugin_register_vcpu_tb_exec_cb",
+    ".weak qemu_plugin_register_vcpu_insn_exec_cb",
+    ".weak qemu_plugin_register_vcpu_mem_cb",
+    ".weak qemu_plugin_mem_is_store",
+    ".weak qemu_plugin_get_hwaddr",
+    ".weak qemu_plugin_hwaddr_is_io",
+    ".weak qemu_plugin_hwaddr_phys_addr",
+    ".weak qemu_plugin_request_time_control",
+    ".weak qemu_plugin_update_ns",
+    ".weak qemu_plugin_get_registers",
+    ".weak qemu_plugin_read_register",
+    ".weak g_byte_array_new",
+    ".weak g_array_free",
+);

@@ -3,6 +3,7 @@
 use crate::error;
 use crate::world::World;
 use serde::Serialize;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -40,13 +41,23 @@ struct Carried {
     busy_ns: u64,
 }
 
-/// Writes the report where the arguments said, if they did.
+/// Makes the file of the report, so that what is wrong with it is known before anything runs.
+///
+/// # Errors
+/// It cannot be made, in one line.
+pub fn make(path: &Path) -> Result<(), String> {
+    std::fs::write(path, "").map_err(|why| unwritable(path, &why))
+}
+
+fn unwritable(path: &Path, why: &std::io::Error) -> String {
+    format!("out={}: cannot be written: {why}", path.display())
+}
+
+/// Writes the report where the arguments said, if they did. Where it cannot be written, QEMU's exit status says so too.
 pub fn write(world: &World) {
     let Some(path) = &world.out else { return };
     let text = serde_json::to_string_pretty(&report(world)).unwrap_or_default();
-    if let Err(why) = std::fs::write(path, text + "\n") {
-        error::tell(&format!("{}: cannot be written: {why}", path.display()));
-    }
+    std::fs::write(path, text + "\n").unwrap_or_else(|why| error::end(&unwritable(path, &why)));
 }
 
 fn report(world: &World) -> Report<'_> {

@@ -1,0 +1,80 @@
+# What the command `numasim` makes of guests and emulators that fail, of time that runs out, and of Ctrl-C; and that nothing of it is left then.
+# Sourced by run.sh.
+
+# numasim WORD...: with what is built; everything that it starts has our folder on its command line (--keep).
+numasim() {
+    env NUMASIM_QEMU="$emulator" NUMASIM_KERNEL="$kernel" NUMASIM_PLUGIN="$plugin" NUMASIM_ISOBAR="$bin/isobar" TMPDIR="$work" \
+        timeout -k 5 "${limit:-150}" "$bin/numasim" "$@"
+}
+boot() { numasim boot "$machine" --keep "$work/kept" "$@"; }
+# Process ids of the QEMU whose files lie in this folder of ours.
+pids() {
+    local entry
+    for entry in $(grep -lazF -e "path=$work/$1" /proc/[0-9]*/cmdline 2>/dev/null); do
+        [[ $(tr '\0' ' ' < "$entry") == *qemu-system* ]] && entry=${entry#/proc/} && echo "${entry%/cmdline}"
+    done
+}
+
+# script NAME BODY: an emulator of our own, which tells its version as QEMU does.
+script() {
+    printf '#!/bin/sh\n[ "$1" != --version ] || { echo "QEMU emulator version 10.0.2"; exit 0; }\n%s\n' "$2" > "$work/$1"
+    chmod +x "$work/$1"
+    echo "$work/$1"
+}
+
+# signalled SIGNAL FOLDER COMMAND...: sends a signal to the command (ABRT: to its QEMU) once its guest has begun; its status.
+signalled() {
+    local signal=$1 folder=$2 command code=0
+    shift 2
+    rm -rf "${work:?}/$folder"
+    "$@" &
+    command=$!
+    waits_for 60 modelling "$folder" || echo "no guest after 60 s"
+    # The command is a child of `timeout`, which is one of the shell's own.
+    if [ "$signal" = ABRT ]; then kill -ABRT $(pids "$folder"); else kill -"$signal" "$(pgrep -P "$(pgrep -P $command)")"; fi
+    wait $command || code=$?
+    return $code
+}
+modelling() { [ -s "$work/$1/console.log" ] || [ -s "$work/$1/boot-1/console.log" ] || grep -qs modelling "$work/$1/qemu.log" "$work/$1"/boot-1/qemu.log; }
+
+experiment() {
+    sed 's/^repeats = .*/repeats = 1/' numasim/experiments/ci.toml > "$work/endless.toml"
+    numasim experiment "$work/endless.toml" --keep "$work/kept"
+}
+
+command_faults() {
+    emulator=$qemu
+    check "a guest that panics" 1 'numasim: the guest.s kernel panicked: .*sysrq triggered crash' boot -- sh -c 'echo c > /proc/sysrq-trigger'
+    check "a command that is not there" 1 'numasim: the director in the guest could not go on: nowhere: ' boot -- nowhere
+    check "a command that fails" 1 'exit status: 3' boot -- sh -c 'exit 3'
+    check "a guest that powers off" 1 'numasim: ' boot -- poweroff -f
+    check "out of time" 1 'numasim: out of time after 12 s' boot --seconds 12 -- sh -c 'while :; do :; done'
+    check "QEMU killed by SIGABRT" 1 'numasim: QEMU aborted: it died of signal 6' signalled ABRT kept boot -- sh -c 'while :; do :; done'
+    emulator=$(script aborts 'echo "qemu: fatal: a made-up fault" >&2; exit 134')
+    check "a QEMU that ends with 134" 1 'numasim: QEMU aborted: it ended with code 134: qemu: fatal: a made-up fault' boot -- true
+    emulator=$(script mute 'exit 0')
+    check "a QEMU that ends without a word" 1 'numasim: the guest went down without a word, twice' boot -- true
+    emulator=$(script hangs 'sleep 1000 & sleep 1000')
+    check "a QEMU that hangs, with a child" 1 'numasim: out of time after 3 s' boot --seconds 3 -- true
+    emulator=$qemu
+    check "a machine that the plugin refuses" 2 'unknown field `colour`' numasim boot "$(changed '1i colour = "blue"')" -- true
+    check "a folder that cannot be written" 1 'numasim: /proc/nowhere: ' numasim boot "$machine" --keep /proc/nowhere -- true
+    check "SIGINT to a boot" 1 'numasim: interrupted' signalled INT kept boot -- sh -c 'while :; do :; done'
+    check "SIGINT to an experiment" 1 'numasim: interrupted' signalled INT kept experiment
+    check "SIGKILL to an experiment" 137 '' signalled KILL kept experiment
+    check "two side by side are as each alone" 0 'the same' side_by_side
+}
+
+# Modelled counters of one program, three times: alone, and two at a time.
+side_by_side() {
+    local name
+    for name in alone left right; do
+        numasim boot "$machine" --json --keep "$work/$name" -- chase --size-kib 256 --work 20000 > "$work/$name.json" &
+        [ $name != alone ] || wait $!
+    done
+    wait
+    for name in alone left right; do
+        grep -o '"checksum[^,]*' "$work/$name.json" > "$work/$name.sum" || { cat "$work/$name.json"; return 1; }
+    done
+    cmp "$work/alone.sum" "$work/left.sum" && cmp "$work/alone.sum" "$work/right.sum" && echo the same
+}

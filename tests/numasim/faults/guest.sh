@@ -1,0 +1,48 @@
+# What guests and their programs say: a page that is not there, is nobody's, or of another version; a kernel that panics; a report that the disk
+# has no room for. Guests booted by hand: the command has no part in it. Sourced by run.sh.
+
+page_device() { echo -object "memory-backend-file,id=page,share=on,mem-path=$1,size=64K" -device ivshmem-plain,memdev=page; }
+
+# made NAME [WORD ...]: a page of 64 KiB whose first words (64 bits, little endian, as printf writes them) are these.
+made() {
+    local file=$work/$1
+    shift
+    printf '%b' "$@" > "$file"
+    truncate -s 65536 "$file"
+    echo "$file"
+}
+
+modelled() {
+    local what=$1 out=$2
+    shift 2
+    rm -f "$work/page"
+    truncate -s 65536 "$work/page"
+    # shellcheck disable=SC2046  # words
+    guest 120 "$what" -seed 1 $(page_device "$work/page") -plugin "$plugin,machine=$machine,page=$work/page,out=$out" "$@"
+}
+
+# shellcheck disable=SC2046  # words
+guest_faults() {
+    emulator=$qemu accel=tcg,thread=single preload=
+    local magic='NUMASIM\0'
+    check "a guest without the page's device" 7 'counters: numasim-counters: .*no ivshmem device \(PCI 1af4:1110\)' guest 90 page
+    said_too "and isobar manage says so too" 'isobar: .*no ivshmem device.*manage.counters = "numasim" works only in a numasim guest'
+    check "a page that nobody initialised" 7 'counters: numasim-counters: no numasim page: word 0 is 0x0+: QEMU runs without the plugin' \
+        guest 90 page $(page_device "$(made empty)")
+    said_too "and isobar manage says so too" 'isobar: .*no numasim page'
+    check "a page of another version" 7 'counters: numasim-counters: the page has version 2, and this program knows version 1' \
+        guest 90 page $(page_device "$(made version2 "$magic" '\002\0\0\0\0\0\0\0')")
+    said_too "and isobar manage says so too" 'isobar: .*the page has version 2'
+    preload=$plugin
+    check "a page before modelling, and after" 7 'counters: .*not modelling yet.*numasim-ctl start' modelled start "$work/out.json"
+    said_too "and isobar manage says so too" 'isobar: .*not modelling yet'
+    said_too "and counts come once it is modelled" '^numasim: modelling'
+    check "a guest whose first process leaves ends QEMU" 0 'Kernel panic - not syncing: Attempted to kill init' modelled leave "$work/out.json"
+    check "a report that the disk has no room for" 70 'numasim: error: out=/dev/full: cannot be written: No space left' modelled count /dev/full
+}
+
+# said_too NAME PATTERN: of what the check before said.
+said_too() {
+    grep -qE -- "$2" "$work/said" || fault "$1" "did not say: $2"
+    verdict "$1"
+}

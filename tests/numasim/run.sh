@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# numasim's test in its reduced form: the programs, the faults, the micro-laws, and one experiment (one machine, three programs, two policies).
+# Installs what it needs; skips, with the reason, where QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on
+# 2 cores.
+#
+#   tests/numasim/run.sh [PART ...]     programs, plugin, guest, command, laws, experiment; default: all
+#
+# NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched (numasim/lab/fetch.sh) into $NUMASIM_CACHE.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/setup.sh
+. tests/numasim/lib.sh
+for part in plugin guest command; do . "tests/numasim/faults/$part.sh"; done
+
+skip() {
+    echo "SKIPPED: numasim's test did not run: $1"
+    [ "${NUMASIM_REQUIRED:-0}" = 1 ] && exit 1
+    exit 0
+}
+
+# The release's QEMU is too old, but brings the libraries of the newer one.
+install_packages() {
+    local missing=()
+    command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
+    command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
+    command -v cpio >/dev/null || missing+=(cpio)
+    command -v strip >/dev/null || missing+=(binutils)
+    [ ${#missing[@]} = 0 ] && return
+    command -v apt-get >/dev/null || skip "no ${missing[*]} here, and no apt-get to install it"
+    echo "installing ${missing[*]}"
+    { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+        --no-install-recommends "${missing[@]}"; } >/dev/null || skip "packages ${missing[*]} cannot be installed"
+}
+
+# What `numasim doctor` says of QEMU and the kernel.
+find_machine() {
+    local told
+    told=$("$bin/numasim" doctor) || true
+    qemu=$(sed -n 's/^ok  *QEMU: .* at //p' <<< "$told")
+    kernel=$(sed -n 's/^ok  *kernel: //p' <<< "$told")
+    [ -n "$qemu" ] && [ -n "$kernel" ] || skip "$(grep -m 1 -E '^MISSING +(QEMU|NUMASIM_QEMU|the guest|NUMASIM_KERNEL)' <<< "$told" || echo "$told")"
+    export NUMASIM_QEMU=$qemu NUMASIM_KERNEL=$kernel
+    echo "booting $kernel in $("$qemu" --version | head -n 1)"
+}
+
+run_laws() {
+    "$bin/numasim" laws --help >/dev/null 2>&1 || { echo "(this numasim has no laws)"; return 0; }
+    TMPDIR=$work timeout -k 10 240 "$bin/numasim" laws
+}
+
+# The experiment must come to its end with times for each contender; which of them wins is not asked of so small a run.
+run_experiment() {
+    local out=$work/experiment.json code=0
+    TMPDIR=$work timeout -k 10 200 "$bin/numasim" experiment numasim/experiments/ci.toml --json --keep "$work/experiment" > "$out" || code=$?
+    [ $code = 0 ] && [ "$(grep -o '"contender": *"' "$out" | wc -l)" -ge 3 ]
+}
+
+# part NAME COMMAND...: if it was asked for, and how long it took.
+part() {
+    local name=$1 code=0 begun=$SECONDS
+    shift
+    [[ " $parts " == *" $name "* ]] || return 0
+    "$@" || code=$?
+    [ $code = 0 ] || { failures=$((failures + 1)); echo "FAIL $name: ended with $code"; }
+    echo "== $name took $((SECONDS - begun)) s"
+}
+
+# A CPU of the host for each: faults boot one guest after another, and so do the measurements, whose figures are of the guest's own time.
+faults() {
+    part plugin plugin_faults
+    part guest guest_faults
+    part command command_faults
+}
+measurements() {
+    part programs timeout -k 5 120 bash numasim/programs/test.sh
+    part laws run_laws
+    part experiment run_experiment
+}
+
+# lane NAME: in a folder of its own.
+lane() {
+    work=$work/$1
+    mkdir -p "$work"
+    $1
+    [ $failures = 0 ]
+}
+
+install_packages
+cargo build --release --locked -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p isobar
+bin=$(cd "${CARGO_TARGET_DIR:-target}/release" && pwd)
+plugin=$bin/libnumasim.so
+find_machine
+export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+parts=${*:-programs plugin guest command laws experiment}
+pack_guest
+SECONDS=0
+
+code=0
+lane measurements > "$work/measured" 2>&1 & measured=$!
+trap 'kill $measured 2>/dev/null || true; rm -rf "$work"' EXIT
+(lane faults) || code=1
+wait $measured || code=1
+cat "$work/measured"
+[ $code = 0 ] || { echo "numasim's test FAILED (${SECONDS}s)"; exit 1; }
+echo "numasim's test passed (${SECONDS}s)"
