@@ -3,8 +3,13 @@
 
 use anyhow::{Context, bail};
 use numasim_guest::counters::{Counters, Cpu, Link, Node};
+use numasim_guest::wire::Ways;
 use numasim_page::{Guest, Header, Mapping, Snapshot};
 use std::process::Command;
+use std::time::Duration;
+
+/// Guest time within which the plugin answers: it does at the end of a window.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The machine; without the plugin nothing is counted.
 pub struct Machine(Option<Guest<Mapping>>);
@@ -38,6 +43,17 @@ impl Machine {
     /// Empties all caches: a run begins with nothing of the one before.
     pub fn empty(&self) -> anyhow::Result<()> {
         self.control("empty")
+    }
+
+    /// Everybody may fill these ways of these LLCs, and all of the others, from now on.
+    pub fn ways(&self, asked: &[Ways]) -> anyhow::Result<()> {
+        let Some(page) = self.page() else { return Ok(()) };
+        for (llc, figures) in page.header().llcs.iter().enumerate() {
+            let all = u64::MAX >> 64u32.saturating_sub(figures.ways).min(63);
+            let own = asked.iter().find(|ways| usize::try_from(ways.llc) == Ok(llc));
+            page.set_mask(llc, 0, own.map_or(all, |ways| ways.mask))?;
+        }
+        Ok(page.wait(page.commit(), PATIENCE)?)
     }
 
     fn control(&self, word: &str) -> anyhow::Result<()> {

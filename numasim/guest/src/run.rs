@@ -50,6 +50,7 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
     };
 
     machine.empty()?;
+    machine.ways(&asked.ways)?;
     let before = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
     std::fs::write(&start_file, "").context("start file")?;
     std::thread::sleep(LET_GO_AFTER);

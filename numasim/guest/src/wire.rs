@@ -26,8 +26,21 @@ pub struct Run {
     pub id: String,
     /// What governs placement.
     pub regime: Regime,
+    /// The ways that everybody may fill in these LLCs while the run lasts; in the others, all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Ways>,
     /// What runs.
     pub jobs: Vec<Job>,
+}
+
+/// The ways of an LLC that its class 0 may fill, which all CPUs have unless something gives them another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ways {
+    /// The LLC.
+    pub llc: u32,
+    /// A bit for each way.
+    pub mask: u64,
 }
 
 /// What governs placement in a run.

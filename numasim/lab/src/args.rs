@@ -43,6 +43,37 @@ Exit code: 0 all hold, 1 one does not, 2 wrong input.")]
     Laws(LawsArgs),
     /// Say what numasim needs, what is here, and what is missing
     Doctor,
+    /// Run the same programs and mixes here and in the contention simulator, and tell where and why they differ
+    #[command(after_help = "Example:
+  numasim xval numasim/experiments/xval.toml --keep last
+  numasim xval numasim/experiments/xval.toml --from last --json
+
+Exit code: 0 done, 1 a run did not count, 2 wrong input.")]
+    Xval(XvalArgs),
+}
+
+/// `numasim xval`
+#[derive(Debug, clap::Args)]
+pub struct XvalArgs {
+    /// The cross-validation
+    pub file: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Boots side by side, which share the runs
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
+    pub jobs: usize,
+    /// Keep what every boot leaves in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// Boot nothing: take what was kept in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "keep")]
+    pub from: Option<PathBuf>,
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=64).contains(count));
+    count.ok_or_else(|| "expected a whole number from 1 to 64".to_owned())
 }
 
 /// `numasim experiment`

@@ -23,5 +23,6 @@ pub mod qemu;
 pub mod report;
 pub mod stats;
 pub mod summary;
+pub mod xval;
 
 pub use error::LabError;

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Verb::Boot(args) => verbs::boot::run(args, &interrupted),
         Verb::Laws(args) => verbs::laws::run(args, &interrupted),
         Verb::Doctor => verbs::doctor::run(),
+        Verb::Xval(args) => verbs::xval::run(args, &interrupted),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -6,7 +6,7 @@ use crate::place;
 use isobar_model::num;
 use numasim_guest::wire::{Daemon, Job, Order, Regime, Run};
 use numasim_model::Spec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What makes the id of a run in which a program is alone.
 const ALONE: &str = "alone/";
@@ -83,7 +83,7 @@ fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
         background: false,
         placed_by_hand: false,
     };
-    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), jobs: vec![job] })
+    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), ways: Vec::new(), jobs: vec![job] })
 }
 
 fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &Options) -> Result<Run, String> {
@@ -99,7 +99,7 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
             ..job.clone()
         }));
     }
-    Ok(Run { id: under_id(&contender.name()), regime: regime(contender, options), jobs })
+    Ok(Run { id: under_id(&contender.name()), regime: regime(experiment, contender, options), ways: Vec::new(), jobs })
 }
 
 /// Where an instance (from 1) begins: of several each on one CPU of the list, in turn.
@@ -142,7 +142,7 @@ fn words(command: &str) -> Vec<String> {
     command.split_whitespace().map(str::to_owned).collect()
 }
 
-fn regime(contender: &Contender, options: &Options) -> Regime {
+fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> Regime {
     match contender {
         Contender::Linux { numa_balancing, .. } => Regime { numa_balancing: *numa_balancing, daemon: None },
         Contender::Numactl { .. } => Regime::default(),
@@ -150,7 +150,7 @@ fn regime(contender: &Contender, options: &Options) -> Regime {
             Regime { numa_balancing: false, daemon: Some(numad(*interval_seconds)) }
         }
         Contender::Isobar { policy, interval_seconds, numa_balancing, manage, settings, .. } => {
-            let config = isobar_config(policy, *interval_seconds, manage, settings, options.plain);
+            let config = isobar_config(policy, *interval_seconds, &processes(experiment), manage, settings, options.plain);
             Regime { numa_balancing: *numa_balancing, daemon: Some(isobar(config)) }
         }
     }
@@ -179,9 +179,23 @@ fn isobar(config: String) -> Daemon {
     }
 }
 
+/// Names of the processes of an experiment's programs: isobar manages these, and not the director.
+fn processes(experiment: &Experiment) -> BTreeSet<String> {
+    let name = |run: &str| run.split_whitespace().next().and_then(|word| word.rsplit('/').next()).map(str::to_owned);
+    experiment.program.iter().filter_map(|program| name(&program.run)).collect()
+}
+
 /// isobar's configuration: counters and ways of the modelled machine unless the experiment says otherwise.
-fn isobar_config(policy: &str, interval: f64, manage: &toml::Table, settings: &toml::Table, plain: bool) -> String {
+fn isobar_config(
+    policy: &str,
+    interval: f64,
+    only: &BTreeSet<String>,
+    manage: &toml::Table,
+    settings: &toml::Table,
+    plain: bool,
+) -> String {
     let mut section = toml::Table::new();
+    section.insert("only".to_owned(), only.iter().cloned().collect::<Vec<_>>().into());
     let counters = if plain { "software" } else { "numasim" };
     section.insert("policy".to_owned(), policy.into());
     section.insert("interval_seconds".to_owned(), interval.into());

@@ -247,7 +247,7 @@ impl World {
         self.publish();
     }
 
-    /// All caches are empty; what they would have written back is forgotten, and queues are idle.
+    /// All caches are empty; what they would have written back is forgotten, and queues are idle. Classes, masks and counters stay.
     pub fn empty(&mut self) {
         self.machine.empty();
         self.last.0 = u64::MAX;

@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod experiment;
 pub mod laws;
 pub mod machine;
+pub mod xval;
 
 use crate::args::ScaleArgs;
 use numasim::LabError;

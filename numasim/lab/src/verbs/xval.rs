@@ -1,0 +1,95 @@
+//! `numasim xval`: boots the runs of a cross-validation, then compares with the simulator.
+
+use super::{print, spec};
+use crate::args::XvalArgs;
+use numasim::boot::{Host, Task, boot};
+use numasim::ending::Ending;
+use numasim::image::{self, Contents};
+use numasim::xval::file::Xval;
+use numasim::xval::{compare, order, table};
+use numasim::{LabError, fetch};
+use numasim_guest::wire::{Line, Order, Ran};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread::ScopedJoinHandle;
+
+/// Runs a cross-validation. 1 where a run did not count.
+pub fn run(args: &XvalArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
+    let shown = args.file.display().to_string();
+    let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
+    let xval = Xval::parse(&text, &shown)?;
+    let spec = spec(&xval.machine, xval.scale)?;
+    let orders = order::orders(&xval, &spec, args.jobs).map_err(|problem| LabError::input(&shown, problem))?;
+    let (ran, told) = match &args.from {
+        Some(folder) => (recorded(folder)?, Vec::new()),
+        None => booted(args, &xval, &spec, &orders, interrupted)?,
+    };
+    let mut found = compare::compare(&xval, &spec, &ran)?;
+    found.problems.splice(0..0, told);
+    let json = || serde_json::to_string(&found).unwrap_or_default() + "\n";
+    print(&if args.json { json() } else { table::text(&found) });
+    Ok(u8::from(!found.problems.is_empty()))
+}
+
+/// All boots side by side: their runs, and which of them did not come to their end.
+fn booted(
+    args: &XvalArgs,
+    xval: &Xval,
+    spec: &numasim_model::Spec,
+    orders: &[Order],
+    interrupted: &AtomicBool,
+) -> Result<(Vec<Ran>, Vec<String>), LabError> {
+    let host = Host {
+        qemu: fetch::qemu()?,
+        kernel: fetch::kernel()?,
+        image: image::build(&Contents::default(), false)?,
+        limit_seconds: xval.boot_limit_seconds,
+        spec: spec.clone(),
+    };
+    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let folder = args.keep.as_deref().unwrap_or_else(|| scratch.path());
+    let done = std::thread::scope(|scope| {
+        let start = |(at, order): (usize, &Order)| {
+            let (host, folder, order) = (&host, folder.join(format!("boot-{}", at + 1)), order.clone());
+            scope.spawn(move || one(host, &order, &folder, interrupted))
+        };
+        let started: Vec<ScopedJoinHandle<'_, _>> = orders.iter().enumerate().map(start).collect();
+        started.into_iter().map(|one| one.join().unwrap_or(Err(LabError::Interrupted))).collect::<Result<Vec<_>, _>>()
+    })?;
+    let told = done.iter().filter_map(|(_, problem)| problem.clone()).collect();
+    Ok((done.into_iter().flat_map(|(ran, _)| ran).collect(), told))
+}
+
+fn one(
+    host: &Host,
+    order: &Order,
+    folder: &Path,
+    interrupted: &AtomicBool,
+) -> Result<(Vec<Ran>, Option<String>), LabError> {
+    let booted = boot(host, &Task::Order(order), folder, interrupted)?;
+    if booted.ending == Ending::Interrupted {
+        return Err(LabError::Interrupted);
+    }
+    let problem = (booted.ending != Ending::Done).then(|| booted.ending.told(host.limit_seconds));
+    Ok((runs(booted.remains.lines), problem))
+}
+
+fn runs(lines: Vec<Line>) -> Vec<Ran> {
+    lines.into_iter().filter_map(|line| if let Line::Run(ran) = line { Some(*ran) } else { None }).collect()
+}
+
+/// What boots left that were kept with `--keep`.
+fn recorded(folder: &Path) -> Result<Vec<Ran>, LabError> {
+    let entries = std::fs::read_dir(folder).map_err(|error| LabError::io(folder, error))?;
+    let mut ran = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| LabError::io(folder, error))?.path().join(numasim::command::left::RESULTS);
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        ran.extend(runs(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()));
+    }
+    if ran.is_empty() {
+        let problem = "no boot-N folder here has results: record some with --keep";
+        return Err(LabError::input(&folder.display().to_string(), problem));
+    }
+    Ok(ran)
+}
