@@ -11,7 +11,8 @@
 use super::plan::{self, Places};
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::{float, float_len};
+use crate::stats::median;
+use isobar_model::num::float;
 use numasim_model::Spec;
 
 const NS: &str = "ns/load";
@@ -130,19 +131,14 @@ pub fn load(_spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
         return vec![Row::skipped("load", what, "node 0 has one CPU")];
     }
     let more = || Ok(readings.figure("loaded", "ns_per_load")? - readings.figure("flushed", "ns_per_load")?);
-    vec![row("load", what, NS, mean_delay(readings, places.node), DELAY, more())]
+    vec![row("load", what, NS, usual_delay(readings, places.node), DELAY, more())]
 }
 
-/// Mean of the delays that the page told while the probe measured, in ns.
-fn mean_delay(readings: &Readings, node: usize) -> Result<f64, String> {
+/// Median of the delays that the page told while the probe measured, in ns, as the probe's own figure is one.
+fn usual_delay(readings: &Readings, node: usize) -> Result<f64, String> {
     let looks = readings.looks.get("delays").map_or(&[][..], Vec::as_slice);
     let delays = looks.iter().map(|look| look.node(node).map(|node| float(node.delay_ps) / 1e3));
-    let delays = delays.collect::<Result<Vec<_>, _>>()?;
-    if delays.is_empty() {
-        Err("no delay was seen".to_owned())
-    } else {
-        Ok(delays.iter().sum::<f64>() / float_len(delays.len()))
-    }
+    median(&delays.collect::<Result<Vec<_>, _>>()?).ok_or_else(|| "no delay was seen".to_owned())
 }
 
 #[cfg(test)]

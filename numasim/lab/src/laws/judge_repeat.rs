@@ -15,11 +15,13 @@ pub fn repeatability(first: &Readings, second: &Readings) -> Row {
         return Row::fails("repeatability", what, "a boot told nothing");
     }
     let (first, second) = (by_place(first), by_place(second));
+    let held = |places: &[(String, &Value)], name: &str| places.iter().any(|(place, _)| place == name);
+    let of_second: BTreeMap<&str, &Value> = second.iter().map(|(place, value)| (place.as_str(), *value)).collect();
     let mut all = Differences::default();
     for (place, one) in &first {
-        all.compare(place, one, second.get(place).copied().unwrap_or(&Value::Null));
+        all.compare(place, one, of_second.get(place.as_str()).copied().unwrap_or(&Value::Null));
     }
-    second.keys().filter(|place| !first.contains_key(*place)).for_each(|place| all.note(place, 0.0, 1.0));
+    second.iter().filter(|(place, _)| !held(&first, place)).for_each(|(place, _)| all.note(place, 0.0, 1.0));
     let row = Row::new("repeatability", what, "", 0.0, Bound::Told, Ok(all.largest));
     let share = all.differ.len();
     let why = (share > 0).then(|| {
@@ -29,13 +31,13 @@ pub fn repeatability(first: &Readings, second: &Readings) -> Row {
     Row { why, verdict: if share == 0 { Verdict::Holds } else { Verdict::Told }, ..row }
 }
 
-/// Readings by name, and by number where there are several of a name.
-fn by_place(readings: &Readings) -> BTreeMap<String, &Value> {
+/// Readings by name, and by number where there are several of a name; as they were told.
+fn by_place(readings: &Readings) -> Vec<(String, &Value)> {
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut places = BTreeMap::new();
+    let mut places = Vec::new();
     for (name, value) in &readings.raw {
         let number = count.entry(name).or_default();
-        places.insert(if *number == 0 { name.clone() } else { format!("{name}#{number}") }, value);
+        places.push((if *number == 0 { name.clone() } else { format!("{name}#{number}") }, value));
         *number += 1;
     }
     places
