@@ -150,7 +150,8 @@ fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> 
             Regime { numa_balancing: false, daemon: Some(numad(*interval_seconds)) }
         }
         Contender::Isobar { policy, interval_seconds, numa_balancing, manage, settings, .. } => {
-            let config = isobar_config(policy, *interval_seconds, &processes(experiment), manage, settings, options.plain);
+            let config =
+                isobar_config(policy, *interval_seconds, &processes(experiment), manage, settings, options.plain);
             Regime { numa_balancing: *numa_balancing, daemon: Some(isobar(config)) }
         }
     }
