@@ -27,7 +27,7 @@ pub struct Places {
 pub struct Remote {
     /// The node.
     pub node: usize,
-    /// Its CPUs.
+    /// Its CPUs, without the one that does the looking where there are others.
     pub cpus: Vec<usize>,
     /// Which link.
     pub link: usize,
@@ -76,7 +76,12 @@ fn neighbour(spec: &Spec, node: usize, other: usize) -> Option<Remote> {
     let link = spec.link.iter().position(|link| ends(link) == (node, other) || ends(link) == (other, node))?;
     let pair = |route: &numasim_model::Route| [num::index(route.from), num::index(route.to)];
     let detour = spec.route.iter().any(|route| pair(route).contains(&node) && pair(route).contains(&other));
-    (!detour).then(|| Remote { node: other, cpus: cpus(spec, other), link })
+    let mut cpus = cpus(spec, other);
+    // Who looks takes time from whoever streams there.
+    if cpus.len() > 1 {
+        cpus.retain(|cpu| cpu + 1 != spec.cpus());
+    }
+    (!detour).then_some(Remote { node: other, cpus, link })
 }
 
 /// Guest seconds that a measurement takes, more or less.
@@ -356,7 +361,7 @@ mod tests {
         let places = Places::of(&spec).unwrap();
         assert_eq!((places.node, places.cpus.as_slice(), places.observer, places.llc), (0, &[0, 1, 2, 3][..], 7, 0));
         assert_eq!(places.pairs, [(0, 0), (0, 1)], "one pair for each latency");
-        assert_eq!(places.remote, Some(Remote { node: 1, cpus: vec![4, 5, 6, 7], link: 0 }));
+        assert_eq!(places.remote, Some(Remote { node: 1, cpus: vec![4, 5, 6], link: 0 }));
         assert_eq!(places.others(&spec), (Some(1), Some((4, 1))));
         assert_eq!((beyond(&spec, &places), part(&spec, &places, 25)), (4096, 128));
     }
