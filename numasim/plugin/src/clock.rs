@@ -66,9 +66,14 @@ pub fn now_ns() -> i64 {
     i64::try_from(picos / 1000).unwrap_or(i64::MAX)
 }
 
-/// Time passes while no CPU runs.
-pub fn pass(picos: u64) {
-    let now = BASE.fetch_add(picos, Relaxed) + picos;
+/// The time that all threads but that of the CPUs see, picoseconds.
+pub fn shown() -> u64 {
+    SHOWN.load(Relaxed)
+}
+
+/// Time passes while no CPU runs, until something is due; if that is past, it stays.
+pub fn pass_to(due: u64) {
+    let now = BASE.fetch_max(due, Relaxed).max(due);
     SHOWN.store(now, Relaxed);
 }
 

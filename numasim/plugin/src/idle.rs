@@ -43,15 +43,16 @@ pub unsafe extern "C" fn ppoll(
     if !RUNNING.load(SeqCst) || !is_main() {
         return kernel_ppoll(files, count, limit, mask);
     }
+    let due = limit.map(|limit| clock::shown() + picos(limit));
     loop {
         let quiet = WAITING.load(SeqCst) != 0;
         let ready = kernel_ppoll(files, count, Some(NOW), mask);
         if ready != 0 || limit.is_some_and(|limit| limit.tv_sec == 0 && limit.tv_nsec == 0) {
             return ready;
         }
-        match limit {
-            Some(limit) if quiet => {
-                clock::pass(limit.tv_sec.cast_unsigned() * 1_000_000_000_000 + limit.tv_nsec.cast_unsigned() * 1000);
+        match due {
+            Some(due) if quiet => {
+                clock::pass_to(due);
                 JUMPS.fetch_add(1, SeqCst);
                 return 0;
             }
@@ -59,6 +60,10 @@ pub unsafe extern "C" fn ppoll(
             _ => sleep_while_cpus_run(),
         }
     }
+}
+
+fn picos(time: libc::timespec) -> u64 {
+    time.tv_sec.cast_unsigned() * 1_000_000_000_000 + time.tv_nsec.cast_unsigned() * 1000
 }
 
 /// Timers are run by the thread of CPUs while any CPU runs, so there is little for the main loop to do; each time that it wakes it takes
