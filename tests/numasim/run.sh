@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
+. scripts/emulator.sh
 . tests/numasim/lib.sh
 for part in plugin guest command; do . "tests/numasim/faults/$part.sh"; done
 
@@ -16,20 +17,6 @@ skip() {
     echo "SKIPPED: numasim's test did not run: $1"
     [ "${NUMASIM_REQUIRED:-0}" = 1 ] && exit 1
     exit 0
-}
-
-# The release's QEMU is too old, but brings the libraries of the newer one.
-install_packages() {
-    local missing=()
-    command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
-    command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
-    command -v cpio >/dev/null || missing+=(cpio)
-    command -v strip >/dev/null || missing+=(binutils)
-    [ ${#missing[@]} = 0 ] && return
-    command -v apt-get >/dev/null || skip "no ${missing[*]} here, and no apt-get to install it"
-    echo "installing ${missing[*]}"
-    { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-        --no-install-recommends "${missing[@]}"; } >/dev/null || skip "packages ${missing[*]} cannot be installed"
 }
 
 # What `numasim doctor` says of QEMU and the kernel.
@@ -85,7 +72,8 @@ lane() {
     [ $failures = 0 ]
 }
 
-install_packages
+# The release's QEMU is too old, but brings the libraries of the newer one.
+install_emulator strip=binutils
 cargo build --release --locked -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p isobar
 bin=$(cd "${CARGO_TARGET_DIR:-target}/release" && pwd)
 plugin=$bin/libnumasim.so

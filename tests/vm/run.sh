@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
+. scripts/emulator.sh
 . tests/vm/kernel.sh
 . tests/vm/machines.sh
 
@@ -24,18 +25,6 @@ skip() {
     echo "SKIPPED: the machine test did not run: $1"
     [ "${ISOBAR_VM_REQUIRED:-0}" = 1 ] && exit 1
     exit 0
-}
-
-install_packages() {
-    local missing=()
-    command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
-    command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
-    command -v cpio >/dev/null || missing+=(cpio)
-    [ ${#missing[@]} = 0 ] && return
-    command -v apt-get >/dev/null || skip "no ${missing[*]} here, and no apt-get to install it"
-    echo "installing ${missing[*]}"
-    { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-        --no-install-recommends "${missing[@]}"; } >/dev/null || skip "packages ${missing[*]} cannot be installed"
 }
 
 # The newest file that a build left for a test of this name.
@@ -106,7 +95,7 @@ run_machine() {
     echo $code > "$work/$name/code"
 }
 
-install_packages
+install_emulator
 kernel=${ISOBAR_VM_KERNEL:-$cache/vmlinuz}
 why=
 [ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"

@@ -3,7 +3,8 @@
 //! is compared with what the controller carried.
 
 use super::closed_loop::{Resource, User, utilisation};
-use super::plan::{self, Places};
+use super::places::Places;
+use super::plan;
 use super::reading::{Look, Readings};
 use super::row::{Bound, Row, Verdict};
 use isobar_model::num::float;

@@ -4,7 +4,8 @@
 
 use super::colours;
 use super::judge_latency::by_load;
-use super::plan::{self, Places};
+use super::places::Places;
+use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
 use isobar_model::num::float;

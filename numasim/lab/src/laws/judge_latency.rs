@@ -8,7 +8,8 @@
 //!
 //! The same costs once more as the machine's page tells them: stall by miss, after LLC hits of the kernel and others have been taken off.
 
-use super::plan::{self, Places};
+use super::places::Places;
+use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
 use crate::stats::median;

@@ -11,6 +11,7 @@ mod judge_caches;
 mod judge_latency;
 mod judge_repeat;
 mod judge_time;
+pub mod places;
 pub mod plan;
 pub mod reading;
 mod row;
@@ -22,7 +23,7 @@ pub use judge_repeat::repeatability;
 pub use row::{Bound, Row, Verdict};
 
 use numasim_model::Spec;
-use plan::Places;
+use places::Places;
 use reading::Readings;
 
 /// The rows of a law.

@@ -1,88 +1,10 @@
 //! Which programs run where, law by law, on any machine: places and sizes come from the spec. Labels that are given here are those that the judges ask
 //! the readings for.
 
+use super::places::{Places, node_of};
 use super::script::{Program, Step};
 use isobar_model::num;
 use numasim_model::Spec;
-
-/// Where things are measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Places {
-    /// The node whose memory is measured: the first that has CPUs.
-    pub node: usize,
-    /// Its CPUs.
-    pub cpus: Vec<usize>,
-    /// A CPU that does the looking: the last of the machine.
-    pub observer: usize,
-    /// A node with CPUs, joined to the first by one link.
-    pub remote: Option<Remote>,
-    /// One pair of nodes for each unloaded latency: that of a CPU and that of the memory.
-    pub pairs: Vec<(usize, usize)>,
-    /// The first node's LLC.
-    pub llc: usize,
-}
-
-/// A neighbour.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Remote {
-    /// The node.
-    pub node: usize,
-    /// Its CPUs, without the one that does the looking where there are others.
-    pub cpus: Vec<usize>,
-    /// Which link.
-    pub link: usize,
-}
-
-impl Places {
-    /// # Errors
-    /// No node has CPUs.
-    pub fn of(spec: &Spec) -> Result<Self, String> {
-        let with_cpus: Vec<usize> = (0..spec.node.len()).filter(|node| !cpus(spec, *node).is_empty()).collect();
-        let node = *with_cpus.first().ok_or("the machine has no CPUs")?;
-        let own = cpus(spec, node);
-        let llc = spec.llc.iter().position(|llc| llc.cpus.as_slice().contains(&own[0])).unwrap_or(0);
-        let mut pairs: Vec<(usize, usize)> = Vec::new();
-        for (home, memory) in with_cpus.iter().flat_map(|home| (0..spec.node.len()).map(move |memory| (*home, memory)))
-        {
-            let latency = |(home, memory): (usize, usize)| spec.latency.ns[home][memory];
-            if !pairs.iter().any(|seen| latency(*seen).total_cmp(&latency((home, memory))).is_eq()) {
-                pairs.push((home, memory));
-            }
-        }
-        let remote = with_cpus.iter().find_map(|other| neighbour(spec, node, *other));
-        Ok(Self { node, cpus: own, observer: spec.cpus().saturating_sub(1), remote, pairs, llc })
-    }
-
-    /// A CPU that shares the LLC with the first one, and one of another LLC with its node.
-    #[must_use]
-    pub fn others(&self, spec: &Spec) -> (Option<usize>, Option<(usize, usize)>) {
-        let shared = spec.llc[self.llc].cpus.as_slice().iter().copied().find(|cpu| *cpu != self.cpus[0]);
-        let apart = spec.llc.iter().enumerate().find(|(llc, _)| *llc != self.llc);
-        let apart = apart.and_then(|(_, llc)| llc.cpus.as_slice().first().map(|cpu| (*cpu, node_of(spec, *cpu))));
-        (shared, apart)
-    }
-}
-
-fn cpus(spec: &Spec, node: usize) -> Vec<usize> {
-    spec.node[node].cpus.as_slice().to_vec()
-}
-
-fn node_of(spec: &Spec, cpu: usize) -> usize {
-    spec.node.iter().position(|node| node.cpus.as_slice().contains(&cpu)).unwrap_or(0)
-}
-
-fn neighbour(spec: &Spec, node: usize, other: usize) -> Option<Remote> {
-    let ends = |link: &numasim_model::Link| (num::index(link.a), num::index(link.b));
-    let link = spec.link.iter().position(|link| ends(link) == (node, other) || ends(link) == (other, node))?;
-    let pair = |route: &numasim_model::Route| [num::index(route.from), num::index(route.to)];
-    let detour = spec.route.iter().any(|route| pair(route).contains(&node) && pair(route).contains(&other));
-    let mut cpus = cpus(spec, other);
-    // Who looks takes time from whoever streams there.
-    if cpus.len() > 1 {
-        cpus.retain(|cpu| cpu + 1 != spec.cpus());
-    }
-    (!detour).then_some(Remote { node: other, cpus, link })
-}
 
 /// Guest seconds that a measurement takes, more or less.
 const SECONDS: f64 = 0.25;
@@ -361,7 +283,7 @@ mod tests {
         let places = Places::of(&spec).unwrap();
         assert_eq!((places.node, places.cpus.as_slice(), places.observer, places.llc), (0, &[0, 1, 2, 3][..], 7, 0));
         assert_eq!(places.pairs, [(0, 0), (0, 1)], "one pair for each latency");
-        assert_eq!(places.remote, Some(Remote { node: 1, cpus: vec![4, 5, 6], link: 0 }));
+        assert_eq!(places.remote, Some(super::super::places::Remote { node: 1, cpus: vec![4, 5, 6], link: 0 }));
         assert_eq!(places.others(&spec), (Some(1), Some((4, 1))));
         assert_eq!((beyond(&spec, &places), part(&spec, &places, 25)), (4096, 128));
     }
