@@ -31,7 +31,12 @@ pub struct Host {
 /// What the guest is to do.
 pub enum Task<'a> {
     /// The runs of an order.
-    Order(&'a Order),
+    Order {
+        /// The runs.
+        order: &'a Order,
+        /// Of the guest's random numbers: repeats have seeds of their own, else they would be one and the same run.
+        seed: u64,
+    },
     /// One command.
     Command {
         /// Its words.
@@ -42,11 +47,18 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
+    const fn seed(&self) -> u64 {
+        match self {
+            Self::Order { seed, .. } => *seed,
+            Self::Command { .. } => 1,
+        }
+    }
+
     /// The director's arguments, as the shell reads them, and its order.
     fn files(&self) -> Result<Vec<(&'static str, String)>, LabError> {
         const ARGUMENTS: &str = "/etc/director.args";
         Ok(match self {
-            Self::Order(order) => {
+            Self::Order { order, .. } => {
                 let text = serde_json::to_string(order).map_err(|error| LabError::Boot(error.to_string()))?;
                 vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
             }
@@ -88,6 +100,7 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         kernel: host.kernel.clone(),
         initramfs: initramfs.clone(),
         plugin: host.image.plugin.clone(),
+        seed: task.seed(),
         out: folder.to_owned(),
     };
     let arguments = command::arguments(&host.spec, &files)?;

@@ -16,6 +16,8 @@ pub struct Files {
     pub initramfs: PathBuf,
     /// The plugin; `None`: plain emulation.
     pub plugin: Option<PathBuf>,
+    /// Of the random numbers that the guest's kernel gets: the same seed, the same numbers.
+    pub seed: u64,
     /// A folder of its own for what the boot leaves.
     pub out: PathBuf,
 }
@@ -54,8 +56,7 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     nodes(spec, &mut words)?;
     words.0.extend(["-nodefaults", "-no-user-config", "-no-reboot"].map(str::to_owned));
     words.pair("-display", "none");
-    // The same random numbers and the same date in every boot.
-    words.pair("-seed", 1);
+    words.pair("-seed", files.seed);
     words.pair("-rtc", "base=2026-01-01,clock=vm");
     devices(files, &mut words);
     words.pair("-kernel", files.kernel.display());

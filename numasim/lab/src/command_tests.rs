@@ -8,6 +8,7 @@ fn files() -> Files {
         kernel: "vmlinuz".into(),
         initramfs: "out/initramfs".into(),
         plugin: Some("/p/libnumasim.so".into()),
+        seed: 1,
         out: "out".into(),
     }
 }

@@ -35,7 +35,7 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     };
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let boots = boots(&host, &orders, &folder, args.jobs, interrupted)?;
+    let boots = boots(&host, &orders, experiment.seed, &folder, args.jobs, interrupted)?;
     let scales = (host.spec.time_scale, host.spec.cache_scale);
     let result = summary(&experiment, &args.only, scales, &boots);
     let shown =
@@ -67,6 +67,7 @@ fn contents(experiment: &Experiment, only: &[String]) -> Contents {
 fn boots(
     host: &Host,
     orders: &[numasim_guest::wire::Order],
+    seed: u64,
     folder: &Path,
     jobs: u32,
     interrupted: &AtomicBool,
@@ -75,7 +76,7 @@ fn boots(
     let done: Mutex<Vec<Result<Boot, LabError>>> = Mutex::new(Vec::new());
     let work = || {
         while let Some((repeat, order)) = take(&next, orders) {
-            let booted = one(host, repeat, order, &folder.join(format!("boot-{}", repeat + 1)), interrupted);
+            let booted = one(host, (repeat, seed), order, &folder.join(format!("boot-{}", repeat + 1)), interrupted);
             let failed = booted.is_err();
             done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(booted);
             if failed {
@@ -99,13 +100,13 @@ fn take<'a, T>(next: &AtomicU32, all: &'a [T]) -> Option<(u32, &'a T)> {
 
 fn one(
     host: &Host,
-    repeat: u32,
+    (repeat, seed): (u32, u64),
     order: &numasim_guest::wire::Order,
     folder: &Path,
     interrupted: &AtomicBool,
 ) -> Result<Boot, LabError> {
     let began = Instant::now();
-    let booted = boot(host, &Task::Order(order), folder, interrupted)?;
+    let booted = boot(host, &Task::Order { order, seed: seed + u64::from(repeat) }, folder, interrupted)?;
     if booted.ending == Ending::Interrupted {
         return Err(LabError::Interrupted);
     }

@@ -66,7 +66,7 @@ fn one(
     folder: &Path,
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Ran>, Option<String>), LabError> {
-    let booted = boot(host, &Task::Order(order), folder, interrupted)?;
+    let booted = boot(host, &Task::Order { order, seed: 1 }, folder, interrupted)?;
     if booted.ending == Ending::Interrupted {
         return Err(LabError::Interrupted);
     }
