@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use numasim::experiment::{Experiment, Scale};
-use numasim::plan::{Options, order};
-use numasim::stats::Verdict;
-use numasim::summary::{Boot, Summary, summary};
-use numasim::{machine, report};
 use numasim_guest::wire::Line;
+use numasim_lab::experiment::{Experiment, Scale};
+use numasim_lab::plan::{Options, order};
+use numasim_lab::stats::Verdict;
+use numasim_lab::summary::{Boot, Summary, summary};
+use numasim_lab::{machine, report};
 
 fn recorded(change: impl Fn(u32, Vec<Line>) -> Vec<Line>) -> Summary {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");

@@ -1,7 +1,7 @@
 //! `numasim doctor`: what is here and what is missing.
 
 use super::print;
-use numasim::{LabError, fetch};
+use numasim_lab::{LabError, fetch};
 use std::fmt::Write;
 
 /// Looks for everything that an experiment needs; 1 where something is missing.

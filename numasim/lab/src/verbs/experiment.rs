@@ -2,13 +2,13 @@
 
 use super::{print, spec};
 use crate::args::ExperimentArgs;
-use numasim::boot::{Host, Task, boot};
-use numasim::ending::Ending;
-use numasim::experiment::{Contender, Experiment};
-use numasim::image::{self, Contents};
-use numasim::plan::{self, Options};
-use numasim::summary::{Boot, summary};
-use numasim::{LabError, fetch, report};
+use numasim_lab::boot::{Host, Task, boot};
+use numasim_lab::ending::Ending;
+use numasim_lab::experiment::{Contender, Experiment};
+use numasim_lab::image::{self, Contents};
+use numasim_lab::plan::{self, Options};
+use numasim_lab::summary::{Boot, summary};
+use numasim_lab::{LabError, fetch, report};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -2,13 +2,13 @@
 
 use super::{print, spec};
 use crate::args::LawsArgs;
-use numasim::boot::{Host, Task, boot};
-use numasim::command::left;
-use numasim::ending::Ending;
-use numasim::image::{self, Contents};
-use numasim::laws::reading::Readings;
-use numasim::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
-use numasim::{LabError, fetch};
+use numasim_lab::boot::{Host, Task, boot};
+use numasim_lab::command::left;
+use numasim_lab::ending::Ending;
+use numasim_lab::image::{self, Contents};
+use numasim_lab::laws::reading::Readings;
+use numasim_lab::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
+use numasim_lab::{LabError, fetch};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;

@@ -2,13 +2,13 @@
 
 use super::{print, spec};
 use crate::args::XvalArgs;
-use numasim::boot::{Host, Task, boot};
-use numasim::ending::Ending;
-use numasim::image::{self, Contents};
-use numasim::xval::file::Xval;
-use numasim::xval::{compare, order, table};
-use numasim::{LabError, fetch};
 use numasim_guest::wire::{Line, Order, Ran};
+use numasim_lab::boot::{Host, Task, boot};
+use numasim_lab::ending::Ending;
+use numasim_lab::image::{self, Contents};
+use numasim_lab::xval::file::Xval;
+use numasim_lab::xval::{compare, order, table};
+use numasim_lab::{LabError, fetch};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
@@ -83,7 +83,7 @@ fn recorded(folder: &Path) -> Result<Vec<Ran>, LabError> {
     let entries = std::fs::read_dir(folder).map_err(|error| LabError::io(folder, error))?;
     let mut ran = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| LabError::io(folder, error))?.path().join(numasim::command::left::RESULTS);
+        let path = entry.map_err(|error| LabError::io(folder, error))?.path().join(numasim_lab::command::left::RESULTS);
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         ran.extend(runs(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()));
     }
