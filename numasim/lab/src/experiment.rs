@@ -31,6 +31,9 @@ pub struct Experiment {
     /// Host seconds that a boot may take.
     #[serde(default = "half_an_hour")]
     pub boot_limit_seconds: u32,
+    /// The contender that the others are compared with; default: see [`Experiment::baseline`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compare_with: Option<String>,
     /// What runs.
     pub program: Vec<Program>,
     /// Under what.
@@ -206,9 +209,13 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The contender that the others are compared with: stock Linux with NUMA balancing, else without, else the first.
+    /// The contender that the others are compared with: the one that the file names, else stock Linux with NUMA balancing, else without, else
+    /// the first.
     #[must_use]
     pub fn baseline(&self) -> String {
+        if let Some(name) = &self.compare_with {
+            return name.clone();
+        }
         let stock = |wanted| {
             self.contender
                 .iter()
@@ -226,11 +233,21 @@ impl Experiment {
         counted("scale.node_mib", self.scale.node_mib, 64, 8192)?;
         distinct("program", self.program.iter().map(|program| program.name.clone()))?;
         distinct("contender", self.contender.iter().map(Contender::name))?;
+        self.check_baseline()?;
         self.program.iter().try_for_each(Program::check)?;
         if self.program.iter().all(|program| program.background) {
             return Err("program: all are background: at least one must be measured".to_owned());
         }
         self.contender.iter().try_for_each(|contender| self.check_contender(contender))
+    }
+
+    fn check_baseline(&self) -> Result<(), String> {
+        let baseline = self.baseline();
+        let names: Vec<_> = self.contender.iter().map(Contender::name).collect();
+        let known = names.is_empty() || names.contains(&baseline);
+        known
+            .then_some(())
+            .ok_or_else(|| format!("compare_with: no contender is called `{baseline}`; there are {}", names.join("; ")))
     }
 
     fn check_contender(&self, contender: &Contender) -> Result<(), String> {

@@ -22,6 +22,10 @@ fn bad_experiments_get_one_line() {
         text
     };
     assert!(bad("machine", "machin").contains("machin"));
+    assert!(
+        bad("machine", "compare_with = \"hurd\"\nmachine")
+            .contains("compare_with: no contender is called `hurd`; there are linux")
+    );
     assert!(bad("machine", "seeds = 3\nmachine").contains("line 2: unknown field `seeds`"));
     assert!(bad("run = \"chase\"", "run = \" \"").contains("run of `a` is empty"));
     assert!(bad("run = \"chase\"", "run = \"chase --repeat\"").contains("director adds"));
