@@ -22,6 +22,6 @@ pub use compare::{
 };
 pub use harness::run_policy;
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
-pub use spread::Spread;
+pub use spread::{Spread, half_width_95};
 pub use starts::{FEW, Starts};
 pub use table::{optimum_table, table};

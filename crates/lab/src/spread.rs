@@ -25,11 +25,13 @@ pub(crate) fn spread(runs: impl IntoIterator<Item = f64>, repeats: &[f64]) -> Op
         let (min, max) = bounds.unwrap_or((run, run));
         Some((min.min(run), max.max(run)))
     });
-    bounds.map(|(min, max)| Spread { min, max, half_width_95: half_width(repeats) })
+    bounds.map(|(min, max)| Spread { min, max, half_width_95: half_width_95(repeats) })
 }
 
-/// `t * s / sqrt(n)`, with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the sample standard deviation.
-fn half_width(values: &[f64]) -> Option<f64> {
+/// `t * s / sqrt(n)`, with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the sample standard deviation: the mean lies within
+/// this distance of the values' mean with 95 % confidence. `None` for fewer than two values.
+#[must_use]
+pub fn half_width_95(values: &[f64]) -> Option<f64> {
     let count = num::float_len(values.len());
     let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| values.len() > 1)?;
     let mean = values.iter().sum::<f64>() / count;

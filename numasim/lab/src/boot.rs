@@ -87,10 +87,11 @@ pub struct Booted {
 /// Boots in `folder`, which is made.
 ///
 /// # Errors
-/// A file refuses; QEMU cannot be started.
+/// A file refuses; QEMU cannot be started; interrupted.
 pub fn boot(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -> Result<Booted, LabError> {
     let first = once(host, task, folder, interrupted)?;
-    if first.ending == Ending::Silent { once(host, task, folder, interrupted) } else { Ok(first) }
+    let last = if first.ending == Ending::Silent { once(host, task, folder, interrupted)? } else { first };
+    if last.ending == Ending::Interrupted { Err(LabError::Interrupted) } else { Ok(last) }
 }
 
 fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -> Result<Booted, LabError> {

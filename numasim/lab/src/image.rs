@@ -92,8 +92,17 @@ struct Built {
     plugin: Option<PathBuf>,
 }
 
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Where [`cargo`] leaves what it built.
+#[must_use]
+pub fn release() -> PathBuf {
+    named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release")
+}
+
 fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
-    let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let (isobar, plugin) = (named("NUMASIM_ISOBAR"), named("NUMASIM_PLUGIN"));
     let mut packages = vec!["numasim-guest"];
     if contents.isobar && isobar.is_none() {
@@ -103,7 +112,7 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
         packages.push("numasim-plugin");
     }
     cargo(&packages)?;
-    let release = named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release");
+    let release = release();
     let mut programs = vec![("director", release.join("director"))];
     if contents.isobar {
         programs.push(("isobar", isobar.unwrap_or_else(|| release.join("isobar"))));
@@ -117,7 +126,11 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     }
 }
 
-fn cargo(packages: &[&str]) -> Result<(), LabError> {
+/// Builds packages of this workspace, optimised.
+///
+/// # Errors
+/// The build fails; its first error.
+pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--release", "--locked"]).current_dir(fetch::workspace());
     packages.iter().for_each(|package| _ = command.args(["-p", package]));

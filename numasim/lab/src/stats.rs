@@ -1,9 +1,9 @@
 //! Medians, and how sure a ratio is. Repeats are paired: both times come from the same boot. The logarithms of their ratios are taken for
 //! normal (times are products of many small effects), so the interval is Student's t on them; fewer than two pairs have none.
 
+use isobar_lab::half_width_95;
 use isobar_model::num;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A ratio of paired times, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -46,16 +46,8 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     }
     let count = num::float_len(logs.len());
     let mean = logs.iter().sum::<f64>() / count;
-    let interval = half_width(&logs, mean).map(|half| ((mean - half).exp(), (mean + half).exp()));
+    let interval = half_width_95(&logs).map(|half| ((mean - half).exp(), (mean + half).exp()));
     Some(Ratio { mean: mean.exp(), interval_95: interval, pairs: pairs.len() })
-}
-
-/// `t * s / sqrt(n)` with the 97.5 % point of Student's t of `n - 1` degrees of freedom.
-fn half_width(values: &[f64], mean: f64) -> Option<f64> {
-    let count = num::float_len(values.len());
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| values.len() > 1)?;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    Some(student.inverse_cdf(0.975) * (variance / count).sqrt())
 }
 
 impl Ratio {

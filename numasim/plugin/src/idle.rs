@@ -11,8 +11,6 @@ static MAIN: AtomicU64 = AtomicU64::new(0);
 /// 1 while the thread of CPUs waits for an interrupt.
 static WAITING: AtomicU32 = AtomicU32::new(0);
 static CONDITION: AtomicUsize = AtomicUsize::new(0);
-/// How often time jumped.
-pub static JUMPS: AtomicU64 = AtomicU64::new(0);
 
 /// Called once, from the thread that becomes QEMU's main loop.
 pub fn begin() {
@@ -53,7 +51,6 @@ pub unsafe extern "C" fn ppoll(
         match due {
             Some(due) if quiet => {
                 clock::pass_to(due);
-                JUMPS.fetch_add(1, SeqCst);
                 return 0;
             }
             None if quiet => return kernel_ppoll(files, count, Some(LOOK), mask),

@@ -2,7 +2,7 @@
 //! page; it refuses to know the page's layout.
 
 use crate::error;
-use crate::world::World;
+use crate::world::{World, whole};
 use numasim_model::{CpuCounters, Spec};
 use numasim_page::{
     ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot,
@@ -114,15 +114,6 @@ fn header(spec: &Spec, window: u64) -> Header {
         nodes: spec.node.iter().map(|node| whole(node.mb_per_s * 1e6)).collect(),
         cpus: (0..spec.cpus()).map(place).collect(),
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a positive figure of a machine file, rounded"
-)]
-fn whole(value: f64) -> u64 {
-    value.round() as u64
 }
 
 fn snapshot(world: &World, page: &Page) -> Snapshot {

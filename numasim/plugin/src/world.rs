@@ -262,14 +262,11 @@ impl World {
     }
 }
 
-fn whole(picos: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cost of nanoseconds to microseconds, rounded"
-    )]
+/// A figure of a machine file, or what follows from one, rounded.
+pub fn whole(figure: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and far below 2^63")]
     {
-        picos.round() as u64
+        figure.round() as u64
     }
 }
 

@@ -107,9 +107,6 @@ fn one(
 ) -> Result<Boot, LabError> {
     let began = Instant::now();
     let booted = boot(host, &Task::Order { order, seed: seed + u64::from(repeat) }, folder, interrupted)?;
-    if booted.ending == Ending::Interrupted {
-        return Err(LabError::Interrupted);
-    }
     let told = booted.ending.told(host.limit_seconds);
     let runs = plan::runs(order);
     eprintln!("boot {}: {runs} runs in {:.0} s: {told}", repeat + 1, began.elapsed().as_secs_f64());

@@ -10,7 +10,6 @@ use numasim_lab::laws::reading::Readings;
 use numasim_lab::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
 use numasim_lab::{LabError, fetch};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
 /// Names of the scripts in the guest's /bin.
@@ -87,9 +86,6 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
     let booted = boot(host, &Task::Command { words, modelled: true }, folder, interrupted)?;
-    if booted.ending == Ending::Interrupted {
-        return Err(LabError::Interrupted);
-    }
     let output = std::fs::read(folder.join(left::OUTPUT)).unwrap_or_default();
     let mut told = Readings::parse(&String::from_utf8_lossy(&output));
     if booted.ending != Ending::Done {
@@ -119,15 +115,7 @@ fn write(path: &Path, text: &str) -> Result<PathBuf, LabError> {
 
 /// The programs that read and write the machine's page.
 fn tools() -> Result<[PathBuf; 2], LabError> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--locked", "-p", "numasim-page"]).current_dir(fetch::workspace());
-    let built = command.stdin(Stdio::null()).output().map_err(|error| LabError::Boot(format!("cargo: {error}")))?;
-    if !built.status.success() {
-        let errors = String::from_utf8_lossy(&built.stderr).into_owned();
-        let first = errors.lines().find(|line| line.starts_with("error")).unwrap_or("no message");
-        return Err(LabError::Boot(format!("cargo build -p numasim-page: {}: {first}", built.status)));
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| fetch::workspace().join("target"), PathBuf::from);
-    Ok(["numasim-counters", "numasim-ways"].map(|name| target.join("release").join(name)))
+    image::cargo(&["numasim-page"])?;
+    let release = image::release();
+    Ok(["numasim-counters", "numasim-ways"].map(|name| release.join(name)))
 }

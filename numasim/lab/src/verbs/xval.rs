@@ -67,9 +67,6 @@ fn one(
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Ran>, Option<String>), LabError> {
     let booted = boot(host, &Task::Order { order, seed: 1 }, folder, interrupted)?;
-    if booted.ending == Ending::Interrupted {
-        return Err(LabError::Interrupted);
-    }
     let problem = (booted.ending != Ending::Done).then(|| booted.ending.told(host.limit_seconds));
     Ok((runs(booted.remains.lines), problem))
 }
