@@ -46,6 +46,8 @@ pub enum Ending {
         /// Runs that it had told of.
         runs: usize,
     },
+    /// The guest shut itself down, or was rebooted, before all was done.
+    Down,
     /// The guest went down and had told nothing at all.
     Silent,
     /// Ctrl-C.
@@ -65,6 +67,7 @@ pub fn judge(stop: Stop, remains: &Remains) -> Ending {
         (Stop::Exit(code), ..) if code == exit_code(VERDICT_FAILED) => Ending::Director(why(remains)),
         (Stop::OutOfTime, ..) => Ending::OutOfTime { runs: runs(remains) },
         (Stop::Exit(0 | 1), ..) if remains.lines.is_empty() && remains.errors.trim().is_empty() => Ending::Silent,
+        (Stop::Exit(0), ..) => Ending::Down,
         (Stop::Exit(code), ..) => Ending::Qemu(format!("it ended with code {code}: {}", said(remains))),
         (Stop::Signal(number), ..) => Ending::Qemu(format!("it died of signal {number}: {}", said(remains))),
     }
@@ -110,6 +113,9 @@ impl Ending {
             Self::Qemu(what) => format!("QEMU aborted: {what}"),
             Self::OutOfTime { runs } => {
                 format!("out of time after {seconds} s, {runs} run(s) done; raise boot_limit_seconds or ask for less")
+            }
+            Self::Down => {
+                "the guest shut itself down before it was done: nothing in it may power off or reboot".to_owned()
             }
             Self::Silent => "the guest went down without a word, twice".to_owned(),
             Self::Interrupted => "interrupted".to_owned(),

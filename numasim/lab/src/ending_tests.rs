@@ -25,6 +25,7 @@ fn each_fault_is_told_as_what_it_is() {
     );
     check(Stop::OutOfTime, &remains("", "", hello()), Ending::OutOfTime { runs: 0 });
     check(Stop::Exit(0), &remains("booting", "", vec![]), Ending::Silent);
+    check(Stop::Exit(0), &remains("booting", "numasim: modelling\n", hello()), Ending::Down);
     check(Stop::Interrupted, &remains(panic, error, vec![]), Ending::Interrupted);
     // The verdict alone does not count: the last line must be there.
     assert!(matches!(judge(Stop::Exit(17), &remains("", "", hello())), Ending::Qemu(_)));
@@ -35,6 +36,7 @@ fn every_ending_is_one_line() {
     let all = [
         Ending::Done,
         Ending::Silent,
+        Ending::Down,
         Ending::OutOfTime { runs: 2 },
         Ending::Panicked("p".into()),
         Ending::Interrupted,

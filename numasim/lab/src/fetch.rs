@@ -7,6 +7,16 @@ use std::process::{Command, Stdio};
 
 /// The first version whose plugins can hold the guest's time (`qemu_plugin_request_time_control`, 9.1) and see what we need.
 const LEAST_QEMU: u32 = 10;
+/// What an image is built with, and the Debian packages that have it.
+pub const PROGRAMS: [(&str, &str); 6] = [
+    ("busybox", BUSYBOX),
+    ("cpio", "cpio"),
+    ("cc", "gcc libc6-dev"),
+    ("strip", "binutils"),
+    ("ldd", "libc-bin"),
+    ("cargo", "rustup (https://rustup.rs)"),
+];
+pub(crate) const BUSYBOX: &str = "busybox-static";
 /// Names a QEMU of one's own.
 pub const QEMU_VARIABLE: &str = "NUMASIM_QEMU";
 /// Names a kernel of one's own.

@@ -34,6 +34,8 @@ pub struct Image {
 /// # Errors
 /// What is missing, or what does not build.
 pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
+    // Before anything is built, which takes minutes.
+    fetch::PROGRAMS.iter().try_for_each(|(name, package)| fetch::program(name, package).map(drop))?;
     let folder = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let root = folder.path().join("root");
     for name in ["bin", "etc", "proc", "sys", "dev", "tmp", "run", "var/run", "var/log", "lib64", "root"] {
@@ -139,16 +141,15 @@ pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
 
 fn c_programs(bin: &Path) -> Result<(), LabError> {
     let root = fetch::workspace();
-    fetch::program("cc", "gcc libc6-dev")?;
     checked("numasim/programs/build.sh", Command::new("bash").arg(root.join("numasim/programs/build.sh")).arg(bin))?;
     let source = root.join("tests/vm/programs/verdict.c");
     checked("cc verdict.c", Command::new("cc").args(["-O1", "-static", "-o"]).arg(bin.join("verdict")).arg(source))
 }
 
 fn busybox(root: &Path) -> Result<(), LabError> {
-    let busybox = fetch::program("busybox", "busybox-static")?;
+    let busybox = fetch::program("busybox", fetch::BUSYBOX)?;
     if !libraries(&busybox, &[]).is_empty() {
-        return Err(LabError::missing("busybox", "it is not static: apt-get install busybox-static"));
+        return Err(LabError::missing("busybox", format!("it is not static: apt-get install {}", fetch::BUSYBOX)));
     }
     let bin = root.join("bin");
     copy(&busybox, &bin.join("busybox"))?;
@@ -205,10 +206,12 @@ fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
     std::fs::copy(from, to).map(|_| ()).map_err(|error| LabError::io(from, error))
 }
 
+/// Packs the same bytes for the same files, whenever and wherever: order, times, inodes and devices are fixed, for the guest reads these, and what
+/// it reads takes it time.
 fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
-    fetch::program("cpio", "cpio")?;
+    const PACK: &str = "find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --reproducible --quiet > \"$0\"";
     let mut command = Command::new("sh");
-    command.args(["-c", "find . | LC_ALL=C sort | cpio -o -H newc --quiet > \"$0\""]).arg(to).current_dir(root);
+    command.args(["-c", PACK]).arg(to).current_dir(root);
     checked("cpio", &mut command)
 }
 

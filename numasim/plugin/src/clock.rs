@@ -71,6 +71,10 @@ pub fn shown() -> u64 {
     SHOWN.load(Relaxed)
 }
 
+fn shown_ns() -> i64 {
+    i64::try_from(shown() / 1000).unwrap_or(i64::MAX)
+}
+
 /// Time passes while no CPU runs, until something is due; if that is past, it stays.
 pub fn pass_to(due: u64) {
     let now = BASE.fetch_max(due, Relaxed).max(due);
@@ -101,12 +105,19 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::ti
     0
 }
 
-/// Without the C library's short cut.
+/// Guest time, once there is any: by this clock QEMU sizes its translation caches, and sizes that hang on the host's speed would make no boot like
+/// another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void) -> c_int {
-    let time = kernel_time(libc::CLOCK_REALTIME);
+    let (seconds, nanos) = if RUNNING.load(Relaxed) {
+        let now = shown_ns();
+        (now / SECOND, now % SECOND)
+    } else {
+        let time = kernel_time(libc::CLOCK_REALTIME);
+        (time.tv_sec, time.tv_nsec)
+    };
     // SAFETY: the caller passes room for one timeval.
-    unsafe { to.write(libc::timeval { tv_sec: time.tv_sec, tv_usec: time.tv_nsec / 1000 }) };
+    unsafe { to.write(libc::timeval { tv_sec: seconds, tv_usec: nanos / 1000 }) };
     0
 }
 

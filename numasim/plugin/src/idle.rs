@@ -2,14 +2,20 @@
 //!
 //! Whether no CPU runs is known from QEMU's thread of CPUs: it waits on a condition, and whoever wakes it signals that. So time cannot jump
 //! between an interrupt and the CPU that it wakes.
+//!
+//! The main loop works out how long to sleep, then sleeps; CPUs may run in between, and what it has worked out is then of another time. So time
+//! jumps only in a sleep that was worked out after the CPUs had come to rest: any other ends at once, and the main loop works it out anew.
+//! Else a timer would come late by however long the host took.
 
 use crate::clock::{self, RUNNING, runs_cpus};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 static MAIN: AtomicU64 = AtomicU64::new(0);
-/// 1 while the thread of CPUs waits for an interrupt.
-static WAITING: AtomicU32 = AtomicU32::new(0);
+/// How often the thread of CPUs has gone from running to waiting for an interrupt and back: odd while it waits.
+static STATE: AtomicU32 = AtomicU32::new(0);
+/// The state in which the main loop began to work out its sleep.
+static KNOWN: AtomicU32 = AtomicU32::new(0);
 static CONDITION: AtomicUsize = AtomicUsize::new(0);
 
 /// Called once, from the thread that becomes QEMU's main loop.
@@ -41,22 +47,39 @@ pub unsafe extern "C" fn ppoll(
     if !RUNNING.load(SeqCst) || !is_main() {
         return kernel_ppoll(files, count, limit, mask);
     }
-    let due = limit.map(|limit| clock::shown() + picos(limit));
+    let ready = sleep(files, count, limit, mask);
+    KNOWN.store(STATE.load(SeqCst), SeqCst);
+    ready
+}
+
+/// Returns when a file is ready, when time has passed to what is due, or when that has to be worked out anew.
+fn sleep(
+    files: *mut libc::pollfd,
+    count: libc::nfds_t,
+    limit: Option<libc::timespec>,
+    mask: *const libc::sigset_t,
+) -> c_int {
     loop {
-        let quiet = WAITING.load(SeqCst) != 0;
+        let state = STATE.load(SeqCst);
         let ready = kernel_ppoll(files, count, Some(NOW), mask);
         if ready != 0 || limit.is_some_and(|limit| limit.tv_sec == 0 && limit.tv_nsec == 0) {
             return ready;
         }
-        match due {
-            Some(due) if quiet => {
-                clock::pass_to(due);
-                return 0;
-            }
-            None if quiet => return kernel_ppoll(files, count, Some(LOOK), mask),
-            _ => sleep_while_cpus_run(),
+        if !rests(state) {
+            sleep_while_cpus_run(state);
+        } else if state != KNOWN.load(SeqCst) {
+            return 0;
+        } else if let Some(limit) = limit {
+            clock::pass_to(clock::shown() + picos(limit));
+            return 0;
+        } else {
+            return kernel_ppoll(files, count, Some(LOOK), mask);
         }
     }
+}
+
+const fn rests(state: u32) -> bool {
+    state % 2 == 1
 }
 
 fn picos(time: libc::timespec) -> u64 {
@@ -65,15 +88,15 @@ fn picos(time: libc::timespec) -> u64 {
 
 /// Timers are run by the thread of CPUs while any CPU runs, so there is little for the main loop to do; each time that it wakes it takes
 /// QEMU's great lock from the CPUs.
-fn sleep_while_cpus_run() {
+fn sleep_while_cpus_run(state: u32) {
     let look = LOOK;
     // SAFETY: the kernel reads one word and one timespec, both of which live as long as the call.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
-            WAITING.as_ptr(),
+            STATE.as_ptr(),
             libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            0,
+            state,
             &raw const look,
             0,
             0,
@@ -83,9 +106,7 @@ fn sleep_while_cpus_run() {
 
 fn wake_main_loop() {
     // SAFETY: the kernel reads one word.
-    unsafe {
-        libc::syscall(libc::SYS_futex, WAITING.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1, 0, 0, 0)
-    };
+    unsafe { libc::syscall(libc::SYS_futex, STATE.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1, 0, 0, 0) };
 }
 
 /// The same in programs that were built with checks of buffer lengths.
@@ -135,7 +156,7 @@ pub unsafe extern "C" fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c
     static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
     if runs_cpus() {
         CONDITION.store(condition.addr(), SeqCst);
-        WAITING.store(1, SeqCst);
+        STATE.fetch_or(1, SeqCst);
         wake_main_loop();
     }
     // SAFETY: the C library's function of this name has this type.
@@ -149,7 +170,8 @@ pub unsafe extern "C" fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c
 pub unsafe extern "C" fn pthread_cond_broadcast(condition: *mut c_void) -> c_int {
     static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
     if condition.addr() == CONDITION.load(SeqCst) {
-        WAITING.store(0, SeqCst);
+        // Woken once, however often it is signalled.
+        let _ = STATE.fetch_update(SeqCst, SeqCst, |state| rests(state).then(|| state.wrapping_add(1)));
     }
     // SAFETY: the C library's function of this name has this type.
     let signal: Signal = unsafe { std::mem::transmute(original(&ORIGINAL, c"pthread_cond_broadcast")) };

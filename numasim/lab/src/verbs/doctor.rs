@@ -18,15 +18,7 @@ pub fn run() -> Result<u8, LabError> {
     line("QEMU", fetch::qemu().map(|qemu| format!("{} at {}", qemu.version, qemu.binary.display())));
     line("kernel", fetch::kernel().map(|path| path.display().to_string()));
     line("numactl and numad", fetch::tools().map(|path| path.display().to_string()));
-    let programs = [
-        ("busybox", "busybox-static"),
-        ("cpio", "cpio"),
-        ("cc", "gcc libc6-dev"),
-        ("strip", "binutils"),
-        ("ldd", "libc-bin"),
-        ("cargo", "rustup (https://rustup.rs)"),
-    ];
-    for (name, package) in programs {
+    for (name, package) in fetch::PROGRAMS {
         line(name, fetch::program(name, package).map(|path| path.display().to_string()));
     }
     print(&text);
