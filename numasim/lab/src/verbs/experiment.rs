@@ -1,6 +1,6 @@
 //! `numasim experiment`: boots side by side, then the table.
 
-use super::{print, spec};
+use super::{print, progress, spec};
 use crate::args::ExperimentArgs;
 use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
@@ -72,11 +72,12 @@ fn boots(
     jobs: u32,
     interrupted: &AtomicBool,
 ) -> Result<Vec<Boot>, LabError> {
-    let next = AtomicU32::new(0);
+    let (next, all_done) = (AtomicU32::new(0), AtomicBool::new(false));
+    let progress = || progress::tell(folder, orders, &all_done);
     let done: Mutex<Vec<Result<Boot, LabError>>> = Mutex::new(Vec::new());
     let work = || {
         while let Some((repeat, order)) = take(&next, orders) {
-            let booted = one(host, (repeat, seed), order, &folder.join(format!("boot-{}", repeat + 1)), interrupted);
+            let booted = one(host, (repeat, seed), order, &folder.join(boot_folder(repeat)), interrupted);
             let failed = booted.is_err();
             done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(booted);
             if failed {
@@ -85,12 +86,22 @@ fn boots(
         }
     };
     std::thread::scope(|scope| {
-        (0..jobs).for_each(|_| _ = scope.spawn(work));
+        scope.spawn(progress);
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        // A worker that panics must not leave the other thread telling for ever.
+        let ended: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        all_done.store(true, Ordering::Relaxed);
+        ended.into_iter().filter_map(Result::err).for_each(|panic| std::panic::resume_unwind(panic));
     });
     let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut boots = done.into_iter().collect::<Result<Vec<_>, _>>()?;
     boots.sort_by_key(|boot| boot.repeat);
     Ok(boots)
+}
+
+/// The folder of a boot, from 0, within that of an experiment.
+pub fn boot_folder(repeat: u32) -> String {
+    format!("boot-{}", repeat + 1)
 }
 
 fn take<'a, T>(next: &AtomicU32, all: &'a [T]) -> Option<(u32, &'a T)> {

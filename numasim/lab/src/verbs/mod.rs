@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod experiment;
 pub mod laws;
 pub mod machine;
+mod progress;
 pub mod xval;
 
 use crate::args::ScaleArgs;
