@@ -65,22 +65,25 @@ fn totals(text: &mut String, summary: &Summary) {
     );
 }
 
-/// Completion times and slowdowns, program by program.
+/// Completion times and slowdowns: a row a contender, a column a program.
 fn programs(text: &mut String, summary: &Summary, rows: &[Row]) {
     text.push_str(
         "\nSeconds of guest time, and in brackets the slowdown against the program alone on local memory.\n\n",
     );
-    let _ = write!(text, "{:<18}{:>10}", "program", "alone");
-    rows.iter().for_each(|row| _ = write!(text, "{:>20}", short(&row.contender, 19)));
-    text.push('\n');
-    for program in names(&summary.rows) {
-        let alone = summary.alone_seconds.get(program).copied();
-        let _ = write!(text, "{:<18}{:>10}", short(program, 17), number(alone, 2));
-        for row in rows {
-            let slowdown = row.slowdowns.get(program).map_or_else(String::new, |value| format!(" ({value:.2})"));
-            let _ = write!(text, "{:>20}", format!("{}{slowdown}", number(row.seconds.get(program).copied(), 2)));
-        }
+    let programs = names(&summary.rows);
+    let mut line = |name: &str, cell: &dyn Fn(&str) -> String| {
+        let _ = write!(text, "{:<22}", short(name, 21));
+        programs.iter().for_each(|program| _ = write!(text, "{:>14}", cell(program)));
         text.push('\n');
+    };
+    line("", &|program| short(program, 13));
+    line("alone", &|program| number(summary.alone_seconds.get(program).copied(), 2));
+    for row in rows {
+        let slowdown =
+            |program: &str| row.slowdowns.get(program).map_or_else(String::new, |value| format!(" ({value:.2})"));
+        line(&row.contender, &|program| {
+            format!("{}{}", number(row.seconds.get(program).copied(), 2), slowdown(program))
+        });
     }
 }
 

@@ -36,3 +36,16 @@ fn done(text: &str) -> Vec<(String, f64)> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     lines.filter_map(|line| if let Line::Run(ran) = line { Some((ran.id, ran.seconds)) } else { None }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_lines_of_runs_count() {
+        let run = r#"{"kind":"run","id":"alone/chase","seconds":2.5,"jobs":[],"vmstat":{}}"#;
+        let text = format!("{{\"kind\":\"hello\",\"kernel\":\"6.12\",\"online\":\"0-7\"}}\n{run}\n{}", &run[..40]);
+        assert_eq!(done(&text), [("alone/chase".to_owned(), 2.5)]);
+        assert_eq!(done(""), []);
+    }
+}
