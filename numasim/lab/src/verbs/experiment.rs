@@ -88,10 +88,12 @@ fn boots(
     std::thread::scope(|scope| {
         scope.spawn(progress);
         let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
-        // A worker that panics must not leave the other thread telling for ever.
-        let ended: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        let panicked = workers.into_iter().find_map(|worker| worker.join().err());
+        // Whatever came of the workers, who tells of them must end, or the scope would wait for ever.
         all_done.store(true, Ordering::Relaxed);
-        ended.into_iter().filter_map(Result::err).for_each(|panic| std::panic::resume_unwind(panic));
+        if let Some(panic) = panicked {
+            std::panic::resume_unwind(panic);
+        }
     });
     let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut boots = done.into_iter().collect::<Result<Vec<_>, _>>()?;
