@@ -6,8 +6,8 @@ use isobar_lab::svg;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Contenders side by side this many at a time, so that a line stays within 110 columns.
-const SIDE_BY_SIDE: usize = 4;
+/// Programs side by side this many at a time, so that a line stays within 110 columns.
+const SIDE_BY_SIDE: usize = 6;
 
 /// The whole report.
 #[must_use]
@@ -15,7 +15,8 @@ pub fn text(summary: &Summary) -> String {
     let mut text = String::new();
     head(&mut text, summary);
     totals(&mut text, summary);
-    summary.rows.chunks(SIDE_BY_SIDE).for_each(|rows| programs(&mut text, summary, rows));
+    let all: Vec<&str> = names(&summary.rows).into_iter().collect();
+    all.chunks(SIDE_BY_SIDE).for_each(|few| programs(&mut text, summary, few));
     verdicts(&mut text, summary);
     if !summary.problems.is_empty() {
         text.push_str("\nDid not count:\n");
@@ -66,11 +67,10 @@ fn totals(text: &mut String, summary: &Summary) {
 }
 
 /// Completion times and slowdowns: a row a contender, a column a program.
-fn programs(text: &mut String, summary: &Summary, rows: &[Row]) {
+fn programs(text: &mut String, summary: &Summary, programs: &[&str]) {
     text.push_str(
         "\nSeconds of guest time, and in brackets the slowdown against the program alone on local memory.\n\n",
     );
-    let programs = names(&summary.rows);
     let mut line = |name: &str, cell: &dyn Fn(&str) -> String| {
         let _ = write!(text, "{:<22}", short(name, 21));
         programs.iter().for_each(|program| _ = write!(text, "{:>14}", cell(program)));
@@ -78,7 +78,7 @@ fn programs(text: &mut String, summary: &Summary, rows: &[Row]) {
     };
     line("", &|program| short(program, 13));
     line("alone", &|program| number(summary.alone_seconds.get(program).copied(), 2));
-    for row in rows {
+    for row in &summary.rows {
         let slowdown =
             |program: &str| row.slowdowns.get(program).map_or_else(String::new, |value| format!(" ({value:.2})"));
         line(&row.contender, &|program| {
