@@ -67,7 +67,7 @@ pub fn judge(stop: Stop, remains: &Remains) -> Ending {
         (Stop::Exit(code), ..) if code == exit_code(VERDICT_FAILED) => Ending::Director(why(remains)),
         (Stop::OutOfTime, ..) => Ending::OutOfTime { runs: runs(remains) },
         (Stop::Exit(0 | 1), ..) if remains.lines.is_empty() && remains.errors.trim().is_empty() => Ending::Silent,
-        (Stop::Exit(0), ..) => Ending::Down,
+        (Stop::Exit(0), ..) if !remains.errors.contains("terminating on signal") => Ending::Down,
         (Stop::Exit(code), ..) => Ending::Qemu(format!("it ended with code {code}: {}", said(remains))),
         (Stop::Signal(number), ..) => Ending::Qemu(format!("it died of signal {number}: {}", said(remains))),
     }

@@ -26,6 +26,9 @@ fn each_fault_is_told_as_what_it_is() {
     check(Stop::OutOfTime, &remains("", "", hello()), Ending::OutOfTime { runs: 0 });
     check(Stop::Exit(0), &remains("booting", "", vec![]), Ending::Silent);
     check(Stop::Exit(0), &remains("booting", "numasim: modelling\n", hello()), Ending::Down);
+    let ended = "qemu-system-x86_64: terminating on signal 15 from pid 1 (sh)";
+    let told = Ending::Qemu(format!("it ended with code 0: {ended}"));
+    check(Stop::Exit(0), &remains("booting", &format!("numasim: modelling\n{ended}\n"), hello()), told);
     check(Stop::Interrupted, &remains(panic, error, vec![]), Ending::Interrupted);
     // The verdict alone does not count: the last line must be there.
     assert!(matches!(judge(Stop::Exit(17), &remains("", "", hello())), Ending::Qemu(_)));
