@@ -63,16 +63,16 @@ fn within_generated_code() -> bool {
 pub fn now_ns() -> i64 {
     let picos =
         if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) };
+    nanos(picos)
+}
+
+fn nanos(picos: u64) -> i64 {
     i64::try_from(picos / 1000).unwrap_or(i64::MAX)
 }
 
 /// The time that all threads but that of the CPUs see, picoseconds.
 pub fn shown() -> u64 {
     SHOWN.load(Relaxed)
-}
-
-fn shown_ns() -> i64 {
-    i64::try_from(shown() / 1000).unwrap_or(i64::MAX)
 }
 
 /// Time passes while no CPU runs, until something is due; if that is past, it stays.
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::ti
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void) -> c_int {
     let (seconds, nanos) = if RUNNING.load(Relaxed) {
-        let now = shown_ns();
+        let now = nanos(shown());
         (now / SECOND, now % SECOND)
     } else {
         let time = kernel_time(libc::CLOCK_REALTIME);

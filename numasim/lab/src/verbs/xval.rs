@@ -1,5 +1,6 @@
 //! `numasim xval`: boots the runs of a cross-validation, then compares with the simulator.
 
+use super::experiment::boot_folder;
 use super::{print, spec};
 use crate::args::XvalArgs;
 use numasim_guest::wire::{Line, Order, Ran};
@@ -49,11 +50,11 @@ fn booted(
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.as_deref().unwrap_or_else(|| scratch.path());
     let done = std::thread::scope(|scope| {
-        let start = |(at, order): (usize, &Order)| {
-            let (host, folder, order) = (&host, folder.join(format!("boot-{}", at + 1)), order.clone());
+        let start = |(at, order): (u32, &Order)| {
+            let (host, folder, order) = (&host, folder.join(boot_folder(at)), order.clone());
             scope.spawn(move || one(host, &order, &folder, interrupted))
         };
-        let started: Vec<ScopedJoinHandle<'_, _>> = orders.iter().enumerate().map(start).collect();
+        let started: Vec<ScopedJoinHandle<'_, _>> = (0..).zip(orders).map(start).collect();
         started.into_iter().map(|one| one.join().unwrap_or(Err(LabError::Interrupted))).collect::<Result<Vec<_>, _>>()
     })?;
     let told = done.iter().filter_map(|(_, problem)| problem.clone()).collect();
