@@ -88,5 +88,5 @@ pack_guest() {
             cp -nL "$library" "$root$library"
         done
     done
-    (cd "$root" && find . | cpio -o -H newc --quiet) > "$image"
+    (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) > "$image"
 }

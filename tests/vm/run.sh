@@ -5,6 +5,7 @@
 #   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_` for a blank
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
+# ISOBAR_VM_SOAK    ends of the soak test in the guest `regular` (default: 12; 300 take half an hour)
 # ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and FUSE built in)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,7 +20,8 @@ only=${1:-}
 target=${CARGO_TARGET_DIR:-target}
 work=${ISOBAR_VM_WORK:-$target/vm}
 cache=${ISOBAR_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isobar-vm}
-seconds=600
+soak=${ISOBAR_VM_SOAK:-12}
+seconds=$((600 + 10 * (soak - 12) * (soak > 12)))
 
 skip() {
     echo "SKIPPED: the machine test did not run: $1"
@@ -34,12 +36,14 @@ test_binary() {
 }
 
 build() {
-    cargo build --release --locked -p isobar -p isobar-vm -p isobar-resctrl-double
-    programs=("$target/release/isobar" "$target/release/suite" "$target/release/isobar-resctrl-double")
+    cargo build --release --locked -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double
+    programs=("$target/release/isobar" "$target/release/suite" "$target/release/isobar-resctrl-double" "$target/release/isobar-soak")
     for name in subject storm verdict; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
     done
+    cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/churn" tests/soak/programs/churn.c
+    programs+=("$work/churn")
     cp "$(test_binary -p isobar-conformance --test linux)" "$work/conformance-linux"
     programs+=("$work/conformance-linux")
 }
@@ -59,7 +63,7 @@ pack_initramfs() {
             cp -nL "$library" "$root$library"
         done
     done
-    (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) > "$work/initramfs.gz"
+    (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) > "$work/initramfs.gz"
 }
 
 # Boots one machine; 0 passed, 1 failed, 124 out of time, 125 the guest never reported.
@@ -72,7 +76,7 @@ boot() {
         -device isa-debug-exit,iobase=0xf4,iosize=1 \
         -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" -device virtserialport,chardev=results,name=results \
         -kernel "$kernel" -initrd "$work/initramfs.gz" \
-        -append "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc isobar.machine=$name isobar.only=$only" \
+        -append "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc isobar.machine=$name isobar.only=$only isobar.soak=$soak" \
         2> "$out/qemu.log" &
     guest=$!
     trap 'kill $guest 2>/dev/null; exit 1' TERM

@@ -5,6 +5,8 @@ mod study;
 
 pub use study::StudyArgs;
 
+use crate::adapt::study::BANDWIDTH;
+use crate::config::INTERVAL_SECONDS;
 use crate::failure;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -27,7 +29,10 @@ pub enum Verb {
     /// Draw this machine: nodes, their caches and CPUs, memory, distances
     #[command(after_help = "Example:
   isobar topo
-  isobar topo --root captured-tree.tar.bz2 --json")]
+  isobar topo --root captured-tree.tar.bz2 --json
+  COLUMNS=120 isobar topo | less
+
+The drawing is as wide as COLUMNS says, else as the terminal is, else 80 columns; at least 40.")]
     Topo(TopoArgs),
     /// Read observations, one JSON document a line, and print one plan a line
     #[command(after_help = "Example:
@@ -38,10 +43,19 @@ pub enum Verb {
     /// Watch the machine and apply a policy every epoch; put everything back at the end
     #[command(after_help = "Example:
   isobar manage --policy dino --dry-run --for 10
-  isobar manage --policy dino --only postgres --config examples/isobar.toml
+  isobar manage --policy dino --only 'postgres*' --config examples/isobar.toml
   isobar manage --policy dino --machine sim:examples/workloads/dino-spec.toml
 
-A signal (Ctrl-C, SIGTERM, SIGHUP) ends it in order. After a kill -9, `isobar restore` or the next run puts back.")]
+Patterns of --only (quote them): * is any characters, ? one, [abc] one of these; in a path not /, but ** alone between \
+slashes is any folders; [*], [?] and [[] are the characters themselves. A path counts in every cgroup hierarchy, of \
+version 1, too; /sys/fs/cgroup/CONTROLLER/PATH names one of those.
+
+Every signal that can be caught (Ctrl-C, SIGTERM, SIGHUP, ...) ends it in order, however often it comes; what is not put back
+within manage.stop_seconds is reported. After a kill -9, `isobar restore` or the next run puts back.
+
+Nothing waits for who reads the output: lines that find no reader are dropped and counted. Many actions of one kind are one
+line, and at most 20 lines of a kind are printed in 10 s; the next one says how many more there were. With --json every epoch
+has all its actions; `missing`, `lacking` and `remarks` stand in the first document and then where they change.")]
     Manage(ManageArgs),
     /// Make one decision, change nothing, and say why
     #[command(after_help = "Example:
@@ -111,6 +125,9 @@ pub struct DecideArgs {
     /// The observations; - is standard input
     #[arg(value_name = "FILE|-")]
     pub file: PathBuf,
+    /// Accepted as by every verb; `decide` prints nothing but JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What `manage` and `explain` share.
@@ -123,14 +140,15 @@ pub struct WatchArgs {
     /// Settings as TOML: a section [manage] and one for each policy; the command line wins
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Manage only this process name, process id, or cgroup path and what is below it; may be repeated
+    /// Manage only this process name, process id, or cgroup path and what is below it, names and paths also as globs; may be
+    /// repeated
     #[arg(long, value_name = "NAME|PID|CGROUP", action = ArgAction::Append)]
     pub only: Vec<String>,
     /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
-    /// Seconds from decision to decision; else 1, or what a simulated workload asks for
-    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks for
+    #[arg(long, value_name = "S", value_parser = interval_seconds)]
     pub interval: Option<f64>,
     /// A simulated machine instead of this one
     #[arg(long, value_name = "sim:FILE")]
@@ -152,12 +170,18 @@ pub struct ManageArgs {
     /// Decide and tell, but change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Stop after so many seconds (else at Ctrl-C)
+    /// Stop after so many seconds, at least one interval (else at Ctrl-C)
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     pub duration: Option<f64>,
     /// At the end, write what the policy measured of programs with more and fewer cache ways, as profiles that `study` reads
     #[arg(long, value_name = "FILE")]
     pub save_profiles: Option<PathBuf>,
+    /// Print only warnings, refusals and the summary
+    #[arg(long, short, conflicts_with_all = ["verbose", "json"])]
+    pub quiet: bool,
+    /// Print every action and note, however many there are
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
 }
 
 /// `isobar explain`
@@ -205,7 +229,7 @@ pub struct SimArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// Where threads start: on every schedule that balances CPU load (`all`), on one that the seed draws (`sampled`), or on all where
-    /// at most 100 differ (`auto`)
+    /// at most 100 differ and at most 64 threads run (`auto`)
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Schedules::Auto)]
     pub schedules: Schedules,
     /// Run every mapping of threads to last-level caches, too, and tell the best and the worst
@@ -314,8 +338,14 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 fn megabytes(text: &str) -> Result<f64, String> {
-    let mbps = text.parse::<f64>().ok().filter(|mbps| mbps.is_finite() && *mbps > 0.0);
-    mbps.ok_or_else(|| "expected MB/s above 0, such as 20000".to_owned())
+    let mbps = text.parse::<f64>().ok().filter(|mbps| BANDWIDTH.contains(mbps));
+    mbps.ok_or_else(|| "expected MB/s from 1 to 1e9, such as 20000".to_owned())
+}
+
+fn interval_seconds(text: &str) -> Result<f64, String> {
+    let (low, high) = (INTERVAL_SECONDS.start(), INTERVAL_SECONDS.end());
+    let seconds = text.parse::<f64>().ok().filter(|seconds| INTERVAL_SECONDS.contains(seconds));
+    seconds.ok_or_else(|| format!("expected seconds from {low} to {high}, such as 0.5 or 10"))
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {
@@ -351,6 +381,8 @@ mod tests {
         );
         let line = told(&["isobar", "manage", "--for", "-3"]);
         assert!(!line.contains('\n') && line.ends_with(help), "{line}");
+        let both = told(&["isobar", "manage", "--quiet", "--json"]);
+        assert!(both.starts_with("the argument '--quiet' cannot be used with '--json'"), "{both}");
         assert!(told(&["isobar", "paint"]).ends_with("(see `isobar --help`)"));
         assert_eq!(
             told(&["isobar", "decide"]),

@@ -4,9 +4,11 @@
 //! The command line wins over the file. A misspelt key or an impossible value is refused in one line that names the file
 //! and line (or the `--set`), the key, and what would be right.
 
+use crate::adapt::input;
 use crate::failure::bad_input;
-use anyhow::Context;
+use crate::select::Pattern;
 use serde::Deserialize;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -42,14 +44,16 @@ pub struct ManageConfig {
     pub interval_seconds: Option<f64>,
     /// Threads below this share of a CPU are seen and not managed (per cent).
     pub min_cpu_percent: f64,
-    /// Manage only these names, pids and cgroup paths; empty = all.
+    /// Manage only these names, pids and cgroup paths, which may be globs; empty = all.
     pub only: Vec<String>,
-    /// Never manage these names, pids and cgroup paths.
+    /// Never manage these names, pids and cgroup paths, which may be globs.
     pub ignore: Vec<String>,
     /// Move threads that their owner pinned, too.
     pub move_pinned: bool,
     /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
     pub move_grouped: bool,
+    /// Whether isobar follows who changes affinities, so that an owner's binding to the CPU that isobar gave is known as such.
+    pub watch_affinities: bool,
     /// Where resctrl is mounted, if not on /sys/fs/resctrl.
     pub resctrl_root: Option<PathBuf>,
     /// At most so many base pages a second are migrated.
@@ -58,6 +62,8 @@ pub struct ManageConfig {
     pub max_moves_per_epoch: u64,
     /// At most so many threads are managed, the busiest first.
     pub max_threads: u64,
+    /// Once asked to stop, what was changed must be put back within this time (seconds); else isobar says what is left and ends.
+    pub stop_seconds: f64,
     /// Where what was changed is written down, where it is not the usual place.
     pub state_file: Option<PathBuf>,
     /// Which event counters to read.
@@ -100,10 +106,12 @@ impl Default for ManageConfig {
             ignore: Vec::new(),
             move_pinned: false,
             move_grouped: false,
+            watch_affinities: true,
             resctrl_root: None,
             max_pages_per_second: 65_536,
             max_moves_per_epoch: 256,
             max_threads: 2048,
+            stop_seconds: 10.0,
             state_file: None,
             counters: CounterChoice::Auto,
             ways: WaysChoice::Resctrl,
@@ -114,8 +122,9 @@ impl Default for ManageConfig {
 /// The epoch, unless set: DINO's and Divide&Content's, one second.
 pub const DEFAULT_INTERVAL_SECONDS: f64 = 1.0;
 
-/// The longest epoch; beyond it the tool would sleep through anything worth seeing.
-const MAX_INTERVAL_SECONDS: f64 = 86_400.0;
+/// The epochs that make sense, in seconds: below, watching itself would load the machine; beyond, the tool would sleep through
+/// anything worth seeing.
+pub const INTERVAL_SECONDS: RangeInclusive<f64> = 0.01..=86_400.0;
 
 impl Config {
     /// Reads the file, where there is one, and applies `--set`.
@@ -123,8 +132,7 @@ impl Config {
     /// # Errors
     /// Bad input, in one line.
     pub fn load(file: Option<&Path>, sets: &[String]) -> anyhow::Result<Self> {
-        let mut config = file.map_or_else(|| Ok(Self::default()), Self::read)?;
-        let mut section = config.manage_table(file)?;
+        let (mut config, mut section) = file.map_or_else(|| Ok(Default::default()), Self::read)?;
         for text in sets {
             let setting = Setting::parse(text)?;
             match setting.key.strip_prefix("manage.") {
@@ -152,15 +160,21 @@ impl Config {
         }
     }
 
-    fn read(file: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(file).map_err(|error| {
+    /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once: it may be a pipe.
+    fn read(file: &Path) -> anyhow::Result<(Self, Table)> {
+        let text = input::text(file, input::SETTINGS).map_err(|error| {
             bad_input(format!("{}: cannot be read: {error}: expected a TOML configuration", file.display()))
         })?;
-        Self::parse(&text)
-            .map_err(|(line, why)| bad_input(format!("{}:{line}: {why}", file.display())))
-            .map(|(manage, policies)| Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) })
+        let (manage, mut policies) =
+            Self::parse(&text).map_err(|(line, why)| bad_input(format!("{}:{line}: {why}", file.display())))?;
+        let section = match policies.remove("manage") {
+            Some(Value::Table(section)) => section,
+            _ => Table::new(),
+        };
+        Ok((Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) }, section))
     }
 
+    /// What is set for `manage`, checked, and all sections as they are.
     fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
         let at = |error: &toml::de::Error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -171,20 +185,8 @@ impl Config {
             (line, one_line(&why))
         })?;
         sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
-        let mut policies: Table = toml::from_str(text).map_err(|error| at(&error))?;
-        policies.remove("manage");
-        Ok((sections.manage, policies))
-    }
-
-    /// The file's own `[manage]` as a table, for `--set` to be laid over.
-    fn manage_table(&self, file: Option<&Path>) -> anyhow::Result<Table> {
-        let Some(file) = file else { return Ok(Table::new()) };
-        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-        let mut sections: Table = toml::from_str(&text).with_context(|| file.display().to_string())?;
-        Ok(match sections.remove("manage") {
-            Some(Value::Table(section)) => section,
-            _ => Table::new(),
-        })
+        let all: Table = toml::from_str(text).map_err(|error| at(&error))?;
+        Ok((sections.manage, all))
     }
 }
 
@@ -213,8 +215,9 @@ impl Setting {
 
 impl ManageConfig {
     fn check(&self) -> Result<(), String> {
-        let within = |key: &str, value: f64, low: f64, high: f64| {
-            let right = value.is_finite() && value >= low && value <= high;
+        let within = |key: &str, value: f64, range: RangeInclusive<f64>| {
+            let (low, high) = (range.start(), range.end());
+            let right = range.contains(&value);
             if right { Ok(()) } else { Err(format!("{key} = {value}: expected a number from {low} to {high}")) }
         };
         let some = |key: &str, value: u64| {
@@ -223,8 +226,9 @@ impl ManageConfig {
         named("only", &self.only)?;
         named("ignore", &self.ignore)?;
         let interval = self.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
-        within("interval_seconds", interval, 0.01, MAX_INTERVAL_SECONDS)?;
-        within("min_cpu_percent", self.min_cpu_percent, 0.0, 100.0)?;
+        within("interval_seconds", interval, INTERVAL_SECONDS)?;
+        within("min_cpu_percent", self.min_cpu_percent, 0.0..=100.0)?;
+        within("stop_seconds", self.stop_seconds, 0.1..=3600.0)?;
         some("max_pages_per_second", self.max_pages_per_second)?;
         some("max_moves_per_epoch", self.max_moves_per_epoch)?;
         some("max_threads", self.max_threads)
@@ -234,12 +238,9 @@ impl ManageConfig {
 /// Names that can fit something.
 ///
 /// # Errors
-/// Which list has an empty one, and what would be right.
+/// Which list has one that cannot, and what would be right.
 pub fn named(list: &str, names: &[String]) -> Result<(), String> {
-    if names.iter().any(|name| name.trim().is_empty()) {
-        return Err(format!("{list}: an empty name: expected process names, pids or cgroup paths"));
-    }
-    Ok(())
+    names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
 }
 
 fn manage_from(section: &Table) -> Result<ManageConfig, String> {

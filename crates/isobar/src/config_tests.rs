@@ -29,7 +29,7 @@ fn an_impossible_value_says_what_is_possible() {
 fn sections_of_policies_are_handed_on() {
     let (manage, policies) = Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
     assert!((manage.min_cpu_percent - 5.0).abs() < f64::EPSILON);
-    assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino"]);
+    assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino", "manage"]);
 }
 
 #[test]
@@ -67,6 +67,14 @@ proptest! {
         let setting = Setting::parse(&format!("{key}={value}")).unwrap();
         prop_assert_eq!(setting, Setting { key, value });
     }
+}
+
+#[test]
+fn a_bad_glob_is_refused_with_its_list() {
+    let (line, why) = refused("\n[manage]\nonly = [\"a*\", \"b[\"]");
+    assert_eq!(line, 2);
+    assert!(why.starts_with("manage: only: `b[` is no pattern: ") && !why.contains('\n'), "{why}");
+    assert!(refused("[manage]\nignore = [\"a**\"]").1.contains("ignore: `a**` is no pattern"));
 }
 
 #[test]

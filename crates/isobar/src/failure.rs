@@ -1,10 +1,11 @@
 //! How a run ends: the exit code, and one line on stderr. It knows two kinds of failure, bad input and everything else; a
 //! reader that went away (`isobar topo | head -1`) is neither.
 
-use crate::text;
+use crate::{output, text};
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Marks an error as the user's input being wrong: exit code 2. Its text is the whole message, one line that names the
 /// file, line or key, what is wrong and what would be right.
@@ -36,20 +37,30 @@ pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// Writes one line to stderr; a stderr that is gone is no reason to fail.
+/// The longest that a message waits for its reader.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The same while something is still to be put back.
+const HASTE: Duration = Duration::from_millis(200);
+
+/// Writes one line to stderr; a stderr that is gone, or that nobody reads, is no reason to fail or to wait for long.
 pub fn tell(message: &str) {
-    let line = format!("isobar: {}\n", text::plain(message));
-    drop(io::stderr().lock().write_all(line.as_bytes()));
+    tell_within(message, PATIENCE);
 }
 
-/// A panic is a bug of ours: told in one line with its place, for a report. The loop catches it and puts everything back.
+fn tell_within(message: &str, limit: Duration) {
+    output::stderr_within(format!("isobar: {}\n", text::plain(&text::brief(message))), limit);
+}
+
+/// A panic is a bug of ours: told in one line with its place, for a report. The loop catches it and puts everything back, for
+/// which it must not wait here.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
         let payload = panic.payload();
         let fixed = payload.downcast_ref::<&str>().copied();
         let why = fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-        tell(&format!("internal error{place}: {why}"));
+        tell_within(&format!("internal error{place}: {why}"), HASTE);
     }));
 }
 

@@ -3,11 +3,11 @@
 //! It knows the two seams and nothing of who is behind them: the same loop drives the Linux machine and the simulated one.
 //! It owns no clock (the machine does) and prints nothing (the reporter does).
 
-use crate::select::{self, Memory, Pattern, Rules};
+use crate::select::{self, CgroupsOf, Memory, Pattern, Rules};
 use crate::truth::Truth;
 use anyhow::Context as _;
 use isobar_model::plan::Plan;
-use isobar_model::{Machine, Observation, Outcome, Pid, Policy, Sample, Seconds, Sensor, Wake};
+use isobar_model::{Machine, Observation, Outcome, Policy, Sample, Seconds, Sensor, Wake};
 use std::panic::{self, AssertUnwindSafe};
 
 mod tally;
@@ -27,8 +27,8 @@ pub struct Limits {
     pub dry_run: bool,
 }
 
-/// From a pid to the path of its cgroup.
-pub type CgroupOf<'a> = &'a dyn Fn(Pid) -> Option<String>;
+/// From a pid to its cgroups.
+pub type CgroupOf<'a> = &'a CgroupsOf<'a>;
 
 /// From what a machine lacks to the message with which a policy refuses it, if it does.
 pub type Refusal<'a> = &'a dyn Fn(&[(Sensor, &str)], &Sample) -> Option<anyhow::Error>;
@@ -37,7 +37,7 @@ pub type Refusal<'a> = &'a dyn Fn(&[(Sensor, &str)], &Sample) -> Option<anyhow::
 pub struct Context<'a> {
     /// Who is managed.
     pub rules: Rules,
-    /// Pid to cgroup path.
+    /// Pid to cgroups.
     pub cgroup: CgroupOf<'a>,
     /// Whether a policy that lacks something may start; the error is the whole message.
     pub refusal: Refusal<'a>,
@@ -127,8 +127,13 @@ pub fn run<M: Machine>(
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run.epochs()));
     let ended = ended.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error in policy {name} or its surroundings")));
     let restored = if limits.dry_run { Ok(None) } else { machine.restore().map(Some) };
-    ended?;
-    tally.restored = restored.context("what was changed could not be put back whole; `isobar restore` tries again")?;
+    let restored = restored.context("what was changed could not be put back whole; `isobar restore` tries again");
+    tally.restored = match (ended, restored) {
+        (Ok(()), restored) => restored?,
+        (Err(error), Ok(_)) => return Err(error),
+        // As text: a reader that went away is no failure, but what is left changed is.
+        (Err(error), Err(left)) => return Err(anyhow::anyhow!("{left:#} (the run had ended with: {error:#})")),
+    };
     Ok(tally)
 }
 

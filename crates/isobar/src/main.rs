@@ -14,10 +14,12 @@ mod failure;
 mod harness;
 mod lack;
 mod on_purpose;
+mod output;
 mod progress;
 mod report;
 mod select;
 mod signals;
+mod terminal;
 mod text;
 mod topo;
 mod truth;
@@ -28,6 +30,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Err(error) = adapt::linux::give_up_what_is_not_the_callers() {
+        return failure::exit_code(Err(error));
+    }
     let args = match args::parse(&adapt::policy::described(), &adapt::study::described()) {
         Ok(args) => args,
         Err(code) => return code,
@@ -42,8 +47,8 @@ fn run(args: Args, out: &mut dyn Write) -> anyhow::Result<()> {
     match args.verb {
         Verb::Topo(args) => verbs::topo::run(&args, out),
         Verb::Decide(args) => verbs::decide::run(&args, out),
-        Verb::Manage(args) => verbs::manage::run(&args, out),
-        Verb::Explain(args) => verbs::explain::run(&args, out),
+        Verb::Manage(args) => verbs::manage::run(&args),
+        Verb::Explain(args) => verbs::explain::run(&args),
         Verb::Restore(args) => verbs::restore::run(&args, out),
         Verb::Sim(args) => verbs::sim::run(&args, out),
         Verb::Reproduce(args) => verbs::reproduce::run(&args, out),

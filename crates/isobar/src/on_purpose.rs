@@ -1,22 +1,39 @@
-//! A bug on purpose: with `ISOBAR_PANIC_AT_EPOCH=N` in the environment, decision N panics. The machine test shows with it that a
-//! bug in a policy leaves nothing changed behind. Nobody else sets it.
+//! Bugs on purpose, for tests that need one; documented in docs/security.md. With `ISOBAR_TEST_PANIC_AT_EPOCH=N` in the
+//! environment decision N panics, with `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a
+//! policy leaves nothing changed behind.
 
 use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
+use std::time::Duration;
 
-const VARIABLE: &str = "ISOBAR_PANIC_AT_EPOCH";
+const PANIC: &str = "ISOBAR_TEST_PANIC_AT_EPOCH";
+const HANG: &str = "ISOBAR_TEST_HANG_AT_EPOCH";
 
-/// The policy itself, or one that panics when the environment says so.
+/// The policy itself, or one with the bug that the environment asks for.
 pub fn perhaps(policy: Box<dyn Policy>) -> Box<dyn Policy> {
-    let decision = std::env::var(VARIABLE).ok().and_then(|value| value.parse().ok());
-    match decision {
-        Some(left) => Box::new(Faulty { policy, left }),
+    let decision = |variable: &str| std::env::var(variable).ok().and_then(|value| value.parse().ok());
+    let bugs = [(PANIC, panic as fn()), (HANG, hang)];
+    match bugs.iter().find_map(|(variable, bug)| Some((decision(variable)?, *bug))) {
+        Some((left, bug)) => Box::new(Faulty { policy, left, bug }),
         None => policy,
+    }
+}
+
+#[expect(clippy::panic, reason = "that is its purpose")]
+fn panic() {
+    panic!("asked for by {PANIC}");
+}
+
+fn hang() {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
     }
 }
 
 struct Faulty {
     policy: Box<dyn Policy>,
+    /// Decisions until the bug shows, itself included.
     left: u64,
+    bug: fn(),
 }
 
 impl Policy for Faulty {
@@ -32,11 +49,10 @@ impl Policy for Faulty {
         self.policy.learnt()
     }
 
-    #[expect(clippy::panic, reason = "that is its purpose")]
     fn decide(&mut self, seen: &Observation) -> Plan {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
-            panic!("asked for by {VARIABLE}");
+            (self.bug)();
         }
         self.policy.decide(seen)
     }

@@ -11,67 +11,21 @@
 //! it, so that a thread at the edge does not come and go. A thread without a measured share (new in this epoch) waits;
 //! where the machine measures no CPU time at all, every thread is managed.
 
+mod cgroups;
+mod pattern;
+
+pub use cgroups::Cgroups;
+pub use pattern::Pattern;
+
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+
+/// From a pid to its cgroups.
+pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
 
 /// Epochs below half the share after which a managed thread is let go.
 pub const PATIENCE: u32 = 3;
-
-/// The kernel keeps 15 bytes of a thread's name (`TASK_COMM_LEN`, proc_pid_comm(5)).
-const KERNEL_NAME_BYTES: usize = 15;
-
-/// What a user names a process by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// its id
-    Pid(Pid),
-    /// its cgroup, or one above it
-    Cgroup(String),
-    /// its name, whole or as the kernel cuts it
-    Name(String),
-}
-
-impl Pattern {
-    /// A number is a pid, something with a slash a cgroup path, anything else a name.
-    pub fn parse(text: &str) -> Self {
-        if let Ok(pid) = text.parse() {
-            return Self::Pid(Pid(pid));
-        }
-        if text.contains('/') {
-            let path = text.strip_prefix("/sys/fs/cgroup").unwrap_or(text);
-            return Self::Cgroup(path.trim_matches('/').to_owned());
-        }
-        Self::Name(text.to_owned())
-    }
-
-    fn fits(&self, process: &Process, cgroup: &dyn Fn(Pid) -> Option<String>) -> bool {
-        match self {
-            Self::Pid(pid) => *pid == process.pid,
-            Self::Name(name) => same_name(name, &process.name),
-            Self::Cgroup(path) => cgroup(process.pid).is_some_and(|of| is_within(of.trim_matches('/'), path)),
-        }
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pid(pid) => pid.fmt(f),
-            Self::Cgroup(path) => write!(f, "/{path}"),
-            Self::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-fn same_name(wanted: &str, name: &str) -> bool {
-    wanted == name || (name.len() == KERNEL_NAME_BYTES && wanted.as_bytes().starts_with(name.as_bytes()))
-}
-
-fn is_within(path: &str, above: &str) -> bool {
-    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
 
 /// What is chosen, without memory.
 #[derive(Clone, Debug)]
@@ -95,12 +49,7 @@ pub struct Memory {
 }
 
 /// Chooses what a policy may act on, and what to remember for the next epoch.
-pub fn select(
-    seen: &Observation,
-    rules: &Rules,
-    memory: &Memory,
-    cgroup: &dyn Fn(Pid) -> Option<String>,
-) -> (Observation, Memory) {
+pub fn select(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &CgroupsOf<'_>) -> (Observation, Memory) {
     let wanted: BTreeSet<Pid> =
         seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup)).map(|process| process.pid).collect();
     let busy = busy_threads(seen, &wanted, rules, memory);
@@ -109,16 +58,12 @@ pub fn select(
 }
 
 /// The patterns that no process fits: worth telling, since a misspelt name would manage nothing in silence.
-pub fn without_match<'a>(
-    patterns: &'a [Pattern],
-    seen: &Observation,
-    cgroup: &dyn Fn(Pid) -> Option<String>,
-) -> Vec<&'a Pattern> {
+pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {
     let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
     patterns.iter().filter(fits_none).collect()
 }
 
-fn is_wanted(process: &Process, rules: &Rules, cgroup: &dyn Fn(Pid) -> Option<String>) -> bool {
+fn is_wanted(process: &Process, rules: &Rules, cgroup: &CgroupsOf<'_>) -> bool {
     // A look-up reads a file: at most one a process, however many patterns there are.
     let found = OnceCell::new();
     let once = |pid| found.get_or_init(|| cgroup(pid)).clone();

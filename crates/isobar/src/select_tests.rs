@@ -43,8 +43,9 @@ fn rules() -> Rules {
     Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 100 }
 }
 
-fn cgroup(pid: Pid) -> Option<String> {
-    ["/a/b", "/a/bc", "/d"].get(usize::try_from(pid.0).ok()?.checked_sub(1)?).map(ToString::to_string)
+fn cgroup(pid: Pid) -> Option<Cgroups> {
+    let texts = ["0::/a/b", "0::/a/bc", "4:cpu,cpuacct:/v1\n0::/d"];
+    texts.get(usize::try_from(pid.0).ok()?.checked_sub(1)?).map(|text| Cgroups::parse(text))
 }
 
 fn tids(seen: &Observation) -> Vec<u32> {
@@ -71,10 +72,23 @@ fn a_name_a_pid_or_a_cgroup_chooses() {
 }
 
 #[test]
-fn names_fit_as_the_kernel_cuts_them() {
-    assert!(same_name("memory-intensive-job", "memory-intensiv"));
-    assert!(!same_name("memory-intensive-job", "memory"));
-    assert!(!same_name("mem", "memory"));
+fn globs_choose_and_so_do_cgroups_of_version_1() {
+    let seen = seen(&[vec![Some(0.5)], vec![Some(0.5)], vec![Some(0.5)]]);
+    let only = |text: &str| chosen(&seen, &Rules { only: vec![Pattern::parse(text)], ..rules() });
+    assert_eq!(only("p*"), [1, 2, 3]);
+    assert_eq!(only("p[13]"), [1, 3]);
+    assert_eq!(only("/a/*"), [1, 2]);
+    assert_eq!(only("/a/b?"), [2]);
+    assert_eq!(only("/*"), [1, 2, 3], "what is below a cgroup that fits is chosen, too");
+    assert_eq!(only("/**/bc"), [2]);
+    assert_eq!((only("/*b"), only("/a*b")), (vec![], vec![]), "no `*` stands for a slash");
+    for path in ["/v1", "/d", "/sys/fs/cgroup/cpu/v1", "/sys/fs/cgroup/cpu,cpuacct/v?", "/sys/fs/cgroup/d"] {
+        assert_eq!(only(path), [3], "{path}");
+    }
+    assert_eq!((only("/cpu/v1"), only("/sys/fs/cgroup/memory/v1")), (vec![], vec![]));
+    assert_eq!((only("/"), only("/sys/fs/cgroup")), (vec![1, 2, 3], vec![1, 2, 3]));
+    let ignored = Rules { ignore: ["p[12]", "/v1"].map(Pattern::parse).to_vec(), ..rules() };
+    assert_eq!(chosen(&seen, &ignored), [] as [u32; 0]);
 }
 
 #[test]

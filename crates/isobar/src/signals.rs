@@ -1,19 +1,24 @@
-//! Signals that ask to stop. They raise a flag and do nothing else; the loop looks at it, puts back what was changed and
-//! ends in order. A second signal of the same kind ends the program at once, for a loop that hangs; `isobar restore` then
-//! puts back.
+//! Signals that ask to stop. They raise a flag and do nothing else; the loop looks at it, puts back what was changed and ends
+//! in order. How often a signal comes makes no difference: what cuts a put-back short is a bounded time, and nothing else.
 
+use crate::failure::tell;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
-use std::io;
+use signal_hook::{flag, low_level};
+use std::ffi::c_int;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// Whether somebody asked to stop.
 #[derive(Clone, Debug)]
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// Takes over SIGINT, SIGTERM and SIGHUP.
+    /// For work that changes nothing outside: SIGINT, SIGTERM and SIGHUP raise the flag, and a second one ends the process at
+    /// once.
     ///
     /// # Errors
     /// Where the kernel refuses a handler.
@@ -24,6 +29,33 @@ impl StopFlag {
             flag::register_conditional_default(signal, Arc::clone(&raised))?;
             flag::register(signal, Arc::clone(&raised))?;
         }
+        Ok(Self(raised))
+    }
+
+    /// For work that must be undone: each of `signals` raises the flag, as often as it comes. Where the process still
+    /// lives `patience` after the first one, it says what `left` has to say and ends with exit code 1.
+    ///
+    /// # Errors
+    /// Where the kernel refuses a handler, or a thread to wait in.
+    pub fn install_patient(
+        signals: &[c_int],
+        patience: Duration,
+        left: impl FnOnce() -> String + Send + 'static,
+    ) -> io::Result<Self> {
+        let raised = Arc::new(AtomicBool::new(false));
+        let (mut first, wake) = UnixStream::pair()?;
+        for signal in signals {
+            flag::register(*signal, Arc::clone(&raised))?;
+            low_level::pipe::register(*signal, wake.try_clone()?)?;
+        }
+        thread::Builder::new().name("stop".into()).spawn(move || {
+            // The other end lives as long as the handlers do: this ends by a signal.
+            if first.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
+                thread::sleep(patience);
+                tell(&format!("asked to stop {} s ago and not done: {}", patience.as_secs_f64(), left()));
+                std::process::exit(1);
+            }
+        })?;
         Ok(Self(raised))
     }
 

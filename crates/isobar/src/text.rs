@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
 
 /// The text with every character that could break a log line or a terminal written as an escape: control characters
 /// (C0, DEL, C1), line and paragraph separators, and the invisible and bidirectional format characters
@@ -24,13 +25,55 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// At most `width` characters of [`plain`] text; what is cut off shows as `…`.
-pub fn short(text: &str, width: usize) -> String {
+/// Columns that [`plain`] text takes on a terminal: Chinese characters and emoji take two, combining ones none.
+pub fn width(plain: &str) -> usize {
+    plain.width()
+}
+
+/// At most `most` columns of [`plain`] text; what is cut off shows as `…`.
+pub fn short(text: &str, most: usize) -> String {
     let safe = plain(text);
-    if safe.chars().count() <= width {
+    if width(&safe) <= most {
         return safe.into_owned();
     }
-    safe.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    let Some(room) = most.checked_sub(1) else { return String::new() };
+    let ends = safe.char_indices().map(|(start, c)| start + c.len_utf8());
+    let end = ends.take_while(|end| width(&safe[..*end]) <= room).last().unwrap_or(0);
+    format!("{}…", &safe[..end])
+}
+
+/// The text with spaces behind it, or in front of it, up to so many columns.
+pub fn padded(text: &str, columns: usize, to_the_left: bool) -> String {
+    let spaces = " ".repeat(columns.saturating_sub(width(text)));
+    if to_the_left { format!("{text}{spaces}") } else { format!("{spaces}{text}") }
+}
+
+/// A word longer than this is no file's name (`NAME_MAX`), and nothing that a reader would want whole.
+const LONG_WORD: usize = 255;
+
+/// A message longer than this quotes something that is not worth reading whole.
+const LONG_MESSAGE: usize = 2000;
+
+/// A message with what is too long in it shortened: words (parts of paths count as such) to their ends, then the message itself, to
+/// its head, which says where, and its tail, which says what would be right.
+pub fn brief(message: &str) -> Cow<'_, str> {
+    let between = |c: char| c.is_whitespace() || c == '/';
+    if message.len() <= LONG_MESSAGE && message.split(between).all(|word| word.len() <= LONG_WORD) {
+        return Cow::Borrowed(message);
+    }
+    let words = message.split_inclusive(between).map(|word| ends(word, LONG_WORD, 60));
+    Cow::Owned(ends(&words.collect::<String>(), LONG_MESSAGE, 900).into_owned())
+}
+
+/// The first and the last `kept` characters of a text of more than `most`.
+fn ends(text: &str, most: usize, kept: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return Cow::Borrowed(text);
+    }
+    let head: String = text.chars().take(kept).collect();
+    let tail: String = text.chars().skip(count - kept).collect();
+    Cow::Owned(format!("{head}… ({} characters left out) …{tail}", count - 2 * kept))
 }
 
 /// A JSON document as one line of text. serde leaves C1 controls and bidirectional characters as they are; inside a JSON
@@ -93,12 +136,44 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_by_characters() {
+    fn long_names_are_cut_by_columns() {
         assert_eq!(short("größer", 4), "grö…");
         assert_eq!(short("ab", 4), "ab");
+        assert_eq!(short("测试数据库", 10), "测试数据库");
+        assert_eq!(short("测试数据库", 9), "测试数据…");
+        assert_eq!(short("测试数据库", 8), "测试数…", "half a character is none");
+        assert_eq!(short("🦀🦀🦀", 5), "🦀🦀…");
+        assert_eq!(short("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+        assert_eq!((short("ab", 1), short("ab", 0)), ("…".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn padding_counts_columns() {
+        assert_eq!(padded("测试", 6, true), "测试  ");
+        assert_eq!(padded("🦀", 3, false), " 🦀");
+        assert_eq!(padded("abc", 2, true), "abc");
+    }
+
+    #[test]
+    fn what_is_long_is_shortened_and_what_is_not_stays() {
+        let path = format!("/{}/{}: no such file", "a".repeat(255), "b".repeat(200));
+        assert!(matches!(brief(&path), Cow::Borrowed(_)));
+        let name = "x".repeat(1 << 20);
+        let told = brief(&format!("unknown policy `{name}`: expected one of a, b")).into_owned();
+        assert!(told.starts_with("unknown policy `xxx") && told.ends_with("xxx`: expected one of a, b"), "{told}");
+        assert!(told.contains("… (1048460 characters left out) …") && told.len() < 300, "{told}");
+        let many = format!("w.toml:3: `{}` is wrong: expected a number", "ü ".repeat(1 << 19));
+        let told = brief(&many).into_owned();
+        assert!(told.starts_with("w.toml:3: `ü ü") && told.ends_with("is wrong: expected a number"), "{told}");
+        assert!(told.chars().count() <= 1900, "{told}");
     }
 
     proptest! {
+        #[test]
+        fn nothing_is_wider_than_it_may_be(text in any::<String>(), most in 0usize..40) {
+            prop_assert!(width(&short(&text, most)) <= most);
+        }
+
         #[test]
         fn any_text_becomes_harmless_and_stays_so(text in any::<String>()) {
             let once = plain(&text).into_owned();

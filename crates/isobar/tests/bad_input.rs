@@ -62,8 +62,19 @@ fn an_impossible_value_says_what_is_possible() {
         .refused(&["`auto`, `software`, `numasim`"]);
     isobar(&["decide", "--policy", "dino", "--set", "dino.class_window=-1", "-"]).refused(&["dino.class_window", "-1"]);
     isobar(&["manage", "--policy", "linux", "--only", ""]).refused(&["--only", "an empty name", "cgroup paths"]);
+    isobar(&["manage", "--policy", "linux", "--only", "a["]).refused(&["--only: `a[` is no pattern", "[*]"]);
     isobar(&["manage", "--policy", "dino", "--for", "nan"]).refused(&["--for", "seconds above 0"]);
-    isobar(&["manage", "--policy", "dino", "--interval", "0"]).refused(&["--interval", "seconds above 0"]);
+    for rest in [&["--for", "0.5"][..], &["--for", "2", "--interval", "2.5"]] {
+        let args = [&["manage", "--policy", "linux", "--dry-run"][..], rest].concat();
+        isobar(&args).refused(&["--for", "shorter than the interval of", "so nothing would be decided"]);
+    }
+    let (_folder, workload) = file("w.toml", "machine = \"nehalem-2x4\"\n[[app]]\nprogram = \"mcf\"\n");
+    let machine = format!("sim:{workload}");
+    isobar(&["manage", "--policy", "linux", "--machine", &machine, "--for", "0.9"]).refused(&["the interval of 1 s"]);
+    for interval in ["0", "1e-300", "0.009", "86401", "inf", "nan", "-1"] {
+        let option = format!("--interval={interval}");
+        isobar(&["manage", "--policy", "dino", &option]).refused(&["--interval", "seconds from 0.01 to 86400"]);
+    }
     isobar(&["manage", "--policy", "dino", "--machine", "vm:x"]).refused(&["--machine vm:x", "sim:FILE"]);
 }
 

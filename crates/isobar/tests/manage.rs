@@ -60,8 +60,9 @@ fn without_privileges(folder: &Path, args: &[&str]) -> Command {
     std::os::unix::fs::chown(folder, Some(65_534), Some(65_534)).unwrap();
     // The binary may lie in a folder that only root may enter: a copy of it does not.
     let copy = folder.join("copy-of-isobar");
-    std::fs::copy(env!("CARGO_BIN_EXE_isobar"), &copy).unwrap();
+    support::copy_program(env!("CARGO_BIN_EXE_isobar"), &copy);
     let mut as_nobody = Command::new(copy);
+    as_nobody.env("ISOBAR_TEST_MANAGER_LOCK", "none");
     as_nobody.args(args).uid(65_534).gid(65_534).stdout(Stdio::piped()).stderr(Stdio::piped());
     as_nobody
 }
@@ -151,7 +152,7 @@ fn only_chooses_and_a_name_that_fits_nothing_is_told() {
 fn a_process_s_name_cannot_break_the_output() {
     let folder = tempfile::tempdir().unwrap();
     let shell = folder.path().join("x\u{1b}[2J\nisobar:");
-    std::fs::copy("/bin/sh", &shell).unwrap();
+    support::copy_program("/bin/sh", &shell);
     let busy = Busy::start(&shell);
     let pid = busy.0.id().to_string();
     let run = manage(&["--policy", "linux", "--only", &pid]);

@@ -217,10 +217,13 @@ fn bad_input_is_one_line() {
     refused(&format!("{OWN} --algorithm none --objective fairness"), &["unknown objective", "`unfairness`"]);
     refused(
         &format!("{OWN} --algorithm none --max-bandwidth 0"),
-        &["'0' for '--max-bandwidth", "MB/s above 0, such as 20000"],
+        &["'0' for '--max-bandwidth", "MB/s from 1 to 1e9, such as 20000"],
     );
-    refused(&format!("{OWN} --algorithm none --max-bandwidth nan"), &["'nan' for '--max-bandwidth", "MB/s above 0"]);
-    refused(&format!("{OWN} --algorithm none --max-bandwidth -5"), &["MB/s above 0"]);
+    refused(
+        &format!("{OWN} --algorithm none --max-bandwidth nan"),
+        &["'nan' for '--max-bandwidth", "MB/s from 1 to 1e9"],
+    );
+    refused(&format!("{OWN} --algorithm none --max-bandwidth -5"), &["MB/s from 1 to 1e9"]);
     refused(
         &format!("{OWN} --algorithm none --machine itanium-2x4"),
         &["programs.toml: ", "goes to 8 ways", "--machine NAME"],

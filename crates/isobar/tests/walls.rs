@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 17] = [
+const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("isobar-model", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
@@ -21,8 +21,9 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
         "isobar-lab",
         &["isobar-model", "isobar-partition", "isobar-optima", "isobar-policy", "isobar-sim", "isobar-trace"],
     ),
-    // The machine test judges isobar from outside, and so does the resctrl that stands in for the kernel's.
+    // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in for the kernel's.
     ("isobar-vm", &[]),
+    ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),
     // numasim is of use without isobar, and its machine knows nothing of it.
     ("numasim-model", &[]),
@@ -64,7 +65,7 @@ fn root() -> PathBuf {
 /// Where a crate lies.
 fn folder(name: &str) -> PathBuf {
     match name.split_once('-') {
-        Some(("isobar", "vm")) => root().join("tests/vm"),
+        Some(("isobar", name @ ("vm" | "soak"))) => root().join("tests").join(name),
         Some(("isobar", name)) => root().join("crates").join(name),
         Some((family, name)) => root().join(family).join(name),
         None if name == "numasim" => root().join("numasim/lab"),

@@ -12,7 +12,8 @@ pub const FEW: usize = 100;
 /// Where threads start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Starts {
-    /// Every balanced schedule where there are at most [`FEW`] that differ, else one drawn by each seed.
+    /// Every balanced schedule where there are at most [`FEW`] that differ, of at most
+    /// [`MOST_THREADS`](isobar_sim::schedules::MOST_THREADS) threads, else one drawn by each seed.
     #[default]
     Auto,
     /// Every balanced schedule; an error where they are not few.

@@ -5,9 +5,11 @@
 //! rates, thresholds of contention.
 
 pub mod actuators;
+pub mod kernel_events;
 pub mod machine;
 pub mod numasim;
 mod own;
+pub mod read;
 pub mod resctrl;
 pub mod sensors;
 pub mod topology;

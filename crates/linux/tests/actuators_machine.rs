@@ -21,8 +21,14 @@ fn watch(pids: Vec<Pid>, like: Tid) -> Watch {
     Watch { everywhere: Some(affinity::get(like).unwrap()), ..Watch::of(pids) }
 }
 
+/// Without the machine's lock: tests run side by side, and beside a real isobar.
+fn alone(state: &Path) -> LinuxOptions {
+    LinuxOptions { state: state.into(), manager_lock: None, ..LinuxOptions::default() }
+}
+
 fn open(state: &Path, processes: &[&Kept], change: impl FnOnce(&mut LinuxOptions)) -> LinuxMachine<Watch> {
-    let mut options = LinuxOptions { state: state.into(), catch_signals: false, ..LinuxOptions::default() };
+    let mut options = alone(state);
+    options.catch_signals = false;
     change(&mut options);
     let watch = watch(processes.iter().map(|process| process.pid()).collect(), Tid(std::process::id()));
     LinuxMachine::open(watch, Box::new(|| Err("no hotplug in tests".into())), options).unwrap()
@@ -222,7 +228,7 @@ fn helper_manages_until_told_to_stop() {
         return;
     }
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
-    let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
+    let options = alone(Path::new(&told("ISOBAR_TEST_STATE")));
     let watch = watch(vec![pid], Tid(std::process::id()));
     let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
     machine.sample().unwrap();
@@ -264,7 +270,7 @@ fn helper_observes_as_nobody() {
         return;
     }
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
-    let options = LinuxOptions { state: told("ISOBAR_TEST_STATE").into(), ..LinuxOptions::default() };
+    let options = alone(Path::new(&told("ISOBAR_TEST_STATE")));
     let watch = watch(vec![pid], Tid(pid.0));
     let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
     let sample = machine.sample().unwrap();
@@ -287,7 +293,7 @@ fn without_privilege_and_a_place_for_state_the_machine_is_observed() {
     let mut helper = Helper::start_as(&mut nobody, "helper_observes_as_nobody", &variables);
     let remark = helper.hear("remark ");
     assert!(
-        remark.contains("without CAP_SYS_NICE isobar cannot move the threads of others; it goes on obs"),
+        remark.contains("isobar goes on observing: without CAP_SYS_NICE it cannot move the threads of others,"),
         "{remark}"
     );
     assert_eq!(helper.hear("sees "), "1");

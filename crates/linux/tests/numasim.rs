@@ -215,7 +215,8 @@ fn set_ways(cluster: &str, way_mask: u64, threads: &[Tid]) -> Action {
 /// The machine with ways by the page, and the child's threads as last seen.
 fn with_ways(plugin: &Plugin, folder: &Path) -> LinuxMachine<Sensors> {
     let page = plugin.page();
-    let options = LinuxOptions { state: folder.join("state.json"), catch_signals: false, ..LinuxOptions::default() };
+    let state = folder.join("state.json");
+    let options = LinuxOptions { state, manager_lock: None, catch_signals: false, ..LinuxOptions::default() };
     let read = Box::new(|| -> Result<Topology, Box<dyn std::error::Error + Send + Sync>> { Ok((*topology()).clone()) });
     let mut machine = LinuxMachine::open(sensors(&page), read, options).unwrap();
     machine.ways_by_page(PageWays::new(page, &topology()).unwrap());

@@ -113,11 +113,43 @@ fn an_archive_that_unpacks_to_gigabytes_is_refused() {
     let zeros = std::io::Read::take(std::io::repeat(0), 600 << 20);
     tar.append_data(&mut header, "sys/bus/filler", zeros).unwrap();
     let bytes = tar.into_inner().unwrap().finish().unwrap();
-    assert!(refusal("bomb.tar.gz", &bytes).contains("more than 536870912 bytes"));
+    assert!(refusal("bomb.tar.gz", &bytes).contains("more than 268435456 bytes"));
 }
 
 #[test]
 fn a_member_larger_than_any_kernel_file_is_refused() {
     let large = capture().file("sys/devices/system/cpu/online", "0,".repeat(1 << 20)).tar("");
     assert!(refusal("large.tar", &large).contains("larger than 1048576 bytes"));
+}
+
+#[test]
+fn an_archive_of_countless_empty_files_is_refused() {
+    // 13 MB of tar, each file in folders of its own: 150 MB as a tree in memory.
+    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    let mut header = tar::Header::new_ustar();
+    header.set_size(0);
+    for number in 0..25_000 {
+        let path = format!("sys/devices/system/node/{number}/b/c/d/e/f/g/h/i");
+        tar.append_data(&mut header, path, std::io::empty()).unwrap();
+    }
+    let bytes = tar.into_inner().unwrap().finish().unwrap();
+    assert!(refusal("bomb.tar.gz", &bytes).contains("more than 67108864 bytes"));
+}
+
+#[test]
+fn a_tree_is_read_from_files_and_folders_only() {
+    for device in ["/dev/zero", "/dev/null"] {
+        let said = Tree::open(std::path::Path::new(device)).unwrap_err().to_string();
+        assert!(said.contains("neither a folder nor an archive"), "{said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    capture().write(folder.path());
+    let online = folder.path().join("sys/devices/system/cpu/online");
+    std::fs::remove_file(&online).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &online, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    let said = topology::read(&Tree::open(folder.path()).unwrap()).unwrap_err().to_string();
+    assert!(said.contains("cpu/online: cannot be read: it is a pipe or a device"), "{said}");
+    std::fs::remove_file(&online).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &online).unwrap();
+    assert!(topology::read(&Tree::open(folder.path()).unwrap()).is_err());
 }

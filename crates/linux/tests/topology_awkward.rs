@@ -217,14 +217,32 @@ fn nodes_that_are_offline_are_left_out() {
 }
 
 #[test]
-fn missing_or_malformed_distances_are_none() {
+fn missing_distances_are_none_and_malformed_ones_are_refused() {
     let two = |first: &str, second: &str| plain(2).node(0, "0", 4096, first).node(1, "1", 4096, second);
     assert!(read(&two("10 20", "20 10")).distances().is_some());
-    assert_eq!(read(&two("10 20", "20")).distances(), None);
-    assert_eq!(read(&two("10 20 30", "20 10 30")).distances(), None);
-    assert_eq!(read(&two("10 20", "far 10")).distances(), None);
     let missing = two("10 20", "20 10").without("sys/devices/system/node/node1/distance");
     assert_eq!(read(&missing).distances(), None);
+    // A capture holds an empty file where the kernel refused.
+    assert_eq!(read(&two("10 20", "")).distances(), None);
+    for row in ["20", "20 10 30", "far 10", "20 -10", "20 0", "20 4000000000"] {
+        let said = refusal(&two("10 20", row));
+        let why = "is not a row with one number from 1 to 255 for each online node, such as `10 20` for two";
+        assert!(said.contains(&format!("node1/distance: `{row}` {why}")), "{said}");
+    }
+    assert!(refusal(&two("10 20 30", "20 10 30")).contains("node0/distance: "));
+}
+
+#[test]
+fn billions_of_ways_are_refused() {
+    let ways = |ways| {
+        let cache = Cache { index: 3, level: 3, kind: "Unified", size: "8192K", ways, shared: "0-1", id: None };
+        Capture::default().online("0-1").node(0, "0-1", 4096, "10").cache(0, cache).cache(1, cache)
+    };
+    assert_eq!(read(&ways(65_535)).llcs()[0].ways, Some(Ways(65_535)), "AMD's figure for full associativity");
+    // The kernel writes 0 for full associativity on other machines: not a count of ways.
+    assert_eq!(read(&ways(0)).llcs()[0].ways, None);
+    let said = refusal(&ways(4_000_000_000));
+    assert!(said.contains("ways_of_associativity: `4000000000` is not a number of ways from 0 to 65535"), "{said}");
 }
 
 #[test]

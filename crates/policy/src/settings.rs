@@ -139,8 +139,14 @@ impl PolicyConfig for NoSettings {
     }
 }
 
+/// Nothing longer than this is near to any known name, and comparing it would take time and memory.
+const LONGEST_TYPED: usize = 100;
+
 /// The known name that is nearest to what was typed, if any is near.
 fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    if typed.len() > LONGEST_TYPED {
+        return None;
+    }
     let best = known.iter().map(|name| (strsim::damerau_levenshtein(typed, name), *name)).min()?;
     (best.0 <= 3 && best.0 < best.1.len()).then_some(best.1)
 }

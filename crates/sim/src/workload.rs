@@ -7,6 +7,7 @@ use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
 use isobar_model::{CpuId, LlcId, NodeId};
 use serde::Deserialize;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A workload, ready to run.
@@ -121,6 +122,10 @@ const fn one() -> u32 {
 /// More processes or threads than this are a slip of the pen.
 const MOST: u32 = 4096;
 
+/// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64 on each of 8 CPUs take
+/// seconds, 1000 minutes.
+const MOST_PER_CPU: u32 = 64;
+
 impl Workload {
     /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the name of one that ships,
     /// or a synthetic one such as `node:2 llc:1 core:4`.
@@ -154,14 +159,12 @@ impl Workload {
             ));
         }
         let mut apps = Vec::new();
+        let mut room = Room::on(&machine);
         for entry in &written.app {
             entry.validate(file, &machine)?;
             let program = entry.program(file, &library, read)?;
+            room.take(file, u64::from(entry.count) * u64::from(entry.threads.unwrap_or(program.threads)))?;
             apps.extend(entry.apps(file, &program, &written.run)?);
-        }
-        let threads: u64 = apps.iter().map(|app| u64::from(app.threads)).sum();
-        if threads == 0 || threads > u64::from(MOST) {
-            return Err(SimError::value(file, "app", format!("makes {threads} threads; list 1 to {MOST} in all")));
         }
         Ok(Self { machine: Arc::new(machine), apps, run: written.run })
     }
@@ -172,6 +175,34 @@ impl Workload {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
         let app = App { start_node: None, memory_node: None, cpu: first, seats: None, ..app.clone() };
         Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
+    }
+}
+
+/// How many threads a workload has, of how many that the machine can be asked to run.
+struct Room {
+    threads: u64,
+    most: u64,
+    cpus: usize,
+}
+
+impl Room {
+    fn on(machine: &MachineSpec) -> Self {
+        let cpus = machine.topology.cpus().len();
+        let most = u64::try_from(cpus).unwrap_or(u64::MAX).saturating_mul(u64::from(MOST_PER_CPU));
+        Self { threads: 0, most: most.min(u64::from(MOST)), cpus }
+    }
+
+    /// Counts before anything is made for them.
+    fn take(&mut self, file: &str, threads: u64) -> Result<(), SimError> {
+        self.threads += threads;
+        let Self { threads, most, cpus } = *self;
+        if threads <= most {
+            return Ok(());
+        }
+        let problem = format!(
+            "makes {threads} threads or more for {cpus} CPUs; list at most {most} ({MOST_PER_CPU} a CPU, {MOST} in all)"
+        );
+        Err(SimError::value(file, "app", problem))
     }
 }
 
@@ -189,13 +220,21 @@ fn machine(file: &str, name: &str, read: &dyn Fn(&str) -> Result<String, String>
     Err(SimError::unknown(file, "machine", "machine", name, &crate::machine::shipped()))
 }
 
+/// Steps and epochs, in seconds: with shorter ones, a second would take minutes to pass.
+const STEPS: RangeInclusive<f64> = 0.001..=86_400.0;
+
+fn within(file: &str, key: &str, seconds: f64) -> Result<(), SimError> {
+    let problem = || format!("is {seconds}; it must be from {} to {} seconds", STEPS.start(), STEPS.end());
+    STEPS.contains(&seconds).then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
+}
+
 impl Run {
     fn validate(&self, file: &str) -> Result<(), SimError> {
         positive(file, "run.runs", f64::from(self.runs))?;
         positive(file, "run.instructions_factor", self.instructions_factor)?;
-        positive(file, "run.step_seconds", self.step_seconds)?;
-        positive(file, "run.epoch_seconds", self.epoch_seconds)?;
-        positive(file, "run.max_seconds", self.max_seconds)
+        positive(file, "run.max_seconds", self.max_seconds)?;
+        within(file, "run.step_seconds", self.step_seconds)?;
+        within(file, "run.epoch_seconds", self.epoch_seconds)
     }
 }
 
@@ -298,7 +337,24 @@ mod tests {
         assert!(error(&app("count = 2")).contains("`app.program` is missing"));
         assert!(error(&app("program_file = \"x.csv\"")).contains("names x.csv: no other file can be read here"));
         assert!(error(&app("program = \"milc\"\nmeasured_on = \"nehalem-2x4\"")).contains("app.measured_on"));
-        assert!(error("machine = \"node:2\"\n[run]\nstep_seconds = 0").contains("step_seconds"));
+        for key in ["step_seconds", "epoch_seconds"] {
+            for seconds in ["0", "1e-9", "1e6", "nan"] {
+                let told = error(&format!("machine = \"node:2\"\n[run]\n{key} = {seconds}"));
+                assert!(told.contains(&format!("`run.{key}` is ")) && told.contains("from 0.001 to 86400"), "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_threads_than_a_run_can_take_are_refused_before_they_are_made() {
+        let text = |entries: usize, count: u32| {
+            let entry = format!("[[app]]\nprogram = \"milc\"\ncount = {count}\n");
+            format!("machine = \"nehalem-2x4\"\n{}", entry.repeat(entries))
+        };
+        assert!(Workload::from_toml("w.toml", &text(1, 512)).is_ok());
+        let told = error(&text(1, 1000));
+        assert!(told.contains("`app` makes 1000 threads or more for 8 CPUs; list at most 512 (64 a CPU"), "{told}");
+        assert!(error(&text(10_000, 512)).contains("makes 1024 threads or more for 8 CPUs"));
     }
 
     #[test]

@@ -47,7 +47,8 @@ impl Bench for Kernel {
         let sensors = Sensors::open(sensors, self.topology()?)?;
         let state = folder.path().join("state.json");
         let resctrl = self.resctrl.clone();
-        let options = LinuxOptions { state, resctrl, catch_signals: false, ..LinuxOptions::default() };
+        let options =
+            LinuxOptions { state, resctrl, manager_lock: None, catch_signals: false, ..LinuxOptions::default() };
         let root = self.resctrl.clone();
         let read_again = move || topology::read_with_resctrl(&Tree::live(), &root).map_err(Into::into);
         let running = subjects.iter().map(|subject| Running::start(self, *subject)).collect::<Result<_, _>>()?;

@@ -1,5 +1,6 @@
 //! The machines and programs of the simulator, as what there is to tell about them.
 
+use super::input;
 use crate::catalogue::{
     Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine, Solo,
 };
@@ -116,7 +117,7 @@ fn machine_facts(name: &str, text: &str, spec: &MachineSpec) -> MachineFacts {
         name: name.to_owned(),
         title: title(text),
         clock_hertz: spec.hertz,
-        drawing: crate::topo::draw(&spec.topology),
+        drawing: crate::topo::draw(&spec.topology, crate::terminal::columns()),
         topology: crate::topo::json(&spec.topology),
         links: spec.links().iter().map(|link| (link.from.0, link.to.0, link.bandwidth.0)).collect(),
         latency_ns: spec.idle_latency().iter().map(|row| row.iter().map(|ns| ns.0).collect()).collect(),
@@ -162,7 +163,7 @@ pub enum Own {
 /// Bad input: the file cannot be read, is wrong, or has no such program.
 pub fn own(file: &Path, name: Option<&str>) -> anyhow::Result<Own> {
     let path = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| bad_input(format!("{path}: cannot be read: {error}")))?;
+    let text = input::described(file).map_err(|error| bad_input(format!("{path}: cannot be read: {error}")))?;
     if text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("node") || table.contains_key("latency")) {
         let spec = MachineSpec::from_toml(&path, &text).map_err(bad_input)?;
         return Ok(Own::Machine(machine_facts(&path, &text, &spec)));

@@ -1,10 +1,12 @@
 //! The machine that the command runs on, and captured trees of others.
 
 use crate::config::{CounterChoice, ManageConfig, WaysChoice};
-use crate::failure::bad_input;
+use crate::failure::{bad_input, tell};
+use crate::select::Cgroups;
 use anyhow::Context;
-use isobar_linux::actuators::{self, ActuatorError, RestoreReport, state_file};
-use isobar_linux::machine::{LinuxMachine, LinuxOptions};
+use isobar_linux::actuators::manager_lock::{self, ManagerLock};
+use isobar_linux::actuators::{self, ActuatorError, Left, RestoreReport, file_capabilities, state_file};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions, stop};
 use isobar_linux::numasim::{self, Page, PageCounters, PageWays};
 use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
@@ -12,8 +14,9 @@ use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{Pid, Seconds, Topology};
 use serde_json::{Value, json};
+use std::ffi::c_int;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The topology of this machine, or of a captured tree.
 ///
@@ -56,8 +59,46 @@ pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachin
         // Groups that an isobar that was killed had left are gone now, and their classes of service free.
         machine.sensing().set_topology(Arc::new(again()?));
     }
-    let recovered = machine.recovered().map(|report| format!("an isobar that was killed had left changes: {report}"));
+    let recovered = machine.recovered().map(|report| {
+        let remarks = report.remarks.iter().map(|remark| format!("; {remark}"));
+        format!("an isobar that was killed had left changes: {report}{}", remarks.collect::<String>())
+    });
     Ok((machine, recovered))
+}
+
+/// The signals that ask a loop over this machine to stop.
+pub fn stop_signals() -> Vec<c_int> {
+    stop::signals()
+}
+
+/// Keeps a thread that writes from being signalled for a reader that went away, or for writing from the background.
+pub fn hold_writers_signals() {
+    stop::hold_writers_signals();
+}
+
+/// What is changed on this machine now, for who has to say it when the loop never ends.
+#[derive(Clone, Default)]
+pub struct Changed(Arc<OnceLock<(Left, PathBuf)>>);
+
+impl Changed {
+    /// Watches what this machine's actuators change.
+    pub fn watch(&self, machine: &LinuxMachine<Sensors>, config: &ManageConfig) {
+        if let Some(left) = machine.left() {
+            // It is set once: there is one machine.
+            let _ = self.0.set((left, config.state_file.clone().unwrap_or_else(default_state)));
+        }
+    }
+
+    /// One line: how much is left changed, where it is written down, and what to do.
+    pub fn in_words(&self) -> String {
+        let found = self.0.get().map(|(left, state)| (left.count(), state)).filter(|(count, _)| *count > 0);
+        let Some((count, state)) = found else { return "nothing is left changed".to_owned() };
+        let state = state.display();
+        format!(
+            "{count} threads or resctrl groups are left as isobar changed them; {state} has what they were: run \
+             `isobar restore --state {state}`"
+        )
+    }
 }
 
 /// The file that stands for the ivshmem device, for tests of the test backend.
@@ -104,11 +145,13 @@ fn sensor_options(config: &ManageConfig) -> SensorOptions {
 fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
     LinuxOptions {
         state: config.state_file.clone().unwrap_or_else(default_state),
+        manager_lock: manager_lock::place(),
         pages_per_second: config.max_pages_per_second,
         moves_per_epoch: usize::try_from(config.max_moves_per_epoch).unwrap_or(usize::MAX),
         move_pinned: config.move_pinned,
         resctrl: config.resctrl_root.clone().unwrap_or_else(|| DEFAULT_ROOT.into()),
         move_grouped: config.move_grouped,
+        watch_affinities: config.watch_affinities,
         dry_run,
         ..LinuxOptions::default()
     }
@@ -118,6 +161,8 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
 pub struct Restored {
     /// in words, one line
     pub text: String,
+    /// what a person should look at, a line each
+    pub remarks: Vec<String>,
     /// for programs
     pub json: Value,
 }
@@ -125,18 +170,42 @@ pub struct Restored {
 /// Puts back what the state file records; `None` where there is none.
 ///
 /// # Errors
-/// Where another isobar runs, the file cannot be read, or the kernel refuses. A file that is no state file of ours is bad
-/// input where the user `named` it, else a failure: then nobody typed anything wrong.
+/// Where another isobar runs, the file cannot be read, or the kernel refuses. What is no state file of ours is bad input
+/// where the user `named` it, else a failure: then nothing was typed that could be wrong.
 pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
-    let wrong_file =
-        |error: &ActuatorError| matches!(error, ActuatorError::Broken { .. } | ActuatorError::Foreign { .. });
-    let done = actuators::restore(state)
-        .map_err(|error| if named && wrong_file(&error) { bad_input(error) } else { error.into() })?;
-    let Some(report) = done else { return Ok(None) };
+    let explain = |error: ActuatorError| match error {
+        error if named && is_wrong_file(&error) => bad_input(error),
+        error => error.into(),
+    };
+    // Who manages may write the file at any moment, and may have changed what another file records.
+    let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
+    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+    let Some(report) = actuators::restore(state).map_err(explain)? else { return Ok(None) };
     if let Some(why) = report.refusal.as_ref().filter(|_| report.refused > 0) {
         anyhow::bail!("{}: {report}: {why}; the file is kept", state.display());
     }
-    Ok(Some(Restored { text: report.to_string(), json: report_to_json(&report) }))
+    Ok(Some(Restored { text: report.to_string(), json: report_to_json(&report), remarks: report.remarks }))
+}
+
+/// Whether the fault is that of the path: what is there is no state file, or none that may be read or believed.
+fn is_wrong_file(error: &ActuatorError) -> bool {
+    match error {
+        ActuatorError::Broken { .. } | ActuatorError::NotAFile { .. } => true,
+        ActuatorError::Foreign { .. } | ActuatorError::Unsafe { .. } => true,
+        ActuatorError::State { what, .. } => state_file::READING.contains(what),
+        _ => false,
+    }
+}
+
+/// Gives up the power of the executable where it is not the caller's to use, and says so. Before any thread is started.
+///
+/// # Errors
+/// Where the kernel does not let it go.
+pub fn give_up_what_is_not_the_callers() -> anyhow::Result<()> {
+    let done = file_capabilities::give_up_what_is_not_the_callers();
+    let remark = done.context("cannot give up the executable's capabilities")?;
+    remark.iter().for_each(|remark| tell(remark));
+    Ok(())
 }
 
 fn report_to_json(report: &RestoreReport) -> Value {
@@ -150,7 +219,13 @@ fn report_to_json(report: &RestoreReport) -> Value {
         "resctrl_groups": report.groups,
         "resctrl_tasks": report.grouped_tasks,
         "earlier_boot": report.earlier_boot,
+        "remarks": report.remarks,
     })
+}
+
+/// What a person should look at after this machine was put back, a line each.
+pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
+    machine.put_back().map(|report| report.remarks.clone()).unwrap_or_default()
 }
 
 /// CPU time that this process has taken so far, all threads.
@@ -163,16 +238,9 @@ pub fn default_state() -> PathBuf {
     state_file::default_path()
 }
 
-/// The cgroup of a process, as its path below the root of the unified hierarchy (cgroups(7), `/proc/PID/cgroup`).
-pub fn cgroup_of(pid: Pid) -> Option<String> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    unified_path(&text).map(str::to_owned)
-}
-
-/// The path in the line of the unified hierarchy (`0::/PATH`); on version 1 that of the first controller.
-fn unified_path(text: &str) -> Option<&str> {
-    let unified = text.lines().find_map(|line| line.strip_prefix("0::"));
-    unified.or_else(|| text.lines().next()?.splitn(3, ':').nth(2))
+/// The cgroups of a process, of every hierarchy; `None` where it is gone.
+pub fn cgroup_of(pid: Pid) -> Option<Cgroups> {
+    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(|text| Cgroups::parse(&text))
 }
 
 #[cfg(test)]
@@ -180,11 +248,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_unified_hierarchy_comes_first() {
-        assert_eq!(unified_path("4:memory:/a\n0::/b/c:d\n"), Some("/b/c:d"));
-        assert_eq!(unified_path("4:memory:/a\n3:cpu:/b\n"), Some("/a"));
-        assert_eq!(unified_path(""), None);
-        assert_eq!(unified_path("nonsense"), None);
+    fn a_process_has_a_cgroup_in_every_hierarchy_and_none_once_it_is_gone() {
+        let lines = std::fs::read_to_string("/proc/self/cgroup").unwrap().lines().count();
+        assert_eq!(cgroup_of(Pid(std::process::id())).unwrap().paths().len(), lines);
+        assert_eq!(cgroup_of(Pid(u32::MAX)), None);
     }
 
     #[test]

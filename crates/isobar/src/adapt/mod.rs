@@ -2,6 +2,7 @@
 //! theirs ends here.
 
 pub mod catalogue;
+pub mod input;
 pub mod linux;
 pub mod policy;
 mod profile;

@@ -7,6 +7,7 @@
 //! mcf = 1.46
 //! ```
 
+use super::input;
 use crate::failure::bad_input;
 use isobar_policy::nmass::penalty::{Penalties, Profile};
 use isobar_policy::registry;
@@ -56,7 +57,7 @@ fn has_profile(policy: &str) -> bool {
 fn read(file: &Path, key: &str) -> anyhow::Result<Value> {
     let wrong = |at: &str, why: &str| bad_input(format!("{key}: {}{at}: {why}", file.display()));
     let expected = "expected a TOML file with [numa_penalty] and lines such as soplex = 1.3";
-    let text = std::fs::read_to_string(file).map_err(|error| wrong("", &format!("{error}: {expected}")))?;
+    let text = input::text(file, input::SETTINGS).map_err(|error| wrong("", &format!("{error}: {expected}")))?;
     let parsed: File = toml::from_str(&text).map_err(|error| {
         let line = text[..error.span().map_or(0, |span| span.start)].matches('\n').count() + 1;
         let why = error.message().lines().map(str::trim).collect::<Vec<_>>().join(" ");

@@ -1,5 +1,6 @@
 //! The simulated machine and the comparison of policies on it.
 
+use super::input;
 use super::policy;
 use crate::args::Schedules;
 use crate::config::Config;
@@ -137,10 +138,9 @@ fn named<'a>(name: &str, config: &Config) -> anyhow::Result<NamedPolicy<'a>> {
 /// Bad input: a workload that cannot be read or does not hold together.
 pub fn read(file: &Path) -> anyhow::Result<Workload> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file)
+    let text = input::text(file, input::SETTINGS)
         .map_err(|error| bad_input(format!("{name}: cannot be read: {error}: expected a TOML workload")))?;
     let folder = file.parent().unwrap_or_else(|| Path::new(""));
-    let beside =
-        |path: &str| std::fs::read_to_string(folder.join(path)).map_err(|error| format!("cannot be read: {error}"));
+    let beside = |path: &str| input::described(&folder.join(path)).map_err(|error| format!("cannot be read: {error}"));
     Workload::from_toml_with(&name, &text, &beside).map_err(bad_input)
 }

@@ -1,5 +1,6 @@
 //! The static studies of the lab, and the files that they are made of.
 
+use super::input;
 use crate::args::StudyArgs;
 use crate::failure::bad_input;
 use crate::progress::Progress;
@@ -9,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub use isobar_lab::study::{Counted, LEGEND, Row, Summary, Text, thousands};
+pub use isobar_lab::study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
 
 /// One line for each algorithm, for the help.
 pub fn described() -> String {
@@ -28,8 +29,8 @@ pub fn described() -> String {
 /// Bad input: a file that cannot be read or does not hold together, a request that makes no sense.
 pub fn prepare(args: &StudyArgs) -> anyhow::Result<Study> {
     let profiles = profiles(args.profiles.as_deref().unwrap_or_default())?;
-    let workloads = args.workloads.as_deref().map(|file| read(file, "a list of workloads")).transpose()?;
-    let solutions = args.solution.as_deref().map(|file| read(file, "solutions in JSON")).transpose()?;
+    let workloads = args.workloads.as_deref().map(|file| read(file, input::LIST, "a list of workloads")).transpose()?;
+    let solutions = args.solution.as_deref().map(|file| read(file, input::LIST, "solutions in JSON")).transpose()?;
     Study::new(&ask(args), profiles, workloads.as_ref().map(source), solutions.as_ref().map(source)).map_err(bad_input)
 }
 
@@ -38,7 +39,7 @@ pub fn prepare(args: &StudyArgs) -> anyhow::Result<Study> {
 /// # Errors
 /// Bad input, as [`prepare`].
 pub fn counts(args: &StudyArgs) -> anyhow::Result<Vec<Counted>> {
-    let list = args.workloads.as_deref().map(|file| read(file, "a list of workloads")).transpose()?;
+    let list = args.workloads.as_deref().map(|file| read(file, input::LIST, "a list of workloads")).transpose()?;
     let ways = match (args.ways, args.profiles.as_deref()) {
         (Some(ways), _) => ways,
         (None, Some(file)) => profiles(file)?.ways(),
@@ -108,16 +109,16 @@ fn profiles(name: &str) -> anyhow::Result<Profiles> {
     let made: Result<Profiles, StudyError> = match name.strip_prefix(MACHINE) {
         Some(machine) => Profiles::of_machine(machine),
         None => {
-            let (file, text) = read(Path::new(name), "a table of programs, or machine:NAME")?;
+            let (file, text) = read(Path::new(name), input::TABLE, "a table of programs, or machine:NAME")?;
             Profiles::from_text(&file, &text)
         }
     };
     made.map_err(bad_input)
 }
 
-fn read(file: &Path, expected: &str) -> anyhow::Result<(String, String)> {
+fn read(file: &Path, limit: u64, expected: &str) -> anyhow::Result<(String, String)> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file)
+    let text = input::text(file, limit)
         .map_err(|error| bad_input(format!("{name}: cannot be read: {error}: expected {expected}")))?;
     Ok((name, text))
 }

@@ -3,7 +3,7 @@
 use super::fake::{Fake, FakeError};
 use super::*;
 use isobar_model::plan::Action;
-use isobar_model::{ActionOutcome, CpuId, Tid};
+use isobar_model::{ActionOutcome, CpuId, Pid, Tid};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 

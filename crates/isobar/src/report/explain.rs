@@ -3,23 +3,24 @@
 use super::ways::WayMap;
 use super::{table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
+use crate::output::Sink;
 use crate::text::{plain, plural};
 use crate::truth::Truth;
-use std::io::{self, Write};
+use std::io;
 
 /// Processes in the table: `explain` is read once and with leisure.
 const ROWS: usize = 40;
 
 /// The reporter of `isobar explain`: silent until the last epoch.
 pub struct Explain<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut dyn Sink,
     last_epoch: u64,
     ways: WayMap,
 }
 
 impl<'a> Explain<'a> {
     /// Explains the decision of epoch `last_epoch`.
-    pub fn new(out: &'a mut dyn Write, last_epoch: u64) -> Self {
+    pub fn new(out: &'a mut dyn Sink, last_epoch: u64) -> Self {
         Self { out, last_epoch, ways: WayMap::default() }
     }
 
@@ -55,7 +56,7 @@ impl Reporter for Explain<'_> {
         }
         self.lines(words::unmatched(epoch))?;
         self.lines(["busiest processes:".to_owned()])?;
-        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS))?;
+        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS, None))?;
         self.lines(decision(epoch))?;
         Ok(self.lines(self.ways.draw_all(epoch.managed))?)
     }

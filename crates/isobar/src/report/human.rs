@@ -1,140 +1,206 @@
-//! What `manage` tells a person: a header, one line an action with its reason, a status line, tables of the busiest
-//! processes, a summary. Every line is escaped as a whole before it is written, whatever went into it.
+//! What `manage` prints for a person: a header, one line an action with its reason (or one for many
+//! of a kind), a table of the busiest processes (live on a terminal, else at both ends of the run),
+//! a summary.
+//!
+//! Lines have levels. Errors go to stderr, where the run ends. Warnings are what is missing, what
+//! was refused, and what `--only` does not find; they and the summary are all that `--quiet`
+//! leaves. `--verbose` adds the debug lines: every action, every note, however many. All else is
+//! information.
 
+use super::clock::WallClock;
+use super::lines::Lines;
+use super::live::Size;
+use super::notes::Notes;
+use super::rate::{Kind, Rate};
 use super::remarks::Told;
 use super::ways::WayMap;
-use super::{table, words};
+use super::{sums, table, words};
 use crate::harness::{Epoch, Reporter, Start, Tally};
-use crate::text::{plain, plural, short};
+use crate::output::Sink;
+use crate::text::plural;
 use crate::truth::Truth;
-use isobar_model::{ActionOutcome, Observation};
+use isobar_model::{ActionOutcome, Observation, Seconds};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 
-/// Back to the first column, and clears to the end of the line.
-const ERASE: &[u8] = b"\r\x1b[K";
-
-/// Epochs between two status lines where no terminal shows a moving one.
+/// Epochs between two status lines where no terminal shows a live one.
 const STATUS_EVERY: u64 = 10;
 
 /// Stands below way maps of a dry run.
-const DRY_CLASSES: &str = "(dry run: nobody was isolated to be sampled, so classes that no profile gives are guesses)";
+const DRY_CLASSES: &str =
+    "(dry run: no program was isolated to be sampled, so classes that no profile gives are guesses)";
 
-/// The longest table that fits a screen beside the rest.
+/// Processes in a table that scrolls past.
 const ROWS: usize = 10;
 
-/// The longest status line, however wide the terminal.
-const STATUS_WIDTH: usize = 100;
+/// Processes in the live table of a tall terminal.
+const LIVE_ROWS: usize = 20;
+
+/// How much is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Volume {
+    /// warnings and the summary
+    Quiet,
+    /// what a person wants to read, within limits
+    #[default]
+    Normal,
+    /// every action and note
+    Verbose,
+}
 
 /// The reporter of `isobar manage`.
 pub struct Human<'a> {
-    out: &'a mut dyn Write,
-    /// Columns of the terminal, asked anew for each status line since windows change; `None` where it is no terminal.
-    columns: Option<fn() -> usize>,
+    lines: Lines<'a>,
+    volume: Volume,
     dry_run: bool,
-    /// Whether the moving status line stands on the terminal.
-    status_shown: bool,
-    errnos_told: BTreeSet<Option<i32>>,
-    notes: Vec<String>,
+    explained: BTreeSet<Option<i32>>,
+    notes: Notes,
+    /// The notes of the epoch before, for who wants all that are new.
+    noted: Vec<String>,
+    rate: Rate,
     remarks: Told,
     last: Option<(Observation, Observation)>,
     ways: WayMap,
 }
 
 impl<'a> Human<'a> {
-    /// A reporter to `out`, with how to learn its columns where it is a terminal.
-    pub fn new(out: &'a mut dyn Write, columns: Option<fn() -> usize>) -> Self {
+    /// A reporter to `out`, with how to learn its size where it is a terminal.
+    pub fn new(out: &'a mut dyn Sink, size: Option<fn() -> Size>, clock: WallClock, volume: Volume) -> Self {
         Self {
-            out,
-            columns,
+            lines: Lines::new(out, clock, size),
+            volume,
             dry_run: false,
-            status_shown: false,
-            errnos_told: BTreeSet::new(),
-            notes: Vec::new(),
+            explained: BTreeSet::new(),
+            notes: Notes::default(),
+            noted: Vec::new(),
+            rate: Rate::default(),
             remarks: Told::default(),
             last: None,
             ways: WayMap::default(),
         }
     }
 
-    fn line(&mut self, text: &str) -> io::Result<()> {
-        self.erase_status()?;
-        writeln!(self.out, "{}", plain(text))
+    fn is_quiet(&self) -> bool {
+        self.volume == Volume::Quiet
     }
 
-    /// Back to the first column, and clears what the status line left.
-    fn erase_status(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.status_shown) { self.out.write_all(ERASE) } else { Ok(()) }
+    /// Whether a line of a kind is written now.
+    fn admits(&mut self, kind: Kind, now: Seconds) -> bool {
+        match self.volume {
+            Volume::Quiet => false,
+            Volume::Normal => self.rate.admits(kind, now),
+            Volume::Verbose => true,
+        }
     }
 
-    fn lines(&mut self, lines: impl IntoIterator<Item = String>) -> io::Result<()> {
-        lines.into_iter().try_for_each(|line| self.line(&line))
+    /// Lines of a kind, as far as its limit goes.
+    fn limited(&mut self, kind: Kind, now: Seconds, lines: &[String]) -> io::Result<()> {
+        lines.iter().try_for_each(|line| if self.admits(kind, now) { self.lines.line(line) } else { Ok(()) })
     }
 
     /// A heading, and below it what was decided and what became of it.
     fn decision(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
+        let now = epoch.seen.time;
         let notes = self.fresh_notes(epoch);
-        if epoch.plan.actions.is_empty() && notes.is_empty() {
+        let changed = self.ways.take(epoch.plan, epoch.outcome);
+        let actions = u64::try_from(epoch.plan.actions.len()).unwrap_or(u64::MAX);
+        if (actions == 0 && notes.is_empty()) || self.is_quiet() {
             return Ok(());
         }
-        let actions = u64::try_from(epoch.plan.actions.len()).unwrap_or(u64::MAX);
-        self.line(&format!("epoch {} at {:.1} s: {}", epoch.number, epoch.seen.time.0, plural(actions, "action")))?;
-        self.actions(epoch)?;
-        let changed = self.ways.take(epoch.plan, epoch.outcome);
-        let drawn = self.ways.draw(&changed, epoch.managed);
-        // Policies learn classes from what they set: a dry run shows them a program that does not answer to its ways.
-        let guess = (self.dry_run && !drawn.is_empty()).then(|| DRY_CLASSES.to_owned());
-        self.lines(drawn.into_iter().chain(guess).map(|line| format!("  {line}")))?;
-        self.lines(notes)
+        let lines = sums::lines(epoch, self.volume == Volume::Verbose);
+        if !self.admits(Kind::Decision, now) {
+            // Lines without their heading would seem to belong to the one before.
+            lines.iter().for_each(|(kind, _)| self.rate.swallow(*kind, now));
+            notes.iter().for_each(|_| self.rate.swallow(Kind::Note, now));
+            return Ok(());
+        }
+        self.lines.line(&format!("epoch {} at {:.1} s: {}", epoch.number, now.0, plural(actions, "action")))?;
+        for (kind, line) in lines {
+            self.limited(kind, now, &[line])?;
+        }
+        self.way_maps(epoch, &changed)?;
+        self.limited(Kind::Note, now, &notes)
     }
 
-    fn actions(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        for (index, action) in epoch.plan.actions.iter().enumerate() {
-            let outcome = epoch.outcome.and_then(|outcome| outcome.actions.get(index));
-            let what = words::action_in_words(action, epoch.managed);
-            let became = words::outcome_in_words(outcome);
-            self.line(&format!("  {what}: {} [{became}]", action.reason()))?;
-            self.refusal(outcome)?;
+    fn way_maps(&mut self, epoch: &Epoch<'_>, changed: &BTreeSet<isobar_model::LlcId>) -> io::Result<()> {
+        let drawn = self.ways.draw(changed, epoch.managed);
+        if drawn.is_empty() || !self.admits(Kind::Map, epoch.seen.time) {
+            return Ok(());
+        }
+        // Policies learn classes from what they set: a dry run shows them a program that does not
+        // answer to its ways.
+        let guess = self.dry_run.then(|| DRY_CLASSES.to_owned());
+        self.lines.all(drawn.into_iter().chain(guess).map(|line| format!("  {line}")))
+    }
+
+    /// The first refusal of each kind, with its remedy.
+    fn refusals(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
+        for outcome in epoch.outcome.iter().flat_map(|outcome| &outcome.actions) {
+            if let ActionOutcome::Refused { errno, why } = outcome
+                && self.explained.insert(*errno)
+            {
+                self.lines.line(&format!("warning: refused: {why} (said once, counted from here on)"))?;
+            }
         }
         Ok(())
     }
 
-    /// The first refusal of its kind, with its remedy.
-    fn refusal(&mut self, outcome: Option<&ActionOutcome>) -> io::Result<()> {
-        match outcome {
-            Some(ActionOutcome::Refused { errno, why }) if self.errnos_told.insert(*errno) => {
-                self.line(&format!("  refused: {why} (told once, counted from here on)"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// What the policy notes, where it did not note the same in the epoch before.
+    /// What the policy notes and has not noted before.
     fn fresh_notes(&mut self, epoch: &Epoch<'_>) -> Vec<String> {
-        let before = std::mem::replace(&mut self.notes, epoch.plan.notes.clone());
-        let fresh = epoch.plan.notes.iter().filter(|note| !before.contains(note));
-        fresh.map(|note| format!("  note: {note}")).collect()
+        let notes = if self.volume == Volume::Verbose {
+            let before = std::mem::replace(&mut self.noted, epoch.plan.notes.clone());
+            let fresh = epoch.plan.notes.iter().filter(|note| !before.contains(note));
+            fresh.map(|note| format!("note: {note}")).collect()
+        } else {
+            self.notes.take(&epoch.plan.notes, epoch.seen.time)
+        };
+        notes.into_iter().map(|note| format!("  {note}")).collect()
     }
 
+    /// The live block of a terminal; elsewhere a line now and then.
     fn status(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        let text = status_line(epoch);
-        if let Some(columns) = self.columns {
-            // What wraps cannot be erased: one column stays free, on which some terminals wrap already.
-            let width = columns().saturating_sub(1).min(STATUS_WIDTH);
-            self.status_shown = true;
-            self.out.write_all(ERASE)?;
-            write!(self.out, "{}", short(&text, width))?;
-        } else if epoch.number.is_multiple_of(STATUS_EVERY) {
-            writeln!(self.out, "{}", plain(&text))?;
+        if self.is_quiet() {
+            return self.lines.flush();
         }
-        self.out.flush()
+        let status = status_line(epoch);
+        if self.lines.size().is_none() && epoch.number.is_multiple_of(STATUS_EVERY) {
+            self.limited(Kind::Status, epoch.seen.time, std::slice::from_ref(&status))?;
+        }
+        self.lines.show(|size| block(status, epoch, size))
     }
 
-    fn first_table(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        self.lines(words::unmatched(epoch))?;
-        self.line("busiest processes:")?;
-        self.lines(table::busiest(epoch.seen, epoch.managed, ROWS))
+    fn first_epoch(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
+        self.lines.all(words::unmatched(epoch))?;
+        if self.is_quiet() || self.lines.size().is_some() {
+            return Ok(());
+        }
+        self.lines.line("busiest processes:")?;
+        self.lines.table(table::busiest(epoch.seen, epoch.managed, ROWS, None))
     }
+
+    fn last_table(&mut self) -> io::Result<()> {
+        let Some((seen, managed)) = self.last.take() else { return Ok(()) };
+        let columns = self.lines.size().map(Size::usable);
+        self.lines.line("busiest processes at the end:")?;
+        self.lines.table(table::busiest(&seen, &managed, ROWS, columns))?;
+        self.lines.all(self.ways.draw_all(&managed))
+    }
+
+    /// What limits have swallowed and was not yet said.
+    fn rest(&mut self, now: Seconds) -> io::Result<()> {
+        let rest: Vec<String> = self.notes.rest(now).into_iter().chain(self.rate.rest(now)).collect();
+        self.lines.all(rest)
+    }
+}
+
+/// The status line, and below it as many of the busiest processes as there is room for.
+fn block(status: String, epoch: &Epoch<'_>, size: Size) -> Vec<String> {
+    let room = size.block();
+    // One line each for the status, the heading and those that are not shown.
+    let rows = room.saturating_sub(3).min(LIVE_ROWS);
+    let table =
+        if rows == 0 { Vec::new() } else { table::busiest(epoch.seen, epoch.managed, rows, Some(size.usable())) };
+    std::iter::once(status).chain(table).collect()
 }
 
 fn status_line(epoch: &Epoch<'_>) -> String {
@@ -156,43 +222,49 @@ impl Reporter for Human<'_> {
         self.dry_run = start.limits.dry_run;
         // The header tells them.
         drop(self.remarks.fresh(&start.sample.capabilities.remarks));
-        self.lines(words::header(start))?;
-        Ok(self.out.flush()?)
+        if !self.is_quiet() {
+            self.lines.all(words::facts(start))?;
+        }
+        self.lines.all(words::concerns(start))?;
+        Ok(self.lines.flush()?)
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+        let now = epoch.seen.time;
         if epoch.number == 1 {
-            self.first_table(epoch)?;
+            self.first_epoch(epoch)?;
         }
-        let remarks = self.remarks.fresh(&epoch.sample.capabilities.remarks);
-        self.lines(remarks.into_iter().map(|remark| format!("remark: {remark}")))?;
+        let swallowed = self.rate.ended(now);
+        self.lines.all(swallowed)?;
+        for remark in self.remarks.fresh(&epoch.sample.capabilities.remarks) {
+            self.lines.line(&format!("remark: {remark}"))?;
+        }
         self.decision(epoch)?;
+        self.refusals(epoch)?;
         self.status(epoch)?;
         self.last = Some((epoch.seen.clone(), epoch.managed.clone()));
         Ok(())
     }
 
     fn end(&mut self, tally: &Tally, truth: Option<&Truth>) -> anyhow::Result<()> {
-        if let Some((seen, managed)) = self.last.take().filter(|_| tally.epochs > 1) {
-            self.line("busiest processes at the end:")?;
-            self.lines(table::busiest(&seen, &managed, ROWS))?;
-            self.lines(self.ways.draw_all(&managed))?;
+        self.lines.keep_the_rest();
+        let now = self.last.as_ref().map_or(Seconds(0.0), |(seen, _)| seen.time);
+        if !self.is_quiet() {
+            self.rest(now)?;
+        }
+        let table = !self.is_quiet() && (tally.epochs > 1 || self.lines.size().is_some());
+        if table {
+            self.last_table()?;
         }
         let stopped = if tally.interrupted { "stopped by a signal: " } else { "" };
         let mut lines = words::summary(tally, self.dry_run);
         if let Some(first) = lines.first_mut() {
             first.insert_str(0, stopped);
         }
-        self.lines(lines)?;
-        self.lines(truth.map(table::truth).unwrap_or_default())?;
-        Ok(self.out.flush()?)
-    }
-}
-
-impl Drop for Human<'_> {
-    /// A run that failed leaves no status line for the message to be written behind.
-    fn drop(&mut self) {
-        drop(self.erase_status().and_then(|()| self.out.flush()));
+        lines.extend(tally.remarks.iter().map(|remark| format!("remark: {remark}")));
+        self.lines.all(lines)?;
+        self.lines.all(truth.map(table::truth).unwrap_or_default())?;
+        Ok(self.lines.flush()?)
     }
 }
 

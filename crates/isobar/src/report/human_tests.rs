@@ -5,10 +5,13 @@ use crate::harness::fake::Fake;
 use crate::harness::{self, Context, Limits};
 use crate::report::Json;
 use crate::select::{Pattern, Rules};
+use crate::text::width;
 use crate::truth::AppTruth;
 use isobar_model::plan::{Action, Plan};
 use isobar_model::wire::observation_from_json;
 use isobar_model::{CpuId, NodeId, Pages, Pid, Policy, Seconds, Sensor, Tid};
+use jiff::{Span, Zoned};
+use std::cell::Cell;
 
 struct Mover;
 
@@ -38,9 +41,23 @@ impl Policy for Mover {
 }
 
 /// A narrow terminal.
-const COLUMNS: usize = 40;
+const SIZE: Size = Size { columns: 40, rows: 12 };
+
+/// A clock that goes a second a line, from before midnight on.
+fn clock() -> WallClock {
+    let lines = Cell::new(-4);
+    WallClock::of(move || {
+        lines.set(lines.get() + 1);
+        let midnight: Zoned = "2026-11-22T00:00:00+01:00[+01:00]".parse().unwrap();
+        &midnight + Span::new().seconds(lines.get())
+    })
+}
 
 fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
+    told_at(Volume::Normal, fake, terminal, json, dry_run)
+}
+
+fn told_at(volume: Volume, fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
     let rules = Rules {
         only: vec![Pattern::parse("10"), Pattern::parse("absent")],
         ignore: vec![],
@@ -53,9 +70,10 @@ fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
     let limits = Limits { interval: Seconds(1.0), duration: Some(Seconds(2.0)), epochs: None, dry_run };
     let mut out = Vec::new();
     if json {
-        run(fake, &context, limits, &mut Json::new(&mut out));
+        run(fake, &context, limits, &mut Json::new(&mut out, clock()));
     } else {
-        run(fake, &context, limits, &mut Human::new(&mut out, terminal.then_some(|| COLUMNS)));
+        let size = terminal.then_some((|| SIZE) as fn() -> Size);
+        run(fake, &context, limits, &mut Human::new(&mut out, size, clock(), volume));
     }
     String::from_utf8(out).unwrap()
 }
@@ -84,7 +102,7 @@ fn refusals_are_told_once_with_the_remedy() {
     let mut fake = Fake { outcome: ActionOutcome::Refused { errno: Some(1), why: why.clone() }, ..Fake::default() };
     let text = told(&mut fake, false, false, false);
     assert_eq!(text.matches("refused, errno 1]").count(), 4, "{text}");
-    assert_eq!(text.matches("(told once").count(), 1, "{text}");
+    assert_eq!(text.matches("(said once").count(), 1, "{text}");
     assert!(text.contains(&format!("refused 4 times (errno 1): {why}")), "{text}");
 }
 
@@ -92,7 +110,7 @@ fn refusals_are_told_once_with_the_remedy() {
 fn names_and_reasons_cannot_break_a_line_or_the_terminal() {
     for terminal in [false, true] {
         let text = told(&mut Fake::default(), terminal, false, false);
-        let own_sequences = text.replace("\r\x1b[K", "");
+        let own_sequences = text.replace("\r\x1b[5A\x1b[J", "").replace("\r\x1b[3A\x1b[J", "");
         assert!(!own_sequences.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
         assert!(!text.contains('\u{202e}'), "{text:?}");
         assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
@@ -101,15 +119,34 @@ fn names_and_reasons_cannot_break_a_line_or_the_terminal() {
     assert!(!json.contains('\u{202e}') && !json.contains('\u{1b}'), "{json:?}");
 }
 
+/// What stands on a terminal after all that was written, with what scrolled away above.
+fn screen(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while let Some((_, after)) = rest.split_once("\r\x1b[") {
+            let (rows, after) = after.split_once("A\x1b[J").unwrap();
+            lines.truncate(lines.len() - rows.parse::<usize>().unwrap());
+            rest = after;
+        }
+        lines.push(rest.to_owned());
+    }
+    lines
+}
+
 #[test]
-fn the_status_line_moves_on_a_terminal_only() {
+fn a_terminal_keeps_a_live_table_which_the_last_one_replaces() {
     let text = told(&mut Fake::default(), true, false, false);
-    assert!(text.contains("\r\x1b[Kepoch 2 at 2.0 s: 2 threads, 2 managed…\r\x1b[K"), "{text:?}");
+    assert_eq!(text.matches("pid  name").count(), 3, "two epochs and the end: {text:?}");
+    for line in text.lines().filter(|line| line.contains("evil") && line.contains("200.0")) {
+        assert!(width(line) < SIZE.columns, "{line}");
+    }
+    insta::assert_snapshot!(screen(&text).join("\n"));
     assert!(!told(&mut Fake::default(), false, false, false).contains('\r'));
 }
 
 #[test]
-fn a_run_that_fails_leaves_no_status_line() {
+fn a_run_that_fails_leaves_the_message_a_line_of_its_own() {
     let mut fake = Fake { fails_at: Some(3), ..Fake::default() };
     let context = Context {
         rules: Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 },
@@ -121,8 +158,22 @@ fn a_run_that_fails_leaves_no_status_line() {
     };
     let limits = Limits { interval: Seconds(1.0), duration: None, epochs: None, dry_run: false };
     let mut out = Vec::new();
-    harness::run(&mut fake, &mut Mover, &context, limits, &mut Human::new(&mut out, Some(|| COLUMNS))).unwrap_err();
-    assert!(String::from_utf8(out).unwrap().ends_with("managed…\r\x1b[K"));
+    let mut human = Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal);
+    harness::run(&mut fake, &mut Mover, &context, limits, &mut human).unwrap_err();
+    drop(human);
+    assert!(String::from_utf8(out).unwrap().ends_with("200.0\n"));
+}
+
+#[test]
+fn quiet_leaves_warnings_and_the_summary() {
+    let mut fake = Fake { outcome: ActionOutcome::Refused { errno: Some(1), why: "no".into() }, ..Fake::default() };
+    fake.capabilities.remarks.push("CAP_SYS_NICE is missing".into());
+    for terminal in [false, true] {
+        insta::assert_snapshot!("quiet", told_at(Volume::Quiet, &mut fake, terminal, false, false));
+        fake.time = 0.0;
+        fake.samples = 0;
+        fake.applied.clear();
+    }
 }
 
 #[test]
@@ -158,7 +209,112 @@ fn json_lines_repeat_the_decision() {
         assert_eq!(line["outcome"][0]["result"], "done");
     }
     assert_eq!(lines[0]["unmatched_only"], serde_json::json!(["absent"]));
-    assert_eq!(lines[1]["unmatched_only"], serde_json::Value::Null);
+    assert!(lines[1].get("unmatched_only").is_none());
+    for key in ["missing", "lacking", "remarks"] {
+        assert!(lines[0].get(key).is_some() && lines[1].get(key).is_none(), "{key} is told once");
+    }
+    assert_eq!(lines[1]["wall_time"], "2026-11-21T22:59:58.000Z");
+    assert_eq!(lines[2]["summary"]["wall_time"], "2026-11-21T22:59:59.000Z");
+    assert_eq!(lines[2]["summary"]["dropped_lines"], 0);
     assert_eq!(lines[2]["summary"]["epochs"], 2);
     assert_eq!(lines[2]["summary"]["restored"].as_array().unwrap().len(), 4);
+}
+
+/// A reader that misses one chunk, and has not read for some of the time.
+#[derive(Default)]
+struct Lossy {
+    text: Vec<u8>,
+    chunk: Vec<u8>,
+    chunks: u64,
+    missed: u64,
+    dropped: u64,
+    behind: Vec<u64>,
+}
+
+impl io::Write for Lossy {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.chunk.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.chunks += 1;
+        let chunk = std::mem::take(&mut self.chunk);
+        if self.chunks == self.missed {
+            self.dropped += 1;
+        } else {
+            self.text.extend(chunk);
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Lossy {
+    fn dropped_lines(&self) -> u64 {
+        self.dropped
+    }
+
+    fn is_behind(&self) -> bool {
+        self.behind.contains(&self.chunks)
+    }
+}
+
+fn four_epochs(reporter: &mut dyn Reporter) {
+    let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
+    let context =
+        Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false, own_cpu: None, recovered: None };
+    let limits = Limits { interval: Seconds(1.0), duration: Some(Seconds(4.0)), epochs: None, dry_run: true };
+    run(&mut Fake::default(), &context, limits, reporter);
+}
+
+#[test]
+fn a_document_that_was_dropped_has_said_nothing() {
+    let mut out = Lossy { missed: 2, ..Lossy::default() };
+    four_epochs(&mut Json::new(&mut out, WallClock::none()));
+    let text = String::from_utf8(out.text).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said: Vec<_> = lines.iter().map(|line| (line["epoch"].as_u64(), line.get("missing").is_some())).collect();
+    assert_eq!(said, [(Some(1), true), (Some(3), true), (Some(4), false), (None, false)]);
+    assert_eq!(lines[3]["summary"]["dropped_lines"], 1);
+    assert!(lines.iter().all(|line| line.get("wall_time").is_none()), "a machine without a wall clock");
+}
+
+#[test]
+fn no_picture_erases_what_it_does_not_know() {
+    // The header is the first chunk, the epochs are the next four.
+    let mut out = Lossy { missed: 3, ..Lossy::default() };
+    four_epochs(&mut Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal));
+    let text = String::from_utf8(out.text).unwrap();
+    assert_eq!(text.matches("\x1b[J").count(), 2, "the block of epoch 1 stays, with the notice below it: {text:?}");
+
+    let mut out = Lossy { behind: vec![2, 3], ..Lossy::default() };
+    four_epochs(&mut Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal));
+    let text = String::from_utf8(out.text).unwrap();
+    assert_eq!(text.matches("pid  name").count(), 3, "epochs 1 and 4, and the end: {text:?}");
+    assert_eq!(screen(&text).iter().filter(|line| line.starts_with("pid  name")).count(), 1);
+}
+
+#[test]
+fn a_kind_of_lines_has_a_limit_which_says_what_it_swallowed() {
+    let context = |rules| Context {
+        rules,
+        cgroup: &|_| None,
+        refusal: &|_, _| None,
+        stop: &|| false,
+        own_cpu: None,
+        recovered: None,
+    };
+    let limits = Limits { interval: Seconds(0.25), duration: Some(Seconds(12.0)), epochs: None, dry_run: true };
+    let mut texts = [Volume::Normal, Volume::Verbose].map(|volume| {
+        let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
+        let mut out = Vec::new();
+        run(&mut Fake::default(), &context(rules), limits, &mut Human::new(&mut out, None, WallClock::none(), volume));
+        String::from_utf8(out).unwrap()
+    });
+    let [normal, verbose] = &mut texts;
+    let count = |text: &str| text.matches("  move thread 11").count();
+    assert_eq!(count(normal), 20 + 8, "20 of the first ten seconds, all of the rest");
+    assert!(normal.contains("\n... 20 more lines like these about decisions in the last 10.0 s\n"), "{normal}");
+    assert!(normal.contains("\n... 20 more lines like these about moved threads in the last 10.0 s\n"), "{normal}");
+    assert_eq!((count(verbose), verbose.contains("more lines like these")), (48, false));
 }

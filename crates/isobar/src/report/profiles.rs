@@ -1,6 +1,6 @@
 //! What a policy has measured of programs over cache ways, as the file of profiles that `isobar study` reads.
 
-use crate::failure::bad_input;
+use crate::failure::{self, bad_input};
 use anyhow::Context as _;
 use isobar_model::{CacheClass, WayCurves};
 use std::fmt::Write as _;
@@ -33,10 +33,10 @@ impl Profiles {
     pub fn write(self, learnt: &[WayCurves]) -> anyhow::Result<()> {
         let file = self.0.display().to_string();
         if learnt.is_empty() {
-            eprintln!(
-                "isobar: remark: {file} is not written: no program was measured over cache ways (`lfoc+` and its kin do so, where they \
+            failure::tell(&format!(
+                "remark: {file} is not written: no program was measured over cache ways (`lfoc+` and its kin do so, where they \
                  may act; let it run longer)"
-            );
+            ));
             return Ok(());
         }
         fs::write(&self.0, text(learnt)).with_context(|| format!("--save-profiles {file}: cannot be written"))

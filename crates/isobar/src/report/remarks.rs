@@ -1,27 +1,23 @@
-//! Which remarks of a machine are news while a run goes on. The header tells those of the beginning, and most that come up later say again
-//! what it said (a privilege that is missing). What the test backend says of its page is news: from then on nothing is counted. It is told
-//! once, whatever figures it has the next time.
+//! Which remarks of a machine are news while a run goes on. The header has those of the beginning, and most that come up later
+//! say again what it said (a privilege that is missing). News is what the test backend says of its page, since from then
+//! on nothing is counted, and that the kernel dropped events. Each is printed once, whatever figures it has the next time.
 
+use super::kind::kind;
 use std::collections::BTreeSet;
 
-/// How the test backend's remarks about its page begin.
-const OF_THE_PAGE: &str = "numasim: ";
+/// How remarks begin that are news whenever they come up.
+const NEWS: [&str; 2] = ["numasim: ", "the kernel dropped "];
 
-/// What was told.
+/// What was printed.
 #[derive(Debug, Default)]
 pub struct Told(BTreeSet<String>);
 
 impl Told {
-    /// The remarks that are news; from now on they are told.
+    /// The remarks that are news; from now on they are known.
     pub fn fresh(&mut self, remarks: &[String]) -> Vec<String> {
-        let news = remarks.iter().filter(|remark| remark.starts_with(OF_THE_PAGE));
+        let news = remarks.iter().filter(|remark| NEWS.iter().any(|news| remark.starts_with(news)));
         news.filter(|remark| self.0.insert(kind(remark))).cloned().collect()
     }
-}
-
-/// A remark without its figures.
-fn kind(remark: &str) -> String {
-    remark.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 #[cfg(test)]
@@ -36,6 +32,7 @@ mod tests {
         assert_eq!(fresh(&["CAP_SYS_PTRACE is missing"]), [""; 0]);
         assert_eq!(fresh(&["numad is running", "numasim: stands still at 3"]), ["numasim: stands still at 3"]);
         assert_eq!(fresh(&["numasim: stands still at 5"]), [""; 0]);
-        assert_eq!(fresh(&["numasim: gave up"]), ["numasim: gave up"]);
+        let news = ["numasim: gave up", "the kernel dropped process events"];
+        assert_eq!(fresh(&news), news);
     }
 }

@@ -1,15 +1,18 @@
 //! The busiest processes as a small table: what can be measured on any machine. A cell that was not measured says so.
 
-use crate::text::short;
+use crate::text::{padded, short, width};
 use crate::truth::{AppTruth, Truth};
 use isobar_model::{Mpki, Observation, Process, Topology, num};
 
 const NAME_WIDTH: usize = 20;
 const NOT_MEASURED: &str = "not measured";
 
+/// Columns in the order in which a narrow terminal goes without them: pages, threads, managed, LLC MPKI.
+const SPARE: [usize; 4] = [5, 3, 3, 3];
+
 /// Header and one line for each of the busiest processes, at most `most`, columns aligned. `managed` is the part the policy
-/// acts on.
-pub fn busiest(seen: &Observation, managed: &Observation, most: usize) -> Vec<String> {
+/// acts on. Where `columns` says how wide a terminal is, columns of the table are left out until the rest fits.
+pub fn busiest(seen: &Observation, managed: &Observation, most: usize, columns: Option<usize>) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();
     // An idle process tells nothing; where none was busy, the list shows at least what there is.
@@ -19,10 +22,26 @@ pub fn busiest(seen: &Observation, managed: &Observation, most: usize) -> Vec<St
     processes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.pid.cmp(&b.0.pid)));
     let mut rows = vec![heading(&seen.machine)];
     rows.extend(processes.iter().take(most).map(|(process, _)| row(process, seen, managed)));
-    let mut lines = align(&rows);
+    let mut lines = match columns {
+        Some(columns) => fitted(rows, columns),
+        None => align(&rows),
+    };
     let rest = processes.len().saturating_sub(most);
     lines.extend((rest > 0).then(|| format!("and {rest} more")));
     lines
+}
+
+/// The rows with as many of their columns as fit.
+fn fitted(mut rows: Vec<Vec<String>>, columns: usize) -> Vec<String> {
+    let fits = |lines: &[String]| lines.iter().all(|line| width(line) <= columns);
+    for spare in SPARE {
+        let lines = align(&rows);
+        if fits(&lines) {
+            return lines;
+        }
+        rows.iter_mut().for_each(|row| drop(row.remove(spare)));
+    }
+    align(&rows).iter().map(|line| short(line, columns)).collect()
 }
 
 fn heading(machine: &Topology) -> Vec<String> {
@@ -106,13 +125,46 @@ fn mpki(process: &Process) -> Option<Mpki> {
 /// Columns two spaces apart; the name to the left, all else to the right.
 fn align(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
+    let widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or(0)).collect();
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-            if column == 1 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| padded(cell, *width, column == 1));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(name: &str) -> Vec<Vec<String>> {
+        let row = |cells: [&str; 7]| cells.map(str::to_owned).to_vec();
+        vec![
+            row(["pid", "name", "cpu %", "threads", "managed", "resident pages on node 0 / 1", "LLC MPKI"]),
+            row(["10", name, "200.0", "2", "2", "300 / 100", "25.00"]),
+        ]
+    }
+
+    #[test]
+    fn wide_characters_keep_the_columns() {
+        let lines = align(&rows("数据库🦀"));
+        assert_eq!(lines[1], " 10  数据库🦀  200.0        2        2                     300 / 100     25.00");
+        let cpu = |line: &str| width(&line[..line.find(if line.contains("cpu") { "cpu %" } else { "200.0" }).unwrap()]);
+        assert_eq!(cpu(&lines[0]), cpu(&lines[1]));
+    }
+
+    #[test]
+    fn a_narrow_terminal_goes_without_some_columns() {
+        let heading = |columns| fitted(rows("mcf"), columns)[0].clone();
+        assert_eq!(heading(80), "pid  name  cpu %  threads  managed  resident pages on node 0 / 1  LLC MPKI");
+        assert_eq!(heading(60), "pid  name  cpu %  threads  managed  LLC MPKI");
+        assert_eq!(heading(40), "pid  name  cpu %  managed  LLC MPKI");
+        assert_eq!(heading(30), "pid  name  cpu %  LLC MPKI");
+        assert_eq!(heading(17), "pid  name  cpu %");
+        for columns in 0..90 {
+            assert!(fitted(rows("数据库🦀 and more"), columns).iter().all(|line| width(line) <= columns));
+        }
+    }
 }

@@ -29,15 +29,26 @@ fn llcs_in_words(machine: &Topology) -> String {
 
 /// The header of a run, one line each.
 pub fn header(start: &Start<'_>) -> Vec<String> {
+    let mut lines = facts(start);
+    lines.extend(concerns(start));
+    lines
+}
+
+/// What will run on what.
+pub fn facts(start: &Start<'_>) -> Vec<String> {
     let limits = start.limits;
     let dry = if limits.dry_run { ", dry run: nothing is changed" } else { "" };
-    let capabilities = &start.sample.capabilities;
-    let mut lines = vec![
+    vec![
         format!("policy {}, every {} s{dry}", start.policy, limits.interval.0),
         format!("machine: {}", machine_in_words(&start.sample.topology)),
         format!("measured: {}", measured(start)),
-    ];
-    lines.extend(missing(capabilities));
+    ]
+}
+
+/// What is missing, and what to know before the first decision.
+pub fn concerns(start: &Start<'_>) -> Vec<String> {
+    let capabilities = &start.sample.capabilities;
+    let mut lines = missing(capabilities);
     lines.extend(capabilities.remarks.iter().map(|remark| format!("remark: {remark}")));
     lines.extend(beside_balancing(start.policy, capabilities).map(|remark| format!("remark: {remark}")));
     lines.extend(start.recovered.map(str::to_owned));
@@ -129,8 +140,13 @@ fn thread_named(pid: Pid, tid: Tid, seen: &Observation) -> String {
 }
 
 fn name_of(pid: Pid, seen: &Observation) -> String {
-    let process = seen.processes.binary_search_by_key(&pid, |process| process.pid).ok().map(|i| &seen.processes[i]);
-    process.map_or_else(String::new, |process| format!(" ({})", short(&process.name, 32)))
+    bare_name(pid, seen).map_or_else(String::new, |name| format!(" ({name})"))
+}
+
+/// The name of a process, where it was seen, cut to what a line takes.
+pub fn bare_name(pid: Pid, seen: &Observation) -> Option<String> {
+    let index = seen.processes.binary_search_by_key(&pid, |process| process.pid).ok()?;
+    seen.processes.get(index).map(|process| short(&process.name, 32))
 }
 
 /// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would` in a dry run.
@@ -203,6 +219,7 @@ pub fn unmatched(epoch: &Epoch<'_>) -> Vec<String> {
     epoch.unmatched.iter().flatten().map(|pattern| format!("no process fits --only {pattern}")).collect()
 }
 
-fn count(number: usize, noun: &str) -> String {
+/// `1 thread`, `2 threads`.
+pub fn count(number: usize, noun: &str) -> String {
     plural(u64::try_from(number).unwrap_or(u64::MAX), noun)
 }

@@ -1,7 +1,8 @@
 //! One box a node, side by side where they fit: memory, the LLCs that its CPUs use, and those CPUs.
 
 use super::cpus::{self, Notation};
-use super::{WIDTH, memory};
+use super::memory;
+use super::page::{padded, paragraph, width, wrap};
 use isobar_model::topology::Llc;
 use isobar_model::{Bytes, CpuSet, LlcId, NodeId, Topology, num};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,9 @@ const FRAME: usize = 4;
 /// Between two boxes in a row.
 const GAP: usize = 1;
 
+/// CPUs stand beside their LLC where at least so much is left for them, else below it.
+const BESIDE: usize = 24;
+
 struct Panel {
     title: String,
     lines: Vec<String>,
@@ -33,30 +37,32 @@ struct Row<'a> {
 }
 
 /// The boxes of all nodes, of the CPUs without a node, and what the notation of SMT siblings means.
-pub(super) fn nodes(machine: &Topology) -> Vec<String> {
+pub(super) fn nodes(machine: &Topology, columns: usize) -> Vec<String> {
+    let most = columns - FRAME;
     let mut panels: Vec<Panel> = Vec::new();
     for node in machine.nodes() {
         let cpus = machine.cpus_of_node(node.id).cloned().unwrap_or_default();
-        panels.push(panel(machine, format!("node {} · {}", node.id, memory(node)), Some(node.id), &cpus));
+        panels.push(panel(machine, format!("node {} · {}", node.id, memory(node)), Some(node.id), &cpus, most));
     }
     let homeless: CpuSet = machine.cpus().iter().filter(|cpu| cpu.node.is_none()).map(|cpu| cpu.id).collect();
     if !homeless.is_empty() {
-        panels.push(panel(machine, "no node".to_owned(), None, &homeless));
+        panels.push(panel(machine, "no node".to_owned(), None, &homeless, most));
     }
     let notations: BTreeSet<Notation> = panels.iter().flat_map(|panel| panel.notations.iter().copied()).collect();
-    let mut lines = arrange(&panels);
-    lines.extend(notations.into_iter().filter_map(cpus::legend).map(str::to_owned));
+    let mut lines = arrange(&panels, columns);
+    lines.extend(notations.into_iter().filter_map(cpus::legend).flat_map(|legend| paragraph(legend, columns, 2)));
     lines
 }
 
-fn panel(machine: &Topology, title: String, node: Option<NodeId>, cpus: &CpuSet) -> Panel {
+/// One box, of lines of at most `most` columns.
+fn panel(machine: &Topology, title: String, node: Option<NodeId>, cpus: &CpuSet, most: usize) -> Panel {
     let rows = by_llc(machine, cpus);
     let lines = if rows.is_empty() {
         vec!["memory only, no CPUs".to_owned()]
-    } else if rows.len() > LLCS_BY_LINE && alike(machine, &rows) {
-        together(&rows)
+    } else if rows.len() > LLCS_BY_LINE && alike(machine, &rows, most) {
+        together(&rows, most)
     } else {
-        one_by_one(machine, node, &rows)
+        one_by_one(machine, node, &rows, most)
     };
     Panel { title, lines, notations: rows.iter().map(|row| row.notation).collect() }
 }
@@ -76,9 +82,10 @@ fn by_llc<'a>(machine: &'a Topology, cpus: &CpuSet) -> Vec<Row<'a>> {
 }
 
 /// Whether all are LLCs of one kind, each inside one node and with few words.
-fn alike(machine: &Topology, rows: &[Row<'_>]) -> bool {
+fn alike(machine: &Topology, rows: &[Row<'_>], most: usize) -> bool {
     let kinds = rows.iter().map(|row| {
-        let short = row.words.join(" ").len() <= SHORT;
+        // Beside the number of the LLC, which has at most ten digits.
+        let short = row.words.join(" ").len() <= SHORT.min(most - 14);
         let whole = row.llc.filter(|llc| short && machine.cpus_of_llc(llc.id) == Some(&row.cpus));
         whole.map(|llc| (llc.level, llc.size, llc.ways))
     });
@@ -86,28 +93,50 @@ fn alike(machine: &Topology, rows: &[Row<'_>]) -> bool {
     kinds.is_some_and(|kinds| kinds.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
-fn together(rows: &[Row<'_>]) -> Vec<String> {
+fn together(rows: &[Row<'_>], most: usize) -> Vec<String> {
     let kind = rows.iter().find_map(|row| row.llc.map(kind)).unwrap_or_default();
     let word = |row: &Row<'_>| row.llc.map(|llc| format!("{}: {} ", llc.id, row.words.join(" ")));
     let words: Vec<String> = rows.iter().filter_map(word).collect();
-    let mut lines = vec![format!("{} LLCs, each {kind}; their CPUs:", rows.len())];
-    lines.extend(wrap(&words, WIDTH - FRAME - 2).into_iter().map(|line| format!("  {line}")));
+    let mut lines = paragraph(&format!("{} LLCs, each {kind}; their CPUs:", rows.len()), most, 2);
+    lines.extend(wrap(&words, most - 2, most - 2).into_iter().map(|line| format!("  {line}")));
     lines
 }
 
-fn one_by_one(machine: &Topology, node: Option<NodeId>, rows: &[Row<'_>]) -> Vec<String> {
+fn one_by_one(machine: &Topology, node: Option<NodeId>, rows: &[Row<'_>], most: usize) -> Vec<String> {
     let labels: Vec<String> = rows.iter().map(|row| label(row.llc)).collect();
-    let left = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let left = labels.iter().map(|label| width(label)).max().unwrap_or(0);
+    let beside = most.checked_sub(left + 2).filter(|room| *room >= BESIDE);
     let mut lines = Vec::new();
     for (label, row) in labels.iter().zip(rows) {
         let mut words = vec![if row.cpus.len() == 1 { "CPU".to_owned() } else { "CPUs".to_owned() }];
         words.extend(row.words.iter().cloned());
         words.extend(row.llc.iter().flat_map(|llc| elsewhere(machine, llc, node)));
-        for (number, text) in wrap(&words, WIDTH - FRAME - left - 2).into_iter().enumerate() {
-            let (label, indent) = if number == 0 { (label.as_str(), "") } else { ("", "     ") };
-            lines.push(format!("{label:left$}  {indent}{text}"));
+        match beside {
+            Some(room) => lines.extend(besides(label, left, &words, room)),
+            None => lines.extend(below(label, &words, most)),
         }
     }
+    lines
+}
+
+/// Words behind a label, further lines below the first of the CPUs.
+fn besides(label: &str, left: usize, words: &[String], room: usize) -> Vec<String> {
+    const INDENT: usize = "CPUs ".len();
+    let lines = wrap(words, room, room - INDENT).into_iter().enumerate();
+    let line = |(number, text): (usize, String)| match number {
+        0 => format!("{}  {text}", padded(label, left)),
+        _ => format!("{}  {text}", " ".repeat(left + INDENT)),
+    };
+    lines.map(line).collect()
+}
+
+/// Words below a label.
+fn below(label: &str, words: &[String], most: usize) -> Vec<String> {
+    let mut lines = paragraph(label, most, 2);
+    lines.extend(wrap(words, most - 2, most - 4).into_iter().enumerate().map(|(number, text)| {
+        let indent = if number == 0 { 2 } else { 4 };
+        format!("{}{text}", " ".repeat(indent))
+    }));
     lines
 }
 
@@ -141,33 +170,16 @@ fn elsewhere(machine: &Topology, llc: &Llc, node: Option<NodeId>) -> Vec<String>
     format!("(shared with {})", places.join(" and ")).split(' ').map(str::to_owned).collect()
 }
 
-/// Words in lines of at most `width` characters; a word that is longer has a line of its own.
-fn wrap(words: &[String], width: usize) -> Vec<String> {
-    // Lines after the first are indented by the caller by up to five characters.
-    let width = width - 5;
-    let mut lines: Vec<String> = Vec::new();
-    for word in words {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.clone()),
-        }
-    }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
-}
-
 /// Boxes of equal width, as many side by side as fit.
-fn arrange(panels: &[Panel]) -> Vec<String> {
+fn arrange(panels: &[Panel], columns: usize) -> Vec<String> {
     let natural = |panel: &Panel| {
-        let lines = panel.lines.iter().map(|line| line.chars().count());
-        lines.max().unwrap_or(0).max(panel.title.chars().count() + 2)
+        let lines = panel.lines.iter().map(|line| width(line));
+        lines.max().unwrap_or(0).max(width(&panel.title) + 2)
     };
-    let inner = panels.iter().map(natural).max().unwrap_or(0).min(WIDTH - FRAME);
-    let columns = ((WIDTH + GAP) / (inner + FRAME + GAP)).max(1);
+    let inner = panels.iter().map(natural).max().unwrap_or(0).min(columns - FRAME);
+    let beside = ((columns + GAP) / (inner + FRAME + GAP)).max(1);
     let mut lines = Vec::new();
-    for row in panels.chunks(columns) {
+    for row in panels.chunks(beside) {
         let height = row.iter().map(|panel| panel.lines.len()).max().unwrap_or(0);
         let drawn: Vec<Vec<String>> = row.iter().map(|panel| frame(panel, inner, height)).collect();
         for number in 0..height + 2 {
@@ -179,11 +191,11 @@ fn arrange(panels: &[Panel]) -> Vec<String> {
 }
 
 fn frame(panel: &Panel, inner: usize, height: usize) -> Vec<String> {
-    let rest = "─".repeat((inner + 1).saturating_sub(panel.title.chars().count() + 2));
+    let rest = "─".repeat((inner + 1).saturating_sub(width(&panel.title) + 2));
     let mut lines = vec![format!("┌─ {} {rest}┐", panel.title)];
     for number in 0..height {
         let text = panel.lines.get(number).map_or("", String::as_str);
-        lines.push(format!("│ {text:inner$} │"));
+        lines.push(format!("│ {} │", padded(text, inner)));
     }
     lines.push(format!("└{}┘", "─".repeat(inner + 2)));
     lines

@@ -1,31 +1,36 @@
 //! A machine for a person in a terminal, and as JSON.
 //!
-//! It knows how to lay out text in 100 columns. It refuses to know where a machine came from, and to fill gaps: what was
+//! It knows how to lay out text in the columns that it is given, and never takes more. It refuses to know where a machine came from, and to fill gaps: what was
 //! not told is left out or shown as `-`.
 
 mod boxes;
 mod cpus;
+mod page;
 mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_width;
 
 use isobar_model::topology::Node;
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{Bytes, Topology};
 use std::collections::BTreeSet;
 
-/// The widest line that is drawn, in characters.
-const WIDTH: usize = 100;
+/// The fewest columns that a machine is drawn in.
+const LEAST: usize = 40;
 
-/// The machine as boxes and tables: nodes with memory, LLCs and CPUs; distances; firmware figures; resctrl limits.
+/// The machine as boxes and tables: nodes with memory, LLCs and CPUs; distances; firmware figures; resctrl limits. No line is wider
+/// than `columns`, which count as 40 where they are fewer.
 #[must_use]
-pub fn draw(machine: &Topology) -> String {
+pub fn draw(machine: &Topology, columns: usize) -> String {
+    let columns = columns.max(LEAST);
     let sections = [
-        vec![summary(machine)],
-        boxes::nodes(machine),
-        tables::distances(machine),
-        tables::access_classes(machine),
-        tables::allocation(machine),
+        page::paragraph(&summary(machine), columns, 2),
+        boxes::nodes(machine, columns),
+        tables::distances(machine, columns),
+        tables::access_classes(machine, columns),
+        tables::allocation(machine, columns),
     ];
     let drawn: Vec<String> =
         sections.iter().filter(|section| !section.is_empty()).map(|section| section.join("\n")).collect();

@@ -1,15 +1,13 @@
 //! The tables below the boxes: distances, what the firmware says of memory, what resctrl offers.
 
-use super::{WIDTH, counted};
+use super::counted;
+use super::page::{padded, paragraph, width};
 use isobar_model::topology::AccessClass;
 use isobar_model::{Bandwidth, Bytes, Nanoseconds, Topology, num};
 
-/// The most initiators of a memory that are named.
-const INITIATORS: usize = 3;
-
 /// Distances from the CPUs of a node (row) to the memory of a node (column). A table wider than the page goes on below;
 /// a machine of one node has none.
-pub(super) fn distances(machine: &Topology) -> Vec<String> {
+pub(super) fn distances(machine: &Topology, columns: usize) -> Vec<String> {
     if machine.nodes().len() < 2 {
         return Vec::new();
     }
@@ -18,10 +16,11 @@ pub(super) fn distances(machine: &Topology) -> Vec<String> {
     let rows: Vec<Vec<String>> = table.rows().map(|row| row.iter().map(ToString::to_string).collect()).collect();
     let cell = rows.iter().flatten().chain(&ids).map(String::len).max().unwrap_or(1) + 2;
     let head = ids.iter().map(String::len).max().unwrap_or(1) + "  node ".len();
-    let columns = ((WIDTH - head) / cell).max(1);
-    let mut lines = vec!["Distances (row: node of the CPU; column: node of the memory; 10 is local)".to_owned()];
-    for start in (0..ids.len()).step_by(columns) {
-        let end = (start + columns).min(ids.len());
+    let fit = (columns.saturating_sub(head) / cell).max(1);
+    let title = "Distances (row: node of the CPU; column: node of the memory; 10 is local)";
+    let mut lines = paragraph(title, columns, 2);
+    for start in (0..ids.len()).step_by(fit) {
+        let end = (start + fit).min(ids.len());
         let print =
             |cells: &[String]| cells[start..end].iter().map(|text| format!("{text:>cell$}")).collect::<String>();
         lines.push(format!("{:head$}{}", "", print(&ids)));
@@ -30,34 +29,48 @@ pub(super) fn distances(machine: &Topology) -> Vec<String> {
     lines
 }
 
-/// HMAT figures, one line for each memory node and class of initiators.
-pub(super) fn access_classes(machine: &Topology) -> Vec<String> {
+/// What is said of an access class, in the order of [`access_row`].
+const ACCESS: [&str; 7] =
+    ["memory of", "seen from", "class", "read latency", "write latency", "read bandwidth", "write bandwidth"];
+
+/// HMAT figures, one line for each memory node and class of initiators; on a narrow page in words.
+pub(super) fn access_classes(machine: &Topology, columns: usize) -> Vec<String> {
     let classes = machine.access_classes();
     if classes.is_empty() {
         return Vec::new();
     }
-    let head =
-        ["  memory of", "seen from", "class", "read latency", "write latency", "read bandwidth", "write bandwidth"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = vec![ACCESS.map(str::to_owned).to_vec()];
     rows.extend(classes.iter().map(access_row));
     let mut lines = vec!["Memory as the firmware rates it (HMAT)".to_owned()];
-    lines.extend(aligned(&rows));
+    let table = aligned(&rows);
+    if table.iter().all(|line| width(line) <= columns) {
+        lines.extend(table);
+    } else {
+        lines.extend(rows[1..].iter().flat_map(|row| paragraph(&in_words(row), columns, 4)));
+    }
     lines
 }
 
+/// `memory of node 1 seen from node 0: class 1, read latency 90 ns, ...`
+fn in_words(row: &[String]) -> String {
+    let said = |(head, text): (&&str, &String)| format!("{head} {text}");
+    let place: Vec<String> = ACCESS.iter().zip(row).take(2).map(said).collect();
+    let known = ACCESS.iter().zip(row).skip(2).filter(|(_, text)| *text != "-");
+    format!("  {}: {}", place.join(" "), known.map(said).collect::<Vec<_>>().join(", "))
+}
+
 fn access_row(class: &AccessClass) -> Vec<String> {
-    let initiators: Vec<String> = class.initiators.iter().map(ToString::to_string).collect();
-    let from = match initiators.len() {
-        0 => "-".to_owned(),
-        1..=INITIATORS => format!("node {}", initiators.join(",")),
-        many => format!("{many} nodes"),
+    let from = match class.initiators.as_slice() {
+        [] => "-".to_owned(),
+        [one] => format!("node {one}"),
+        many => format!("nodes {}", ranges(many.iter().map(|node| node.0))),
     };
     let latency = |value: Option<Nanoseconds>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
     let rate = |value: Option<Bandwidth>| {
         value.map_or_else(|| "-".to_owned(), |value| format!("{}/s", Bytes(num::round(value.0)).human()))
     };
     vec![
-        format!("  node {}", class.memory),
+        format!("node {}", class.memory),
         from,
         class.class.to_string(),
         latency(class.read_latency),
@@ -67,25 +80,35 @@ fn access_row(class: &AccessClass) -> Vec<String> {
     ]
 }
 
+/// Ascending numbers as a list of ranges: `0-3,8`.
+fn ranges(numbers: impl Iterator<Item = u32>) -> String {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match found.last_mut() {
+            Some((_, end)) if end.checked_add(1) == Some(number) => *end = number,
+            _ => found.push((number, number)),
+        }
+    }
+    let text = |(start, end): &(u32, u32)| if start == end { start.to_string() } else { format!("{start}-{end}") };
+    found.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
 /// Columns as wide as their widest cell, the first two to the left, the rest to the right.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..ACCESS.len()).map(widest).collect();
+    let cell = |(column, (text, &widest)): (usize, (&String, &usize))| {
+        if column < 2 { padded(text, widest) } else { format!("{}{text}", " ".repeat(widest - width(text))) }
+    };
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(
-            |(column, (text, &width))| {
-                if column < 2 { format!("{text:width$}") } else { format!("{text:>width$}") }
-            },
-        );
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
+        format!("  {}", cells.join("  ")).trim_end().to_owned()
     };
     rows.iter().map(line).collect()
 }
 
 /// What resctrl lets a class of service have.
-pub(super) fn allocation(machine: &Topology) -> Vec<String> {
+pub(super) fn allocation(machine: &Topology, columns: usize) -> Vec<String> {
     let Some(limits) = machine.allocation() else { return Vec::new() };
     let ways = counted(num::index(limits.cbm_mask.count_ones()), "way");
     let classes = if limits.num_closids == 1 { "class" } else { "classes" };
@@ -100,5 +123,5 @@ pub(super) fn allocation(machine: &Topology) -> Vec<String> {
         lines.push(format!("  ways that other agents may use too: {:#x}", limits.shareable_bits));
     }
     lines.extend(limits.num_rmids.map(|number| format!("  {}", counted(num::index(number), "monitoring id"))));
-    lines
+    lines.iter().flat_map(|line| paragraph(line, columns, 4)).collect()
 }

@@ -1,9 +1,16 @@
 //! What a person sees, whole, on small machines.
 
-use super::{WIDTH, draw, json};
+use super::json;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::topology::{AccessClass, CacheAllocation, Cpu, Llc, Node, Parts};
 use isobar_model::{Bandwidth, Bytes, CoreId, CpuId, LlcId, Nanoseconds, NodeId, Topology, Ways};
+
+/// Wide enough for small machines side by side, or not at all.
+const WIDTH: usize = 100;
+
+fn draw(machine: &Topology) -> String {
+    super::draw(machine, WIDTH)
+}
 
 fn check(machine: &Topology, expected: &[&str]) {
     let drawn = draw(machine);

@@ -1,6 +1,7 @@
 //! `isobar decide`: observations in, plans out, one JSON document a line. The pure heart of the program, for scripts and
 //! tests: it touches no machine, and the policy remembers from line to line as it would from epoch to epoch.
 
+use crate::adapt::input;
 use crate::adapt::policy;
 use crate::args::DecideArgs;
 use crate::config::Config;
@@ -13,9 +14,6 @@ use isobar_model::wire::{observation_from_json, plan_to_json};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-
-/// A longer line is no observation: a thousand threads need less than half a megabyte.
-const MOST_BYTES: u64 = 256 << 20;
 
 /// The byte order mark that some editors put before the first line (RFC 8259, section 8.1, lets a parser ignore it).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -47,9 +45,13 @@ pub fn run(args: &DecideArgs, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Reads the next line; false at the end.
 fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, at: &str) -> anyhow::Result<bool> {
     line.clear();
-    let read = lines.take(MOST_BYTES).read_until(b'\n', line).map_err(|error| bad_input(format!("{at}: {error}")))?;
-    if u64::try_from(read) == Ok(MOST_BYTES) && line.last() != Some(&b'\n') {
-        return Err(bad_input(format!("{at}: a line of more than {} MiB: expected one observation", MOST_BYTES >> 20)));
+    let read =
+        lines.take(input::OBSERVATION).read_until(b'\n', line).map_err(|error| bad_input(format!("{at}: {error}")))?;
+    if u64::try_from(read) == Ok(input::OBSERVATION) && line.last() != Some(&b'\n') {
+        return Err(bad_input(format!(
+            "{at}: a line of more than {} MiB: expected one observation",
+            input::OBSERVATION >> 20
+        )));
     }
     Ok(read > 0)
 }

@@ -66,7 +66,9 @@ fn own_file(name: &str) -> Option<(&str, Option<&str>)> {
 
 fn unknown(name: &str) -> anyhow::Result<anyhow::Error> {
     let names = facts::names()?;
-    let mut near: Vec<_> = names.iter().map(|known| (strsim::levenshtein(name, known), known)).collect();
+    // Nothing longer is near to any of them.
+    let comparable = names.iter().filter(|_| name.len() <= 100);
+    let mut near: Vec<_> = comparable.map(|known| (strsim::levenshtein(name, known), known)).collect();
     near.sort();
     let limit = name.chars().count().max(3) / 2;
     let hint = near.first().filter(|(edits, _)| *edits <= limit).map(|(_, known)| format!("; did you mean `{known}`?"));

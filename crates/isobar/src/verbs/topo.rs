@@ -2,6 +2,7 @@
 
 use crate::adapt::linux;
 use crate::args::TopoArgs;
+use crate::terminal;
 use crate::text::json_line;
 use crate::topo;
 use std::io::Write;
@@ -15,7 +16,7 @@ pub fn run(args: &TopoArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.json {
         writeln!(out, "{}", json_line(&topo::json(&machine)))?;
     } else {
-        write!(out, "{}", topo::draw(&machine))?;
+        write!(out, "{}", topo::draw(&machine, terminal::columns()))?;
     }
     Ok(())
 }

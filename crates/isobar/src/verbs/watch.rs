@@ -3,16 +3,19 @@
 use crate::adapt::{linux, policy, sim};
 use crate::args::WatchArgs;
 use crate::config::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
-use crate::failure::bad_input;
+use crate::failure::{self, bad_input};
 use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
 use crate::on_purpose;
-use crate::report::Profiles;
+use crate::output::Queue;
+use crate::report::{Profiles, WallClock};
 use crate::select::{Pattern, Rules};
 use crate::signals::StopFlag;
+use crate::text::plural;
 use crate::truth::Truth;
 use isobar_model::{Machine, Pid, Policy, Sample, Seconds, Sensor};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Everything that the loop needs, checked; nothing is opened yet.
 pub struct Needed {
@@ -65,6 +68,47 @@ impl Needed {
             refuse_in_dry_run: false,
         })
     }
+
+    /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and `explain` (which alone counts
+    /// epochs) has nothing to put back.
+    fn can_wait(&self) -> bool {
+        self.target != Target::Linux || self.limits.epochs.is_some()
+    }
+
+    /// The clock that stamps what is told; a simulated machine has none.
+    pub fn clock(&self) -> WallClock {
+        match self.target {
+            Target::Linux => WallClock::system(),
+            Target::Sim { .. } => WallClock::none(),
+        }
+    }
+}
+
+/// How a notice of dropped lines is put, for programs or people.
+pub fn notice(json: bool) -> fn(u64) -> String {
+    if json {
+        |lines| serde_json::json!({ "dropped_lines": lines }).to_string()
+    } else {
+        |lines| format!("isobar: {}", dropped(lines))
+    }
+}
+
+fn dropped(lines: u64) -> String {
+    format!("{} of output dropped: the reader did not keep up", plural(lines, "line"))
+}
+
+/// Writes what is still queued, when everything is put back; a reader that does not read is given up after a while.
+///
+/// # Errors
+/// What went wrong before, else what went wrong with standard output.
+pub fn finish(done: anyhow::Result<()>, queue: Queue) -> anyhow::Result<()> {
+    let drained = queue.finish();
+    done?;
+    let left = drained?;
+    if left > 0 {
+        failure::tell(&dropped(left));
+    }
+    Ok(())
 }
 
 fn no_policy() -> anyhow::Error {
@@ -101,25 +145,53 @@ fn rules(config: &ManageConfig, target: &Target) -> Rules {
 ///
 /// # Errors
 /// As [`harness::run`], and where the machine cannot be opened.
-pub fn drive(mut needed: Needed, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
+pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
     // Before anything is opened: a signal must find the loop, which puts back, and not the default action.
-    let stop = StopFlag::install()?;
+    let changed = linux::Changed::default();
+    let patience = Duration::from_secs_f64(needed.config.stop_seconds);
+    let left = changed.clone();
+    let stop = StopFlag::install_patient(&linux::stop_signals(), patience, move || left.in_words())?;
+    if needed.can_wait() {
+        let stopped = stop.clone();
+        queue.wait_for_the_reader(move || stopped.is_raised());
+    }
     match needed.target.clone() {
         Target::Linux => {
+            long_enough(needed.limits)?;
             let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
-            let around =
-                Around { cgroup: &linux::cgroup_of, own_cpu: Some(&linux::own_cpu_time), recovered, truth: &|_| None };
+            changed.watch(&machine, &needed.config);
+            let around = Around {
+                cgroup: &linux::cgroup_of,
+                own_cpu: Some(&linux::own_cpu_time),
+                recovered,
+                truth: &|_| None,
+                remarks: &linux::put_back_remarks,
+            };
             over(machine, needed, &stop, around, reporter)
         }
         Target::Sim { workload, seed } => {
             let workload = sim::read(&workload)?;
             let machine = sim::open(&workload, seed);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
+            long_enough(needed.limits)?;
             let truth = |machine: &_| Some(sim::truth(&workload, machine));
             // What the simulator costs is not the cost of watching, and would differ from run to run.
-            let around = Around { cgroup: &|_| None, own_cpu: None, recovered: None, truth: &truth };
+            let around =
+                Around { cgroup: &|_| None, own_cpu: None, recovered: None, truth: &truth, remarks: &|_| Vec::new() };
             over(machine, needed, &stop, around, reporter)
         }
+    }
+}
+
+/// A run that ends before its first decision would watch in vain.
+fn long_enough(limits: Limits) -> anyhow::Result<()> {
+    let interval = limits.interval.0;
+    match limits.duration.filter(|duration| duration.0 < interval) {
+        Some(Seconds(duration)) => Err(bad_input(format!(
+            "--for {duration}: shorter than the interval of {interval} s, so nothing would be decided: give --for {interval} \
+             or more, or a shorter --interval"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -129,6 +201,8 @@ struct Around<'a, M> {
     own_cpu: Option<&'a dyn Fn() -> Seconds>,
     recovered: Option<String>,
     truth: &'a dyn Fn(&M) -> Option<Truth>,
+    /// What a person should look at after everything was put back.
+    remarks: &'a dyn Fn(&M) -> Vec<String>,
 }
 
 fn over<M: Machine>(
@@ -144,9 +218,16 @@ fn over<M: Machine>(
     let refusal = |lacking: &[(Sensor, &str)], sample: &Sample| {
         policy::refusal(name, lacking, &sample.capabilities).filter(|_| strict)
     };
-    let Around { cgroup, own_cpu, recovered, truth } = around;
+    let Around { cgroup, own_cpu, recovered, truth, remarks } = around;
     let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), own_cpu, recovered };
-    let tally = harness::run(&mut machine, policy.as_mut(), &context, limits, reporter)?;
+    let ended = harness::run(&mut machine, policy.as_mut(), &context, limits, reporter);
+    let remarks = remarks(&machine);
+    if ended.is_err() {
+        // The report's end is not written then.
+        remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
+    }
+    let mut tally = ended?;
+    tally.remarks = remarks;
     reporter.end(&tally, truth(&machine).as_ref())?;
     profiles.map_or(Ok(()), |profiles| profiles.write(&policy.learnt()))
 }
@@ -170,5 +251,12 @@ mod tests {
         let config = ManageConfig::default();
         assert!(rules(&config, &Target::Linux).never.contains(&Pid(std::process::id())));
         assert!(rules(&config, &Target::Sim { workload: "a".into(), seed: 1 }).never.is_empty());
+    }
+
+    #[test]
+    fn a_notice_is_a_line_for_people_or_a_document_for_programs() {
+        assert_eq!(notice(false)(12), "isobar: 12 lines of output dropped: the reader did not keep up");
+        assert_eq!(notice(false)(1), "isobar: 1 line of output dropped: the reader did not keep up");
+        assert_eq!(notice(true)(12), r#"{"dropped_lines":12}"#);
     }
 }

@@ -30,6 +30,8 @@ pub fn isobar_with(args: &[&str], input: &str) -> Said {
 /// The binary, with its output piped.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isobar"));
+    // Tests run side by side, and beside a real isobar.
+    command.env("ISOBAR_TEST_MANAGER_LOCK", "none");
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -103,4 +105,11 @@ fn process(mpki: u64, index: usize) -> serde_json::Value {
     let thread = serde_json::json!({"tid": 100 + index, "cpu": index % 8, "instructions": 1_000_000, "cycles": 2_000_000,
         "llc_misses": mpki * 1000});
     serde_json::json!({"pid": 100 + index, "name": format!("p{index}"), "pages": pages, "threads": [thread]})
+}
+
+/// Copies a program to be executed. By another process: what this one has open for writing, a process that another test forks at
+/// that moment holds open too, and the copy could not be executed (ETXTBSY).
+pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let copied = Command::new("cp").arg("--").arg(from.as_ref()).arg(to.as_ref()).status().unwrap();
+    assert!(copied.success(), "cp failed");
 }

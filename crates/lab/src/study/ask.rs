@@ -10,8 +10,12 @@ use isobar_partition::heuristics::Scope;
 use isobar_sim::MachineSpec;
 use isobar_sim::contention::steady::Steady;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+/// The most programs of a workload. What heuristics do grows with the square of it and more: with so many, kpart takes seconds and
+/// 100 MB.
+pub(super) const MOST_PROGRAMS: usize = 1024;
 /// Masks of ways have 64 bits.
 const MOST_WAYS: usize = 64;
 /// The machine that published tables were measured on.
@@ -168,6 +172,9 @@ impl Setup {
     pub fn fits(&self, file: &str, workload: &Workload) -> Result<(), StudyError> {
         let wrong = |problem: String| Err(StudyError::file(file, format!("line {}: {problem}", workload.line)));
         let (programs, groups) = (workload.programs.len(), self.groups());
+        if programs > MOST_PROGRAMS {
+            return wrong(super::workloads::too_many(programs));
+        }
         if groups > programs {
             return wrong(format!(
                 "{programs} programs cannot fill {groups} groups: take --groups {programs} or fewer"
@@ -269,10 +276,12 @@ fn unknown(name: &str) -> StudyError {
     StudyError::request(format!("--algorithm {name}: unknown algorithm{hint}"))
 }
 
+/// Bandwidths that the models can tell apart, in MB/s: far below, queues grow until their fixed point is beyond any number.
+pub const BANDWIDTH: RangeInclusive<f64> = 1.0..=1e9;
+
 fn bandwidth(mbps: f64) -> Result<f64, StudyError> {
-    let right = mbps.is_finite() && mbps > 0.0 && mbps <= 1e9;
-    let wrong = || StudyError::request(format!("--max-bandwidth {mbps}: expected MB/s above 0, such as 20000"));
-    right.then_some(mbps).ok_or_else(wrong)
+    let wrong = || StudyError::request(format!("--max-bandwidth {mbps}: expected MB/s from 1 to 1e9, such as 20000"));
+    BANDWIDTH.contains(&mbps).then_some(mbps).ok_or_else(wrong)
 }
 
 /// MB/s that a memory controller of a machine sustains.

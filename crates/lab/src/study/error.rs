@@ -45,6 +45,7 @@ impl StudyError {
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, other: &str) -> String {
     let mut near: Vec<(f64, &str)> = known
         .into_iter()
+        .filter(|_| name.len() <= LONGEST_NAME)
         .map(|known| (strsim::jaro_winkler(name, known), known))
         .filter(|(like, _)| *like >= ALIKE)
         .collect();
@@ -54,6 +55,9 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, 
         names => format!("; did you mean {}?", names.join(" or ")),
     }
 }
+
+/// Nothing longer is like any known name, and comparing it would take minutes.
+const LONGEST_NAME: usize = 100;
 
 /// Names less alike than this (Jaro-Winkler) are not offered.
 const ALIKE: f64 = 0.8;

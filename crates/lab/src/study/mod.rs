@@ -19,7 +19,7 @@ mod text;
 mod workloads;
 
 pub use algorithms::described;
-pub use ask::{Ask, MODELS, ModelKind, OBJECTIVES, Objective};
+pub use ask::{Ask, BANDWIDTH, MODELS, ModelKind, OBJECTIVES, Objective};
 pub use count::{Counted, counts};
 pub use error::StudyError;
 pub use fixed::Given;

@@ -170,7 +170,8 @@ fn a_request_that_makes_no_sense_is_one_line() {
     );
     assert!(told(&|ask| ask.ways = Some(0), "a").starts_with("--ways 0: expected"));
     assert!(told(&|ask| ask.groups = Some(0), "a").starts_with("--groups 0: expected"));
-    assert!(told(&|ask| ask.max_bandwidth = Some(0.0), "a").starts_with("--max-bandwidth 0: expected MB/s above 0"));
+    assert!(told(&|ask| ask.max_bandwidth = Some(0.0), "a").starts_with("--max-bandwidth 0: expected MB/s from 1"));
+    assert!(told(&|ask| ask.max_bandwidth = Some(1e-300), "a").contains("expected MB/s from 1 to 1e9, such as 20000"));
     assert!(told(&|ask| ask.max_bandwidth = Some(f64::NAN), "a").starts_with("--max-bandwidth NaN"));
     assert!(told(&|ask| ask.model = "queuing".to_owned(), "a").contains("unknown model; did you mean `queueing`?"));
     assert!(told(&|ask| ask.objective = "fairness".to_owned(), "a").contains("did you mean `unfairness`?"));

@@ -1,6 +1,7 @@
 //! Workload lists: one workload a line, names separated by commas; blank lines and what follows a `#` do not count. It knows nothing of
 //! what a program does.
 
+use super::ask::MOST_PROGRAMS;
 use super::error::{StudyError, nearest};
 use super::profiles::Profiles;
 
@@ -25,6 +26,10 @@ pub fn parse(file: &str, text: &str, known: Option<&Profiles>) -> Result<Vec<Wor
         if content.is_empty() {
             continue;
         }
+        let count = content.split(',').count();
+        if count > MOST_PROGRAMS {
+            return Err(StudyError::file(file, format!("line {}: {}", index + 1, too_many(count))));
+        }
         let programs: Vec<String> = content.split(',').map(|name| name.trim().to_owned()).collect();
         programs.iter().try_for_each(|name| check(file, index + 1, name, known))?;
         workloads.push(Workload { line: index + 1, programs });
@@ -36,6 +41,11 @@ pub fn parse(file: &str, text: &str, known: Option<&Profiles>) -> Result<Vec<Wor
         ));
     }
     Ok(workloads)
+}
+
+/// What there is to say of a workload that no algorithm could take in reasonable time.
+pub(super) fn too_many(programs: usize) -> String {
+    format!("{programs} programs in a workload: at most {MOST_PROGRAMS} run together; one line is one workload")
 }
 
 fn check(file: &str, line: usize, name: &str, known: Option<&Profiles>) -> Result<(), StudyError> {
@@ -80,6 +90,12 @@ mod tests {
         assert_eq!(told("zzzz"), "w.txt: line 1: unknown program `zzzz`; p.toml has 3 programs");
         assert!(told("lbm,,mcf").starts_with("w.txt: line 1: an empty name"));
         assert!(told("# nothing\n").starts_with("w.txt: holds no workload"));
+        let many = vec!["lbm"; MOST_PROGRAMS];
+        assert!(parse("w.txt", &many.join(","), Some(&known())).is_ok());
+        let more = vec!["lbm"; 100_000].join(",");
+        let expected =
+            "w.txt: line 1: 100000 programs in a workload: at most 1024 run together; one line is one workload";
+        assert_eq!(told(&more), expected);
         assert!(!told("a\u{1b}[2J").contains(char::is_control));
     }
 }

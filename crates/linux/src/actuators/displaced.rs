@@ -19,6 +19,12 @@ pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     outside && online().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
 }
 
+/// Whether somebody narrowed a thread to this mask within its cpuset, as it is now.
+#[must_use]
+pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
+    online().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
+}
+
 /// Our CPU is not in the mask, and nobody narrowed the mask within the cpuset.
 fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
     mask.intersection(ours).is_empty() && !is_pinned(mask, permitted, online)

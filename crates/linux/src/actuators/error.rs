@@ -1,10 +1,11 @@
-//! What can go wrong with the actuators as a whole: the state file and its lock. What the kernel refuses about one thread
-//! or one page is not an error but an [`isobar_model::ActionOutcome`].
+//! What can go wrong with the actuators as a whole: the state file and its lock. What the kernel
+//! refuses about one thread or one page is not an error but an [`isobar_model::ActionOutcome`].
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Why nothing can be changed, or not everything could be put back. Every message is one line and names the remedy.
+/// Why nothing can be changed, or not everything could be put back. Every message is one line and
+/// names the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ActuatorError {
     /// the state file, its folder or its lock cannot be read or written
@@ -17,13 +18,31 @@ pub enum ActuatorError {
         /// what the kernel said
         source: io::Error,
     },
-    /// another isobar holds the lock
+    /// another isobar holds the lock of the state file's folder
     #[error("{path}: another isobar is running ({holder}) and may have changed affinities: stop it first, it puts them back itself", path = path.display())]
     Locked {
-        /// the lock file
+        /// the state file
         path: PathBuf,
-        /// its process, as the lock file tells
+        /// its process
         holder: String,
+    },
+    /// something that is no isobar holds the lock of the state file's folder
+    #[error("{path}: the folder is locked by {holder}, which is no isobar: end that, or name a file in a folder that only you may enter (mode 0700)", path = path.display())]
+    Squatted {
+        /// the folder
+        path: PathBuf,
+        /// who
+        holder: String,
+    },
+    /// another isobar manages this machine, perhaps with another state file
+    #[error(
+        "another isobar manages this machine ({other}): stop it first (`kill {pid}`: it puts back what it changed), or watch beside it with `--dry-run`"
+    )]
+    Managed {
+        /// who, escaped
+        other: String,
+        /// its process
+        pid: u32,
     },
     /// the state file is damaged, or of a version that this isobar does not know
     #[error("{path}: not a state file of isobar: {problem}; name another file, or, if isobar wrote it, delete it (what it records is not put back)", path = path.display())]
@@ -32,6 +51,14 @@ pub enum ActuatorError {
         path: PathBuf,
         /// where and what, in one line
         problem: String,
+    },
+    /// what is there is no regular file
+    #[error("{path}: is {is}, not a state file of isobar: name the file itself", path = path.display())]
+    NotAFile {
+        /// the path
+        path: PathBuf,
+        /// what it is
+        is: &'static str,
     },
     /// the state file belongs to somebody else, who could make us change what they like
     #[error("{path}: belongs to uid {found}, not to uid {expected}: run as its owner, or delete it", path = path.display())]
@@ -42,6 +69,22 @@ pub enum ActuatorError {
         found: u32,
         /// who we are
         expected: u32,
+    },
+    /// others could change the state file, and so make us change what they like
+    #[error("{path}: {problem}: a state file there is not trusted, and nothing is changed; name one in a folder that only you may write to", path = path.display())]
+    Unsafe {
+        /// the file or folder
+        path: PathBuf,
+        /// why
+        problem: String,
+    },
+    /// all is put back, but the file that records it stays
+    #[error("{path}: everything is put back, but the file cannot be deleted: {source}; delete it", path = path.display())]
+    Undeleted {
+        /// the file
+        path: PathBuf,
+        /// what the kernel said
+        source: io::Error,
     },
     /// the kernel does not say what we need to recognise threads again
     #[error("{path}: {source}; isobar recognises threads by it: mount procfs on /proc", path = path.display())]
@@ -61,4 +104,9 @@ pub enum ActuatorError {
         /// the first refusal
         why: String,
     },
+}
+
+/// Makes an error of the kernel's word about a file or folder, for `map_err`.
+pub(super) fn failed<'a>(path: &'a Path, what: &'static str) -> impl FnOnce(io::Error) -> ActuatorError + 'a {
+    move |source| ActuatorError::State { path: path.to_owned(), what, source }
 }

@@ -6,36 +6,87 @@
 //! - it is a thread of a process that we moved threads of, or of one of its descendants by parent pid;
 //! - it is younger than our first change of that process;
 //! - its mask is a single CPU, one that we put a thread of that process on;
-//! - it is not itself recorded.
+//! - it is neither recorded nor bound by somebody else ([`Ledger::is_owned`]).
 //!
 //! An heir gets the widest mask that the moved threads of its process had before, and is from then on an ordinary thread.
 //!
-//! Limits: a program that binds a new thread to the very CPU that we had put another of its threads on looks the same, and is
-//! unbound; the children of an heir *process* whose ancestors all ended between two samples (daemons that fork
-//! twice) have lost the parents by which they would be known, and stay bound.
+//! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they were not, a daemon whose
+//! parents have ended is recognised by likeness: its mask and start time fit, it is in the cgroups of the process that we
+//! moved, and whoever is its parent now did not make it (it is init, or in another session). What fits less is left alone and
+//! reported. A program that binds a task to the very CPU that we had given looks like an heir, too, where changes of affinity
+//! could not be followed.
 
 use super::ledger::{Ledger, ProcessEntry};
 use super::{affinity, identity, threads};
 use isobar_model::{CpuSet, Pid, Tid};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 /// Longer chains of parents are not followed.
 const MOST_ANCESTORS: usize = 64;
 
-/// The entry that a task with this start and mask inherited from; `None` when it is no heir.
-#[must_use]
-pub fn family<'a>(ledger: &'a Ledger, pid: Pid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
-    let suspected = mask.len() == 1 && ledger.processes.values().any(|process| process.is_heir(start, mask));
-    if suspected { ancestor(ledger, pid).filter(|process| process.is_heir(start, mask)) } else { None }
+/// A report names this number of tasks; the rest is counted.
+const MOST_NAMED: usize = 20;
+
+/// What became of the heirs on the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Freed {
+    tasks: BTreeSet<(Pid, Tid, u64)>,
+    /// Put back by their own records, which may be to a mask that an heir could have.
+    settled: BTreeSet<(Pid, Tid, u64)>,
+    /// Freed by likeness, not by their parents.
+    alike: BTreeSet<Pid>,
+    /// Left bound although they may be heirs.
+    doubtful: BTreeSet<Pid>,
+    /// Left bound because the kernel refused to free a thread of theirs, with what it said.
+    refused: BTreeMap<Pid, String>,
+    /// Whether heirs turned up until we gave up.
+    unfinished: bool,
 }
 
-/// The nearest of a process and its ancestors that is in the ledger.
+/// The entry that a task with this start and mask inherited from; `None` when it is no heir.
+#[must_use]
+pub fn family<'a>(ledger: &'a Ledger, pid: Pid, tid: Tid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
+    if !suspected(ledger, start, mask) || ledger.is_owned(tid, start) || bound_as_its_owner_bound(ledger, pid, mask) {
+        return None;
+    }
+    ancestor(ledger, pid).filter(|process| process.is_heir(start, mask))
+}
+
+/// Whether a process descends from one in the ledger.
+#[must_use]
+pub fn descends(ledger: &Ledger, pid: Pid) -> bool {
+    ancestor(ledger, pid).is_some()
+}
+
+fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
+    mask.len() == 1 && ledger.processes.values().any(|process| process.is_heir(start, mask))
+}
+
+/// Whether a thread of the process has this mask by its owner's word, and none by ours: a new thread then has it from there.
+fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
+    let Some(entry) = ledger.processes.get(&pid) else { return false };
+    let ours = entry.threads.values().any(|thread| thread.is_ours(mask));
+    !ours && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
+}
+
+/// Whether a thread has this mask by its owner's word: it was bound before we came, or by somebody else since.
+fn is_owners(ledger: &Ledger, entry: &ProcessEntry, pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
+    let Some(task) = identity::task(pid, tid) else { return false };
+    let known = task.start < entry.since || ledger.is_owned(tid, task.start);
+    known && !entry.threads.contains_key(&tid) && affinity::get(tid).is_ok_and(|its| its == *mask)
+}
+
+/// The nearest of a process and its ancestors that is in the ledger, if what we did can have come down from there: an
+/// ancestor in between that is older than our first change has its mask from elsewhere, and hands that on.
 fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
-    let mut pid = pid;
+    let (mut pid, mut oldest) = (pid, u64::MAX);
     for _ in 0..MOST_ANCESTORS {
         let process = identity::process(pid)?;
         if let Some(entry) = ledger.process(pid, process.start) {
-            return Some(entry);
+            return Some(entry).filter(|entry| oldest >= entry.since);
         }
+        oldest = oldest.min(process.start);
         if process.parent.0 <= 1 {
             return None;
         }
@@ -44,32 +95,161 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
     None
 }
 
-/// Frees an heir, and takes its process into the ledger so that its own children are recognised later. False when the
-/// kernel refused or it ended.
-pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> bool {
+/// Frees an heir, and takes its process into the ledger so that its own children are recognised later.
+///
+/// # Errors
+/// What the kernel says.
+pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> io::Result<()> {
     if let Some(process) = identity::process(pid) {
         ledger.adopt(pid, process.start, family);
     }
-    threads::put_back(tid, &family.original).is_ok()
+    threads::put_back(tid, &family.original)
 }
 
-/// Frees every heir on the machine, as far as we may see and change it; returns how many. Looks at every process.
-pub fn free_all(ledger: &mut Ledger) -> usize {
-    let mut freed = 0;
-    for pid in identity::processes() {
-        if ancestor(ledger, pid).is_some() {
-            freed += identity::threads(pid).into_iter().filter(|&tid| free_if_heir(ledger, pid, tid)).count();
+/// Frees every heir, as far as we may see and change it; how many more than before. Where `certain` says that all forks were
+/// followed, the descendants are in the ledger; else it looks at every process.
+pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize {
+    let known = || ledger.processes.keys().copied().collect();
+    let pids: Vec<Pid> = if certain { known() } else { identity::processes() };
+    let mut fresh = 0;
+    for pid in pids {
+        if certain || ancestor(ledger, pid).is_some() {
+            fresh += identity::threads(pid).into_iter().filter(|&tid| free_if_heir(ledger, pid, tid, freed)).count();
+        } else {
+            fresh += free_if_alike(ledger, pid, freed);
         }
     }
-    freed
+    fresh
 }
 
-fn free_if_heir(ledger: &mut Ledger, pid: Pid, tid: Tid) -> bool {
+/// Notes processes that may be heirs although nothing says so: made with `CLONE_PARENT`, or while events were dropped.
+pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
+    let unknown = identity::processes().into_iter().filter(|pid| !ledger.processes.contains_key(pid));
+    let alike = unknown.filter(|pid| !matches!(likeness(ledger, *pid), Likeness::None));
+    freed.doubtful.extend(alike);
+}
+
+fn free_if_heir(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let Ok(mask) = affinity::get(tid) else { return false };
-    if ledger.thread(pid, tid, task.start).is_some() {
+    let one = (pid, tid, task.start);
+    if ledger.thread(pid, tid, task.start).is_some() || freed.tasks.contains(&one) || freed.settled.contains(&one) {
         return false;
     }
-    let Some(entry) = family(ledger, pid, task.start, &mask).cloned() else { return false };
-    free(ledger, pid, tid, &entry)
+    let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
+    match free(ledger, pid, tid, &entry) {
+        Ok(()) => freed.tasks.insert(one),
+        Err(error) => {
+            // A thread that has ended needs nothing.
+            let refused = error.raw_os_error() != Some(libc::ESRCH);
+            freed.refused.extend(refused.then(|| (pid, error.to_string())));
+            false
+        }
+    }
+}
+
+/// Frees the threads of a process without a known ancestor that looks like an heir; how many.
+fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
+    match likeness(ledger, pid) {
+        Likeness::None => 0,
+        Likeness::Doubtful => {
+            freed.doubtful.insert(pid);
+            0
+        }
+        Likeness::Heir(start, entry) => {
+            ledger.adopt(pid, start, &entry);
+            freed.alike.insert(pid);
+            identity::threads(pid).into_iter().filter(|&tid| free_if_heir(ledger, pid, tid, freed)).count()
+        }
+    }
+}
+
+enum Likeness {
+    None,
+    Doubtful,
+    /// Its start time, and the entry that it inherited from.
+    Heir(u64, ProcessEntry),
+}
+
+fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
+    let Some(process) = identity::process(pid).filter(|process| !process.kernel) else { return Likeness::None };
+    // Any of its threads: the main thread may have ended before the others.
+    let bound = |tid: Tid| {
+        let task = identity::task(pid, tid)?;
+        let mask = affinity::get(tid).ok()?;
+        let alike = suspected(ledger, task.start, &mask) && !ledger.is_owned(tid, task.start);
+        alike.then(|| (task.start, mask, identity::cgroups(pid, tid)))
+    };
+    let Some((start, mask, cgroup)) = identity::threads(pid).into_iter().find_map(bound) else { return Likeness::None };
+    let mut heirs = ledger.processes.values().filter(|entry| entry.is_heir(start, &mask));
+    let same_cgroup = heirs.find(|entry| !cgroup.is_empty() && entry.cgroup == cgroup);
+    match (same_cgroup, is_orphan(&process)) {
+        (Some(entry), true) => Likeness::Heir(process.start, entry.clone()),
+        (Some(_), false) | (None, true) => Likeness::Doubtful,
+        (None, false) => Likeness::None,
+    }
+}
+
+/// Whether the parent of a process is not who made it: it is the process that takes in orphans.
+fn is_orphan(process: &identity::Task) -> bool {
+    process.parent.0 <= 1 || identity::name(process.parent) == "systemd"
+}
+
+impl Freed {
+    /// This thread was put back by its own record.
+    pub fn settle(&mut self, pid: Pid, tid: Tid, start: u64) {
+        self.settled.insert((pid, tid, start));
+    }
+
+    /// Heirs turned up faster than they could be freed.
+    pub const fn unfinished(&mut self) {
+        self.unfinished = true;
+    }
+
+    /// Tasks that were freed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// What a person should look at, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let alike = self.alike.iter().map(|pid| {
+            format!(
+                "process {} was freed because it looks like a child of a process that isobar moved: if you had bound it \
+                 yourself, bind it again",
+                named(*pid)
+            )
+        });
+        let doubtful = self.doubtful.difference(&self.alike).map(|pid| {
+            format!(
+                "process {} is bound to a CPU that isobar had given to another process, and may have inherited that: it \
+                 was left alone (taskset -pc shows and changes it)",
+                named(*pid)
+            )
+        });
+        let refused = self.refused.iter().map(|(pid, why)| {
+            format!("process {} is left bound to a CPU of isobar's: the kernel refused to free it ({why})", named(*pid))
+        });
+        let unfinished = self.unfinished.then(|| {
+            "processes were made faster than they could be freed of isobar's CPUs: some are left bound (taskset -pc shows \
+             and changes it)"
+                .to_owned()
+        });
+        let mut lines: Vec<String> = unfinished.into_iter().chain(refused).chain(alike).chain(doubtful).collect();
+        shorten(&mut lines, "processes");
+        lines
+    }
+}
+
+/// Cuts a list for people behind a number of lines, and says how many more there are.
+pub fn shorten(lines: &mut Vec<String>, what: &str) {
+    let rest = lines.len().saturating_sub(MOST_NAMED);
+    lines.truncate(MOST_NAMED);
+    lines.extend((rest > 0).then(|| format!("and {rest} more {what} like these")));
+}
+
+fn named(pid: Pid) -> String {
+    format!("{pid} ({})", identity::name(pid))
 }

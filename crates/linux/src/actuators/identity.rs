@@ -4,6 +4,7 @@
 //! task that is not there is `None`, never an error.
 
 use super::ActuatorError;
+use isobar_model::text::one_line;
 use isobar_model::{Pid, Tid};
 use procfs::FromRead;
 use procfs::process::Stat;
@@ -45,6 +46,19 @@ pub fn process_of(tid: Tid) -> Option<Pid> {
     let status = String::from_utf8_lossy(&status);
     let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
     pid.trim().parse().ok().map(Pid)
+}
+
+/// The cgroups of a thread, as procfs writes them (`cgroups(7)`); empty where that cannot be read.
+#[must_use]
+pub fn cgroups(pid: Pid, tid: Tid) -> String {
+    fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")).unwrap_or_default()
+}
+
+/// The name of a process, for people; empty where it has ended.
+#[must_use]
+pub fn name(pid: Pid) -> String {
+    fs::read(format!("/proc/{pid}/comm"))
+        .map_or_else(|_| String::new(), |name| one_line(String::from_utf8_lossy(&name).trim_end()))
 }
 
 /// The threads of a process, ascending; none when it is gone.

@@ -24,6 +24,10 @@ pub struct Ledger {
     /// Pages moved so far, for the record: they stay where they are, since where they would go back to has been
     /// decided anew by their owner's accesses, and the kernel keeps no history of them.
     pub pages: Vec<PageTotal>,
+    /// Threads that somebody else bound after our first change of their process: their masks are their owners', even where
+    /// they look like ours. Younger than version 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub owned: BTreeMap<Tid, Owned>,
     /// What of resctrl was changed. Younger than version 1: absent where nothing was, so that each reads the other's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resctrl: Option<ResctrlRecord>,
@@ -37,13 +41,30 @@ pub struct ProcessEntry {
     pub start: u64,
     /// When we first changed a thread of it; younger threads and children may be heirs.
     pub since: u64,
-    /// Every CPU that we ever put one of its threads on.
+    /// The CPUs that a task may have inherited from one of its threads: those that we put its threads on, until long after.
     #[serde(with = "cpu_list")]
     pub history: CpuSet,
     /// What an heir gets: the widest mask among the threads that we moved.
     pub original: Original,
+    /// Its cgroups (`/proc/PID/cgroup`) when we first moved one of its threads: a sign by which descendants are
+    /// recognised whose parents have ended. Younger than version 1; empty where it was not read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cgroup: String,
+    /// The mask of its main thread then. Younger than version 1; empty where it was not read.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty", with = "cpu_list")]
+    pub main: CpuSet,
     /// The threads that we moved.
     pub threads: BTreeMap<Tid, ThreadEntry>,
+}
+
+/// A thread whose affinity is its owner's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Owned {
+    /// Its process.
+    pub pid: Pid,
+    /// Its start time, in ticks since boot.
+    pub start: u64,
 }
 
 /// A thread that we moved.
@@ -107,7 +128,14 @@ impl Ledger {
     /// An empty ledger of this boot.
     #[must_use]
     pub fn new(boot_id: String) -> Self {
-        Self { version: VERSION, boot_id, processes: BTreeMap::new(), pages: Vec::new(), resctrl: None }
+        Self {
+            version: VERSION,
+            boot_id,
+            processes: BTreeMap::new(),
+            pages: Vec::new(),
+            owned: BTreeMap::new(),
+            resctrl: None,
+        }
     }
 
     /// Whether there is nothing to put back.
@@ -144,6 +172,34 @@ impl Ledger {
         let ours = entry.placed.into_iter().chain([entry.cpu]).collect();
         let thread = ThreadEntry { start: entry.tid_start, original: entry.original.clone(), ours };
         process.threads.insert(entry.tid, thread);
+        self.owned.remove(&entry.tid);
+    }
+
+    /// Notes what a process is like, when it has just been taken in: its cgroups, and the mask of its main thread.
+    pub fn describe(&mut self, pid: Pid, facts: impl FnOnce(Pid) -> (String, CpuSet)) {
+        if let Some(process) = self.processes.get_mut(&pid).filter(|process| process.cgroup.is_empty()) {
+            (process.cgroup, process.main) = facts(pid);
+        }
+    }
+
+    /// The owner of a thread had bound it to these CPUs just before we moved it: that is what it gets back.
+    pub fn owner_had_wanted(&mut self, pid: Pid, tid: Tid, cpus: CpuSet) {
+        let thread = self.processes.get_mut(&pid).and_then(|process| process.threads.get_mut(&tid));
+        if let Some(thread) = thread.filter(|_| !cpus.is_empty()) {
+            thread.original = Original { cpus, pinned: true };
+        }
+    }
+
+    /// From now on the affinity of this thread is its owner's word.
+    pub fn yield_to_owner(&mut self, tid: Tid, owned: Owned) {
+        self.forget(owned.pid, tid);
+        self.owned.insert(tid, owned);
+    }
+
+    /// Whether somebody else bound this thread after our first change of its process.
+    #[must_use]
+    pub fn is_owned(&self, tid: Tid, start: u64) -> bool {
+        self.owned.get(&tid).is_some_and(|owned| owned.start == start)
     }
 
     /// The kernel did it.
@@ -197,7 +253,15 @@ impl Ledger {
 
 impl ProcessEntry {
     fn new(start: u64, since: u64) -> Self {
-        Self { start, since, history: CpuSet::new(), original: Original::default(), threads: BTreeMap::new() }
+        Self {
+            start,
+            since,
+            history: CpuSet::new(),
+            original: Original::default(),
+            cgroup: String::new(),
+            main: CpuSet::new(),
+            threads: BTreeMap::new(),
+        }
     }
 
     /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger than our first change, and

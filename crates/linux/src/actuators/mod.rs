@@ -6,23 +6,39 @@
 pub mod affinity;
 mod displaced;
 mod error;
+mod exec;
+pub mod file_capabilities;
 mod heirs;
 pub mod identity;
 pub mod ledger;
+mod left;
+pub mod lineage;
+mod locks;
+pub mod manager_lock;
+mod names;
+mod namespaces;
+mod other;
 pub mod pages;
 pub mod privilege;
+mod recent;
 pub mod restore;
+mod sane;
 pub mod state_file;
 pub mod threads;
+mod trust;
 
 pub use error::ActuatorError;
+pub use left::Left;
 pub use privilege::missing_capabilities;
 pub use restore::{RestoreReport, restore};
 pub use threads::{Intent, ThreadMove};
 
+use crate::kernel_events::KernelEvents;
 use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
 use ledger::{Entry, Ledger};
+use lineage::Lineage;
+use recent::Recent;
 use state_file::StateFile;
 use std::path::Path;
 
@@ -34,6 +50,11 @@ pub struct Actuators {
     file: StateFile,
     ledger: Ledger,
     written: Option<Ledger>,
+    lineage: Lineage,
+    recent: Recent,
+    left: Left,
+    /// Moves since the kernel's events were last read because of them.
+    moves: usize,
 }
 
 impl Actuators {
@@ -47,7 +68,32 @@ impl Actuators {
         if let Some(refusal) = recovered.as_ref().and_then(|report| not_restored(state, report)) {
             return Err(refusal);
         }
-        Ok((Self { file, ledger: Ledger::new(identity::boot_id()?), written: None }, recovered))
+        let ledger = Ledger::new(identity::boot_id()?);
+        let lineage = Lineage::new(KernelEvents::none("the kernel's events are not followed"));
+        let left = Left::default();
+        Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), left, moves: 0 }, recovered))
+    }
+
+    /// Follows what the kernel says of forks and changed affinities from now on.
+    pub fn listen(&mut self, events: KernelEvents) {
+        self.lineage = Lineage::new(events);
+    }
+
+    /// What of the kernel's events is missed, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.lineage.remarks()
+    }
+
+    /// CPUs came or went.
+    pub fn follow_hotplug(&mut self, online: &CpuSet) {
+        self.lineage.follow_hotplug(online);
+    }
+
+    /// A view of what is changed now, for another thread.
+    #[must_use]
+    pub fn left(&self) -> Left {
+        self.left.clone()
     }
 
     /// Decides about thread moves and writes down what was there before, all at once; changes nothing yet.
@@ -55,32 +101,53 @@ impl Actuators {
     /// # Errors
     /// [`ActuatorError::State`]: then none of the moves may be carried out.
     pub fn intend(&mut self, wishes: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
+        self.lineage.follow(&mut self.ledger);
         let intents: Vec<_> = wishes.iter().map(|wish| threads::prepare(&self.ledger, wish)).collect();
         let mut next = self.ledger.clone();
         let now = identity::ticks_now();
         for entry in intents.iter().filter_map(Intent::entry) {
             next.intend(entry, now);
+            next.describe(entry.pid, facts);
         }
-        if next != self.ledger {
-            self.file.save(&next)?;
-            self.written = Some(next.clone());
-            self.ledger = next;
-        }
+        self.write_down(next)?;
         Ok(intents)
     }
 
     /// Carries out an intent of [`Actuators::intend`].
     pub fn carry_out(&mut self, intent: Intent) -> ActionOutcome {
-        let entry = match intent {
+        let (entry, seen) = match intent {
             Intent::Settled(outcome) => return outcome,
-            Intent::Act(entry) => entry,
+            Intent::Act(entry, seen) => (entry, seen),
         };
-        let outcome = threads::carry_out(&entry);
+        self.drain_at_times();
+        let outcome = threads::carry_out(&entry, &seen);
         match outcome {
-            ActionOutcome::Done => self.ledger.done(&entry),
+            ActionOutcome::Done => {
+                self.ledger.done(&entry);
+                self.lineage.bound(entry.tid, seen);
+            }
             _ => self.ledger.undone(&entry),
         }
+        self.left.set(&self.ledger);
         outcome
+    }
+
+    /// Our own calls are among the kernel's records, which are read before they fill its buffer.
+    fn drain_at_times(&mut self) {
+        self.moves = (self.moves + 1) % restore::CALLS_BETWEEN_READINGS;
+        if self.moves == 0 {
+            self.lineage.follow(&mut self.ledger);
+        }
+    }
+
+    fn write_down(&mut self, next: Ledger) -> Result<(), ActuatorError> {
+        if next != self.ledger {
+            self.file.save(&next)?;
+            self.written = Some(next.clone());
+            self.ledger = next;
+            self.left.set(&self.ledger);
+        }
+        Ok(())
     }
 
     /// Writes down what of resctrl will be changed, before it is.
@@ -90,12 +157,7 @@ impl Actuators {
     pub fn intend_resctrl(&mut self, record: &ResctrlRecord) -> Result<(), ActuatorError> {
         let mut next = self.ledger.clone();
         next.set_resctrl(record);
-        if next != self.ledger {
-            self.file.save(&next)?;
-            self.written = Some(next.clone());
-            self.ledger = next;
-        }
-        Ok(())
+        self.write_down(next)
     }
 
     /// Records what of resctrl is changed now; written with [`Actuators::flush`].
@@ -127,11 +189,16 @@ impl Actuators {
     /// Makes a sample tell what owners want, not what we did: moved threads show the mask that they had before, heirs are
     /// freed, and threads that somebody else has changed since are no longer ours.
     pub fn reconcile(&mut self, sample: &mut Sample) {
+        self.lineage.follow(&mut self.ledger);
+        exec::follow(&mut self.ledger);
         self.forget_the_dead(sample);
+        self.lineage.forget_the_old(&self.ledger);
         for process in &mut sample.processes {
             let ProcessSample { pid, threads, .. } = process;
             threads.iter_mut().for_each(|thread| self.reconcile_thread(*pid, thread));
         }
+        self.recent.forget_the_old(&mut self.ledger);
+        self.left.set(&self.ledger);
     }
 
     /// Puts everything back and deletes the state file, or keeps what remains in it. Doing so twice is harmless.
@@ -139,7 +206,12 @@ impl Actuators {
     /// # Errors
     /// [`ActuatorError`]: the file cannot be written, or the kernel refused to put threads back.
     pub fn restore(&mut self) -> Result<RestoreReport, ActuatorError> {
-        let report = restore::put_back(&mut self.ledger);
+        let lineage = &mut self.lineage;
+        let mut follow = |ledger: &mut Ledger| {
+            lineage.follow(ledger);
+            lineage.events().forks_complete()
+        };
+        let report = restore::put_back(&mut self.ledger, &mut follow, &self.left);
         if self.ledger.is_empty() {
             self.ledger = Ledger::new(std::mem::take(&mut self.ledger.boot_id));
         }
@@ -173,10 +245,11 @@ impl Actuators {
     }
 
     fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
-        let Some(family) = heirs::family(&self.ledger, pid, thread.start, mask).cloned() else { return };
+        let family = heirs::family(&self.ledger, pid, thread.tid, thread.start, mask);
+        let Some(family) = family.cloned() else { return };
         // Sensors may have read the mask before we freed it.
         let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
-        if !bound || heirs::free(&mut self.ledger, pid, thread.tid, &family) {
+        if !bound || heirs::free(&mut self.ledger, pid, thread.tid, &family).is_ok() {
             thread.allowed = Some(family.original.cpus);
             thread.pinned = family.original.pinned;
         }
@@ -197,6 +270,7 @@ impl Actuators {
             let listed = seen.map_or(&[][..], |index| &sample.processes[index].threads);
             entry.threads.retain(|&tid, thread| start_of(pid, tid, listed) == Some(thread.start));
         }
+        self.ledger.owned.retain(|&tid, owned| start_of(owned.pid, tid, &[]) == Some(owned.start));
     }
 }
 
@@ -214,10 +288,15 @@ impl Intent {
     #[must_use]
     pub const fn entry(&self) -> Option<&Entry> {
         match self {
-            Self::Act(entry) => Some(entry),
+            Self::Act(entry, _) => Some(entry),
             Self::Settled(_) => None,
         }
     }
+}
+
+/// What a process is like before we change anything of it.
+fn facts(pid: Pid) -> (String, CpuSet) {
+    (identity::cgroups(pid, Tid(pid.0)), affinity::get(Tid(pid.0)).unwrap_or_default())
 }
 
 /// When a thread started: by the sample where that lists it, else by the kernel.

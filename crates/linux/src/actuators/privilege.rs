@@ -1,37 +1,99 @@
-//! Which capabilities this process lacks for its work, from `CapEff` in `/proc/self/status` (`proc_pid_status(5)`), and
-//! what to tell a person about it. Knows nothing of what is done with them.
+//! Which capabilities this process lacks for its work, from `CapEff` in `/proc/self/status`
+//! (`proc_pid_status(5)`), and the one recipe by which a group of users gets them. Knows nothing of
+//! what is done with them, and nothing of who may use those that the executable carries (that is
+//! [`super::file_capabilities`]).
 
+use super::file_capabilities;
+use isobar_model::text::one_line;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible without it. What is not
-/// counted without `CAP_PERFMON` the sensors tell, who know whether there is anything to count.
-const USED: [(u32, &str, Option<&str>); 3] = [
-    (23, "CAP_SYS_NICE", Some("cannot move the threads of others")),
+/// `CAP_SYS_NICE` of `linux/capability.h`: by it one may move the threads of others.
+pub(super) const SYS_NICE: u32 = 23;
+
+/// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible
+/// without it. What is not counted without `CAP_PERFMON` the sensors say, who know whether there is
+/// anything to count; `CAP_NET_ADMIN` is for the kernel's process events, and whoever asks for
+/// these says what is missed without them.
+const USED: [(u32, &str, Option<&str>); 4] = [
+    (SYS_NICE, "CAP_SYS_NICE", Some("cannot move the threads of others")),
     (19, "CAP_SYS_PTRACE", Some("cannot find or move the pages of others")),
     (38, "CAP_PERFMON", None),
+    (12, "CAP_NET_ADMIN", None),
 ];
 
-/// The names of those of `CAP_SYS_NICE`, `CAP_SYS_PTRACE` and `CAP_PERFMON` that are not effective. Empty where the
-/// kernel does not say: what is refused later is told then.
+/// The names of the capabilities that isobar uses and that are not effective. Empty where the kernel does not say: what
+/// is refused later is reported then.
 #[must_use]
 pub fn missing_capabilities() -> Vec<&'static str> {
     missing().into_iter().map(|(name, _)| name).collect()
 }
 
-/// One line for each missing capability that acting needs, with the remedy: the only place that tells a person of them
-/// before something is refused.
+/// Whether this process may move the threads of other users.
 #[must_use]
-pub fn remarks() -> Vec<String> {
-    let line = |(name, without): (&str, Option<&str>)| {
-        Some(format!("without {name} isobar {}; it goes on observing (run as root, or {})", without?, remedy(name)))
-    };
-    missing().into_iter().filter_map(line).collect()
+pub fn may_move_others() -> bool {
+    !missing_capabilities().contains(&"CAP_SYS_NICE")
 }
 
-/// How to get a capability without being root.
+/// What a person should know of privileges before something is refused: one line for all that is
+/// missing, with the remedy, and one where everybody may run an executable that carries
+/// capabilities.
 #[must_use]
-pub fn remedy(capability: &str) -> String {
-    format!("grant it: setcap {}+ep on the isobar executable", capability.to_ascii_lowercase())
+pub fn remarks() -> Vec<String> {
+    let missing = missing();
+    let any = missing.len() < USED.len();
+    let everybody = (any && file_capabilities::for_everybody()).then(|| {
+        format!("everybody may run this isobar with its capabilities; keep them to a group, as root: {}", recipe())
+    });
+    without(&missing).into_iter().chain(everybody).collect()
+}
+
+/// How to get what is missing, to go behind "run as root, or".
+#[must_use]
+pub fn remedy() -> String {
+    format!("let a group run it with all that it needs, as root: {}", recipe())
+}
+
+/// The commands that let a group of users, and only them, run this executable with everything that
+/// isobar needs. One text for all messages: a second `setcap` would take away what the first one
+/// gave.
+#[must_use]
+pub fn recipe() -> &'static str {
+    static RECIPE: OnceLock<String> = OnceLock::new();
+    RECIPE.get_or_init(|| recipe_for(&executable()))
+}
+
+fn recipe_for(executable: &Path) -> String {
+    let path = quoted(&executable.to_string_lossy());
+    let capabilities: Vec<_> = USED.iter().map(|(_, name, _)| name.to_ascii_lowercase()).collect();
+    let capabilities = capabilities.join(",");
+    format!(
+        "groupadd -f isobar && chgrp isobar {path} && chmod 0750 {path} && setcap {capabilities}+ep {path} \
+         (then `usermod -aG isobar USER`, and log in again)"
+    )
+}
+
+/// The real path of the running executable.
+fn executable() -> PathBuf {
+    let path = fs::read_link("/proc/self/exe").unwrap_or_else(|_| "/usr/local/bin/isobar".into());
+    // The kernel's mark of a file that was replaced since: its successor is at the same place.
+    path.to_str().and_then(|text| text.strip_suffix(" (deleted)")).map_or(path.clone(), PathBuf::from)
+}
+
+/// A path for a shell, in quotes where it needs them.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { one_line(&format!("'{}'", path.replace('\'', r"'\''"))) }
+}
+
+fn without(missing: &[(&str, Option<&str>)]) -> Option<String> {
+    let parts: Vec<_> =
+        missing.iter().filter_map(|(name, what)| Some(format!("without {name} it {}", (*what)?))).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    Some(format!("isobar goes on observing: {} (run as root, or {})", parts.join(", "), remedy()))
 }
 
 fn missing() -> Vec<(&'static str, Option<&'static str>)> {
@@ -45,8 +107,13 @@ fn lacking(effective: u64) -> Vec<(&'static str, Option<&'static str>)> {
 }
 
 /// The effective set of a status file; `None` where it is not there or no number.
-fn effective(status: &str) -> Option<u64> {
-    let value = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+pub(super) fn effective(status: &str) -> Option<u64> {
+    hexadecimal(status, "CapEff:")
+}
+
+/// A capability set of a status file.
+pub(super) fn hexadecimal(status: &str, key: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(key))?;
     u64::from_str_radix(value.trim(), 16).ok()
 }
 
@@ -60,9 +127,9 @@ mod tests {
 
     #[test]
     fn bits_are_those_of_capability_h() {
-        assert_eq!(names(0), ["CAP_SYS_NICE", "CAP_SYS_PTRACE", "CAP_PERFMON"]);
-        assert_eq!(names(1 << 23), ["CAP_SYS_PTRACE", "CAP_PERFMON"]);
-        assert_eq!(names(1 << 19 | 1 << 38), ["CAP_SYS_NICE"]);
+        assert_eq!(names(0), ["CAP_SYS_NICE", "CAP_SYS_PTRACE", "CAP_PERFMON", "CAP_NET_ADMIN"]);
+        assert_eq!(names(1 << 23 | 1 << 12), ["CAP_SYS_PTRACE", "CAP_PERFMON"]);
+        assert_eq!(names(1 << 19 | 1 << 38 | 1 << 12), ["CAP_SYS_NICE"]);
         assert!(names(0x1ff_ffff_ffff).is_empty());
     }
 
@@ -71,5 +138,24 @@ mod tests {
         assert_eq!(effective("CapPrm:\t00ff\nCapEff:\t000001fffeffffff\n"), Some(0x1ff_feff_ffff));
         assert_eq!(effective("CapEff:\tmany\n"), None);
         assert_eq!(effective(""), None);
+    }
+
+    #[test]
+    fn the_recipe_is_one_setcap_for_a_group() {
+        let recipe = recipe_for(Path::new("/usr/local/bin/isobar"));
+        let commands = "groupadd -f isobar && chgrp isobar /usr/local/bin/isobar && chmod 0750 /usr/local/bin/isobar && \
+                        setcap cap_sys_nice,cap_sys_ptrace,cap_perfmon,cap_net_admin+ep /usr/local/bin/isobar (then";
+        assert!(recipe.starts_with(commands), "{recipe}");
+        let awkward = recipe_for(Path::new("/home/it's me/\n/isobar"));
+        assert!(awkward.contains(r"chgrp isobar '/home/it'\''s me/\n/isobar' &&"), "{awkward}");
+        assert!(!awkward.contains(char::is_control), "{awkward}");
+    }
+
+    #[test]
+    fn what_is_missing_is_one_line_with_the_recipe_once() {
+        let line = without(&lacking(0)).unwrap();
+        assert!(line.contains("without CAP_SYS_NICE it cannot move the threads of others, without CAP_SYS_PTRACE it"));
+        assert_eq!((line.matches("setcap ").count(), line.lines().count()), (1, 1), "{line}");
+        assert_eq!(without(&lacking(1 << 23 | 1 << 19)), None, "the sensors speak of the counters");
     }
 }

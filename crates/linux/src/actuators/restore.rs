@@ -4,17 +4,28 @@
 //! the one that we set. A thread whose owner changed it meanwhile is its owner's, a reused id is another thread: both are
 //! left alone, and counted.
 
+use super::heirs::{self, Freed};
 use super::ledger::{Ledger, ThreadEntry};
 use super::state_file::StateFile;
-use super::{ActuatorError, affinity, displaced, heirs, identity, threads};
+use super::{ActuatorError, Left, affinity, displaced, exec, identity, threads};
 use crate::resctrl;
 use isobar_model::{Pid, Tid};
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
-/// A thread may make others while we put it back; after so many rounds the rest is left.
-const MOST_ROUNDS: usize = 10;
+/// A thread may make others while we put it back; after so many rounds the rest is left, and that is said.
+const MOST_ROUNDS: usize = 20;
+
+/// Rounds in which nothing turned up before it is over: a fork under way is heard of a moment later.
+const QUIET_ROUNDS: usize = 2;
+
+/// Between two rounds.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Calls of ours after which the kernel's events are read, before they fill its buffer.
+pub const CALLS_BETWEEN_READINGS: usize = 64;
 
 /// What became of the threads that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +52,8 @@ pub struct RestoreReport {
     pub earlier_boot: bool,
     /// The first refusal, in words.
     pub refusal: Option<String>,
+    /// What a person should look at: threads that were freed or left by likeness, a line each.
+    pub remarks: Vec<String>,
 }
 
 impl fmt::Display for RestoreReport {
@@ -69,12 +82,13 @@ impl fmt::Display for RestoreReport {
 /// The file is deleted when everything is put back, else it is kept with what remains.
 ///
 /// # Errors
-/// [`ActuatorError::Locked`] while an isobar runs, and whatever keeps the file from being read or written.
+/// [`ActuatorError::Locked`] while an isobar uses the file, whatever keeps the file from being read or written, and a path
+/// at which there is something else than a state file that may be trusted. Nothing is made there.
 pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
-    if !path.exists() {
-        return Ok(None);
+    match StateFile::existing(path)? {
+        Some(file) => recover(&file),
+        None => Ok(None),
     }
-    recover(&StateFile::lock(path)?)
 }
 
 /// The same for a state file that is owned already.
@@ -87,25 +101,45 @@ pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError>
         file.remove()?;
         return Ok(Some(RestoreReport { earlier_boot: true, ..RestoreReport::default() }));
     }
-    let report = put_back(&mut ledger);
+    // Forks were not followed since its isobar died.
+    let report = put_back(&mut ledger, &mut |_| false, &Left::default());
     settle(file, &ledger)?;
     Ok(Some(report))
 }
 
-/// Puts back everything in the ledger; what the kernel refused stays in it.
-pub fn put_back(ledger: &mut Ledger) -> RestoreReport {
+/// Takes into the ledger what happened since it was last called; true where all forks since the first change are known.
+pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
+
+/// Puts back everything in the ledger; what the kernel refused stays in it. `left` hears what is still to be put back.
+pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> RestoreReport {
+    follow(ledger);
+    exec::follow(ledger);
     let mut report = RestoreReport::default();
     let entries = ledger
         .processes
         .iter()
         .flat_map(|(&pid, process)| process.threads.iter().map(move |(&tid, thread)| (pid, tid, thread.clone())));
-    for (pid, tid, thread) in entries.collect::<Vec<_>>() {
+    let mut freed = Freed::default();
+    for (count, (pid, tid, thread)) in entries.collect::<Vec<_>>().into_iter().enumerate() {
+        if count % CALLS_BETWEEN_READINGS == CALLS_BETWEEN_READINGS - 1 {
+            follow(ledger);
+        }
+        // Its owner may have bound it since we began.
+        if ledger.thread(pid, tid, thread.start).is_none() {
+            continue;
+        }
         if put_back_one(pid, tid, &thread, &mut report) {
+            freed.settle(pid, tid, thread.start);
             ledger.forget(pid, tid);
+            left.set(ledger);
         }
     }
-    report.heirs = free_heirs(ledger);
+    free_heirs(ledger, follow, &mut freed);
+    leave_to_owners(ledger, &mut report);
+    report.heirs = freed.count();
+    report.remarks.extend(freed.remarks());
     put_back_groups(ledger, &mut report);
+    left.set(ledger);
     report
 }
 
@@ -127,12 +161,37 @@ pub fn settle(file: &StateFile, ledger: &Ledger) -> Result<(), ActuatorError> {
 }
 
 /// Rounds, because an heir may make others until it is freed itself.
-fn free_heirs(ledger: &mut Ledger) -> usize {
-    if ledger.processes.is_empty() {
-        return 0;
+fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
+    let mut quiet = 0;
+    for _ in 0..MOST_ROUNDS {
+        let certain = follow(ledger);
+        if ledger.processes.is_empty() {
+            return;
+        }
+        quiet = if heirs::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
+        if quiet == QUIET_ROUNDS {
+            return heirs::look_for_others(ledger, freed);
+        }
+        std::thread::sleep(PAUSE);
     }
-    let rounds = (0..MOST_ROUNDS).map(|_| heirs::free_all(ledger));
-    rounds.take_while(|freed| *freed > 0).sum()
+    freed.unfinished();
+}
+
+/// Threads that their owners bound to the very CPU that we had given: they stay bound, and that is said.
+fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
+    for (&tid, owned) in &ledger.owned {
+        let alive = identity::task(owned.pid, tid).is_some_and(|task| task.start == owned.start);
+        let mask = affinity::get(tid).ok().filter(|mask| alive && mask.len() == 1);
+        if let Some(mask) = mask {
+            report.changed_by_owner += 1;
+            report.remarks.push(format!(
+                "thread {tid} of process {} ({}) stays bound to CPU {mask}: its owner bound it there while isobar ran",
+                owned.pid,
+                identity::name(owned.pid)
+            ));
+        }
+    }
+    heirs::shorten(&mut report.remarks, "threads");
 }
 
 /// Whether the record is settled; only a refusal leaves it open.
@@ -164,7 +223,8 @@ enum Fate {
 fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     match identity::task(pid, tid) {
         None => return Ok(Fate::Vanished),
-        Some(task) if task.start != thread.start => return Ok(Fate::Reused),
+        // Kernel threads are never recorded.
+        Some(task) if task.start != thread.start || task.kernel => return Ok(Fate::Reused),
         Some(_) => {}
     }
     match act(pid, tid, thread) {
@@ -175,7 +235,8 @@ fn fate(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
 
 fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     let mask = affinity::get(tid)?;
-    if mask == thread.original.cpus {
+    // A cpuset of one CPU makes both the same; the restriction must be lifted all the same.
+    if mask == thread.original.cpus && (thread.original.pinned || !thread.is_ours(&mask)) {
         return Ok(Fate::Untouched);
     }
     if !thread.is_ours(&mask) && !displaced::is_displaced(pid, tid, &mask, &thread.ours) {

@@ -1,24 +1,30 @@
-//! The state file on disk, and the lock beside it.
+//! The state file on disk, and the lock of its folder.
 //!
-//! Knows how a [`Ledger`] is written so that a crash at any instant leaves the old or the new one (temporary file, fsync,
-//! rename), and that one isobar at a time may own it (`flock(2)`, which the kernel releases even after a kill -9). Knows
-//! nothing of threads.
+//! Knows how a [`Ledger`] is written so that a crash at any instant leaves the old or the new one
+//! (temporary file with a name that cannot be guessed, fsync, rename, fsync of the folder), that it
+//! is believed only where no one else can write (`trust`), and that one isobar at a time may own
+//! it: `flock(2)` on the folder's descriptor, which the kernel releases even after a kill -9, and
+//! which leaves nothing behind. Knows nothing of threads.
 
-use super::ActuatorError;
+use super::error::failed;
 use super::ledger::{Ledger, VERSION};
+use super::other::Other;
+use super::{ActuatorError, locks, sane, trust};
 use isobar_model::text::one_line;
 use rustix::fs::{FlockOperation, flock};
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where the state file is unless told otherwise: a file system that does not survive a boot, as affinities do not.
+/// Where the state file is unless another is named: a file system that does not survive a boot, as
+/// affinities do not.
 pub const DEFAULT_PATH: &str = "/run/isobar/state.json";
 
-/// Where the state file is for this user: [`DEFAULT_PATH`] for root, else in the user's own runtime folder
-/// (`XDG_RUNTIME_DIR`), where there is one.
+/// Where the state file is for this user: [`DEFAULT_PATH`] for root, else in the user's own runtime
+/// folder (`XDG_RUNTIME_DIR`), where there is one.
 #[must_use]
 pub fn default_path() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|_| !rustix::process::geteuid().is_root());
@@ -28,41 +34,79 @@ pub fn default_path() -> PathBuf {
 /// A larger state file is not ours: 100,000 threads need about 15 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// A temporary file is `.NAME.RANDOM.new`, with so many random letters and digits.
+const RANDOM: usize = 16;
+const NEW: &str = ".new";
+
+const NAME: &str = "find a file name in it";
+pub(super) const LOOK: &str = "look at";
+const OPEN_FOLDER: &str = "open the folder";
+const OPEN: &str = "open";
+const READ: &str = "read";
+
+/// The `what` of an [`ActuatorError::State`] that keeps a file from being read, rather than
+/// written.
+pub const READING: [&str; 5] = [NAME, LOOK, OPEN_FOLDER, OPEN, READ];
+
 /// The state file, owned: the lock is held until this is dropped.
 #[derive(Debug)]
 pub struct StateFile {
+    /// As it was named, with the real path of its folder.
     path: PathBuf,
+    folder: PathBuf,
     lock: File,
 }
 
 impl Drop for StateFile {
-    /// Unlocks by name: a process that we fork holds the same lock until it executes its program, so that closing our file
-    /// alone would leave the name locked for a moment.
+    /// Unlocks by name: a process that we fork holds the same lock until it executes its program,
+    /// so that closing our file alone would leave the name locked for a moment.
     fn drop(&mut self) {
         let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 }
 
 impl StateFile {
-    /// Takes the lock, making the folder (mode 0700) where it is missing. The lock file stays: to delete it would let two
-    /// owners hold two locks of one name.
+    /// Takes the lock, making the folder (mode 0700) where it is missing.
     ///
     /// # Errors
-    /// [`ActuatorError::Locked`] while another isobar runs, [`ActuatorError::State`] where the folder cannot be written.
+    /// [`ActuatorError::Locked`] while another isobar runs, [`ActuatorError::State`] where the
+    /// folder cannot be made or opened, [`ActuatorError::Unsafe`] where others can write to it.
     pub fn lock(path: &Path) -> Result<Self, ActuatorError> {
         let folder = folder(path);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(failed(folder, "make the folder"))?;
-        let lock_path = beside(path, ".lock");
-        let mut lock = private(&lock_path, false).map_err(failed(&lock_path, "open the lock file"))?;
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(locked(lock_path, &mut lock)),
-            Err(errno) => return Err(failed(&lock_path, "lock")(errno.into())),
+        Self::in_folder(path)
+    }
+
+    /// The same for a file that is there; `None` where it is not. Makes nothing.
+    ///
+    /// # Errors
+    /// As [`StateFile::lock`], and [`ActuatorError::NotAFile`].
+    pub fn existing(path: &Path) -> Result<Option<Self>, ActuatorError> {
+        match look(path)? {
+            None => Ok(None),
+            Some(found) => {
+                trust::regular(path, &found)?;
+                Self::in_folder(path).map(Some)
+            }
         }
-        let named = lock.set_len(0).and_then(|()| writeln!(lock, "pid {}", std::process::id()));
-        named.map_err(failed(&lock_path, "write the lock file"))?;
-        Ok(Self { path: path.to_owned(), lock })
+    }
+
+    fn in_folder(path: &Path) -> Result<Self, ActuatorError> {
+        let nameless = || failed(path, NAME)(io::ErrorKind::InvalidInput.into());
+        let name = path.file_name().ok_or_else(nameless)?;
+        let folder = trust::own_folder(folder(path))?;
+        let options = &mut OpenOptions::new();
+        let lock = options.read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(&folder);
+        let lock = lock.map_err(failed(&folder, OPEN_FOLDER))?;
+        let file = Self { path: folder.join(name), folder, lock };
+        match flock(&file.lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(file.locked()),
+            Err(errno) => return Err(failed(&file.folder, "lock the folder")(errno.into())),
+        }
+        file.sweep();
+        Ok(file)
     }
 
     /// The path of the state file.
@@ -74,22 +118,26 @@ impl StateFile {
     /// What it holds; `None` where there is none.
     ///
     /// # Errors
-    /// [`ActuatorError::Broken`] where it does not hold a ledger, [`ActuatorError::Foreign`] where another user wrote it.
+    /// [`ActuatorError::Broken`] where it does not hold a ledger; [`ActuatorError::NotAFile`],
+    /// [`ActuatorError::Foreign`], [`ActuatorError::Unsafe`] where it is not to be believed.
     pub fn load(&self) -> Result<Option<Ledger>, ActuatorError> {
-        let file = match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(failed(&self.path, "open"))?,
-        };
-        self.check_owner(&file)?;
-        let mut text = String::new();
-        let read = file.take(MOST_BYTES).read_to_string(&mut text);
-        match read {
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.broken("it is not text")),
-            other => {
-                other.map_err(failed(&self.path, "read"))?;
-                parse(&self.path, &text).map(Some)
-            }
+        let Some(found) = look(&self.path)? else { return Ok(None) };
+        // Before it is opened, because opening a device may do something.
+        trust::own_file(&self.path, &found)?;
+        let options = &mut OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&self.path);
+        let file = file.map_err(failed(&self.path, OPEN))?;
+        trust::own_file(&self.path, &file.metadata().map_err(failed(&self.path, LOOK))?)?;
+        parse(&self.path, &self.text(file)?).map(Some)
+    }
+
+    fn text(&self, file: File) -> Result<String, ActuatorError> {
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed(&self.path, READ))?;
+        if u64::try_from(bytes.len()).is_ok_and(|length| length > MOST_BYTES) {
+            return Err(self.broken(&format!("it is larger than {} MiB", MOST_BYTES >> 20)));
         }
+        String::from_utf8(bytes).map_err(|_| self.broken("it is not text"))
     }
 
     /// Replaces its content, so that a crash leaves the old or the new.
@@ -97,37 +145,76 @@ impl StateFile {
     /// # Errors
     /// [`ActuatorError::State`]: then the file is as it was.
     pub fn save(&self, ledger: &Ledger) -> Result<(), ActuatorError> {
-        let temporary = beside(&self.path, ".new");
         let text = serde_json::to_vec(ledger).map_err(|error| self.broken(&error.to_string()))?;
-        write_through(&temporary, &text).map_err(failed(&temporary, "write"))?;
-        fs::rename(&temporary, &self.path).map_err(failed(&self.path, "replace"))?;
+        self.check_folder()?;
+        let prefix = self.prefix();
+        let temporary =
+            tempfile::Builder::new().prefix(&prefix).suffix(NEW).rand_bytes(RANDOM).tempfile_in(&self.folder);
+        let mut temporary = temporary.map_err(failed(&self.path, "write a new one beside it"))?;
+        let file = temporary.as_file_mut();
+        let written = file.write_all(&text).and_then(|()| file.sync_all());
+        written.map_err(failed(&self.path, "write a new one beside it"))?;
+        temporary.persist(&self.path).map_err(|error| failed(&self.path, "replace")(error.error))?;
         self.sync_folder()
     }
 
     /// Deletes it. Harmless when there is none.
     ///
     /// # Errors
-    /// [`ActuatorError::State`].
+    /// [`ActuatorError::Undeleted`].
     pub fn remove(&self) -> Result<(), ActuatorError> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(failed(&self.path, "delete")(error)),
+            Err(source) => Err(ActuatorError::Undeleted { path: self.path.clone(), source }),
             Ok(()) => self.sync_folder(),
         }
     }
 
     fn sync_folder(&self) -> Result<(), ActuatorError> {
-        let folder = folder(&self.path);
-        File::open(folder).and_then(|handle| handle.sync_all()).map_err(failed(folder, "sync"))
+        self.lock.sync_all().map_err(failed(&self.folder, "sync"))
     }
 
-    fn check_owner(&self, file: &File) -> Result<(), ActuatorError> {
-        let found = file.metadata().map_err(failed(&self.path, "look at"))?.uid();
-        let expected = rustix::process::geteuid().as_raw();
-        if found == expected {
-            Ok(())
-        } else {
-            Err(ActuatorError::Foreign { path: self.path.clone(), found, expected })
+    /// Checks that our lock is still that of the folder with this name: another isobar would find
+    /// another one unlocked.
+    fn check_folder(&self) -> Result<(), ActuatorError> {
+        let inode = |found: Metadata| (found.dev(), found.ino());
+        let named = fs::metadata(&self.folder).map(inode).map_err(failed(&self.folder, "find the folder again"))?;
+        let locked = self.lock.metadata().map(inode).map_err(failed(&self.folder, LOOK))?;
+        let replaced = || failed(&self.folder, "find the folder again")(io::Error::other("it was replaced"));
+        if named == locked { Ok(()) } else { Err(replaced()) }
+    }
+
+    /// Removes what a killed isobar left of a write. What cannot be removed does no harm.
+    fn sweep(&self) {
+        let prefix = self.prefix();
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_leftover(&entry.file_name(), &prefix)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+
+    /// How the names of its temporary files begin.
+    fn prefix(&self) -> OsString {
+        let mut prefix = OsString::from(".");
+        prefix.push(self.path.file_name().unwrap_or_default());
+        prefix.push(".");
+        prefix
+    }
+
+    /// Who holds the lock.
+    fn locked(&self) -> ActuatorError {
+        let holds = self.lock.metadata().and_then(|found| locks::on(&found)).unwrap_or_default();
+        let Some(held) = holds.first() else {
+            return ActuatorError::Locked { path: self.path.clone(), holder: "pid not known".into() };
+        };
+        match Other::look(held.pid) {
+            Some(other) if !other.isobar => {
+                ActuatorError::Squatted { path: self.folder.clone(), holder: other.to_string() }
+            }
+            other => {
+                let holder = other.map_or_else(|| format!("pid {}", held.pid), |other| other.to_string());
+                ActuatorError::Locked { path: self.path.clone(), holder }
+            }
         }
     }
 
@@ -139,14 +226,13 @@ impl StateFile {
 /// The ledger in the text of a state file; `path` is only named in errors.
 ///
 /// # Errors
-/// [`ActuatorError::Broken`] where it is none, or of another version.
+/// [`ActuatorError::Broken`] where it is none, of another version, or cannot be true.
 pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
     let ledger: Ledger = serde_json::from_str(text).map_err(|error| broken(path, &error.to_string()))?;
-    if ledger.version == VERSION {
-        Ok(ledger)
-    } else {
-        Err(broken(path, &format!("`version` is {}, this isobar reads {VERSION}", ledger.version)))
+    if ledger.version != VERSION {
+        return Err(broken(path, &format!("`version` is {}, this isobar reads {VERSION}", ledger.version)));
     }
+    sane::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
 }
 
 /// A key that is not known stands in the problem as it was written.
@@ -154,41 +240,22 @@ fn broken(path: &Path, problem: &str) -> ActuatorError {
     ActuatorError::Broken { path: path.to_owned(), problem: one_line(problem) }
 }
 
-/// Opens a file that only its owner may read or write, and that is no link.
-fn private(path: &Path, truncate: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(truncate);
-    options.mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
-}
-
-fn write_through(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut file = private(path, true)?;
-    file.write_all(text)?;
-    file.sync_all()
-}
-
-/// Who holds the lock, by the text in it.
-fn locked(path: PathBuf, lock: &mut File) -> ActuatorError {
-    let mut text = String::new();
-    let read = lock.take(64).read_to_string(&mut text);
-    let plain = |c: &char| c.is_ascii_alphanumeric() || *c == ' ';
-    let holder: String = text.trim().chars().filter(plain).collect();
-    let known = read.is_ok() && !holder.is_empty();
-    ActuatorError::Locked { path, holder: if known { holder } else { "pid not known".into() } }
-}
-
-fn failed<'a>(path: &'a Path, what: &'static str) -> impl FnOnce(io::Error) -> ActuatorError + 'a {
-    move |source| ActuatorError::State { path: path.to_owned(), what, source }
+/// What is at a path, links not followed; `None` where there is nothing.
+fn look(path: &Path) -> Result<Option<Metadata>, ActuatorError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some).map_err(failed(path, LOOK)),
+    }
 }
 
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
+/// Whether this is the name of one of our temporary files.
+fn is_leftover(name: &OsStr, prefix: &OsStr) -> bool {
+    let random = name.as_bytes().strip_prefix(prefix.as_bytes()).and_then(|rest| rest.strip_suffix(NEW.as_bytes()));
+    random.is_some_and(|random| random.len() == RANDOM && random.iter().all(u8::is_ascii_alphanumeric))
 }
 
 #[cfg(test)]

@@ -1,11 +1,20 @@
 use super::*;
 use isobar_model::{NodeId, Pages};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run").join("state.json");
     (folder, path)
+}
+
+fn whole() -> String {
+    serde_json::to_string(&Ledger::new("boot".into())).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<OsString> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
 #[test]
@@ -19,6 +28,7 @@ fn what_is_saved_is_loaded_and_private() {
     assert_eq!(file.load().unwrap(), Some(ledger));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    assert_eq!(names(path.parent().unwrap()), ["state.json"], "no lock, no temporary file");
     file.remove().unwrap();
     file.remove().unwrap();
     assert!(file.load().unwrap().is_none());
@@ -29,7 +39,7 @@ fn a_second_owner_is_refused_in_one_line_until_the_first_lets_go() {
     let (_folder, path) = place();
     let first = StateFile::lock(&path).unwrap();
     let message = StateFile::lock(&path).unwrap_err().to_string();
-    assert!(message.contains(&format!("pid {}", std::process::id())), "{message}");
+    assert!(message.contains(&format!("another isobar is running (pid {},", std::process::id())), "{message}");
     assert_eq!(message.lines().count(), 1);
     drop(first);
     StateFile::lock(&path).unwrap();
@@ -39,11 +49,13 @@ fn a_second_owner_is_refused_in_one_line_until_the_first_lets_go() {
 fn broken_files_are_named_with_the_remedy_in_one_line() {
     let (_folder, path) = place();
     let file = StateFile::lock(&path).unwrap();
-    let whole = serde_json::to_string(&Ledger::new("boot".into())).unwrap();
+    let whole = whole();
     let misspelt = whole.replace("\"pages\"", "\"pagez\"");
     let newer = whole.replace("\"version\":1", "\"version\":2");
     let unprintable = whole.replace("\"pages\"", r#""pages\n\u001b[2J""#);
-    for text in ["", "{", "[]", &whole[..whole.len() - 1], &misspelt, &newer, &unprintable] {
+    let empty = r#"{"start":1,"since":1,"history":"","original":{"cpus":"","pinned":false},"threads":{}}"#;
+    let of_nobody = whole.replace("\"processes\":{}", &format!("\"processes\":{{\"0\":{empty}}}"));
+    for text in ["", "{", "[]", &whole[..whole.len() - 1], &misspelt, &newer, &unprintable, &of_nobody] {
         fs::write(&path, text).unwrap();
         let message = file.load().unwrap_err().to_string();
         assert!(message.contains("state.json") && message.contains("delete it"), "{message}");
@@ -54,13 +66,109 @@ fn broken_files_are_named_with_the_remedy_in_one_line() {
 }
 
 #[test]
-fn a_link_is_not_followed() {
+fn an_endless_file_is_refused_after_a_stated_size() {
+    let (_folder, path) = place();
+    let file = StateFile::lock(&path).unwrap();
+    fs::write(&path, "").unwrap();
+    // Sparse: it takes no room on disk.
+    OpenOptions::new().write(true).open(&path).unwrap().set_len(MOST_BYTES + 5).unwrap();
+    let message = file.load().unwrap_err().to_string();
+    assert!(message.contains("larger than 256 MiB"), "{message}");
+}
+
+#[test]
+fn only_a_regular_file_is_opened_and_nothing_is_waited_for() {
     let (folder, path) = place();
     let file = StateFile::lock(&path).unwrap();
     let elsewhere = folder.path().join("elsewhere");
-    fs::write(&elsewhere, serde_json::to_string(&Ledger::new("boot".into())).unwrap()).unwrap();
-    symlink(&elsewhere, &path).unwrap();
-    assert!(matches!(file.load(), Err(ActuatorError::State { what: "open", .. })));
+    fs::write(&elsewhere, whole()).unwrap();
+    let makes: [(&str, &dyn Fn()); 4] = [
+        ("a symbolic link", &|| symlink(&elsewhere, &path).unwrap()),
+        ("a symbolic link", &|| symlink("nowhere", &path).unwrap()),
+        ("a folder", &|| fs::create_dir(&path).unwrap()),
+        ("a fifo", &|| mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap()),
+    ];
+    for (kind, make) in makes {
+        make();
+        let message = file.load().unwrap_err().to_string();
+        assert!(message.contains(&format!("is {kind}, not a state file")), "{message}");
+        let existing = StateFile::existing(&path);
+        assert!(matches!(&existing, Err(ActuatorError::NotAFile { is, .. }) if *is == kind), "{existing:?}");
+        fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)).unwrap();
+    }
+    assert!(matches!(StateFile::existing(Path::new("/dev/zero")), Err(ActuatorError::NotAFile { is: "a device", .. })));
+}
+
+#[test]
+fn what_others_may_write_to_is_not_believed() {
+    let (_folder, path) = place();
+    let file = StateFile::lock(&path).unwrap();
+    fs::write(&path, whole()).unwrap();
+    for mode in [0o620, 0o602, 0o666] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert!(matches!(file.load(), Err(ActuatorError::Unsafe { .. })), "{mode:o}");
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(file.load().is_ok());
+    drop(file);
+    let folder = path.parent().unwrap();
+    for mode in [0o1777, 0o770] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        assert!(matches!(StateFile::lock(&path), Err(ActuatorError::Unsafe { .. })), "{mode:o}");
+        assert!(matches!(StateFile::existing(&path), Err(ActuatorError::Unsafe { .. })), "{mode:o}");
+    }
+}
+
+#[test]
+fn a_name_made_beforehand_is_not_written_through() {
+    let (folder, path) = place();
+    let file = StateFile::lock(&path).unwrap();
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    // The name that was used once; and the state file itself as a link.
+    for name in ["state.json.new", "state.json"] {
+        symlink(&victim, path.with_file_name(name)).unwrap();
+    }
+    file.save(&Ledger::new("boot".into())).unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    assert!(fs::symlink_metadata(&path).unwrap().is_file());
+}
+
+#[test]
+fn leftovers_of_a_killed_write_are_removed_and_nothing_else() {
+    let (_folder, path) = place();
+    drop(StateFile::lock(&path).unwrap());
+    let folder = path.parent().unwrap();
+    let kept =
+        [".state.json.new", ".state.json.abc.new", ".other.0123456789abcdef.new", ".state.json.0123456789abcd/f.new"];
+    let kept: Vec<_> = kept.iter().map(|name| name.replace('/', "_")).collect();
+    for name in kept.iter().map(String::as_str).chain([".state.json.0123456789abcdEF.new"]) {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    let _file = StateFile::lock(&path).unwrap();
+    let (mut left, mut expected) = (names(folder), kept.into_iter().map(OsString::from).collect::<Vec<_>>());
+    left.sort();
+    expected.sort();
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn where_there_is_no_file_nothing_is_made() {
+    let (folder, path) = place();
+    assert!(StateFile::existing(&path).unwrap().is_none());
+    fs::write(folder.path().join("file"), "").unwrap();
+    assert!(matches!(StateFile::existing(&folder.path().join("file/state.json")), Err(ActuatorError::State { .. })));
+    assert_eq!(names(folder.path()), ["file"]);
+}
+
+#[test]
+fn a_folder_that_was_replaced_is_noticed() {
+    let (_folder, path) = place();
+    let file = StateFile::lock(&path).unwrap();
+    fs::remove_dir(path.parent().unwrap()).unwrap();
+    let _other = StateFile::lock(&path).unwrap();
+    let message = file.save(&Ledger::new("boot".into())).unwrap_err().to_string();
+    assert!(message.contains("it was replaced"), "{message}");
 }
 
 #[test]

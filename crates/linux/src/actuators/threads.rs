@@ -6,7 +6,7 @@
 //! offers no way to close for affinities.
 
 use super::ledger::{Entry, Ledger, Original, ThreadEntry};
-use super::{affinity, heirs, identity, privilege};
+use super::{affinity, displaced, heirs, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
 
@@ -30,8 +30,8 @@ pub struct ThreadMove {
 /// What is to be done about a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// Bind the thread, once this is in the state file.
-    Act(Entry),
+    /// Bind the thread, once this is in the state file; with the mask that it had when it was examined.
+    Act(Entry, CpuSet),
     /// Nothing: it is settled already.
     Settled(ActionOutcome),
 }
@@ -40,17 +40,23 @@ pub enum Intent {
 #[must_use]
 pub fn prepare(ledger: &Ledger, wish: &ThreadMove) -> Intent {
     match examine(ledger, wish) {
-        Ok(entry) if entry.placed == Some(wish.cpu) => Intent::Settled(ActionOutcome::Done),
-        Ok(entry) => Intent::Act(entry),
+        Ok((entry, _)) if entry.placed == Some(wish.cpu) => Intent::Settled(ActionOutcome::Done),
+        Ok((entry, seen)) => Intent::Act(entry, seen),
         Err(outcome) => Intent::Settled(outcome),
     }
 }
 
-/// Binds a thread, if it is still the one that was examined.
+/// Binds a thread, if it is still the one that was examined and still has the mask that was `seen` then.
 #[must_use]
-pub fn carry_out(entry: &Entry) -> ActionOutcome {
+pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
     if !is_there(entry) {
         return ActionOutcome::Vanished;
+    }
+    // Its owner may have changed it while the record was written.
+    match affinity::get(entry.tid) {
+        Ok(now) if now != *seen => return left_alone(OWNER_NOW),
+        Ok(_) => {}
+        Err(error) => return refusal(&error, entry.cpu),
     }
     let only: CpuSet = [entry.cpu].into_iter().collect();
     match affinity::set(entry.tid, &only) {
@@ -74,8 +80,11 @@ pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
     }
 }
 
-fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<Entry, ActionOutcome> {
-    let left_alone = |why: &str| Err(ActionOutcome::LeftAlone { why: why.to_owned() });
+/// A message for a thread that its owner bound after it was observed.
+const OWNER_NOW: &str = "its owner changed its affinity just now";
+
+fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<(Entry, CpuSet), ActionOutcome> {
+    let left_alone = |why: &str| Err(left_alone(why));
     if wish.pid == identity::own_pid() {
         return left_alone("isobar does not move itself");
     }
@@ -90,16 +99,26 @@ fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<Entry, ActionOutcome> {
     if record.is_some_and(|thread| !thread.is_ours(&mask) && mask != thread.original.cpus) {
         return left_alone("its owner changed its affinity after our last move");
     }
-    Ok(entry(ledger, wish, mask))
+    let entry = entry(ledger, wish, &mask);
+    // Nothing of ours is on it, and it was not bound when it was observed.
+    if entry.original.cpus == mask && !entry.original.pinned && displaced::is_narrowed(wish.pid, wish.tid, &mask) {
+        return left_alone(OWNER_NOW);
+    }
+    Ok((entry, mask))
+}
+
+fn left_alone(why: &str) -> ActionOutcome {
+    ActionOutcome::LeftAlone { why: why.to_owned() }
 }
 
 /// What was there before us: what we wrote down, if the mask is still ours; what an heir's family had; else the mask.
-fn entry(ledger: &Ledger, wish: &ThreadMove, mask: CpuSet) -> Entry {
-    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start).filter(|thread| thread.is_ours(&mask));
+fn entry(ledger: &Ledger, wish: &ThreadMove, mask: &CpuSet) -> Entry {
+    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start).filter(|thread| thread.is_ours(mask));
     let placed = record.and_then(|_| mask.first());
-    let inherited = || heirs::family(ledger, wish.pid, wish.tid_start, &mask).map(|family| family.original.clone());
+    let inherited =
+        || heirs::family(ledger, wish.pid, wish.tid, wish.tid_start, mask).map(|family| family.original.clone());
     let known = record.map(|thread: &ThreadEntry| thread.original.clone());
-    let original = known.or_else(inherited).unwrap_or(Original { cpus: mask, pinned: wish.pinned });
+    let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: wish.pinned });
     let (pid_start, tid_start) = (wish.pid_start, wish.tid_start);
     Entry { pid: wish.pid, pid_start, tid: wish.tid, tid_start, original, placed, cpu: wish.cpu }
 }
@@ -114,7 +133,7 @@ fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
     let why = match error.raw_os_error() {
         Some(libc::ESRCH) => return ActionOutcome::Vanished,
         Some(libc::EPERM) => {
-            let remedy = privilege::remedy("CAP_SYS_NICE");
+            let remedy = privilege::remedy();
             format!("without CAP_SYS_NICE isobar cannot move the threads of others: run as root, or {remedy}")
         }
         Some(libc::EINVAL) => {
@@ -137,7 +156,7 @@ mod tests {
         assert_eq!(say(libc::ESRCH), ActionOutcome::Vanished);
         let ActionOutcome::Refused { errno, why } = say(libc::EPERM) else { panic!() };
         assert_eq!(errno, Some(libc::EPERM));
-        assert!(why.contains("CAP_SYS_NICE") && why.contains("setcap cap_sys_nice+ep"), "{why}");
+        assert!(why.contains("CAP_SYS_NICE") && why.contains(privilege::recipe()), "{why}");
         let ActionOutcome::Refused { why, .. } = say(libc::EINVAL) else { panic!() };
         assert!(why.contains("cpu 3 is offline or outside"), "{why}");
     }

@@ -22,7 +22,7 @@ pub enum MachineError {
     #[error("numasim: cache ways are not put back: {0}")]
     Numasim(#[from] numasim_page::PageError),
     /// signals cannot be caught, so that an interrupt would leave threads where they are
-    #[error("cannot catch SIGINT, SIGTERM and SIGHUP: {0}; nothing is changed without that")]
+    #[error("cannot catch the signals that ask to stop: {0}; nothing is changed without that")]
     Signals(#[source] io::Error),
     /// the clock does not let us wait
     #[error("cannot wait: {0}")]

@@ -8,7 +8,9 @@ mod error;
 mod eyes;
 mod known;
 mod options;
+mod outcomes;
 mod sensing;
+pub mod stop;
 mod unpin;
 mod wait;
 
@@ -16,21 +18,23 @@ pub use error::MachineError;
 pub use options::LinuxOptions;
 pub use sensing::Sensing;
 
+use crate::actuators::manager_lock::ManagerLock;
 use crate::actuators::pages::{Migration, PageMover};
-use crate::actuators::{ActuatorError, Actuators, Intent, RestoreReport, ThreadMove, privilege};
+use crate::actuators::{ActuatorError, Actuators, Intent, Left, RestoreReport, ThreadMove, privilege};
+use crate::kernel_events::KernelEvents;
 use crate::numasim::PageWays;
 use crate::resctrl::bytes::Bytes;
-use crate::resctrl::clusters::{Key, Threads};
-use crate::resctrl::wish::Wish;
 use crate::resctrl::{Ways, WaysOptions};
 use crate::sensors::Sampled;
 use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
 use error::BoxedError;
 use isobar_model::{
-    Action, ActionOutcome, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology, Wake,
+    Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology,
+    Wake,
 };
 use known::Known;
+use outcomes::{left_alone, not_yet, outcome, wish};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +74,8 @@ pub struct LinuxMachine<S> {
     /// The level of the LLCs.
     level: u32,
     waiter: Waiter,
+    /// Dropped after the actuators, which put everything back.
+    manager: Option<ManagerLock>,
 }
 
 impl<S: Sensing> LinuxMachine<S> {
@@ -80,7 +86,7 @@ impl<S: Sensing> LinuxMachine<S> {
     /// observing only: every action is refused with the reason.
     ///
     /// # Errors
-    /// [`MachineError`]: another isobar runs, the state file is broken or cannot be written, signals cannot be caught.
+    /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be written, signals cannot be caught.
     pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
         let waiter = Waiter::new(options.catch_signals)?;
         let mut machine = Self {
@@ -100,6 +106,7 @@ impl<S: Sensing> LinuxMachine<S> {
             bytes: Bytes::default(),
             level: LLC_LEVEL,
             waiter,
+            manager: None,
             options,
         };
         machine.open_actuators()?;
@@ -138,8 +145,13 @@ impl<S: Sensing> LinuxMachine<S> {
         if self.options.dry_run {
             return Ok(());
         }
+        let manager = self.options.manager_lock.as_deref().map(ManagerLock::take).transpose()?;
         match Actuators::open(&self.options.state) {
-            Ok((actuators, recovered)) => (self.actuators, self.recovered) = (Some(actuators), recovered),
+            Ok((mut actuators, recovered)) => {
+                actuators.listen(KernelEvents::open(&self.online_set(), self.options.watch_affinities));
+                self.remarks.extend(manager.iter().flat_map(ManagerLock::remarks).cloned());
+                (self.actuators, self.recovered, self.manager) = (Some(actuators), recovered, manager);
+            }
             Err(error @ ActuatorError::State { .. }) if !self.remarks.is_empty() => {
                 self.remarks.push(error.to_string());
                 self.observe_only = Some(error.to_string());
@@ -156,8 +168,20 @@ impl<S: Sensing> LinuxMachine<S> {
             let topology = (self.read_topology)().map_err(MachineError::Topology)?;
             self.sensing.set_topology(Arc::new(topology));
             self.online = online;
+            let online = self.online_set();
+            self.actuators.iter_mut().for_each(|actuators| actuators.follow_hotplug(&online));
         }
         Ok(())
+    }
+
+    fn online_set(&self) -> CpuSet {
+        self.online.trim().parse().unwrap_or_default()
+    }
+
+    /// What is changed now, for who watches over a loop that may never end; `None` where nothing is ever changed.
+    #[must_use]
+    pub fn left(&self) -> Option<Left> {
+        self.actuators.as_ref().map(Actuators::left)
     }
 
     /// Adds what only the actuators know to what the sensors say of this machine.
@@ -166,6 +190,7 @@ impl<S: Sensing> LinuxMachine<S> {
         let lines = self.remarks.iter().chain(self.ways.remarks()).cloned();
         let lines = lines.chain(self.page_ways.iter().flat_map(PageWays::remarks));
         let lines = lines.chain(self.bytes.remark().map(str::to_owned));
+        let lines = lines.chain(self.actuators.iter().flat_map(Actuators::remarks));
         let fresh: Vec<String> = lines.filter(told).collect();
         if !fresh.is_empty() {
             Arc::make_mut(&mut sample.capabilities).remarks.extend(fresh);
@@ -356,40 +381,8 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     }
 }
 
-/// A report as outcomes, for the harness that counts them.
-fn outcome(report: &RestoreReport) -> Outcome {
-    let by_owner = || left_alone("changed by its owner meanwhile".into());
-    let parts = [
-        // A thread that was in a group and had its mask changed counts once.
-        ((report.restored + report.heirs).max(report.grouped_tasks), ActionOutcome::Done),
-        (report.vanished + report.reused, ActionOutcome::Vanished),
-        (report.changed_by_owner, by_owner()),
-    ];
-    Outcome { actions: parts.into_iter().flat_map(|(count, outcome)| vec![outcome; count]).collect() }
-}
-
-const fn left_alone(why: String) -> ActionOutcome {
-    ActionOutcome::LeftAlone { why }
-}
-
 fn ways_options(options: &LinuxOptions) -> WaysOptions {
     WaysOptions { root: options.resctrl.clone(), move_grouped: options.move_grouped, patience: LOCK_PATIENCE }
-}
-
-/// A `set_ways` with the identities that were observed; `None` for other actions.
-fn wish(action: &Action, known: &Threads) -> Option<Wish> {
-    let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } = action else { return None };
-    Some(Wish {
-        key: Key::new(*llc, cluster),
-        way_mask: *way_mask,
-        percent: *memory_bandwidth_percent,
-        threads: threads.iter().filter_map(|tid| Some((*tid, *known.get(tid)?))).collect(),
-        asked: threads.len(),
-    })
-}
-
-fn not_yet(why: &str) -> ActionOutcome {
-    ActionOutcome::Refused { errno: None, why: why.to_owned() }
 }
 
 fn online_cpus() -> String {

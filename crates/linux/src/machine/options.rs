@@ -1,15 +1,17 @@
 //! The bounds within which the machine is changed.
 
 use crate::actuators::pages::PageOptions;
-use crate::actuators::state_file;
+use crate::actuators::{manager_lock, state_file};
 use crate::resctrl::DEFAULT_ROOT;
 use std::path::PathBuf;
 
 /// How a [`super::LinuxMachine`] may act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinuxOptions {
-    /// The state file; its lock lies beside it.
+    /// The state file; while it is used, its folder is locked.
     pub state: PathBuf,
+    /// The file by which the managers of a machine find each other; `None` for tests that run several.
+    pub manager_lock: Option<PathBuf>,
     /// Pages moved in a second, at most; what an epoch leaves over is good for one second more. 65,536 pages of 4 KiB are
     /// 256 MiB/s, a few per cent of a memory controller; DINO's K of 4096 for 16 threads.
     pub pages_per_second: u64,
@@ -21,9 +23,11 @@ pub struct LinuxOptions {
     pub resctrl: PathBuf,
     /// Whether threads get cache ways that another tool has put into a resctrl group of its own. They go back there at the end.
     pub move_grouped: bool,
+    /// Whether changes of affinity by others are followed by the kernel's word; see [`crate::kernel_events`].
+    pub watch_affinities: bool,
     /// Whether nothing is changed, and no state file made.
     pub dry_run: bool,
-    /// Whether `SIGINT`, `SIGTERM` and `SIGHUP` end the waiting instead of the process.
+    /// Whether the signals of [`super::stop`] end the waiting instead of the process.
     pub catch_signals: bool,
     /// Bounds of one page migration.
     pub pages: PageOptions,
@@ -33,11 +37,13 @@ impl Default for LinuxOptions {
     fn default() -> Self {
         Self {
             state: state_file::default_path(),
+            manager_lock: Some(manager_lock::DEFAULT_PATH.into()),
             pages_per_second: 65_536,
             moves_per_epoch: 256,
             move_pinned: false,
             resctrl: DEFAULT_ROOT.into(),
             move_grouped: false,
+            watch_affinities: true,
             dry_run: false,
             catch_signals: true,
             pages: PageOptions::default(),

@@ -4,10 +4,9 @@
 //! matter which thread the kernel interrupts. Deadlines are on `CLOCK_MONOTONIC`, and follow each other without drift as
 //! long as an epoch's work fits into its interval.
 
-use super::MachineError;
+use super::{MachineError, stop};
 use isobar_model::{Seconds, Wake};
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -42,7 +41,7 @@ impl Waiter {
     }
 
     fn catch(&mut self) -> io::Result<()> {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in stop::signals() {
             let end = self.waker.try_clone()?;
             self.signals.push(low_level::pipe::register(signal, end)?);
         }
@@ -100,6 +99,7 @@ fn next_deadline(last: Option<Instant>, now: Instant, interval: Duration) -> Ins
 #[cfg(test)]
 mod tests {
     use super::*;
+    use signal_hook::consts::SIGUSR1;
 
     #[test]
     fn deadlines_do_not_drift_and_do_not_pile_up() {
@@ -130,7 +130,7 @@ mod tests {
         let mut waiter = Waiter::new(true).unwrap();
         let start = Instant::now();
         assert!(!waiter.is_interrupted());
-        low_level::raise(SIGHUP).unwrap();
+        low_level::raise(SIGUSR1).unwrap();
         assert!(waiter.is_interrupted());
         assert_eq!(waiter.wait(Seconds(20.0)).unwrap(), Wake::Interrupted);
         assert_eq!(waiter.wait(Seconds(20.0)).unwrap(), Wake::Interrupted);

@@ -1,7 +1,7 @@
 //! What resctrl offers, from its `info` folder (`Documentation/filesystems/resctrl.rst`, "Info directory"): caches, memory
 //! bandwidth, monitoring. It knows the files; what they mean for a plan is known elsewhere.
 
-use crate::topology::files;
+use crate::topology::{files, parse};
 use crate::tree::{LinuxError, Tree};
 use std::collections::BTreeSet;
 
@@ -96,11 +96,17 @@ impl MonitoringInfo {
     }
 }
 
+/// The mask of all ways of a cache: a cache without ways could give none to anybody.
+fn ways(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
+    let some = |text: &str| parse::bit_mask(text).filter(|mask| *mask != 0);
+    files::value(tree, path, "a mask of 1 to 64 ways in hexadecimal such as `7ff`", some)
+}
+
 fn cache(tree: &Tree, info: &str, level: u32) -> Result<Option<CacheInfo>, LinuxError> {
     let mut found: Option<CacheInfo> = None;
     for resource in [format!("L{level}"), format!("L{level}CODE"), format!("L{level}DATA")] {
         let at = format!("{info}/{resource}");
-        let cbm_mask = files::bit_mask(tree, &format!("{at}/cbm_mask"))?;
+        let cbm_mask = ways(tree, &format!("{at}/cbm_mask"))?;
         let num_closids = files::small_number(tree, &format!("{at}/num_closids"))?;
         let (Some(cbm_mask), Some(num_closids)) = (cbm_mask, num_closids) else { continue };
         match &mut found {
@@ -230,5 +236,8 @@ mod tests {
         write(root.path(), &[("L3/cbm_mask", "ways"), ("L3/num_closids", "16")]);
         let said = Info::read(&Tree::folder(root.path()), "", 3).unwrap_err().to_string();
         assert!(said.contains("cbm_mask: `ways` is not"), "{said}");
+        write(root.path(), &[("L3/cbm_mask", "0")]);
+        let said = Info::read(&Tree::folder(root.path()), "", 3).unwrap_err().to_string();
+        assert!(said.contains("cbm_mask: `0` is not a mask of 1 to 64 ways"), "{said}");
     }
 }

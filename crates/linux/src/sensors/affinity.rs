@@ -21,7 +21,7 @@ pub fn allowed(tid: Tid) -> Result<CpuSet, Errno> {
 }
 
 /// The errno of the system call that just failed.
-pub(super) fn last_errno() -> Errno {
+pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 

@@ -4,7 +4,7 @@
 use super::affinity::last_errno;
 use super::events::Role;
 use super::pmu::Code;
-use isobar_model::{Count, Counters, Tid};
+use isobar_model::{Count, Counters, CpuId, Tid};
 use perf_event_open_sys::{bindings, ioctls, perf_event_open};
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -24,7 +24,7 @@ const READ_FORMAT: u32 = bindings::PERF_FORMAT_GROUP
     | bindings::PERF_FORMAT_TOTAL_TIME_RUNNING;
 
 /// The attributes that every event of isobar has in common.
-pub(super) fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr {
+pub(crate) fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr {
     let mut attr = bindings::perf_event_attr::default();
     attr.type_ = code.kind;
     attr.config = code.config[0];
@@ -46,9 +46,26 @@ pub(super) fn open(
     leader: Option<&OwnedFd>,
 ) -> Result<OwnedFd, Errno> {
     let pid = libc::pid_t::try_from(thread.0).map_err(|_| Errno::SRCH)?;
-    let group = leader.map_or(-1, AsRawFd::as_raw_fd);
+    open_anywhere(attr, pid, -1, leader.map_or(-1, AsRawFd::as_raw_fd))
+}
+
+/// Opens an event on a CPU, whoever runs there, closed on exec.
+///
+/// # Errors
+/// What the kernel says; see [`super::why`].
+pub(crate) fn open_on_cpu(attr: &mut bindings::perf_event_attr, cpu: CpuId) -> Result<OwnedFd, Errno> {
+    let cpu = libc::c_int::try_from(cpu.0).map_err(|_| Errno::NODEV)?;
+    open_anywhere(attr, -1, cpu, -1)
+}
+
+fn open_anywhere(
+    attr: &mut bindings::perf_event_attr,
+    pid: libc::pid_t,
+    cpu: libc::c_int,
+    group: libc::c_int,
+) -> Result<OwnedFd, Errno> {
     // SAFETY: `attr` is an initialised perf_event_attr of the size that it states, and lives through the call.
-    let fd = unsafe { perf_event_open(attr, pid, -1, group, libc::c_ulong::from(bindings::PERF_FLAG_FD_CLOEXEC)) };
+    let fd = unsafe { perf_event_open(attr, pid, cpu, group, libc::c_ulong::from(bindings::PERF_FLAG_FD_CLOEXEC)) };
     if fd < 0 {
         return Err(last_errno());
     }

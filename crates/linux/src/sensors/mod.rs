@@ -29,6 +29,7 @@ pub mod why;
 pub use error::SensorError;
 pub use samplers::Sampled;
 
+use crate::actuators::privilege;
 use crate::numasim::PageCounters;
 use crate::numasim::counters::Seen;
 use crate::numasim::share::Ran;
@@ -354,7 +355,8 @@ fn events_missing(available: &counters::Available, facts: &Facts) -> BTreeMap<Se
         let errno = *available.refused.get(&role)?;
         let (paranoid, is_vm) = (facts.paranoid, facts.is_vm);
         let has_cap_perfmon = facts.has_perfmon();
-        Some(why::reason(&why::Evidence { errno, software_opens, paranoid, has_cap_perfmon, is_vm }))
+        let recipe = privilege::recipe();
+        Some(why::reason(&why::Evidence { errno, software_opens, paranoid, has_cap_perfmon, is_vm, recipe }))
     };
     let roles = [(Sensor::Instructions, Role::Instructions), (Sensor::LlcMisses, Role::LlcMisses)];
     let missing = roles.into_iter().filter(|(_, role)| !available.counts(*role));

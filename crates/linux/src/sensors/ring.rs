@@ -18,6 +18,8 @@ pub struct Ring {
     _event: OwnedFd,
     base: NonNull<c_void>,
     page: usize,
+    /// Data pages; a power of two.
+    pages: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone, and nothing in it depends on the thread.
@@ -29,12 +31,20 @@ impl Ring {
     /// # Errors
     /// `EPERM` where `kernel.perf_event_mlock_kb` is used up, and what else the kernel says.
     pub fn map(event: OwnedFd, page: usize) -> Result<Self, Errno> {
-        let length = page * (1 + DATA_PAGES);
+        Self::map_pages(event, page, DATA_PAGES)
+    }
+
+    /// The same with another number of data pages, a power of two.
+    ///
+    /// # Errors
+    /// As [`Ring::map`].
+    pub fn map_pages(event: OwnedFd, page: usize, pages: usize) -> Result<Self, Errno> {
+        let length = page * (1 + pages);
         let rights = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory in use.
         let base = unsafe { mmap(std::ptr::null_mut(), length, rights, MapFlags::SHARED, &event, 0) }?;
         let base = NonNull::new(base).ok_or(Errno::NOMEM)?;
-        Ok(Self { _event: event, base, page })
+        Ok(Self { _event: event, base, page, pages })
     }
 
     /// Appends what the kernel has written since the last call to `bytes`, and gives the space back.
@@ -50,7 +60,7 @@ impl Ring {
 
     /// Copies the bytes from `tail` to `head`, which may wrap around the end.
     fn copy(&self, tail: u64, head: u64, bytes: &mut Vec<u8>) {
-        let size = self.page * DATA_PAGES;
+        let size = self.page * self.pages;
         let length = usize::try_from(head.wrapping_sub(tail)).unwrap_or(0).min(size);
         let start = usize::try_from(tail).unwrap_or(0) % size;
         let first = length.min(size - start);
@@ -59,7 +69,7 @@ impl Ring {
     }
 
     fn data(&self, start: usize, length: usize) -> &[u8] {
-        debug_assert!(start + length <= self.page * DATA_PAGES);
+        debug_assert!(start + length <= self.page * self.pages);
         // SAFETY: the data area begins one page after `base`; `start + length` is within it.
         let first = unsafe { self.base.byte_add(self.page + start) };
         // SAFETY: mapped as above, and the kernel does not write between tail and head until tail is moved.
@@ -87,6 +97,6 @@ enum Word {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: `base` was mapped with this length and no reference into it outlives `self`.
-        let _ = unsafe { munmap(self.base.as_ptr(), self.page * (1 + DATA_PAGES)) };
+        let _ = unsafe { munmap(self.base.as_ptr(), self.page * (1 + self.pages)) };
     }
 }

@@ -16,6 +16,8 @@ pub struct Evidence {
     pub has_cap_perfmon: bool,
     /// Whether this is a virtual machine.
     pub is_vm: bool,
+    /// How to get capabilities without being root.
+    pub recipe: &'static str,
 }
 
 /// The reason in one line, with the remedy.
@@ -60,8 +62,9 @@ fn forbidden(evidence: &Evidence) -> String {
         )
     } else {
         format!(
-            "not permitted: kernel.perf_event_paranoid {level} and CAP_PERFMON is missing; run as root, grant \
-             CAP_PERFMON (`setcap cap_perfmon+ep`), or set kernel.perf_event_paranoid to -1"
+            "not permitted: kernel.perf_event_paranoid {level} and CAP_PERFMON is missing; run as root, set \
+             kernel.perf_event_paranoid to -1, or let a group run it with all that it needs, as root: {}",
+            evidence.recipe
         )
     }
 }
@@ -84,6 +87,7 @@ mod tests {
             paranoid: Some(2),
             has_cap_perfmon: false,
             is_vm: false,
+            recipe: "RECIPE",
         };
         let cases = [
             (Evidence { is_vm: true, ..base }, "no PMU: this is a virtual machine"),
@@ -119,8 +123,9 @@ mod tests {
     #[test]
     fn a_full_descriptor_table_is_never_called_a_permission() {
         for errno in [Errno::MFILE, Errno::NFILE] {
+            let (has_cap_perfmon, is_vm) = (false, true);
             let evidence =
-                Evidence { errno, software_opens: true, paranoid: Some(4), has_cap_perfmon: false, is_vm: true };
+                Evidence { errno, software_opens: true, paranoid: Some(4), has_cap_perfmon, is_vm, recipe: "RECIPE" };
             assert!(!reason(&evidence).contains("permi"));
         }
         assert_eq!(

@@ -8,7 +8,7 @@
 //! LLC already names is read in two steps only, its `cache` folder and one sharing list: when both equal those of the
 //! first CPU of that LLC, it is in. When not (asymmetric or contradictory firmware), all of its files are read.
 
-use super::{cpus, files};
+use super::{cpus, files, parse};
 use crate::tree::{LinuxError, Tree};
 use isobar_model::topology::Llc;
 use isobar_model::{Bytes, CpuId, CpuSet, LlcId, Ways};
@@ -72,9 +72,8 @@ impl Group {
         }
         let Some((level, index)) = highest else { return Ok(None) };
         let folder = folder(cpu, index);
-        // The kernel's figure is 0 where the firmware does not tell it.
-        let ways = files::small_number(tree, &format!("{folder}/ways_of_associativity"))?.filter(|ways| *ways > 0);
-        let size = files::value(tree, &format!("{folder}/size"), "a size such as `8192K`", super::parse::cache_size)?;
+        let ways = associativity(tree, &folder)?.filter(|ways| *ways > 0);
+        let size = files::value(tree, &format!("{folder}/size"), "a size such as `8192K`", parse::cache_size)?;
         Ok(Some(Self {
             level,
             shared: sharers(tree, cpu, index, online)?,
@@ -90,6 +89,13 @@ impl Group {
     fn confirms(&self, tree: &Tree, cpu: CpuId, indexes: &[u32], online: &CpuSet) -> Result<bool, LinuxError> {
         Ok(self.indexes == indexes && sharers(tree, cpu, self.index, online)? == self.shared)
     }
+}
+
+/// The kernel's figure is 0 for full associativity, and where the firmware does not say (`drivers/base/cacheinfo.c`); full
+/// associativity of an AMD cache is 65535 (`amd_cpuid4`).
+fn associativity(tree: &Tree, folder: &str) -> Result<Option<u32>, LinuxError> {
+    let ways = |text: &str| parse::decimal(text).and_then(|ways| u16::try_from(ways).ok()).map(u32::from);
+    files::value(tree, &format!("{folder}/ways_of_associativity"), "a number of ways from 0 to 65535", ways)
 }
 
 fn folder(cpu: CpuId, index: u32) -> String {

@@ -2,7 +2,7 @@
 //! memory, and where the kernel has them, HMAT figures and resctrl limits.
 //!
 //! It knows where the kernel writes what, in every form of the last twenty years. It refuses to guess: what no file says
-//! is `None`, and a file that cannot be understood is an error, but for distances, which firmware often gets wrong.
+//! is `None`, and a file that cannot be understood is an error.
 
 mod caches;
 mod cpus;

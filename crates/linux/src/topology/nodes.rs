@@ -11,6 +11,12 @@ use std::collections::BTreeMap;
 
 const FOLDER: &str = "sys/devices/system/node";
 
+/// What belongs into a node's `distance`.
+const DISTANCES: &str = "a row with one number from 1 to 255 for each online node, such as `10 20` for two";
+
+/// The kernel's own limits (`numa_set_distance` keeps distances in a byte, and none is 0).
+const DISTANCE: std::ops::RangeInclusive<u32> = 1..=255;
+
 /// The folder of a node.
 pub(super) fn folder(node: NodeId) -> String {
     format!("{FOLDER}/node{node}")
@@ -105,14 +111,16 @@ fn linked(tree: &Tree, cpu: CpuId, ids: &[NodeId]) -> Result<Option<NodeId>, Lin
     Ok(None)
 }
 
-/// The table, where every node has a row with one number for each online node, in ascending order. Firmware without a
-/// table, or a capture of part of one, has none: a wrong distance is worse than no distance.
+/// The table, where every node has a row: one number for each online node, in ascending order. Where a row is missing, as
+/// with firmware without a table or a capture of part of one, there is no table. A row that is no such row is refused: a
+/// policy would move memory by it.
 fn distances(tree: &Tree, ids: Vec<NodeId>) -> Result<Option<NodeMatrix<u32>>, LinuxError> {
     let mut rows = Vec::new();
     for &id in &ids {
-        let text = tree.read(&format!("{}/distance", folder(id)))?;
-        let Some(row) = text.as_deref().and_then(parse::distances) else { return Ok(None) };
-        rows.push(row);
+        let right = |row: &Vec<u32>| row.len() == ids.len() && row.iter().all(|distance| DISTANCE.contains(distance));
+        let fits = |text: &str| parse::distances(text).filter(right);
+        rows.push(files::value(tree, &format!("{}/distance", folder(id)), DISTANCES, fits)?);
     }
-    Ok(NodeMatrix::from_rows(ids, rows))
+    let rows: Option<Vec<Vec<u32>>> = rows.into_iter().collect();
+    Ok(rows.and_then(|rows| NodeMatrix::from_rows(ids, rows)))
 }

@@ -6,19 +6,24 @@
 
 use super::entry::{Entry, components, resolve};
 use super::{LinuxError, MAX_FILE};
+use crate::read::open_file;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use isobar_model::text::one_line;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 use tar::EntryType;
 
 /// The most bytes that an archive may unpack to: captured machines are 0.5 to 20 MB.
-const MAX_UNPACKED: u64 = 512 << 20;
+const MAX_UNPACKED: u64 = 256 << 20;
 
-/// The most bytes of text that are kept.
+/// The most bytes that are kept, texts and names.
 const MAX_KEPT: u64 = 64 << 20;
+
+/// What an entry takes beside its text and its name, and a folder with one entry, roughly: an archive of empty files in
+/// folders of their own must not fill memory either.
+const ENTRY: u64 = 128;
+const FOLDER: u64 = 768;
 
 /// The block that tar archives are made of. They end in two blocks of zeros; GNU tar accepts one, and so do we.
 const BLOCK: usize = 512;
@@ -53,7 +58,7 @@ impl Unpacked {
 
 /// Reads an archive.
 pub(super) fn unpack(path: &Path) -> Result<Unpacked, LinuxError> {
-    let file = File::open(path).map_err(|source| LinuxError::Unreadable { path: path.to_owned(), source })?;
+    let file = open_file(path).map_err(|source| LinuxError::Unreadable { path: path.to_owned(), source })?;
     unpack_from(path, file)
 }
 
@@ -95,7 +100,7 @@ fn read_tar(path: &Path, unpacking: impl Read) -> Result<Unpacked, LinuxError> {
     Ok(Unpacked(root))
 }
 
-/// The kept entries and the bytes of their texts; stops early once those exceed [`MAX_KEPT`].
+/// The kept entries and about how many bytes they take; stops early once those exceed [`MAX_KEPT`].
 fn collect(archive: &mut tar::Archive<impl Read>) -> io::Result<(Entry, u64)> {
     let (mut root, mut kept) = (Entry::root(), 0);
     for member in archive.entries()? {
@@ -103,6 +108,7 @@ fn collect(archive: &mut tar::Archive<impl Read>) -> io::Result<(Entry, u64)> {
         let name = member.path_bytes().into_owned();
         let name = String::from_utf8_lossy(&name);
         let Some(path) = kept_path(&name) else { continue };
+        kept += ENTRY + name.len() as u64;
         let link = || member.link_name_bytes().map(|name| String::from_utf8_lossy(&name).into_owned());
         let entry = match member.header().entry_type() {
             EntryType::Directory => Some(Entry::root()),
@@ -112,7 +118,7 @@ fn collect(archive: &mut tar::Archive<impl Read>) -> io::Result<(Entry, u64)> {
             _ => None,
         };
         if let Some(entry) = entry {
-            root.insert(&path, entry);
+            kept += FOLDER * root.insert(&path, entry);
         }
         if kept > MAX_KEPT {
             break;

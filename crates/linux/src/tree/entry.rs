@@ -25,18 +25,20 @@ impl Entry {
         Self::Folder(BTreeMap::new())
     }
 
-    /// Puts an entry at a path, with the folders above it. What stands there already is replaced, as when unpacking;
-    /// a path too deep, or below a file, is left out.
-    pub(super) fn insert(&mut self, path: &[&str], entry: Self) {
-        let (Some((name, folders)), true) = (path.split_last(), path.len() <= MAX_DEPTH) else { return };
+    /// Puts an entry at a path, with the folders above it, and returns how many of those it had to make. What stands there
+    /// already is replaced, as when unpacking; a path too deep, or below a file, is left out.
+    pub(super) fn insert(&mut self, path: &[&str], entry: Self) -> u64 {
+        let mut made = 0;
+        let (Some((name, folders)), true) = (path.split_last(), path.len() <= MAX_DEPTH) else { return made };
         let mut here = self;
         for folder in folders {
-            let Self::Folder(names) = here else { return };
+            let Self::Folder(names) = here else { return made };
             // Most folders are there already, and the key of an entry would be a string of its own each time.
             if !names.contains_key(*folder) {
                 names.insert((*folder).to_owned(), Self::root());
+                made += 1;
             }
-            let Some(inside) = names.get_mut(*folder) else { return };
+            let Some(inside) = names.get_mut(*folder) else { return made };
             here = inside;
         }
         if let Self::Folder(names) = here {
@@ -46,6 +48,7 @@ impl Entry {
                 names.insert((*name).to_owned(), entry);
             }
         }
+        made
     }
 
     /// What is at a path, links followed.

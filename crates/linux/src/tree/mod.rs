@@ -10,8 +10,8 @@ mod error;
 pub use error::LinuxError;
 pub(crate) use error::shown;
 
+use crate::read::open_file;
 use archive::Unpacked;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,11 @@ impl Tree {
             io::ErrorKind::NotFound => LinuxError::Missing { path: path.to_owned() },
             _ => LinuxError::Unreadable { path: path.to_owned(), source },
         })?;
-        let source = if kind.is_dir() { Source::Folder } else { Source::Archive(archive::unpack(path)?) };
+        let source = match kind {
+            kind if kind.is_dir() => Source::Folder,
+            kind if kind.is_file() => Source::Archive(archive::unpack(path)?),
+            _ => return Err(LinuxError::UnknownKind { path: path.to_owned() }),
+        };
         Self::checked(path, source)
     }
 
@@ -112,7 +116,7 @@ impl Tree {
 
 fn read_file(path: PathBuf) -> Result<Option<String>, LinuxError> {
     let mut bytes = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
+    let read = open_file(&path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
     match read {
         Err(source) if is_absence(&source) => Ok(None),
         Err(source) => Err(LinuxError::Unreadable { path, source }),

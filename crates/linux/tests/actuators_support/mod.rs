@@ -123,6 +123,16 @@ impl Helper {
         }
     }
 
+    /// The next line with one of two words, and whether it has the first.
+    pub fn hear_either(&mut self, first: &str, second: &str) -> (bool, String) {
+        let mut line = String::new();
+        while !line.contains(first) && !line.contains(second) {
+            line.clear();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the helper ended before it said `{first}`");
+        }
+        (line.contains(first), line)
+    }
+
     pub fn tell(&mut self, line: &str) {
         writeln!(self.process.0.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
@@ -132,7 +142,7 @@ impl Helper {
 pub fn public_copy(folder: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let copy = folder.join("test-program");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    copy_program(std::env::current_exe().unwrap(), &copy);
     for path in [folder, &copy] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -170,4 +180,11 @@ pub fn is_helper() -> bool {
 /// What an environment variable told this helper.
 pub fn told(name: &str) -> String {
     std::env::var(name).unwrap()
+}
+
+/// Copies a program to be executed. By another process: what this one has open for writing, a process that another test forks at
+/// that moment holds open too, and the copy could not be executed (ETXTBSY).
+pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let copied = Command::new("cp").arg("--").arg(from.as_ref()).arg(to.as_ref()).status().unwrap();
+    assert!(copied.success(), "cp failed");
 }

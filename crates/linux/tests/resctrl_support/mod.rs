@@ -45,7 +45,8 @@ pub fn mount(machine: Machine) -> Option<(tempfile::TempDir, Mounted)> {
 }
 
 pub fn options(state: &Path, root: &Path) -> LinuxOptions {
-    LinuxOptions { state: state.into(), resctrl: root.into(), catch_signals: false, ..LinuxOptions::default() }
+    let (state, resctrl) = (state.into(), root.into());
+    LinuxOptions { state, resctrl, manager_lock: None, catch_signals: false, ..LinuxOptions::default() }
 }
 
 pub fn open(pids: Vec<Pid>, options: LinuxOptions) -> LinuxMachine<Watch> {

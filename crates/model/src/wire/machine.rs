@@ -157,7 +157,7 @@ impl MachineDoc {
     pub fn to_topology(&self) -> Result<Topology, WireError> {
         let parts = Parts {
             nodes: self.nodes.iter().enumerate().map(|(i, node)| node.to_node(i)).collect::<Result<_, _>>()?,
-            llcs: self.llcs.iter().map(LlcDoc::to_llc).collect(),
+            llcs: self.llcs.iter().enumerate().map(|(i, llc)| llc.to_llc(i)).collect::<Result<_, _>>()?,
             cpus: self.cpus.iter().enumerate().map(|(i, cpu)| cpu.to_cpu(i)).collect::<Result<_, _>>()?,
             shared_cpus: self.nodes.iter().filter_map(|node| Some((node.id, node.cpus.clone()?))).collect(),
             distances: self.distances.as_ref().map(|rows| self.matrix("machine.distances", rows)).transpose()?,
@@ -223,9 +223,17 @@ impl NodeDoc {
     }
 }
 
+/// The ways of a cache; 65535 is what Linux says of full associativity on AMD machines.
+const WAYS: std::ops::RangeInclusive<u32> = 1..=65_535;
+
 impl LlcDoc {
-    fn to_llc(&self) -> Llc {
-        Llc { id: self.id, level: self.level.unwrap_or(3), size: self.size_bytes.map(Bytes), ways: self.ways.map(Ways) }
+    fn to_llc(&self, index: usize) -> Result<Llc, WireError> {
+        if let Some(ways) = self.ways.filter(|ways| !WAYS.contains(ways)) {
+            let message = format!("is {ways}: expected {} to {} ways, or null", WAYS.start(), WAYS.end());
+            return Err(WireError::value(format!("machine.llcs[{index}].ways"), message));
+        }
+        let (level, size) = (self.level.unwrap_or(3), self.size_bytes.map(Bytes));
+        Ok(Llc { id: self.id, level, size, ways: self.ways.map(Ways) })
     }
 }
 
@@ -302,5 +310,18 @@ mod tests {
         let doc: MachineDoc = super::super::read(text).unwrap();
         let said = doc.to_topology().unwrap_err().to_string();
         assert_eq!(said, "machine.llcs[0].cpus: says CPUs 0-1, but machine.cpus[] says 0");
+    }
+
+    #[test]
+    fn no_ways_and_billions_of_them_are_refused() {
+        let said = |ways: u32| {
+            let text = format!(r#"{{"nodes": [{{"id": 0}}], "llcs": [{{"id": 0, "ways": {ways}}}], "cpus": []}}"#);
+            let doc: MachineDoc = super::super::read(&text).unwrap();
+            doc.to_topology().err().map(|error| error.to_string())
+        };
+        for ways in [0, 65_536, u32::MAX] {
+            let expected = format!("machine.llcs[0].ways: is {ways}: expected 1 to 65535 ways, or null");
+            assert_eq!(said(ways).as_deref(), Some(expected.as_str()));
+        }
     }
 }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 const GIGA: f64 = 1e9;
 const NANO: f64 = 1e-9;
+/// The most nodes of a described machine: the routes between all pairs of a long chain of nodes grow with the cube of them.
+const MOST_NODES: usize = 256;
 const ONE_THREAD: Smt = Smt { threads: 1, throughput: 1.0 };
 
 /// A machine, ready to be simulated.
@@ -107,7 +109,12 @@ impl MachineSpec {
     /// # Errors
     /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no route joins.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
-        Self::from_spec(file, &crate::error::parse(file, text)?)
+        let spec: spec::Spec = crate::error::parse(file, text)?;
+        if spec.node.len() > MOST_NODES {
+            let problem = format!("is there {} times; a machine has at most {MOST_NODES} nodes", spec.node.len());
+            return Err(SimError::value(file, "node", problem));
+        }
+        Self::from_spec(file, &spec)
     }
 
     /// A machine from a short string such as `node:2 llc:1 core:4` (see `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns
@@ -273,6 +280,14 @@ mod tests {
         assert!(bad("cpus = \"4-7\"", "cpus = \"0-3\"").contains("twice"));
         assert!(bad("sustained = 0.8", "sustained = 1.5").contains("node.sustained"));
         assert!(bad("ways = 16", "ways = 65").contains("llc.ways"));
+        assert!(bad("ways = 16", "ways = 0").contains("llc.ways"));
+        assert!(bad("ways = 16", "ways = 4000000000").contains("`llc.ways` is 4000000000; it must be from 1 to 64"));
+        let chain: String =
+            (2..300).map(|id| format!("[[node]]\nid = {id}\nmemory_gib = 1\ngb_per_s = 1.0\n")).collect();
+        assert!(
+            bad("[[link]]", &format!("{chain}[[link]]"))
+                .contains("`node` is there 300 times; a machine has at most 256")
+        );
         assert!(bad("ways = 16", "ways = 16\nclos = 0").contains("llc.clos"));
         assert!(bad("clock_ghz", "smt = { threads = 2, throughput = 2.5 }\nclock_ghz").contains("smt.throughput"));
         assert!(bad("clock_ghz", "smt = { threads = 0, throughput = 1.0 }\nclock_ghz").contains("smt.threads"));

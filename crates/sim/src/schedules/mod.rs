@@ -31,14 +31,29 @@ pub struct Schedule {
     pub parts: Vec<BTreeMap<usize, f64>>,
 }
 
+/// The most threads whose assignments are listed. What there is to list and to run for each grows with them: a hundred schedules of
+/// more threads take minutes.
+pub const MOST_THREADS: u32 = 64;
+
 /// More assignments than were allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("more than {most} assignments of threads to last-level caches remain after symmetry; {remedy}")]
-pub struct TooMany {
-    /// What was allowed.
-    pub most: usize,
-    /// What to do.
-    pub remedy: &'static str,
+pub enum TooMany {
+    /// more than were to be listed
+    #[error("more than {most} assignments of threads to last-level caches remain after symmetry; {remedy}")]
+    Assignments {
+        /// what was allowed
+        most: usize,
+        /// what to do
+        remedy: &'static str,
+    },
+    /// too many threads to list any
+    #[error(
+        "{threads} threads are too many to try wherever they may run: at most {MOST_THREADS}; take fewer programs or threads"
+    )]
+    Threads {
+        /// how many there are
+        threads: u32,
+    },
 }
 
 /// Every balanced schedule of a workload.
@@ -46,6 +61,7 @@ pub struct TooMany {
 /// # Errors
 /// [`TooMany`] where more than `most` differ.
 pub fn balanced(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMany> {
+    few_threads(workload)?;
     let seating = Seating::new(workload);
     let mut listing = Listing::new(workload, most);
     for room in seating.balanced_counts() {
@@ -59,10 +75,16 @@ pub fn balanced(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMa
 /// # Errors
 /// [`TooMany`] where more than `most` differ.
 pub fn mappings(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMany> {
+    few_threads(workload)?;
     let seating = Seating::new(workload);
     let mut listing = Listing::new(workload, most);
     seating.each(&seating.capacity(), &mut |leaf| listing.add(leaf))?;
     listing.finish()
+}
+
+fn few_threads(workload: &Workload) -> Result<(), TooMany> {
+    let threads = workload.apps.iter().map(|app| app.threads).sum();
+    if threads > MOST_THREADS { Err(TooMany::Threads { threads }) } else { Ok(()) }
 }
 
 impl Workload {
@@ -147,7 +169,7 @@ impl<'a> Listing<'a> {
     }
 
     fn too_many(&self) -> TooMany {
-        TooMany { most: self.most, remedy: seating::REMEDY }
+        TooMany::Assignments { most: self.most, remedy: seating::REMEDY }
     }
 }
 

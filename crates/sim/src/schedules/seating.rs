@@ -135,7 +135,7 @@ impl<'a> Seating<'a> {
     ) -> Result<(), TooMany> {
         *steps += 1;
         if *steps > STEPS {
-            return Err(TooMany { most: STEPS, remedy: REMEDY });
+            return Err(TooMany::Assignments { most: STEPS, remedy: REMEDY });
         }
         let Some(app) = self.order.get(rank).copied() else {
             leaf.weight = self.weight(&leaf.counts);
@@ -171,7 +171,7 @@ impl<'a> Seating<'a> {
             };
             all = all.iter().flat_map(more).collect();
             if steps + all.len() > STEPS {
-                return Err(TooMany { most: STEPS, remedy: REMEDY });
+                return Err(TooMany::Assignments { most: STEPS, remedy: REMEDY });
             }
         }
         Ok(all)

@@ -92,3 +92,13 @@ fn threads_of_a_program_are_split_and_pins_are_kept() {
         assert_eq!(one.llcs[1][0].0, 1, "node 0 has two already");
     }
 }
+
+#[test]
+fn many_threads_are_refused_before_anything_is_listed() {
+    let copies = |count: u32| workload("nehalem-2x4", &[&format!("\"mcf\"\ncount = {count}")]);
+    assert_eq!(balanced(&copies(64), 100).unwrap().len(), 1);
+    for listed in [balanced(&copies(65), 100), mappings(&copies(65), 100)] {
+        let error = listed.unwrap_err().to_string();
+        assert!(error.starts_with("65 threads are too many to try wherever they may run: at most 64"), "{error}");
+    }
+}

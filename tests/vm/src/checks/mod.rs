@@ -8,6 +8,7 @@ mod policies;
 mod resctrl;
 mod restore;
 mod sampled;
+mod soak;
 mod storm;
 mod topo;
 
@@ -27,6 +28,7 @@ pub fn regular(suite: &mut Suite) {
     resctrl::checks(suite);
     policies::checks(suite);
     storm::checks(suite);
+    soak::checks(suite);
 }
 
 /// Dies, SMT, a node without CPUs, unequal nodes, distances that differ by direction.

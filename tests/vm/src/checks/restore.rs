@@ -21,7 +21,7 @@ pub fn checks(suite: &mut Suite) {
         comes_back(&[], &[], |manage| manage.end_by(Signal::INT)?.fine().map(|_| ()))
     });
     suite.check("restore: after a panic", || {
-        comes_back(&[], &[("ISOBAR_PANIC_AT_EPOCH", "14")], |manage| failed(&manage.end()?, "internal error"))
+        comes_back(&[], &[("ISOBAR_TEST_PANIC_AT_EPOCH", "14")], |manage| failed(&manage.end()?, "internal error"))
     });
     suite.check("restore: after kill -9 and `isobar restore`", || {
         comes_back(&[], &[], |manage| {

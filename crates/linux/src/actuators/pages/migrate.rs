@@ -274,7 +274,7 @@ impl Process {
 /// Reading the maps of another user's process, and moving its pages, needs the access of a debugger (`ptrace(2)`,
 /// `PTRACE_MODE_READ_REALCREDS`). The text names no process, so that whoever prints it can tell it once.
 fn no_privilege(error: &io::Error) -> ActionOutcome {
-    let remedy = privilege::remedy("CAP_SYS_PTRACE");
+    let remedy = privilege::remedy();
     let why = format!("without CAP_SYS_PTRACE isobar cannot move the pages of others: run as root, or {remedy}");
     ActionOutcome::Refused { errno: error.raw_os_error(), why }
 }

@@ -1,0 +1,193 @@
+//! The queue and the thread that empties it. Whoever queues a chunk never waits for the reader,
+//! unless it was said that there is time: a simulated machine has no one to put back, and its
+//! output is worth waiting for.
+
+use super::descriptor::Descriptor;
+use super::state::{Chunk, State};
+use crate::adapt::linux::hold_writers_signals;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is queued at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// bytes; a single chunk may be larger
+    pub bytes: usize,
+    /// chunks
+    pub chunks: usize,
+}
+
+impl Bounds {
+    /// Enough for some minutes of JSON of a busy machine.
+    pub const LOG: Self = Self { bytes: 4 << 20, chunks: 1024 };
+}
+
+/// At the end a reader is given up that reads nothing for this long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often a wait looks at what no condition variable tells it (a signal).
+const TICK: Duration = Duration::from_millis(50);
+
+/// One write: small, so that a slow reader is seen to read (a terminal takes about as much at
+/// once).
+const PIECE: usize = 2048;
+
+/// Whether a wait for the reader is to end.
+type Stop = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// A bounded queue of chunks, with the thread that writes them.
+pub struct Queue {
+    shared: Arc<Shared>,
+    bounds: Bounds,
+    notice: fn(u64) -> String,
+    patient_until: OnceLock<Stop>,
+    patience: Duration,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change of the state is complete before anything that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Queue {
+    /// A queue to standard output. `notice` says in one line how many lines were dropped.
+    ///
+    /// # Errors
+    /// Where the kernel gives no second descriptor, or no thread.
+    pub fn to_stdout(notice: fn(u64) -> String) -> io::Result<Self> {
+        Self::start(Descriptor::of(&io::stdout())?, Bounds::LOG, notice)
+    }
+
+    /// A queue to anything.
+    ///
+    /// # Errors
+    /// Where the kernel gives no thread.
+    pub fn start(to: impl Write + Send + 'static, bounds: Bounds, notice: fn(u64) -> String) -> io::Result<Self> {
+        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
+        let theirs = Arc::clone(&shared);
+        let write = move || {
+            hold_writers_signals();
+            write_all(&theirs, to, bounds, notice);
+        };
+        thread::Builder::new().name("output".into()).spawn(write)?;
+        Ok(Self { shared, bounds, notice, patient_until: OnceLock::new(), patience: PATIENCE })
+    }
+
+    /// From now on a full queue waits for the reader until `stop` says so, and drops nothing
+    /// before.
+    pub fn wait_for_the_reader(&self, stop: impl Fn() -> bool + Send + Sync + 'static) {
+        drop(self.patient_until.set(Box::new(stop)));
+    }
+
+    /// Queues a chunk, or drops it where there is no room.
+    ///
+    /// # Errors
+    /// What keeps the writer from writing; a reader that went away is
+    /// [`io::ErrorKind::BrokenPipe`].
+    pub(super) fn commit(&self, chunk: Chunk) -> io::Result<()> {
+        let mut state = self.shared.lock();
+        while !state.has_room(&chunk, self.bounds) && self.is_patient() && state.check().is_ok() {
+            state = self.shared.wait(state);
+        }
+        state.check()?;
+        if state.has_room(&chunk, self.bounds) {
+            state.push_notice(self.notice);
+            state.push(chunk);
+            self.shared.changed.notify_all();
+        } else {
+            state.drop_chunk(&chunk);
+        }
+        Ok(())
+    }
+
+    fn is_patient(&self) -> bool {
+        self.patient_until.get().is_some_and(|stop| !stop())
+    }
+
+    pub(super) fn keep_the_rest(&self) {
+        self.shared.lock().keep = true;
+    }
+
+    pub(super) fn dropped_lines(&self) -> u64 {
+        self.shared.lock().dropped
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        !self.shared.lock().is_idle()
+    }
+
+    /// Waits until all is written, as long as the reader reads; how many lines it did not get.
+    ///
+    /// # Errors
+    /// As [`Queue::commit`].
+    pub fn finish(self) -> io::Result<u64> {
+        let mut state = self.shared.lock();
+        state.closed = true;
+        self.shared.changed.notify_all();
+        let (mut progress, mut since) = (state.progress, Instant::now());
+        while !state.is_idle() && state.check().is_ok() && since.elapsed() < self.patience {
+            if progress != state.progress || self.is_patient() {
+                (progress, since) = (state.progress, Instant::now());
+            }
+            state = self.shared.wait(state);
+        }
+        state.check().map(|()| state.lines_left())
+    }
+
+    /// Whether nothing waits for the writer: what it writes it holds in its hands.
+    #[cfg(test)]
+    pub fn has_taken_all(&self) -> bool {
+        self.shared.lock().queued() == 0
+    }
+
+    /// The same with less patience at the end.
+    #[cfg(test)]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+}
+
+/// The thread: writes chunk by chunk until no more comes, or nothing more can be written.
+fn write_all(shared: &Shared, mut to: impl Write, bounds: Bounds, notice: fn(u64) -> String) {
+    while let Some(chunk) = next(shared, bounds, notice) {
+        for piece in chunk.bytes.chunks(PIECE) {
+            let written = to.write_all(piece).and_then(|()| to.flush());
+            let mut state = shared.lock();
+            state.progress += 1;
+            if let Err(error) = written {
+                state.fail(&error);
+                return shared.changed.notify_all();
+            }
+        }
+    }
+}
+
+/// Waits for the next chunk; `None` at the end.
+fn next(shared: &Shared, bounds: Bounds, notice: fn(u64) -> String) -> Option<Chunk> {
+    let mut state = shared.lock();
+    loop {
+        if state.is_half_free(bounds) {
+            state.push_notice(notice);
+        }
+        let chunk = state.pop();
+        shared.changed.notify_all();
+        if chunk.is_some() || state.closed {
+            return chunk;
+        }
+        state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+}

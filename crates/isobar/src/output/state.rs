@@ -1,0 +1,113 @@
+//! What is queued, dropped and written: the bookkeeping behind the queue, under one lock. It waits
+//! for nothing and writes nothing.
+
+use super::queue::Bounds;
+use std::collections::VecDeque;
+use std::io;
+
+/// Lines that arrive together or not at all.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    /// what is written
+    pub bytes: Vec<u8>,
+    /// how many lines are lost with it
+    pub lines: u64,
+}
+
+/// The queue as it stands.
+#[derive(Debug, Default)]
+pub struct State {
+    chunks: VecDeque<Chunk>,
+    /// Bytes of the chunks.
+    bytes: usize,
+    /// Lines of the chunk that is being written.
+    writing: Option<u64>,
+    /// Lines dropped since the last notice; while there are any, more are dropped until half the
+    /// queue is free.
+    unreported: u64,
+    /// Lines dropped so far.
+    pub dropped: u64,
+    /// Pieces written so far: whether the reader reads.
+    pub progress: u64,
+    /// Whether what comes now is the end, which is always queued.
+    pub keep: bool,
+    /// Whether no more comes.
+    pub closed: bool,
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+impl State {
+    /// Whether a chunk may be queued. One that is larger than all bounds finds room in an empty
+    /// queue.
+    pub fn has_room(&self, chunk: &Chunk, bounds: Bounds) -> bool {
+        let fits = self.bytes.saturating_add(chunk.bytes.len()) <= bounds.bytes && self.chunks.len() < bounds.chunks;
+        self.keep || (self.unreported == 0 && (fits || self.chunks.is_empty()))
+    }
+
+    /// Queues a chunk.
+    pub fn push(&mut self, chunk: Chunk) {
+        self.bytes += chunk.bytes.len();
+        self.chunks.push_back(chunk);
+    }
+
+    /// Counts a chunk that found no room.
+    pub fn drop_chunk(&mut self, chunk: &Chunk) {
+        self.unreported += chunk.lines;
+        self.dropped += chunk.lines;
+    }
+
+    /// The next chunk to write; the one before is done.
+    pub fn pop(&mut self) -> Option<Chunk> {
+        let chunk = self.chunks.pop_front();
+        self.writing = chunk.as_ref().map(|chunk| chunk.lines);
+        self.bytes -= chunk.as_ref().map_or(0, |chunk| chunk.bytes.len());
+        chunk
+    }
+
+    /// Whether half the queue is free again.
+    pub fn is_half_free(&self, bounds: Bounds) -> bool {
+        self.bytes <= bounds.bytes / 2 && self.chunks.len() <= bounds.chunks / 2
+    }
+
+    /// Queues the notice of what was dropped, if anything was: behind what came before it, in front
+    /// of what comes after.
+    pub fn push_notice(&mut self, notice: fn(u64) -> String) {
+        let lines = std::mem::take(&mut self.unreported);
+        if lines > 0 {
+            self.push(Chunk { bytes: format!("{}\n", notice(lines)).into_bytes(), lines: 0 });
+        }
+    }
+
+    /// Whether all that was queued is written.
+    pub fn is_idle(&self) -> bool {
+        self.chunks.is_empty() && self.writing.is_none() && self.unreported == 0
+    }
+
+    /// Lines that the reader has not read yet.
+    pub fn lines_left(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.lines).sum::<u64>() + self.writing.unwrap_or(0) + self.unreported
+    }
+
+    /// Chunks that wait for the writer.
+    #[cfg(test)]
+    pub fn queued(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// The reader is gone, or the disk is full: nothing more is written.
+    pub fn fail(&mut self, error: &io::Error) {
+        self.failed = Some((error.kind(), error.to_string()));
+        self.writing = None;
+        self.chunks.clear();
+        self.bytes = 0;
+    }
+
+    /// What kept the writer from writing.
+    ///
+    /// # Errors
+    /// That.
+    pub fn check(&self) -> io::Result<()> {
+        let again = |(kind, why): &(io::ErrorKind, String)| io::Error::new(*kind, format!("standard output: {why}"));
+        self.failed.as_ref().map_or(Ok(()), |failed| Err(again(failed)))
+    }
+}

@@ -1,0 +1,125 @@
+//! How many lines of one kind a log takes: some in ten seconds, then one that says how many more
+//! there were. Time is the machine's, so that a simulated run says the same each time.
+
+use isobar_model::Seconds;
+use std::collections::BTreeMap;
+
+/// Lines of a kind in one window.
+const MOST: u64 = 20;
+
+/// A window, from its first line on.
+const WINDOW: Seconds = Seconds(10.0);
+
+/// What a line is about. Lines of one kind share one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// heading of what was decided in an epoch
+    Decision,
+    /// a thread, or several, moved
+    Move,
+    /// pages migrated
+    Pages,
+    /// ways given to a cluster
+    Ways,
+    /// where a process allocates
+    Allocation,
+    /// a drawing of the ways of LLCs
+    Map,
+    /// what a policy notes
+    Note,
+    /// how the run stands
+    Status,
+}
+
+impl Kind {
+    /// What several lines of it are called.
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Decision => "decisions",
+            Self::Move => "moved threads",
+            Self::Pages => "migrated pages",
+            Self::Ways => "cache ways",
+            Self::Allocation => "where processes allocate",
+            Self::Map => "the ways of LLCs",
+            Self::Note => "what the policy notes",
+            Self::Status => "how the run stands",
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Window {
+    since: Seconds,
+    lines: u64,
+    swallowed: u64,
+}
+
+/// The limits of a run.
+#[derive(Debug, Default)]
+pub struct Rate(BTreeMap<Kind, Window>);
+
+impl Rate {
+    /// Whether a line of a kind may be written now; one that may not is counted. Ask for
+    /// [`Rate::ended`] first.
+    pub fn admits(&mut self, kind: Kind, now: Seconds) -> bool {
+        let window = self.0.entry(kind).or_insert(Window { since: now, lines: 0, swallowed: 0 });
+        if window.lines < MOST {
+            window.lines += 1;
+            return true;
+        }
+        window.swallowed += 1;
+        false
+    }
+
+    /// Counts a line that is not written for another reason: its heading was not.
+    pub fn swallow(&mut self, kind: Kind, now: Seconds) {
+        self.0.entry(kind).or_insert(Window { since: now, lines: 0, swallowed: 0 }).swallowed += 1;
+    }
+
+    /// What was swallowed in the windows that have ended, one line each.
+    pub fn ended(&mut self, now: Seconds) -> Vec<String> {
+        let ended: Vec<Kind> =
+            self.0.iter().filter(|(_, window)| now.0 - window.since.0 >= WINDOW.0).map(|(kind, _)| *kind).collect();
+        ended.into_iter().filter_map(|kind| line(kind, &self.0.remove(&kind)?, now)).collect()
+    }
+
+    /// The same of all windows, at the end of a run.
+    pub fn rest(&mut self, now: Seconds) -> Vec<String> {
+        std::mem::take(&mut self.0).iter().filter_map(|(kind, window)| line(*kind, window, now)).collect()
+    }
+}
+
+fn line(kind: Kind, window: &Window, now: Seconds) -> Option<String> {
+    let (more, seconds) = (window.swallowed, now.0 - window.since.0);
+    let lines = if more == 1 { "line" } else { "lines" };
+    (more > 0).then(|| format!("... {more} more {lines} like these about {} in the last {seconds:.1} s", kind.noun()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_swallowed_is_counted_and_said_once() {
+        let mut rate = Rate::default();
+        let written: Vec<bool> = (0..77).map(|_| rate.admits(Kind::Move, Seconds(1.0))).collect();
+        assert_eq!(written.iter().filter(|admitted| **admitted).count(), 20);
+        assert!(rate.admits(Kind::Note, Seconds(1.0)), "each kind has its own limit");
+        assert_eq!(rate.ended(Seconds(10.5)), [""; 0], "the window has not ended");
+        assert_eq!(
+            rate.ended(Seconds(11.0)),
+            ["... 57 more lines like these about moved threads in the last 10.0 s".to_owned()]
+        );
+        assert!(rate.admits(Kind::Move, Seconds(11.0)));
+        assert_eq!(rate.rest(Seconds(12.0)), [""; 0]);
+    }
+
+    #[test]
+    fn the_end_of_a_run_says_the_rest() {
+        let mut rate = Rate::default();
+        let admitted = (0..21).filter(|_| rate.admits(Kind::Status, Seconds(5.0))).count();
+        assert_eq!(admitted, 20);
+        let rest = rate.rest(Seconds(6.25));
+        assert_eq!(rest, ["... 1 more line like these about how the run stands in the last 1.2 s".to_owned()]);
+    }
+}

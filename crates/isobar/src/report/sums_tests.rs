@@ -1,0 +1,123 @@
+//! Many actions in few lines.
+
+use super::*;
+use crate::harness::{Epoch, Tally};
+use isobar_model::topology::synthetic::synthetic;
+use isobar_model::{Capabilities, NodeMap, Outcome, Plan, Process, Sample, Seconds, Thread, Tid};
+use std::sync::Arc;
+
+fn process(pid: u32, name: &str) -> Process {
+    Process {
+        pid: Pid(pid),
+        name: Arc::from(name),
+        pages: None,
+        accessed_pages: None,
+        numa_penalty: None,
+        cache_class: None,
+        critical_ways: None,
+        slowdown_by_ways: None,
+        threads: vec![Thread { cpu: Some(CpuId(0)), ..Thread::unmeasured(Tid(pid)) }],
+    }
+}
+
+fn seen() -> Observation {
+    Observation {
+        time: Seconds(1.0),
+        interval: Seconds(1.0),
+        machine: Arc::new(synthetic("node:2 core:4").unwrap()),
+        free: NodeMap::default(),
+        latency: None,
+        latency_cycles: None,
+        processes: vec![
+            process(10, "mcf"),
+            process(20, "mcf"),
+            process(30, "lbm"),
+            process(40, "mcf"),
+            process(50, "mcf"),
+            process(60, "(sd-pam)"),
+        ],
+    }
+}
+
+fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) -> Vec<String> {
+    let seen = seen();
+    let sample = Sample {
+        time: seen.time,
+        topology: Arc::clone(&seen.machine),
+        free: NodeMap::default(),
+        latency: None,
+        latency_cycles: None,
+        processes: Vec::new(),
+        capabilities: Arc::new(Capabilities::default()),
+    };
+    let outcome = outcomes.map(|actions| Outcome { actions });
+    let epoch = Epoch {
+        number: 1,
+        sample: &sample,
+        seen: &seen,
+        managed: &seen,
+        plan: &Plan { actions, ..Plan::nothing("p") },
+        outcome: outcome.as_ref(),
+        lacking: &[],
+        own_cpu: None,
+        unmatched: None,
+        tally: &Tally::default(),
+    };
+    lines(&epoch, each).into_iter().map(|(_, line)| line).collect()
+}
+
+fn moved(pid: u32, tid: u32, cpu: u32, reason: &str) -> Action {
+    Action::MoveThread { pid: Pid(pid), tid: Tid(tid), cpu: CpuId(cpu), reason: reason.to_owned() }
+}
+
+#[test]
+fn a_handful_is_a_line_each() {
+    let actions = |count: u32| (0..count).map(|tid| moved(10, tid, 1, "because")).collect::<Vec<_>>();
+    assert_eq!(said(actions(8), None, false).len(), 8);
+    assert_eq!(said(actions(9), None, false).len(), 1);
+    assert_eq!(said(actions(9), None, true).len(), 9, "--verbose prints each");
+}
+
+#[test]
+fn more_are_a_line_a_program_and_reason() {
+    let mut actions: Vec<Action> =
+        (0..7).map(|tid| moved(10, 100 + tid, tid % 4, &format!("misses {tid}.5 per 1000"))).collect();
+    actions.push(moved(30, 30, 5, "misses most"));
+    actions.extend([20, 40, 50].map(|pid| moved(pid, pid, 7, "misses 77 per 1000")));
+    actions.extend((0..2).map(|tid| moved(60, 600 + tid, 6, "makes room")));
+    let refused = ActionOutcome::Refused { errno: Some(1), why: "no".into() };
+    let outcomes = (0..actions.len()).map(|index| if index == 3 { refused.clone() } else { ActionOutcome::Done });
+    assert_eq!(
+        said(actions.clone(), Some(outcomes.collect()), false),
+        [
+            "  move 10 threads of mcf (processes 10, 20, 40 and 1 more) to cpus 0-3,7 (nodes 0, 1): such as misses 0.5 per 1000 \
+             [9 done; 1 refused, errno 1]",
+            "  move thread 30 (lbm) to cpu 5 (node 1, llc 1): misses most [done]",
+            "  move 2 threads of (sd-pam) (process 60) to cpu 6 (node 1): makes room [done]",
+        ]
+    );
+    assert!(said(actions, None, false)[0].ends_with("[not done: dry run]"));
+}
+
+#[test]
+fn pages_are_summed() {
+    let migrate = |pid: u32, to: u32| Action::MigratePages {
+        pid: Pid(pid),
+        from: NodeId(0),
+        to: NodeId(to),
+        pages: Pages(64),
+        select: PageSelection::ResidentSet,
+        for_thread: None,
+        reason: "far".to_owned(),
+    };
+    let actions = (0..9).map(|index| migrate(if index % 2 == 0 { 10 } else { 20 }, 1)).collect();
+    let outcome = |index| match index {
+        0 => ActionOutcome::Vanished,
+        _ => ActionOutcome::Pages { moved: Pages(60), stayed: vec![("busy".to_owned(), Pages(4))] },
+    };
+    assert_eq!(
+        said(actions, Some((0..9).map(outcome).collect()), false),
+        ["  migrate up to 576 pages of resident sets of mcf (processes 10, 20) from node 0 to node 1: far \
+             [480 pages moved (32 stayed: busy); 1 gone meanwhile]"]
+    );
+}

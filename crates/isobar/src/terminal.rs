@@ -1,0 +1,39 @@
+//! How wide the page is. It knows `COLUMNS` and the terminal of standard output; what is drawn is its caller's business.
+
+use std::io;
+
+/// Columns where nothing says how many there are: a pipe, a file, a terminal that does not know its size.
+const UNKNOWN: usize = 80;
+
+/// Narrower than this, nothing is drawn; wider than that, nobody reads.
+const SENSIBLE: std::ops::RangeInclusive<usize> = 40..=1000;
+
+/// Columns to draw in: `COLUMNS` where it is set (as by `COLUMNS=120 isobar topo | less`), else those of the terminal, else 80;
+/// at least 40.
+pub fn columns() -> usize {
+    let asked = std::env::var("COLUMNS").ok();
+    sensible(asked.as_deref(), || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))
+}
+
+fn sensible(asked: Option<&str>, terminal: impl Fn() -> Option<usize>) -> usize {
+    let asked = asked.and_then(|text| text.trim().parse().ok()).filter(|columns| *columns > 0);
+    let known = asked.or_else(|| terminal().filter(|columns| *columns > 0));
+    known.unwrap_or(UNKNOWN).clamp(*SENSIBLE.start(), *SENSIBLE.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_comes_before_the_terminal_and_that_before_80() {
+        assert_eq!(sensible(Some("120"), || Some(60)), 120);
+        assert_eq!(sensible(None, || Some(60)), 60);
+        assert_eq!(sensible(None, || None), 80);
+        for nonsense in ["", "0", "-5", "wide"] {
+            assert_eq!(sensible(Some(nonsense), || Some(60)), 60, "{nonsense}");
+        }
+        assert_eq!((sensible(Some("7"), || None), sensible(Some("4000000000"), || None)), (40, 1000));
+        assert_eq!(sensible(None, || Some(0)), 80, "a terminal that does not know its size");
+    }
+}

@@ -1,0 +1,86 @@
+//! Text of a given width: how many columns it takes, and words in lines. It knows columns and nothing of machines.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns of a terminal that a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A text with spaces behind it, as wide as is asked.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Words in lines of at most `first` columns, those after the first of at most `rest`. A word that is wider than a line is cut.
+pub(super) fn wrap(words: &[String], first: usize, rest: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.iter().flat_map(|word| pieces(word, rest.min(first))) {
+        let room = if lines.len() <= 1 { first } else { rest };
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word.trim_end()) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// A sentence in lines of at most `columns`, those after the first indented.
+pub(super) fn paragraph(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let start = text.len() - text.trim_start().len();
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let lines = wrap(&words, columns.saturating_sub(start), columns.saturating_sub(indent));
+    let left = |number: usize| " ".repeat(if number == 0 { start } else { indent });
+    lines.iter().enumerate().map(|(number, line)| left(number) + line).collect()
+}
+
+/// A word in parts of at most `columns`.
+fn pieces(word: &str, columns: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut used = 0;
+    // What stands behind a word may hang over the edge: it is cut off there.
+    let (body, tail) = word.split_at(word.trim_end().len());
+    for character in body.chars() {
+        let wide = character.width().unwrap_or(0);
+        if used > 0 && used + wide > columns {
+            parts.push(String::new());
+            used = 0;
+        }
+        used += wide;
+        parts.last_mut().into_iter().for_each(|part| part.push(character));
+    }
+    parts.last_mut().into_iter().for_each(|part| part.push_str(tail));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, first: usize, rest: usize) -> Vec<String> {
+        wrap(&text.split(' ').map(str::to_owned).collect::<Vec<_>>(), first, rest)
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_fit() {
+        assert_eq!(wrapped("one two three four", 9, 5), ["one two", "three", "four"]);
+        assert_eq!(wrapped("abcdefghij k", 4, 4), ["abcd", "efgh", "ij k"]);
+        assert_eq!(wrapped("", 4, 4), [""]);
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!((width("测试"), padded("测试", 6)), (4, "测试  ".to_owned()));
+        assert_eq!(wrapped("测试 测试", 8, 8), ["测试", "测试"]);
+        assert_eq!(wrapped("测试测试", 5, 5), ["测试", "测试"]);
+    }
+
+    #[test]
+    fn a_paragraph_keeps_its_own_indent() {
+        assert_eq!(paragraph("  a b c d", 5, 3), ["  a b", "   c", "   d"].map(str::to_owned));
+        assert_eq!(paragraph("  a b c d", 6, 3), ["  a b", "   c d"].map(str::to_owned));
+    }
+}

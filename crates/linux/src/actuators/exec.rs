@@ -1,0 +1,37 @@
+//! A thread that executes a program takes over its process: the other threads end, and it goes on with the id and the start
+//! time of the main thread, and with its own mask (`execve(2)`). Where that mask is ours, its record must go with it: the old
+//! id looks like that of a thread that has ended.
+
+use super::ledger::{Ledger, ProcessEntry, ThreadEntry};
+use super::{affinity, identity};
+use isobar_model::{CpuSet, Pid, Tid};
+
+/// Hands the records of threads that took over their process on to its main thread.
+pub fn follow(ledger: &mut Ledger) {
+    let has_others = |(pid, entry): &(&Pid, &ProcessEntry)| entry.threads.keys().any(|tid| tid.0 != pid.0);
+    let pids: Vec<Pid> = ledger.processes.iter().filter(has_others).map(|(pid, _)| *pid).collect();
+    for pid in pids {
+        let main = Tid(pid.0);
+        let start = ledger.processes.get(&pid).map_or(0, |entry| entry.start);
+        if ledger.is_owned(main, start) || identity::process(pid).is_none_or(|process| process.start != start) {
+            continue;
+        }
+        let Ok(mask) = affinity::get(main) else { continue };
+        let Some(entry) = ledger.processes.get_mut(&pid) else { continue };
+        if let Some(gone) = taken_over(entry, pid, &mask).and_then(|tid| entry.threads.remove(&tid)) {
+            entry.threads.insert(main, ThreadEntry { start, ..gone });
+        }
+    }
+}
+
+/// The recorded thread whose mask the main thread has now, if it has ended and the main thread did not have that mask by
+/// its own record or by its owner's word.
+fn taken_over(entry: &ProcessEntry, pid: Pid, mask: &CpuSet) -> Option<Tid> {
+    let main = Tid(pid.0);
+    let its_own = entry.threads.get(&main).map_or(entry.main == *mask, |thread| thread.is_ours(mask));
+    if its_own {
+        return None;
+    }
+    let ended = |tid: Tid| tid != main && identity::task(pid, tid).is_none();
+    entry.threads.iter().find(|(tid, thread)| thread.is_ours(mask) && ended(**tid)).map(|(tid, _)| *tid)
+}

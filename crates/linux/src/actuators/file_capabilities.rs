@@ -1,0 +1,183 @@
+//! Who may use the power that the executable carries: file capabilities (`capabilities(7)`) are for
+//! the members of the executable's group, whatever its mode says. A caller outside that group goes
+//! on without them, and so does one who runs an executable that is setuid or setgid, which isobar
+//! is not made for.
+//!
+//! Capabilities that a service manager hands down (ambient ones) are the caller's own and stay.
+//! Knows nothing of what the capabilities are good for.
+
+use super::{names, privilege};
+use rustix::io::Errno;
+use rustix::process::{getegid, geteuid, getgid, getgroups, getuid};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread_res_gid, set_thread_res_uid};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+/// The running executable, also where its path leads elsewhere by now.
+const EXECUTABLE: &str = "/proc/self/exe";
+
+/// Gives up what the caller may not use, and says so in one line. To be called before any thread is
+/// started: capabilities are a thread's.
+///
+/// # Errors
+/// Where the kernel does not let them go: then the command must not go on.
+pub fn give_up_what_is_not_the_callers() -> io::Result<Option<String>> {
+    let facts = Facts::live();
+    let verdict = facts.verdict();
+    match verdict {
+        Verdict::Own => return Ok(None),
+        Verdict::SetId => become_the_caller()?,
+        Verdict::Outsider => {}
+    }
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    Ok(Some(facts.remark(verdict)))
+}
+
+/// Whether the environment is of somebody who has all our power anyway: root, or whoever runs an
+/// executable that carries none.
+#[must_use]
+pub fn environment_is_trusted() -> bool {
+    getuid().is_root() || (!carries_capabilities() && geteuid() == getuid() && getegid() == getgid())
+}
+
+/// Whether the executable carries capabilities and everybody may run it.
+#[must_use]
+pub fn for_everybody() -> bool {
+    let everybody = |file: fs::Metadata| file.permissions().mode() & 0o001 != 0;
+    carries_capabilities() && fs::metadata(EXECUTABLE).is_ok_and(everybody)
+}
+
+/// What the kernel says of the caller and the executable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Facts {
+    /// The real user.
+    user: u32,
+    /// Whether the executable is setuid or setgid, and that changed who we are.
+    set_id: bool,
+    /// Whether the executable carries capabilities, and they count here (they do not where its file
+    /// system is mounted `nosuid`).
+    carries: bool,
+    /// Whether there are ambient capabilities. The kernel clears them when an executable's own
+    /// capabilities take effect, so all that we have is the caller's then.
+    ambient: bool,
+    /// The executable's group; `None` where that cannot be read.
+    group: Option<u32>,
+    /// The real group and the supplementary ones.
+    groups: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Whatever power there is, is the caller's own or meant for it.
+    Own,
+    /// The executable's owner or group is not the caller's.
+    SetId,
+    /// The capabilities are for a group that the caller is not in.
+    Outsider,
+}
+
+impl Facts {
+    fn live() -> Self {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let permitted = privilege::hexadecimal(&status, "CapPrm:");
+        let supplementary = getgroups().unwrap_or_default();
+        Self {
+            user: getuid().as_raw(),
+            set_id: geteuid() != getuid() || getegid() != getgid(),
+            carries: permitted != Some(0) && carries_capabilities(),
+            ambient: privilege::hexadecimal(&status, "CapAmb:").is_some_and(|set| set != 0),
+            group: fs::metadata(EXECUTABLE).ok().map(|file| file.gid()),
+            groups: [getgid()].into_iter().chain(supplementary).map(rustix::process::Gid::as_raw).collect(),
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        let member = self.group.is_some_and(|group| self.groups.contains(&group));
+        if self.user == 0 {
+            Verdict::Own
+        } else if self.set_id {
+            Verdict::SetId
+        } else if self.carries && !self.ambient && !member {
+            Verdict::Outsider
+        } else {
+            Verdict::Own
+        }
+    }
+
+    fn remark(&self, verdict: Verdict) -> String {
+        let recipe = privilege::recipe();
+        let group = self.group.filter(|group| *group != 0).map(names::group);
+        match (verdict, group) {
+            (Verdict::SetId, _) => {
+                format!(
+                    "the executable is setuid or setgid, which isobar refuses to use: it goes on as you; as root: {recipe}"
+                )
+            }
+            (_, Some(group)) => format!(
+                "the executable's capabilities are for the group {group}, which you are not in: isobar goes on without \
+                 them (to join, as root: usermod -aG {group} {}, then log in again)",
+                names::user(self.user)
+            ),
+            (_, None) => format!(
+                "the executable's capabilities are for no group of users: isobar goes on without them; as root: {recipe}"
+            ),
+        }
+    }
+}
+
+/// Capabilities count as carried where the kernel does not say.
+fn carries_capabilities() -> bool {
+    match rustix::fs::getxattr(EXECUTABLE, "security.capability", &mut [0_u8; 64][..]) {
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => false,
+        Ok(_) | Err(_) => true,
+    }
+}
+
+fn become_the_caller() -> io::Result<()> {
+    let (user, group) = (getuid(), getgid());
+    set_thread_res_gid(group, group, group)?;
+    Ok(set_thread_res_uid(user, user, user)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A user of two groups, and an executable with capabilities for one of them.
+    fn member() -> Facts {
+        Facts { user: 1000, set_id: false, carries: true, ambient: false, group: Some(77), groups: vec![100, 77] }
+    }
+
+    #[test]
+    fn capabilities_are_for_the_group_of_the_executable_alone() {
+        assert_eq!(member().verdict(), Verdict::Own);
+        let outsider = Facts { groups: vec![100], ..member() };
+        assert_eq!(outsider.verdict(), Verdict::Outsider);
+        assert_eq!(Facts { group: Some(0), ..member() }.verdict(), Verdict::Outsider, "root's group is not theirs");
+        assert_eq!(Facts { group: None, ..member() }.verdict(), Verdict::Outsider);
+        assert_eq!(Facts { carries: false, ..outsider.clone() }.verdict(), Verdict::Own);
+        assert_eq!(Facts { ambient: true, ..outsider.clone() }.verdict(), Verdict::Own, "of a service manager");
+        assert_eq!(Facts { user: 0, ..outsider }.verdict(), Verdict::Own);
+        assert_eq!(Facts { set_id: true, ..member() }.verdict(), Verdict::SetId);
+    }
+
+    #[test]
+    fn remarks_say_what_to_do_in_one_line() {
+        let outsider = Facts { groups: vec![100], group: Some(4_000_077), ..member() };
+        let line = outsider.remark(Verdict::Outsider);
+        assert!(line.contains("usermod -aG 4000077 ") && !line.contains('\n'), "{line}");
+        let of_root = Facts { group: Some(0), ..outsider };
+        for verdict in [Verdict::Outsider, Verdict::SetId] {
+            assert!(of_root.remark(verdict).contains("groupadd -f isobar && "), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_program_carries_nothing() {
+        assert_eq!(Facts::live().verdict(), Verdict::Own);
+        assert!(environment_is_trusted() && !for_everybody());
+        assert_eq!(give_up_what_is_not_the_callers().unwrap(), None);
+    }
+}

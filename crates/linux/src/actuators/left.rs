@@ -1,0 +1,23 @@
+//! How much is changed now, for a thread that watches over the one that acts: if the latter never ends, the former can still
+//! say what it leaves behind. Knows counts, not threads.
+
+use super::ledger::Ledger;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Threads and resctrl groups that are changed now.
+#[derive(Clone, Debug, Default)]
+pub struct Left(Arc<AtomicUsize>);
+
+impl Left {
+    /// Threads and groups that would have to be put back.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set(&self, ledger: &Ledger) {
+        let threads: usize = ledger.processes.values().map(|process| process.threads.len()).sum();
+        self.0.store(threads + ledger.resctrl.as_ref().map_or(0, |record| record.groups.len()), Ordering::SeqCst);
+    }
+}

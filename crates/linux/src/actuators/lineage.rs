@@ -1,0 +1,177 @@
+//! Who descends from the threads that we moved, and which of them their owners bound: the kernel's events, applied to the
+//! ledger in the order in which they happened. A child of a process in the ledger enters it before its parent can end, so
+//! daemons that fork twice stay known; a thread that somebody else binds is its owner's from then on, whatever its mask.
+//!
+//! What the kernel does not say is left to `heirs`, which recognises by masks.
+
+use super::identity;
+use super::ledger::{Ledger, Owned, ProcessEntry};
+use super::namespaces::Makers;
+use crate::kernel_events::{Event, Fork, KernelEvents, Pin, now};
+use isobar_model::{CpuSet, Pid, Tid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kernel's events, and what is kept between them.
+#[derive(Debug)]
+pub struct Lineage {
+    events: KernelEvents,
+    /// When we last bound a thread, on the events' clock, and the mask that it had until then. What its owner had done
+    /// before, unheard of, is that mask.
+    bound: BTreeMap<Tid, (u64, CpuSet)>,
+    makers: Makers,
+    ended: Ended,
+    /// Changes of affinity whose thread is not known.
+    strange: u64,
+}
+
+/// Processes that had ended when their events were read, as parents of others. They are kept for one more reading: the event
+/// of a child may come with the next.
+#[derive(Debug, Default)]
+struct Ended {
+    reading: u64,
+    processes: BTreeMap<Pid, (u64, ProcessEntry)>,
+    /// Threads that their owners had bound.
+    owned: BTreeMap<Tid, u64>,
+}
+
+impl Ended {
+    fn age(&mut self) {
+        let now = self.reading;
+        self.processes.retain(|_, (reading, _)| *reading == now);
+        self.owned.retain(|_, reading| *reading == now);
+        self.reading += 1;
+    }
+
+    fn process(&self, pid: Pid) -> Option<&ProcessEntry> {
+        self.processes.get(&pid).map(|(_, entry)| entry)
+    }
+}
+
+impl Lineage {
+    /// Follows these events.
+    #[must_use]
+    pub fn new(events: KernelEvents) -> Self {
+        Self { events, bound: BTreeMap::new(), makers: Makers::default(), ended: Ended::default(), strange: 0 }
+    }
+
+    /// The events, for what they say of themselves.
+    #[must_use]
+    pub const fn events(&self) -> &KernelEvents {
+        &self.events
+    }
+
+    /// Watches these CPUs.
+    pub fn follow_hotplug(&mut self, online: &CpuSet) {
+        self.events.follow_hotplug(online);
+    }
+
+    /// We have just bound this thread, which had this mask.
+    pub fn bound(&mut self, tid: Tid, before: CpuSet) {
+        self.bound.insert(tid, (now(), before));
+    }
+
+    /// What of the kernel's events is missed, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let strange = (self.strange > 0).then(|| {
+            format!(
+                "the kernel dropped no record, but {} changed affinities could not be attributed: who asked has ended, or \
+                 is in a container; an owner's binding may be among them",
+                self.strange
+            )
+        });
+        self.events.remarks().into_iter().chain(strange).collect()
+    }
+
+    /// Applies what happened since the last call.
+    pub fn follow(&mut self, ledger: &mut Ledger) {
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.age();
+        for event in self.events.drain() {
+            match event {
+                Event::Fork(fork) => self.follow_fork(ledger, &mut ended, &fork),
+                Event::Pin(pin) if pin.by == identity::own_pid() => {}
+                Event::Pin(pin) => self.follow_pin(ledger, &mut ended, &pin),
+            }
+        }
+        self.makers.age();
+        self.ended = ended;
+    }
+
+    /// Forgets when threads were bound that are not in the ledger any more. Not while things are put back: what a thread made
+    /// just before is still to be heard of.
+    pub fn forget_the_old(&mut self, ledger: &Ledger) {
+        let known: BTreeSet<Tid> =
+            ledger.processes.values().flat_map(|process| process.threads.keys().copied()).collect();
+        self.bound.retain(|tid, _| known.contains(tid));
+    }
+
+    fn follow_pin(&mut self, ledger: &mut Ledger, ended: &mut Ended, pin: &Pin) {
+        let Some(target) = self.makers.target(pin) else {
+            self.strange += 1;
+            return;
+        };
+        let overridden = self.bound.get(&target).filter(|(bound, _)| pin.time <= *bound);
+        match (owned(target), overridden) {
+            (Some(owned), Some((_, before))) => ledger.owner_had_wanted(owned.pid, target, before.clone()),
+            (Some(owned), None) if is_family(ledger, owned.pid) => ledger.yield_to_owner(target, owned),
+            (Some(_), None) => {}
+            (None, _) => {
+                ended.owned.insert(target, ended.reading);
+            }
+        }
+    }
+
+    fn follow_fork(&mut self, ledger: &mut Ledger, ended: &mut Ended, fork: &Fork) {
+        // A new thread: its process is known or not, and who made it the kernel does not say.
+        if Tid(fork.child.0) != fork.child_thread {
+            return;
+        }
+        self.makers.note(fork.parent, fork.child);
+        // The id of a process that ended may have been given to another.
+        ended.processes.remove(&fork.child);
+        let parent = ledger.processes.get(&fork.parent).or_else(|| ended.process(fork.parent));
+        let by_owned = ledger.owned.contains_key(&fork.parent_thread) || ended.owned.contains_key(&fork.parent_thread);
+        let bound = |parent: &&ProcessEntry| by_owned || self.may_be_bound_by_us(parent, fork);
+        let Some(parent) = parent.filter(bound).cloned() else { return forget_reused(ledger, fork.child) };
+        match identity::process(fork.child) {
+            Some(child) => {
+                ledger.adopt(fork.child, child.start, &parent);
+                if by_owned {
+                    ledger.yield_to_owner(fork.child_thread, Owned { pid: fork.child, start: child.start });
+                }
+            }
+            None => {
+                ended.processes.insert(fork.child, (ended.reading, parent));
+                ended.owned.extend(by_owned.then_some((fork.child_thread, ended.reading)));
+            }
+        }
+    }
+
+    /// Whether the thread that made the child can have had a mask of ours: we moved it, or it is young enough to have
+    /// inherited one. A thread that its owner had bound before we came, and that we left alone, hands on its owner's mask.
+    fn may_be_bound_by_us(&self, parent: &ProcessEntry, fork: &Fork) -> bool {
+        let thread = fork.parent_thread;
+        let moved = parent.threads.contains_key(&thread) || self.bound.contains_key(&thread);
+        let start = || identity::task(fork.parent, thread).map(|task| task.start);
+        moved || start().is_none_or(|start| start >= parent.since)
+    }
+}
+
+/// Drops the entry of a process that has ended, and whose id was given to another.
+fn forget_reused(ledger: &mut Ledger, pid: Pid) {
+    if ledger.processes.contains_key(&pid) {
+        let start = identity::process(pid).map(|process| process.start);
+        ledger.processes.retain(|other, entry| *other != pid || start == Some(entry.start));
+    }
+}
+
+/// The process and the start time of a thread; `None` when it has ended.
+fn owned(tid: Tid) -> Option<Owned> {
+    let pid = identity::process_of(tid)?;
+    Some(Owned { pid, start: identity::task(pid, tid)?.start })
+}
+
+fn is_family(ledger: &Ledger, pid: Pid) -> bool {
+    ledger.processes.contains_key(&pid) || super::heirs::descends(ledger, pid)
+}

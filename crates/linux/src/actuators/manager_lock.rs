@@ -1,0 +1,228 @@
+//! One manager a machine, whatever their state files: two would take each other's changes for the
+//! owners' and leave threads bound.
+//!
+//! Managers find each other by read locks (`fcntl(2)`, `F_RDLCK`) on a file of the kernel that
+//! everybody may read, that is always there and that only root could open for writing. So no
+//! unprivileged process can keep others from registering (a write lock would, as `LOCK_EX` of
+//! `flock(2)` would on any file that one may read), nothing is left on disk, and a kill -9 ends the
+//! registration. `/proc/locks` lists who holds it; each of them is examined, for anybody may take
+//! such a lock:
+//!
+//! - an isobar that may move every user's threads, or that runs as our user, conflicts with us;
+//! - any other isobar, and what is no isobar, is named in a remark and ignored.
+//!
+//! Two phases make sure that of two which start at the same time exactly one goes on. Byte 0 says
+//! "I would like to manage", byte 1 "I manage". Having locked byte 0, a process looks at the
+//! others: one that manages, or an older one that would like to, sends it away; a younger one is
+//! waited for, which is sent away itself or had looked before we came. Who sees neither locks byte
+//! 1.
+//!
+//! Such a lock is lost when its process closes *any* descriptor of the file: nothing else in isobar
+//! may open it.
+
+use super::other::Other;
+use super::{ActuatorError, file_capabilities, locks, privilege};
+use rustix::process::getpid;
+use std::cmp::Reverse;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The file of the kernel that is locked.
+pub const DEFAULT_PATH: &str = "/sys/devices/system/cpu/kernel_max";
+
+/// For tests, which run several managers at the same time: another file instead of
+/// [`DEFAULT_PATH`], or `none` for no lock. It is ignored where the executable carries capabilities
+/// and the caller is not root.
+pub const VARIABLE: &str = "ISOBAR_TEST_MANAGER_LOCK";
+
+/// How long a younger isobar may take to make up its mind.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two looks at the others.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Remarks name so many of those that are ignored.
+const MOST_NAMED: usize = 3;
+
+/// Where the lock of this machine is; `None` where a test wants none.
+#[must_use]
+pub fn place() -> Option<PathBuf> {
+    match std::env::var_os(VARIABLE).filter(|_| file_capabilities::environment_is_trusted()) {
+        Some(none) if none == "none" => None,
+        Some(path) => Some(path.into()),
+        None => Some(DEFAULT_PATH.into()),
+    }
+}
+
+/// The registration as the manager of this machine, until this is dropped.
+#[derive(Debug)]
+pub struct ManagerLock {
+    /// Closing it ends the registration.
+    _file: Option<File>,
+    remarks: Vec<String>,
+}
+
+impl ManagerLock {
+    /// Registers this process. Where that is not possible it goes on, with a remark.
+    ///
+    /// # Errors
+    /// [`ActuatorError::Managed`] where another isobar manages this machine.
+    pub fn take(path: &Path) -> Result<Self, ActuatorError> {
+        let file = match open(path).and_then(|file| lock(&file, Phase::Candidate).map(|()| file)) {
+            Ok(file) => file,
+            Err(error) => return Ok(Self::without(path, &error)),
+        };
+        let start = Instant::now();
+        loop {
+            let others = match Others::on(&file) {
+                Ok(others) => others,
+                Err(error) => return Ok(Self::without(path, &error)),
+            };
+            match others.verdict(start.elapsed()) {
+                Verdict::Refused(other) => {
+                    return Err(ActuatorError::Managed { other: other.to_string(), pid: other.pid });
+                }
+                Verdict::Wait => std::thread::sleep(PAUSE),
+                Verdict::Free => return Ok(Self::registered(path, file, &others)),
+            }
+        }
+    }
+
+    /// What a person should know: who is ignored, or why others cannot be seen.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    fn registered(path: &Path, file: File, others: &Others) -> Self {
+        match lock(&file, Phase::Manager) {
+            Ok(()) => Self { _file: Some(file), remarks: others.remarks(path) },
+            Err(error) => Self::without(path, &error),
+        }
+    }
+
+    fn without(path: &Path, error: &io::Error) -> Self {
+        let path = path.display();
+        let remark = format!(
+            "{path}: {error}: isobar cannot see whether another one manages this machine; see to it that none does"
+        );
+        Self { _file: None, remarks: vec![remark] }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+}
+
+/// How far a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Candidate,
+    Manager,
+}
+
+impl Phase {
+    /// The byte that is locked.
+    const fn byte(self) -> u64 {
+        match self {
+            Self::Candidate => 0,
+            Self::Manager => 1,
+        }
+    }
+
+    const fn of(held: &locks::Held) -> Self {
+        if held.last >= Self::Manager.byte() { Self::Manager } else { Self::Candidate }
+    }
+}
+
+/// A read lock on one byte.
+fn lock(file: &File, phase: Phase) -> io::Result<()> {
+    let start = libc::off_t::try_from(phase.byte()).unwrap_or(0);
+    // The constants are small, but of other types on some architectures.
+    let small = |constant: libc::c_int| libc::c_short::try_from(constant).unwrap_or(0);
+    // SAFETY: `flock` is plain integers, for which zeros are a value.
+    let mut request: libc::flock = unsafe { std::mem::zeroed() };
+    (request.l_type, request.l_whence) = (small(libc::F_RDLCK), small(libc::SEEK_SET));
+    (request.l_start, request.l_len) = (start, 1);
+    // SAFETY: the descriptor is open, and the request outlives the call, which only reads it.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const request) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// The other processes that hold the lock, and whether each conflicts with us.
+#[derive(Debug)]
+struct Others {
+    own_age: (u64, u32),
+    conflicting: Vec<(Other, Phase)>,
+    ignored: Vec<Other>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict<'a> {
+    Free,
+    Wait,
+    Refused(&'a Other),
+}
+
+impl Others {
+    fn on(file: &File) -> io::Result<Self> {
+        let own = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0);
+        let mut holds = locks::on(&file.metadata()?)?;
+        holds.retain(|held| held.pid != own);
+        holds.sort_by_key(|held| (held.pid, Reverse(held.last)));
+        holds.dedup_by_key(|held| held.pid);
+        let others = holds.iter().filter_map(|held| Some((Other::look(held.pid)?, Phase::of(held))));
+        let (conflicting, ignored): (Vec<_>, Vec<_>) = others.partition(|(other, _)| conflicts(other));
+        let own_age = Other::look(own).map_or((0, own), |own| own.age());
+        Ok(Self { own_age, conflicting, ignored: ignored.into_iter().map(|(other, _)| other).collect() })
+    }
+
+    fn verdict(&self, waited: Duration) -> Verdict<'_> {
+        let stronger = |(other, phase): &&(Other, Phase)| *phase == Phase::Manager || other.age() < self.own_age;
+        match (self.conflicting.iter().find(stronger), self.conflicting.first()) {
+            (Some((other, _)), _) => Verdict::Refused(other),
+            (None, Some((other, _))) if waited >= PATIENCE => Verdict::Refused(other),
+            (None, Some(_)) => Verdict::Wait,
+            (None, None) => Verdict::Free,
+        }
+    }
+
+    fn remarks(&self, path: &Path) -> Vec<String> {
+        let of_interest = |other: &&Other| !other.isobar || privilege::may_move_others();
+        let ignored: Vec<_> = self.ignored.iter().filter(of_interest).collect();
+        let mut remarks: Vec<_> = ignored.iter().take(MOST_NAMED).map(|other| ignored_because(other, path)).collect();
+        if ignored.len() > MOST_NAMED {
+            remarks.push(format!("{} more processes hold the lock on {}", ignored.len() - MOST_NAMED, path.display()));
+        }
+        remarks
+    }
+}
+
+/// Whether two managers, this process and another, would undo each other's changes.
+const fn conflicts(other: &Other) -> bool {
+    other.isobar && (other.privileged || other.ours)
+}
+
+fn ignored_because(other: &Other, path: &Path) -> String {
+    if other.isobar {
+        format!(
+            "another isobar runs without privileges ({other}): the threads that it binds look pinned by their owner, and \
+             are left alone"
+        )
+    } else {
+        format!(
+            "{other} holds the lock on {} by which isobars find each other, and is no isobar: it is ignored",
+            path.display()
+        )
+    }
+}
+
+#[cfg(test)]
+#[path = "manager_lock_tests.rs"]
+mod tests;

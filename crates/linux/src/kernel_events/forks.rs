@@ -1,0 +1,103 @@
+//! Which task made which, as the kernel says it: the process events connector (`linux/cn_proc.h`). It works for who
+//! has `CAP_NET_ADMIN` (Linux 6.6: for anyone) in the first network and pid namespaces. Reading never waits.
+
+use super::fork_wire::{Fork, Message, PROC, listen, parse};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::netlink::{CONNECTOR, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{bind, recvfrom, sendto, socket_with, sockopt};
+use std::time::{Duration, Instant};
+
+/// Bytes that the kernel may hold for us between two readings: some 20,000 forks.
+const BUFFER: usize = 16 << 20;
+/// How long the kernel's answer may take, whatever else comes meanwhile. It answers before the request returns.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The longest wait for one message.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// The kernel's process events.
+#[derive(Debug)]
+pub struct Forks {
+    socket: OwnedFd,
+}
+
+impl Forks {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// Why the kernel does not say, in words.
+    pub fn open() -> Result<Self, String> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(CONNECTOR));
+        let forks = Self { socket: socket.map_err(unheard)? };
+        bind(&forks.socket, &SocketAddrNetlink::new(0, PROC)).map_err(unheard)?;
+        // Both are limits of comfort: what does not fit is noticed and reported.
+        let _ = sockopt::set_socket_recv_buffer_size(&forks.socket, BUFFER);
+        let _ = sockopt::set_socket_recv_buffer_size_force(&forks.socket, BUFFER);
+        forks.ask().map_err(unheard)?;
+        // From Linux 6.6 on; before, the kernel ignores a request of this length. There is no answer: it would be no fork.
+        let _ = forks.send(true);
+        Ok(forks)
+    }
+
+    /// Appends the forks since the last call; true where the kernel dropped some.
+    pub fn drain(&self, forks: &mut Vec<Fork>) -> bool {
+        let mut lost = false;
+        loop {
+            match self.receive() {
+                Ok(Some(Message::Fork(fork))) => forks.push(fork),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::NOBUFS) => lost = true,
+                Err(Errno::AGAIN) => return lost,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    fn send(&self, forks_only: bool) -> Result<(), Errno> {
+        let request = listen(forks_only, std::process::id());
+        sendto(&self.socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0)).map(drop)
+    }
+
+    /// Asks for all events, and waits for the answer.
+    fn ask(&self) -> Result<(), Errno> {
+        self.send(false)?;
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&PAUSE))?;
+            match self.receive() {
+                Ok(Some(Message::Answer(0))) => return Ok(()),
+                Ok(Some(Message::Answer(refused))) => return Err(errno(refused)),
+                // Others listen, too: their events come to everyone.
+                Ok(_) | Err(Errno::AGAIN | Errno::NOBUFS | Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::TIMEDOUT)
+    }
+
+    /// The next message; `None` for one that does not matter or that is not the kernel's.
+    fn receive(&self) -> Result<Option<Message>, Errno> {
+        let mut bytes = [0; 256];
+        let (_, length, sender) = recvfrom(&self.socket, &mut bytes, RecvFlags::DONTWAIT)?;
+        let sender = sender.and_then(|sender| SocketAddrNetlink::try_from(sender).ok());
+        let kernel = sender.is_some_and(|sender| sender.pid() == 0);
+        Ok(bytes.get(..length).filter(|_| kernel).and_then(parse))
+    }
+}
+
+fn errno(number: u32) -> Errno {
+    i32::try_from(number).map_or(Errno::INVAL, Errno::from_raw_os_error)
+}
+
+fn unheard(errno: Errno) -> String {
+    let why = match errno {
+        Errno::PERM | Errno::ACCESS => "CAP_NET_ADMIN is missing",
+        Errno::TIMEDOUT => "the kernel does not answer: it works outside of containers only",
+        Errno::PROTONOSUPPORT | Errno::CONNREFUSED => "this kernel has none (CONFIG_PROC_EVENTS)",
+        _ => return format!("no process events: {errno}"),
+    };
+    format!("no process events: {why}")
+}

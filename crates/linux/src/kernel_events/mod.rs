@@ -1,0 +1,198 @@
+//! What happened between two samples, as the kernel says it: who made which task, and whose affinity was changed by whom.
+//! Two sources, each with its own privilege, put in one order by the kernel's clock. A source that is not there is
+//! ordinary; why, and whether events were dropped, is kept for reports. Decides nothing, and never waits.
+
+mod fork_wire;
+mod forks;
+mod pin_records;
+mod pins;
+mod symbols;
+mod tracefs;
+
+pub use fork_wire::Fork;
+pub use pin_records::Pin;
+
+use forks::Forks;
+use isobar_model::CpuSet;
+use pins::Pins;
+
+const SWITCHED_OFF: &str = "changes of affinity are not watched (manage.watch_affinities = false)";
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A task made another.
+    Fork(Fork),
+    /// A thread's affinity was set.
+    Pin(Pin),
+}
+
+impl Event {
+    /// When, on `CLOCK_MONOTONIC`, in nanoseconds.
+    #[must_use]
+    pub const fn time(&self) -> u64 {
+        match self {
+            Self::Fork(fork) => fork.time,
+            Self::Pin(pin) => pin.time,
+        }
+    }
+}
+
+/// The sources.
+#[derive(Debug)]
+pub struct KernelEvents {
+    forks: Result<Forks, String>,
+    pins: Result<Pins, String>,
+    forks_lost: bool,
+    pins_lost: bool,
+    /// Forks that are younger than the last reading.
+    later: Vec<Fork>,
+}
+
+impl KernelEvents {
+    /// Begins to listen to what can be heard; affinities are watched on these CPUs, if they are to be.
+    #[must_use]
+    pub fn open(online: &CpuSet, watch_affinities: bool) -> Self {
+        let pins = if watch_affinities { Pins::open(online) } else { Err(SWITCHED_OFF.to_owned()) };
+        Self { forks: Forks::open(), pins, forks_lost: false, pins_lost: false, later: Vec::new() }
+    }
+
+    /// Hears nothing, for this reason.
+    #[must_use]
+    pub fn none(why: &str) -> Self {
+        let (forks, pins) = (Err(why.to_owned()), Err(why.to_owned()));
+        Self { forks, pins, forks_lost: false, pins_lost: false, later: Vec::new() }
+    }
+
+    /// What happened since the last call, in order. The sources are read one after the other: what happens meanwhile is
+    /// kept for the next call, so that nothing comes before what it follows from.
+    pub fn drain(&mut self) -> Vec<Event> {
+        let until = now();
+        let mut forks = std::mem::take(&mut self.later);
+        if let Ok(source) = &self.forks {
+            self.forks_lost |= source.drain(&mut forks);
+        }
+        (forks, self.later) = forks.into_iter().partition(|fork| fork.time <= until);
+        let (pins, lost) = self.pins.as_mut().map_or_else(|_| (Vec::new(), false), |pins| pins.drain(until));
+        self.pins_lost |= lost;
+        let forks = forks.into_iter().map(Event::Fork);
+        let mut events: Vec<Event> = forks.chain(pins.into_iter().map(Event::Pin)).collect();
+        events.sort_by_key(Event::time);
+        events
+    }
+
+    /// Watches affinities on these CPUs from now on, where they are others than before.
+    pub fn follow_hotplug(&mut self, online: &CpuSet) {
+        if self.pins.as_ref().is_ok_and(|pins| pins.cpus() != online) {
+            // What was changed while nothing was watched was missed.
+            self.pins_lost = true;
+            self.pins = Pins::open(online);
+        }
+    }
+
+    /// Whether every fork since the beginning was heard of.
+    #[must_use]
+    pub const fn forks_complete(&self) -> bool {
+        self.forks.is_ok() && !self.forks_lost
+    }
+
+    /// Whether every change of an affinity since the beginning was heard of.
+    #[must_use]
+    pub const fn pins_complete(&self) -> bool {
+        self.pins.is_ok() && !self.pins_lost
+    }
+
+    /// What is not heard of and what that means, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let forks = self.forks.as_ref().err().map(|why| {
+            format!(
+                "{why}: processes that inherit isobar's masks are recognised by their parents, CPUs, cgroups and start \
+                 times only; what may have been missed is reported"
+            )
+        });
+        let lost = self.forks_lost.then(|| {
+            "the kernel dropped process events: more was forked than could be followed; what may have been missed is \
+             reported"
+                .to_owned()
+        });
+        let pins = self.pins.as_ref().err().map(|why| {
+            format!(
+                "{why}: an owner who binds a thread to the very CPU that isobar gave it cannot be told from isobar, and \
+                 that binding is lifted"
+            )
+        });
+        let unseen = self.pins_lost.then(|| {
+            "the kernel dropped records of changed affinities: a binding by an owner may have been taken for isobar's and \
+             lifted"
+                .to_owned()
+        });
+        let slow = self.pins.as_ref().is_ok_and(Pins::slows_system_calls).then(|| {
+            "this kernel has no kprobes, so changes of affinity are watched by tracepoints, which cost every system call on \
+             this machine some 0.1 us (manage.watch_affinities = false does without)"
+                .to_owned()
+        });
+        forks.into_iter().chain(lost).chain(pins).chain(unseen).chain(slow).collect()
+    }
+}
+
+/// The clock of events: `CLOCK_MONOTONIC`, in nanoseconds.
+#[must_use]
+pub fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let (seconds, nanoseconds) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    seconds * 1_000_000_000 + nanoseconds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actuators::affinity;
+    use isobar_model::{Pid, Tid};
+    use std::process::{Command, Stdio};
+
+    fn own() -> (Pid, CpuSet) {
+        let pid = Pid(std::process::id());
+        (pid, affinity::get(Tid(pid.0)).unwrap())
+    }
+
+    #[test]
+    fn a_child_of_ours_is_heard_of() {
+        let (pid, cpus) = own();
+        let mut events = KernelEvents::open(&cpus, true);
+        if !events.forks_complete() {
+            eprintln!("SKIPPED: {}", events.remarks().join("; "));
+            return;
+        }
+        let mut child = Command::new("true").stdout(Stdio::null()).spawn().unwrap();
+        child.wait().unwrap();
+        let child = Pid(child.id());
+        let heard = |event: &Event| matches!(event, Event::Fork(fork) if fork.parent == pid && fork.child == child);
+        assert!(events.drain().iter().any(heard));
+    }
+
+    #[test]
+    fn a_binding_is_heard_of_even_where_it_changes_nothing() {
+        let (pid, cpus) = own();
+        let mut events = KernelEvents::open(&cpus, true);
+        if !events.pins_complete() {
+            eprintln!("SKIPPED: {}", events.remarks().join("; "));
+            return;
+        }
+        let mut child = Command::new("sleep").arg("20").spawn().unwrap();
+        let target = Tid(child.id());
+        let mask = affinity::get(target).unwrap();
+        affinity::set(target, &mask).unwrap();
+        let heard = |event: &Event| matches!(event, Event::Pin(pin) if pin.by == pid && pin.argument == target.0);
+        assert!(events.drain().iter().any(heard));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_heard_is_said() {
+        let mut none = KernelEvents::none("switched off");
+        assert!(none.drain().is_empty() && !none.forks_complete() && !none.pins_complete());
+        assert_eq!(none.remarks().len(), 2);
+    }
+}

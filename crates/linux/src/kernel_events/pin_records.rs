@@ -1,0 +1,260 @@
+//! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked for and once it is allowed
+//! or done, in one of two forms: a breakpoint's sample has two registers (the first argument, and the instruction pointer,
+//! which tells the breakpoints apart); a tracepoint's has the raw record (`events/syscalls/*/format`).
+
+use isobar_model::{Pid, Tid};
+use perf_event_open_sys::bindings;
+use std::collections::BTreeMap;
+
+const WHO_AND_WHEN: u32 = bindings::PERF_SAMPLE_TID | bindings::PERF_SAMPLE_TIME;
+
+/// The registers in a sample, by bit (`arch/*/include/uapi/asm/perf_regs.h`), the argument before the instruction pointer.
+#[cfg(target_arch = "aarch64")]
+pub const REGISTERS: u64 = 1 << 0 | 1 << 32; // X0, PC
+/// The registers in a sample, by bit (`arch/*/include/uapi/asm/perf_regs.h`), the argument before the instruction pointer.
+#[cfg(not(target_arch = "aarch64"))]
+pub const REGISTERS: u64 = 1 << 5 | 1 << 8; // DI, IP
+
+/// Type (u32), misc (u16), size of the whole record (u16).
+const HEADER: usize = 8;
+/// pid, tid (u32 each), time, kind of registers (u64 each).
+const FIRST_REGISTER: usize = 24;
+/// pid, tid (u32 each), time (u64), size of the raw record (u32).
+const RAW: usize = 20;
+/// The type of the record and other common fields, the number of the system call, padding.
+const RAW_ARGUMENT: usize = 16;
+
+/// A change of a thread's affinity that the kernel carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// When it was asked for, on `CLOCK_MONOTONIC`, in nanoseconds.
+    pub time: u64,
+    /// The process that asked.
+    pub by: Pid,
+    /// The thread that asked.
+    pub by_thread: Tid,
+    /// The thread whose affinity it is, as the asking one names it: by its own pid namespace. 0 is itself.
+    pub argument: u32,
+}
+
+/// The addresses of the breakpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Where every call comes by.
+    pub asked: u64,
+    /// Where it comes by once it was found to be allowed.
+    pub allowed: u64,
+}
+
+/// The ids of the tracepoints (`events/syscalls/sys_{enter,exit}_sched_setaffinity/id`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ids {
+    /// of the call
+    pub enter: u16,
+    /// of its end
+    pub exit: u16,
+}
+
+/// The form of the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Samples of breakpoints.
+    Breakpoints(Places),
+    /// Samples of tracepoints.
+    Tracepoints(Ids),
+}
+
+impl Form {
+    /// What a sample has to hold.
+    #[must_use]
+    pub fn sample_type(self) -> u64 {
+        u64::from(match self {
+            Self::Breakpoints(_) => WHO_AND_WHEN | bindings::PERF_SAMPLE_REGS_INTR,
+            Self::Tracepoints(_) => WHO_AND_WHEN | bindings::PERF_SAMPLE_RAW,
+        })
+    }
+
+    fn step(self, body: &[u8]) -> Option<Step> {
+        match self {
+            Self::Breakpoints(places) => {
+                let argument = u64::from_ne_bytes(field(body, FIRST_REGISTER)?);
+                let place = u64::from_ne_bytes(field(body, FIRST_REGISTER + 8)?);
+                let allowed = (place == places.allowed).then_some(Step::Allowed);
+                if place == places.asked { Some(Step::Asked(low(argument))) } else { allowed }
+            }
+            Self::Tracepoints(ids) => {
+                let kind = u16::from_ne_bytes(field(body, RAW)?);
+                let argument = u64::from_ne_bytes(field(body, RAW + RAW_ARGUMENT)?);
+                let ended = if argument == 0 { Step::Allowed } else { Step::Refused };
+                let ended = (kind == ids.exit).then_some(ended);
+                if kind == ids.enter { Some(Step::Asked(low(argument))) } else { ended }
+            }
+        }
+    }
+}
+
+/// A thread id in a register.
+fn low(argument: u64) -> u32 {
+    u32::try_from(argument & 0xffff_ffff).unwrap_or(0)
+}
+
+/// Calls that were asked for and not yet allowed, by who called.
+#[derive(Debug, Default)]
+pub struct Calls {
+    open: BTreeMap<Tid, Pin>,
+}
+
+/// The beginning or the end of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    time: u64,
+    pid: Pid,
+    tid: Tid,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// For this thread.
+    Asked(u32),
+    Allowed,
+    Refused,
+}
+
+impl Call {
+    /// When, on `CLOCK_MONOTONIC`, in nanoseconds.
+    #[must_use]
+    pub const fn time(&self) -> u64 {
+        self.time
+    }
+}
+
+impl Calls {
+    /// The calls that the kernel carried out. A thread may change CPUs within its call, so the records of all CPUs are taken
+    /// together, by time.
+    pub fn carried_out(&mut self, mut records: Vec<Call>) -> Vec<Pin> {
+        records.sort_by_key(|call| call.time);
+        records.iter().filter_map(|call| self.follow(call)).collect()
+    }
+
+    fn follow(&mut self, call: &Call) -> Option<Pin> {
+        if let Step::Asked(argument) = call.step {
+            let pin = Pin { time: call.time, by: call.pid, by_thread: call.tid, argument };
+            self.open.insert(call.tid, pin);
+            return None;
+        }
+        self.open.remove(&call.tid).filter(|_| call.step == Step::Allowed)
+    }
+}
+
+/// Appends the records in the bytes of one CPU's ring buffer; true where the kernel dropped some.
+pub fn parse(form: Form, bytes: &[u8], calls: &mut Vec<Call>) -> bool {
+    let mut rest = bytes;
+    let mut lost = false;
+    while let Some((kind, size)) = header(rest)
+        && let Some(record) = rest.get(..size)
+    {
+        rest = &rest[size..];
+        lost |= kind == bindings::PERF_RECORD_LOST;
+        calls.extend(
+            Some(record)
+                .filter(|_| kind == bindings::PERF_RECORD_SAMPLE)
+                .and_then(|record| call(form, &record[HEADER..])),
+        );
+    }
+    lost
+}
+
+fn header(bytes: &[u8]) -> Option<(u32, usize)> {
+    let kind = u32::from_ne_bytes(field(bytes, 0)?);
+    let size = usize::from(u16::from_ne_bytes(field(bytes, 6)?));
+    (size >= HEADER).then_some((kind, size))
+}
+
+fn call(form: Form, body: &[u8]) -> Option<Call> {
+    Some(Call {
+        pid: Pid(u32::from_ne_bytes(field(body, 0)?)),
+        tid: Tid(u32::from_ne_bytes(field(body, 4)?)),
+        time: u64::from_ne_bytes(field(body, 8)?),
+        step: form.step(body)?,
+    })
+}
+
+fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLACES: Places = Places { asked: 0xff10, allowed: 0xff90 };
+    const IDS: Ids = Ids { enter: 392, exit: 391 };
+    const FORMS: [Form; 2] = [Form::Breakpoints(PLACES), Form::Tracepoints(IDS)];
+
+    fn with_header(kind: u32, body: &[u8]) -> Vec<u8> {
+        let size = u16::try_from(HEADER + body.len()).unwrap();
+        [&kind.to_ne_bytes()[..], &[0; 2], &size.to_ne_bytes(), body].concat()
+    }
+
+    fn record(form: Form, step: Step, tid: u32, time: u64) -> Vec<u8> {
+        let argument = match step {
+            Step::Asked(argument) => u64::from(argument),
+            Step::Allowed => 0,
+            Step::Refused => u64::MAX,
+        };
+        let mut body = [7u32.to_ne_bytes(), tid.to_ne_bytes()].concat();
+        body.extend(time.to_ne_bytes());
+        match (form, step) {
+            (Form::Breakpoints(places), Step::Asked(_)) => {
+                body.extend([2, argument, places.asked].map(u64::to_ne_bytes).concat());
+            }
+            (Form::Breakpoints(places), _) => {
+                body.extend([2, 0xffff_8880, places.allowed].map(u64::to_ne_bytes).concat());
+            }
+            (Form::Tracepoints(ids), step) => {
+                let kind = if matches!(step, Step::Asked(_)) { ids.enter } else { ids.exit };
+                body.extend(
+                    [&40u32.to_ne_bytes()[..], &kind.to_ne_bytes(), &[0; 14], &argument.to_ne_bytes(), &[0; 16]]
+                        .concat(),
+                );
+            }
+        }
+        with_header(bindings::PERF_RECORD_SAMPLE, &body)
+    }
+
+    fn read(form: Form, rings: &[&[u8]]) -> (Vec<Pin>, bool) {
+        let mut calls = Vec::new();
+        let lost = rings.iter().filter(|bytes| parse(form, bytes, &mut calls)).count() > 0;
+        (Calls::default().carried_out(calls), lost)
+    }
+
+    #[test]
+    fn a_call_counts_once_it_was_found_to_be_allowed() {
+        for form in FORMS {
+            // Thread 8 was refused; thread 9 went on on the second CPU, which is read first.
+            let first = [record(form, Step::Asked(55), 8, 100), record(form, Step::Asked(0), 9, 101)].concat();
+            let refused = match form {
+                Form::Breakpoints(_) => record(form, Step::Asked(56), 8, 102),
+                Form::Tracepoints(_) => record(form, Step::Refused, 8, 102),
+            };
+            let second = [record(form, Step::Allowed, 9, 103), record(form, Step::Allowed, 10, 104)].concat();
+            let pin = Pin { time: 101, by: Pid(7), by_thread: Tid(9), argument: 0 };
+            assert_eq!(read(form, &[&second, &first, &refused]), (vec![pin], false), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn records_that_were_dropped_are_noticed() {
+        let lost = with_header(bindings::PERF_RECORD_LOST, &[0; 16]);
+        assert!(FORMS.iter().all(|form| read(*form, &[&lost]) == (vec![], true)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = FORMS.map(|form| read(form, &[&bytes]));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What was wished for and what came of it, in the words of the seam: pure translations.
+
+use crate::actuators::RestoreReport;
+use crate::resctrl::clusters::{Key, Threads};
+use crate::resctrl::wish::Wish;
+use isobar_model::{Action, ActionOutcome, Outcome};
+
+/// A report as outcomes, for the harness that counts them.
+pub(super) fn outcome(report: &RestoreReport) -> Outcome {
+    let by_owner = || left_alone("changed by its owner meanwhile".into());
+    let parts = [
+        // A thread that was in a group and had its mask changed counts once.
+        ((report.restored + report.heirs).max(report.grouped_tasks), ActionOutcome::Done),
+        (report.vanished + report.reused, ActionOutcome::Vanished),
+        (report.changed_by_owner, by_owner()),
+    ];
+    Outcome { actions: parts.into_iter().flat_map(|(count, outcome)| vec![outcome; count]).collect() }
+}
+
+/// Nothing was done, for this reason.
+pub(super) const fn left_alone(why: String) -> ActionOutcome {
+    ActionOutcome::LeftAlone { why }
+}
+
+/// A `set_ways` with the identities that were observed; `None` for other actions.
+pub(super) fn wish(action: &Action, known: &Threads) -> Option<Wish> {
+    let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } = action else { return None };
+    Some(Wish {
+        key: Key::new(*llc, cluster),
+        way_mask: *way_mask,
+        percent: *memory_bandwidth_percent,
+        threads: threads.iter().filter_map(|tid| Some((*tid, *known.get(tid)?))).collect(),
+        asked: threads.len(),
+    })
+}
+
+/// Nothing can be done, for this reason.
+pub(super) fn not_yet(why: &str) -> ActionOutcome {
+    ActionOutcome::Refused { errno: None, why: why.to_owned() }
+}

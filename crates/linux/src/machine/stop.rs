@@ -1,0 +1,89 @@
+//! The signals that ask a process to stop. Every signal that would end isobar and can be caught is one of them, since
+//! each would leave threads where they are. Knows which; what is done then is the caller's.
+//!
+//! Left out: SIGKILL and SIGSTOP, which cannot be caught; the signals of a fault in our own code (SIGSEGV, SIGBUS, SIGILL,
+//! SIGFPE, SIGSYS, SIGTRAP), after which nothing of ours can be trusted. After any of these `isobar restore` puts back.
+//!
+//! SIGPIPE is a special case: sent by another process it asks to stop; sent by the kernel to a thread that writes to a
+//! closed pipe it says what the write says, too. Threads that write call [`hold_writers_signals`].
+
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+    SIGXFSZ,
+};
+use std::ffi::c_int;
+use std::fs;
+
+const NAMED: [c_int; 16] = [
+    SIGABRT,
+    SIGALRM,
+    SIGHUP,
+    SIGINT,
+    SIGIO,
+    SIGPIPE,
+    SIGPROF,
+    SIGQUIT,
+    SIGTERM,
+    SIGUSR1,
+    SIGUSR2,
+    SIGVTALRM,
+    SIGXCPU,
+    SIGXFSZ,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+];
+
+/// The signals to catch. SIGHUP is left out where it was ignored when the process started: `nohup isobar manage` outlives
+/// its terminal.
+#[must_use]
+pub fn signals() -> Vec<c_int> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let nohup = is_ignored(&status, SIGHUP);
+    let all = NAMED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX());
+    all.filter(|signal| *signal != SIGHUP || !nohup).collect()
+}
+
+/// Keeps this thread from hearing of the pipes that it finds closed, since its writes say so, and from stopping the process
+/// when it writes to a terminal from the background (`stty tostop`). A SIGPIPE that another process sends goes to other
+/// threads.
+pub fn hold_writers_signals() {
+    // SAFETY: a signal set is plain integers, for which zeros are a value.
+    let mut held: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is ours, and the number is that of a signal.
+    unsafe { libc::sigaddset(&raw mut held, SIGPIPE) };
+    // SAFETY: as before.
+    unsafe { libc::sigaddset(&raw mut held, libc::SIGTTOU) };
+    // SAFETY: the set outlives the call, which only reads it; the old mask is not wanted.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, std::ptr::null_mut()) };
+}
+
+/// Whether the mask `SigIgn` of a status file (`proc_pid_status(5)`) has a signal.
+fn is_ignored(status: &str, signal: c_int) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_signal_that_ends_a_process_is_caught_or_named_in_the_head() {
+        let caught = signals();
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGXFSZ, SIGABRT, SIGPIPE]
+        {
+            assert!(caught.contains(&signal), "signal {signal}");
+        }
+        for fault in [libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, libc::SIGBUS, libc::SIGCHLD] {
+            assert!(!caught.contains(&fault), "signal {fault}");
+        }
+    }
+
+    #[test]
+    fn ignored_signals_are_bits_counted_from_one() {
+        assert!(is_ignored("Name:\tx\nSigIgn:\t0000000000001001\n", SIGHUP));
+        assert!(!is_ignored("SigIgn:\t0000000000001000\n", SIGHUP));
+        assert!(!is_ignored("", SIGHUP));
+    }
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The soak test on this machine: ends `isobar manage` N times in every way there is, and asks Linux after each end what is left.
+#
+#   tests/soak/run.sh [N [OPTION...]]     30 ends unless said otherwise; further options as `isobar-soak --help` lists them
+#
+# ISOBAR_SOAK_SEED  the seed (default: 1)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/setup.sh
+target=${CARGO_TARGET_DIR:-target}
+ends=${1:-30}
+[ $# = 0 ] || shift
+
+if [ "$(nproc)" -lt 2 ]; then
+    echo "SKIPPED: the soak test did not run: one CPU only, so nothing can be moved"
+    exit 0
+fi
+
+cargo build --release --locked -p isobar -p isobar-soak
+cc -O1 -Wall -Wextra -Werror -static -pthread -o "$target/release/churn" tests/soak/programs/churn.c
+"$target/release/isobar-soak" --isobar "$target/release/isobar" --ends "$ends" --seed "${ISOBAR_SOAK_SEED:-1}" "$@"

@@ -1,0 +1,102 @@
+//! Everything that this program started, and what came of it: also daemons come to it when their parents end
+//! (`PR_SET_CHILD_SUBREAPER`), so that nothing is left over. Nothing else is ever signalled.
+
+use crate::evidence::{self, Stat};
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, wait};
+use std::collections::BTreeMap;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often what is waited for is looked at.
+pub const LOOK: Duration = Duration::from_millis(5);
+
+/// Our children, and how those that ended did so.
+pub struct Family {
+    ended: BTreeMap<i32, WaitStatus>,
+}
+
+impl Family {
+    /// From here on orphans among our descendants become our children.
+    pub fn new() -> Result<Self> {
+        set_child_subreaper(Some(getpid())).context("becoming the reaper of orphans")?;
+        Ok(Self { ended: BTreeMap::new() })
+    }
+
+    /// Starts a program. Its id stays ours until [`Self::reap`] has seen its end.
+    pub fn start(&mut self, command: &mut Command) -> Result<Child> {
+        let child = command.spawn().with_context(|| command.get_program().to_string_lossy().into_owned())?;
+        self.ended.remove(&pid(&child));
+        Ok(child)
+    }
+
+    /// Collects what ended.
+    pub fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            self.ended.insert(pid.as_raw_nonzero().get(), status);
+        }
+    }
+
+    /// How a child ended; `None` while it lives.
+    pub fn end_of(&mut self, pid: i32) -> Option<WaitStatus> {
+        self.reap();
+        self.ended.get(&pid).copied()
+    }
+
+    /// Signals one of ours; false where it has ended and was collected, so that its id may be another's.
+    pub fn signal(&self, pid: i32, signal: Signal) -> bool {
+        !self.ended.contains_key(&pid) && Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
+    }
+
+    /// Living processes below this one, by id.
+    pub fn living(&mut self) -> BTreeMap<i32, Stat> {
+        self.reap();
+        let mut all = evidence::descendants(getpid().as_raw_nonzero().get());
+        all.retain(|_, stat| !matches!(stat.state, 'Z' | 'X'));
+        self.ended.retain(|pid, _| !all.contains_key(pid));
+        all
+    }
+
+    /// Ends all of ours that the filter names, however many more they make meanwhile. False where some do not end.
+    pub fn end_all(&mut self, named: impl Fn(&Stat) -> bool) -> bool {
+        let start = Instant::now();
+        loop {
+            let left: Vec<i32> =
+                self.living().into_iter().filter(|(_, stat)| named(stat)).map(|(pid, _)| pid).collect();
+            if left.is_empty() || start.elapsed() > Duration::from_secs(20) {
+                return left.is_empty();
+            }
+            for pid in left {
+                self.signal(pid, Signal::KILL);
+            }
+            sleep(LOOK);
+        }
+    }
+}
+
+/// The id of a child.
+pub fn pid(child: &Child) -> i32 {
+    Pid::from_child(child).as_raw_nonzero().get()
+}
+
+/// How a process ended, in words.
+pub fn in_words(status: WaitStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (_, Some(signal)) => format!("ended by signal {signal}"),
+        _ => "ended".to_owned(),
+    }
+}
+
+/// Looks until something is true; false when the time is over.
+pub fn until(limit: Duration, mut reached: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while !reached() {
+        if start.elapsed() > limit {
+            return false;
+        }
+        sleep(LOOK);
+    }
+    true
+}

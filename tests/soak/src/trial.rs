@@ -1,0 +1,173 @@
+//! One end, from the start of the managed processes to the verdict and to a clean table.
+
+use crate::disk::{Disk, FILL};
+use crate::ends::Ender;
+use crate::family::{Family, until};
+use crate::kinds::Kind;
+use crate::manage::{self, Manage, Restored};
+use crate::random::{Random, millis, one_in};
+use crate::setup::Setup;
+use crate::subject::Subject;
+use crate::verdict::{self, Class, Problem, Threads};
+use anyhow::Result;
+use rand_chacha::rand_core::Rng;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// What came of an end.
+pub struct Outcome {
+    /// What was done to isobar.
+    pub detail: String,
+    /// Who put back.
+    pub how: &'static str,
+    /// Whether a thread was bound when it ended.
+    pub bound: bool,
+    /// The threads afterwards.
+    pub threads: Threads,
+    /// Everything that is wrong.
+    pub problems: Vec<Problem>,
+    /// Whether isobar did not begin, because another one manages the machine.
+    pub refused: bool,
+    /// What was typed.
+    pub typed: String,
+    /// What was said, under headings.
+    pub account: Vec<(String, String)>,
+}
+
+/// What isobar says when another one is at work.
+const ANOTHER: &str = "another isobar";
+
+/// One end.
+pub struct Trial<'a> {
+    pub setup: &'a Setup,
+    pub family: &'a mut Family,
+    pub kind: Kind,
+    pub random: Random,
+    pub folder: PathBuf,
+}
+
+impl Trial<'_> {
+    /// Runs it. An error means that the test itself could not be done.
+    pub fn run(&mut self) -> Result<Outcome> {
+        let disk_at = self.folder.join("state");
+        fs::create_dir(&disk_at)?;
+        let disk = (self.kind == Kind::DiskFull).then(|| Disk::mount(&disk_at)).transpose()?;
+        let state = disk_at.join("state.json");
+        let subject = Subject::start(self.family, &self.setup.churn, &self.folder, self.random.next_u64())?;
+        let outcome = self.with(&subject, &state, disk.as_ref());
+        if !self.family.end_all(|_| true) {
+            anyhow::bail!("processes of this test do not end");
+        }
+        outcome
+    }
+
+    fn with(&mut self, subject: &Subject, state: &Path, disk: Option<&Disk>) -> Result<Outcome> {
+        sleep(millis(&mut self.random, 50, 500) * self.setup.pace);
+        let words = manage::words(self.setup, self.kind, subject.name(), state, &mut self.random);
+        let mut manage = Manage::start(self.setup, self.family, self.kind, &words, &mut self.random)?;
+        let bound = self.wait_until_at_work(subject, &manage);
+        let mut problems = Vec::new();
+        let marks = manage.outlet.marks();
+        if !self.kind.ends_unasked() && self.kind != Kind::OutputFull && manage.is_over(self.setup, self.family) {
+            problems.push((Class::Early, "isobar ended before anything was done to it".to_owned()));
+        }
+        let detail = self.end(&mut manage, disk)?;
+        problems.extend(self.wait_for_end(&manage));
+        manage.outlet.release(self.family);
+        let marks = if problems.iter().any(|(class, _)| *class == Class::Early) { Vec::new() } else { marks };
+        let said = manage.outlet.since(&marks);
+        let end = self.family.end_of(manage.child).map_or_else(String::new, crate::family::in_words);
+        let mut outcome = self.look(subject, state, &said, bound)?;
+        outcome.detail = detail;
+        outcome.problems.splice(0..0, problems);
+        let what = format!("manage ({end}) said, after the end began");
+        outcome.refused = manage.outlet.since(&[]).contains(ANOTHER);
+        outcome.typed = manage.typed;
+        outcome.account.insert(0, (what, said));
+        Ok(outcome)
+    }
+
+    /// Usually ends come while threads are bound; now and then at any time.
+    fn wait_until_at_work(&mut self, subject: &Subject, manage: &Manage) -> bool {
+        let (setup, any_time) = (self.setup, one_in(&mut self.random, 8));
+        let mut bound = false;
+        if any_time {
+            sleep(millis(&mut self.random, 0, 300) * setup.pace);
+        } else {
+            until(Duration::from_secs(8) * setup.pace, || {
+                bound = verdict::is_bound_by_isobar(setup, self.family, subject);
+                bound || manage.is_over(setup, self.family)
+            });
+            if !self.kind.ends_unasked() {
+                sleep(millis(&mut self.random, 0, 1500) * setup.pace);
+            }
+        }
+        bound || verdict::is_bound_by_isobar(setup, self.family, subject)
+    }
+
+    fn end(&mut self, manage: &mut Manage, disk: Option<&Disk>) -> Result<String> {
+        let (setup, family, random) = (self.setup, &mut *self.family, &mut self.random);
+        Ender { setup, family, random, manage, disk }.end(self.kind)
+    }
+
+    /// Ends what does not end by itself, and complains.
+    fn wait_for_end(&mut self, manage: &Manage) -> Vec<Problem> {
+        let (setup, family) = (self.setup, &mut *self.family);
+        if until(setup.limit, || manage.is_over(setup, family)) {
+            return Vec::new();
+        }
+        family.end_all(|stat| setup.is_isobar(stat));
+        let seconds = setup.limit.as_secs();
+        vec![(Class::Slow, format!("isobar (process {}) had not ended after {seconds} s: kill -9", manage.isobar))]
+    }
+
+    /// What is left, and whether `isobar restore` puts it back.
+    fn look(&mut self, subject: &Subject, state: &Path, said: &str, bound: bool) -> Result<Outcome> {
+        let mut problems = Vec::new();
+        let left = fs::symlink_metadata(state).is_ok();
+        let silent = left && !self.kind.kills() && !said.to_lowercase().contains("restore");
+        problems.extend(silent.then(|| (Class::State, "isobar left its state file without a word".to_owned())));
+        let restored =
+            (left || self.kind.kills()).then(|| manage::restore(self.setup, self.family, state)).transpose()?;
+        problems.extend(restored.iter().flat_map(|restored| unfinished(restored, state)));
+        problems.extend(litter(state));
+        let words = restored.as_ref().map_or("", |restored| &restored.words);
+        let mut threads = verdict::threads(self.setup, self.family, subject, &format!("{said}\n{words}"));
+        // After a kill -9 nobody has followed who bound what: docs/security.md says that such a pin may be lifted.
+        let excused = |class: &Class| *class == Class::Owner && self.kind.kills();
+        problems.extend(threads.problems.drain(..).filter(|(class, _)| !excused(class)));
+        problems.extend(self.processes(subject));
+        let how = if left {
+            "put back by restore"
+        } else if bound {
+            "put back by itself"
+        } else {
+            "nothing was bound"
+        };
+        let account = restored.map(|restored| (format!("restore ({}) said", restored.end), restored.words));
+        let (detail, typed, account) = (String::new(), String::new(), account.into_iter().collect());
+        Ok(Outcome { detail, how, bound, threads, problems, refused: false, typed, account })
+    }
+
+    fn processes(&mut self, subject: &Subject) -> Vec<Problem> {
+        let left = self.family.living().into_iter().filter(|(_, stat)| !subject.owns(stat) && stat.name != "cat");
+        left.map(|(pid, stat)| (Class::Process, format!("process {pid} ({}) is left", stat.name))).collect()
+    }
+}
+
+fn unfinished(restored: &Restored, state: &Path) -> Vec<Problem> {
+    let problem = |text: &str| (Class::State, format!("{text} ({})", restored.end));
+    let kept = fs::symlink_metadata(state).is_ok().then(|| problem("`isobar restore` leaves the state file"));
+    let failed = (restored.code != Some(0)).then(|| problem("`isobar restore` failed"));
+    kept.into_iter().chain(failed).collect()
+}
+
+/// Files beside the state file.
+fn litter(state: &Path) -> Option<Problem> {
+    let entries = state.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names: Vec<String> = names.filter(|name| name != FILL && name != "state.json").collect();
+    (!names.is_empty()).then(|| (Class::Litter, format!("left beside the state file: {}", names.join(", "))))
+}

@@ -1,0 +1,53 @@
+//! What isobar says on one of its outputs, collected while it speaks.
+
+use crate::family::until;
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// What was said so far.
+#[derive(Clone, Default)]
+pub struct Words {
+    said: Arc<Mutex<Vec<u8>>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Words {
+    /// Collects in the background what a reader gives, to its end.
+    pub fn from(mut reader: impl Read + Send + 'static) -> Self {
+        let words = Self::default();
+        let ours = words.clone();
+        thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(read @ 1..) = reader.read(&mut part) {
+                ours.add(&part[..read]);
+            }
+            ours.end();
+        });
+        words
+    }
+
+    /// Adds something.
+    pub fn add(&self, part: &[u8]) {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(part);
+    }
+
+    /// Nothing more will come.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// Bytes so far.
+    pub fn len(&self) -> usize {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// What was said after so many bytes, once nothing more comes (waits a few seconds at most).
+    pub fn since(&self, mark: usize) -> String {
+        until(Duration::from_secs(3), || self.over.load(Ordering::SeqCst));
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(said.get(mark..).unwrap_or_default()).into_owned()
+    }
+}

@@ -1,0 +1,30 @@
+//! The short form of the soak test (`tests/soak`) on a machine of several nodes: `manage` is ended in many ways while processes come
+//! and go, and nothing is left that is not reported.
+
+use crate::suite::Suite;
+use anyhow::{Context, Result, ensure};
+use std::env;
+use std::fs;
+use std::process::Command;
+
+/// Ends, unless the kernel's command line says otherwise (`isobar.soak=300` for the long form).
+const ENDS: &str = "12";
+/// Where everything that it said is handed out of the guest.
+const LOG: &str = "/results/soak.log";
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("soak: ends of all kinds while processes come and go: nothing is left that is not reported", run);
+}
+
+fn run() -> Result<()> {
+    let ends = env::var("soak").ok().filter(|ends| !ends.is_empty()).unwrap_or_else(|| ENDS.to_owned());
+    // Emulation is slow: what takes half a minute on a machine may take two here.
+    let output =
+        Command::new("isobar-soak").args(["--ends", &ends, "--limit", "90"]).output().context("isobar-soak")?;
+    let text = [output.stdout, output.stderr].concat();
+    fs::write(LOG, &text)?;
+    let text = String::from_utf8_lossy(&text);
+    text.lines().for_each(|line| println!("     {line}"));
+    ensure!(output.status.success(), "isobar-soak: {}: see above, or soak.log", output.status);
+    Ok(())
+}
