@@ -8,9 +8,14 @@ install_emulator() {
     command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
     command -v cpio >/dev/null || missing+=(cpio)
     for extra in "$@"; do command -v "${extra%%=*}" >/dev/null || missing+=("${extra#*=}"); done
-    [ ${#missing[@]} = 0 ] && return
-    command -v apt-get >/dev/null || skip "no ${missing[*]} here, and no apt-get to install it"
-    echo "installing ${missing[*]}"
+    install_packages "${missing[@]}"
+}
+
+# Installs packages; `skip WHY` where they cannot be had.
+install_packages() {
+    [ $# = 0 ] && return
+    command -v apt-get >/dev/null || skip "no $* here, and no apt-get to install it"
+    echo "installing $*"
     { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-        --no-install-recommends "${missing[@]}"; } >/dev/null || skip "packages ${missing[*]} cannot be installed"
+        --no-install-recommends "$@"; } >/dev/null || skip "packages $* cannot be installed"
 }

@@ -6,25 +6,18 @@
 # What is there is left alone. On failure the last line of standard error says why.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../../tests/vm/kernel.sh"   # mirror, keyring, fetch_kernel
+. "$here/../../scripts/debian.sh"
+. "$here/../../tests/vm/kernel.sh"
 
-# fetch_packages DIR SUITE,... PACKAGE...: unpacks them into DIR/root.
+# fetch_packages DIR "SUITE ..." PACKAGE...: unpacks them into DIR/root.
 fetch_packages() {
-    local dir=$1 suite=$2 apt deb
+    local dir=$1 suites=$2
     shift 2
-    [ -r "$keyring" ] || { why="$keyring is missing (no Debian here?)"; return 1; }
-    mkdir -p "$dir/apt/state/lists/partial" "$dir/apt/cache/archives/partial"
-    printf "deb [signed-by=$keyring] $mirror %s main\n" ${suite//,/ } > "$dir/apt/sources.list"
-    apt=(-qq -o Dir::Etc::sourcelist="$dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
-        -o Dir::State="$dir/apt/state" -o Dir::Cache="$dir/apt/cache" -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any)
-    apt-get "${apt[@]}" update >&2 || { why="$mirror cannot be reached"; return 1; }
-    (cd "$dir" && apt-get "${apt[@]}" download "$@" >&2) || { why="packages $* cannot be fetched from $mirror"; return 1; }
+    debian_lists "$dir/lists" amd64 $suites || return 1
     rm -rf "$dir/unpacked"
-    for deb in "$dir"/*.deb; do
-        dpkg -x "$deb" "$dir/unpacked" || { why="$deb cannot be unpacked"; return 1; }
-    done
-    (cd "$dir" && ls ./*.deb) > "$dir/names"
-    rm -rf "$dir/root" "$dir/apt" "$dir"/*.deb
+    debian_unpack "$dir/unpacked" "$@" || return 1
+    (cd "$dir/lists" && ls ./*.deb) > "$dir/names"
+    rm -rf "$dir/root" "$dir/lists"
     mv "$dir/unpacked" "$dir/root"
 }
 
@@ -35,7 +28,7 @@ exec 9> "$dir/lock"
 flock 9 # two at a time would trample on each other
 case $what in
     kernel) fetch_kernel "$dir" || { echo "$why" >&2; exit 1; } ;;
-    qemu) [ -d "$dir/root" ] || fetch_packages "$dir" bookworm,bookworm-backports \
+    qemu) [ -d "$dir/root" ] || fetch_packages "$dir" "bookworm bookworm-backports" \
         {qemu-system-x86,qemu-system-data,qemu-system-common}/bookworm-backports seabios ||
         { echo "$why" >&2; exit 1; } ;;
     tools) [ -d "$dir/root" ] || fetch_packages "$dir" bookworm numactl numad libnuma1 || { echo "$why" >&2; exit 1; } ;;

@@ -11,6 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
 . scripts/emulator.sh
+. scripts/debian.sh
+. scripts/guest.sh
 . tests/vm/kernel.sh
 . tests/vm/machines.sh
 
@@ -29,12 +31,6 @@ skip() {
     exit 0
 }
 
-# The newest file that a build left for a test of this name.
-test_binary() {
-    cargo test --locked --no-run --message-format=json "$@" 2>/dev/null |
-        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
-}
-
 build() {
     cargo build --release --locked -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double
     programs=("$target/release/isobar" "$target/release/suite" "$target/release/isobar-resctrl-double" "$target/release/isobar-soak")
@@ -46,24 +42,6 @@ build() {
     programs+=("$work/churn")
     cp "$(test_binary -p isobar-conformance --test linux)" "$work/conformance-linux"
     programs+=("$work/conformance-linux")
-}
-
-# busybox, our programs, and the libraries that these are linked with.
-pack_initramfs() {
-    local root=$work/root library
-    rm -rf "$root"
-    mkdir -p "$root"/{bin,proc,sys,dev,tmp,run,etc,lib64}
-    cp "$(command -v busybox)" "$root/bin/busybox"
-    for name in $(busybox --list | grep -vx busybox); do ln -sf busybox "$root/bin/$name"; done
-    cp tests/vm/guest/init "$root/init"
-    for program in "${programs[@]}"; do
-        strip -o "$root/bin/$(basename "$program")" "$program"
-        for library in $(ldd "$program" 2>/dev/null | grep -oE '/[^ ]+' || true); do
-            mkdir -p "$root$(dirname "$library")"
-            cp -nL "$library" "$root$library"
-        done
-    done
-    (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) > "$work/initramfs.gz"
 }
 
 # Boots one machine; 0 passed, 1 failed, 124 out of time, 125 the guest never reported.
@@ -81,22 +59,11 @@ boot() {
     guest=$!
     trap 'kill $guest 2>/dev/null; exit 1' TERM
     wait $guest || code=$?
-    if [ -s "$out/results.tar" ]; then tar -m -C "$out" -xf "$out/results.tar"; else grep -aE '^(ok|FAIL|  )' "$out/console.log" > "$out/suite.log" || true; fi
+    unpack_results "$out"
     # QEMU ends with 2 * value + 1, and the guest's value is its verdict + 8.
     if [ $code -ge 17 ] && [ $code -lt 124 ] && [ $((code % 2)) = 1 ]; then return $(((code >> 1) - 8 != 0)); fi
     case $code in 124 | 137) echo "out of time after $seconds s" >> "$out/suite.log"; return 124 ;; esac
     return 125
-}
-
-# A guest that reported nothing at all is booted once more: emulation dies now and then, our code does not get the blame.
-run_machine() {
-    local name=$1 code=0
-    boot "$name" || code=$?
-    if [ $code = 125 ]; then
-        echo "$name: the guest reported nothing; once more" >&2
-        code=0; boot "$name" || code=$?
-    fi
-    echo $code > "$work/$name/code"
 }
 
 install_emulator
@@ -105,19 +72,7 @@ why=
 [ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"
 mkdir -p "$work"
 build
-pack_initramfs
+pack_initramfs "$(command -v busybox)" strip
 
 echo "booting: ${machines[*]} ($(cat "$cache/name" 2>/dev/null || echo "$kernel"), $(qemu-system-x86_64 --version | head -n 1))"
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT
-for name in "${machines[@]}"; do run_machine "$name" & pids+=($!); done
-wait "${pids[@]}"
-failed=0
-for name in "${machines[@]}"; do
-    code=$(cat "$work/$name/code")
-    echo "== $name"
-    if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"; else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
-    [ "$code" = 0 ] || failed=1
-done
-[ $failed = 0 ] || { echo "the machine test FAILED; more in $work/*/{suite,console,dmesg}.log"; exit 1; }
-echo "the machine test passed (${SECONDS}s)"
+run_machines "the machine test"

@@ -1,0 +1,62 @@
+# What the tests that boot guests share: tests/vm and tests/arm. Sourced. Needs `work` (the folder of this run), `machines` (names of guests)
+# and `boot NAME`, which returns 0 passed, 1 failed, 124 out of time, 125 the guest never reported.
+
+# The newest file that a build left for a test, by the words of `cargo test`.
+test_binary() {
+    cargo test --locked --no-run --message-format=json "$@" 2>/dev/null |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
+}
+
+# pack_initramfs BUSYBOX [STRIP]: busybox, `programs`, and the libraries that these are linked with.
+pack_initramfs() {
+    local root=$work/root program library
+    rm -rf "$root"
+    mkdir -p "$root"/{bin,proc,sys,dev,tmp,run,etc,lib64}
+    # Programs of users other than root run in the guest too.
+    chmod 755 "$root"
+    cp "$1" "$root/bin/busybox"
+    ln -s busybox "$root/bin/sh"
+    cp tests/vm/guest/init "$root/init"
+    for program in "${programs[@]}"; do
+        if [ -n "${2:-}" ]; then "$2" -o "$root/bin/$(basename "$program")" "$program"; else cp "$program" "$root/bin/"; fi
+        for library in $(ldd "$program" 2>/dev/null | grep -oE '/[^ ]+' || true); do
+            mkdir -p "$root$(dirname "$library")"
+            cp -nL "$library" "$root$library"
+        done
+    done
+    (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) > "$work/initramfs.gz"
+}
+
+# unpack_results FOLDER: what the guest handed out; else what its console shows of the suite.
+unpack_results() {
+    if [ -s "$1/results.tar" ]; then tar -m -C "$1" -xf "$1/results.tar"; else
+        grep -aE '^(ok|FAIL|  )' "$1/console.log" > "$1/suite.log" || true
+    fi
+}
+
+# A guest that reported nothing at all is booted once more: emulation dies now and then, our code does not get the blame.
+run_machine() {
+    local name=$1 code=0
+    boot "$name" || code=$?
+    if [ $code = 125 ]; then
+        echo "$name: the guest reported nothing; once more" >&2
+        code=0; boot "$name" || code=$?
+    fi
+    echo $code > "$work/$name/code"
+}
+
+# run_machines TEST: all guests side by side, then what each of them said; ends the script with the verdict.
+run_machines() {
+    local name pids=() code failed=0
+    for name in "${machines[@]}"; do run_machine "$name" & pids+=($!); done
+    trap 'kill '"${pids[*]}"' 2>/dev/null || true' EXIT
+    wait "${pids[@]}"
+    for name in "${machines[@]}"; do
+        code=$(cat "$work/$name/code")
+        echo "== $name"
+        if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"; else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
+        [ "$code" = 0 ] || failed=1
+    done
+    [ $failed = 0 ] || { echo "$1 FAILED; more in $work/*/{suite,console,dmesg}.log"; exit 1; }
+    echo "$1 passed (${SECONDS}s)"
+}
