@@ -1,27 +1,44 @@
 #!/usr/bin/env bash
 # What a machine fresh from its image lacks: a C compiler (linking, bundled bzip2) and Rust. Sourced by demo.sh, test.sh and
-# .ci/run; does nothing where all is there.
+# .ci/run; does nothing where all is there. Rust comes from the distribution's rustup, else from https://rustup.rs, for this
+# user alone (~/.cargo, ~/.rustup).
 set -euo pipefail
 
 need_rust=1.90
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
-if ! command -v cc >/dev/null; then
-    if ! command -v apt-get >/dev/null; then
-        echo "setup: no C compiler (cc) here: install gcc or clang, then run this again" >&2
-        exit 1
+# apt_install PACKAGE...: true where they are there afterwards.
+apt_install() {
+    command -v apt-get >/dev/null && as_root apt-get update -qq >&2 &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+install_rust() {
+    echo "setup: installing Rust" >&2
+    if apt_install rustup 2>/dev/null; then
+        rustup default stable >&2
+    elif command -v curl >/dev/null; then
+        curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal --no-modify-path >&2
+    else
+        return 1
     fi
+}
+
+if ! command -v cc >/dev/null; then
     echo "setup: installing a C compiler" >&2
-    as_root apt-get update -qq
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null
+    apt_install gcc libc6-dev || { echo "setup: no C compiler (cc) here: install gcc or clang, then run this again" >&2; exit 1; }
 fi
 
 if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
     export PATH="$HOME/.cargo/bin:$PATH"
 fi
 if ! command -v cargo >/dev/null; then
-    echo "setup: no Rust here: install Rust $need_rust or newer with rustup (https://rustup.rs), then run this again" >&2
+    install_rust || true
+    export PATH="$HOME/.cargo/bin:$PATH"
+fi
+if ! command -v cargo >/dev/null; then
+    echo "setup: no Rust here, and it cannot be installed: install Rust $need_rust or newer with rustup (https://rustup.rs), then run this again" >&2
     exit 1
 fi
 have_rust=$(rustc --version | cut -d' ' -f2)
