@@ -1,23 +1,34 @@
 #!/usr/bin/env bash
-# What is shipped, into dist/: the stripped command, and its debug information in a file apart that debuggers find by name
-# (`.gnu_debuglink`). `gdb dist/isobar` and `perf report` in that folder show lines.
+# What is shipped, into FOLDER/TARGET/: the static, stripped command for each architecture, and its debug information in a file apart that
+# debuggers find by name (`.gnu_debuglink`): `gdb isobar` and `perf report` in that folder show lines. Needs no C compiler for another
+# architecture and no libraries of one.
 #
-#   scripts/release.sh [FOLDER]     dist/ unless another folder is named
+#   scripts/release.sh [FOLDER [TARGET...]]     dist/ and both architectures unless others are named
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
+. scripts/targets.sh
 
-for tool in objcopy strip; do
-    command -v $tool >/dev/null || { echo "release: $tool is missing: install binutils" >&2; exit 1; }
-done
-target=${CARGO_TARGET_DIR:-target}
 folder=${1:-dist}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+built=${CARGO_TARGET_DIR:-target}
 
-cargo build --profile dist --locked -p isobar
-mkdir -p "$folder"
-objcopy --only-keep-debug "$target/dist/isobar" "$folder/isobar.debug"
-strip --strip-all -o "$folder/isobar" "$target/dist/isobar"
-(cd "$folder" && objcopy --add-gnu-debuglink=isobar.debug isobar)
-chmod 0755 "$folder/isobar"
-chmod 0644 "$folder/isobar.debug"
-ls -l "$folder"
+# Of Rust itself, and for every architecture.
+objcopy=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-objcopy
+[ -x "$objcopy" ] || objcopy=$(command -v llvm-objcopy) ||
+    { echo "release: no objcopy for all architectures: rustup component add llvm-tools, or install llvm" >&2; exit 1; }
+
+for target in "${targets[@]}"; do
+    add_target "$target" || { echo "release: $why" >&2; exit 1; }
+    cargo build --profile dist --locked --target "$target" -p isobar
+    mkdir -p "$folder/$target"
+    from=$built/$target/dist/isobar to=$folder/$target
+    "$objcopy" --only-keep-debug "$from" "$to/isobar.debug"
+    "$objcopy" --strip-all "$from" "$to/isobar"
+    (cd "$to" && "$objcopy" --add-gnu-debuglink=isobar.debug isobar)
+    chmod 0755 "$to/isobar"
+    chmod 0644 "$to/isobar.debug"
+done
+ls -l "$folder"/*/
