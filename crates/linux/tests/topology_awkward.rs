@@ -123,6 +123,24 @@ fn no_cache_described_at_all() {
     assert_eq!(machine.llc_of(CpuId(0)), None);
 }
 
+/// Arm guests without cache tables: the kernel says that all CPUs share an L2, and gives it neither size nor id.
+#[test]
+fn a_cache_without_a_size_over_several_nodes_is_a_guess() {
+    let guessed = Cache { index: 2, level: 2, kind: "Unified", size: "0K", ways: 0, shared: "0-3", id: None };
+    let two_nodes = |caches: &[(u32, Cache<'_>)]| {
+        let tree = Capture::default().online("0-3").node(0, "0-1", 4096, "10 20").node(1, "2-3", 4096, "20 10");
+        read(&caches.iter().fold(tree, |tree, (cpu, cache)| tree.cache(*cpu, *cache)))
+    };
+    let machine = two_nodes(&[0, 1, 2, 3].map(|cpu| (cpu, guessed)));
+    assert!(machine.llcs().is_empty(), "{:?}", machine.llcs());
+    assert_eq!(machine.llc_of(CpuId(3)), None);
+    // A size makes it firmware's word, and CPUs of one node may share a cache of unknown size.
+    let told = Cache { size: "8192K", ..guessed };
+    assert_eq!(two_nodes(&[0, 1, 2, 3].map(|cpu| (cpu, told))).llcs().len(), 1);
+    let small = |cpu| (cpu, Cache { shared: if cpu < 2 { "0-1" } else { "2-3" }, ..guessed });
+    assert_eq!(two_nodes(&[0, 1, 2, 3].map(small)).llcs().len(), 2);
+}
+
 #[test]
 fn sparse_ids_are_kept() {
     let tree = Capture::default()

@@ -27,6 +27,7 @@ pub fn draw(machine: &Topology, columns: usize) -> String {
     let columns = columns.max(LEAST);
     let sections = [
         page::paragraph(&summary(machine), columns, 2),
+        no_caches(machine, columns),
         boxes::nodes(machine, columns),
         tables::distances(machine, columns),
         tables::access_classes(machine, columns),
@@ -53,6 +54,16 @@ fn summary(machine: &Topology) -> String {
     let memory: Option<Vec<u64>> = machine.nodes().iter().map(|node| node.memory.map(|bytes| bytes.0)).collect();
     parts.extend(memory.map(|memory| format!("{} of memory", Bytes(memory.iter().sum()).human())));
     parts.join(", ")
+}
+
+/// What a machine means whose firmware says nothing of the caches that CPUs share.
+fn no_caches(machine: &Topology, columns: usize) -> Vec<String> {
+    let said = match machine.llcs().iter().map(|llc| llc.level).max() {
+        None => "Firmware describes no last-level cache: the CPUs of a node are taken to share one.",
+        Some(1) => "Firmware describes caches of level 1 only: which caches CPUs share is unknown.",
+        Some(_) => return Vec::new(),
+    };
+    page::paragraph(said, columns, 0)
 }
 
 /// A node's memory in words.

@@ -4,6 +4,10 @@
 //! have LLCs of different levels, or none. An LLC keeps the kernel's cache id (the domain id of resctrl) where every LLC
 //! has one and they are distinct; else LLCs are numbered from 0 in the order of their first online CPU.
 //!
+//! Where firmware describes no caches, as in many Arm guests, the kernel assumes that every cache above level 1 is shared by
+//! all CPUs (`cache_leaves_are_shared` in `drivers/base/cacheinfo.c`). That is a guess and no LLC: it has no size, and spans
+//! nodes, which no cache of unknown size is believed to do here.
+//!
 //! A machine of 256 CPUs has thousands of cache files, and CPUs that share an LLC repeat each other. So a CPU that an
 //! LLC already names is read in two steps only, its `cache` folder and one sharing list: when both equal those of the
 //! first CPU of that LLC, it is in. When not (asymmetric or contradictory firmware), all of its files are read.
@@ -11,7 +15,7 @@
 use super::{cpus, files, parse};
 use crate::tree::{LinuxError, Tree};
 use isobar_model::topology::Llc;
-use isobar_model::{Bytes, CpuId, CpuSet, LlcId, Ways};
+use isobar_model::{Bytes, CpuId, CpuSet, LlcId, NodeId, Ways};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The LLCs of a machine, and which of them each CPU uses.
@@ -20,8 +24,8 @@ pub(super) struct Caches {
     pub(super) of_cpu: BTreeMap<CpuId, LlcId>,
 }
 
-/// Reads the LLCs of the online CPUs.
-pub(super) fn read(tree: &Tree, online: &CpuSet) -> Result<Caches, LinuxError> {
+/// Reads the LLCs of the online CPUs. `node_of` tells a guess of the kernel from an LLC that spans nodes.
+pub(super) fn read(tree: &Tree, online: &CpuSet, node_of: &BTreeMap<CpuId, NodeId>) -> Result<Caches, LinuxError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: BTreeMap<CpuId, usize> = BTreeMap::new();
     for cpu in online.iter() {
@@ -44,7 +48,25 @@ pub(super) fn read(tree: &Tree, online: &CpuSet) -> Result<Caches, LinuxError> {
             groups.push(found);
         }
     }
-    Ok(number(&groups, &group_of))
+    let (kept, group_of) = without_guesses(groups, &group_of, node_of);
+    Ok(number(&kept, &group_of))
+}
+
+/// The LLCs that firmware describes, and which of them each CPU uses.
+fn without_guesses(
+    groups: Vec<Group>,
+    group_of: &BTreeMap<CpuId, usize>,
+    node_of: &BTreeMap<CpuId, NodeId>,
+) -> (Vec<Group>, BTreeMap<CpuId, usize>) {
+    let mut place = Vec::with_capacity(groups.len());
+    let mut kept = Vec::with_capacity(groups.len());
+    for group in groups {
+        let told = !group.is_a_guess(node_of);
+        place.push(told.then_some(kept.len()));
+        kept.extend(told.then_some(group));
+    }
+    let places = group_of.iter().filter_map(|(&cpu, &index)| Some((cpu, place.get(index).copied()??)));
+    (kept, places.collect())
 }
 
 /// One LLC, as its first CPU describes it.
@@ -83,6 +105,12 @@ impl Group {
             index,
             indexes,
         }))
+    }
+
+    /// Whether the kernel made it up: no size is known, and it is shared by CPUs of several nodes.
+    fn is_a_guess(&self, node_of: &BTreeMap<CpuId, NodeId>) -> bool {
+        let nodes: BTreeSet<_> = self.shared.iter().filter_map(|cpu| node_of.get(&cpu)).collect();
+        self.size.is_none() && nodes.len() > 1
     }
 
     /// Whether a CPU that this LLC names has the same caches and names the same sharers itself.

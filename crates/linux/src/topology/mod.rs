@@ -18,7 +18,8 @@ use std::path::Path;
 
 /// The machine that a tree describes.
 ///
-/// A CPU's LLC is its highest-level data or unified cache. The ways of an LLC are the bits of the resctrl mask where
+/// A CPU's LLC is its highest-level data or unified cache; none where the kernel only guesses it (several nodes would share
+/// it, and its size is unknown). The ways of an LLC are the bits of the resctrl mask where
 /// resctrl describes its level, else its associativity. An LLC has the kernel's cache id where every LLC has one and
 /// they are distinct, else a number in the order of first CPUs. A kernel without NUMA has one node, number 0.
 ///
@@ -41,7 +42,7 @@ fn read_both(tree: &Tree, resctrl: (&Tree, &str)) -> Result<Topology, LinuxError
     let online = cpus::online(tree)?;
     let cores = cpus::cores(tree, &online)?;
     let mut nodes = nodes::read(tree, &online)?;
-    let mut caches = caches::read(tree, &online)?;
+    let mut caches = caches::read(tree, &online, &nodes.of_cpu)?;
     let access = limits::access_classes(tree, &nodes.nodes)?;
     let allocation = allocation(resctrl, &caches.llcs)?;
     limits::set_bandwidths(&mut nodes.nodes, &access);
