@@ -20,7 +20,11 @@ fn main() -> ExitCode {
     match machine.as_str() {
         "regular" => checks::regular(&mut suite),
         "awkward" => checks::awkward(&mut suite),
-        other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`: regular or awkward")),
+        "arm-one" => checks::arm_one(&mut suite),
+        "arm-cycles" => checks::arm_cycles(&mut suite),
+        "arm-four" => checks::arm_four(&mut suite),
+        "arm-bare" => checks::arm_bare(&mut suite),
+        other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`")),
     }
     suite.verdict()
 }

@@ -39,6 +39,28 @@ pub fn awkward(suite: &mut Suite) {
     policies::checks(suite);
 }
 
+/// Arm, four nodes of two CPUs, an L3 a node, HMAT.
+pub fn arm_four(suite: &mut Suite) {
+    topo::checks(suite);
+    quiet(suite);
+    conformance::checks(suite);
+    manage::checks(suite);
+    sampled::checks(suite);
+    kinds::checks(suite);
+    restore::checks(suite);
+}
+
+/// Arm, the same nodes, and firmware that says nothing of caches.
+pub fn arm_bare(suite: &mut Suite) {
+    topo::without_caches(suite);
+}
+
+/// Arm, one CPU: instructions are exact.
+pub fn arm_one(_suite: &mut Suite) {}
+
+/// Arm, one CPU that counts cycles and no instructions.
+pub fn arm_cycles(_suite: &mut Suite) {}
+
 /// From here on only isobar moves anything.
 fn quiet(suite: &mut Suite) {
     if let Err(error) = fs::write("/proc/sys/kernel/numa_balancing", "0") {

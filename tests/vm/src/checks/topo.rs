@@ -33,6 +33,24 @@ pub fn checks(suite: &mut Suite) {
     });
 }
 
+/// A guest whose firmware has no tables of caches: the kernel makes up an L2 and an L3 that all CPUs share.
+pub fn without_caches(suite: &mut Suite) {
+    suite.check("topo: an LLC that the kernel only guesses is not believed, and that is said", || {
+        let guessed = text(format!("{CPUS}/cpu0/cache/index2/shared_cpu_list"))?;
+        anyhow::ensure!(
+            list(&guessed).len() > 2,
+            "the kernel guesses nothing ({guessed}): the check would prove nothing"
+        );
+        let topo = isobar::json(&["topo", "--json"])?;
+        nodes(&topo)?;
+        distances(&topo)?;
+        same("LLCs", rows(&topo, "llcs").count(), 0)?;
+        let said = isobar::run(&["topo"])?.fine()?.out.clone();
+        anyhow::ensure!(said.contains("no last-level cache"), "it does not say so: {said}");
+        Ok(())
+    });
+}
+
 fn nodes(topo: &Value) -> Result<()> {
     let node = |n: u32| Ok(json!({"id": n, "cpus": list(&text(format!("{NODES}/node{n}/cpulist"))?)}));
     let expected = numbered(NODES, "node")?.into_iter().map(node).collect::<Result<Vec<_>>>()?;
