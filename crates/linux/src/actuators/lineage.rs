@@ -75,8 +75,8 @@ impl Lineage {
     pub fn remarks(&self) -> Vec<String> {
         let strange = (self.strange > 0).then(|| {
             format!(
-                "the kernel dropped no record, but {} changed affinities could not be attributed: who asked has ended, or \
-                 is in a container; an owner's binding may be among them",
+                "{} changed affinities could not be attributed: who asked has ended, or is in a container; an owner's \
+                 binding may be among them",
                 self.strange
             )
         });
