@@ -4,6 +4,11 @@
 //!
 //! Here an LLC miss is a line that came from beyond the LLC of the core: another LLC, local or remote memory.
 
+mod amd;
+mod arm;
+mod generic;
+mod intel;
+
 use super::cpu_model::{CpuModel, Vendor};
 use perf_event_open_sys::bindings;
 use std::ops::RangeInclusive;
@@ -26,6 +31,9 @@ pub enum Role {
 pub enum Event {
     /// A file in the PMU's `events` folder in sysfs; present only where the CPU has the event.
     Named(&'static str),
+    /// An event of the Arm architecture that the CPU in question is known to have: by its file, where the PMU lists any
+    /// events; by its number, where sysfs shows no list (a container may hide it).
+    Common(&'static str, u16),
     /// The PMU's raw `config`: on x86 event select in bits 0-7, umask in bits 8-15.
     Raw(u64),
     /// `PERF_TYPE_HARDWARE`.
@@ -71,111 +79,21 @@ const fn pair(references: Event, misses: Event) -> LlcPair {
     LlcPair { references, misses }
 }
 
-/// Later rows are more general; the first that matches is used.
-static TABLE: [Row; 7] = [
-    // AMD, "Preliminary Processor Programming Reference for Family 17h", PMCx043 (demand data cache fills by source):
-    // 0x02 same CCX, or another CCX with its home on this die; 0x08 memory near; 0x10 cache of another die; 0x40 memory
-    // far. Linux `amdzen1/memory.json` and `amdzen2/memory.json` have the same (`ls_refills_from_sys`). Fills by the
-    // hardware prefetcher have an event of their own (PMCx05A) and are not in it. Hygon family 18h is Zen 1.
-    Row {
-        name: "AMD Zen 1 and 2",
-        vendors: &[Vendor::Amd, Vendor::Hygon],
-        families: 0x17..=0x18,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: &[pair(Event::Raw(0x5a43), Event::Raw(0x5843))],
-    },
-    // AMD, "Processor Programming Reference for Family 19h Model 01h", PMCx044 (any data cache fills by source, prefetches
-    // included): 0x01 own L2, 0x02 same CCX, 0x04 other CCX of the node, 0x08 memory near, 0x10 CCX of another node, 0x40
-    // memory far. Linux `amdzen3/memory.json` (`ls_any_fills_from_sys`). Models as in Linux `arch/x86/kernel/cpu/amd.c`.
-    Row {
-        name: "AMD Zen 3",
-        vendors: &[Vendor::Amd],
-        families: 0x19..=0x19,
-        models: &[0x00..=0x0f, 0x20..=0x5f],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: &[pair(Event::Raw(0x5e44), Event::Raw(0x5c44))],
-    },
-    // As Zen 3, and 0x80 = extension memory (CXL): Linux `amdzen4/memory.json`, `amdzen5/load-store.json`
-    // (`ls_any_fills_from_sys.alternate_memories`), PPR for Family 1Ah Model 02h, section 2.1.16.5.2.
-    Row {
-        name: "AMD Zen 4 and later",
-        vendors: &[Vendor::Amd],
-        families: 0x19..=u32::MAX,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: &[pair(Event::Raw(0xde44), Event::Raw(0xdc44))],
-    },
-    // AMD before Zen (families 10h to 16h): the generic event is L2 misses (7EH/07H, `amd_perfmon_event_map` in Linux
-    // `arch/x86/events/amd/core.c`). Where there is an L3 (10h, 15h), its misses are a northbridge event of the whole node
-    // and cannot be counted by thread; L2 misses are an upper bound.
-    Row {
-        name: "AMD before Zen",
-        vendors: &[Vendor::Amd],
-        families: 0..=0x16,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: GENERIC_LLC,
-    },
-    // Intel SDM volume 3, "Architectural Performance Monitoring", events 2EH/4FH and 2EH/41H: LLC references and misses on
-    // every CPU since Core, on the P and the E cores of hybrid ones; the generic events are these
-    // (`intel_perfmon_event_map` in Linux `arch/x86/events/intel/core.c`).
-    Row {
-        name: "Intel",
-        vendors: &[Vendor::Intel],
-        families: ANY,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: GENERIC_LLC,
-    },
-    // Arm Architecture Reference Manual, common events 0x0036 LL_CACHE_RD, 0x0037 LL_CACHE_MISS_RD, 0x002B/0x002A L3D_CACHE
-    // and refill, 0x0016/0x0017 L2D_CACHE and refill. The generic ones are the L1 (`armv8_pmuv3_perf_map` in Linux
-    // `drivers/perf/arm_pmuv3.c`). sysfs shows a name only where the core implements it; a raw event that it lacks reads 0.
-    Row {
-        name: "Arm",
-        vendors: &[Vendor::Arm],
-        families: ANY,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: &[
-            pair(Event::Named("ll_cache_rd"), Event::Named("ll_cache_miss_rd")),
-            pair(Event::Named("l3d_cache"), Event::Named("l3d_cache_refill")),
-            pair(Event::Named("l2d_cache"), Event::Named("l2d_cache_refill")),
-            pair(Event::Raw(0x36), Event::Raw(0x37)),
-        ],
-    },
-    // Everything else: what the kernel's port calls cache references and misses.
-    Row {
-        name: "generic",
-        vendors: &[Vendor::Intel, Vendor::Amd, Vendor::Hygon, Vendor::Arm, Vendor::Other],
-        families: ANY,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: GENERIC_LLC,
-    },
-];
+impl Event {
+    /// Its name in sysfs, where it goes by one.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Named(name) | Self::Common(name, _) => Some(name),
+            Self::Raw(_) | Self::Generic(_) | Self::Software(_) => None,
+        }
+    }
+}
 
-/// The stand-in for tests on machines without a PMU, never chosen by itself: task clock (nanoseconds) for instructions, CPU
-/// clock for cycles, minor faults for references, page faults for misses.
-static SOFTWARE: Row = Row {
-    name: "software stand-in",
-    vendors: &[],
-    families: ANY,
-    models: &[],
-    instructions: Event::Software(bindings::PERF_COUNT_SW_TASK_CLOCK),
-    cycles: Event::Software(bindings::PERF_COUNT_SW_CPU_CLOCK),
-    llc: &[pair(
-        Event::Software(bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN),
-        Event::Software(bindings::PERF_COUNT_SW_PAGE_FAULTS),
-    )],
-};
+/// Later rows are more general; the first that matches is used.
+fn table() -> impl Iterator<Item = &'static Row> {
+    [amd::ROWS, intel::ROWS, arm::ROWS].into_iter().flatten().chain([&generic::ANY_CPU])
+}
 
 /// The row for a CPU.
 #[must_use]
@@ -185,13 +103,13 @@ pub fn row_for(cpu: &CpuModel) -> &'static Row {
             && row.families.contains(&cpu.family)
             && row.models.iter().any(|models| models.contains(&cpu.model))
     };
-    TABLE.iter().find(fits).unwrap_or(&TABLE[TABLE.len() - 1])
+    table().find(fits).unwrap_or(&generic::ANY_CPU)
 }
 
 /// The row of the software stand-in.
 #[must_use]
 pub fn software_row() -> &'static Row {
-    &SOFTWARE
+    &generic::SOFTWARE
 }
 
 #[cfg(test)]
@@ -218,6 +136,12 @@ mod tests {
             (Vendor::Intel, 6, 85, "Intel"),
             (Vendor::Intel, 19, 1, "Intel"),
             (Vendor::Arm, 0, 0, "Arm"),
+            (Vendor::Arm, 0x41, 0xd0c, "Arm Neoverse N1"),
+            (Vendor::Arm, 0x41, 0xd40, "Arm Neoverse V1"),
+            (Vendor::Arm, 0x41, 0xd49, "Arm Neoverse N2"),
+            (Vendor::Arm, 0x41, 0xd4f, "Arm Neoverse V2"),
+            (Vendor::Arm, 0x41, 0xd08, "Arm"),
+            (Vendor::Arm, 0xc0, 0xd0c, "Arm"),
             (Vendor::Hygon, 0x19, 0, "generic"),
             (Vendor::Other, 0, 0, "generic"),
         ];
@@ -240,15 +164,28 @@ mod tests {
     }
 
     #[test]
-    fn arm_prefers_names_from_the_last_level_down() {
-        let arm = row(Vendor::Arm, 0, 0);
-        assert_eq!(arm.llc[0].misses, Event::Named("ll_cache_miss_rd"));
-        assert_eq!(arm.llc.last().unwrap().misses, Event::Raw(0x37));
+    fn arm_goes_by_names_from_the_last_level_down() {
+        let arm = row(Vendor::Arm, 0x41, 0xd08);
+        let misses: Vec<_> = arm.llc.iter().map(|pair| pair.misses).collect();
+        assert_eq!(misses, ["ll_cache_miss_rd", "l3d_cache_refill", "l2d_cache_refill"].map(Event::Named));
+    }
+
+    /// A number opens on every Arm CPU, and counts nothing where the CPU lacks the event.
+    #[test]
+    fn numbers_stand_in_for_names_only_where_the_part_is_known() {
+        for row in arm::ROWS {
+            let by_number = |event: Event| matches!(event, Event::Common(..));
+            let pairs = row.llc.iter().filter(|pair| by_number(pair.misses) || by_number(pair.references)).count();
+            let known = row.models != [ANY];
+            assert_eq!(pairs, usize::from(known), "{}", row.name);
+            assert!(row.llc.iter().all(|pair| !matches!(pair.misses, Event::Raw(_))), "{}", row.name);
+            assert_eq!(by_number(row.llc[0].misses), known, "after a number that opens nothing else is tried");
+        }
     }
 
     #[test]
     fn the_stand_in_is_in_no_cpus_row() {
-        assert!(TABLE.iter().all(|row| row.name != SOFTWARE.name));
-        assert!(TABLE.iter().all(|row| !matches!(row.instructions, Event::Software(_))));
+        assert!(table().all(|row| row.name != generic::SOFTWARE.name));
+        assert!(table().all(|row| !matches!(row.instructions, Event::Software(_))));
     }
 }
