@@ -9,7 +9,7 @@ use super::pmu::{Code, Pmu};
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The events of one core PMU that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct Available {
     pub modes: Modes,
     /// What the kernel said to the events that do not open.
     pub refused: BTreeMap<Role, Errno>,
-    /// Events of the table that a PMU does not list in sysfs.
-    pub unlisted: BTreeMap<Role, BTreeSet<&'static str>>,
+    /// Events of the table that a PMU does not list in sysfs, in the order of the table.
+    pub unlisted: BTreeMap<Role, Vec<&'static str>>,
 }
 
 /// Tries the events of the CPU's row on the calling thread. `model` says of what kind the cores of a PMU are: a big.LITTLE
@@ -92,7 +92,8 @@ impl Available {
     /// permission before it looks for the event.
     fn try_event(&mut self, role: Role, event: Event, pmu: &Pmu) -> Option<Code> {
         let Some(code) = pmu.code(event) else {
-            self.unlisted.entry(role).or_default().extend(event.name());
+            let unlisted = self.unlisted.entry(role).or_default();
+            unlisted.extend(event.name().filter(|name| !unlisted.contains(name)));
             return None;
         };
         let mut modes = self.modes;

@@ -19,7 +19,7 @@ pub(super) fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor,
         let why = why::Evidence {
             role,
             cause: available.refused.get(&role).map_or_else(
-                || why::Cause::Unlisted(available.unlisted.get(&role).into_iter().flatten().copied().collect()),
+                || why::Cause::Unlisted(available.unlisted.get(&role).cloned().unwrap_or_default()),
                 |errno| why::Cause::Refused(*errno),
             ),
             counted: [Role::Cycles, Role::Instructions].into_iter().find(|role| available.counts(*role)),

@@ -174,7 +174,11 @@ impl Trial {
         self.in_vain |= new.value == old.value && new.running.saturating_sub(old.running) > LONG;
     }
 
-    const fn hear_of_work(&mut self, old: u64, new: u64, in_instructions: bool) {
+    /// Only while it can change the standing, so that a reason keeps its figures.
+    fn hear_of_work(&mut self, old: u64, new: u64, in_instructions: bool) {
+        if self.standing != Standing::Unproven {
+            return;
+        }
         let Evidence { threads, work, .. } = self.evidence;
         let threads = if old < A_WITNESS && new >= A_WITNESS { threads.saturating_add(1) } else { threads };
         self.evidence = Evidence { threads, work: work.saturating_add(new.saturating_sub(old)), in_instructions };

@@ -65,6 +65,13 @@ fn two_billion_instructions_of_two_threads_without_a_miss_are_silence() {
     let expected = Evidence { threads: 2, work: 3_000_000_000, in_instructions: true };
     assert_eq!(proof.evidence(Role::LlcMisses), expected);
     assert_eq!(proof.standing(Role::Instructions), Standing::Counts);
+    let later = [reading(3000, 2400, 0), reading(3000, 2100, 0)];
+    let later = after(&[&samples[0], &samples[1], &later]);
+    assert_eq!(
+        later.evidence(Role::LlcMisses),
+        expected,
+        "a reason that changes in every sample would be news each time"
+    );
 }
 
 #[test]
