@@ -3,11 +3,13 @@
 //! It knows the two seams and nothing of who is behind them: the same loop drives the Linux machine and the simulated one.
 //! It owns no clock (the machine does) and prints nothing (the reporter does).
 
+use crate::lack::{self, Lack};
 use crate::select::{self, CgroupsOf, Memory, Pattern, Rules};
 use crate::truth::Truth;
 use anyhow::Context as _;
 use isobar_model::plan::Plan;
 use isobar_model::{Machine, Observation, Outcome, Policy, Sample, Seconds, Sensor, Wake};
+use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 
 mod tally;
@@ -122,8 +124,8 @@ pub fn run<M: Machine>(
 ) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let name = policy.name();
-    let mut run =
-        Run { machine, policy, context, limits, reporter, memory: Memory::default(), own_cpu: None, tally: &mut tally };
+    let (memory, own_cpu, without) = (Memory::default(), None, BTreeSet::new());
+    let mut run = Run { machine, policy, context, limits, reporter, memory, own_cpu, without, tally: &mut tally };
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run.epochs()));
     let ended = ended.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error in policy {name} or its surroundings")));
     let restored = if limits.dry_run { Ok(None) } else { machine.restore().map(Some) };
@@ -147,6 +149,8 @@ struct Run<'a, M> {
     memory: Memory,
     /// The tool's own CPU time at the end of the last epoch.
     own_cpu: Option<Seconds>,
+    /// What the policy needs and has never been given: it remembers nothing of it.
+    without: BTreeSet<Sensor>,
     tally: &'a mut Tally,
 }
 
@@ -178,6 +182,7 @@ impl<M: Machine> Run<'_, M> {
         if let Some(refused) = (self.context.refusal)(&lacking, first) {
             return Err(refused);
         }
+        self.without = lacking.iter().map(|(sensor, _)| *sensor).collect();
         let recovered = self.context.recovered.as_deref();
         let policy = self.policy.name();
         self.reporter.begin(&Start { sample: first, policy, lacking, limits: self.limits, recovered })
@@ -191,7 +196,11 @@ impl<M: Machine> Run<'_, M> {
         let Context { rules, cgroup, .. } = self.context;
         let (managed, memory) = select::select(&seen, rules, &self.memory, cgroup);
         self.memory = memory;
-        let plan = decide(self.policy, &managed)?;
+        let lacking = now.capabilities.lacking(self.policy.needs());
+        let plan = match self.lost(&lacking) {
+            Some(note) => Plan { notes: vec![note], ..Plan::nothing(self.policy.name()) },
+            None => decide(self.policy, &managed)?,
+        };
         let outcome = if self.limits.dry_run { None } else { Some(self.machine.apply(&plan)?) };
         let own_cpu = self.own_cpu_since();
         self.tally.add(&plan, outcome.as_ref());
@@ -203,7 +212,7 @@ impl<M: Machine> Run<'_, M> {
             managed: &managed,
             plan: &plan,
             outcome: outcome.as_ref(),
-            lacking: &now.capabilities.lacking(self.policy.needs()),
+            lacking: &lacking,
             own_cpu,
             unmatched: (self.tally.epochs == 1).then(|| select::without_match(&rules.only, &seen, cgroup)),
             tally: self.tally,
@@ -212,6 +221,16 @@ impl<M: Machine> Run<'_, M> {
 }
 
 impl<M> Run<'_, M> {
+    /// Why the policy is not asked, where a reading that it needs is not there any more: it would go on from what it
+    /// remembers of rates that nobody measures now.
+    fn lost(&mut self, lacking: &[(Sensor, &str)]) -> Option<String> {
+        self.without.retain(|sensor| lacking.iter().any(|(lacks, _)| lacks == sensor));
+        let lost = lacking.iter().filter(|(sensor, _)| lack::is_reading(*sensor) && !self.without.contains(sensor));
+        let clauses: Vec<String> = lack::by_reason(lost.copied()).iter().map(Lack::clause).collect();
+        (!clauses.is_empty())
+            .then(|| format!("nothing is planned: policy {} cannot go on: {}", self.policy.name(), clauses.join("; ")))
+    }
+
     /// The tool's own CPU time since this was last asked.
     fn own_cpu_since(&mut self) -> Option<Seconds> {
         let now = self.context.own_cpu.map(|read| read())?;

@@ -48,7 +48,7 @@ pub fn names(sensors: &[Sensor]) -> Vec<String> {
 }
 
 /// Whether a sensor is something that is measured, rather than something that a machine has or has not.
-const fn is_reading(sensor: Sensor) -> bool {
+pub const fn is_reading(sensor: Sensor) -> bool {
     match sensor {
         Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => true,
         Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays => false,

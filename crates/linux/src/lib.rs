@@ -5,6 +5,8 @@
 //! rates, thresholds of contention.
 
 pub mod actuators;
+pub mod arch;
+pub mod capability;
 pub mod kernel_events;
 pub mod machine;
 pub mod numasim;

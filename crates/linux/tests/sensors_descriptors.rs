@@ -6,7 +6,7 @@
 
 mod sensors_child;
 
-use isobar_linux::sensors::counters::software_opens;
+use isobar_linux::sensors::available::software_opens;
 use isobar_linux::sensors::descriptors::in_use;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_model::{Pid, Sample};

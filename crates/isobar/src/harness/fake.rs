@@ -19,6 +19,8 @@ pub struct Fake {
     pub time: f64,
     /// What is missing.
     pub capabilities: Capabilities,
+    /// From the sample number N (from 1) on, this is.
+    pub later: Option<(u64, Capabilities)>,
     /// What the wait number N (from 1) returns when it is not "elapsed".
     pub wakes: Vec<(u64, Wake)>,
     /// The sample number N (from 1) that fails.
@@ -40,6 +42,7 @@ impl Default for Fake {
         Self {
             time: 0.0,
             capabilities: Capabilities::default(),
+            later: None,
             wakes: Vec::new(),
             fails_at: None,
             outcome: ActionOutcome::Done,
@@ -83,6 +86,9 @@ impl Machine for Fake {
         self.samples += 1;
         if self.fails_at == Some(self.samples) {
             return Err(FakeError("/proc: gone".into()));
+        }
+        if let Some((_, later)) = self.later.take_if(|(number, _)| *number <= self.samples) {
+            self.capabilities = later;
         }
         let pages = NodeMap::from_iter([(NodeId(0), Pages(300)), (NodeId(1), Pages(100))]);
         let process = ProcessSample {

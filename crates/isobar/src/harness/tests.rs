@@ -3,7 +3,7 @@
 use super::fake::{Fake, FakeError};
 use super::*;
 use isobar_model::plan::Action;
-use isobar_model::{ActionOutcome, CpuId, Pid, Tid};
+use isobar_model::{ActionOutcome, Capabilities, CpuId, Pid, Tid};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -166,6 +166,32 @@ fn a_missing_sensor_refuses_and_a_dry_run_goes_on() {
     let mut log = Log::default();
     drive(&mut fake, &mut Mover::default(), Limits { dry_run: true, ..limits() }, &mut log).unwrap();
     assert_eq!(log.lines[0], "begin lacking 1");
+}
+
+/// A counter that opens and never counts is found out while the run goes on.
+#[test]
+fn a_reading_that_is_lost_stops_the_policy_until_it_is_back() {
+    let missing =
+        Capabilities { missing: [(Sensor::LlcMisses, "reads 0".to_owned())].into(), ..Capabilities::default() };
+    // Samples 1, 2, 3, 4 end the epochs 0, 1, 2, 3.
+    let mut fake = Fake { later: Some((3, missing.clone())), ..Fake::default() };
+    let mut mover = Mover::default();
+    drive(&mut fake, &mut mover, limits(), &mut Log::default()).unwrap();
+    let actions: Vec<usize> = fake.applied.iter().map(|plan| plan.actions.len()).collect();
+    assert_eq!((actions, mover.decided), (vec![1, 0, 0], 1));
+    let note = "nothing is planned: policy mover cannot go on: LLC misses per thread is not measured (reads 0)";
+    assert_eq!(fake.applied[1].notes, [note]);
+
+    let mut fake = Fake { later: Some((3, Capabilities::default())), capabilities: missing, ..Fake::default() };
+    let mut mover = Mover::default();
+    drive(&mut fake, &mut mover, Limits { dry_run: true, ..limits() }, &mut Log::default()).unwrap();
+    assert_eq!(mover.decided, 3, "a dry run watches what the policy makes of a machine without the sensor");
+
+    let mut idle = Mover { needs: &[], ..Mover::default() };
+    let other = Capabilities { missing: [(Sensor::Latency, "no probe".to_owned())].into(), ..Capabilities::default() };
+    let mut fake = Fake { later: Some((3, other)), ..Fake::default() };
+    drive(&mut fake, &mut idle, limits(), &mut Log::default()).unwrap();
+    assert_eq!(idle.decided, 3, "what it does not need it may be without");
 }
 
 #[test]

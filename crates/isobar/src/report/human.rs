@@ -10,6 +10,7 @@
 use super::clock::WallClock;
 use super::lines::Lines;
 use super::live::Size;
+use super::missing::Missing;
 use super::notes::Notes;
 use super::rate::{Kind, Rate};
 use super::remarks::Told;
@@ -59,6 +60,7 @@ pub struct Human<'a> {
     noted: Vec<String>,
     rate: Rate,
     remarks: Told,
+    missing: Missing,
     last: Option<(Observation, Observation)>,
     ways: WayMap,
 }
@@ -75,6 +77,7 @@ impl<'a> Human<'a> {
             noted: Vec::new(),
             rate: Rate::default(),
             remarks: Told::default(),
+            missing: Missing::default(),
             last: None,
             ways: WayMap::default(),
         }
@@ -222,6 +225,7 @@ impl Reporter for Human<'_> {
         self.dry_run = start.limits.dry_run;
         // The header tells them.
         drop(self.remarks.fresh(&start.sample.capabilities.remarks));
+        drop(self.missing.news(&start.sample.capabilities));
         if !self.is_quiet() {
             self.lines.all(words::facts(start))?;
         }
@@ -239,6 +243,7 @@ impl Reporter for Human<'_> {
         for remark in self.remarks.fresh(&epoch.sample.capabilities.remarks) {
             self.lines.line(&format!("remark: {remark}"))?;
         }
+        self.lines.all(self.missing.news(&epoch.sample.capabilities))?;
         self.decision(epoch)?;
         self.refusals(epoch)?;
         self.status(epoch)?;

@@ -97,6 +97,17 @@ fn a_dry_run_with_a_missing_sensor_in_words() {
 }
 
 #[test]
+fn a_sensor_that_is_lost_on_the_way_is_told_once() {
+    let mut lost = isobar_model::Capabilities::default();
+    lost.missing.insert(Sensor::LlcMisses, "the counter reads 0".into());
+    let mut fake = Fake { later: Some((3, lost)), ..Fake::default() };
+    let text = told(&mut fake, false, false, false);
+    let line = "from now on not measured: LLC misses per thread: the counter reads 0\n";
+    assert_eq!(text.matches(line).count(), 1, "{text}");
+    assert!(text.find(line) > text.find("epoch 1 ") && text.find(line) < text.find("epoch 2 "), "{text}");
+}
+
+#[test]
 fn refusals_are_told_once_with_the_remedy() {
     let why = "moving threads of others needs CAP_SYS_NICE".to_owned();
     let mut fake = Fake { outcome: ActionOutcome::Refused { errno: Some(1), why: why.clone() }, ..Fake::default() };

@@ -7,6 +7,7 @@ mod json;
 mod kind;
 mod lines;
 mod live;
+mod missing;
 mod notes;
 mod profiles;
 mod rate;

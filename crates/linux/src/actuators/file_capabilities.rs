@@ -7,6 +7,7 @@
 //! Knows nothing of what the capabilities are good for.
 
 use super::{names, privilege};
+use crate::capability;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgid, getgroups, getuid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread_res_gid, set_thread_res_uid};
@@ -81,13 +82,13 @@ enum Verdict {
 impl Facts {
     fn live() -> Self {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let permitted = privilege::hexadecimal(&status, "CapPrm:");
+        let permitted = capability::set(&status, "CapPrm:");
         let supplementary = getgroups().unwrap_or_default();
         Self {
             user: getuid().as_raw(),
             set_id: geteuid() != getuid() || getegid() != getgid(),
             carries: permitted != Some(0) && carries_capabilities(),
-            ambient: privilege::hexadecimal(&status, "CapAmb:").is_some_and(|set| set != 0),
+            ambient: capability::set(&status, "CapAmb:").is_some_and(|set| set != 0),
             group: fs::metadata(EXECUTABLE).ok().map(|file| file.gid()),
             groups: [getgid()].into_iter().chain(supplementary).map(rustix::process::Gid::as_raw).collect(),
         }

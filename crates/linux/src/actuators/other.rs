@@ -2,7 +2,8 @@
 //! much it may do, and how a message names it. All of it is the kernel's word
 //! (`proc_pid_status(5)`), or escaped.
 
-use super::{identity, names, privilege};
+use super::{identity, names};
+use crate::capability;
 use isobar_model::Pid;
 use rustix::process::geteuid;
 use std::fmt;
@@ -67,7 +68,7 @@ fn effective_user(status: &str) -> Option<u32> {
 }
 
 fn may_move_others(status: &str) -> bool {
-    privilege::effective(status).is_some_and(|set| set >> privilege::SYS_NICE & 1 == 1)
+    capability::effective(status).is_some_and(|set| capability::has(set, capability::SYS_NICE))
 }
 
 /// Capabilities count only over the users that one shares: whoever makes a user namespace has all
@@ -102,6 +103,7 @@ fn command(pid: u32, status: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actuators::privilege;
     use std::process::{Command, Stdio};
 
     #[test]

@@ -1,16 +1,13 @@
-//! Which capabilities this process lacks for its work, from `CapEff` in `/proc/self/status`
-//! (`proc_pid_status(5)`), and the one recipe by which a group of users gets them. Knows nothing of
+//! Which capabilities this process lacks for its work, and the one recipe by which a group of users gets them. Knows nothing of
 //! what is done with them, and nothing of who may use those that the executable carries (that is
 //! [`super::file_capabilities`]).
 
 use super::file_capabilities;
+use crate::capability::{NET_ADMIN, PERFMON, SYS_NICE, SYS_PTRACE, effective, has};
 use isobar_model::text::one_line;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-/// `CAP_SYS_NICE` of `linux/capability.h`: by it one may move the threads of others.
-pub(super) const SYS_NICE: u32 = 23;
 
 /// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible
 /// without it. What is not counted without `CAP_PERFMON` the sensors say, who know whether there is
@@ -18,9 +15,9 @@ pub(super) const SYS_NICE: u32 = 23;
 /// these says what is missed without them.
 const USED: [(u32, &str, Option<&str>); 4] = [
     (SYS_NICE, "CAP_SYS_NICE", Some("cannot move the threads of others")),
-    (19, "CAP_SYS_PTRACE", Some("cannot find or move the pages of others")),
-    (38, "CAP_PERFMON", None),
-    (12, "CAP_NET_ADMIN", None),
+    (SYS_PTRACE, "CAP_SYS_PTRACE", Some("cannot find or move the pages of others")),
+    (PERFMON, "CAP_PERFMON", None),
+    (NET_ADMIN, "CAP_NET_ADMIN", None),
 ];
 
 /// The names of the capabilities that isobar uses and that are not effective. Empty where the kernel does not say: what
@@ -102,19 +99,8 @@ fn missing() -> Vec<(&'static str, Option<&'static str>)> {
 }
 
 fn lacking(effective: u64) -> Vec<(&'static str, Option<&'static str>)> {
-    let lacks = |(bit, _, _): &&(u32, _, _)| effective >> bit & 1 == 0;
+    let lacks = |(bit, _, _): &&(u32, _, _)| !has(effective, *bit);
     USED.iter().filter(lacks).map(|&(_, name, without)| (name, without)).collect()
-}
-
-/// The effective set of a status file; `None` where it is not there or no number.
-pub(super) fn effective(status: &str) -> Option<u64> {
-    hexadecimal(status, "CapEff:")
-}
-
-/// A capability set of a status file.
-pub(super) fn hexadecimal(status: &str, key: &str) -> Option<u64> {
-    let value = status.lines().find_map(|line| line.strip_prefix(key))?;
-    u64::from_str_radix(value.trim(), 16).ok()
 }
 
 #[cfg(test)]
@@ -131,13 +117,6 @@ mod tests {
         assert_eq!(names(1 << 23 | 1 << 12), ["CAP_SYS_PTRACE", "CAP_PERFMON"]);
         assert_eq!(names(1 << 19 | 1 << 38 | 1 << 12), ["CAP_SYS_NICE"]);
         assert!(names(0x1ff_ffff_ffff).is_empty());
-    }
-
-    #[test]
-    fn the_effective_set_is_found_among_others() {
-        assert_eq!(effective("CapPrm:\t00ff\nCapEff:\t000001fffeffffff\n"), Some(0x1ff_feff_ffff));
-        assert_eq!(effective("CapEff:\tmany\n"), None);
-        assert_eq!(effective(""), None);
     }
 
     #[test]

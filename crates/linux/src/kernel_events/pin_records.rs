@@ -8,13 +8,6 @@ use std::collections::BTreeMap;
 
 const WHO_AND_WHEN: u32 = bindings::PERF_SAMPLE_TID | bindings::PERF_SAMPLE_TIME;
 
-/// The registers in a sample, by bit (`arch/*/include/uapi/asm/perf_regs.h`), the argument before the instruction pointer.
-#[cfg(target_arch = "aarch64")]
-pub const REGISTERS: u64 = 1 << 0 | 1 << 32; // X0, PC
-/// The registers in a sample, by bit (`arch/*/include/uapi/asm/perf_regs.h`), the argument before the instruction pointer.
-#[cfg(not(target_arch = "aarch64"))]
-pub const REGISTERS: u64 = 1 << 5 | 1 << 8; // DI, IP
-
 /// Type (u32), misc (u16), size of the whole record (u16).
 const HEADER: usize = 8;
 /// pid, tid (u32 each), time, kind of registers (u64 each).

@@ -5,8 +5,9 @@
 //! four for each, and nothing else is slowed. Kernels without kprobes allow none; there it is the tracepoints of the system
 //! call, which cost *every* system call of every process some 0.1 us, since all of them then take the slow way.
 
-use super::pin_records::{Call, Calls, Form, Pin, REGISTERS, parse};
+use super::pin_records::{Call, Calls, Form, Pin, parse};
 use super::{symbols, tracefs};
+use crate::arch::CALL_REGISTERS;
 use crate::sensors::affinity::last_errno;
 use crate::sensors::group::{Modes, attributes, open_on_cpu};
 use crate::sensors::pmu::Code;
@@ -126,7 +127,7 @@ fn breakpoint(address: u64) -> bindings::perf_event_attr {
     let code = Code { kind: bindings::PERF_TYPE_BREAKPOINT, config: [0, address, CODE_LENGTH] };
     let mut attr = attributes(code, Modes::All);
     attr.bp_type = bindings::HW_BREAKPOINT_X;
-    attr.sample_regs_intr = REGISTERS;
+    attr.sample_regs_intr = CALL_REGISTERS;
     attr
 }
 

@@ -2,6 +2,7 @@
 //! is gathered here.
 
 use super::root::Root;
+use crate::arch::Arch;
 use crate::sensors::proc_fs::read_text;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,10 @@ pub struct Evidence {
     pub cat: Option<bool>,
     /// whether a hypervisor is underneath
     pub hypervisor: bool,
+    /// the architecture
+    pub arch: Arch,
+    /// whether firmware describes MPAM, Arm's cache allocation (the ACPI table of that name); `None` where there is no ACPI
+    pub mpam: Option<bool>,
 }
 
 impl Evidence {
@@ -29,12 +34,15 @@ impl Evidence {
             cpuinfo.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':')).map(|(_, flags)| flags);
         let has = |flag: &str| flags.map(|flags| flags.split_ascii_whitespace().any(|known| known == flag));
         let known = read_text("/proc/filesystems").unwrap_or_default();
+        let tables = Path::new("/sys/firmware/acpi/tables");
         Self {
             root: root.to_owned(),
             mounted: Root::new(root).check().is_ok(),
             known: known.lines().any(|line| line.split_ascii_whitespace().last() == Some("resctrl")),
             cat: has("cat_l3"),
             hypervisor: has("hypervisor") == Some(true),
+            arch: Arch::here(),
+            mpam: tables.is_dir().then(|| tables.join("MPAM").exists()),
         }
     }
 
@@ -52,11 +60,30 @@ impl Evidence {
             Self { cat: Some(false), .. } => {
                 "this CPU has no cache allocation (no `cat_l3` in /proc/cpuinfo): nothing can be done about it".to_owned()
             }
-            Self { known: false, .. } => {
-                "the kernel has no resctrl: build it with CONFIG_X86_CPU_RESCTRL, and leave out `rdt=!l3cat` at boot".to_owned()
-            }
+            Self { known: false, arch, .. } => self.no_file_system(*arch),
             _ => format!("resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that other tools want"),
         }
+    }
+}
+
+impl Evidence {
+    /// Why the kernel has no resctrl. On Arm it is the face of MPAM (`Documentation/arch/arm64/mpam.rst`): the driver came
+    /// with Linux 6.19, its resctrl after 7.0 (`ARCH_HAS_CPU_RESCTRL` of arm64, March 2026).
+    fn no_file_system(&self, arch: Arch) -> String {
+        let reason = match (arch, self.mpam) {
+            (Arch::X86, _) => {
+                "the kernel has no resctrl: build it with CONFIG_X86_CPU_RESCTRL, and leave out `rdt=!l3cat` at boot"
+            }
+            (Arch::Arm, Some(false)) => {
+                "firmware describes no cache allocation (no ACPI table MPAM): newer firmware may, where the hardware has it"
+            }
+            (Arch::Arm, _) => {
+                "the kernel has no resctrl: on Arm it takes hardware with MPAM, firmware that describes it, and Linux 7.1 or \
+                 later with CONFIG_ARM64_MPAM_DRIVER, without `arm64.nompam` at boot"
+            }
+            (Arch::Other, _) => "the kernel has no resctrl, which exists on x86 and Arm: nothing can be done about it",
+        };
+        reason.to_owned()
     }
 }
 
@@ -72,6 +99,8 @@ mod tests {
             known: true,
             cat: Some(true),
             hypervisor: false,
+            arch: Arch::X86,
+            mpam: None,
         };
         let say = |change: fn(&mut Evidence)| {
             let mut evidence = all.clone();
@@ -86,7 +115,18 @@ mod tests {
                 .contains("run isobar on the host")
         );
         assert!(say(|evidence| evidence.mounted = true).contains("only monitors"));
-        let arm = say(|evidence| (evidence.cat, evidence.known) = (None, false));
-        assert!(arm.contains("the kernel has no resctrl"));
+    }
+
+    #[test]
+    fn no_architecture_is_given_the_advice_of_another() {
+        let say = |arch, mpam| Evidence { arch, mpam, ..Evidence::default() }.reason();
+        assert!(say(Arch::X86, None).contains("CONFIG_X86_CPU_RESCTRL") && say(Arch::X86, None).contains("rdt="));
+        for (mpam, word) in [(Some(false), "ACPI table MPAM"), (Some(true), "ARM64_MPAM_DRIVER"), (None, "Linux 7.1")] {
+            let said = say(Arch::Arm, mpam);
+            assert!(said.contains(word) && !said.contains("rdt=") && !said.contains("X86"), "{said}");
+            assert!(!said.contains("  ") && !said.contains('\n'), "{said}");
+        }
+        let other = say(Arch::Other, None);
+        assert!(!other.contains("rdt=") && !other.contains("CONFIG"), "{other}");
     }
 }

@@ -3,15 +3,13 @@
 
 use super::cpu_model::CpuModel;
 use super::proc_fs::read_text;
+use crate::arch::Arch;
+use crate::capability;
 use crate::resctrl::DEFAULT_ROOT;
 use crate::resctrl::absence::Evidence;
 use isobar_model::{Capabilities, Sensor, Topology};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-const CAP_SYS_ADMIN: u32 = 21;
-/// Linux 5.8; before, `CAP_SYS_ADMIN` did its work, and it still does.
-const CAP_PERFMON: u32 = 38;
 
 /// What the machine says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +26,8 @@ pub struct Facts {
     pub numad: bool,
     /// whether this is a virtual machine
     pub is_vm: bool,
+    /// the architecture
+    pub arch: Arch,
     /// what it says of resctrl
     pub resctrl: Evidence,
 }
@@ -38,20 +38,22 @@ impl Facts {
     pub fn live(cpu: &CpuModel) -> Self {
         let number = |path: &str| read_text(path)?.trim().parse::<i64>().ok();
         Self {
-            effective: read_text("/proc/self/status").and_then(|status| effective(&status)),
+            effective: read_text("/proc/self/status").and_then(|status| capability::effective(&status)),
             paranoid: number("/proc/sys/kernel/perf_event_paranoid").and_then(|level| i32::try_from(level).ok()),
             numa_balancing: number("/proc/sys/kernel/numa_balancing").and_then(|mode| u32::try_from(mode).ok()),
             sched_ext: sched_ext(),
             numad: false,
             is_vm: cpu.hypervisor || hypervisor_files(),
+            arch: Arch::here(),
             resctrl: Evidence::live(Path::new(DEFAULT_ROOT)),
         }
     }
 
     /// Whether a capability is effective; where it is not known, it is taken to be.
-    const fn has(&self, capability: u32) -> bool {
+    #[must_use]
+    pub const fn has(&self, wanted: u32) -> bool {
         match self.effective {
-            Some(set) => set >> capability & 1 == 1,
+            Some(set) => capability::has(set, wanted),
             None => true,
         }
     }
@@ -59,15 +61,8 @@ impl Facts {
     /// `CAP_PERFMON`, or `CAP_SYS_ADMIN`, which implies it.
     #[must_use]
     pub const fn has_perfmon(&self) -> bool {
-        self.has(CAP_PERFMON) || self.has(CAP_SYS_ADMIN)
+        self.has(capability::PERFMON) || self.has(capability::SYS_ADMIN)
     }
-}
-
-/// The `CapEff` line of `/proc/PID/status`.
-#[must_use]
-pub fn effective(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 fn sched_ext() -> Option<String> {
@@ -76,7 +71,8 @@ fn sched_ext() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree, others in DMI.
+/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree (KVM and Xen by a node of
+/// that name, QEMU's `virt` machine by what it is compatible with), others in DMI.
 fn hypervisor_files() -> bool {
     const PRODUCTS: [&str; 8] =
         ["KVM", "VMware", "VirtualBox", "QEMU", "HVM domU", "Virtual Machine", "Bochs", "OpenStack"];
@@ -85,7 +81,8 @@ fn hypervisor_files() -> bool {
         PRODUCTS.iter().any(|product| text.contains(product)).then_some(())
     });
     let there = |path: &str| Path::new(path).exists();
-    product.is_some() || there("/sys/hypervisor/type") || there("/proc/device-tree/hypervisor")
+    let virt = read_text("/proc/device-tree/compatible").is_some_and(|compatible| compatible.contains("dummy-virt"));
+    product.is_some() || virt || there("/sys/hypervisor/type") || there("/proc/device-tree/hypervisor")
 }
 
 /// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing page counts, `remarks` what
@@ -184,11 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_read_from_status() {
-        assert_eq!(effective("Name:\tx\nCapPrm:\t1\nCapEff:\t0000004000080000\n"), Some(1 << 38 | 1 << 19));
-        assert_eq!(effective("Name:\tx\n"), None);
+    fn sys_admin_does_the_work_of_perfmon() {
         let perfmon = Facts { effective: Some(1 << 38), ..Facts::default() };
-        assert!(perfmon.has_perfmon() && !perfmon.has(CAP_SYS_ADMIN));
+        assert!(perfmon.has_perfmon() && !perfmon.has(capability::SYS_ADMIN));
         assert!(Facts { effective: Some(1 << 21), ..Facts::default() }.has_perfmon());
+        assert!(!Facts { effective: Some(1 << 19), ..Facts::default() }.has_perfmon());
     }
 }

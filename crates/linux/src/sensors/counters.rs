@@ -1,128 +1,17 @@
-//! The counters of all counted threads: which events this machine has (tried on ourselves, once), who is counted, and what
-//! the kernel refused.
+//! The counters of all counted threads: who is counted, what the counters read and which of it is believed, and what the
+//! kernel refused.
 
+use super::available::{Available, CoreEvents};
 use super::budget::{Candidate, choose};
-use super::cpu_model::CpuModel;
 use super::descriptors;
-use super::events::{Event, LlcPair, Role, Row, row_for, software_row};
-use super::group::{Group, Members, Modes, attributes, open};
-use super::pmu::{Code, Pmu};
-use super::{CounterSource, SensorOptions, why};
+use super::events::Role;
+use super::group::{Group, Members, Modes, add_all};
+use super::proof::{Evidence, Proof, Standing};
+use super::{SensorOptions, why};
 use isobar_model::{Counters, Tid};
-use perf_event_open_sys::bindings;
+use perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The events that open on this machine, and why others do not.
-#[derive(Debug)]
-pub struct Available {
-    /// One group for each core PMU; empty where nothing opens.
-    pub groups: Vec<Members>,
-    /// Modes that may be counted.
-    pub modes: Modes,
-    /// What the kernel said to the events that do not open.
-    pub refused: BTreeMap<Role, Errno>,
-    /// The table's row in use.
-    pub row: &'static str,
-}
-
-/// Tries the events of the CPU's row on the calling thread.
-#[must_use]
-pub fn available(source: CounterSource, cpu: &CpuModel, pmus: &[Pmu]) -> Available {
-    let row = match source {
-        CounterSource::Auto => row_for(cpu),
-        CounterSource::Software => software_row(),
-        // Counters come from elsewhere.
-        CounterSource::Numasim => return Available::nothing("numasim"),
-    };
-    let nameless = [Pmu::nameless()];
-    let pmus = if pmus.is_empty() || source == CounterSource::Software { &nameless[..] } else { pmus };
-    let mut found = Available::nothing(row.name);
-    for pmu in pmus {
-        let members = fitting(found.try_row(row, pmu), found.modes);
-        if !members.is_empty() {
-            found.groups.push(members);
-        }
-    }
-    found
-}
-
-/// Drops references, then cycles, where the CPU has too few counters for the whole group at once (`EINVAL`): a group that
-/// does not fit would never be counted.
-fn fitting(mut members: Members, modes: Modes) -> Members {
-    for expendable in [Role::LlcReferences, Role::Cycles] {
-        if Group::open(&members, Tid(0), modes).err() == Some(Errno::INVAL) {
-            members.retain(|(role, _)| *role != expendable);
-        }
-    }
-    members
-}
-
-impl Available {
-    const fn nothing(row: &'static str) -> Self {
-        Self { groups: Vec::new(), modes: Modes::All, refused: BTreeMap::new(), row }
-    }
-
-    fn try_row(&mut self, row: &Row, pmu: &Pmu) -> Members {
-        let mut members = Members::new();
-        for (role, event) in [(Role::Instructions, row.instructions), (Role::Cycles, row.cycles)] {
-            members.extend(self.try_event(role, event, pmu).map(|code| (role, code)));
-        }
-        members.extend(row.llc.iter().find_map(|pair| self.try_pair(pair, pmu)).into_iter().flatten());
-        members
-    }
-
-    /// References are worth nothing without misses, misses are without references.
-    fn try_pair(&mut self, pair: &LlcPair, pmu: &Pmu) -> Option<Members> {
-        let misses = self.try_event(Role::LlcMisses, pair.misses, pmu)?;
-        let references = self.try_event(Role::LlcReferences, pair.references, pmu);
-        let references = references.map(|code| (Role::LlcReferences, code));
-        Some(references.into_iter().chain([(Role::LlcMisses, misses)]).collect())
-    }
-
-    /// Where kernel mode is forbidden, user mode alone is tried, and its answer is the one that counts: the kernel checks the
-    /// permission before it looks for the event.
-    fn try_event(&mut self, role: Role, event: Event, pmu: &Pmu) -> Option<Code> {
-        let code = pmu.code(event)?;
-        let mut modes = self.modes;
-        let mut answer = opens(code, modes);
-        if matches!(answer, Err(Errno::ACCESS | Errno::PERM)) && modes == Modes::All {
-            modes = Modes::User;
-            answer = opens(code, modes);
-        }
-        match answer {
-            Ok(()) => self.refused.remove(&role),
-            Err(errno) => self.refused.insert(role, errno),
-        };
-        answer.ok()?;
-        self.modes = modes;
-        Some(code)
-    }
-
-    /// Descriptors that one thread needs.
-    #[must_use]
-    pub fn per_thread(&self) -> usize {
-        self.groups.iter().map(Vec::len).sum()
-    }
-
-    /// Whether a role is counted.
-    #[must_use]
-    pub fn counts(&self, role: Role) -> bool {
-        self.groups.iter().flatten().any(|(counted, _)| *counted == role)
-    }
-}
-
-/// Whether an event opens on the calling thread.
-pub(super) fn opens(code: Code, modes: Modes) -> Result<(), Errno> {
-    open(&mut attributes(code, modes), Tid(0), None).map(drop)
-}
-
-/// Whether software events open: the difference between "no PMU" and "no perf".
-#[must_use]
-pub fn software_opens() -> bool {
-    let config = [u64::from(bindings::PERF_COUNT_SW_TASK_CLOCK), 0, 0];
-    opens(Code { kind: bindings::PERF_TYPE_SOFTWARE, config }, Modes::User).is_ok()
-}
 
 /// How often places of forbidden threads are given to others in one update.
 const ROUNDS: usize = 16;
@@ -131,8 +20,8 @@ const ROUNDS: usize = 16;
 #[derive(Debug)]
 struct Counted {
     start: u64,
-    groups: Vec<Group>,
-    last: Counters,
+    /// One for each core PMU, with what it read last.
+    groups: Vec<(Group, Counters)>,
 }
 
 /// The open counters.
@@ -140,6 +29,11 @@ struct Counted {
 pub struct CounterSet {
     /// What this machine has.
     pub available: Available,
+    /// Whether the events of each core PMU count.
+    proofs: Vec<Proof>,
+    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine misses every cache, so
+    /// real events have proven themselves before the first thread is counted.
+    own: Option<Counted>,
     threads: BTreeMap<Tid, Counted>,
     /// Threads whose counters the kernel forbids us, as long as they live.
     forbidden: BTreeSet<(Tid, u64)>,
@@ -159,7 +53,6 @@ struct Refusals {
     descriptors: bool,
     refused: usize,
     errno: Option<Errno>,
-    reads_zero: bool,
 }
 
 impl CounterSet {
@@ -167,7 +60,9 @@ impl CounterSet {
     #[must_use]
     pub fn new(options: &SensorOptions, available: Available) -> Self {
         let limit = options.descriptor_limit.unwrap_or_else(descriptors::raise_limit);
-        Self {
+        let mut set = Self {
+            proofs: available.groups.iter().map(|group| Proof::new(is_certain(&group.members))).collect(),
+            own: None,
             available,
             threads: BTreeMap::new(),
             forbidden: BTreeSet::new(),
@@ -177,7 +72,9 @@ impl CounterSet {
             reserve: options.descriptor_reserve,
             max_threads: options.max_threads,
             state: Refusals::default(),
-        }
+        };
+        set.own = set.open_groups(Tid(0)).ok().map(|groups| Counted { start: 0, groups });
+        set
     }
 
     /// Whether a thread is counted.
@@ -193,8 +90,10 @@ impl CounterSet {
         }
         let alive: BTreeSet<_> = candidates.iter().map(|thread| (thread.tid, thread.start)).collect();
         self.forbidden.retain(|thread| alive.contains(thread));
-        let reads_zero = self.state.reads_zero;
-        self.state = Refusals { reads_zero, ..Refusals::default() };
+        self.state = Refusals::default();
+        if let Some(mut own) = self.own.take() {
+            own.read(&mut self.proofs);
+        }
         // A place that a forbidden thread does not take goes to the next one at once.
         for _ in 0..ROUNDS {
             let forbidden = self.forbidden.len();
@@ -229,7 +128,7 @@ impl CounterSet {
     }
 
     fn descriptors(&self) -> usize {
-        self.threads.values().flat_map(|thread| &thread.groups).map(Group::descriptors).sum()
+        self.threads.values().flat_map(|thread| &thread.groups).map(|(group, _)| group.descriptors()).sum()
     }
 
     fn close_all_but(&mut self, chosen: &[Candidate]) {
@@ -241,12 +140,9 @@ impl CounterSet {
 
     /// False where no descriptor is left: the rest waits for the next update.
     fn open(&mut self, thread: &Candidate) -> bool {
-        let modes = self.available.modes;
-        let groups = self.available.groups.iter().map(|members| Group::open(members, thread.tid, modes));
-        match groups.collect::<Result<Vec<_>, _>>() {
+        match self.open_groups(thread.tid) {
             Ok(groups) => {
-                let counted = Counted { start: thread.start, groups, last: Counters::default() };
-                self.threads.insert(thread.tid, counted);
+                self.threads.insert(thread.tid, Counted { start: thread.start, groups });
             }
             Err(Errno::MFILE | Errno::NFILE) => return false,
             Err(Errno::ACCESS | Errno::PERM) => {
@@ -262,18 +158,33 @@ impl CounterSet {
         true
     }
 
-    /// The counters of a thread; all `None` where it is not counted. A thread that used no CPU time since the last reading
-    /// is not read again: nothing was counted.
-    pub fn read(&mut self, thread: &Candidate) -> Counters {
-        let Some(counted) = self.threads.get_mut(&thread.tid) else { return Counters::default() };
-        if thread.load > 0 || counted.last == Counters::default() {
-            let mut sum = Counters::default();
-            if counted.groups.iter().all(|group| group.read(&mut sum).is_ok()) {
-                self.state.reads_zero |= ran_without_counting(&counted.last, &sum);
-                counted.last = sum;
+    fn open_groups(&self, thread: Tid) -> Result<Vec<(Group, Counters)>, Errno> {
+        let modes = self.available.modes;
+        let open = |members| Ok((Group::open(members, thread, modes)?, Counters::default()));
+        self.available.groups.iter().map(|group| open(&group.members)).collect()
+    }
+
+    /// Reads the counters of these threads, and judges by all of them which events count. A thread that used no CPU time
+    /// since the last reading is not read again: nothing was counted.
+    pub fn read(&mut self, candidates: &[Candidate]) {
+        for thread in candidates {
+            let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
+            if thread.load > 0 || counted.is_unread() {
+                counted.read(&mut self.proofs);
             }
         }
-        counted.last
+        self.proofs.iter_mut().for_each(Proof::conclude);
+    }
+
+    /// The counters of a thread as last read; `None` where it is not counted, or the event has not shown that it counts.
+    #[must_use]
+    pub fn of(&self, tid: Tid) -> Counters {
+        let mut sum = Counters::default();
+        let groups = self.threads.get(&tid).map(|counted| &counted.groups[..]).unwrap_or_default();
+        for ((_, last), proof) in groups.iter().zip(&self.proofs) {
+            add_all(&mut sum, &proof.believed(last));
+        }
+        sum
     }
 
     /// Threads that are counted now.
@@ -282,14 +193,35 @@ impl CounterSet {
         self.threads.len()
     }
 
-    /// Why instructions read zero although they open, where they do.
+    /// What is known of an event, of all core PMUs that count it together: one that counts is enough.
     #[must_use]
-    pub fn zero_reason(&self) -> Option<String> {
-        self.state.reads_zero.then(|| {
-            "the counter opens and reads 0 while threads run: the hypervisor does not pass this event through; enable a \
-             virtual PMU on the host"
-                .to_owned()
-        })
+    pub fn standing(&self, role: Role) -> Standing {
+        let all = || self.proofs_of(role).map(|(_, proof)| proof.standing(role));
+        let has = |standing| all().any(|other| other == standing);
+        match (has(Standing::Counts), has(Standing::Silent)) {
+            (true, _) => Standing::Counts,
+            (false, true) => Standing::Silent,
+            (false, false) => Standing::Unproven,
+        }
+    }
+
+    /// Whether every PMU that was used has stopped counting anything.
+    #[must_use]
+    pub fn stands_still(&self) -> bool {
+        let counts = |role| self.standing(role) == Standing::Counts;
+        self.proofs.iter().any(Proof::stands_still) && !counts(Role::Instructions) && !counts(Role::Cycles)
+    }
+
+    /// What threads did while an event counted nothing.
+    #[must_use]
+    pub fn evidence(&self, role: Role) -> Evidence {
+        let silent = self.proofs_of(role).filter(|(_, proof)| proof.standing(role) == Standing::Silent);
+        silent.map(|(_, proof)| proof.evidence(role)).max_by_key(|evidence| evidence.work).unwrap_or_default()
+    }
+
+    fn proofs_of(&self, role: Role) -> impl Iterator<Item = (&CoreEvents, &Proof)> {
+        let counts = move |group: &CoreEvents| group.members.iter().any(|(counted, _)| *counted == role);
+        self.available.groups.iter().zip(&self.proofs).filter(move |(group, _)| counts(group))
     }
 
     /// What a person should know about who is counted.
@@ -310,10 +242,21 @@ impl CounterSet {
             let (refused, said) = (self.state.refused, std::io::Error::from(errno));
             remarks.push(format!("{refused} threads are not counted: perf_event_open answers `{said}`"));
         }
+        remarks.extend(self.mute_cores());
         if self.available.modes == Modes::User && !self.available.groups.is_empty() {
             remarks.push("events are counted in user mode only; CAP_PERFMON would add kernel mode".to_owned());
         }
         remarks
+    }
+
+    /// Kinds of cores on which LLC misses are not counted, where they are on others.
+    fn mute_cores(&self) -> Vec<String> {
+        if self.standing(Role::LlcMisses) != Standing::Counts {
+            return Vec::new();
+        }
+        let silent =
+            self.proofs_of(Role::LlcMisses).filter(|(_, proof)| proof.standing(Role::LlcMisses) == Standing::Silent);
+        silent.map(|(group, _)| why::mute_cores(&group.pmu)).collect()
     }
 
     fn limit_in_force(&self) -> u64 {
@@ -321,40 +264,23 @@ impl CounterSet {
     }
 }
 
-/// Ten milliseconds on the counter without one instruction: no thread does that.
-fn ran_without_counting(last: &Counters, now: &Counters) -> bool {
-    const LONG: u64 = 10_000_000;
-    match (last.instructions, now.instructions) {
-        (Some(last), Some(now)) => now.value == last.value && now.running.saturating_sub(last.running) > LONG,
-        _ => false,
-    }
+/// Whether the kernel itself counts these events.
+fn is_certain(members: &Members) -> bool {
+    members.iter().all(|(_, code)| code.kind == PERF_TYPE_SOFTWARE)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use isobar_model::Count;
-
-    #[test]
-    fn a_counter_that_stands_still_while_it_runs_is_told() {
-        let at = |value, running| Counters {
-            instructions: Some(Count { value, enabled: running, running }),
-            ..Counters::default()
-        };
-        assert!(ran_without_counting(&at(0, 0), &at(0, 20_000_000)));
-        assert!(!ran_without_counting(&at(0, 0), &at(5, 20_000_000)));
-        assert!(!ran_without_counting(&at(0, 0), &at(0, 5_000_000)));
-        assert!(!ran_without_counting(&Counters::default(), &at(0, 20_000_000)));
+impl Counted {
+    fn is_unread(&self) -> bool {
+        self.groups.iter().all(|(_, last)| *last == Counters::default())
     }
 
-    #[test]
-    fn the_stand_in_opens_wherever_software_events_do() {
-        let found = available(CounterSource::Software, &CpuModel::default(), &[]);
-        if software_opens() {
-            assert_eq!(found.per_thread(), 4, "{found:?}");
-            assert!(found.counts(Role::LlcMisses) && found.refused.is_empty());
-        } else {
-            eprintln!("SKIPPED: software events do not open here");
+    /// Reads all groups; one that cannot be read keeps what it read last.
+    fn read(&mut self, proofs: &mut [Proof]) {
+        for ((group, last), proof) in self.groups.iter_mut().zip(proofs) {
+            if let Ok(now) = group.read() {
+                proof.hear(last, &now);
+                *last = now;
+            }
         }
     }
 }

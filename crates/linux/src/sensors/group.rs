@@ -111,20 +111,21 @@ impl Group {
         if result < 0 { Err(last_errno()) } else { Ok(()) }
     }
 
-    /// Reads all members with one system call and adds them to `sum` (a thread has one group for each core PMU).
+    /// Reads all members with one system call.
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn read(&self, sum: &mut Counters) -> Result<(), Errno> {
-        let Some(leader) = self.fds.first() else { return Ok(()) };
+    pub fn read(&self) -> Result<Counters, Errno> {
+        let mut counters = Counters::default();
+        let Some(leader) = self.fds.first() else { return Ok(counters) };
         let mut bytes = [0; 8 * (3 + 2 * 8)];
         let length = rustix::io::read(leader, &mut bytes)?;
         for (id, count) in parse_group(&bytes[..length]) {
             if let Some((_, role)) = self.roles.iter().find(|(known, _)| *known == id) {
-                add(slot(sum, *role), count);
+                *slot(&mut counters, *role) = Some(count);
             }
         }
-        Ok(())
+        Ok(counters)
     }
 
     /// Descriptors in use.
@@ -158,6 +159,19 @@ fn slot(counters: &mut Counters, role: Role) -> &mut Option<Count> {
         Role::Cycles => &mut counters.cycles,
         Role::LlcReferences => &mut counters.llc_references,
         Role::LlcMisses => &mut counters.llc_misses,
+    }
+}
+
+/// Adds the counts of one core PMU to those of the others.
+pub(super) fn add_all(sum: &mut Counters, counters: &Counters) {
+    let counts = [
+        (Role::Instructions, counters.instructions),
+        (Role::Cycles, counters.cycles),
+        (Role::LlcReferences, counters.llc_references),
+        (Role::LlcMisses, counters.llc_misses),
+    ];
+    for (role, count) in counts.into_iter().filter_map(|(role, count)| Some((role, count?))) {
+        add(slot(sum, role), count);
     }
 }
 

@@ -4,6 +4,7 @@
 //! is, is decided elsewhere. What cannot be measured is `None` in the sample, and its reason is in the capabilities.
 
 pub mod affinity;
+pub mod available;
 pub mod budget;
 pub mod capabilities;
 pub mod cgroup;
@@ -15,10 +16,12 @@ pub mod events;
 pub mod group;
 pub mod known;
 pub mod memory;
+mod missing;
 pub mod numa_maps;
 pub mod pages;
 pub mod pmu;
 pub mod proc_fs;
+pub mod proof;
 pub mod records;
 pub mod ring;
 pub mod samplers;
@@ -29,7 +32,7 @@ pub mod why;
 pub use error::SensorError;
 pub use samplers::Sampled;
 
-use crate::actuators::privilege;
+use crate::capability;
 use crate::numasim::PageCounters;
 use crate::numasim::counters::Seen;
 use crate::numasim::share::Ran;
@@ -37,7 +40,6 @@ use crate::resctrl::absence::Evidence;
 use budget::Candidate;
 use capabilities::Facts;
 use counters::CounterSet;
-use events::Role;
 use isobar_model::{
     Capabilities, Counters, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
@@ -125,7 +127,8 @@ impl Sensors {
     pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
         let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
         let devices = Path::new(pmu::DEVICES);
-        let available = counters::available(options.counters, &cpu, &pmu::core_pmus(devices));
+        let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(cpu_model::CPUS));
+        let available = available::available(options.counters, &model, &pmu::core_pmus(devices));
         let facts = Facts::live(&cpu);
         let ticks_a_second = system_number(libc::_SC_CLK_TCK, 100);
         let page = usize::try_from(system_number(libc::_SC_PAGESIZE, 4096)).unwrap_or(4096);
@@ -133,7 +136,7 @@ impl Sensors {
         let opened = monotonic();
         let mut sensors = Self {
             table: Table::open()?,
-            events_missing: events_missing(&available, &facts),
+            events_missing: missing::at_first(&available, &facts),
             counters: CounterSet::new(&options, available),
             page_counters: None,
             pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages, ticks_a_second, page),
@@ -175,7 +178,7 @@ impl Sensors {
         self.read_pages(now - interval);
         let candidates = self.count_threads();
         self.read_page_counters(now - interval);
-        let processes = self.processes(&candidates);
+        let processes = self.processes();
         self.close_samplers(&candidates);
         self.round += 1;
         self.review();
@@ -247,6 +250,7 @@ impl Sensors {
         let counters = &self.counters;
         let candidates: Vec<_> = threads.map(|thread| candidate(thread, counters)).collect();
         self.counters.update(&candidates);
+        self.counters.read(&candidates);
         candidates
     }
 
@@ -264,28 +268,19 @@ impl Sensors {
         counters.update(&threads.map(seen).collect::<Vec<_>>(), interval_ns);
     }
 
-    fn processes(&mut self, candidates: &[Candidate]) -> Vec<ProcessSample> {
-        let mut candidates = candidates.iter();
-        let (counters, ticks) = (&mut self.counters, self.ticks_a_second);
+    fn processes(&self) -> Vec<ProcessSample> {
+        let (counters, ticks) = (&self.counters, self.ticks_a_second);
         let page = self.page_counters.as_ref();
-        let mut read = |candidate: &Candidate| match page {
-            Some(page) => page.read(candidate.tid),
-            None => counters.read(candidate),
-        };
-        let mut process = |(&pid, known): (&u32, &KnownProcess)| ProcessSample {
+        let read = |tid: Tid| page.map_or_else(|| counters.of(tid), |page| page.read(tid));
+        let process = |(&pid, known): (&u32, &KnownProcess)| ProcessSample {
             pid: Pid(pid),
             start: known.start,
             name: Arc::clone(&known.name),
             pages: known.pages.clone(),
             accessed_pages: None,
-            threads: known
-                .threads
-                .iter()
-                .zip(candidates.by_ref())
-                .map(|(thread, candidate)| thread_sample(thread, read(candidate), ticks))
-                .collect(),
+            threads: known.threads.iter().map(|thread| thread_sample(thread, read(thread.tid), ticks)).collect(),
         };
-        self.table.processes().iter().map(&mut process).collect()
+        self.table.processes().iter().map(process).collect()
     }
 
     fn close_samplers(&mut self, candidates: &[Candidate]) {
@@ -297,8 +292,8 @@ impl Sensors {
     fn review(&mut self) {
         self.facts.numad = self.table.processes().values().any(|process| &*process.name == "numad");
         let mut events = self.events_missing.clone();
-        if let Some(reason) = self.counters.zero_reason() {
-            events.entry(Sensor::Instructions).or_insert_with(|| reason.clone());
+        if self.page_counters.is_none() {
+            missing::add_silent(&mut events, &self.counters, &self.facts);
         }
         let mut remarks = self.counters.remarks();
         remarks.extend(self.stand_in_remark());
@@ -321,11 +316,7 @@ impl Sensors {
 
     fn pages_remark(&self) -> Option<String> {
         let denied = self.pages.denied;
-        (denied > 0).then(|| {
-            format!(
-                "numa_maps of {denied} processes may not be read: CAP_SYS_PTRACE is missing, or they are not dumpable"
-            )
-        })
+        (denied > 0).then(|| why::numa_maps_denied(denied, self.facts.has(capability::SYS_PTRACE)))
     }
 }
 
@@ -346,25 +337,6 @@ fn thread_sample(thread: &KnownThread, counters: Counters, ticks: u64) -> Thread
         cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),
         counters,
     }
-}
-
-/// Why instructions and LLC misses cannot be counted, where they cannot.
-fn events_missing(available: &counters::Available, facts: &Facts) -> BTreeMap<Sensor, String> {
-    let software_opens = counters::software_opens();
-    let reason = |role: Role| {
-        let errno = *available.refused.get(&role)?;
-        let (paranoid, is_vm) = (facts.paranoid, facts.is_vm);
-        let has_cap_perfmon = facts.has_perfmon();
-        let recipe = privilege::recipe();
-        Some(why::reason(&why::Evidence { errno, software_opens, paranoid, has_cap_perfmon, is_vm, recipe }))
-    };
-    let roles = [(Sensor::Instructions, Role::Instructions), (Sensor::LlcMisses, Role::LlcMisses)];
-    let missing = roles.into_iter().filter(|(_, role)| !available.counts(*role));
-    missing.map(|(sensor, role)| (sensor, reason(role).unwrap_or_else(|| no_event(available.row)))).collect()
-}
-
-fn no_event(row: &str) -> String {
-    format!("the kernel names no such event for this CPU (table row `{row}`): a newer kernel may")
 }
 
 /// Seconds by `CLOCK_MONOTONIC`.

@@ -4,6 +4,7 @@
 
 use super::events::Event;
 use super::proc_fs::read_text;
+use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::bindings;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,6 +30,8 @@ pub struct Pmu {
     pub kind: u32,
     /// Whether the machine has other core PMUs, so that generic events must say which one they mean.
     pub one_of_several: bool,
+    /// One of its CPUs; `None` where it does not say which it has (a PMU of all CPUs on x86).
+    pub cpu: Option<CpuId>,
     formats: BTreeMap<String, Format>,
     events: BTreeMap<String, String>,
 }
@@ -69,7 +72,9 @@ pub fn read(devices: &Path, name: &str) -> Option<Pmu> {
     };
     let formats = files("format").filter_map(|(value, name)| Some((name, format(&value)?))).collect();
     let events = files("events").map(|(value, name)| (name, value)).collect();
-    Some(Pmu { name: name.to_owned(), kind, one_of_several: false, formats, events })
+    let cpus: Option<CpuSet> = text(&folder.join("cpus")).and_then(|list| list.trim().parse().ok());
+    let cpu = cpus.and_then(|cpus| cpus.iter().next());
+    Some(Pmu { name: name.to_owned(), kind, one_of_several: false, cpu, formats, events })
 }
 
 fn names(folder: &Path) -> impl Iterator<Item = String> {
@@ -116,6 +121,11 @@ impl Pmu {
     pub fn code(&self, event: Event) -> Option<Code> {
         match event {
             Event::Named(name) => self.named(name),
+            // Where the PMU lists events, the list is what the CPU has.
+            Event::Common(_, number) if self.events.is_empty() => {
+                Some(Code { kind: self.kind, config: [u64::from(number), 0, 0] })
+            }
+            Event::Common(name, _) => self.named(name),
             Event::Raw(config) => Some(Code { kind: self.kind, config: [config, 0, 0] }),
             // Bits 32 and up of a generic event name the PMU (`PERF_PMU_TYPE_SHIFT`, Linux 5.13).
             Event::Generic(id) if self.one_of_several => {
@@ -160,6 +170,8 @@ fn spread(format: &Format, mut value: u64, word: &mut u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sensors::cpu_model::{CpuModel, Vendor};
+    use crate::sensors::events::row_for;
     use std::fs;
 
     type Files = [(&'static str, &'static str)];
@@ -204,6 +216,34 @@ mod tests {
         let pmus = core_pmus(root.path());
         let codes: Vec<_> = pmus.iter().map(|pmu| pmu.code(Event::Generic(3)).unwrap().config[0]).collect();
         assert_eq!(codes, [10 << 32 | 3, 4 << 32 | 3]);
+    }
+
+    /// QEMU's emulated Neoverse N1: no cache event but those of the L1 is listed, and number 0x37 would open and read 0.
+    #[test]
+    fn an_event_that_the_pmu_does_not_list_has_no_code() {
+        let n1 = row_for(&CpuModel { vendor: Vendor::Arm, family: 0x41, model: 0xd0c, hypervisor: false });
+        let misses = |files: &Files| {
+            let root = devices(&[("armv8_pmuv3_0", "9", files)]);
+            let pmu = core_pmus(root.path()).remove(0);
+            n1.llc.iter().map(|pair| pmu.code(pair.misses).map(|code| (code.kind, code.config[0]))).collect::<Vec<_>>()
+        };
+        let format = ("format/event", "config:0-15");
+        let unlisted = [format, ("events/cpu_cycles", "event=0x0011"), ("events/l1d_cache_refill", "event=0x0003")];
+        assert_eq!(misses(&unlisted), [None, None, None]);
+        let listed = [format, ("events/ll_cache_miss_rd", "event=0x0037"), ("events/l2d_cache_refill", "event=0x0017")];
+        assert_eq!(misses(&listed), [Some((9, 0x37)), None, Some((9, 0x17))]);
+        assert_eq!(misses(&[format]), [Some((9, 0x37)), None, None], "no list at all, and a part that has the event");
+    }
+
+    #[test]
+    fn a_pmu_of_some_cpus_names_one_of_them() {
+        let root = devices(&[
+            ("armv8_cortex_a53", "8", &[("cpus", "0-3")]),
+            ("armv8_cortex_a72", "9", &[("cpus", "4-5")]),
+            ("cpu", "4", &[]),
+        ]);
+        let cpus: Vec<_> = core_pmus(root.path()).iter().map(|pmu| pmu.cpu.map(|cpu| cpu.0)).collect();
+        assert_eq!(cpus, [Some(0), Some(4), None]);
     }
 
     #[test]

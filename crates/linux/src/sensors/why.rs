@@ -1,13 +1,29 @@
 //! Why an event could not be opened, found out rather than guessed: a pure function from what the kernel answered and what
 //! the machine says about itself to one line with the remedy. "Permission denied" is said only where it is that.
 
+use super::events::Role;
+use super::proof;
+use crate::arch::Arch;
 use rustix::io::Errno;
 
-/// What is known when a hardware event does not open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Evidence {
+/// What keeps an event from being opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
     /// What `perf_event_open(2)` answered.
-    pub errno: Errno,
+    Refused(Errno),
+    /// The PMU's list of events in sysfs has none of these; there are none to try where the table knows none.
+    Unlisted(Vec<&'static str>),
+}
+
+/// What is known when a hardware event does not open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What should be counted.
+    pub role: Role,
+    /// Why it is not.
+    pub cause: Cause,
+    /// What else the PMU counts, if anything.
+    pub counted: Option<Role>,
     /// Whether a software event opens.
     pub software_opens: bool,
     /// `kernel.perf_event_paranoid`, where it can be read.
@@ -16,6 +32,8 @@ pub struct Evidence {
     pub has_cap_perfmon: bool,
     /// Whether this is a virtual machine.
     pub is_vm: bool,
+    /// The architecture.
+    pub arch: Arch,
     /// How to get capabilities without being root.
     pub recipe: &'static str,
 }
@@ -23,8 +41,12 @@ pub struct Evidence {
 /// The reason in one line, with the remedy.
 #[must_use]
 pub fn reason(evidence: &Evidence) -> String {
-    match evidence.errno {
-        Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP | Errno::NXIO => no_pmu(evidence),
+    let errno = match &evidence.cause {
+        Cause::Refused(errno) => *errno,
+        Cause::Unlisted(names) => return unlisted(evidence, names),
+    };
+    match errno {
+        Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP | Errno::NXIO => no_event(evidence),
         Errno::ACCESS | Errno::PERM => forbidden(evidence),
         Errno::NOSYS => "the kernel has no perf events (CONFIG_PERF_EVENTS), or a seccomp filter hides them: allow \
                          perf_event_open in the container's seccomp profile"
@@ -39,11 +61,53 @@ pub fn reason(evidence: &Evidence) -> String {
     }
 }
 
+fn no_event(evidence: &Evidence) -> String {
+    match evidence.counted {
+        Some(counted) => half_pmu(evidence, counted),
+        None => no_pmu(evidence),
+    }
+}
+
+/// There is a PMU, and it counts something else.
+fn half_pmu(evidence: &Evidence, counted: Role) -> String {
+    let (counted, lacks) = (in_words(counted), in_words(evidence.role));
+    let remedy = match (evidence.is_vm, evidence.role) {
+        (true, Role::Instructions | Role::Cycles) => {
+            format!("in this virtual machine, {}", evidence.arch.guest_instructions())
+        }
+        (true, _) => "this virtual machine's PMU has no such event: run isobar on the host".to_owned(),
+        (false, _) => {
+            "the kernel's driver for this CPU names no such event, or firmware hides it: newer ones may not".to_owned()
+        }
+    };
+    format!("the CPU counts {counted} but no {lacks}: {remedy}")
+}
+
+fn unlisted(evidence: &Evidence, names: &[&str]) -> String {
+    let (lacks, names) = (in_words(evidence.role), names.join(", "));
+    let remedy = if evidence.is_vm {
+        "in a virtual machine that is up to the hypervisor: run isobar on the host"
+    } else {
+        "this CPU does not count them, or firmware hides the event"
+    };
+    format!("sysfs lists the events of this CPU, and none for {lacks} ({names}): {remedy}")
+}
+
+const fn in_words(role: Role) -> &'static str {
+    match role {
+        Role::Instructions => "instructions",
+        Role::Cycles => "cycles",
+        Role::LlcReferences => "LLC references",
+        Role::LlcMisses => "LLC misses",
+    }
+}
+
 fn no_pmu(evidence: &Evidence) -> String {
     match (evidence.software_opens, evidence.is_vm) {
-        (true, true) => "no PMU: this is a virtual machine whose host passes no performance counters through: enable \
-                         a virtual PMU on the host, with KVM `-cpu host,pmu=on`"
-            .to_owned(),
+        (true, true) => format!(
+            "no PMU: this is a virtual machine whose host passes no performance counters through: {}",
+            evidence.arch.guest_pmu()
+        ),
         (true, false) => "no PMU: software events open and hardware events do not; the kernel has no driver for this \
                           CPU's counters, or firmware has turned them off"
             .to_owned(),
@@ -51,6 +115,53 @@ fn no_pmu(evidence: &Evidence) -> String {
             "neither hardware nor software events open: the kernel was built without usable perf events".to_owned()
         }
     }
+}
+
+/// Instructions or cycles that open and stand still while threads run.
+#[must_use]
+pub fn stands_still(is_vm: bool, arch: Arch) -> String {
+    let remedy = if is_vm {
+        format!("the hypervisor does not pass this event through: {}", arch.guest_instructions())
+    } else {
+        "something else holds the CPU's counters (firmware, or a hypervisor that does not show itself)".to_owned()
+    };
+    format!("the counter opens and stands still while threads run: {remedy}")
+}
+
+/// A last-level-cache event that opens and has counted nothing since isobar was started.
+#[must_use]
+pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> String {
+    let unit = in_words(if evidence.in_instructions { Role::Instructions } else { Role::Cycles });
+    let billions = evidence.work / 1_000_000_000;
+    let remedy = match (is_vm, arch) {
+        (true, _) => "the hypervisor does not count this event: run isobar on the host",
+        (false, Arch::Arm) => {
+            "this CPU does not count it, or firmware keeps the last-level cache from being counted (CPUECTLR_EL1.EXTLLC)"
+        }
+        (false, _) => "this CPU does not count it, or firmware keeps it from counting",
+    };
+    let threads = evidence.threads;
+    format!("the counter opens and read 0 over {billions} billion {unit} of {threads} threads: {remedy}")
+}
+
+/// The remark on cores whose last-level-cache event opens and never counts, while that of other cores counts.
+#[must_use]
+pub fn mute_cores(pmu: &str) -> String {
+    format!("LLC misses are not measured on the cores of {pmu}: there the counter opens and reads 0")
+}
+
+/// The remark on processes whose pages by node may not be read. The kernel asks for the right to trace the process
+/// (`ptrace_may_access` in `kernel/ptrace.c`): CAP_SYS_PTRACE in the user namespace of the process is enough for it, dumpable
+/// or not, so that with it only security modules and namespaces are left.
+#[must_use]
+pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
+    let cause = if has_sys_ptrace {
+        "isobar has CAP_SYS_PTRACE, so a security module forbids it, or they are outside isobar's user namespace (a \
+         container): let the module allow it, run isobar outside"
+    } else {
+        "they are others', or not dumpable, and CAP_SYS_PTRACE is missing"
+    };
+    format!("numa_maps of {processes} processes may not be read: {cause}")
 }
 
 fn forbidden(evidence: &Evidence) -> String {
@@ -79,53 +190,107 @@ pub fn descriptor_limit(limit: u64, counted: usize, wanted: usize) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_errno_gets_its_own_reason() {
-        let base = Evidence {
-            errno: Errno::NOENT,
+    fn base() -> Evidence {
+        Evidence {
+            role: Role::Instructions,
+            cause: Cause::Refused(Errno::NOENT),
+            counted: None,
             software_opens: true,
             paranoid: Some(2),
             has_cap_perfmon: false,
             is_vm: false,
+            arch: Arch::X86,
             recipe: "RECIPE",
-        };
+        }
+    }
+
+    fn refused(errno: Errno) -> Evidence {
+        Evidence { cause: Cause::Refused(errno), ..base() }
+    }
+
+    fn check(evidence: &Evidence, start: &str) -> String {
+        let said = reason(evidence);
+        assert!(said.starts_with(start), "{evidence:?}: {said}");
+        assert!(!said.contains('\n') && !said.contains("  "), "{said}");
+        said
+    }
+
+    #[test]
+    fn each_errno_gets_its_own_reason() {
         let cases = [
-            (Evidence { is_vm: true, ..base }, "no PMU: this is a virtual machine"),
-            (Evidence { errno: Errno::OPNOTSUPP, is_vm: true, ..base }, "no PMU: this is a virtual machine"),
-            (Evidence { errno: Errno::NODEV, ..base }, "no PMU: software events open"),
-            (Evidence { software_opens: false, ..base }, "neither hardware nor software"),
+            (Evidence { is_vm: true, ..base() }, "no PMU: this is a virtual machine"),
+            (Evidence { is_vm: true, ..refused(Errno::OPNOTSUPP) }, "no PMU: this is a virtual machine"),
+            (refused(Errno::NODEV), "no PMU: software events open"),
+            (Evidence { software_opens: false, ..base() }, "neither hardware nor software"),
+            (refused(Errno::ACCESS), "not permitted: kernel.perf_event_paranoid is 2 and CAP_PERFMON"),
             (
-                Evidence { errno: Errno::ACCESS, ..base },
-                "not permitted: kernel.perf_event_paranoid is 2 and CAP_PERFMON",
-            ),
-            (
-                Evidence { errno: Errno::PERM, paranoid: None, ..base },
+                Evidence { paranoid: None, ..refused(Errno::PERM) },
                 "not permitted: kernel.perf_event_paranoid cannot be read and CAP_PERFMON",
             ),
             (
-                Evidence { errno: Errno::PERM, has_cap_perfmon: true, ..base },
+                Evidence { has_cap_perfmon: true, ..refused(Errno::PERM) },
                 "perf_event_open is refused in spite of CAP_PERFMON (kernel.perf_event_paranoid is 2)",
             ),
-            (Evidence { errno: Errno::NOSYS, ..base }, "the kernel has no perf events"),
-            (Evidence { errno: Errno::MFILE, ..base }, "the process's descriptor limit is reached"),
-            (Evidence { errno: Errno::NFILE, ..base }, "the system's table of open files is full"),
-            (Evidence { errno: Errno::BUSY, ..base }, "the CPU's counters are held"),
-            (Evidence { errno: Errno::INVAL, ..base }, "the kernel knows no such event"),
-            (Evidence { errno: Errno::IO, ..base }, "perf_event_open failed: "),
+            (refused(Errno::NOSYS), "the kernel has no perf events"),
+            (refused(Errno::MFILE), "the process's descriptor limit is reached"),
+            (refused(Errno::NFILE), "the system's table of open files is full"),
+            (refused(Errno::BUSY), "the CPU's counters are held"),
+            (refused(Errno::INVAL), "the kernel knows no such event"),
+            (refused(Errno::IO), "perf_event_open failed: "),
         ];
         for (evidence, start) in cases {
-            let said = reason(&evidence);
-            assert!(said.starts_with(start), "{evidence:?}: {said}");
-            assert!(!said.contains('\n') && !said.contains("  "), "{said}");
+            check(&evidence, start);
         }
+    }
+
+    #[test]
+    fn cycles_without_instructions_are_a_pmu_and_not_none() {
+        let cycles = Evidence { counted: Some(Role::Cycles), is_vm: true, arch: Arch::Arm, ..base() };
+        let said = check(&cycles, "the CPU counts cycles but no instructions: in this virtual machine, ");
+        assert!(said.contains("-icount shift=0"), "{said}");
+        let bare = Evidence { is_vm: false, ..cycles.clone() };
+        let said = check(&bare, "the CPU counts cycles but no instructions: the kernel's driver");
+        assert!(said.contains("firmware") && !said.contains("QEMU"), "{said}");
+        let misses = Evidence { role: Role::LlcMisses, ..cycles };
+        let said = check(&misses, "the CPU counts cycles but no LLC misses: ");
+        assert!(!said.contains("-icount"), "it would not help: {said}");
+    }
+
+    #[test]
+    fn an_event_that_sysfs_does_not_list_is_named() {
+        let cause = Cause::Unlisted(vec!["l3d_cache_refill", "ll_cache_miss_rd"]);
+        let bare = Evidence { role: Role::LlcMisses, cause, counted: Some(Role::Cycles), arch: Arch::Arm, ..base() };
+        let said =
+            check(&bare, "sysfs lists the events of this CPU, and none for LLC misses (l3d_cache_refill, ll_cache");
+        assert!(said.ends_with("firmware hides the event"), "{said}");
+        assert!(reason(&Evidence { is_vm: true, ..bare }).ends_with("run isobar on the host"));
+    }
+
+    #[test]
+    fn a_counter_that_never_counts_says_over_what() {
+        let evidence = proof::Evidence { threads: 3, work: 2_345_000_000, in_instructions: true };
+        let start = "the counter opens and read 0 over 2 billion instructions of 3 threads: ";
+        let said = |evidence, is_vm, arch| never_counted(&evidence, is_vm, arch);
+        assert!(said(evidence, true, Arch::X86).strip_prefix(start).unwrap().contains("hypervisor"));
+        assert!(said(evidence, false, Arch::Arm).strip_prefix(start).unwrap().contains("EXTLLC"));
+        assert!(!said(evidence, false, Arch::X86).contains("EXTLLC"));
+        let cycles = proof::Evidence { in_instructions: false, ..evidence };
+        assert!(said(cycles, false, Arch::Other).contains("2 billion cycles"));
+        assert!(stands_still(true, Arch::X86).contains("pmu=on") && !stands_still(false, Arch::X86).contains("pmu=on"));
+    }
+
+    #[test]
+    fn who_has_the_capability_is_not_told_that_it_is_missing() {
+        let without = numa_maps_denied(2, false);
+        assert!(without.starts_with("numa_maps of 2 processes may not be read: ") && without.contains("is missing"));
+        let with = numa_maps_denied(2, true);
+        assert!(!with.contains("missing") && !with.contains("dumpable") && !with.contains("  "), "{with}");
     }
 
     #[test]
     fn a_full_descriptor_table_is_never_called_a_permission() {
         for errno in [Errno::MFILE, Errno::NFILE] {
-            let (has_cap_perfmon, is_vm) = (false, true);
-            let evidence =
-                Evidence { errno, software_opens: true, paranoid: Some(4), has_cap_perfmon, is_vm, recipe: "RECIPE" };
+            let evidence = Evidence { paranoid: Some(4), is_vm: true, ..refused(errno) };
             assert!(!reason(&evidence).contains("permi"));
         }
         assert_eq!(

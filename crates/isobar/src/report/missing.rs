@@ -1,0 +1,51 @@
+//! Which sensors came to be missing while a run goes on, and which came back. The header has those of the beginning; a counter
+//! that opens and never counts is found out only after threads have run for a while.
+
+use crate::lack;
+use isobar_model::{Capabilities, Sensor};
+use std::collections::BTreeSet;
+
+/// The sensors that are known to be missing.
+#[derive(Debug, Default)]
+pub struct Missing(BTreeSet<Sensor>);
+
+impl Missing {
+    /// What changed since the last time, one line a reason.
+    pub fn news(&mut self, capabilities: &Capabilities) -> Vec<String> {
+        let now: BTreeSet<Sensor> = capabilities.missing.keys().copied().collect();
+        let before = std::mem::replace(&mut self.0, now);
+        let lost = capabilities.missing.iter().filter(|(sensor, _)| !before.contains(sensor));
+        let lost = lack::by_reason(lost.map(|(sensor, why)| (*sensor, why.as_str())));
+        let lost = lost.iter().map(|lack| format!("from now on {}", lack.line())).collect::<Vec<_>>();
+        let back: Vec<Sensor> = before.difference(&self.0).copied().collect();
+        let back = (!back.is_empty()).then(|| format!("from now on here: {}", lack::names(&back).join(", ")));
+        lost.into_iter().chain(back).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sensor_that_goes_and_comes_is_told_once_each_time() {
+        let lacking = |missing: &[(Sensor, &str)]| Capabilities {
+            missing: missing.iter().map(|(sensor, why)| (*sensor, (*why).to_owned())).collect(),
+            ..Capabilities::default()
+        };
+        let mut missing = Missing::default();
+        let one_node = (Sensor::SeveralNodes, "one node");
+        missing.news(&lacking(&[one_node]));
+        assert_eq!(missing.news(&lacking(&[one_node])), [""; 0]);
+        let dead =
+            lacking(&[one_node, (Sensor::LlcMisses, "it reads 0 over 2 billion"), (Sensor::Instructions, "off")]);
+        let expected = [
+            "from now on not measured: instructions per thread: off",
+            "from now on not measured: LLC misses per thread: it reads 0 over 2 billion",
+        ];
+        assert_eq!(missing.news(&dead), expected);
+        assert_eq!(missing.news(&dead), [""; 0]);
+        let back = "from now on here: instructions per thread, LLC misses per thread";
+        assert_eq!(missing.news(&lacking(&[one_node])), [back]);
+    }
+}
