@@ -133,6 +133,8 @@ struct Counted {
     start: u64,
     groups: Vec<Group>,
     last: Counters,
+    /// Whether the last reading was another than the one before.
+    moving: bool,
 }
 
 /// The open counters.
@@ -245,7 +247,7 @@ impl CounterSet {
         let groups = self.available.groups.iter().map(|members| Group::open(members, thread.tid, modes));
         match groups.collect::<Result<Vec<_>, _>>() {
             Ok(groups) => {
-                let counted = Counted { start: thread.start, groups, last: Counters::default() };
+                let counted = Counted { start: thread.start, groups, last: Counters::default(), moving: true };
                 self.threads.insert(thread.tid, counted);
             }
             Err(Errno::MFILE | Errno::NFILE) => return false,
@@ -262,14 +264,15 @@ impl CounterSet {
         true
     }
 
-    /// The counters of a thread; all `None` where it is not counted. A thread that used no CPU time since the last reading
-    /// is not read again: nothing was counted.
+    /// The counters of a thread; all `None` where it is not counted. A thread that used no tick of CPU time is read until its
+    /// counters stand still: a tick is 10 ms, and what the thread did after its last one is counted too.
     pub fn read(&mut self, thread: &Candidate) -> Counters {
         let Some(counted) = self.threads.get_mut(&thread.tid) else { return Counters::default() };
-        if thread.load > 0 || counted.last == Counters::default() {
+        if thread.load > 0 || counted.moving {
             let mut sum = Counters::default();
             if counted.groups.iter().all(|group| group.read(&mut sum).is_ok()) {
                 self.state.reads_zero |= ran_without_counting(&counted.last, &sum);
+                counted.moving = sum != counted.last;
                 counted.last = sum;
             }
         }
@@ -345,6 +348,22 @@ mod tests {
         assert!(!ran_without_counting(&at(0, 0), &at(5, 20_000_000)));
         assert!(!ran_without_counting(&at(0, 0), &at(0, 5_000_000)));
         assert!(!ran_without_counting(&Counters::default(), &at(0, 20_000_000)));
+    }
+
+    #[test]
+    fn work_of_less_than_a_tick_is_read_until_the_thread_sleeps() {
+        let found = available(CounterSource::Software, &CpuModel::default(), &[]);
+        if found.groups.is_empty() {
+            return eprintln!("SKIPPED: software events do not open here");
+        }
+        let mut set = CounterSet::new(&SensorOptions::default(), found);
+        let tid = Tid(u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap());
+        let candidate = |load| Candidate { tid, start: 1, load, counted: true };
+        set.update(&[candidate(1)]);
+        let busy = set.read(&candidate(1)).instructions.unwrap();
+        // This thread has worked since, though not for a tick.
+        let after = set.read(&candidate(0)).instructions.unwrap();
+        assert!(after.value > busy.value, "{busy:?} {after:?}");
     }
 
     #[test]
