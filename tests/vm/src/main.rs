@@ -10,6 +10,8 @@ mod evidence;
 mod isobar;
 mod subject;
 mod suite;
+mod talk;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -20,7 +22,10 @@ fn main() -> ExitCode {
     match machine.as_str() {
         "regular" => checks::regular(&mut suite),
         "awkward" => checks::awkward(&mut suite),
-        other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`: regular or awkward")),
+        "arm-one" => checks::arm_one(&mut suite),
+        "arm-cycles" => checks::arm_cycles(&mut suite),
+        "arm-four" => checks::arm_four(&mut suite),
+        other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`")),
     }
     suite.verdict()
 }

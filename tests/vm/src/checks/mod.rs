@@ -2,6 +2,7 @@
 
 mod balancing;
 mod conformance;
+mod counters;
 mod kinds;
 mod manage;
 mod policies;
@@ -37,6 +38,23 @@ pub fn awkward(suite: &mut Suite) {
     quiet(suite);
     manage::memory_only_node(suite);
     policies::checks(suite);
+}
+
+/// Arm, one CPU: instructions are exact.
+pub fn arm_one(suite: &mut Suite) {
+    quiet(suite);
+    counters::exact(suite);
+}
+
+/// Arm, one CPU that counts cycles and no instructions.
+pub fn arm_cycles(suite: &mut Suite) {
+    counters::cycles_only(suite);
+}
+
+/// Arm, four nodes of two CPUs: ratios of counts hold, counts do not.
+pub fn arm_four(suite: &mut Suite) {
+    quiet(suite);
+    counters::ratios(suite);
 }
 
 /// From here on only isobar moves anything.

@@ -1,0 +1,90 @@
+//! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than threads.
+
+use super::told::{self, count, sum, threads, within};
+use crate::isobar::Manage;
+use crate::suite::Suite;
+use crate::worker::Worker;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::fs;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("counters: threads come and go: counts stay with their threads, descriptors do not grow", births);
+    suite.check(
+        "counters: at the descriptor limit the busiest are counted, and the limit is told with numbers",
+        busiest,
+    );
+}
+
+/// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a signal).
+const KEPT_BACK: u64 = 128 + 56;
+/// Instructions of each thread that comes and goes.
+const SHORT: u64 = 6_000_000;
+
+fn births() -> Result<()> {
+    let mut worker = Worker::start(4)?;
+    let long: Vec<u32> = worker.tids().to_vec();
+    // Room for 28 groups of four events: a descriptor that is not closed is soon missed.
+    let mut manage = told::watch_within(KEPT_BACK + 112, "0.1")?;
+    told::until_counted(&mut manage, &long)?;
+    let before = descriptors(&manage)?;
+    worker.order(&format!("births 200 20 {SHORT}"))?;
+    for thread in 0..4 {
+        // 10, 20, 30 and 40 million a piece.
+        worker.order(&format!("work {thread} {} 8 150", 10_000_000 * (thread + 1)))?;
+    }
+    worker.finish()?;
+    manage.epochs(3)?;
+    let after = descriptors(&manage)?;
+    ensure!(after <= before + 2, "descriptors before and after 200 threads came and went: {before}, {after}");
+    let told = manage.told()?;
+    for (tid, pieces) in long.iter().zip(1..) {
+        within("a thread that lives on", sum(&told, *tid, "instructions"), 80_000_000 * pieces, 1)?;
+    }
+    let short = |thread: &&Value| long.iter().all(|tid| thread["tid"] != *tid);
+    let counted: Vec<&Value> =
+        told.iter().flat_map(threads).filter(short).filter(|thread| thread["instructions"].is_u64()).collect();
+    for thread in &counted {
+        let instructions = thread["instructions"].as_u64().unwrap_or(0);
+        ensure!(instructions <= SHORT + SHORT / 20, "a thread that executed {SHORT} is told with more: {thread}");
+        // A counter that was left by another thread of this id stands still while this one runs.
+        let ran = thread["cpu_seconds"].as_f64().unwrap_or(0.0) > 0.0;
+        ensure!(instructions > 0 || !ran, "a thread ran and executed nothing: {thread}");
+    }
+    let worked = counted.iter().filter(|thread| thread["instructions"].as_u64() > Some(SHORT / 12)).count();
+    ensure!(worked >= 20, "only {worked} counts of threads that come and go: the check would prove nothing");
+    Ok(())
+}
+
+/// 24 threads that do little and, last by their ids, six that do much; there is room for eight groups of four events.
+fn busiest() -> Result<()> {
+    const LITTLE: u32 = 24;
+    const MUCH: u32 = 6;
+    let limit = KEPT_BACK + 32;
+    let mut worker = Worker::start(LITTLE + MUCH)?;
+    for thread in 0..LITTLE {
+        worker.order(&format!("work {thread} 5500000 6 1000"))?;
+    }
+    for thread in LITTLE..LITTLE + MUCH {
+        worker.order(&format!("work {thread} 600000000 1 0"))?;
+    }
+    let mut manage = told::watch_within(limit, "1")?;
+    manage.epochs(5)?;
+    let told = manage.told()?;
+    let last = told.last().context("no epoch")?;
+    let much = &worker.tids()[usize::try_from(LITTLE)?..];
+    let counts: Vec<_> = much.iter().map(|tid| count(last, *tid, "instructions")).collect();
+    ensure!(counts.iter().all(|count| *count > Some(0)), "the busiest threads in the last of five epochs: {counts:?}");
+    let remark = told::remark(&told, "descriptor limit").context("the limit is not told")?;
+    let numbers: Vec<u64> = remark.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
+    let [said, counted, wanted] = numbers[..] else { anyhow::bail!("expected limit, counted, wanted: {remark}") };
+    ensure!(said == limit && counted < wanted && remark.contains("raise LimitNOFILE"), "limit {limit}: {remark}");
+    let measured = threads(last).filter(|thread| thread["instructions"].is_u64()).count();
+    ensure!(u64::try_from(measured)? <= counted, "{measured} threads are told with counts: {remark}");
+    ensure!(wanted >= 12, "30 threads work: {remark}");
+    Ok(())
+}
+
+fn descriptors(manage: &Manage) -> Result<usize> {
+    Ok(fs::read_dir(format!("/proc/{}/fd", manage.pid()))?.count())
+}
