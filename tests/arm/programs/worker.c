@@ -6,7 +6,7 @@
  *   last I INSTRUCTIONS TIMES MS   the same, and then thread I ends
  *   calls I N                      thread I makes N system calls; the loop is 4 instructions of user mode a call
  *   births N ALIVE INSTRUCTIONS    N threads come and go, so many at a time, each with the id of one that has just ended (as root),
- *                                  and executes so many instructions (multiples of 300): ok, at once
+ *                                  and executes so many instructions (multiples of 100): ok, at once
  *   wait                           when all that was ordered is done: ok
  *   log I                          what thread I had executed at which nanosecond of CLOCK_MONOTONIC, in the last order:
  *                                  NS:EXECUTED ...
@@ -101,16 +101,18 @@ struct child { pthread_t handle; pid_t tid; uint64_t instructions; };
 static void *short_life(void *argument) {
     struct child *self = argument;
     self->tid = (pid_t)syscall(SYS_gettid);
-    /* Most at first, so that it is seen to work; the rest a while later, when it is counted. */
-    execute(self->instructions / 6 * 5);
+    /* A half at first, so that it is seen to work; the other a while later, when it is counted. */
+    execute(self->instructions / 2);
     usleep(PAUSE_US);
-    execute(self->instructions / 6);
+    execute(self->instructions / 2);
     usleep(PAUSE_US);
     return NULL;
 }
 
-/* The kernel gives the next id after this one. Who may not say so has other ids, which is no error. */
+/* The kernel gives the next thread this id. Who may not say so has other ids, which is no error. */
 static void want_id(pid_t tid) {
+    /* A thread that was joined has its id for some moments more. */
+    while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) usleep(100);
     FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
     if (!file) return;
     fprintf(file, "%d", tid - 1);
