@@ -19,7 +19,7 @@ pub fn checks(suite: &mut Suite) {
 /// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a signal).
 const KEPT_BACK: u64 = 128 + 56;
 /// Instructions of each thread that comes and goes.
-const SHORT: u64 = 10_000_000;
+const SHORT: u64 = 12_000_000;
 
 fn births() -> Result<()> {
     let mut worker = Worker::start(4)?;
@@ -34,33 +34,30 @@ fn births() -> Result<()> {
         worker.order(&format!("work {thread} {} 8 150", 10_000_000 * (thread + 1)))?;
     }
     worker.finish()?;
+    let crowd = manage.told()?.len();
     // Two at a time have the CPU when they want it: each is seen to work before the next sample, under the id of a dead one.
     worker.order(&format!("births 24 2 {SHORT}"))?;
     worker.finish()?;
     manage.epochs(3)?;
     let after = descriptors(&manage)?;
-    ensure!(after <= before + 2, "descriptors before and after 200 threads came and went: {before}, {after}");
+    // Some threads of others may have begun to work meanwhile; 224 groups that are left open would be 448 descriptors or more.
+    ensure!(after <= before + 16, "descriptors before and after 200 threads came and went: {before}, {after}");
     let told = manage.told()?;
     for (tid, pieces) in long.iter().zip(1..) {
         within("a thread that lives on", sum(&told, *tid, "instructions"), 80_000_000 * pieces, 1)?;
     }
-    let short = |thread: &&Value| long.iter().all(|tid| thread["tid"] != *tid);
-    let counted: Vec<&Value> =
-        told.iter().flat_map(threads).filter(short).filter(|thread| thread["instructions"].is_u64()).collect();
+    let short = |thread: &&Value| long.iter().all(|tid| thread["tid"] != *tid) && thread["instructions"].is_u64();
     let instructions = |thread: &Value| thread["instructions"].as_u64().unwrap_or(0);
-    let most = counted.iter().copied().map(instructions).max().unwrap_or(0);
+    let most = told.iter().flat_map(threads).filter(short).map(instructions).max().unwrap_or(0);
     ensure!(most <= SHORT + SHORT / 20, "a thread that executed {SHORT} is told with {most}");
-    // A counter that was left by another thread of this id stands still while this one runs.
-    let ran = |thread: &&&Value| thread["cpu_seconds"].as_f64() > Some(0.0);
+    let ran = |thread: &&Value| short(thread) && thread["cpu_seconds"].as_f64() > Some(0.0);
     let (still, worked): (Vec<&Value>, Vec<&Value>) =
-        counted.iter().filter(ran).partition(|thread| instructions(thread) == 0);
+        told[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
     let (still, worked) = (still.len(), worked.len());
-    ensure!(worked >= 20, "only {worked} counts of threads that come and go: the check would prove nothing");
-    // Times and counts are not read at the same moment.
-    ensure!(
-        still * 10 <= worked,
-        "{still} times a thread that came and went ran and executed nothing, {worked} times it did"
-    );
+    // A counter that was left by a dead thread of the same id stands still. Times and counts are not read at the same
+    // moment, so one in ten may be late.
+    ensure!(still * 10 <= worked, "{still} times a thread ran and executed nothing, {worked} times it did");
+    ensure!(worked >= 8, "only {worked} counts of threads under old ids: the check would prove nothing");
     Ok(())
 }
 
