@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::Command;
 
 /// isobar over all workers, told every epoch, idle threads included. It changes nothing and ends by itself.
-pub fn words<'a>(interval: &'a str) -> Vec<&'a str> {
+pub fn words(interval: &str) -> Vec<&str> {
     let mut words = vec!["manage", "--dry-run", "--json", "--policy", "dino", "--interval", interval, "--for", "120"];
     words.extend(["--only", NAME, "--set", "manage.min_cpu_percent=0"]);
     words
