@@ -67,13 +67,18 @@ impl Manage {
 
     /// Starts isobar with these words and environment.
     pub fn start(words: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
+        let mut command = Command::new("isobar");
+        command.args(words).envs(environment.iter().copied());
+        Self::start_by(&mut command)
+    }
+
+    /// Starts a command that becomes isobar.
+    pub fn start_by(command: &mut Command) -> Result<Self> {
         // What each run said is handed out of the guest, for who looks into a failure.
         let number = RUNS.fetch_add(1, Ordering::Relaxed);
         let file = |kind: &str| PathBuf::from(format!("/results/manage-{number}.{kind}"));
         let (out, err) = (file("out"), file("err"));
-        let child = Command::new("isobar")
-            .args(words)
-            .envs(environment.iter().copied())
+        let child = command
             .stdin(Stdio::null())
             .stdout(File::create(&out)?)
             .stderr(File::create(&err)?)
@@ -106,6 +111,14 @@ impl Manage {
     pub fn until_told(&mut self, words: &str) -> Result<()> {
         let out = self.out.clone();
         self.until(words, || Ok(fs::read_to_string(&out)?.contains(words)))
+    }
+
+    /// The epochs that it has told so far.
+    pub fn told(&self) -> Result<Vec<Value>> {
+        let out = fs::read_to_string(&self.out)?;
+        // The last line may be on its way.
+        let whole = out.rfind('\n').map_or("", |end| &out[..end]);
+        whole.lines().map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}"))).collect()
     }
 
     /// Lets it decide so many times more.

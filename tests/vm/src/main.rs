@@ -10,6 +10,8 @@ mod evidence;
 mod isobar;
 mod subject;
 mod suite;
+mod talk;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
         "arm-one" => checks::arm_one(&mut suite),
         "arm-cycles" => checks::arm_cycles(&mut suite),
         "arm-four" => checks::arm_four(&mut suite),
+        "arm-conformance" => checks::arm_conformance(&mut suite),
         "arm-bare" => checks::arm_bare(&mut suite),
         other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`")),
     }

@@ -1,12 +1,12 @@
 //! A subject: a process of `programs/subject.c` under a name of its own, and the conversation with it.
 
 use crate::evidence;
-use anyhow::{Context, Result, bail, ensure};
+use crate::talk::Talk;
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// Where subjects are linked under their names.
@@ -19,9 +19,7 @@ const ASKED_AGAIN: u32 = 10;
 
 /// A running subject; it ends when this is dropped.
 pub struct Subject {
-    child: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    talk: Talk,
 }
 
 impl Subject {
@@ -40,10 +38,7 @@ impl Subject {
     }
 
     fn start_by(mut command: Command) -> Result<Self> {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("a subject")?;
-        let to = child.stdin.take().context("no stdin")?;
-        let from = BufReader::new(child.stdout.take().context("no stdout")?);
-        let mut subject = Self { child, to, from };
+        let mut subject = Self { talk: Talk::with(&mut command)? };
         // It answers once it runs under its own name.
         subject.ask("end 0")?;
         Ok(subject)
@@ -51,20 +46,12 @@ impl Subject {
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.talk.pid()
     }
 
     /// Says a line and returns the answer.
     pub fn ask(&mut self, line: &str) -> Result<String> {
-        writeln!(self.to, "{line}").context("the subject has gone")?;
-        self.to.flush()?;
-        let mut answer = String::new();
-        ensure!(self.from.read_line(&mut answer)? > 0, "the subject has gone before it answered `{line}`");
-        let answer = answer.trim().to_owned();
-        if answer.starts_with("error") {
-            bail!("`{line}`: {answer}");
-        }
-        Ok(answer)
+        self.talk.ask(line)
     }
 
     /// Memory of a kind (see `subject.c`), filled with a pattern, on a node.
@@ -135,13 +122,6 @@ impl Subject {
     /// The CPUs that a thread may use.
     pub fn affinity(&self, tid: u32) -> Result<String> {
         evidence::status(self.pid(), tid, "Cpus_allowed_list")
-    }
-}
-
-impl Drop for Subject {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

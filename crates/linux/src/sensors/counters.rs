@@ -22,6 +22,8 @@ struct Counted {
     start: u64,
     /// One for each core PMU, with what it read last.
     groups: Vec<(Group, Counters)>,
+    /// Whether the last reading found anything new.
+    moving: bool,
 }
 
 /// The open counters.
@@ -73,7 +75,7 @@ impl CounterSet {
             max_threads: options.max_threads,
             state: Refusals::default(),
         };
-        set.own = set.open_groups(Tid(0)).ok().map(|groups| Counted { start: 0, groups });
+        set.own = set.open_groups(Tid(0)).ok().map(|groups| Counted { start: 0, groups, moving: true });
         set
     }
 
@@ -142,7 +144,7 @@ impl CounterSet {
     fn open(&mut self, thread: &Candidate) -> bool {
         match self.open_groups(thread.tid) {
             Ok(groups) => {
-                self.threads.insert(thread.tid, Counted { start: thread.start, groups });
+                self.threads.insert(thread.tid, Counted { start: thread.start, groups, moving: true });
             }
             Err(Errno::MFILE | Errno::NFILE) => return false,
             Err(Errno::ACCESS | Errno::PERM) => {
@@ -164,12 +166,12 @@ impl CounterSet {
         self.available.groups.iter().map(|group| open(&group.members)).collect()
     }
 
-    /// Reads the counters of these threads, and judges by all of them which events count. A thread that used no CPU time
-    /// since the last reading is not read again: nothing was counted.
+    /// Reads the counters of these threads, and judges by all of them which events count. A thread that used no tick of CPU
+    /// time is read until its counters stand still: a tick is 10 ms, and what the thread did after its last one is counted too.
     pub fn read(&mut self, candidates: &[Candidate]) {
         for thread in candidates {
             let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
-            if thread.load > 0 || counted.is_unread() {
+            if thread.load > 0 || counted.moving {
                 counted.read(&mut self.proofs);
             }
         }
@@ -270,17 +272,43 @@ fn is_certain(members: &Members) -> bool {
 }
 
 impl Counted {
-    fn is_unread(&self) -> bool {
-        self.groups.iter().all(|(_, last)| *last == Counters::default())
-    }
-
-    /// Reads all groups; one that cannot be read keeps what it read last.
+    /// Reads all groups; one that cannot be read keeps what it read last, and is tried again.
     fn read(&mut self, proofs: &mut [Proof]) {
+        self.moving = false;
         for ((group, last), proof) in self.groups.iter_mut().zip(proofs) {
-            if let Ok(now) = group.read() {
-                proof.hear(last, &now);
-                *last = now;
-            }
+            let Ok(now) = group.read() else {
+                self.moving = true;
+                continue;
+            };
+            proof.hear(last, &now);
+            self.moving |= now != *last;
+            *last = now;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::available::available;
+    use super::super::cpu_model::CpuModel;
+    use super::super::{CounterSource, SensorOptions};
+    use super::*;
+
+    #[test]
+    fn work_of_less_than_a_tick_is_read_until_the_thread_sleeps() {
+        let found = available(CounterSource::Software, &|_| CpuModel::default(), &[]);
+        if found.groups.is_empty() {
+            return eprintln!("SKIPPED: software events do not open here");
+        }
+        let mut set = CounterSet::new(&SensorOptions::default(), found);
+        let tid = Tid(u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap());
+        let candidate = |load| Candidate { tid, start: 1, load, counted: true };
+        set.update(&[candidate(1)]);
+        set.read(&[candidate(1)]);
+        let busy = set.of(tid).instructions.unwrap();
+        // This thread has worked since, though not for a tick.
+        set.read(&[candidate(0)]);
+        let after = set.of(tid).instructions.unwrap();
+        assert!(after.value > busy.value, "{busy:?} {after:?}");
     }
 }

@@ -166,15 +166,24 @@ pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
 
 fn forbidden(evidence: &Evidence) -> String {
     let level = evidence.paranoid.map_or_else(|| "cannot be read".to_owned(), |level| format!("is {level}"));
-    if evidence.has_cap_perfmon {
+    // Level 3 is not mainline's: Debian's kernel refuses perf events there to all who lack CAP_SYS_ADMIN
+    // (debian/patches/features/all/security-perf-allow-further-restriction-of-perf_event_open.patch), Ubuntu's at level 4.
+    let beyond = evidence.paranoid.is_some_and(|level| level > 2);
+    if evidence.has_cap_perfmon && beyond {
+        format!(
+            "not permitted: kernel.perf_event_paranoid {level}, where the kernels of Debian and Ubuntu demand CAP_SYS_ADMIN and \
+             CAP_PERFMON is not enough; set it to 2, as root: sysctl kernel.perf_event_paranoid=2"
+        )
+    } else if evidence.has_cap_perfmon {
         format!(
             "perf_event_open is refused in spite of CAP_PERFMON (kernel.perf_event_paranoid {level}): a seccomp filter, \
              security module or kernel lockdown forbids it"
         )
     } else {
+        let lowered = if beyond { "sysctl kernel.perf_event_paranoid=2 && " } else { "" };
         format!(
             "not permitted: kernel.perf_event_paranoid {level} and CAP_PERFMON is missing; run as root, set \
-             kernel.perf_event_paranoid to -1, or let a group run it with all that it needs, as root: {}",
+             kernel.perf_event_paranoid to -1, or let a group run it with all that it needs, as root: {lowered}{}",
             evidence.recipe
         )
     }
@@ -230,6 +239,10 @@ mod tests {
             (
                 Evidence { has_cap_perfmon: true, ..refused(Errno::PERM) },
                 "perf_event_open is refused in spite of CAP_PERFMON (kernel.perf_event_paranoid is 2)",
+            ),
+            (
+                Evidence { has_cap_perfmon: true, paranoid: Some(3), ..refused(Errno::ACCESS) },
+                "not permitted: kernel.perf_event_paranoid is 3, where the kernels of Debian and Ubuntu demand CAP_SYS_ADMIN",
             ),
             (refused(Errno::NOSYS), "the kernel has no perf events"),
             (refused(Errno::MFILE), "the process's descriptor limit is reached"),

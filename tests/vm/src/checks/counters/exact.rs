@@ -1,0 +1,101 @@
+//! Absolute counts: of threads that worked and sleep, of one that was met in the middle of its work, of one that ends.
+
+use super::told::{self, count, sum, within};
+use crate::evidence::{text, uptime};
+use crate::suite::{Suite, same};
+use crate::worker::Worker;
+use anyhow::{Context, Result, ensure};
+use std::thread::sleep;
+use std::time::Duration;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("counters: what threads executed is told to within a hundredth, each its own", whole);
+    suite.check("counters: the last slice of a thread that falls asleep is counted", last_slice);
+    suite.check("counters: met in the middle of its work, and until it ends: each epoch is the program's", middle);
+}
+
+/// Instructions of each thread, and in how many pieces.
+const WORK: [(u64, u64); 3] = [(20_000_000, 12), (40_000_000, 3), (60_000_000, 1)];
+
+fn whole() -> Result<()> {
+    let mut worker = Worker::start(3)?;
+    let mut manage = told::watch("0.25")?;
+    told::until_counted(&mut manage, worker.tids())?;
+    for (thread, (instructions, times)) in WORK.iter().enumerate() {
+        worker.order(&format!("work {thread} {instructions} {times} 20"))?;
+    }
+    worker.finish()?;
+    manage.epochs(3)?;
+    let told = manage.told()?;
+    for (tid, (instructions, times)) in worker.tids().iter().zip(WORK) {
+        within("a thread", sum(&told, *tid, "instructions"), instructions * times, 1)?;
+    }
+    Ok(())
+}
+
+/// The kernel tells CPU time in ticks of 10 ms, and each of these slices is shorter: whoever reads counters only of threads that used
+/// a tick leaves out what the thread did after its last one.
+fn last_slice() -> Result<()> {
+    const SLICE: u64 = 2_000_000;
+    const SLICES: u64 = 21;
+    let mut worker = Worker::start(1)?;
+    let mut manage = told::watch("0.25")?;
+    told::until_counted(&mut manage, worker.tids())?;
+    worker.order(&format!("work 0 {SLICE} {SLICES} 200"))?;
+    worker.finish()?;
+    manage.epochs(5)?;
+    // Waking up and going to sleep is a larger part of so short a slice.
+    within("21 slices", sum(&manage.told()?, worker.tids()[0], "instructions"), SLICE * SLICES, 4)
+}
+
+/// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did in that one is told by nobody, since
+/// the thread has gone; all epochs before are the program's own, by its log.
+fn middle() -> Result<()> {
+    // The kernel's own work after the boot is over then: from here on the thread has the CPU for itself.
+    while uptime()? < 7.0 {
+        sleep(Duration::from_secs(1));
+    }
+    let mut worker = Worker::start(1)?;
+    let tid = worker.tids()[0];
+    worker.order("last 0 1000000 900 0")?;
+    let mut manage = told::watch("0.2")?;
+    let opened = started(manage.pid())?;
+    worker.finish()?;
+    manage.epochs(2)?;
+    let told = manage.told()?;
+    let log = worker.log(0)?;
+    let (mut found, mut truth, mut epochs) = (0.0, 0.0, 0);
+    // The first count begins while isobar itself still starts, and has the CPU.
+    let counts = told.iter().filter_map(|epoch| Some((epoch, count(epoch, tid, "instructions")?)));
+    for (epoch, counted) in counts.skip(1) {
+        let (time, interval) = (seconds(&epoch["time"])?, seconds(&epoch["interval"])?);
+        let executed = log.executed_until(opened + time) - log.executed_until(opened + time - interval);
+        let counted = to_float(counted);
+        ensure!((counted / executed - 1.0).abs() < 0.1, "epoch {}: {counted} of {executed}", epoch["epoch"]);
+        (found, truth, epochs) = (found + counted, truth + executed, epochs + 1);
+    }
+    ensure!(epochs >= 4, "only {epochs} epochs of the thread were counted: the check would prove nothing");
+    ensure!(
+        (found / truth - 1.0).abs() < 0.01,
+        "{epochs} epochs: isobar counted {found}, the program executed {truth}"
+    );
+    let last = told.last().context("no epoch")?;
+    same("the thread that has ended is told of", told::thread(last, tid).is_some(), false)
+}
+
+/// When a process started, in seconds since the guest did, to 10 ms (`proc_pid_stat(5)`, field 22).
+fn started(pid: u32) -> Result<f64> {
+    let text = text(format!("/proc/{pid}/stat"))?;
+    let after_name = text.rsplit_once(')').context("stat without a name")?.1;
+    let ticks: f64 = after_name.split_whitespace().nth(19).context("stat without a start")?.parse()?;
+    Ok(ticks / 100.0)
+}
+
+fn seconds(value: &serde_json::Value) -> Result<f64> {
+    value.as_f64().context("no seconds")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a few seconds are far below 2 to the power of 53")]
+fn to_float(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,33 @@
+//! The hardware counters on a real PMU: what isobar says that threads executed, against programs whose instructions are known
+//! (`tests/arm/programs`). Where a guest of one CPU runs under `-icount shift=1`, an instruction takes two cycles of one nanosecond:
+//! every count is known beforehand.
+
+mod exact;
+mod group;
+mod limits;
+mod missing;
+mod rights;
+mod shared;
+mod told;
+
+use crate::suite::Suite;
+
+/// One CPU: absolute counts.
+pub fn exact(suite: &mut Suite) {
+    exact::checks(suite);
+    group::checks(suite);
+    shared::checks(suite);
+    limits::checks(suite);
+    rights::checks(suite);
+    missing::checks(suite);
+}
+
+/// Several CPUs: `inst_retired` of QEMU sums over all of them, and the virtual clock with it, so ratios alone are known.
+pub fn ratios(suite: &mut Suite) {
+    group::ratios(suite);
+}
+
+/// No instructions to count.
+pub fn cycles_only(suite: &mut Suite) {
+    missing::cycles_only(suite);
+}

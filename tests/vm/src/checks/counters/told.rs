@@ -1,0 +1,86 @@
+//! `manage --dry-run` over the workers, and what its epochs tell of a thread.
+
+use crate::isobar::Manage;
+use crate::worker::NAME;
+use anyhow::{Result, ensure};
+use serde_json::Value;
+use std::process::Command;
+
+/// isobar over all workers, told every epoch, idle threads included. It changes nothing and ends by itself.
+pub fn words(interval: &str) -> Vec<&str> {
+    let mut words = vec!["manage", "--dry-run", "--json", "--policy", "dino", "--interval", interval, "--for", "120"];
+    words.extend(["--only", NAME, "--set", "manage.min_cpu_percent=0"]);
+    words
+}
+
+/// Starts it as root.
+pub fn watch(interval: &str) -> Result<Manage> {
+    Manage::start(&words(interval), &[])
+}
+
+/// Starts it with a limit of open files.
+pub fn watch_within(limit: u64, interval: &str) -> Result<Manage> {
+    let script = format!("ulimit -n {limit}; exec isobar \"$@\"");
+    Manage::start_by(Command::new("sh").args(["-c", &script, "sh"]).args(words(interval)))
+}
+
+/// Starts it as another user, with capabilities (hexadecimal).
+pub fn watch_as(uid: &str, capabilities: &str, interval: &str) -> Result<Manage> {
+    Manage::start_by(Command::new("as").args([uid, capabilities, "isobar"]).args(words(interval)))
+}
+
+/// Waits until these threads are counted, and the epoch in which all of them are asleep is over.
+pub fn until_counted(manage: &mut Manage, tids: &[u32]) -> Result<()> {
+    for _ in 0..40 {
+        let told = manage.told()?;
+        if told.last().is_some_and(|last| tids.iter().all(|tid| count(last, *tid, "instructions").is_some())) {
+            return Ok(());
+        }
+        manage.epochs(1)?;
+    }
+    anyhow::bail!("the workers' threads {tids:?} are never counted")
+}
+
+/// What an epoch tells of every thread.
+pub fn threads(epoch: &Value) -> impl Iterator<Item = &Value> {
+    rows(&epoch["observation"]["processes"]).flat_map(|process| rows(&process["threads"]))
+}
+
+fn rows(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// A thread in an epoch.
+pub fn thread(epoch: &Value, tid: u32) -> Option<&Value> {
+    threads(epoch).find(|thread| thread["tid"] == tid)
+}
+
+/// A count of a thread in an epoch; `None` where it is not told or "not measured".
+pub fn count(epoch: &Value, tid: u32, key: &str) -> Option<u64> {
+    thread(epoch, tid)?[key].as_u64()
+}
+
+/// The sum over all epochs.
+pub fn sum(epochs: &[Value], tid: u32, key: &str) -> u64 {
+    epochs.iter().filter_map(|epoch| count(epoch, tid, key)).sum()
+}
+
+/// The remark with these words that was told last.
+pub fn remark(epochs: &[Value], words: &str) -> Option<String> {
+    let all = epochs.iter().flat_map(|epoch| rows(&epoch["remarks"])).filter_map(Value::as_str);
+    all.filter(|remark| remark.contains(words)).last().map(str::to_owned)
+}
+
+/// Why something is not measured, as last told.
+pub fn reason<'a>(epochs: &'a [Value], sensor: &str) -> Option<&'a str> {
+    let told = epochs.iter().rev().find_map(|epoch| epoch.get("missing"));
+    told.and_then(|missing| missing[sensor].as_str())
+}
+
+/// Fails unless `found` lies between `truth` and so many per cent more. What the kernel does on behalf of a thread (ticks, system
+/// calls) is counted too, so a count is never below the program's own.
+pub fn within(what: &str, found: u64, truth: u64, percent: u64) -> Result<()> {
+    let most = truth + truth * percent / 100;
+    ensure!((truth..=most).contains(&found), "{what}: isobar counted {found}, the program executed {truth}");
+    Ok(())
+}

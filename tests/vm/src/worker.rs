@@ -1,0 +1,98 @@
+//! Programs whose threads execute known numbers of instructions (`tests/arm/programs/worker.c`), and the
+//! [`Hog`] that takes hardware counters away from whoever else counts a thread.
+
+use crate::talk::Talk;
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+/// The name by which isobar is told to manage workers and nothing else.
+pub const NAME: &str = "worker";
+
+/// A running worker; it ends when this is dropped.
+pub struct Worker {
+    talk: Talk,
+    tids: Vec<u32>,
+}
+
+impl Worker {
+    /// Starts one, as root, with threads that have computed for a while and wait for orders.
+    pub fn start(threads: u32) -> Result<Self> {
+        Self::start_by(&mut Command::new(NAME), threads)
+    }
+
+    /// Starts one as another user.
+    pub fn start_as(uid: u32, threads: u32) -> Result<Self> {
+        Self::start_by(Command::new("as").args([&uid.to_string(), "0", NAME]), threads)
+    }
+
+    fn start_by(command: &mut Command, threads: u32) -> Result<Self> {
+        let mut talk = Talk::with(command)?;
+        let answer = talk.ask(&format!("threads {threads}"))?;
+        let tids: Vec<u32> = answer.split(' ').filter_map(|tid| tid.parse().ok()).collect();
+        ensure!(tids.len() == usize::try_from(threads)?, "threads of the worker: {answer}");
+        Ok(Self { talk, tids })
+    }
+
+    /// Its threads.
+    pub fn tids(&self) -> &[u32] {
+        &self.tids
+    }
+
+    /// Gives an order (see `worker.c`), which is carried out from now on.
+    pub fn order(&mut self, line: &str) -> Result<()> {
+        self.talk.ask(line).map(drop)
+    }
+
+    /// Waits until all that was ordered is done.
+    pub fn finish(&mut self) -> Result<()> {
+        self.order("wait")
+    }
+
+    /// What a thread had executed at which second of `CLOCK_MONOTONIC`, in its last order.
+    pub fn log(&mut self, thread: u32) -> Result<Log> {
+        let answer = self.talk.ask(&format!("log {thread}"))?;
+        let mark = |word: &str| -> Option<(f64, f64)> {
+            let (time, executed) = word.split_once(':')?;
+            Some((time.parse::<f64>().ok()? / 1e9, executed.parse().ok()?))
+        };
+        let marks = answer.split(' ').map(mark).collect::<Option<Vec<_>>>().context("a log that is none")?;
+        ensure!(marks.len() > 1, "the log is empty");
+        Ok(Log { marks })
+    }
+}
+
+/// Instructions executed over time: (second, instructions since the order), ascending.
+pub struct Log {
+    marks: Vec<(f64, f64)>,
+}
+
+impl Log {
+    /// Instructions executed until a moment, by the straight line between two marks.
+    pub fn executed_until(&self, time: f64) -> f64 {
+        let after = self.marks.partition_point(|mark| mark.0 < time);
+        match (after.checked_sub(1).map(|before| self.marks[before]), self.marks.get(after)) {
+            (Some((t0, e0)), Some((t1, e1))) => e0 + (e1 - e0) * (time - t0) / (t1 - t0),
+            (Some((_, all)), None) => all,
+            (None, _) => 0.0,
+        }
+    }
+}
+
+/// A process with so many counters of its own on a thread that they share the hardware's with others.
+pub struct Hog {
+    talk: Talk,
+}
+
+impl Hog {
+    /// Opens its counters.
+    pub fn on(tid: u32, counters: u32) -> Result<Self> {
+        let mut talk = Talk::with(Command::new("hog").args([tid.to_string(), counters.to_string()]))?;
+        talk.hear()?;
+        Ok(Self { talk })
+    }
+
+    /// Closes them; the part of the time in which the first of them had a counter, in thousandths.
+    pub fn leave(mut self) -> Result<u64> {
+        Ok(self.talk.ask("")?.parse()?)
+    }
+}
