@@ -3,7 +3,7 @@
 # hold isobar, built for aarch64, against what the kernel says and against programs whose instructions are known. Skips, with the reason,
 # where it cannot be had (ISOBAR_ARM_REQUIRED=1 makes that a failure).
 #
-#   tests/arm/run.sh [one|four|bare|cycles] [PART,...]     checks whose names have one of the parts, `_` for a blank
+#   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]     checks whose names have one of the parts, `_` for a blank
 #
 # ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default: isobar-arm in $XDG_CACHE_HOME or ~/.cache)
 # ISOBAR_DEBIAN_ARCHIVE   the archive to fetch them from (default: the one that this machine's apt reads)
@@ -17,8 +17,8 @@ cd "$(dirname "$0")/../.."
 . tests/arm/fetch.sh
 . tests/arm/machines.sh
 
-machines=(one cycles four bare)
-case "${1:-}" in one | four | bare | cycles) machines=("$1"); shift ;; esac
+machines=(one cycles four conformance bare)
+case "${1:-}" in one | cycles | four | conformance | bare) machines=("$1"); shift ;; esac
 only=${1:-}
 target=${CARGO_TARGET_DIR:-target}
 work=${ISOBAR_ARM_WORK:-$target/arm}
