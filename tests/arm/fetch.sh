@@ -8,7 +8,9 @@
 
 fetch_arm() {
     local dir=$1 part
-    mkdir -p "$dir"
+    mkdir -p "$dir" || { why="$dir cannot be made: name another folder in ISOBAR_ARM_CACHE"; return 1; }
+    exec 9> "$dir/lock"
+    flock 9 # two at a time would trample on each other
     for part in guest compiler qemu; do
         [ -e "$dir/$part.done" ] && continue
         echo "fetching for the Arm guest: $part" >&2
@@ -17,6 +19,7 @@ fetch_arm() {
         rm -rf "$dir/lists"
         touch "$dir/$part.done"
     done
+    exec 9>&-
 }
 
 fetch_guest() {
