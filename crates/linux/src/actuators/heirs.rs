@@ -224,8 +224,8 @@ impl Freed {
         });
         let doubtful = self.doubtful.difference(&self.alike).map(|pid| {
             format!(
-                "process {} is bound to a CPU that isobar had given to another process, and may have inherited that: it \
-                 was left alone (taskset -pc shows and changes it)",
+                "process {} stays bound to a CPU that isobar had given to another process: it may have inherited that, or its \
+                 owner bound it (taskset -pc shows and changes it)",
                 named(*pid)
             )
         });

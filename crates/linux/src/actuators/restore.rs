@@ -18,11 +18,10 @@ use std::time::Duration;
 /// A thread may make others while we put it back; after so many rounds the rest is left, and that is said.
 const MOST_ROUNDS: usize = 20;
 
-/// Rounds in which nothing turned up before it is over: a fork under way is heard of a moment later.
-const QUIET_ROUNDS: usize = 2;
-
-/// Between two rounds.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Waits before the rounds in which nothing may turn up before it is over. A thread copies the mask of its maker when the
+/// kernel begins to make it, and is seen when that is done: on a busy machine some time slices later.
+const QUIET: [Duration; 4] =
+    [Duration::from_millis(2), Duration::from_millis(5), Duration::from_millis(15), Duration::from_millis(30)];
 
 /// Calls of ours after which the kernel's events are read, before they fill its buffer.
 pub const CALLS_BETWEEN_READINGS: usize = 64;
@@ -169,10 +168,8 @@ fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
             return;
         }
         quiet = if heirs::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
-        if quiet == QUIET_ROUNDS {
-            return heirs::look_for_others(ledger, freed);
-        }
-        std::thread::sleep(PAUSE);
+        let Some(pause) = QUIET.get(quiet) else { return heirs::look_for_others(ledger, freed) };
+        std::thread::sleep(*pause);
     }
     freed.unfinished();
 }
