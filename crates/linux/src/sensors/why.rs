@@ -87,7 +87,8 @@ fn unlisted(evidence: &Evidence, names: &[&str]) -> String {
     let (lacks, names) = (in_words(evidence.role), names.join(", "));
     if names.is_empty() {
         return format!(
-            "{lacks} of this CPU are known by name alone, and sysfs shows no names here: in a container, show it /sys of the host"
+            "{lacks} of this CPU are known by name alone, and sysfs shows no names here: in a container, show it /sys of \
+             the host"
         );
     }
     let remedy = if evidence.is_vm {
