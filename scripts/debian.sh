@@ -18,8 +18,8 @@ debian_lists() {
     shift 2
     [ -r "$debian_keyring" ] || { why="$debian_keyring is missing (no Debian here?)"; return 1; }
     [ -n "$archive" ] || { why="apt reads no archive of Debian here: name one in ISOBAR_DEBIAN_ARCHIVE"; return 1; }
-    mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
-    : > "$folder/status"
+    { mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial" && : > "$folder/status"; } ||
+        { why="$folder cannot be written"; return 1; }
     printf "deb [signed-by=$debian_keyring] $archive %s main\n" "$@" > "$folder/sources.list"
     debian_folder=$folder
     debian_apt=(-qq -o "APT::Architecture=$architecture" -o "APT::Architectures::=$architecture" -o "Dir::State::status=$folder/status"

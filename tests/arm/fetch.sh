@@ -8,13 +8,16 @@
 
 fetch_arm() {
     local dir=$1 part
-    mkdir -p "$dir" || { why="$dir cannot be made: name another folder in ISOBAR_ARM_CACHE"; return 1; }
-    exec 9> "$dir/lock"
+    # A cache that is complete may be read-only.
+    [ -e "$dir/guest.done" ] && [ -e "$dir/compiler.done" ] && [ -e "$dir/qemu.done" ] && return 0
+    { mkdir -p "$dir" && exec 9> "$dir/lock"; } ||
+        { why="$dir cannot be written: name another folder in ISOBAR_ARM_CACHE"; return 1; }
     flock 9 # two at a time would trample on each other
     for part in guest compiler qemu; do
         [ -e "$dir/$part.done" ] && continue
         echo "fetching for the Arm guest: $part" >&2
-        rm -rf "$dir/$part"
+        # What an interrupted run left goes first: packages of another day among it.
+        rm -rf "$dir/$part" "$dir/lists"
         "fetch_$part" "$dir" || return 1
         rm -rf "$dir/lists"
         touch "$dir/$part.done"
@@ -28,8 +31,8 @@ fetch_guest() {
     kernel=$(debian_newest '^linux-image-6\.12\.[0-9]+\+deb12-cloud-arm64$')
     [ -n "$kernel" ] || { why="the backports offer no 6.12 cloud kernel for arm64 any more"; return 1; }
     debian_unpack "$dir/guest" "$kernel" busybox-static || return 1
-    mv "$dir"/guest/boot/vmlinuz-* "$dir/vmlinuz"
-    mv "$dir/guest/bin/busybox" "$dir/busybox"
+    { mv "$dir"/guest/boot/vmlinuz-* "$dir/vmlinuz" && mv "$dir/guest/bin/busybox" "$dir/busybox"; } ||
+        { why="$kernel or busybox-static is not what it was"; return 1; }
     echo "$kernel" > "$dir/kernel"
     rm -rf "$dir/guest"
 }
@@ -51,7 +54,8 @@ fetch_qemu() {
     rm -rf "$dir/qemu.root" "$dir/firmware"
     debian_lists "$dir/lists" amd64 trixie trixie-backports || return 1
     debian_unpack "$dir/firmware" qemu-efi-aarch64 || return 1
-    mv "$dir/firmware/usr/share/qemu-efi-aarch64/QEMU_EFI.fd" "$dir/firmware.fd"
+    mv "$dir/firmware/usr/share/qemu-efi-aarch64/QEMU_EFI.fd" "$dir/firmware.fd" ||
+        { why="qemu-efi-aarch64 is not what it was"; return 1; }
     rm -rf "$dir/firmware"
     debian_unpack_closure "$dir/qemu.root" {qemu-system-arm,qemu-system-data,qemu-system-common}/trixie-backports libc6 || return 1
     write_program "$dir/qemu" <<EOF

@@ -71,6 +71,8 @@ boot() {
     return "$(($(cat "$out/verdict") != 0))"
 }
 
+[ "$(uname -m)" = x86_64 ] || skip "its QEMU and cross compiler run on x86-64 only, not on $(uname -m)"
+case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 add_target "$triple" || skip "$why"
 command -v cpio >/dev/null || install_packages cpio
 fetch_arm "$cache" || skip "no Arm guest: $why"

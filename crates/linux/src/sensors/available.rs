@@ -29,7 +29,7 @@ pub struct Available {
     pub modes: Modes,
     /// What the kernel said to the events that do not open.
     pub refused: BTreeMap<Role, Errno>,
-    /// Events of the table that a PMU does not list in sysfs, in the order of the table.
+    /// Events of the table that a PMU's list in sysfs does not have, in the order of the table; none where it shows no list.
     pub unlisted: BTreeMap<Role, Vec<&'static str>>,
 }
 
@@ -92,8 +92,10 @@ impl Available {
     /// permission before it looks for the event.
     fn try_event(&mut self, role: Role, event: Event, pmu: &Pmu) -> Option<Code> {
         let Some(code) = pmu.code(event) else {
-            let unlisted = self.unlisted.entry(role).or_default();
-            unlisted.extend(event.name().filter(|name| !unlisted.contains(name)));
+            if pmu.lists_events() {
+                let unlisted = self.unlisted.entry(role).or_default();
+                unlisted.extend(event.name().filter(|name| !unlisted.contains(name)));
+            }
             return None;
         };
         let mut modes = self.modes;

@@ -18,10 +18,7 @@ pub(super) fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor,
     let reason = |role: Role| {
         let why = why::Evidence {
             role,
-            cause: available.refused.get(&role).map_or_else(
-                || why::Cause::Unlisted(available.unlisted.get(&role).cloned().unwrap_or_default()),
-                |errno| why::Cause::Refused(*errno),
-            ),
+            cause: cause(available, role),
             counted: [Role::Cycles, Role::Instructions].into_iter().find(|role| available.counts(*role)),
             software_opens,
             paranoid: facts.paranoid,
@@ -36,6 +33,15 @@ pub(super) fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor,
     missing.map(|(sensor, role)| (sensor, reason(role))).collect()
 }
 
+/// What keeps an event from being counted. Where its names could not be looked up, since sysfs shows no list, the answer to the
+/// event that needs no name holds for it too: most often there is no PMU at all.
+fn cause(available: &Available, role: Role) -> why::Cause {
+    let refused = |role: Role| available.refused.get(&role).map(|errno| why::Cause::Refused(*errno));
+    let unlisted = || available.unlisted.get(&role).cloned().map(why::Cause::Unlisted);
+    let cause = refused(role).or_else(unlisted).or_else(|| refused(Role::Instructions));
+    cause.unwrap_or_else(|| why::Cause::Unlisted(Vec::new()))
+}
+
 /// Adds the events that opened and are known not to count.
 pub(super) fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &CounterSet, facts: &Facts) {
     let stands_still = counters.stands_still();
@@ -48,5 +54,25 @@ pub(super) fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &Coun
             _ => continue,
         };
         missing.insert(sensor, reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sensors::group::Modes;
+    use rustix::io::Errno;
+
+    /// An Arm virtual machine without a PMU: LLC events go by name there, and sysfs has no list in which they could be missing.
+    #[test]
+    fn without_a_list_of_events_none_is_said_to_be_missing_from_it() {
+        let refused = BTreeMap::from([(Role::Instructions, Errno::NOENT), (Role::Cycles, Errno::NOENT)]);
+        let none = Available { groups: Vec::new(), modes: Modes::All, refused, unlisted: BTreeMap::new() };
+        assert_eq!(cause(&none, Role::LlcMisses), why::Cause::Refused(Errno::NOENT));
+        let names = vec!["ll_cache_miss_rd"];
+        let listed = Available { unlisted: [(Role::LlcMisses, names.clone())].into(), ..none };
+        assert_eq!(cause(&listed, Role::LlcMisses), why::Cause::Unlisted(names));
+        let hidden = Available { refused: BTreeMap::new(), unlisted: BTreeMap::new(), ..listed };
+        assert_eq!(cause(&hidden, Role::LlcMisses), why::Cause::Unlisted(Vec::new()));
     }
 }

@@ -110,6 +110,12 @@ impl Pmu {
         self.events.contains_key(event)
     }
 
+    /// Whether sysfs shows a list of its events: there is none without a PMU, and a container may hide it.
+    #[must_use]
+    pub fn lists_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The code of a named event; `None` where it is not there or uses a term that the PMU does not describe.
     #[must_use]
     pub fn named(&self, event: &str) -> Option<Code> {

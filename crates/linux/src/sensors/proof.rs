@@ -179,9 +179,14 @@ impl Trial {
         if self.standing != Standing::Unproven {
             return;
         }
+        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing, not even in which unit.
+        let done = new.saturating_sub(old);
+        if done == 0 {
+            return;
+        }
         let Evidence { threads, work, .. } = self.evidence;
         let threads = if old < A_WITNESS && new >= A_WITNESS { threads.saturating_add(1) } else { threads };
-        self.evidence = Evidence { threads, work: work.saturating_add(new.saturating_sub(old)), in_instructions };
+        self.evidence = Evidence { threads, work: work.saturating_add(done), in_instructions };
     }
 
     /// Threads that have done real work are known as such.

@@ -117,6 +117,15 @@ fn cycles_are_the_measure_where_instructions_are_not_counted() {
 }
 
 #[test]
+fn a_thread_that_sleeps_does_not_change_the_measure() {
+    let with_cycles = |counters: Counters| Counters { cycles: counters.instructions, ..counters };
+    let (busy, asleep) = (with_cycles(reading(2000, 1500, 0)), with_cycles(reading(0, 0, 0)));
+    let proof = after(&[&[busy, busy, asleep]]);
+    assert_eq!(proof.standing(Role::LlcMisses), Standing::Silent);
+    assert_eq!(proof.evidence(Role::LlcMisses), Evidence { threads: 2, work: 3_000_000_000, in_instructions: true });
+}
+
+#[test]
 fn instructions_that_stand_still_while_a_thread_runs_are_silent_at_once_and_at_any_time() {
     let instructions = |samples: &[&[Counters]]| after(samples).standing(Role::Instructions);
     assert_eq!(instructions(&[&[reading(20, 0, 0)]]), Standing::Silent);

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 pub enum Cause {
     /// What `perf_event_open(2)` answered.
     Refused(Errno),
-    /// The PMU's list of events in sysfs has none of these; there are none to try where the table knows none.
+    /// The PMU's list of events in sysfs has none of these; no names where sysfs shows no list.
     Unlisted(Vec<&'static str>),
 }
 
@@ -85,6 +85,12 @@ fn half_pmu(evidence: &Evidence, counted: Role) -> String {
 
 fn unlisted(evidence: &Evidence, names: &[&str]) -> String {
     let (lacks, names) = (in_words(evidence.role), names.join(", "));
+    if names.is_empty() {
+        return format!(
+            "{lacks} of this CPU are known by name alone, and sysfs shows no names here: in a container, show it /sys of \
+             the host"
+        );
+    }
     let remedy = if evidence.is_vm {
         "in a virtual machine that is up to the hypervisor: run isobar on the host"
     } else {
@@ -276,7 +282,9 @@ mod tests {
         let said =
             check(&bare, "sysfs lists the events of this CPU, and none for LLC misses (l3d_cache_refill, ll_cache");
         assert!(said.ends_with("firmware hides the event"), "{said}");
-        assert!(reason(&Evidence { is_vm: true, ..bare }).ends_with("run isobar on the host"));
+        assert!(reason(&Evidence { is_vm: true, ..bare.clone() }).ends_with("run isobar on the host"));
+        let hidden = reason(&Evidence { cause: Cause::Unlisted(Vec::new()), ..bare });
+        assert!(hidden.contains("sysfs shows no names") && !hidden.contains("()"), "{hidden}");
     }
 
     #[test]
