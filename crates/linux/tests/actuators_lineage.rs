@@ -143,7 +143,7 @@ fn what_may_have_been_missed_is_reported_and_left_alone() {
     affinity::set(stranger.tid(), &only(second)).unwrap();
     let report = actuators.restore().unwrap();
     assert_eq!((report.heirs, stranger.mask()), (0, only(second)));
-    let named = format!("process {} (sleep) is bound to a CPU that isobar had given", stranger.pid());
+    let named = format!("process {} (sleep) stays bound to a CPU that isobar had given", stranger.pid());
     assert!(report.remarks.iter().any(|remark| remark.contains(&named)), "{:?}", report.remarks);
 }
 

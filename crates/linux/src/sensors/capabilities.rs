@@ -74,15 +74,30 @@ fn sched_ext() -> Option<String> {
 /// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree (KVM and Xen by a node of
 /// that name, QEMU's `virt` machine by what it is compatible with), others in DMI.
 fn hypervisor_files() -> bool {
-    const PRODUCTS: [&str; 8] =
-        ["KVM", "VMware", "VirtualBox", "QEMU", "HVM domU", "Virtual Machine", "Bochs", "OpenStack"];
-    let product = ["product_name", "sys_vendor"].iter().find_map(|file| {
-        let text = read_text(&format!("/sys/class/dmi/id/{file}"))?;
-        PRODUCTS.iter().any(|product| text.contains(product)).then_some(())
-    });
+    let dmi = |file: &str| read_text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let there = |path: &str| Path::new(path).exists();
     let virt = read_text("/proc/device-tree/compatible").is_some_and(|compatible| compatible.contains("dummy-virt"));
-    product.is_some() || virt || there("/sys/hypervisor/type") || there("/proc/device-tree/hypervisor")
+    sold_as_guest(&dmi("product_name"), &dmi("sys_vendor"))
+        || virt
+        || there("/sys/hypervisor/type")
+        || there("/proc/device-tree/hypervisor")
+}
+
+/// Whether a machine's own name for itself is that of a virtual machine. Amazon's whole machines are called `.metal`.
+fn sold_as_guest(product: &str, vendor: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "KVM",
+        "VMware",
+        "VirtualBox",
+        "QEMU",
+        "HVM domU",
+        "Virtual Machine",
+        "Bochs",
+        "OpenStack",
+        "Google Compute Engine",
+    ];
+    let named = NAMES.iter().any(|name| product.contains(name) || vendor.contains(name));
+    named || (vendor.contains("Amazon EC2") && !product.contains(".metal"))
 }
 
 /// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing page counts, `remarks` what
@@ -156,6 +171,14 @@ mod tests {
         let large = found(&Facts::default(), "node:4 llc:1 core:2").missing;
         let expected = [Sensor::Latency, Sensor::CacheWays];
         assert_eq!(large.keys().copied().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn guests_are_known_by_what_they_call_themselves() {
+        assert!(sold_as_guest("Standard PC (Q35 + ICH9, 2009)", "QEMU"));
+        assert!(sold_as_guest("m7g.large", "Amazon EC2") && !sold_as_guest("m7g.metal", "Amazon EC2"));
+        assert!(sold_as_guest("Google Compute Engine", "Google"));
+        assert!(!sold_as_guest("PowerEdge R7525", "Dell Inc.") && !sold_as_guest("", ""));
     }
 
     #[test]

@@ -63,7 +63,11 @@ impl CounterSet {
     pub fn new(options: &SensorOptions, available: Available) -> Self {
         let limit = options.descriptor_limit.unwrap_or_else(descriptors::raise_limit);
         let mut set = Self {
-            proofs: available.groups.iter().map(|group| Proof::new(is_certain(&group.members))).collect(),
+            proofs: available
+                .groups
+                .iter()
+                .map(|group| Proof::new(is_certain(&group.members), available.modes))
+                .collect(),
             own: None,
             available,
             threads: BTreeMap::new(),
@@ -221,6 +225,12 @@ impl CounterSet {
         silent.map(|(_, proof)| proof.evidence(role)).max_by_key(|evidence| evidence.work).unwrap_or_default()
     }
 
+    /// Whether threads work and no event of this role has counted one yet: then it is not believed.
+    fn is_in_doubt(&self, role: Role) -> bool {
+        let worked = |(_, proof): (&CoreEvents, &Proof)| proof.evidence(role).work > 0;
+        self.standing(role) == Standing::Unproven && self.proofs_of(role).any(worked)
+    }
+
     fn proofs_of(&self, role: Role) -> impl Iterator<Item = (&CoreEvents, &Proof)> {
         let counts = move |group: &CoreEvents| group.members.iter().any(|(counted, _)| *counted == role);
         self.available.groups.iter().zip(&self.proofs).filter(move |(group, _)| counts(group))
@@ -231,6 +241,7 @@ impl CounterSet {
     pub fn remarks(&self) -> Vec<String> {
         let (wanted, counted) = (self.state.wanted, self.counted());
         let mut remarks = Vec::new();
+        remarks.extend(self.is_in_doubt(Role::LlcMisses).then(why::no_miss_yet));
         if self.state.descriptors {
             remarks.push(why::descriptor_limit(self.limit_in_force(), counted, wanted));
         } else if wanted > self.max_threads {

@@ -16,10 +16,14 @@
 //! first count they are believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved to
 //! a host without a PMU), LLC events must prove themselves anew.
 //!
+//! Where user mode alone is counted, a thread may run for long in the kernel and count nothing: there, instructions and cycles
+//! that have counted once are believed from then on.
+//!
 //! Software events are the kernel's own counting: they count, or they do not open. They need no proof, and a thread without
 //! page faults has none.
 
 use super::events::Role;
+use super::group::Modes;
 use isobar_model::{Count, Counters};
 
 /// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.
@@ -31,8 +35,8 @@ const A_WITNESS: u64 = 100_000_000;
 
 /// Witnesses, and instructions of all of them together, without one LLC miss: about a second of work. Two programs whose
 /// memory fits into their L1 caches could do it; both would have to have been started long before they were counted, and the
-/// kernel's own work for them (interrupts, system calls) never to miss either. It costs nothing then: there is nothing to do
-/// for threads that never miss.
+/// kernel's own work for them (interrupts, system calls) never to miss either. Then there is nothing to do for anybody, and
+/// the reason says that this may be so.
 const WITNESSES: u32 = 2;
 /// See [`WITNESSES`].
 const ENOUGH: u64 = 2_000_000_000;
@@ -78,15 +82,23 @@ pub struct Proof {
     references: Trial,
     misses: Trial,
     certain: bool,
+    user_only: bool,
 }
 
 impl Proof {
-    /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself.
+    /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself. `modes` are those counted.
     #[must_use]
-    pub fn new(certain: bool) -> Self {
+    pub fn new(certain: bool, modes: Modes) -> Self {
         let standing = if certain { Standing::Counts } else { Standing::Unproven };
         let trial = Trial { standing, ..Trial::default() };
-        Self { instructions: trial, cycles: trial, references: trial, misses: trial, certain }
+        Self {
+            instructions: trial,
+            cycles: trial,
+            references: trial,
+            misses: trial,
+            certain,
+            user_only: modes == Modes::User,
+        }
     }
 
     /// Hears two readings of one thread, the older first.
@@ -114,8 +126,8 @@ impl Proof {
         if self.certain {
             return;
         }
-        self.instructions.conclude_steady();
-        self.cycles.conclude_steady();
+        self.instructions.conclude_steady(self.user_only);
+        self.cycles.conclude_steady(self.user_only);
         for trial in [&mut self.references, &mut self.misses] {
             trial.conclude_rare();
         }
@@ -195,11 +207,12 @@ impl Trial {
         self.evidence.work = 0;
     }
 
-    /// An event that a running thread cannot but count.
-    fn conclude_steady(&mut self) {
+    /// An event that a running thread cannot but count, in one mode or the other.
+    fn conclude_steady(&mut self, user_only: bool) {
         let heard = (std::mem::take(&mut self.counted), std::mem::take(&mut self.in_vain));
         self.standing = match heard {
             (true, _) => Standing::Counts,
+            (false, true) if user_only && self.standing == Standing::Counts => Standing::Counts,
             (false, true) => Standing::Silent,
             (false, false) => self.standing,
         };

@@ -12,7 +12,7 @@ fn reading(ms: u64, million: u64, misses: u64) -> Counters {
 
 /// One sample after the other: the readings of each thread in it, from the second on against the one before.
 fn after(samples: &[&[Counters]]) -> Proof {
-    let mut proof = Proof::new(false);
+    let mut proof = Proof::new(false, Modes::All);
     hear(&mut proof, samples);
     proof
 }
@@ -152,8 +152,21 @@ fn misses_are_unproven_again_after_the_pmu_stood_still() {
 
 #[test]
 fn what_the_kernel_counts_itself_needs_no_proof() {
-    let mut proof = Proof::new(true);
+    let mut proof = Proof::new(true, Modes::All);
     let none = reading(9000, 9000, 0);
     hear(&mut proof, &[&[none, none], &[none, none]]);
     assert_eq!(proof.believed(&none), none);
+}
+
+/// 20 ms of a large `munmap`: no instruction in user mode, and the counter is right.
+#[test]
+fn where_only_user_mode_is_counted_a_stay_in_the_kernel_is_no_silence() {
+    let samples: [&[Counters]; 2] = [&[reading(20, 10, 1)], &[reading(40, 10, 1)]];
+    let standing = |modes| {
+        let mut proof = Proof::new(false, modes);
+        hear(&mut proof, &samples);
+        (proof.standing(Role::Instructions), proof.standing(Role::LlcMisses))
+    };
+    assert_eq!(standing(Modes::User), (Standing::Counts, Standing::Counts));
+    assert_eq!(standing(Modes::All), (Standing::Silent, Standing::Unproven));
 }

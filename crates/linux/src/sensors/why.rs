@@ -147,7 +147,16 @@ pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> Str
         (false, _) => "this CPU does not count it, or firmware keeps it from counting",
     };
     let threads = evidence.threads;
-    format!("the counter opens and read 0 over {billions} billion {unit} of {threads} threads: {remedy}")
+    format!(
+        "the counter opens and read 0 over {billions} billion {unit} of {threads} threads: either they missed nothing, or \
+         {remedy}"
+    )
+}
+
+/// The remark on an LLC event that opens and has not counted yet, before that can be held against it.
+#[must_use]
+pub fn no_miss_yet() -> String {
+    "no LLC miss has been counted yet: until one is, LLC misses are taken as not measured".to_owned()
 }
 
 /// The remark on cores whose last-level-cache event opens and never counts, while that of other cores counts.
