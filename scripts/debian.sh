@@ -1,18 +1,19 @@
-# Debian's packages, unpacked and never installed, through package lists of their own: the machine's are left alone, and no architecture
-# is added to it. Sourced. Each function returns 1 and leaves the reason in `why`.
+# Debian's packages, unpacked and never installed, through package lists of their own: the machine's are left
+# alone, and no architecture is added to it. Sourced. Each function returns 1 and leaves the reason in `why`.
 
 debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# The archive that this machine's own apt reads. Before its first update apt does not know whose archives they are: then the first one that
-# is not for security updates alone.
+# The archive that this machine's own apt reads. Before its first update apt does not know whose archives they
+# are: then the first one that is not for security updates alone.
 debian_archive() {
     local sites
     sites=$(apt-get indextargets --format '$(SITE) $(ORIGIN)/$(LABEL)' 2>/dev/null)
-    awk '$2 == "Debian/Debian" { print $1; exit }' <<< "$sites" | grep . || awk '!/security/ { print $1; exit }' <<< "$sites"
+    awk '$2 == "Debian/Debian" { print $1; exit }' <<< "$sites" | grep . ||
+        awk '!/security/ { print $1; exit }' <<< "$sites"
 }
 
-# debian_lists FOLDER ARCHITECTURE SUITE...: package lists under FOLDER, which the calls below read. An empty status file makes apt resolve
-# every dependency afresh.
+# debian_lists FOLDER ARCHITECTURE SUITE...: package lists under FOLDER, which the calls below read. An empty
+# status file makes apt resolve every dependency afresh.
 debian_lists() {
     local folder=$1 architecture=$2 archive=${ISOBAR_DEBIAN_ARCHIVE:-$(debian_archive)}
     shift 2
@@ -22,9 +23,10 @@ debian_lists() {
         { why="$folder cannot be written"; return 1; }
     printf "deb [signed-by=$debian_keyring] $archive %s main\n" "$@" > "$folder/sources.list"
     debian_folder=$folder
-    debian_apt=(-qq -o "APT::Architecture=$architecture" -o "APT::Architectures::=$architecture" -o "Dir::State::status=$folder/status"
-        -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::Etc::preferencesparts=/dev/null
-        -o "Dir::State=$folder/state" -o "Dir::Cache=$folder/cache" -o APT::Sandbox::User=root -o APT::Install-Recommends=false
+    debian_apt=(-qq -o "APT::Architecture=$architecture" -o "APT::Architectures::=$architecture"
+        -o "Dir::State::status=$folder/status" -o "Dir::State=$folder/state" -o "Dir::Cache=$folder/cache"
+        -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null
+        -o Dir::Etc::preferencesparts=/dev/null -o APT::Sandbox::User=root -o APT::Install-Recommends=false
         -o APT::Update::Error-Mode=any -o Acquire::Languages=none -o Debug::NoLocking=1
         -o Binary::apt-get::APT::Keep-Downloaded-Packages=true)
     apt-get "${debian_apt[@]}" update >&2 || { why="$archive cannot be reached"; return 1; }

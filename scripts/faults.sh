@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Does a test that boots guests find faults? Plants each fault of tests/TEST/faults in a copy of the committed tree, boots the guest that the
-# fault names (`guest: NAME`, else GUEST) with the checks that ought to catch it, and fails where one of them passes. Takes some minutes a fault.
+# Does a test that boots guests find faults? Plants each fault of tests/TEST/faults in a copy of the committed
+# tree, boots the guest that the fault names (`guest: NAME`, else GUEST) with the checks that ought to catch
+# it, and fails where one of them passes. Takes some minutes a fault.
 #
 #   scripts/faults.sh TEST GUEST [NAME ...]    such as vm regular wrong-thread; default: all
 #   scripts/faults.sh TEST GUEST --apply       only sees whether the faults still apply to the tree (.ci/run does that)

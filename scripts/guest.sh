@@ -1,5 +1,6 @@
-# What the tests that boot guests share: tests/vm and tests/arm. Sourced. Needs `work` (the folder of this run), `machines` (names of guests)
-# and `boot NAME`, which returns 0 passed, 1 failed, 124 out of time, 125 the guest never reported.
+# What the tests that boot guests share: tests/vm and tests/arm. Sourced. Needs `work` (the folder of this
+# run), `machines` (names of guests) and `boot NAME`, which returns 0 passed, 1 failed, 124 out of time, 125
+# the guest never reported.
 
 # The newest file that a build left for a test, by the words of `cargo test`.
 test_binary() {
@@ -18,7 +19,8 @@ pack_initramfs() {
     ln -s busybox "$root/bin/sh"
     cp tests/vm/guest/init "$root/init"
     for program in "${programs[@]}"; do
-        if [ -n "${2:-}" ]; then "$2" -o "$root/bin/$(basename "$program")" "$program"; else cp "$program" "$root/bin/"; fi
+        if [ -n "${2:-}" ]; then "$2" -o "$root/bin/$(basename "$program")" "$program"
+        else cp "$program" "$root/bin/"; fi
         for library in $(ldd "$program" 2>/dev/null | grep -oE '/[^ ]+' || true); do
             mkdir -p "$root$(dirname "$library")"
             cp -nL "$library" "$root$library"
@@ -34,7 +36,8 @@ unpack_results() {
     fi
 }
 
-# A guest that reported nothing at all is booted once more: emulation dies now and then, our code does not get the blame.
+# A guest that reported nothing at all is booted once more: emulation dies now and then, our code does not get
+# the blame.
 run_machine() {
     local name=$1 code=0
     boot "$name" || code=$?
@@ -54,7 +57,8 @@ run_machines() {
     for name in "${machines[@]}"; do
         code=$(cat "$work/$name/code")
         echo "== $name"
-        if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"; else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
+        if [ -s "$work/$name/suite.log" ]; then cat "$work/$name/suite.log"
+        else tail -n 30 "$work/$name/console.log" "$work/$name/qemu.log"; fi
         [ "$code" = 0 ] || failed=1
     done
     [ $failed = 0 ] || { echo "$1 FAILED; more in $work/*/{suite,console,dmesg}.log"; exit 1; }

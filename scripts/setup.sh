@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a machine fresh from its image lacks: a C compiler (linking, bundled bzip2) and Rust. Sourced by demo.sh, test.sh and
-# .ci/run; does nothing where all is there. Rust comes from the distribution's rustup, else from https://rustup.rs, for this
-# user alone (~/.cargo, ~/.rustup).
+# What a machine fresh from its image lacks: a C compiler (linking, bundled bzip2) and Rust. Sourced by
+# demo.sh, test.sh and .ci/run; does nothing where all is there. Rust comes from the distribution's rustup,
+# else from https://rustup.rs, for this user alone (~/.cargo, ~/.rustup).
 set -euo pipefail
 
 need_rust=1.90
@@ -27,7 +27,8 @@ install_rust() {
 
 if ! command -v cc >/dev/null; then
     echo "setup: installing a C compiler" >&2
-    apt_install gcc libc6-dev || { echo "setup: no C compiler (cc) here: install gcc or clang, then run this again" >&2; exit 1; }
+    apt_install gcc libc6-dev ||
+        { echo "setup: no C compiler (cc) here: install gcc or clang, then run this again" >&2; exit 1; }
 fi
 
 if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
@@ -38,7 +39,8 @@ if ! command -v cargo >/dev/null; then
     export PATH="$HOME/.cargo/bin:$PATH"
 fi
 if ! command -v cargo >/dev/null; then
-    echo "setup: no Rust here, and it cannot be installed: install Rust $need_rust or newer with rustup (https://rustup.rs), then run this again" >&2
+    echo "setup: no Rust here, and it cannot be installed: install Rust $need_rust or newer with rustup" \
+        "(https://rustup.rs), then run this again" >&2
     exit 1
 fi
 have_rust=$(rustc --version | cut -d' ' -f2)

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3) and lets the suite of tests/vm there
-# hold isobar, built for aarch64, against what the kernel says and against programs whose instructions are known. Skips, with the reason,
-# where it cannot be had (ISOBAR_ARM_REQUIRED=1 makes that a failure).
+# The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3) and lets
+# the suite of tests/vm there hold isobar, built for aarch64, against what the kernel says and against
+# programs whose instructions are known. Skips, with the reason, where it cannot be had (ISOBAR_ARM_REQUIRED=1
+# makes that a failure).
 #
-#   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]     checks whose names have one of the parts, `_` for a blank
+#   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]
 #
-# ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default: isobar-arm in $XDG_CACHE_HOME or ~/.cache)
+# PART,... chooses the checks whose names have one of the parts, `_` for a blank.
+#
+# ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default: isobar-arm in
+#                         $XDG_CACHE_HOME or ~/.cache)
 # ISOBAR_DEBIAN_ARCHIVE   the archive to fetch them from (default: the one that this machine's apt reads)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -56,9 +60,11 @@ boot() {
     local name=$1 out=$work/$1 code=0 guest
     rm -rf "$out" && mkdir -p "$out"
     "machine_$name"
-    timeout -k 5 $seconds "$cache/qemu" "${machine[@]}" -accel tcg,thread=single -nodefaults -no-user-config -display none -no-reboot \
+    timeout -k 5 $seconds "$cache/qemu" "${machine[@]}" -accel tcg,thread=single \
+        -nodefaults -no-user-config -display none -no-reboot \
         -serial "file:$out/console.log" \
-        -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" -device virtserialport,chardev=results,name=results \
+        -device virtio-serial-pci -chardev "file,id=results,path=$out/results.tar" \
+        -device virtserialport,chardev=results,name=results \
         -kernel "$cache/vmlinuz" -initrd "$work/initramfs.gz" \
         -append "console=ttyAMA0 panic=-1 quiet $append isobar.machine=arm-$name isobar.only=$only" \
         2> "$out/qemu.log" < /dev/null &

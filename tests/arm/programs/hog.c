@@ -1,6 +1,6 @@
-/* `hog TID COUNT` opens COUNT instruction counters on a thread, one by one, so that whoever counts it too has a hardware counter
- * for a part of the time. Says `open`, waits for a line, and says which part of its time its first event had a counter, in
- * thousandths. */
+/* `hog TID COUNT` opens COUNT instruction counters on a thread, one by one, so that whoever counts it too has a
+ * hardware counter for a part of the time. Says `open`, waits for a line, and says which part of its time its first
+ * event had a counter, in thousandths. */
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 enum { MOST = 64 };
 
 int main(int words, char **word) {
-    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,
+    struct perf_event_attr attr = {
+        .size = sizeof attr, .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING};
     uint64_t read_out[3] = {0};
     int count = words > 2 ? atoi(word[2]) : 0, first = -1;
@@ -24,7 +25,10 @@ int main(int words, char **word) {
     puts("open");
     fflush(stdout);
     getchar();
-    if (read(first, read_out, sizeof read_out) != sizeof read_out || read_out[1] == 0) { puts("error: nothing read"); return 1; }
+    if (read(first, read_out, sizeof read_out) != sizeof read_out || read_out[1] == 0) {
+        puts("error: nothing read");
+        return 1;
+    }
     printf("%llu\n", (unsigned long long)(read_out[2] * 1000 / read_out[1]));
     return 0;
 }

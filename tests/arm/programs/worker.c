@@ -1,15 +1,19 @@
-/* A process whose threads execute known numbers of instructions (multiples of 50), on command. It reads lines and answers each:
+/* A process whose threads execute known numbers of instructions (multiples of 50), on command. It reads lines and
+ * answers each:
  *
- *   threads N                      starts N threads, each of which computes for WARM_MS of CPU time, so that it is seen to work, and
- *                                  waits for orders: their ids
- *   work I INSTRUCTIONS TIMES MS   thread I executes so many instructions, so many times, with pauses of so many ms: ok, at once
+ *   threads N                      starts N threads, each of which computes for WARM_MS of CPU time, so that it is
+ *                                  seen to work, and waits for orders: their ids
+ *   work I INSTRUCTIONS TIMES MS   thread I executes so many instructions, so many times, with pauses of so many ms:
+ *                                  ok, at once
  *   last I INSTRUCTIONS TIMES MS   the same, and then thread I ends
  *   calls I N                      thread I makes N system calls; the loop is 4 instructions of user mode a call
- *   births N ALIVE INSTRUCTIONS    N threads come and go, so many at a time, each with the id of one that has just ended (as root),
- *                                  and executes so many instructions (multiples of 100): ok, at once
+ *   births N ALIVE INSTRUCTIONS    N threads come and go, so many at a time, and each executes so many instructions
+ *                                  (multiples of 100): ok, at once. The kernel is asked to give each the id of one that
+ *                                  has just ended, which only root may do: `wait` answers with the error where it
+ *                                  cannot be asked
  *   wait                           when all that was ordered is done: ok
- *   log I                          what thread I had executed at which nanosecond of CLOCK_MONOTONIC, in the last order:
- *                                  NS:EXECUTED ...
+ *   log I                          what thread I had executed at which nanosecond of CLOCK_MONOTONIC, in the last
+ *                                  order: NS:EXECUTED ...
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -29,6 +33,8 @@ struct thread { pthread_t handle; pid_t tid; int busy; struct order order; long 
 
 static struct thread *threads[THREADS];
 static int births_left;
+/* What went wrong while threads came and went; the answer to `wait` then. */
+static const char *births_failed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -96,7 +102,7 @@ static void *live(void *argument) {
 }
 
 struct births { int count, alive; uint64_t instructions; };
-struct child { pthread_t handle; pid_t tid; uint64_t instructions; };
+struct child { pthread_t handle; pid_t tid; int alive; uint64_t instructions; };
 
 static void *short_life(void *argument) {
     struct child *self = argument;
@@ -109,31 +115,42 @@ static void *short_life(void *argument) {
     return NULL;
 }
 
-/* The kernel gives the next thread this id. Who may not say so has other ids, which is no error. */
-static void want_id(pid_t tid) {
+/* Has the kernel give the next thread this id: 0, or -1 where it may not be asked to (only root may). */
+static int want_id(pid_t tid) {
     /* A thread that was joined has its id for some moments more. */
     while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) usleep(100);
     FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
-    if (!file) return;
-    fprintf(file, "%d", tid - 1);
-    fclose(file);
+    if (!file) return -1;
+    int written = fprintf(file, "%d", tid - 1) > 0;
+    return fclose(file) == 0 && written ? 0 : -1;
 }
 
-static void *give_birth(void *argument) {
-    struct births *births = argument;
-    static struct child children[THREADS];
+static const char *bring_up(const struct births *births, struct child *children) {
     for (int i = 0; i < births->count; i++) {
         struct child *child = &children[i % births->alive];
         if (i >= births->alive) {
             pthread_join(child->handle, NULL);
-            want_id(child->tid);
+            child->alive = 0;
+            if (want_id(child->tid)) return "error: /proc/sys/kernel/ns_last_pid cannot be written";
         }
         child->instructions = births->instructions;
-        if (pthread_create(&child->handle, NULL, short_life, child)) _exit(1);
+        if (pthread_create(&child->handle, NULL, short_life, child)) return "error: no thread";
+        child->alive = 1;
     }
-    for (int i = 0; i < births->alive && i < births->count; i++) pthread_join(children[i].handle, NULL);
+    return NULL;
+}
+
+static void *give_birth(void *argument) {
+    const struct births *births = argument;
+    static struct child children[THREADS];
+    const char *failed = bring_up(births, children);
+    for (int i = 0; i < births->alive; i++) {
+        if (children[i].alive) pthread_join(children[i].handle, NULL);
+        children[i].alive = 0;
+    }
     pthread_mutex_lock(&lock);
     births_left = 0;
+    births_failed = failed;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -188,13 +205,19 @@ static void obey(const char *line) {
         give(number, (struct order){.instructions = count, .times = times, .pause_ms = pause});
     else if (sscanf(line, "last %d %llu %ld %ld", &number, &count, &times, &pause) == 4)
         give(number, (struct order){.instructions = count, .times = times, .pause_ms = pause, .last = 1});
-    else if (sscanf(line, "calls %d %llu", &number, &count) == 2) give(number, (struct order){.calls = count, .times = 1});
+    else if (sscanf(line, "calls %d %llu", &number, &count) == 2)
+        give(number, (struct order){.calls = count, .times = 1});
     else if (sscanf(line, "births %d %d %llu", &number, &alive, &count) == 3 && alive > 0 && alive <= THREADS) {
         births = (struct births){number, alive, count};
         births_left = 1;
         puts(pthread_create(&mother, NULL, give_birth, &births) ? "error: no thread" : "ok");
-    } else if (strcmp(line, "wait\n") == 0) { wait_for_all(); puts("ok"); }
-    else if (sscanf(line, "log %d", &number) == 1 && number >= 0 && number < THREADS && threads[number]) tell_log(threads[number]);
+    } else if (strcmp(line, "wait\n") == 0) {
+        wait_for_all();
+        puts(births_failed ? births_failed : "ok");
+        births_failed = NULL;
+    }
+    else if (sscanf(line, "log %d", &number) == 1 && number >= 0 && number < THREADS && threads[number])
+        tell_log(threads[number]);
     else puts(strcmp(line, "end 0\n") == 0 ? "ok" : "error: not understood");
 }
 

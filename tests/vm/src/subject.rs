@@ -92,8 +92,20 @@ impl Subject {
             .collect()
     }
 
-    /// Runs of pages on one node: (first, last, node).
+    /// Runs of pages on one node: (first, last, node). Pages that are on no node, such as the one at which a sampled
+    /// subject is about to take its next fault, are asked for again some times; they stand under a negative node then.
     pub fn runs_of(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
+        for _ in 0..ASKED_AGAIN {
+            let runs = self.runs_now(region)?;
+            if runs.iter().all(|(_, _, node)| *node >= 0) {
+                return Ok(runs);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.runs_now(region)
+    }
+
+    fn runs_now(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         let answer = self.ask(&format!("pages {region}"))?;
         let run = |word: &str| {
             let (pages, node) = word.split_once('=')?;

@@ -1,6 +1,7 @@
-//! Four events of one group, each of which must come out under its own name. QEMU has two events that count: instructions (0x08) and
-//! cycles (0x11). A copy of the PMU's folder of events, mounted over it, gives them Arm's names for the last-level cache: by two
-//! copies that exchange them, each of the four roles has a pair of values that no other has.
+//! Four events of one group, each of which must come out under its own name. QEMU has two events that count:
+//! instructions (0x08) and cycles (0x11). A copy of the PMU's folder of events, mounted over it, gives them
+//! Arm's names for the last-level cache: by two copies that exchange them, each of the four roles has a pair
+//! of values that no other has.
 
 use super::told::{self, sum, within};
 use crate::suite::Suite;

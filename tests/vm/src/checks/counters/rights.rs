@@ -1,5 +1,6 @@
-//! Who may count what: every level of `kernel.perf_event_paranoid` that Debian has, without and with `CAP_PERFMON`, against the
-//! kernel's rules (`Documentation/admin-guide/perf-security.rst`; level 3 is Debian's own).
+//! Who may count what: every level of `kernel.perf_event_paranoid` that Debian has, without and with
+//! `CAP_PERFMON`, against the kernel's rules (`Documentation/admin-guide/perf-security.rst`; level 3 is
+//! Debian's own).
 
 use super::told::{self, sum, within};
 use crate::isobar::Manage;

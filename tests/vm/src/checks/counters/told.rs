@@ -77,8 +77,8 @@ pub fn reason<'a>(epochs: &'a [Value], sensor: &str) -> Option<&'a str> {
     told.and_then(|missing| missing[sensor].as_str())
 }
 
-/// Fails unless `found` lies between `truth` and so many per cent more. What the kernel does on behalf of a thread (ticks, system
-/// calls) is counted too, so a count is never below the program's own.
+/// Fails unless `found` lies between `truth` and so many per cent more. What the kernel does on behalf of a
+/// thread (ticks, system calls) is counted too, so a count is never below the program's own.
 pub fn within(what: &str, found: u64, truth: u64, percent: u64) -> Result<()> {
     let most = truth + truth * percent / 100;
     ensure!((truth..=most).contains(&found), "{what}: isobar counted {found}, the program executed {truth}");
