@@ -15,9 +15,11 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 built=${CARGO_TARGET_DIR:-target}
 
-# Of Rust itself, and for every architecture.
-objcopy=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-objcopy
-[ -x "$objcopy" ] || objcopy=$(command -v llvm-objcopy) ||
+# Of Rust itself, and for every architecture; it needs Rust's own libraries.
+sysroot=$(rustc --print sysroot)
+objcopy=$sysroot/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-objcopy
+export LD_LIBRARY_PATH=$sysroot/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+"$objcopy" --version >/dev/null 2>&1 || objcopy=$(command -v llvm-objcopy) ||
     { echo "release: no objcopy for all architectures: rustup component add llvm-tools, or install llvm" >&2; exit 1; }
 
 for target in "${targets[@]}"; do

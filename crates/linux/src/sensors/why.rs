@@ -174,9 +174,10 @@ pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
         "isobar has CAP_SYS_PTRACE, so a security module forbids it, or they are outside isobar's user namespace (a \
          container): let the module allow it, run isobar outside"
     } else {
-        "they are others', or not dumpable, and CAP_SYS_PTRACE is missing"
+        "they are others', or not dumpable; root may read them"
     };
-    format!("numa_maps of {processes} processes may not be read: {cause}")
+    let noun = if processes == 1 { "process" } else { "processes" };
+    format!("numa_maps of {processes} {noun} may not be read: {cause}")
 }
 
 fn forbidden(evidence: &Evidence) -> String {
@@ -312,7 +313,8 @@ mod tests {
     #[test]
     fn who_has_the_capability_is_not_told_that_it_is_missing() {
         let without = numa_maps_denied(2, false);
-        assert!(without.starts_with("numa_maps of 2 processes may not be read: ") && without.contains("is missing"));
+        assert!(without.starts_with("numa_maps of 2 processes may not be read: ") && without.contains("root may"));
+        assert!(numa_maps_denied(1, false).starts_with("numa_maps of 1 process may"));
         let with = numa_maps_denied(2, true);
         assert!(!with.contains("missing") && !with.contains("dumpable") && !with.contains("  "), "{with}");
     }
