@@ -12,7 +12,7 @@
 //!
 //! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10 ms of one thread without
 //! one are enough, at any time. LLC misses and references do not: a loop in the L1 causes none. They are silent when nothing
-//! was counted since the start while at least two threads did real work ([`A_WITNESS`]) and together [`ENOUGH`]; after their
+//! was counted since the start while at least two threads did real work (`A_WITNESS`) and together `ENOUGH`; after their
 //! first count they are believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved to
 //! a host without a PMU), LLC events must prove themselves anew.
 //!
