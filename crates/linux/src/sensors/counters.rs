@@ -1,5 +1,5 @@
-//! The counters of all counted threads: who is counted, what the counters read and which of it is believed, and what the
-//! kernel refused.
+//! The counters of all counted threads: who is counted, what the counters read and which of it is
+//! believed, and what the kernel refused.
 
 use super::available::{Available, CoreEvents};
 use super::budget::{Candidate, choose};
@@ -31,8 +31,9 @@ pub struct CounterSet {
     pub available: Available,
     /// Whether the events of each core PMU count.
     proofs: Vec<Proof>,
-    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine misses every cache, so
-    /// real events have proven themselves before the first thread is counted.
+    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine
+    /// misses every cache, so real events have proven themselves before the first thread is
+    /// counted.
     own: Option<Counted>,
     threads: BTreeMap<Tid, Counted>,
     /// Threads whose counters the kernel forbids us, as long as they live.
@@ -164,8 +165,8 @@ impl CounterSet {
         self.available.groups.iter().map(|group| open(&group.members)).collect()
     }
 
-    /// Reads the counters of these threads, and judges by all of them which events count. A thread that used no CPU time
-    /// since the last reading is not read again: nothing was counted.
+    /// Reads the counters of these threads, and judges by all of them which events count. A thread
+    /// that used no CPU time since the last reading is not read again: nothing was counted.
     pub fn read(&mut self, candidates: &[Candidate]) {
         for thread in candidates {
             let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
@@ -176,7 +177,8 @@ impl CounterSet {
         self.proofs.iter_mut().for_each(Proof::conclude);
     }
 
-    /// The counters of a thread as last read; `None` where it is not counted, or the event has not shown that it counts.
+    /// The counters of a thread as last read; `None` where it is not counted, or the event has not
+    /// shown that it counts.
     #[must_use]
     pub fn of(&self, tid: Tid) -> Counters {
         let mut sum = Counters::default();

@@ -1,23 +1,25 @@
-//! Whether an open event counts at all. A perf event may open and read 0 for ever: a number that the CPU lacks, a hypervisor
-//! that lets the event be programmed and never counts it, a cache that firmware keeps from reporting. Zeros of such an event
-//! look like threads that never miss, so an event is believed only once it has counted. Pure.
+//! Whether an open event counts at all. A perf event may open and read 0 for ever: a number that
+//! the CPU lacks, a hypervisor that lets the event be programmed and never counts it, a cache that
+//! firmware keeps from reporting. Zeros of such an event look like threads that never miss, so an
+//! event is believed only once it has counted. Pure.
 //!
 //! ```text
 //! unproven --any thread counted one--> counts        its values are handed on
 //!     |                                  |
-//!     | nothing came of it for long      | (instructions and cycles only: a thread ran, and nothing came of it for long)
+//!     | nothing came of it for long      | (instructions and cycles only) a thread ran, and it stood still
 //!     v                                  v
 //!   silent <-----------------------------+           "not measured", with the reason; counts again once it counts
 //! ```
 //!
-//! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10 ms of one thread without
-//! one are enough, at any time. LLC misses and references do not: a loop in the L1 causes none. They are silent when nothing
-//! was counted since the start while at least two threads did real work ([`A_WITNESS`]) and together [`ENOUGH`]; after their
-//! first count they are believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved to
-//! a host without a PMU), LLC events must prove themselves anew.
+//! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10
+//! ms of one thread without one are enough, at any time. LLC misses and references do not: a loop
+//! in the L1 causes none. They are silent when nothing was counted since the start while at least
+//! two threads did real work ([`A_WITNESS`]) and together [`ENOUGH`]; after their first count they
+//! are believed, whatever they read. When instructions and cycles have stopped (a virtual machine
+//! moved to a host without a PMU), LLC events must prove themselves anew.
 //!
-//! Software events are the kernel's own counting: they count, or they do not open. They need no proof, and a thread without
-//! page faults has none.
+//! Software events are the kernel's own counting: they count, or they do not open. They need no
+//! proof, and a thread without page faults has none.
 
 use super::events::Role;
 use isobar_model::{Count, Counters};
@@ -25,14 +27,16 @@ use isobar_model::{Count, Counters};
 /// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.
 const LONG: u64 = 10_000_000;
 
-/// A thread speaks about LLC events once it has executed so many instructions (cycles, where instructions are not counted):
-/// some 50 ms of work. One that has just started may not have missed yet.
+/// A thread speaks about LLC events once it has executed so many instructions (cycles, where
+/// instructions are not counted): some 50 ms of work. One that has just started may not have missed
+/// yet.
 const A_WITNESS: u64 = 100_000_000;
 
-/// Witnesses, and instructions of all of them together, without one LLC miss: about a second of work. Two programs whose
-/// memory fits into their L1 caches could do it; both would have to have been started long before they were counted, and the
-/// kernel's own work for them (interrupts, system calls) never to miss either. It costs nothing then: there is nothing to do
-/// for threads that never miss.
+/// Witnesses, and instructions of all of them together, without one LLC miss: about a second of
+/// work. Two programs whose memory fits into their L1 caches could do it; both would have to have
+/// been started long before they were counted, and the kernel's own work for them (interrupts,
+/// system calls) never to miss either. It costs nothing then: there is nothing to do for threads
+/// that never miss.
 const WITNESSES: u32 = 2;
 /// See [`WITNESSES`].
 const ENOUGH: u64 = 2_000_000_000;
