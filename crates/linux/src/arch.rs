@@ -1,5 +1,6 @@
-//! What depends on the architecture that isobar was built for, in one place: the advice that fits it, and the numbers that
-//! the kernel gives its registers. Who needs an answer asks here, so that no other file tests for an architecture.
+//! What depends on the architecture that isobar was built for, in one place: the advice that fits
+//! it, and the numbers that the kernel gives its registers. Who needs an answer asks here, so that
+//! no other file tests for an architecture.
 
 /// An architecture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,9 +40,9 @@ impl Arch {
         }
     }
 
-    /// How a virtual machine gets a PMU that counts instructions, where it has one that counts cycles. QEMU's emulation of Arm
-    /// offers INST_RETIRED only where `-icount` has a fixed shift: `shift=auto` will not do (`instructions_supported` in
-    /// QEMU's `target/arm/cpregs-pmu.c`).
+    /// How a virtual machine gets a PMU that counts instructions, where it has one that counts
+    /// cycles. QEMU's emulation of Arm offers INST_RETIRED only where `-icount` has a fixed shift:
+    /// `shift=auto` will not do (`instructions_supported` in QEMU's `target/arm/cpregs-pmu.c`).
     #[must_use]
     pub const fn guest_instructions(self) -> &'static str {
         match self {
@@ -51,8 +52,9 @@ impl Arch {
     }
 }
 
-/// The registers in a sample of a call, by bit (`arch/*/include/uapi/asm/perf_regs.h`): the one of the first argument, and
-/// the instruction pointer, which must come after it. X0 and PC on Arm, else DI and IP of x86.
+/// The registers in a sample of a call, by bit (`arch/*/include/uapi/asm/perf_regs.h`): the one of
+/// the first argument, and the instruction pointer, which must come after it. X0 and PC on Arm,
+/// else DI and IP of x86.
 pub const CALL_REGISTERS: u64 = match Arch::here() {
     Arch::Arm => 1 << 0 | 1 << 32,
     Arch::X86 | Arch::Other => 1 << 5 | 1 << 8,

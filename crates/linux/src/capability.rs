@@ -1,5 +1,6 @@
-//! Capabilities of a process, as its status file has them (`proc_pid_status(5)`, `capabilities(7)`): the bits that isobar
-//! asks for, and their sets. Knows nothing of what they are good for.
+//! Capabilities of a process, as its status file has them (`proc_pid_status(5)`,
+//! `capabilities(7)`): the bits that isobar asks for, and their sets. Knows nothing of what they
+//! are good for.
 
 /// `CAP_NET_ADMIN`, and so on: bits of `linux/capability.h`.
 pub const NET_ADMIN: u32 = 12;

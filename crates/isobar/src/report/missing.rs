@@ -1,5 +1,6 @@
-//! Which sensors came to be missing while a run goes on, and which came back. The header has those of the beginning; a counter
-//! that opens and never counts is found out only after threads have run for a while.
+//! Which sensors came to be missing while a run goes on, and which came back. The header has those
+//! of the beginning; a counter that opens and never counts is found out only after threads have run
+//! for a while.
 
 use crate::lack;
 use isobar_model::{Capabilities, Sensor};

@@ -1,5 +1,5 @@
-//! Which events this machine has: those of the CPU's row in the table, tried on ourselves, once; and what the kernel said to
-//! those that do not open.
+//! Which events this machine has: those of the CPU's row in the table, tried on ourselves, once;
+//! and what the kernel said to those that do not open.
 
 use super::CounterSource;
 use super::cpu_model::CpuModel;
@@ -33,8 +33,8 @@ pub struct Available {
     pub unlisted: BTreeMap<Role, Vec<&'static str>>,
 }
 
-/// Tries the events of the CPU's row on the calling thread. `model` says of what kind the cores of a PMU are: a big.LITTLE
-/// machine has several.
+/// Tries the events of the CPU's row on the calling thread. `model` says of what kind the cores of
+/// a PMU are: a big.LITTLE machine has several.
 #[must_use]
 pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: &[Pmu]) -> Available {
     let row = |pmu: &Pmu| match source {
@@ -55,8 +55,8 @@ pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: 
     found
 }
 
-/// Drops references, then cycles, where the CPU has too few counters for the whole group at once (`EINVAL`): a group that
-/// does not fit would never be counted.
+/// Drops references, then cycles, where the CPU has too few counters for the whole group at once
+/// (`EINVAL`): a group that does not fit would never be counted.
 fn fitting(mut members: Members, modes: Modes) -> Members {
     for expendable in [Role::LlcReferences, Role::Cycles] {
         if Group::open(&members, Tid(0), modes).err() == Some(Errno::INVAL) {
@@ -88,8 +88,8 @@ impl Available {
         Some(references.into_iter().chain([(Role::LlcMisses, misses)]).collect())
     }
 
-    /// Where kernel mode is forbidden, user mode alone is tried, and its answer is the one that counts: the kernel checks the
-    /// permission before it looks for the event.
+    /// Where kernel mode is forbidden, user mode alone is tried, and its answer is the one that
+    /// counts: the kernel checks the permission before it looks for the event.
     fn try_event(&mut self, role: Role, event: Event, pmu: &Pmu) -> Option<Code> {
         let Some(code) = pmu.code(event) else {
             if pmu.lists_events() {

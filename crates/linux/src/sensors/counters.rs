@@ -1,5 +1,5 @@
-//! The counters of all counted threads: who is counted, what the counters read and which of it is believed, and what the
-//! kernel refused.
+//! The counters of all counted threads: who is counted, what the counters read and which of it is
+//! believed, and what the kernel refused.
 
 use super::available::{Available, CoreEvents};
 use super::budget::{Candidate, choose};
@@ -33,8 +33,9 @@ pub struct CounterSet {
     pub available: Available,
     /// Whether the events of each core PMU count.
     proofs: Vec<Proof>,
-    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine misses every cache, so
-    /// real events have proven themselves before the first thread is counted.
+    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine
+    /// misses every cache, so real events have proven themselves before the first thread is
+    /// counted.
     own: Option<Counted>,
     threads: BTreeMap<Tid, Counted>,
     /// Threads whose counters the kernel forbids us, as long as they live.
@@ -182,7 +183,8 @@ impl CounterSet {
         self.proofs.iter_mut().for_each(Proof::conclude);
     }
 
-    /// The counters of a thread as last read; `None` where it is not counted, or the event has not shown that it counts.
+    /// The counters of a thread as last read; `None` where it is not counted, or the event has not
+    /// shown that it counts.
     #[must_use]
     pub fn of(&self, tid: Tid) -> Counters {
         let mut sum = Counters::default();

@@ -1,6 +1,7 @@
-//! Which CPU this is, as far as the choice of events depends on it: vendor, family, model, and whether a hypervisor is
-//! underneath. From the text of `/proc/cpuinfo` (`proc_cpuinfo(5)`), and on Arm, where a machine may have several kinds of
-//! cores, from the identification register of a CPU of the kind in question.
+//! Which CPU this is, as far as the choice of events depends on it: vendor, family, model, and
+//! whether a hypervisor is underneath. From the text of `/proc/cpuinfo` (`proc_cpuinfo(5)`), and on
+//! Arm, where a machine may have several kinds of cores, from the identification register of a CPU
+//! of the kind in question.
 
 use super::proc_fs::read_text;
 use isobar_model::CpuId;
@@ -39,8 +40,8 @@ pub struct CpuModel {
 }
 
 impl CpuModel {
-    /// The same CPU as its `MIDR_EL1` has it: implementer in bits 24 to 31, part number in bits 4 to 15 (Arm Architecture
-    /// Reference Manual).
+    /// The same CPU as its `MIDR_EL1` has it: implementer in bits 24 to 31, part number in bits 4
+    /// to 15 (Arm Architecture Reference Manual).
     #[must_use]
     pub fn with_midr(self, midr: u64) -> Self {
         let bits = |low: u32, mask: u64| u32::try_from(midr >> low & mask).unwrap_or(0);
@@ -54,7 +55,8 @@ impl CpuModel {
     }
 }
 
-/// The identification register of a CPU (`Documentation/ABI/testing/sysfs-devices-system-cpu`); `None` where it is not Arm.
+/// The identification register of a CPU (`Documentation/ABI/testing/sysfs-devices-system-cpu`);
+/// `None` where it is not Arm.
 fn midr(cpus: &Path, cpu: CpuId) -> Option<u64> {
     let text = read_text(cpus.join(format!("cpu{cpu}/regs/identification/midr_el1")).to_str()?)?;
     u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
@@ -102,7 +104,7 @@ mod tests {
                    flags\t\t: fpu hypervisor\n\nprocessor\t: 1\nvendor_id\t: GenuineIntel\n";
         let expected = CpuModel { vendor: Vendor::Amd, family: 26, model: 2, hypervisor: true };
         assert_eq!(parse(zen), expected);
-        let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\n\
+        let arm = "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\n\
                    CPU part\t: 0xd0c\nCPU revision\t: 1\n";
         assert_eq!(parse(arm), NEOVERSE_N1);
         assert_eq!(parse("CPU implementer : 41\n").vendor, Vendor::Arm, "an implementer in another form");

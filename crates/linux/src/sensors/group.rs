@@ -175,8 +175,9 @@ pub(super) fn add_all(sum: &mut Counters, counters: &Counters) {
     }
 }
 
-/// Adds the count of one core PMU to those of the others. All of them are enabled whenever the thread runs, each runs only
-/// on its own kind of core: values and running times add up, the enabled time is the same for all.
+/// Adds the count of one core PMU to those of the others. All of them are enabled whenever the
+/// thread runs, each runs only on its own kind of core: values and running times add up, the
+/// enabled time is the same for all.
 fn add(sum: &mut Option<Count>, count: Count) {
     let before = sum.unwrap_or_default();
     let enabled = before.enabled.max(count.enabled);

@@ -1,6 +1,7 @@
-//! The core PMUs as sysfs describes them (`Documentation/ABI/testing/sysfs-bus-event_source-devices-*`): type number, the
-//! layout of `config` words, named events. A hybrid or big.LITTLE machine has one for each kind of core. It turns an
-//! [`Event`] into the numbers of `perf_event_open(2)`, and opens nothing.
+//! The core PMUs as sysfs describes them
+//! (`Documentation/ABI/testing/sysfs-bus-event_source-devices-*`): type number, the layout of
+//! `config` words, named events. A hybrid or big.LITTLE machine has one for each kind of core. It
+//! turns an [`Event`] into the numbers of `perf_event_open(2)`, and opens nothing.
 
 use super::events::Event;
 use super::proc_fs::read_text;
@@ -54,7 +55,8 @@ pub fn core_pmus(devices: &Path) -> Vec<Pmu> {
     pmus
 }
 
-/// `cpu` on most architectures, `cpu_core` and `cpu_atom` on hybrid x86, `armv8_pmuv3_0`, `armv8_cortex_a72`, ... on Arm.
+/// `cpu` on most architectures, `cpu_core` and `cpu_atom` on hybrid x86, `armv8_pmuv3_0`,
+/// `armv8_cortex_a72`, ... on Arm.
 fn is_core(name: &str) -> bool {
     matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") || name.starts_with("armv") || name == "cpum_cf"
 }
@@ -224,7 +226,8 @@ mod tests {
         assert_eq!(codes, [10 << 32 | 3, 4 << 32 | 3]);
     }
 
-    /// QEMU's emulated Neoverse N1: no cache event but those of the L1 is listed, and number 0x37 would open and read 0.
+    /// QEMU's emulated Neoverse N1: no cache event but those of the L1 is listed, and number 0x37
+    /// would open and read 0.
     #[test]
     fn an_event_that_the_pmu_does_not_list_has_no_code() {
         let n1 = row_for(&CpuModel { vendor: Vendor::Arm, family: 0x41, model: 0xd0c, hypervisor: false });

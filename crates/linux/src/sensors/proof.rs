@@ -1,11 +1,12 @@
-//! Whether an open event counts at all. A perf event may open and read 0 for ever: a number that the CPU lacks, a hypervisor
-//! that lets the event be programmed and never counts it, a cache that firmware keeps from reporting. Zeros of such an event
-//! look like threads that never miss, so an event is believed only once it has counted. Pure.
+//! Whether an open event counts at all. A perf event may open and read 0 for ever: a number that
+//! the CPU lacks, a hypervisor that lets the event be programmed and never counts it, a cache that
+//! firmware keeps from reporting. Zeros of such an event look like threads that never miss, so an
+//! event is believed only once it has counted. Pure.
 //!
 //! ```text
 //! unproven --any thread counted one--> counts        its values are handed on
 //!     |                                  |
-//!     | nothing came of it for long      | (instructions and cycles only: a thread ran, and nothing came of it for long)
+//!     | nothing came of it for long      | (instructions and cycles only) a thread ran, and it stood still
 //!     v                                  v
 //!   silent <-----------------------------+           "not measured", with the reason; counts again once it counts
 //! ```
@@ -29,8 +30,9 @@ use isobar_model::{Count, Counters};
 /// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.
 const LONG: u64 = 10_000_000;
 
-/// A thread speaks about LLC events once it has executed so many instructions (cycles, where instructions are not counted):
-/// some 50 ms of work. One that has just started may not have missed yet.
+/// A thread speaks about LLC events once it has executed so many instructions (cycles, where
+/// instructions are not counted): some 50 ms of work. One that has just started may not have missed
+/// yet.
 const A_WITNESS: u64 = 100_000_000;
 
 /// Witnesses, and instructions of all of them together, without one LLC miss: about a second of work. Two programs whose

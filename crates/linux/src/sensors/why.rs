@@ -1,5 +1,6 @@
-//! Why an event could not be opened, found out rather than guessed: a pure function from what the kernel answered and what
-//! the machine says about itself to one line with the remedy. "Permission denied" is said only where it is that.
+//! Why an event could not be opened, found out rather than guessed: a pure function from what the
+//! kernel answered and what the machine says about itself to one line with the remedy. "Permission
+//! denied" is said only where it is that.
 
 use super::events::Role;
 use super::proof;
@@ -142,7 +143,7 @@ pub fn never_counted(evidence: &proof::Evidence, is_vm: bool, arch: Arch) -> Str
     let remedy = match (is_vm, arch) {
         (true, _) => "the hypervisor does not count this event: run isobar on the host",
         (false, Arch::Arm) => {
-            "this CPU does not count it, or firmware keeps the last-level cache from being counted (CPUECTLR_EL1.EXTLLC)"
+            "this CPU does not count it, or firmware keeps the last level from being counted (CPUECTLR_EL1.EXTLLC)"
         }
         (false, _) => "this CPU does not count it, or firmware keeps it from counting",
     };
@@ -165,9 +166,10 @@ pub fn mute_cores(pmu: &str) -> String {
     format!("LLC misses are not measured on the cores of {pmu}: there the counter opens and reads 0")
 }
 
-/// The remark on processes whose pages by node may not be read. The kernel asks for the right to trace the process
-/// (`ptrace_may_access` in `kernel/ptrace.c`): CAP_SYS_PTRACE in the user namespace of the process is enough for it, dumpable
-/// or not, so that with it only security modules and namespaces are left.
+/// The remark on processes whose pages by node may not be read. The kernel asks for the right to
+/// trace the process (`ptrace_may_access` in `kernel/ptrace.c`): CAP_SYS_PTRACE in the user
+/// namespace of the process is enough for it, dumpable or not, so that with it only security
+/// modules and namespaces are left.
 #[must_use]
 pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
     let cause = if has_sys_ptrace {

@@ -14,8 +14,9 @@ pub(super) static ANY_CPU: Row = Row {
     llc: GENERIC_LLC,
 };
 
-/// The stand-in for tests on machines without a PMU, never chosen by itself: task clock (nanoseconds) for instructions, CPU
-/// clock for cycles, minor faults for references, page faults for misses.
+/// The stand-in for tests on machines without a PMU, never chosen by itself: task clock
+/// (nanoseconds) for instructions, CPU clock for cycles, minor faults for references, page faults
+/// for misses.
 pub(super) static SOFTWARE: Row = Row {
     name: "software stand-in",
     vendors: &[],
