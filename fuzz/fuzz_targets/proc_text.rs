@@ -4,7 +4,8 @@
 #![no_main]
 
 use isobar_linux::actuators::pages::mappings::{parse_maps, parse_numa_maps};
-use isobar_linux::sensors::{capabilities, cgroup, cpu_model, memory, numa_maps, stat};
+use isobar_linux::capability;
+use isobar_linux::sensors::{cgroup, cpu_model, memory, numa_maps, stat};
 use isobar_model::NodeId;
 use libfuzzer_sys::fuzz_target;
 
@@ -14,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     check_maps(&text);
     check_cgroup(&text);
-    let _ = (memory::mem_free(&text), capabilities::effective(&text), cpu_model::parse(&text));
+    let _ = (memory::mem_free(&text), capability::effective(&text), cpu_model::parse(&text));
 });
 
 fn check_stat(line: &[u8]) {
