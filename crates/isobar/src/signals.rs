@@ -1,5 +1,6 @@
-//! Signals that ask to stop. They raise a flag and do nothing else; the loop looks at it, puts back what was changed and ends
-//! in order. How often a signal comes makes no difference: what cuts a put-back short is a bounded time, and nothing else.
+//! Signals that ask to stop. They raise a flag and do nothing else; the loop looks at it, puts back
+//! what was changed and ends in order. How often a signal comes makes no difference: what cuts a
+//! put-back short is a bounded time, and nothing else.
 
 use crate::failure::tell;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -17,8 +18,8 @@ use std::time::Duration;
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// For work that changes nothing outside: SIGINT, SIGTERM and SIGHUP raise the flag, and a second one ends the process at
-    /// once.
+    /// For work that changes nothing outside: SIGINT, SIGTERM and SIGHUP raise the flag, and a
+    /// second one ends the process at once.
     ///
     /// # Errors
     /// Where the kernel refuses a handler.
@@ -32,8 +33,9 @@ impl StopFlag {
         Ok(Self(raised))
     }
 
-    /// For work that must be undone: each of `signals` raises the flag, as often as it comes. Where the process still
-    /// lives `patience` after the first one, it says what `left` has to say and ends with exit code 1.
+    /// For work that must be undone: each of `signals` raises the flag, as often as it comes. Where
+    /// the process still lives `patience` after the first one, it says what `left` has to say
+    /// and ends with exit code 1.
     ///
     /// # Errors
     /// Where the kernel refuses a handler, or a thread to wait in.

@@ -1,9 +1,11 @@
-//! What a user names processes by: an id, a name or a cgroup path, the latter two also as globs. It knows how they are written
-//! and what they fit; it reads no file.
+//! What a user names processes by: an id, a name or a cgroup path, the latter two also as globs. It
+//! knows how they are written and what they fit; it reads no file.
 //!
-//! `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set. In a path none of them stands for `/`,
-//! but `**` alone between two slashes stands for any number of folders. A character in brackets is itself: `[*]`, `[?]`, `[[]`.
-//! A backslash is itself, too, since systemd writes it into the names of cgroups. A text always fits what is spelt exactly like it.
+//! `*` stands for any characters, `?` for one, `[abc]`, `[a-z]` and `[!a]` for one of a set. In a
+//! path none of them stands for `/`, but `**` alone between two slashes stands for any number of
+//! folders. A character in brackets is itself: `[*]`, `[?]`, `[[]`. A backslash is itself, too,
+//! since systemd writes it into the names of cgroups. A text always fits what is spelt exactly like
+//! it.
 
 use super::{Cgroups, CgroupsOf};
 use glob::{MatchOptions, Pattern as Glob};
@@ -47,8 +49,8 @@ pub struct Spelt {
 }
 
 impl Pattern {
-    /// A number is a pid, something with a slash a cgroup path, anything else a name. A text that [`Pattern::check`] refuses
-    /// fits only what is spelt like it.
+    /// A number is a pid, something with a slash a cgroup path, anything else a name. A text that
+    /// [`Pattern::check`] refuses fits only what is spelt like it.
     pub fn parse(text: &str) -> Self {
         if let Ok(pid) = text.parse() {
             return Self::Pid(Pid(pid));
@@ -110,7 +112,8 @@ impl Spelt {
         self.glob.as_ref().is_some_and(|glob| glob.matches_with(text, options))
     }
 
-    /// A name as the kernel keeps it, cut to 15 bytes; what comes before the first `*` may be longer than that.
+    /// A name as the kernel keeps it, cut to 15 bytes; what comes before the first `*` may be
+    /// longer than that.
     fn fits_name(&self, name: &str) -> bool {
         let head = if self.glob.is_some() { self.text.split(META).next().unwrap_or_default() } else { &self.text };
         let cut = name.len() == KERNEL_NAME_BYTES && head.as_bytes().starts_with(name.as_bytes());

@@ -1,6 +1,7 @@
-//! A thread that executes a program takes over its process: the other threads end, and it goes on with the id and the start
-//! time of the main thread, and with its own mask (`execve(2)`). Where that mask is ours, its record must go with it: the old
-//! id looks like that of a thread that has ended.
+//! A thread that executes a program takes over its process: the other threads end, and it goes on
+//! with the id and the start time of the main thread, and with its own mask (`execve(2)`). Where
+//! that mask is ours, its record must go with it: the old id looks like that of a thread that has
+//! ended.
 
 use super::ledger::{Ledger, ProcessEntry, ThreadEntry};
 use super::{affinity, identity};
@@ -24,8 +25,8 @@ pub fn follow(ledger: &mut Ledger) {
     }
 }
 
-/// The recorded thread whose mask the main thread has now, if it has ended and the main thread did not have that mask by
-/// its own record or by its owner's word.
+/// The recorded thread whose mask the main thread has now, if it has ended and the main thread did
+/// not have that mask by its own record or by its owner's word.
 fn taken_over(entry: &ProcessEntry, pid: Pid, mask: &CpuSet) -> Option<Tid> {
     let main = Tid(pid.0);
     let its_own = entry.threads.get(&main).map_or(entry.main == *mask, |thread| thread.is_ours(mask));

@@ -1,20 +1,25 @@
-//! Heirs: threads and child processes that inherited the single CPU that we gave to the thread that made them.
+//! Heirs: threads and child processes that inherited the single CPU that we gave to the thread that
+//! made them.
 //!
-//! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we bound it, although nobody
-//! decided so, and nothing would ever put it back. Reading: a task is an heir when
+//! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we
+//! bound it, although nobody decided so, and nothing would ever put it back. Reading: a task is an
+//! heir when
 //!
-//! - it is a thread of a process that we moved threads of, or of one of its descendants by parent pid;
+//! - it is a thread of a process that we moved threads of, or of one of its descendants by parent
+//!   pid;
 //! - it is younger than our first change of that process;
 //! - its mask is a single CPU, one that we put a thread of that process on;
 //! - it is neither recorded nor bound by somebody else ([`Ledger::is_owned`]).
 //!
-//! An heir gets the widest mask that the moved threads of its process had before, and is from then on an ordinary thread.
+//! An heir gets the widest mask that the moved threads of its process had before, and is from then
+//! on an ordinary thread.
 //!
-//! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they were not, a daemon whose
-//! parents have ended is recognised by likeness: its mask and start time fit, it is in the cgroups of the process that we
-//! moved, and whoever is its parent now did not make it (it is init, or in another session). What fits less is left alone and
-//! reported. A program that binds a task to the very CPU that we had given looks like an heir, too, where changes of affinity
-//! could not be followed.
+//! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they
+//! were not, a daemon whose parents have ended is recognised by likeness: its mask and start time
+//! fit, it is in the cgroups of the process that we moved, and whoever is its parent now did not
+//! make it (it is init, or in another session). What fits less is left alone and reported. A
+//! program that binds a task to the very CPU that we had given looks like an heir, too, where
+//! changes of affinity could not be followed.
 
 use super::ledger::{Ledger, ProcessEntry};
 use super::{affinity, identity, threads};
@@ -63,22 +68,25 @@ fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
     mask.len() == 1 && ledger.processes.values().any(|process| process.is_heir(start, mask))
 }
 
-/// Whether a thread of the process has this mask by its owner's word, and none by ours: a new thread then has it from there.
+/// Whether a thread of the process has this mask by its owner's word, and none by ours: a new
+/// thread then has it from there.
 fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
     let Some(entry) = ledger.processes.get(&pid) else { return false };
     let ours = entry.threads.values().any(|thread| thread.is_ours(mask));
     !ours && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
 }
 
-/// Whether a thread has this mask by its owner's word: it was bound before we came, or by somebody else since.
+/// Whether a thread has this mask by its owner's word: it was bound before we came, or by somebody
+/// else since.
 fn is_owners(ledger: &Ledger, entry: &ProcessEntry, pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let known = task.start < entry.since || ledger.is_owned(tid, task.start);
     known && !entry.threads.contains_key(&tid) && affinity::get(tid).is_ok_and(|its| its == *mask)
 }
 
-/// The nearest of a process and its ancestors that is in the ledger, if what we did can have come down from there: an
-/// ancestor in between that is older than our first change has its mask from elsewhere, and hands that on.
+/// The nearest of a process and its ancestors that is in the ledger, if what we did can have come
+/// down from there: an ancestor in between that is older than our first change has its mask from
+/// elsewhere, and hands that on.
 fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
     let (mut pid, mut oldest) = (pid, u64::MAX);
     for _ in 0..MOST_ANCESTORS {
@@ -95,7 +103,8 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
     None
 }
 
-/// Frees an heir, and takes its process into the ledger so that its own children are recognised later.
+/// Frees an heir, and takes its process into the ledger so that its own children are recognised
+/// later.
 ///
 /// # Errors
 /// What the kernel says.
@@ -106,8 +115,9 @@ pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> i
     threads::put_back(tid, &family.original)
 }
 
-/// Frees every heir, as far as we may see and change it; how many more than before. Where `certain` says that all forks were
-/// followed, the descendants are in the ledger; else it looks at every process.
+/// Frees every heir, as far as we may see and change it; how many more than before. Where `certain`
+/// says that all forks were followed, the descendants are in the ledger; else it looks at every
+/// process.
 pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize {
     let known = || ledger.processes.keys().copied().collect();
     let pids: Vec<Pid> = if certain { known() } else { identity::processes() };
@@ -122,7 +132,8 @@ pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize 
     fresh
 }
 
-/// Notes processes that may be heirs although nothing says so: made with `CLONE_PARENT`, or while events were dropped.
+/// Notes processes that may be heirs although nothing says so: made with `CLONE_PARENT`, or while
+/// events were dropped.
 pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     let unknown = identity::processes().into_iter().filter(|pid| !ledger.processes.contains_key(pid));
     let alike = unknown.filter(|pid| !matches!(likeness(ledger, *pid), Likeness::None));

@@ -1,6 +1,7 @@
-//! Who descends from the threads that we moved, and which of them their owners bound: the kernel's events, applied to the
-//! ledger in the order in which they happened. A child of a process in the ledger enters it before its parent can end, so
-//! daemons that fork twice stay known; a thread that somebody else binds is its owner's from then on, whatever its mask.
+//! Who descends from the threads that we moved, and which of them their owners bound: the kernel's
+//! events, applied to the ledger in the order in which they happened. A child of a process in the
+//! ledger enters it before its parent can end, so daemons that fork twice stay known; a thread that
+//! somebody else binds is its owner's from then on, whatever its mask.
 //!
 //! What the kernel does not say is left to `heirs`, which recognises by masks.
 
@@ -15,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub struct Lineage {
     events: KernelEvents,
-    /// When we last bound a thread, on the events' clock, and the mask that it had until then. What its owner had done
-    /// before, unheard of, is that mask.
+    /// When we last bound a thread, on the events' clock, and the mask that it had until then. What
+    /// its owner had done before, unheard of, is that mask.
     bound: BTreeMap<Tid, (u64, CpuSet)>,
     makers: Makers,
     ended: Ended,
@@ -24,8 +25,8 @@ pub struct Lineage {
     strange: u64,
 }
 
-/// Processes that had ended when their events were read, as parents of others. They are kept for one more reading: the event
-/// of a child may come with the next.
+/// Processes that had ended when their events were read, as parents of others. They are kept for
+/// one more reading: the event of a child may come with the next.
 #[derive(Debug, Default)]
 struct Ended {
     reading: u64,
@@ -98,8 +99,8 @@ impl Lineage {
         self.ended = ended;
     }
 
-    /// Forgets when threads were bound that are not in the ledger any more. Not while things are put back: what a thread made
-    /// just before is still to be heard of.
+    /// Forgets when threads were bound that are not in the ledger any more. Not while things are
+    /// put back: what a thread made just before is still to be heard of.
     pub fn forget_the_old(&mut self, ledger: &Ledger) {
         let known: BTreeSet<Tid> =
             ledger.processes.values().flat_map(|process| process.threads.keys().copied()).collect();
@@ -148,8 +149,9 @@ impl Lineage {
         }
     }
 
-    /// Whether the thread that made the child can have had a mask of ours: we moved it, or it is young enough to have
-    /// inherited one. A thread that its owner had bound before we came, and that we left alone, hands on its owner's mask.
+    /// Whether the thread that made the child can have had a mask of ours: we moved it, or it is
+    /// young enough to have inherited one. A thread that its owner had bound before we came,
+    /// and that we left alone, hands on its owner's mask.
     fn may_be_bound_by_us(&self, parent: &ProcessEntry, fork: &Fork) -> bool {
         let thread = fork.parent_thread;
         let moved = parent.threads.contains_key(&thread) || self.bound.contains_key(&thread);

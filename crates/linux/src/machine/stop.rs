@@ -1,11 +1,14 @@
-//! The signals that ask a process to stop. Every signal that would end isobar and can be caught is one of them, since
-//! each would leave threads where they are. Knows which; what is done then is the caller's.
+//! The signals that ask a process to stop. Every signal that would end isobar and can be caught is
+//! one of them, since each would leave threads where they are. Knows which; what is done then is
+//! the caller's.
 //!
-//! Left out: SIGKILL and SIGSTOP, which cannot be caught; the signals of a fault in our own code (SIGSEGV, SIGBUS, SIGILL,
-//! SIGFPE, SIGSYS, SIGTRAP), after which nothing of ours can be trusted. After any of these `isobar restore` puts back.
+//! Left out: SIGKILL and SIGSTOP, which cannot be caught; the signals of a fault in our own code
+//! (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP), after which nothing of ours can be trusted.
+//! After any of these `isobar restore` puts back.
 //!
-//! SIGPIPE is a special case: sent by another process it asks to stop; sent by the kernel to a thread that writes to a
-//! closed pipe it says what the write says, too. Threads that write call [`hold_writers_signals`].
+//! SIGPIPE is a special case: sent by another process it asks to stop; sent by the kernel to a
+//! thread that writes to a closed pipe it says what the write says, too. Threads that write call
+//! [`hold_writers_signals`].
 
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
@@ -33,8 +36,8 @@ const NAMED: [c_int; 16] = [
     libc::SIGSTKFLT,
 ];
 
-/// The signals to catch. SIGHUP is left out where it was ignored when the process started: `nohup isobar manage` outlives
-/// its terminal.
+/// The signals to catch. SIGHUP is left out where it was ignored when the process started: `nohup
+/// isobar manage` outlives its terminal.
 #[must_use]
 pub fn signals() -> Vec<c_int> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -43,9 +46,9 @@ pub fn signals() -> Vec<c_int> {
     all.filter(|signal| *signal != SIGHUP || !nohup).collect()
 }
 
-/// Keeps this thread from hearing of the pipes that it finds closed, since its writes say so, and from stopping the process
-/// when it writes to a terminal from the background (`stty tostop`). A SIGPIPE that another process sends goes to other
-/// threads.
+/// Keeps this thread from hearing of the pipes that it finds closed, since its writes say so, and
+/// from stopping the process when it writes to a terminal from the background (`stty tostop`). A
+/// SIGPIPE that another process sends goes to other threads.
 pub fn hold_writers_signals() {
     // SAFETY: a signal set is plain integers, for which zeros are a value.
     let mut held: libc::sigset_t = unsafe { std::mem::zeroed() };

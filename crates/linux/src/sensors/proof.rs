@@ -11,17 +11,18 @@
 //!   silent <-----------------------------+           "not measured", with the reason; counts again once it counts
 //! ```
 //!
-//! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10 ms of one thread without
-//! one are enough, at any time. LLC misses and references do not: a loop in the L1 causes none. They are silent when nothing
-//! was counted since the start while at least two threads did real work (`A_WITNESS`) and together `ENOUGH`; after their
-//! first count they are believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved to
-//! a host without a PMU), LLC events must prove themselves anew.
+//! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10
+//! ms of one thread without one are enough, at any time. LLC misses and references do not: a loop
+//! in the L1 causes none. They are silent when nothing was counted since the start while at least
+//! two threads did real work (`A_WITNESS`) and together `ENOUGH`; after their first count they are
+//! believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved
+//! to a host without a PMU), LLC events must prove themselves anew.
 //!
-//! Where user mode alone is counted, a thread may run for long in the kernel and count nothing: there, instructions and cycles
-//! that have counted once are believed from then on.
+//! Where user mode alone is counted, a thread may run for long in the kernel and count nothing:
+//! there, instructions and cycles that have counted once are believed from then on.
 //!
-//! Software events are the kernel's own counting: they count, or they do not open. They need no proof, and a thread without
-//! page faults has none.
+//! Software events are the kernel's own counting: they count, or they do not open. They need no
+//! proof, and a thread without page faults has none.
 
 use super::events::Role;
 use super::group::Modes;
@@ -35,10 +36,11 @@ const LONG: u64 = 10_000_000;
 /// yet.
 const A_WITNESS: u64 = 100_000_000;
 
-/// Witnesses, and instructions of all of them together, without one LLC miss: about a second of work. Two programs whose
-/// memory fits into their L1 caches could do it; both would have to have been started long before they were counted, and the
-/// kernel's own work for them (interrupts, system calls) never to miss either. Then there is nothing to do for anybody, and
-/// the reason says that this may be so.
+/// Witnesses, and instructions of all of them together, without one LLC miss: about a second of
+/// work. Two programs whose memory fits into their L1 caches could do it; both would have to have
+/// been started long before they were counted, and the kernel's own work for them (interrupts,
+/// system calls) never to miss either. Then there is nothing to do for anybody, and the reason says
+/// that this may be so.
 const WITNESSES: u32 = 2;
 /// See [`WITNESSES`].
 const ENOUGH: u64 = 2_000_000_000;
@@ -70,7 +72,8 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     standing: Standing,
-    /// In the readings since the last conclusion: whether any thread counted one, and whether one ran long for nothing.
+    /// In the readings since the last conclusion: whether any thread counted one, and whether one
+    /// ran long for nothing.
     counted: bool,
     in_vain: bool,
     evidence: Evidence,
@@ -88,7 +91,8 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself. `modes` are those counted.
+    /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself.
+    /// `modes` are those counted.
     #[must_use]
     pub fn new(certain: bool, modes: Modes) -> Self {
         let standing = if certain { Standing::Counts } else { Standing::Unproven };
@@ -193,7 +197,8 @@ impl Trial {
         if self.standing != Standing::Unproven {
             return;
         }
-        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing, not even in which unit.
+        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing, not even
+        // in which unit.
         let done = new.saturating_sub(old);
         if done == 0 {
             return;

@@ -1,16 +1,20 @@
-//! Last-level caches and who shares them (`Documentation/ABI/testing/sysfs-devices-system-cpu`, `cache/index*`).
+//! Last-level caches and who shares them (`Documentation/ABI/testing/sysfs-devices-system-cpu`,
+//! `cache/index*`).
 //!
-//! The LLC of a CPU is the cache of the highest level among its own data and unified caches, so CPUs of one machine may
-//! have LLCs of different levels, or none. An LLC keeps the kernel's cache id (the domain id of resctrl) where every LLC
-//! has one and they are distinct; else LLCs are numbered from 0 in the order of their first online CPU.
+//! The LLC of a CPU is the cache of the highest level among its own data and unified caches, so
+//! CPUs of one machine may have LLCs of different levels, or none. An LLC keeps the kernel's cache
+//! id (the domain id of resctrl) where every LLC has one and they are distinct; else LLCs are
+//! numbered from 0 in the order of their first online CPU.
 //!
-//! Where firmware describes no caches, as in many Arm guests, the kernel assumes that every cache above level 1 is shared by
-//! all CPUs (`cache_leaves_are_shared` in `drivers/base/cacheinfo.c`). That is a guess and no LLC: it has no size, and spans
-//! nodes, which no cache of unknown size is believed to do here.
+//! Where firmware describes no caches, as in many Arm guests, the kernel assumes that every cache
+//! above level 1 is shared by all CPUs (`cache_leaves_are_shared` in `drivers/base/cacheinfo.c`).
+//! That is a guess and no LLC: it has no size, and spans nodes, which no cache of unknown size is
+//! believed to do here.
 //!
-//! A machine of 256 CPUs has thousands of cache files, and CPUs that share an LLC repeat each other. So a CPU that an
-//! LLC already names is read in two steps only, its `cache` folder and one sharing list: when both equal those of the
-//! first CPU of that LLC, it is in. When not (asymmetric or contradictory firmware), all of its files are read.
+//! A machine of 256 CPUs has thousands of cache files, and CPUs that share an LLC repeat each
+//! other. So a CPU that an LLC already names is read in two steps only, its `cache` folder and one
+//! sharing list: when both equal those of the first CPU of that LLC, it is in. When not (asymmetric
+//! or contradictory firmware), all of its files are read.
 
 use super::{cpus, files, parse};
 use crate::tree::{LinuxError, Tree};
@@ -24,7 +28,8 @@ pub(super) struct Caches {
     pub(super) of_cpu: BTreeMap<CpuId, LlcId>,
 }
 
-/// Reads the LLCs of the online CPUs. `node_of` tells a guess of the kernel from an LLC that spans nodes.
+/// Reads the LLCs of the online CPUs. `node_of` tells a guess of the kernel from an LLC that spans
+/// nodes.
 pub(super) fn read(tree: &Tree, online: &CpuSet, node_of: &BTreeMap<CpuId, NodeId>) -> Result<Caches, LinuxError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: BTreeMap<CpuId, usize> = BTreeMap::new();
@@ -119,8 +124,8 @@ impl Group {
     }
 }
 
-/// The kernel's figure is 0 for full associativity, and where the firmware does not say (`drivers/base/cacheinfo.c`); full
-/// associativity of an AMD cache is 65535 (`amd_cpuid4`).
+/// The kernel's figure is 0 for full associativity, and where the firmware does not say
+/// (`drivers/base/cacheinfo.c`); full associativity of an AMD cache is 65535 (`amd_cpuid4`).
 fn associativity(tree: &Tree, folder: &str) -> Result<Option<u32>, LinuxError> {
     let ways = |text: &str| parse::decimal(text).and_then(|ways| u16::try_from(ways).ok()).map(u32::from);
     files::value(tree, &format!("{folder}/ways_of_associativity"), "a number of ways from 0 to 65535", ways)
