@@ -10,9 +10,10 @@ use isobar_linux::actuators::{Actuators, ThreadMove, affinity, restore};
 use isobar_linux::kernel_events::KernelEvents;
 use isobar_model::{CpuId, CpuSet, Pid, Tid};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
 
 /// A shell that runs each line that it is told, and ends with the test.
 struct Shell {
@@ -28,6 +29,14 @@ impl Shell {
         let mut process = Kept(shell.spawn().unwrap());
         let lines = BufReader::new(process.0.stdout.take().unwrap());
         Self { process, lines }
+    }
+
+    /// One that is moved to a CPU, and the mask that it had before.
+    fn moved(actuators: &mut Actuators, cpu: CpuId) -> (Self, CpuSet) {
+        let shell = Self::start();
+        let before = shell.process.mask();
+        move_one(actuators, shell.process.wish(cpu));
+        (shell, before)
     }
 
     /// Runs a line that prints the id of a process, which ends with the test.
@@ -75,6 +84,25 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Two CPUs, a place for the state file, and no other test at the same time.
+struct Scene {
+    first: CpuId,
+    second: CpuId,
+    state: PathBuf,
+    folder: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Scene {
+    /// `None` where there is one CPU, which is said.
+    fn set() -> Option<Self> {
+        let (first, second) = two_cpus()?;
+        let alone = alone();
+        let (folder, state) = place();
+        Some(Self { first, second, state, folder, _alone: alone })
+    }
+}
+
 fn open(state: &Path) -> Actuators {
     Actuators::open(state).unwrap().0
 }
@@ -93,12 +121,9 @@ fn open_with_events(state: &Path, which: fn(&KernelEvents) -> bool) -> Option<Ac
 
 #[test]
 fn a_daemon_that_forked_twice_is_freed_by_the_kernels_word() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let Some(mut actuators) = open_with_events(&state, KernelEvents::forks_complete) else { return };
-    let mut shell = Shell::start();
-    let before = shell.process.mask();
-    move_one(&mut actuators, shell.process.wish(second));
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let Some(mut actuators) = open_with_events(state, KernelEvents::forks_complete) else { return };
+    let (mut shell, before) = Shell::moved(&mut actuators, second);
     let daemon = shell.makes(DAEMON);
     assert_eq!(daemon.mask(), only(second), "the trap");
     let report = actuators.restore().unwrap();
@@ -110,12 +135,9 @@ fn a_daemon_that_forked_twice_is_freed_by_the_kernels_word() {
 
 #[test]
 fn a_daemon_that_forked_twice_is_freed_by_likeness_and_reported() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let mut actuators = open(&state);
-    let mut shell = Shell::start();
-    let before = shell.process.mask();
-    move_one(&mut actuators, shell.process.wish(second));
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let mut actuators = open(state);
+    let (mut shell, before) = Shell::moved(&mut actuators, second);
     let daemon = shell.makes(DAEMON);
     is_sleeping(&daemon);
     let made_by = parent(&daemon);
@@ -133,9 +155,8 @@ fn a_daemon_that_forked_twice_is_freed_by_likeness_and_reported() {
 
 #[test]
 fn what_may_have_been_missed_is_reported_and_left_alone() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let mut actuators = open(&state);
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let mut actuators = open(state);
     let moved = actuators_support::sleeper();
     move_one(&mut actuators, moved.wish(second));
     // Its parent made it, so it did not inherit from the one that was moved; without the kernel's word that is a guess.
@@ -149,12 +170,9 @@ fn what_may_have_been_missed_is_reported_and_left_alone() {
 
 #[test]
 fn a_binding_of_the_owner_to_the_very_same_cpu_stays() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let Some(mut actuators) = open_with_events(&state, KernelEvents::pins_complete) else { return };
-    let mut shell = Shell::start();
-    let before = shell.process.mask();
-    move_one(&mut actuators, shell.process.wish(second));
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let Some(mut actuators) = open_with_events(state, KernelEvents::pins_complete) else { return };
+    let (mut shell, before) = Shell::moved(&mut actuators, second);
     let bound = shell.makes(&format!("taskset -c {second} sleep 30 >/dev/null & echo $!"));
     let heir = shell.makes("sleep 30 >/dev/null & echo $!");
     let daemon = shell.makes(&format!("taskset -c {second} {DAEMON}").replace(['(', ')'], ""));
@@ -168,9 +186,8 @@ fn a_binding_of_the_owner_to_the_very_same_cpu_stays() {
 
 #[test]
 fn an_owner_who_binds_the_moved_thread_itself_has_the_last_word() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let Some(mut actuators) = open_with_events(&state, KernelEvents::pins_complete) else { return };
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let Some(mut actuators) = open_with_events(state, KernelEvents::pins_complete) else { return };
     let mut shell = Shell::start();
     move_one(&mut actuators, shell.process.wish(second));
     drop(shell.makes(&format!("taskset -pc {second} $$ >/dev/null; sleep 30 >/dev/null & echo $!")));
@@ -183,9 +200,8 @@ fn an_owner_who_binds_the_moved_thread_itself_has_the_last_word() {
 
 #[test]
 fn the_last_binding_counts_ours_or_the_owners() {
-    let Some((first, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let Some(mut actuators) = open_with_events(&state, KernelEvents::pins_complete) else { return };
+    let Some(Scene { first, second, ref state, .. }) = Scene::set() else { return };
+    let Some(mut actuators) = open_with_events(state, KernelEvents::pins_complete) else { return };
     let mut shell = Shell::start();
     let before = shell.process.mask();
     // The owner lifts and sets what was there before we come.
@@ -200,12 +216,11 @@ fn the_last_binding_counts_ours_or_the_owners() {
 /// A shell below the one that is moved, which its owner had bound before; it makes a process when it gets a line.
 #[test]
 fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (folder, state)) = (alone(), place());
+    let Some(Scene { second, ref folder, ref state, .. }) = Scene::set() else { return };
     let events =
         [KernelEvents::open(&affinity::get(Tid(std::process::id())).unwrap(), true), KernelEvents::none("a test")];
     for events in events {
-        let mut actuators = open(&state);
+        let mut actuators = open(state);
         actuators.listen(events);
         let mut shell = Shell::start();
         let before = shell.process.mask();
@@ -228,12 +243,9 @@ fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
 
 #[test]
 fn daemons_that_are_made_while_everything_is_put_back_are_freed() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let Some(mut actuators) = open_with_events(&state, KernelEvents::forks_complete) else { return };
-    let mut shell = Shell::start();
-    let before = shell.process.mask();
-    move_one(&mut actuators, shell.process.wish(second));
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let Some(mut actuators) = open_with_events(state, KernelEvents::forks_complete) else { return };
+    let (mut shell, before) = Shell::moved(&mut actuators, second);
     let token = format!("7.{}", shell.process.pid());
     let storm = format!("i=0; while [ $i -lt 300 ]; do (sleep {token} >/dev/null &); i=$((i+1)); done & echo $!");
     let storm = shell.makes(&storm);
@@ -276,9 +288,8 @@ fn helper_executes_from_a_thread() {
 
 #[test]
 fn a_thread_that_takes_over_its_process_is_put_back() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let mut actuators = open(&state);
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
+    let mut actuators = open(state);
     let mut helper = actuators_support::Helper::start("helper_executes_from_a_thread", &[]);
     let (pid, main) = (helper.process.pid(), helper.process.tid());
     let thread = Tid(helper.hear("tid ").parse().unwrap());
@@ -294,9 +305,8 @@ fn a_thread_that_takes_over_its_process_is_put_back() {
 
 #[test]
 fn an_owner_who_was_faster_is_left_alone() {
-    let Some((first, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let mut actuators = open(&state);
+    let Some(Scene { first, second, ref state, .. }) = Scene::set() else { return };
+    let mut actuators = open(state);
     let process = actuators_support::sleeper();
     // Observed as free; bound before we act.
     let late = process.wish(second);
@@ -308,9 +318,8 @@ fn an_owner_who_was_faster_is_left_alone() {
 
 #[test]
 fn each_heir_is_counted_once() {
-    let Some((first, second)) = two_cpus() else { return };
-    let (_alone, (_folder, state)) = (alone(), place());
-    let mut actuators = open(&state);
+    let Some(Scene { first, second, ref state, .. }) = Scene::set() else { return };
+    let mut actuators = open(state);
     let mut shell = Shell::start();
     affinity::set(shell.process.tid(), &only(second)).unwrap();
     let pinned = |cpu: CpuId| ThreadMove { pinned: true, ..wish(Pid(shell.process.0.id()), shell.process.tid(), cpu) };
@@ -320,5 +329,5 @@ fn each_heir_is_counted_once() {
     // What it inherits and what it gets back are one mask.
     let _heir = shell.makes("sleep 30 >/dev/null & echo $!");
     assert_eq!(actuators.restore().unwrap().heirs, 1);
-    assert_eq!(restore(&state).unwrap(), None);
+    assert_eq!(restore(state).unwrap(), None);
 }
