@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 18] = [
+const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("isobar-model", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
@@ -17,9 +17,18 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("isobar-sim", &["isobar-model"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
+    ("isobar-plot", &["isobar-model"]),
     (
         "isobar-lab",
-        &["isobar-model", "isobar-partition", "isobar-optima", "isobar-policy", "isobar-sim", "isobar-trace"],
+        &[
+            "isobar-model",
+            "isobar-partition",
+            "isobar-optima",
+            "isobar-plot",
+            "isobar-policy",
+            "isobar-sim",
+            "isobar-trace",
+        ],
     ),
     // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in for the kernel's.
     ("isobar-vm", &[]),
@@ -31,7 +40,7 @@ const MAY_IMPORT: [(&str, &[&str]); 18] = [
     ("numasim-plugin", &["numasim-model", "numasim-page"]),
     ("numasim-guest", &["numasim-page"]),
     // The laboratory takes machines from the simulator and figures from its laboratory.
-    ("numasim", &["isobar-lab", "isobar-model", "isobar-sim", "numasim-guest", "numasim-model"]),
+    ("numasim", &["isobar-lab", "isobar-model", "isobar-plot", "isobar-sim", "numasim-guest", "numasim-model"]),
     (
         "isobar",
         &[

@@ -14,7 +14,6 @@ mod spread;
 pub mod sra;
 mod starts;
 pub mod study;
-pub mod svg;
 mod table;
 
 pub use compare::{

@@ -2,7 +2,7 @@
 
 use crate::stats::{Ratio, Verdict};
 use crate::summary::{Row, Summary};
-use isobar_lab::svg;
+use isobar_plot as svg;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@ use super::claims::mean;
 use super::run::{Cell, Study, Versus};
 use super::spec::PAPER_K;
 use super::strategy::Strategy;
-use crate::svg;
+use isobar_plot as svg;
 use std::fmt::Write;
 
 /// The study as aligned text: SRA by strategy, K and rate; K against whole resident sets; the claims.

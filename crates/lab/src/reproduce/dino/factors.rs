@@ -20,8 +20,8 @@
 use super::{bounds, mean};
 use crate::compare::LabError;
 use crate::reproduce::{Claim, Figure, Verdict};
-use crate::svg::bars;
 use isobar_model::{CpuId, Machine, NodeId, Observation, Seconds, num};
+use isobar_plot::bars;
 use isobar_sim::machine::{MachineSpec, find};
 use isobar_sim::program::{Library, shipped};
 use isobar_sim::{App, Run, SimMachine, Workload};

@@ -5,7 +5,7 @@ use super::schedulers::{POLICIES, Runs, by_job, by_program, migrations, row, wor
 use super::workloads::Named;
 use crate::compare::Comparison;
 use crate::reproduce::Figure;
-use crate::svg::bars;
+use isobar_plot::bars;
 use isobar_policy::baseline::linux;
 use isobar_policy::dino::{di_migrate, dino};
 

@@ -7,7 +7,7 @@ use super::profiles::POLICIES;
 use super::runs::Run;
 use super::workloads::{BOTH_ENDS, MAPS};
 use crate::reproduce::Figure;
-use crate::svg::{bars, curves};
+use isobar_plot::{bars, curves};
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass};
 

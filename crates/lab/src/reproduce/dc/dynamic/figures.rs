@@ -3,7 +3,7 @@
 use super::claims::{antt, cov, first, of_mix, reduction, stp, throughput, unfairness};
 use super::runs::{Launch, Row};
 use crate::reproduce::Figure;
-use crate::svg::{Boxes, bars, boxes};
+use isobar_plot::{Boxes, bars, boxes};
 
 /// Strategies by their place, as figures name them.
 const ALL: [(usize, &str); 4] = [(0, "linux"), (1, "dino"), (2, "dino+lfoc+"), (3, "divide-content")];

@@ -1,4 +1,4 @@
-use super::{bars, boxes, curves, scatter};
+use crate::{bars, boxes, curves, scatter};
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 fn texts(svg: &str) -> Vec<String> {

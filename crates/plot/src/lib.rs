@@ -2,6 +2,8 @@
 //! laid out; what the numbers mean, their callers know. Text is escaped and control characters are shown as `?`, so that a
 //! program's name cannot break a figure; what is not finite is left out.
 
+#![forbid(unsafe_code)]
+
 mod bars;
 mod boxes;
 mod categories;

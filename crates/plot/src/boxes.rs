@@ -1,7 +1,7 @@
 //! Box plots: one group a category, in each group one box a series: median, middle half, least and greatest.
 
-use super::categories::{Categories, Chart, FILLED};
-use super::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
+use crate::categories::{Categories, Chart, FILLED};
+use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use isobar_model::num;
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{BLACK, Color, PathElement, Rectangle, ShapeStyle};

@@ -1,6 +1,6 @@
 //! Curves: lines through points, one a series, with a marker at each point so that they can be told apart without colour.
 
-use super::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, range, tick};
+use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;

@@ -1,6 +1,6 @@
 //! Points, one series a kind of marker: small and pale for each, large for the mean of the series.
 
-use super::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
+use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::{

@@ -1,7 +1,7 @@
 //! Grouped bars: one group a category, in each group one bar a series.
 
-use super::categories::{Categories, Chart, FILLED};
-use super::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
+use crate::categories::{Categories, Chart, FILLED};
+use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{BLACK, Color, PathElement, Rectangle};
 

@@ -1,6 +1,6 @@
 //! Names below the groups of a figure: flat where they fit, upright where not.
 
-use super::frame::{Area, FONT, Fault, clean, position};
+use crate::frame::{Area, FONT, Fault, clean, position};
 use plotters::chart::ChartContext;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::{Cartesian2d, FontTransform, IntoFont, SVGBackend, Text};
