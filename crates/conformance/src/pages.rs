@@ -5,8 +5,7 @@ use crate::look::{
     act, affinities, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen, process, sample,
     tells_why, two_nodes, without_effect,
 };
-use crate::registry::Entry;
-use crate::verdict::{Checked, Lack, Stop, ensure};
+use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, Bytes, NodeId, NodeMap, PageSelection, Pages, Pid};
 use std::collections::BTreeSet;
 

@@ -5,8 +5,7 @@ use crate::look::{
     affinities, apply, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen, sample, tells_why,
     thread, two_cpus, two_nodes, without_effect,
 };
-use crate::registry::Entry;
-use crate::verdict::{Checked, Stop, ensure};
+use crate::verdict::{Checked, Entry, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Tid};
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {

@@ -11,9 +11,6 @@ pub struct Assertion<B> {
     body: fn(&B) -> Checked,
 }
 
-/// A name with its body, as the modules list them.
-pub(crate) type Entry<B> = (&'static str, fn(&B) -> Checked);
-
 /// The whole list, in the order of the seam's calls.
 #[must_use]
 pub fn assertions<B: Bench>() -> Vec<Assertion<B>> {

@@ -5,8 +5,7 @@ use crate::look::{
     act_done, affinities, apply, eventually, home, migrate, move_thread, moved, next_sample, only, pages_seen, sample,
     thread, two_cpus, two_nodes, wishes,
 };
-use crate::registry::Entry;
-use crate::verdict::{Checked, Stop, ensure};
+use crate::verdict::{Checked, Entry, Stop, ensure};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Machine};
 use std::collections::BTreeSet;
 

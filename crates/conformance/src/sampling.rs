@@ -5,8 +5,7 @@ use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
     affinities, eventually, home, next_sample, nodes, pages_in_all, pages_on, pages_seen, process, sample, thread,
 };
-use crate::registry::Entry;
-use crate::verdict::{Checked, Stop, ensure};
+use crate::verdict::{Checked, Entry, Stop, ensure};
 use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample, Sensor, ThreadSample};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,8 +5,7 @@ use crate::look::{
     act, act_done, affinities, eventually, home, move_thread, next_sample, only, process, sample, tells_why, thread,
     two_cpus, wishes, without_effect,
 };
-use crate::registry::Entry;
-use crate::verdict::{Checked, Stop, ensure};
+use crate::verdict::{Checked, Entry, Stop, ensure};
 use isobar_model::{ActionOutcome, CpuId, Machine, Pid, Tid};
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {

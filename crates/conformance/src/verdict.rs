@@ -5,6 +5,9 @@ use std::fmt;
 /// What an assertion returns; `Ok` where it holds.
 pub type Checked = Result<(), Stop>;
 
+/// A name with its body, as the modules list them.
+pub(crate) type Entry<B> = (&'static str, fn(&B) -> Checked);
+
 /// Why an assertion did not come to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {

@@ -3,8 +3,7 @@
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{home, sample};
-use crate::registry::Entry;
-use crate::verdict::{Checked, ensure};
+use crate::verdict::{Checked, Entry, ensure};
 use isobar_model::{Machine, Seconds, Wake};
 
 /// Rounding of a clock, in seconds.

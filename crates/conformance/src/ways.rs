@@ -5,8 +5,7 @@
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{act, apply, home, sample, tells_why};
-use crate::registry::Entry;
-use crate::verdict::{Checked, Lack, Stop, ensure};
+use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, LlcId, Machine, Tid};
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {

@@ -183,24 +183,6 @@ const fn sixteen() -> u32 {
 }
 
 impl Spec {
-    /// Reads and checks a machine file; `file` is what messages call it.
-    ///
-    /// # Errors
-    /// One line with the file, the key and the remedy.
-    pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
-        let spec: Self = toml::from_str(text).map_err(|error| SpecError::toml(file, text, &error))?;
-        crate::spec_check::check(&spec, file)?;
-        Ok(spec)
-    }
-
-    /// Checks a machine made in code; messages call it by its name.
-    ///
-    /// # Errors
-    /// One line with the name, the key and the remedy.
-    pub fn validate(&self) -> Result<(), SpecError> {
-        crate::spec_check::check(self, &self.name)
-    }
-
     /// The text that [`Spec::parse`] reads.
     ///
     /// # Errors

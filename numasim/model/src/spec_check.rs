@@ -14,7 +14,27 @@ const MOST_WAYS: u32 = 64;
 /// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and sums that overflow.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
 
-pub(crate) fn check(spec: &Spec, file: &str) -> Result<(), SpecError> {
+impl Spec {
+    /// Reads and checks a machine file; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// One line with the file, the key and the remedy.
+    pub fn parse(text: &str, file: &str) -> Result<Self, SpecError> {
+        let spec: Self = toml::from_str(text).map_err(|error| SpecError::toml(file, text, &error))?;
+        check(&spec, file)?;
+        Ok(spec)
+    }
+
+    /// Checks a machine made in code; messages call it by its name.
+    ///
+    /// # Errors
+    /// One line with the name, the key and the remedy.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        check(self, &self.name)
+    }
+}
+
+fn check(spec: &Spec, file: &str) -> Result<(), SpecError> {
     scalars(spec, file)?;
     private(spec, file)?;
     nodes(spec, file)?;

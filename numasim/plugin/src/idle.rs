@@ -7,7 +7,7 @@
 //! jumps only in a sleep that was worked out after the CPUs had come to rest: any other ends at once, and the main loop works it out anew.
 //! Else a timer would come late by however long the host took.
 
-use crate::clock::{self, RUNNING, runs_cpus};
+use crate::world::clock::{self, RUNNING, runs_cpus};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 

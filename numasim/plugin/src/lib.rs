@@ -16,11 +16,9 @@
 
 mod arguments;
 mod callbacks;
-mod clock;
 mod error;
 mod flush;
 mod idle;
-mod publish;
 mod qemu;
 mod report;
 mod running;

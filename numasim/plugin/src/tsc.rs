@@ -1,7 +1,8 @@
 //! The guest's time-stamp counter. QEMU reads the host's for it, by an instruction that nothing can be put before; but the kernel can make
 //! that instruction a fault (`prctl(2)`, `PR_SET_TSC`), and the handler answers with modelled time: one count a nanosecond.
 
-use crate::{clock, error, idle};
+use crate::world::clock;
+use crate::{error, idle};
 use std::ffi::{c_int, c_void};
 
 /// Instructions that read the counter: RDTSC, and RDTSCP, which also says on which CPU.

@@ -1,13 +1,16 @@
 //! The one state of the plugin: the machine, the time of its CPUs, what has been counted. Only QEMU's thread of CPUs touches it, one callback
 //! after another; what other threads need lies in `clock.rs` as atomics.
 
+pub mod clock;
+mod publish;
+
 use crate::arguments::Arguments;
-use crate::clock::{self, ASKED, BASE};
 use crate::flush::Pages;
-use crate::publish::Page;
 use crate::qemu;
 use crate::running::Running;
+use clock::{ASKED, BASE};
 use numasim_model::{Machine, Spec, Turn, Windows};
+use publish::Page;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::path::PathBuf;

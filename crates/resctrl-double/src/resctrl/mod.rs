@@ -25,9 +25,9 @@ use crate::traffic::{Traffic, TrafficFile, TrafficMap};
 
 use allocation::Schema;
 use exclusive::Locked;
+pub use monitor::Reading;
 use monitor::Rmids;
-pub use monitor::{Event, Reading};
-pub use nodes::{GroupFile, MonitoringFile, Node, ResourceFile};
+pub use nodes::{Event, GroupFile, MonitoringFile, Node, ResourceFile};
 use tasks::Member;
 
 /// A group of this mount; never used again after its group was removed.

@@ -6,35 +6,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rustix::io::Errno;
 
-use super::{GroupId, Node, Resctrl};
+use super::{Event, GroupId, Node, Resctrl};
 use crate::faults::matches;
 use crate::machine::Monitoring;
 use crate::numbers::unsigned;
 use crate::refusal::Refusal;
 use crate::traffic::{Traffic, TrafficMap};
-
-/// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Event {
-    /// `llc_occupancy`.
-    Occupancy,
-    /// `mbm_total_bytes`.
-    Total,
-    /// `mbm_local_bytes`.
-    Local,
-}
-
-impl Event {
-    /// The file's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Occupancy => "llc_occupancy",
-            Self::Total => "mbm_total_bytes",
-            Self::Local => "mbm_local_bytes",
-        }
-    }
-}
 
 /// What a counter that gives no number reads (`rdtgroup_mondata_show`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The tree: which files and folders there are, with which modes (`res_common_files`, `rdtgroup_add_files`, `rdt_get_tree` and
 //! `mkdir_rdt_prepare` in fs/resctrl/rdtgroup.c). Says what exists, never what it holds.
 
-use super::{Event, Group, GroupId, Resctrl};
+use super::{Group, GroupId, Resctrl};
 
 /// A file or folder. Ids of groups are never used again, so a node of a removed group stays recognisable as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +30,29 @@ pub enum Node {
     Monitoring,
     /// A file in there.
     MonitoringFile(MonitoringFile),
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// `llc_occupancy`.
+    Occupancy,
+    /// `mbm_total_bytes`.
+    Total,
+    /// `mbm_local_bytes`.
+    Local,
+}
+
+impl Event {
+    /// The file's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Occupancy => "llc_occupancy",
+            Self::Total => "mbm_total_bytes",
+            Self::Local => "mbm_local_bytes",
+        }
+    }
 }
 
 /// Declares an enum of file names with their permission bits.

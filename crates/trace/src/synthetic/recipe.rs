@@ -1,6 +1,5 @@
 //! What a synthetic trace is made of, and the check that it can be made.
 
-use super::Trace;
 use crate::TraceError;
 use serde::Deserialize;
 
@@ -90,16 +89,7 @@ impl Recipe {
         self.zones.iter().fold(0, |sum, zone| sum.saturating_add(zone.pages))
     }
 
-    /// The trace; another seed starts elsewhere in every pattern and draws other pages.
-    ///
-    /// # Errors
-    /// [`TraceError`] where the recipe holds a value that cannot be.
-    pub fn trace(&self, seed: u64) -> Result<Trace, TraceError> {
-        self.validate()?;
-        Ok(Trace::new(self, seed))
-    }
-
-    fn validate(&self) -> Result<(), TraceError> {
+    pub(super) fn validate(&self) -> Result<(), TraceError> {
         if self.threads == 0 {
             return Err(TraceError::value("threads", "is 0; it must be at least 1"));
         }

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, fixed};
 use super::recipe::Recipe;
-use crate::Access;
+use crate::{Access, TraceError};
 use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -37,9 +37,20 @@ struct Stage {
     pace: f64,
 }
 
+impl Recipe {
+    /// The trace; another seed starts elsewhere in every pattern and draws other pages.
+    ///
+    /// # Errors
+    /// [`TraceError`] where the recipe holds a value that cannot be.
+    pub fn trace(&self, seed: u64) -> Result<Trace, TraceError> {
+        self.validate()?;
+        Ok(Trace::new(self, seed))
+    }
+}
+
 impl Trace {
     /// Of a recipe that was checked.
-    pub(super) fn new(recipe: &Recipe, seed: u64) -> Self {
+    fn new(recipe: &Recipe, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let stages = stages(recipe);
         let cursors = cursors(recipe, &mut rng);
