@@ -4,8 +4,9 @@
 #![no_main]
 
 use isobar_linux::actuators::pages::mappings::{parse_maps, parse_numa_maps};
-use isobar_linux::capability;
-use isobar_linux::sensors::{cgroup, cpu_model, memory, numa_maps, stat};
+use isobar_linux::kernel::capability;
+use isobar_linux::kernel::{cgroup, cpu_model, numa_maps, stat};
+use isobar_linux::sensors::memory::free;
 use isobar_model::NodeId;
 use libfuzzer_sys::fuzz_target;
 
@@ -15,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     check_maps(&text);
     check_cgroup(&text);
-    let _ = (memory::mem_free(&text), capability::effective(&text), cpu_model::parse(&text));
+    let _ = (free::mem_free(&text), capability::effective(&text), cpu_model::parse(&text));
 });
 
 fn check_stat(line: &[u8]) {

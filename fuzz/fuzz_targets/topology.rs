@@ -4,7 +4,8 @@
 
 #![no_main]
 
-use isobar_linux::topology::{self, parse};
+use isobar_linux::kernel::parse;
+use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{CpuId, Topology};

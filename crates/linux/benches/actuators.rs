@@ -8,7 +8,8 @@
 
 use criterion::{BatchSize, Criterion};
 use isobar_linux::actuators::pages::{Migration, PageMover, PageRange, around};
-use isobar_linux::actuators::{Actuators, ThreadMove, affinity, identity};
+use isobar_linux::actuators::{Actuators, ThreadMove};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_model::{CpuId, NodeId, PageSelection, Pages, Pid, Tid};
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};

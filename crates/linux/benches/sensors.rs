@@ -5,8 +5,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{Criterion, criterion_group};
-use isobar_linux::sensors::numa_maps;
-use isobar_linux::sensors::stat;
+use isobar_linux::kernel::numa_maps;
+use isobar_linux::kernel::stat;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_model::topology::{Cpu, Node, Parts, Topology};
 use isobar_model::{CoreId, CpuSet, NodeId};

@@ -5,16 +5,14 @@
 //! rates, thresholds of contention.
 
 pub mod actuators;
-pub mod arch;
-pub mod capability;
+pub mod kernel;
 pub mod kernel_events;
 pub mod machine;
 pub mod numasim;
-mod own;
-pub mod read;
+pub mod perf;
 pub mod resctrl;
 pub mod sensors;
 pub mod topology;
-pub mod tree;
 
-pub use own::own_cpu_time;
+pub use kernel::cpu_time::own_cpu_time;
+pub use kernel::{read, tree};

@@ -88,7 +88,7 @@ fn on_a_full_file_system_restore_puts_back_after_a_kill_9() {
     let recorded = fs::read(small.state()).unwrap();
     drop(actuators);
     // As a kill -9 would have left it.
-    isobar_linux::actuators::affinity::set(process.tid(), &only(second)).unwrap();
+    isobar_linux::kernel::affinity::set(process.tid(), &only(second)).unwrap();
     fs::write(small.state(), recorded).unwrap();
     small.fill();
     assert_eq!(restore(&small.state()).unwrap().unwrap().restored, 1);

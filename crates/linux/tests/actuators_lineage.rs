@@ -6,7 +6,8 @@
 mod actuators_support;
 
 use actuators_support::{Kept, eventually, move_one, only, place, two_cpus, wish};
-use isobar_linux::actuators::{Actuators, ThreadMove, affinity, restore};
+use isobar_linux::actuators::{Actuators, ThreadMove, restore};
+use isobar_linux::kernel::affinity;
 use isobar_linux::kernel_events::KernelEvents;
 use isobar_model::{CpuId, CpuSet, Pid, Tid};
 use std::io::{BufRead, BufReader, Write};

@@ -7,7 +7,7 @@ mod actuators_support;
 
 use actuators_support::watch::Watch;
 use actuators_support::{Helper, Kept, as_nobody, is_helper, only, place, public_copy, sleeper, told, two_cpus};
-use isobar_linux::actuators::affinity;
+use isobar_linux::kernel::affinity;
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_model::{
     Action, ActionOutcome, CpuId, Machine, NodeId, PageSelection, Pages, Pid, Plan, Sample, Seconds, ThreadSample, Tid,

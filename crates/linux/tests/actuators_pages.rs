@@ -7,8 +7,8 @@
 mod actuators_support;
 
 use actuators_support::{Helper, as_nobody, eventually, is_helper, public_copy, sleeper};
-use isobar_linux::actuators::identity;
 use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions};
+use isobar_linux::kernel::identity;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::BTreeMap;
 use std::fs;

@@ -9,9 +9,8 @@ use actuators_support::{
     Helper, Kept, as_nobody, eventually, is_helper, move_one, only, place, public_copy, sleeper, told, try_move,
     two_cpus, wish,
 };
-use isobar_linux::actuators::{
-    ActuatorError, Actuators, RestoreReport, affinity, identity, missing_capabilities, restore,
-};
+use isobar_linux::actuators::{ActuatorError, Actuators, RestoreReport, missing_capabilities, restore};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_model::{ActionOutcome, CpuId, Pid, Tid};
 use std::fs;
 use std::io::BufRead;

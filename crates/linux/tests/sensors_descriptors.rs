@@ -6,8 +6,8 @@
 
 mod sensors_child;
 
-use isobar_linux::sensors::available::software_opens;
-use isobar_linux::sensors::descriptors::in_use;
+use isobar_linux::sensors::counters::available::software_opens;
+use isobar_linux::sensors::counters::descriptors::in_use;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_model::{Pid, Sample};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

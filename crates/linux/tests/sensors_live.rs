@@ -5,7 +5,7 @@
 
 mod sensors_child;
 
-use isobar_linux::sensors::available::software_opens;
+use isobar_linux::sensors::counters::available::software_opens;
 use isobar_linux::sensors::{CounterSource, Sampled, SensorOptions, Sensors};
 use isobar_model::{Observation, Sensor};
 use sensors_child::{Observed, machine, process, thread_of};

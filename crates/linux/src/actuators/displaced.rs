@@ -5,8 +5,8 @@
 //! comes back, a cpuset that is widened, a cgroup that the thread is moved to. Such a mask is not its owner's word, and
 //! forgetting it would leave the thread bound for good.
 
+use crate::kernel::cgroup::Cpusets;
 use crate::sensors::affinity::is_pinned;
-use crate::sensors::cgroup::Cpusets;
 use isobar_model::{CpuSet, Pid, Tid};
 use std::fs;
 
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn a_mask_that_holds_our_cpu_is_not_displaced() {
-        let own = crate::actuators::identity::own_pid();
-        let mask = crate::actuators::affinity::get(Tid(own.0)).unwrap();
+        let own = crate::kernel::identity::own_pid();
+        let mask = crate::kernel::affinity::get(Tid(own.0)).unwrap();
         assert!(!is_displaced(own, Tid(own.0), &mask, &mask));
     }
 }

@@ -4,7 +4,7 @@
 //! ended.
 
 use super::ledger::{Ledger, ProcessEntry, ThreadEntry};
-use super::{affinity, identity};
+use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
 
 /// Hands the records of threads that took over their process on to its main thread.

@@ -6,8 +6,8 @@
 //! Capabilities that a service manager hands down (ambient ones) are the caller's own and stay.
 //! Knows nothing of what the capabilities are good for.
 
-use super::{names, privilege};
-use crate::capability;
+use crate::kernel::capability;
+use crate::kernel::{names, privilege};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgid, getgroups, getuid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread_res_gid, set_thread_res_uid};

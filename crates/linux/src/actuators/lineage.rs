@@ -5,9 +5,9 @@
 //!
 //! What the kernel does not say is left to `heirs`, which recognises by masks.
 
-use super::identity;
 use super::ledger::{Ledger, Owned, ProcessEntry};
 use super::namespaces::Makers;
+use crate::kernel::identity;
 use crate::kernel_events::{Event, Fork, KernelEvents, Pin, now};
 use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,5 +175,5 @@ fn owned(tid: Tid) -> Option<Owned> {
 }
 
 fn is_family(ledger: &Ledger, pid: Pid) -> bool {
-    ledger.processes.contains_key(&pid) || super::heirs::descends(ledger, pid)
+    ledger.processes.contains_key(&pid) || super::inherited::descends(ledger, pid)
 }

@@ -20,8 +20,9 @@
 //! Such a lock is lost when its process closes *any* descriptor of the file: nothing else in isobar
 //! may open it.
 
-use super::other::Other;
-use super::{ActuatorError, file_capabilities, locks, privilege};
+use super::{ActuatorError, file_capabilities};
+use crate::kernel::other::Other;
+use crate::kernel::{locks, privilege};
 use rustix::process::getpid;
 use std::cmp::Reverse;
 use std::fs::{File, OpenOptions};

@@ -3,36 +3,31 @@
 //! They carry out; they do not decide. Nothing is changed before what was there is on disk. Deliberately absent: policies,
 //! budgets and the choice of who is managed (that is [`crate::machine`]'s).
 
-pub mod affinity;
 mod displaced;
 mod error;
 mod exec;
 pub mod file_capabilities;
-mod heirs;
-pub mod identity;
+mod inherited;
 pub mod ledger;
-mod left;
 pub mod lineage;
-mod locks;
 pub mod manager_lock;
-mod names;
 mod namespaces;
-mod other;
+mod outstanding;
 pub mod pages;
-pub mod privilege;
 mod recent;
 pub mod restore;
-mod sane;
 pub mod state_file;
 pub mod threads;
 mod trust;
+mod validate;
 
+pub use crate::kernel::privilege::missing_capabilities;
 pub use error::ActuatorError;
-pub use left::Left;
-pub use privilege::missing_capabilities;
+pub use outstanding::Left;
 pub use restore::{RestoreReport, restore};
 pub use threads::{Intent, ThreadMove};
 
+use crate::kernel::{affinity, identity};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
@@ -245,11 +240,11 @@ impl Actuators {
     }
 
     fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
-        let family = heirs::family(&self.ledger, pid, thread.tid, thread.start, mask);
+        let family = inherited::family(&self.ledger, pid, thread.tid, thread.start, mask);
         let Some(family) = family.cloned() else { return };
         // Sensors may have read the mask before we freed it.
         let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
-        if !bound || heirs::free(&mut self.ledger, pid, thread.tid, &family).is_ok() {
+        if !bound || inherited::free(&mut self.ledger, pid, thread.tid, &family).is_ok() {
             thread.allowed = Some(family.original.cpus);
             thread.pinned = family.original.pinned;
         }

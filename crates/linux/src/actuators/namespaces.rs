@@ -1,7 +1,7 @@
 //! Which thread a caller meant: the ids that a process uses are those of its pid namespace (`pid_namespaces(7)`). Another
 //! namespace's ids must not be taken for ours: else anybody who makes a namespace could speak for any thread.
 
-use super::identity;
+use crate::kernel::identity;
 use crate::kernel_events::Pin;
 use isobar_model::{Pid, Tid};
 use std::collections::BTreeMap;

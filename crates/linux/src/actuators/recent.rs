@@ -6,7 +6,7 @@ use super::ledger::Ledger;
 use isobar_model::{CpuId, CpuSet, Pid};
 use std::collections::BTreeMap;
 
-/// Samples after which even a sleeper has been read twice (see [`crate::sensors::table`]).
+/// Samples after which even a sleeper has been read twice (see [`crate::sensors::threads::table`]).
 const LONG: u64 = 34;
 
 /// When each CPU of each process was last in use, in samples.

@@ -4,10 +4,11 @@
 //! the one that we set. A thread whose owner changed it meanwhile is its owner's, a reused id is another thread: both are
 //! left alone, and counted.
 
-use super::heirs::{self, Freed};
+use super::inherited::{self, Freed};
 use super::ledger::{Ledger, ThreadEntry};
 use super::state_file::StateFile;
-use super::{ActuatorError, Left, affinity, displaced, exec, identity, threads};
+use super::{ActuatorError, Left, displaced, exec, threads};
+use crate::kernel::{affinity, identity};
 use crate::resctrl;
 use isobar_model::{Pid, Tid};
 use std::fmt;
@@ -167,8 +168,8 @@ fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
         if ledger.processes.is_empty() {
             return;
         }
-        quiet = if heirs::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
-        let Some(pause) = QUIET.get(quiet) else { return heirs::look_for_others(ledger, freed) };
+        quiet = if inherited::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
+        let Some(pause) = QUIET.get(quiet) else { return inherited::look_for_others(ledger, freed) };
         std::thread::sleep(*pause);
     }
     freed.unfinished();
@@ -188,7 +189,7 @@ fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
             ));
         }
     }
-    heirs::shorten(&mut report.remarks, "threads");
+    inherited::shorten(&mut report.remarks, "threads");
 }
 
 /// Whether the record is settled; only a refusal leaves it open.

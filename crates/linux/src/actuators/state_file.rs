@@ -8,8 +8,9 @@
 
 use super::error::failed;
 use super::ledger::{Ledger, VERSION};
-use super::other::Other;
-use super::{ActuatorError, locks, sane, trust};
+use super::{ActuatorError, trust, validate};
+use crate::kernel::locks;
+use crate::kernel::other::Other;
 use isobar_model::text::one_line;
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::{OsStr, OsString};
@@ -232,7 +233,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
     if ledger.version != VERSION {
         return Err(broken(path, &format!("`version` is {}, this isobar reads {VERSION}", ledger.version)));
     }
-    sane::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
+    validate::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
 }
 
 /// A key that is not known stands in the problem as it was written.

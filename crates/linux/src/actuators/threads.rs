@@ -6,7 +6,8 @@
 //! offers no way to close for affinities.
 
 use super::ledger::{Entry, Ledger, Original, ThreadEntry};
-use super::{affinity, displaced, heirs, identity, privilege};
+use super::{displaced, inherited};
+use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
 
@@ -116,7 +117,7 @@ fn entry(ledger: &Ledger, wish: &ThreadMove, mask: &CpuSet) -> Entry {
     let record = ledger.thread(wish.pid, wish.tid, wish.tid_start).filter(|thread| thread.is_ours(mask));
     let placed = record.and_then(|_| mask.first());
     let inherited =
-        || heirs::family(ledger, wish.pid, wish.tid, wish.tid_start, mask).map(|family| family.original.clone());
+        || inherited::family(ledger, wish.pid, wish.tid, wish.tid_start, mask).map(|family| family.original.clone());
     let known = record.map(|thread: &ThreadEntry| thread.original.clone());
     let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: wish.pinned });
     let (pid_start, tid_start) = (wish.pid_start, wish.tid_start);

@@ -147,7 +147,7 @@ pub fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actuators::affinity;
+    use crate::kernel::affinity;
     use isobar_model::{Pid, Tid};
     use std::process::{Command, Stdio};
 

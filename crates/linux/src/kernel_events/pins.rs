@@ -7,11 +7,11 @@
 
 use super::pin_records::{Call, Calls, Form, Pin, parse};
 use super::{symbols, tracefs};
-use crate::arch::CALL_REGISTERS;
+use crate::kernel::arch::CALL_REGISTERS;
+use crate::perf::ring::Ring;
 use crate::sensors::affinity::last_errno;
-use crate::sensors::group::{Modes, attributes, open_on_cpu};
-use crate::sensors::pmu::Code;
-use crate::sensors::ring::Ring;
+use crate::sensors::counters::group::{Modes, attributes, open_on_cpu};
+use crate::sensors::counters::pmu::Code;
 use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::{bindings, ioctls};
 use rustix::fd::{AsRawFd, OwnedFd};

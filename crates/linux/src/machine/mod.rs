@@ -6,7 +6,7 @@
 mod budget;
 mod error;
 mod eyes;
-mod known;
+mod identities;
 mod options;
 mod outcomes;
 mod sensing;
@@ -20,20 +20,21 @@ pub use sensing::Sensing;
 
 use crate::actuators::manager_lock::ManagerLock;
 use crate::actuators::pages::{Migration, PageMover};
-use crate::actuators::{ActuatorError, Actuators, Intent, Left, RestoreReport, ThreadMove, privilege};
+use crate::actuators::{ActuatorError, Actuators, Intent, Left, RestoreReport, ThreadMove};
+use crate::kernel::cgroup::Cpusets;
+use crate::kernel::privilege;
 use crate::kernel_events::KernelEvents;
 use crate::numasim::PageWays;
 use crate::resctrl::bytes::Bytes;
 use crate::resctrl::{Ways, WaysOptions};
 use crate::sensors::Sampled;
-use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
 use error::BoxedError;
+use identities::Known;
 use isobar_model::{
     Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology,
     Wake,
 };
-use known::Known;
 use outcomes::{left_alone, not_yet, outcome, wish};
 use std::fs;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! is gathered here.
 
 use super::root::Root;
-use crate::arch::Arch;
-use crate::sensors::proc_fs::read_text;
+use crate::kernel::arch::Arch;
+use crate::kernel::proc_fs::read_text;
 use std::path::{Path, PathBuf};
 
 /// What the machine says of resctrl.

@@ -5,7 +5,7 @@ use super::layout::TooMany;
 use super::root::{Access, Root};
 use super::view::View;
 use super::wish::Wish;
-use crate::actuators::identity;
+use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Topology};
 use std::path::Path;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use super::root::{Root, join};
 use super::schemata::Schemata;
 use super::view::View;
 use super::ways::lives;
-use crate::actuators::identity;
+use crate::kernel::identity;
 use isobar_model::{ActionOutcome, LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -47,7 +47,7 @@ pub enum ResctrlError {
     },
     /// what is offered cannot be read
     #[error(transparent)]
-    Info(#[from] crate::tree::LinuxError),
+    Info(#[from] crate::kernel::tree::LinuxError),
 }
 
 impl ResctrlError {

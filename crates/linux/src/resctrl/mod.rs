@@ -11,7 +11,6 @@ pub mod bytes;
 pub mod carry;
 pub mod clusters;
 pub mod error;
-pub mod info;
 pub mod layout;
 pub mod monitors;
 pub mod record;

@@ -7,7 +7,7 @@
 use super::error::ResctrlError;
 use super::record::{Place, ResctrlRecord};
 use super::root::{Access, Root, join};
-use crate::actuators::identity;
+use crate::kernel::identity;
 use isobar_model::Tid;
 use std::time::Duration;
 

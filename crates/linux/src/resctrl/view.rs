@@ -2,11 +2,11 @@
 //! every change, since other tools and owners change it too.
 
 use super::error::ResctrlError;
-use super::info::{CacheInfo, Info};
 use super::record::Place;
 use super::root::{Root, join};
 use super::schemata::Schemata;
-use crate::tree::Tree;
+use crate::kernel::resctrl_info::{CacheInfo, Info};
+use crate::kernel::tree::Tree;
 use isobar_model::Tid;
 use std::collections::{BTreeMap, BTreeSet};
 

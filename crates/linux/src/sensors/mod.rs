@@ -4,53 +4,36 @@
 //! is, is decided elsewhere. What cannot be measured is `None` in the sample, and its reason is in the capabilities.
 
 pub mod affinity;
-pub mod available;
-pub mod budget;
-pub mod capabilities;
-pub mod cgroup;
 pub mod counters;
-pub mod cpu_model;
-pub mod descriptors;
 mod error;
-pub mod events;
-pub mod group;
-pub mod known;
 pub mod memory;
-mod missing;
-pub mod numa_maps;
-pub mod pages;
-pub mod pmu;
-pub mod proc_fs;
-pub mod proof;
-pub mod records;
-pub mod ring;
-pub mod samplers;
-pub mod stat;
-pub mod table;
-pub mod why;
+pub mod reasons;
+pub mod threads;
 
 pub use error::SensorError;
-pub use samplers::Sampled;
+pub use memory::samplers::Sampled;
 
-use crate::capability;
+use crate::kernel::{capability, cpu_model, proc_fs};
 use crate::numasim::PageCounters;
 use crate::numasim::counters::Seen;
 use crate::numasim::share::Ran;
 use crate::resctrl::absence::Evidence;
-use budget::Candidate;
-use capabilities::Facts;
-use counters::CounterSet;
+use counters::choice::Candidate;
+use counters::set::CounterSet;
+use counters::{available, pmu, why};
 use isobar_model::{
     Capabilities, Counters, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
-use known::{KnownProcess, KnownThread};
-use pages::PageReader;
+use memory::pages::PageReader;
+use memory::samplers::{self, Samplers};
+use reasons::capabilities::{self, Facts};
+use reasons::missing;
 use rustix::time::{ClockId, clock_gettime};
-use samplers::Samplers;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use table::Table;
+use threads::state::{KnownProcess, KnownThread};
+use threads::table::Table;
 
 /// Where counts come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,7 +168,7 @@ impl Sensors {
         Ok(Sample {
             time: Seconds(now - self.opened),
             topology: Arc::clone(&self.topology),
-            free: memory::free_by_node(&self.topology),
+            free: memory::free::free_by_node(&self.topology),
             latency: None,
             latency_cycles: None,
             processes,

@@ -1,9 +1,9 @@
 //! Which CPUs are online, and which of them are threads of one core
 //! (`Documentation/admin-guide/cputopology.rst`).
 
-use super::files;
-use super::parse;
-use crate::tree::{LinuxError, Tree};
+use crate::kernel::files;
+use crate::kernel::parse;
+use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::cpuset::MAX_CPU;
 use isobar_model::{CoreId, CpuId, CpuSet};
 use std::collections::BTreeMap;

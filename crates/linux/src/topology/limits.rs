@@ -1,8 +1,9 @@
 //! What the firmware promises of memory (HMAT) and what resctrl offers on caches.
 
-use super::{files, nodes};
-use crate::resctrl::info::{CacheInfo, Info};
-use crate::tree::{LinuxError, Tree};
+use super::nodes;
+use crate::kernel::files;
+use crate::kernel::resctrl_info::{CacheInfo, Info};
+use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::topology::{AccessClass, CacheAllocation, Node};
 use isobar_model::{Bandwidth, Nanoseconds, NodeId, num};
 

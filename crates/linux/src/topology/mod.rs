@@ -6,12 +6,10 @@
 
 mod caches;
 mod cpus;
-pub(crate) mod files;
 mod limits;
 mod nodes;
-pub mod parse;
 
-use crate::tree::{LinuxError, Tree};
+use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::topology::{CacheAllocation, Cpu, Llc, Parts};
 use isobar_model::{CoreId, Topology, Ways};
 use std::path::Path;

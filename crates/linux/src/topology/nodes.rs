@@ -3,8 +3,9 @@
 //! A kernel without NUMA has no `node` folder. The same machine under a kernel with NUMA shows one node 0 that holds all
 //! CPUs and all memory, so that is what is read here too, with the total of `proc/meminfo`.
 
-use super::{cpus, files, parse};
-use crate::tree::{LinuxError, Tree};
+use super::cpus;
+use crate::kernel::tree::{LinuxError, Tree};
+use crate::kernel::{files, parse};
 use isobar_model::topology::Node;
 use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, NodeMatrix};
 use std::collections::BTreeMap;

@@ -5,7 +5,8 @@
 
 pub mod watch;
 
-use isobar_linux::actuators::{ActuatorError, Actuators, Intent, ThreadMove, affinity, identity};
+use isobar_linux::actuators::{ActuatorError, Actuators, Intent, ThreadMove};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use super::resident::PageTables;
 use super::select::{Cursor, Look, asked, by_size, every, mapped, near};
 use super::tally::{BUDGET, ENDED, FEWER, NO_MEMORY, REFUSED, Tally, reason};
 use super::{free, syscall};
-use crate::actuators::{identity, privilege};
+use crate::kernel::{identity, privilege};
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

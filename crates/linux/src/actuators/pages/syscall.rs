@@ -1,6 +1,6 @@
 //! `move_pages(2)`, twice: to ask where pages are, and to move them. Knows addresses and node numbers, nothing else.
 
-use super::super::identity::kernel_id;
+use crate::kernel::identity::kernel_id;
 use isobar_model::{NodeId, Pid, num};
 use std::ffi::c_void;
 use std::io;

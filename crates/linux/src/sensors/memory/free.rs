@@ -1,7 +1,7 @@
 //! Free memory by node, from `/sys/devices/system/node/nodeN/meminfo`; on kernels without NUMA, where there is no such
 //! folder, `/proc/meminfo` speaks for the only node.
 
-use super::proc_fs::read_text;
+use crate::kernel::proc_fs::read_text;
 use isobar_model::{Bytes, NodeId, NodeMap, Topology};
 
 /// Free memory of every node of the machine; a node whose file cannot be read is left out.

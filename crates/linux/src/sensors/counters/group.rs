@@ -1,9 +1,9 @@
 //! One perf event group of one thread (`perf_event_open(2)`): opened together, read with one system call, closed when
 //! dropped. Values come with enabled and running time and are not scaled here; `Observation::between` does that.
 
-use super::affinity::last_errno;
 use super::events::Role;
 use super::pmu::Code;
+use crate::sensors::affinity::last_errno;
 use isobar_model::{Count, Counters, CpuId, Tid};
 use perf_event_open_sys::{bindings, ioctls, perf_event_open};
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -40,7 +40,7 @@ pub(crate) fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr 
 ///
 /// # Errors
 /// What the kernel says; see [`super::why`].
-pub(super) fn open(
+pub(crate) fn open(
     attr: &mut bindings::perf_event_attr,
     thread: Tid,
     leader: Option<&OwnedFd>,

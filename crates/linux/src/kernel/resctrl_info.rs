@@ -1,8 +1,8 @@
 //! What resctrl offers, from its `info` folder (`Documentation/filesystems/resctrl.rst`, "Info directory"): caches, memory
 //! bandwidth, monitoring. It knows the files; what they mean for a plan is known elsewhere.
 
-use crate::topology::{files, parse};
-use crate::tree::{LinuxError, Tree};
+use super::tree::{LinuxError, Tree};
+use super::{files, parse};
 use std::collections::BTreeSet;
 
 /// What there is.

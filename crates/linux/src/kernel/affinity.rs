@@ -1,7 +1,7 @@
 //! Which CPUs a thread may run on: `sched_setaffinity(2)` and `sched_getaffinity(2)`, for machines of any size.
 //!
 //! The kernel's mask has as many bits as the machine has possible CPUs, and the usual wrappers stop at 1024, so masks
-//! grow here until the kernel accepts them. Knows no plan and no owner: that is [`super::ledger`]'s.
+//! grow here until the kernel accepts them. Knows no plan and no owner: that is [`crate::actuators::ledger`]'s.
 
 use super::identity::kernel_id;
 use isobar_model::cpuset::MAX_CPU;

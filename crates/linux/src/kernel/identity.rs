@@ -3,7 +3,7 @@
 //! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times are taken from. A
 //! task that is not there is `None`, never an error.
 
-use super::ActuatorError;
+use crate::actuators::ActuatorError;
 use isobar_model::text::one_line;
 use isobar_model::{Pid, Tid};
 use procfs::FromRead;
@@ -124,7 +124,7 @@ fn numbered(folder: &str) -> Vec<u32> {
 }
 
 /// An id as the kernel takes it; `None` for 0 (which would mean the caller) and for what is no id at all.
-pub(super) fn kernel_id(id: u32) -> Option<libc::pid_t> {
+pub(crate) fn kernel_id(id: u32) -> Option<libc::pid_t> {
     libc::pid_t::try_from(id).ok().filter(|id| *id > 0)
 }
 

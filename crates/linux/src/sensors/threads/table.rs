@@ -2,12 +2,12 @@
 //! whose CPU time and number of threads did not change is not looked into. Kernel threads and isobar itself are left out.
 //! What vanishes while it is read is ordinary.
 
-use super::SensorError;
-use super::affinity::allowed;
-use super::cgroup::Cpusets;
-use super::known::{KnownProcess, KnownThread, Pass, Seen, is_turn};
-use super::proc_fs::ProcDir;
-use super::stat;
+use super::state::{KnownProcess, KnownThread, Pass, Seen, is_turn};
+use crate::kernel::cgroup::Cpusets;
+use crate::kernel::proc_fs::ProcDir;
+use crate::kernel::stat;
+use crate::sensors::SensorError;
+use crate::sensors::affinity::allowed;
 use isobar_model::{CpuId, CpuSet, Tid};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ impl Table {
     }
 
     /// For changes of what is known beside `/proc/PID/stat`: the processes and the files to read it from.
-    pub(super) const fn parts(&mut self) -> (&mut BTreeMap<u32, KnownProcess>, &mut ProcDir) {
+    pub(in crate::sensors) const fn parts(&mut self) -> (&mut BTreeMap<u32, KnownProcess>, &mut ProcDir) {
         (&mut self.processes, &mut self.files)
     }
 

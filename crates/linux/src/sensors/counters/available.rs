@@ -1,11 +1,11 @@
 //! Which events this machine has: those of the CPU's row in the table, tried on ourselves, once;
 //! and what the kernel said to those that do not open.
 
-use super::CounterSource;
-use super::cpu_model::CpuModel;
 use super::events::{Event, LlcPair, Role, Row, row_for, software_row};
 use super::group::{Group, Members, Modes, attributes, open};
 use super::pmu::{Code, Pmu};
+use crate::kernel::cpu_model::CpuModel;
+use crate::sensors::CounterSource;
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;
 use rustix::io::Errno;

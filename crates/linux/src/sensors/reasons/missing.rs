@@ -1,19 +1,19 @@
 //! Which counters are missing, and why: what did not open, and what opened and never counted.
 
-use super::available::{Available, software_opens};
 use super::capabilities::Facts;
-use super::counters::CounterSet;
-use super::events::Role;
-use super::proof::Standing;
-use super::why;
-use crate::actuators::privilege;
+use crate::kernel::privilege;
+use crate::sensors::counters::available::{Available, software_opens};
+use crate::sensors::counters::events::Role;
+use crate::sensors::counters::proof::Standing;
+use crate::sensors::counters::set::CounterSet;
+use crate::sensors::counters::why;
 use isobar_model::Sensor;
 use std::collections::BTreeMap;
 
 const COUNTED: [(Sensor, Role); 2] = [(Sensor::Instructions, Role::Instructions), (Sensor::LlcMisses, Role::LlcMisses)];
 
 /// Why instructions and LLC misses cannot be counted, where they cannot.
-pub(super) fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor, String> {
+pub fn at_first(available: &Available, facts: &Facts) -> BTreeMap<Sensor, String> {
     let software_opens = software_opens();
     let reason = |role: Role| {
         let why = why::Evidence {
@@ -43,7 +43,7 @@ fn cause(available: &Available, role: Role) -> why::Cause {
 }
 
 /// Adds the events that opened and are known not to count.
-pub(super) fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &CounterSet, facts: &Facts) {
+pub fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &CounterSet, facts: &Facts) {
     let stands_still = counters.stands_still();
     for (sensor, role) in COUNTED.into_iter().filter(|(_, role)| counters.available.counts(*role)) {
         let reason = match (stands_still, counters.standing(role), role) {
@@ -60,7 +60,7 @@ pub(super) fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &Coun
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sensors::group::Modes;
+    use crate::sensors::counters::group::Modes;
     use rustix::io::Errno;
 
     /// An Arm virtual machine without a PMU: LLC events go by name there, and sysfs has no list in which they could be missing.

@@ -1,9 +1,9 @@
 //! Resident pages by node of each process. Reading `numa_maps` walks every page table entry of the process, so it is done
 //! only for busy processes and only in one sample of several; in between the last reading stands.
 
-use super::known::KnownProcess;
-use super::numa_maps::{parse, total};
-use super::proc_fs::ProcDir;
+use crate::kernel::numa_maps::{parse, total};
+use crate::kernel::proc_fs::ProcDir;
+use crate::sensors::threads::state::KnownProcess;
 use isobar_model::num;
 use rustix::io::Errno;
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ mod error;
 pub use error::LinuxError;
 pub(crate) use error::shown;
 
-use crate::read::open_file;
+use super::read::open_file;
 use archive::Unpacked;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! What this machine can measure, why it cannot measure the rest, and what else a person should know: a pure function of
 //! facts that are gathered here from `/proc` and `/sys`.
 
-use super::cpu_model::CpuModel;
-use super::proc_fs::read_text;
-use crate::arch::Arch;
-use crate::capability;
+use crate::kernel::arch::Arch;
+use crate::kernel::capability;
+use crate::kernel::cpu_model::CpuModel;
+use crate::kernel::proc_fs::read_text;
 use crate::resctrl::DEFAULT_ROOT;
 use crate::resctrl::absence::Evidence;
 use isobar_model::{Capabilities, Sensor, Topology};

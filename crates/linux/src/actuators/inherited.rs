@@ -22,7 +22,8 @@
 //! changes of affinity could not be followed.
 
 use super::ledger::{Ledger, ProcessEntry};
-use super::{affinity, identity, threads};
+use super::threads;
+use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -4,7 +4,7 @@
 
 use super::events::Role;
 use super::proof;
-use crate::arch::Arch;
+use crate::kernel::arch::Arch;
 use rustix::io::Errno;
 
 /// What keeps an event from being opened.

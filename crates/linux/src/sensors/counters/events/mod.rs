@@ -9,7 +9,7 @@ mod arm;
 mod generic;
 mod intel;
 
-use super::cpu_model::{CpuModel, Vendor};
+use crate::kernel::cpu_model::{CpuModel, Vendor};
 use perf_event_open_sys::bindings;
 use std::ops::RangeInclusive;
 

@@ -1,9 +1,9 @@
 //! Which capabilities this process lacks for its work, and the one recipe by which a group of users gets them. Knows nothing of
 //! what is done with them, and nothing of who may use those that the executable carries (that is
-//! [`super::file_capabilities`]).
+//! [`crate::actuators::file_capabilities`]).
 
-use super::file_capabilities;
-use crate::capability::{NET_ADMIN, PERFMON, SYS_NICE, SYS_PTRACE, effective, has};
+use super::capability::{NET_ADMIN, PERFMON, SYS_NICE, SYS_PTRACE, effective, has};
+use crate::actuators::file_capabilities;
 use isobar_model::text::one_line;
 use std::fs;
 use std::path::{Path, PathBuf};

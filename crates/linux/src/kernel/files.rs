@@ -2,7 +2,7 @@
 //! file where the kernel refused. A file that says something else than its format allows is an error that names it.
 
 use super::parse;
-use crate::tree::{LinuxError, Tree, shown};
+use super::tree::{LinuxError, Tree, shown};
 use isobar_model::{Bytes, CpuSet};
 
 /// The value in a file.

@@ -2,12 +2,13 @@
 //! believed, and what the kernel refused.
 
 use super::available::{Available, CoreEvents};
-use super::budget::{Candidate, choose};
+use super::choice::{Candidate, choose};
 use super::descriptors;
 use super::events::Role;
 use super::group::{Group, Members, Modes, add_all};
 use super::proof::{Evidence, Proof, Standing};
-use super::{SensorOptions, why};
+use super::why;
+use crate::sensors::SensorOptions;
 use isobar_model::{Counters, Tid};
 use perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
 use rustix::io::Errno;
@@ -302,10 +303,10 @@ impl Counted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::available::available;
-    use super::super::cpu_model::CpuModel;
-    use super::super::{CounterSource, SensorOptions};
     use super::*;
+    use crate::kernel::cpu_model::CpuModel;
+    use crate::sensors::counters::available::available;
+    use crate::sensors::{CounterSource, SensorOptions};
 
     #[test]
     fn work_of_less_than_a_tick_is_read_until_the_thread_sleeps() {

@@ -5,11 +5,11 @@
 //! software stand-in page faults, which carry addresses on every machine. Arm SPE writes to another kind of buffer and is
 //! not read.
 
-use super::CounterSource;
-use super::group::{Modes, attributes, open};
-use super::pmu::{self, Code};
 use super::records::{SAMPLE_TYPE, parse};
-use super::ring::Ring;
+use crate::perf::ring::Ring;
+use crate::sensors::CounterSource;
+use crate::sensors::counters::group::{Modes, attributes, open};
+use crate::sensors::counters::pmu::{self, Code};
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;
 use rustix::fd::OwnedFd;

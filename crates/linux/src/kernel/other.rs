@@ -2,8 +2,8 @@
 //! much it may do, and how a message names it. All of it is the kernel's word
 //! (`proc_pid_status(5)`), or escaped.
 
+use super::capability;
 use super::{identity, names};
-use crate::capability;
 use isobar_model::Pid;
 use rustix::process::geteuid;
 use std::fmt;
@@ -103,7 +103,7 @@ fn command(pid: u32, status: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actuators::privilege;
+    use crate::kernel::privilege;
     use std::process::{Command, Stdio};
 
     #[test]

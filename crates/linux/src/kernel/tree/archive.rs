@@ -6,7 +6,7 @@
 
 use super::entry::{Entry, components, resolve};
 use super::{LinuxError, MAX_FILE};
-use crate::read::open_file;
+use crate::kernel::read::open_file;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use isobar_model::text::one_line;

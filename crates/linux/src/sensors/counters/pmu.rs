@@ -4,7 +4,7 @@
 //! turns an [`Event`] into the numbers of `perf_event_open(2)`, and opens nothing.
 
 use super::events::Event;
-use super::proc_fs::read_text;
+use crate::kernel::proc_fs::read_text;
 use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::bindings;
 use std::collections::BTreeMap;
@@ -178,8 +178,8 @@ fn spread(format: &Format, mut value: u64, word: &mut u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sensors::cpu_model::{CpuModel, Vendor};
-    use crate::sensors::events::row_for;
+    use crate::kernel::cpu_model::{CpuModel, Vendor};
+    use crate::sensors::counters::events::row_for;
     use std::fs;
 
     type Files = [(&'static str, &'static str)];
