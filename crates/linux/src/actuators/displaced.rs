@@ -5,10 +5,13 @@
 //! comes back, a cpuset that is widened, a cgroup that the thread is moved to. Such a mask is not its owner's word, and
 //! forgetting it would leave the thread bound for good.
 
+use super::ledger::Original;
+use crate::kernel::affinity;
+use crate::kernel::affinity::is_pinned;
 use crate::kernel::cgroup::Cpusets;
-use crate::sensors::affinity::is_pinned;
 use isobar_model::{CpuSet, Pid, Tid};
 use std::fs;
+use std::io;
 
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
@@ -23,6 +26,21 @@ pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
 #[must_use]
 pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     online().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
+}
+
+/// Puts back what a thread had before.
+///
+/// # Errors
+/// What the kernel says, `ESRCH` for a thread that has ended.
+pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
+    if !original.pinned {
+        return affinity::lift(tid);
+    }
+    match affinity::set(tid, &original.cpus) {
+        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself lifts the mask then.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
+        other => other,
+    }
 }
 
 /// Our CPU is not in the mask, and nobody narrowed the mask within the cpuset.
@@ -64,7 +82,7 @@ mod tests {
     #[test]
     fn a_mask_that_holds_our_cpu_is_not_displaced() {
         let own = crate::kernel::identity::own_pid();
-        let mask = crate::kernel::affinity::get(Tid(own.0)).unwrap();
+        let mask = affinity::get(Tid(own.0)).unwrap();
         assert!(!is_displaced(own, Tid(own.0), &mask, &mask));
     }
 }

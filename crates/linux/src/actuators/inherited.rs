@@ -21,15 +21,13 @@
 //! program that binds a task to the very CPU that we had given looks like an heir, too, where
 //! changes of affinity could not be followed.
 
+use super::displaced;
 use super::ledger::{Ledger, ProcessEntry};
-use super::threads;
+use crate::kernel::ancestors::ancestry;
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-
-/// Longer chains of parents are not followed.
-const MOST_ANCESTORS: usize = 64;
 
 /// A report names this number of tasks; the rest is counted.
 const MOST_NAMED: usize = 20;
@@ -89,17 +87,13 @@ fn is_owners(ledger: &Ledger, entry: &ProcessEntry, pid: Pid, tid: Tid, mask: &C
 /// down from there: an ancestor in between that is older than our first change has its mask from
 /// elsewhere, and hands that on.
 fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
-    let (mut pid, mut oldest) = (pid, u64::MAX);
-    for _ in 0..MOST_ANCESTORS {
-        let process = identity::process(pid)?;
-        if let Some(entry) = ledger.process(pid, process.start) {
+    let mut oldest = u64::MAX;
+    for (pid, process) in ancestry(pid, identity::process) {
+        let start = process?.start;
+        if let Some(entry) = ledger.process(pid, start) {
             return Some(entry).filter(|entry| oldest >= entry.since);
         }
-        oldest = oldest.min(process.start);
-        if process.parent.0 <= 1 {
-            return None;
-        }
-        pid = process.parent;
+        oldest = oldest.min(start);
     }
     None
 }
@@ -113,7 +107,7 @@ pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> i
     if let Some(process) = identity::process(pid) {
         ledger.adopt(pid, process.start, family);
     }
-    threads::put_back(tid, &family.original)
+    displaced::put_back(tid, &family.original)
 }
 
 /// Frees every heir, as far as we may see and change it; how many more than before. Where `certain`

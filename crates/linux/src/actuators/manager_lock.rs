@@ -20,7 +20,8 @@
 //! Such a lock is lost when its process closes *any* descriptor of the file: nothing else in isobar
 //! may open it.
 
-use super::{ActuatorError, file_capabilities};
+use super::error::ActuatorError;
+use super::file_capabilities;
 use crate::kernel::other::Other;
 use crate::kernel::{locks, privilege};
 use rustix::process::getpid;

@@ -63,7 +63,7 @@ impl Actuators {
         if let Some(refusal) = recovered.as_ref().and_then(|report| not_restored(state, report)) {
             return Err(refusal);
         }
-        let ledger = Ledger::new(identity::boot_id()?);
+        let ledger = Ledger::new(error::boot_id()?);
         let lineage = Lineage::new(KernelEvents::none("the kernel's events are not followed"));
         let left = Left::default();
         Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), left, moves: 0 }, recovered))
@@ -230,7 +230,7 @@ impl Actuators {
             return;
         }
         if now.is_ok_and(|now| displaced::is_displaced(pid, thread.tid, &now, &record.ours)) {
-            if threads::put_back(thread.tid, &record.original).is_err() {
+            if displaced::put_back(thread.tid, &record.original).is_err() {
                 return;
             }
             thread.allowed = affinity::get(thread.tid).ok();

@@ -4,10 +4,12 @@
 //! the one that we set. A thread whose owner changed it meanwhile is its owner's, a reused id is another thread: both are
 //! left alone, and counted.
 
+use super::error::{ActuatorError, boot_id};
 use super::inherited::{self, Freed};
 use super::ledger::{Ledger, ThreadEntry};
+use super::outstanding::Left;
 use super::state_file::StateFile;
-use super::{ActuatorError, Left, displaced, exec, threads};
+use super::{displaced, exec};
 use crate::kernel::{affinity, identity};
 use crate::resctrl;
 use isobar_model::{Pid, Tid};
@@ -97,7 +99,7 @@ pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
 /// As [`restore`].
 pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError> {
     let Some(mut ledger) = file.load()? else { return Ok(None) };
-    if ledger.boot_id != identity::boot_id()? {
+    if ledger.boot_id != boot_id()? {
         file.remove()?;
         return Ok(Some(RestoreReport { earlier_boot: true, ..RestoreReport::default() }));
     }
@@ -178,7 +180,7 @@ fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
 /// Threads that their owners bound to the very CPU that we had given: they stay bound, and that is said.
 fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
     for (&tid, owned) in &ledger.owned {
-        let alive = identity::task(owned.pid, tid).is_some_and(|task| task.start == owned.start);
+        let alive = identity::lives(owned.pid, tid, owned.start);
         let mask = affinity::get(tid).ok().filter(|mask| alive && mask.len() == 1);
         if let Some(mask) = mask {
             report.changed_by_owner += 1;
@@ -240,6 +242,6 @@ fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     if !thread.is_ours(&mask) && !displaced::is_displaced(pid, tid, &mask, &thread.ours) {
         return Ok(Fate::ChangedByOwner);
     }
-    threads::put_back(tid, &thread.original)?;
+    displaced::put_back(tid, &thread.original)?;
     Ok(Fate::Restored)
 }

@@ -6,9 +6,9 @@
 //! it: `flock(2)` on the folder's descriptor, which the kernel releases even after a kill -9, and
 //! which leaves nothing behind. Knows nothing of threads.
 
-use super::error::failed;
+use super::error::{ActuatorError, LOOK, failed};
 use super::ledger::{Ledger, VERSION};
-use super::{ActuatorError, trust, validate};
+use super::{trust, validate};
 use crate::kernel::locks;
 use crate::kernel::other::Other;
 use isobar_model::text::one_line;
@@ -40,7 +40,6 @@ const RANDOM: usize = 16;
 const NEW: &str = ".new";
 
 const NAME: &str = "find a file name in it";
-pub(super) const LOOK: &str = "look at";
 const OPEN_FOLDER: &str = "open the folder";
 const OPEN: &str = "open";
 const READ: &str = "read";

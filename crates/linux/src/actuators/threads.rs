@@ -50,7 +50,7 @@ pub fn prepare(ledger: &Ledger, wish: &ThreadMove) -> Intent {
 /// Binds a thread, if it is still the one that was examined and still has the mask that was `seen` then.
 #[must_use]
 pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
-    if !is_there(entry) {
+    if !identity::lives(entry.pid, entry.tid, entry.tid_start) {
         return ActionOutcome::Vanished;
     }
     // Its owner may have changed it while the record was written.
@@ -63,21 +63,6 @@ pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
     match affinity::set(entry.tid, &only) {
         Ok(()) => ActionOutcome::Done,
         Err(error) => refusal(&error, entry.cpu),
-    }
-}
-
-/// Puts back what a thread had before.
-///
-/// # Errors
-/// What the kernel says, `ESRCH` for a thread that has ended.
-pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
-    if !original.pinned {
-        return affinity::lift(tid);
-    }
-    match affinity::set(tid, &original.cpus) {
-        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself lifts the mask then.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
-        other => other,
     }
 }
 
@@ -122,10 +107,6 @@ fn entry(ledger: &Ledger, wish: &ThreadMove, mask: &CpuSet) -> Entry {
     let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: wish.pinned });
     let (pid_start, tid_start) = (wish.pid_start, wish.tid_start);
     Entry { pid: wish.pid, pid_start, tid: wish.tid, tid_start, original, placed, cpu: wish.cpu }
-}
-
-fn is_there(entry: &Entry) -> bool {
-    identity::task(entry.pid, entry.tid).is_some_and(|task| task.start == entry.tid_start)
 }
 
 /// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread, so that whoever prints

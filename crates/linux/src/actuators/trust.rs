@@ -3,9 +3,7 @@
 //! it, where a sticky one (`/tmp`) counts as safe, since others cannot replace what is not theirs
 //! there. Knows nothing of what is in the files.
 
-use super::ActuatorError;
-use super::error::failed;
-use super::state_file::LOOK;
+use super::error::{ActuatorError, LOOK, failed};
 use rustix::process::geteuid;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};

@@ -3,18 +3,12 @@
 //! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times are taken from. A
 //! task that is not there is `None`, never an error.
 
-use crate::actuators::ActuatorError;
+use super::stat;
 use isobar_model::text::one_line;
 use isobar_model::{Pid, Tid};
-use procfs::FromRead;
-use procfs::process::Stat;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-
-/// `PF_KTHREAD` of `include/linux/sched.h`.
-const KERNEL_THREAD: u32 = 0x0020_0000;
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// What identifies a task, and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +25,12 @@ pub struct Task {
 #[must_use]
 pub fn task(pid: Pid, tid: Tid) -> Option<Task> {
     read(&PathBuf::from(format!("/proc/{pid}/task/{tid}/stat")))
+}
+
+/// Whether a thread is still the one that started then.
+#[must_use]
+pub fn lives(pid: Pid, tid: Tid, start: u64) -> bool {
+    task(pid, tid).is_some_and(|task| task.start == start)
 }
 
 /// The process `pid`, by its main thread.
@@ -79,13 +79,15 @@ pub fn own_pid() -> Pid {
     Pid(std::process::id())
 }
 
+/// Where the kernel says which boot this is.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 /// The id of this boot: start times of another boot mean nothing.
 ///
 /// # Errors
-/// [`ActuatorError::Proc`] where procfs does not tell it.
-pub fn boot_id() -> Result<String, ActuatorError> {
-    let text = fs::read_to_string(BOOT_ID).map_err(|source| ActuatorError::Proc { path: BOOT_ID.into(), source })?;
-    Ok(text.trim().to_owned())
+/// What the kernel says to a reader of [`BOOT_ID`].
+pub fn boot_id() -> io::Result<String> {
+    Ok(fs::read_to_string(BOOT_ID)?.trim().to_owned())
 }
 
 /// Now, on the clock of start times (`CLOCK_BOOTTIME`, in ticks).
@@ -98,10 +100,9 @@ pub fn ticks_now() -> u64 {
 }
 
 fn read(path: &PathBuf) -> Option<Task> {
-    let text = read_live(path).ok().flatten()?;
-    let stat = Stat::from_read(text.as_slice()).ok()?;
-    let parent = Pid(u32::try_from(stat.ppid).unwrap_or(0));
-    Some(Task { start: stat.starttime, parent, kernel: stat.flags & KERNEL_THREAD != 0 })
+    let line = read_live(path).ok().flatten()?;
+    let stat = stat::parse(&line)?;
+    Some(Task { start: stat.start, parent: Pid(stat.parent), kernel: stat.has_kernel_flag() })
 }
 
 /// A file of a process; `None` when the process ended before or while we read.

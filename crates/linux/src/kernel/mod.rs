@@ -4,11 +4,13 @@
 //! imports nothing of this crate.
 
 pub mod affinity;
+pub mod ancestors;
 pub mod arch;
 pub mod capability;
 pub mod cgroup;
 pub mod cpu_model;
 pub mod cpu_time;
+pub mod executable;
 pub(crate) mod files;
 pub mod identity;
 pub mod locks;

@@ -1,12 +1,12 @@
-//! Which capabilities this process lacks for its work, and the one recipe by which a group of users gets them. Knows nothing of
-//! what is done with them, and nothing of who may use those that the executable carries (that is
-//! [`crate::actuators::file_capabilities`]).
+//! Which capabilities this process lacks for its work, and the one recipe by which a group of users
+//! gets them. It does not know what is done with them, nor who may use those that the executable
+//! carries (that is `actuators/file_capabilities.rs`).
 
 use super::capability::{NET_ADMIN, PERFMON, SYS_NICE, SYS_PTRACE, effective, has};
-use crate::actuators::file_capabilities;
+use super::executable;
 use isobar_model::text::one_line;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible
@@ -40,7 +40,7 @@ pub fn may_move_others() -> bool {
 pub fn remarks() -> Vec<String> {
     let missing = missing();
     let any = missing.len() < USED.len();
-    let everybody = (any && file_capabilities::for_everybody()).then(|| {
+    let everybody = (any && executable::lends_capabilities_to_all()).then(|| {
         format!("everybody may run this isobar with its capabilities; keep them to a group, as root: {}", recipe())
     });
     without(&missing).into_iter().chain(everybody).collect()
@@ -58,7 +58,7 @@ pub fn remedy() -> String {
 #[must_use]
 pub fn recipe() -> &'static str {
     static RECIPE: OnceLock<String> = OnceLock::new();
-    RECIPE.get_or_init(|| recipe_for(&executable()))
+    RECIPE.get_or_init(|| recipe_for(&executable::path()))
 }
 
 fn recipe_for(executable: &Path) -> String {
@@ -69,13 +69,6 @@ fn recipe_for(executable: &Path) -> String {
         "groupadd -f isobar && chgrp isobar {path} && chmod 0750 {path} && setcap {capabilities}+ep {path} \
          (then `usermod -aG isobar USER`, and log in again)"
     )
-}
-
-/// The real path of the running executable.
-fn executable() -> PathBuf {
-    let path = fs::read_link("/proc/self/exe").unwrap_or_else(|_| "/usr/local/bin/isobar".into());
-    // The kernel's mark of a file that was replaced since: its successor is at the same place.
-    path.to_str().and_then(|text| text.strip_suffix(" (deleted)")).map_or(path.clone(), PathBuf::from)
 }
 
 /// A path for a shell, in quotes where it needs them.

@@ -28,10 +28,16 @@ pub struct Stat<'a> {
 }
 
 impl Stat<'_> {
+    /// Whether the kernel marks it as a thread of its own.
+    #[must_use]
+    pub const fn has_kernel_flag(&self) -> bool {
+        self.flags & KERNEL_THREAD != 0
+    }
+
     /// Whether this is a thread of the kernel's own, which isobar never touches.
     #[must_use]
     pub const fn is_kernel(&self) -> bool {
-        self.flags & KERNEL_THREAD != 0 || self.id == 2 || self.parent == 2
+        self.has_kernel_flag() || self.id == 2 || self.parent == 2
     }
 
     /// Whether it has ended and only waits to be reaped.

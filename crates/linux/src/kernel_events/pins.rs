@@ -8,10 +8,8 @@
 use super::pin_records::{Call, Calls, Form, Pin, parse};
 use super::{symbols, tracefs};
 use crate::kernel::arch::CALL_REGISTERS;
+use crate::perf::event::{Code, Modes, attributes, last_errno, open_on_cpu};
 use crate::perf::ring::Ring;
-use crate::sensors::affinity::last_errno;
-use crate::sensors::counters::group::{Modes, attributes, open_on_cpu};
-use crate::sensors::counters::pmu::Code;
 use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::{bindings, ioctls};
 use rustix::fd::{AsRawFd, OwnedFd};

@@ -5,7 +5,6 @@
 
 mod budget;
 mod error;
-mod eyes;
 mod identities;
 mod options;
 mod outcomes;

@@ -4,7 +4,8 @@
 //! matter which thread the kernel interrupts. Deadlines are on `CLOCK_MONOTONIC`, and follow each other without drift as
 //! long as an epoch's work fits into its interval.
 
-use super::{MachineError, stop};
+use super::error::MachineError;
+use super::stop;
 use isobar_model::{Seconds, Wake};
 use signal_hook::SigId;
 use signal_hook::low_level;

@@ -1,6 +1,5 @@
 //! What can be said before anything is tried: how many classes of service others leave to us, and which wishes no write could fulfil.
 
-use super::carry::bandwidth_in_percent;
 use super::layout::TooMany;
 use super::root::{Access, Root};
 use super::view::View;
@@ -43,7 +42,7 @@ pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
         let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
     }
-    match (wish.percent, bandwidth_in_percent(view, llc.0)) {
+    match (wish.percent, view.bandwidth_in_percent(llc.0)) {
         (Some(_), false) => refused(
             "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
                 .to_owned(),

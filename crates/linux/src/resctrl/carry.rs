@@ -10,14 +10,11 @@ use super::record::{Place, ResctrlRecord};
 use super::restore;
 use super::root::{Root, join};
 use super::schemata::Schemata;
-use super::view::View;
-use super::ways::lives;
+use super::view::{BANDWIDTH, View};
+use crate::kernel::ancestors::ancestry;
 use crate::kernel::identity;
 use isobar_model::{ActionOutcome, LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Longer chains of parents are not followed.
-const MOST_ANCESTORS: usize = 64;
 
 /// Who is to blame for a refusal.
 #[derive(Debug)]
@@ -63,7 +60,7 @@ impl Carrier<'_> {
             if self.view.ours.get(name).is_some_and(|group| group.tasks.contains(&tid)) {
                 continue;
             }
-            if !lives(tid, pid, start) || self.put(tid, name, key)?.is_none() {
+            if !identity::lives(pid, tid, start) || self.put(tid, name, key)?.is_none() {
                 gone.insert(tid);
             }
         }
@@ -136,15 +133,6 @@ impl Carrier<'_> {
     }
 }
 
-/// The resource of memory bandwidth.
-const BANDWIDTH: &str = "MB";
-
-/// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s) and with `mba_MBps`.
-#[must_use]
-pub fn bandwidth_in_percent(view: &View, domain: u32) -> bool {
-    view.info.bandwidth.is_some() && view.default.get(BANDWIDTH, domain).is_some_and(|share| share <= 100)
-}
-
 /// Clearing a group of who does not belong there.
 pub struct Sweep<'a> {
     /// where
@@ -186,13 +174,6 @@ impl Sweep<'_> {
 
 /// Whether a task was made by one of these processes, or by what they made.
 fn is_heir(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
-    let mut next = identity::process_of(tid);
-    for _ in 0..MOST_ANCESTORS {
-        let Some(pid) = next.filter(|pid| pid.0 > 1) else { return false };
-        if pids.contains(&pid) {
-            return true;
-        }
-        next = identity::process(pid).map(|process| process.parent);
-    }
-    false
+    let Some(pid) = identity::process_of(tid) else { return false };
+    ancestry(pid, identity::process).any(|(pid, _)| pid.0 > 1 && pids.contains(&pid))
 }

@@ -7,15 +7,13 @@
 use super::error::ResctrlError;
 use super::record::{Place, ResctrlRecord};
 use super::root::{Access, Root, join};
+use crate::kernel::ancestors::ancestry;
 use crate::kernel::identity;
 use isobar_model::Tid;
 use std::time::Duration;
 
 /// How long others are waited for; then it is done without the lock, since nothing is touched but what is ours.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Longer chains of parents are not followed.
-const MOST_ANCESTORS: usize = 64;
 
 /// What became of the groups that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,15 +94,9 @@ pub fn home(record: &ResctrlRecord, tid: Tid) -> Option<&Place> {
     if record.tasks.is_empty() {
         return None;
     }
-    let mut pid = identity::process_of(tid)?;
+    let pid = identity::process_of(tid)?;
     let start = identity::task(pid, tid)?.start;
-    for _ in 0..MOST_ANCESTORS {
-        if let Some(place) = record.place_of(tid, start, pid) {
-            return Some(place);
-        }
-        pid = identity::process(pid).map(|process| process.parent).filter(|parent| parent.0 > 1)?;
-    }
-    None
+    ancestry(pid, identity::process).find_map(|(pid, _)| record.place_of(tid, start, pid))
 }
 
 /// Puts a task where it was. A group that is gone meanwhile leaves it in the group above, as the kernel would have.

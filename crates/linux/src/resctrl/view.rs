@@ -10,6 +10,9 @@ use crate::kernel::tree::Tree;
 use isobar_model::Tid;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The resource of memory bandwidth.
+pub const BANDWIDTH: &str = "MB";
+
 /// Everything that a change depends on.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -90,6 +93,13 @@ impl View {
     pub fn groups_to_be_had(&self) -> usize {
         let classes = self.cache().map_or(0, |cache| isobar_model::num::index(cache.num_closids));
         classes.saturating_sub(1 + self.others.len())
+    }
+
+    /// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s)
+    /// and with `mba_MBps`.
+    #[must_use]
+    pub fn bandwidth_in_percent(&self, domain: u32) -> bool {
+        self.info.bandwidth.is_some() && self.default.get(BANDWIDTH, domain).is_some_and(|share| share <= 100)
     }
 
     /// The cache domains, by the default group's masks.

@@ -17,7 +17,6 @@ use super::record::{Origin, ResctrlRecord};
 use super::root::{Access, Root};
 use super::view::View;
 use super::wish::{Wish, Wishes};
-use crate::actuators::ActuatorError;
 use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Pid, Sample, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +35,7 @@ pub struct WaysOptions {
 }
 
 /// Writes down what will be changed, before it is.
-pub type Save<'a> = &'a mut dyn FnMut(&ResctrlRecord) -> Result<(), ActuatorError>;
+pub type Save<'a, E> = &'a mut dyn FnMut(&ResctrlRecord) -> Result<(), E>;
 
 /// Our part of resctrl.
 #[derive(Debug)]
@@ -87,13 +86,8 @@ impl Ways {
     /// Carries out the wishes of a plan together; one outcome for each. `level` is that of the LLCs.
     ///
     /// # Errors
-    /// [`ActuatorError`] where what will be changed cannot be written down: then nothing is changed.
-    pub fn apply(
-        &mut self,
-        wishes: Vec<Wish>,
-        level: u32,
-        save: Save<'_>,
-    ) -> Result<Vec<ActionOutcome>, ActuatorError> {
+    /// That of `save`, where what will be changed cannot be written down: then nothing is changed.
+    pub fn apply<E>(&mut self, wishes: Vec<Wish>, level: u32, save: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
         let mut wishes = Wishes::new(wishes);
         if wishes.open().next().is_none() {
             return Ok(wishes.into_outcomes());
@@ -149,12 +143,7 @@ impl Ways {
     }
 
     /// Tries until what is left of the wishes is carried out.
-    fn settle(
-        &mut self,
-        wishes: &mut Wishes,
-        level: u32,
-        save: Save<'_>,
-    ) -> Result<Result<(), ResctrlError>, ActuatorError> {
+    fn settle<E>(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_, E>) -> Result<Result<(), ResctrlError>, E> {
         loop {
             match self.attempt(wishes, level, save)? {
                 Ok(()) => return Ok(Ok(())),
@@ -176,7 +165,7 @@ impl Ways {
         }
     }
 
-    fn attempt(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_>) -> Result<Result<(), Blame>, ActuatorError> {
+    fn attempt<E>(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_, E>) -> Result<Result<(), Blame>, E> {
         let view = match View::read(&self.root, level, &self.record.groups) {
             Ok(view) => view,
             Err(error) => return Ok(Err(Blame::All(error))),
@@ -207,7 +196,7 @@ impl Ways {
         let outside: Vec<_> = self.clusters.members().filter(|(tid, ..)| !inside.contains(tid)).collect();
         let outside: Vec<(Tid, Pid, u64)> = outside.into_iter().map(|(tid, pid, start, _)| (tid, pid, start)).collect();
         for (tid, pid, start) in outside {
-            if lives(tid, pid, start) {
+            if identity::lives(pid, tid, start) {
                 self.released.insert((tid, start));
             }
             self.record.tasks.remove(&tid);
@@ -240,7 +229,7 @@ impl Ways {
                 left = Some(why);
                 false
             }
-            None => lives(*tid, *pid, *start),
+            None => identity::lives(*pid, *tid, *start),
         });
         match left {
             Some(why) if threads.is_empty() => return Err(ActionOutcome::LeftAlone { why }),
@@ -286,7 +275,7 @@ impl Ways {
     }
 
     /// Saves which groups there will be and where the tasks that will be moved are now.
-    fn intend(&mut self, target: &Clusters, view: &View, save: Save<'_>) -> Result<(), ActuatorError> {
+    fn intend<E>(&mut self, target: &Clusters, view: &View, save: Save<'_, E>) -> Result<(), E> {
         let mut record = self.record.clone();
         record.groups.extend(self.names.values().cloned());
         let inside = |tid: &Tid| view.ours.values().any(|group| group.tasks.contains(tid));
@@ -335,9 +324,9 @@ impl Ways {
         self.monitors.retain_groups(&self.names.values().cloned().collect());
         let inside: BTreeSet<Tid> = self.clusters.members().map(|(tid, ..)| tid).collect();
         let groups_left = !self.record.groups.is_empty();
-        self.record
-            .tasks
-            .retain(|tid, origin| groups_left && (inside.contains(tid) || lives(*tid, origin.pid, origin.start)));
+        self.record.tasks.retain(|tid, origin| {
+            groups_left && (inside.contains(tid) || identity::lives(origin.pid, *tid, origin.start))
+        });
     }
 
     /// The threads of a slot.
@@ -368,9 +357,4 @@ impl Ways {
             self.forget();
         }
     }
-}
-
-/// Whether a thread is still the one that was meant.
-pub(super) fn lives(tid: Tid, pid: Pid, start: u64) -> bool {
-    identity::task(pid, tid).is_some_and(|task| task.start == start)
 }

@@ -3,7 +3,6 @@
 //! They read and never change anything but their own descriptor limit. Raw counters stay raw: what a rate or a contention
 //! is, is decided elsewhere. What cannot be measured is `None` in the sample, and its reason is in the capabilities.
 
-pub mod affinity;
 pub mod counters;
 mod error;
 pub mod memory;

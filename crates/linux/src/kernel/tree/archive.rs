@@ -4,8 +4,9 @@
 //! mostly PCI devices, is skipped. What an archive unpacks to is bounded, since a few kilobytes can unpack to
 //! gigabytes.
 
+use super::entry::MAX_FILE;
 use super::entry::{Entry, components, resolve};
-use super::{LinuxError, MAX_FILE};
+use super::error::LinuxError;
 use crate::kernel::read::open_file;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// The largest file that is read: kernel attribute files are a page, lists of many CPUs a few.
+pub(super) const MAX_FILE: u64 = 1 << 20;
+
 /// The deepest path that is kept; sysfs needs ten.
 const MAX_DEPTH: usize = 32;
 

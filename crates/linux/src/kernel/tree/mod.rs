@@ -12,11 +12,9 @@ pub(crate) use error::shown;
 
 use super::read::open_file;
 use archive::Unpacked;
+use entry::MAX_FILE;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-
-/// The largest file that is read: kernel attribute files are a page, lists of many CPUs a few.
-pub(crate) const MAX_FILE: u64 = 1 << 20;
 
 /// Without this folder there is no machine in a tree.
 const CPU_FOLDER: &str = "sys/devices/system/cpu";

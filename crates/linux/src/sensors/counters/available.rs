@@ -2,9 +2,10 @@
 //! and what the kernel said to those that do not open.
 
 use super::events::{Event, LlcPair, Role, Row, row_for, software_row};
-use super::group::{Group, Members, Modes, attributes, open};
-use super::pmu::{Code, Pmu};
+use super::group::{Group, Members};
+use super::pmu::Pmu;
 use crate::kernel::cpu_model::CpuModel;
+use crate::perf::event::{Code, Modes, attributes, open};
 use crate::sensors::CounterSource;
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;

@@ -2,76 +2,16 @@
 //! dropped. Values come with enabled and running time and are not scaled here; `Observation::between` does that.
 
 use super::events::Role;
-use super::pmu::Code;
-use crate::sensors::affinity::last_errno;
-use isobar_model::{Count, Counters, CpuId, Tid};
-use perf_event_open_sys::{bindings, ioctls, perf_event_open};
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use crate::perf::event::{Code, Modes, attributes, last_errno, open};
+use isobar_model::{Count, Counters, Tid};
+use perf_event_open_sys::{bindings, ioctls};
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
-
-/// Whether kernel mode is counted too; a paranoid level of 2 leaves user mode only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modes {
-    /// user and kernel
-    All,
-    /// user only
-    User,
-}
 
 const READ_FORMAT: u32 = bindings::PERF_FORMAT_GROUP
     | bindings::PERF_FORMAT_ID
     | bindings::PERF_FORMAT_TOTAL_TIME_ENABLED
     | bindings::PERF_FORMAT_TOTAL_TIME_RUNNING;
-
-/// The attributes that every event of isobar has in common.
-pub(crate) fn attributes(code: Code, modes: Modes) -> bindings::perf_event_attr {
-    let mut attr = bindings::perf_event_attr::default();
-    attr.type_ = code.kind;
-    attr.config = code.config[0];
-    attr.size = u32::try_from(size_of_val(&attr)).unwrap_or(bindings::PERF_ATTR_SIZE_VER8);
-    attr.__bindgen_anon_3.config1 = code.config[1];
-    attr.__bindgen_anon_4.config2 = code.config[2];
-    attr.set_exclude_kernel(u64::from(modes == Modes::User));
-    attr.set_exclude_hv(u64::from(modes == Modes::User));
-    attr
-}
-
-/// Opens an event on a thread (0 = the caller), on any CPU, closed on exec.
-///
-/// # Errors
-/// What the kernel says; see [`super::why`].
-pub(crate) fn open(
-    attr: &mut bindings::perf_event_attr,
-    thread: Tid,
-    leader: Option<&OwnedFd>,
-) -> Result<OwnedFd, Errno> {
-    let pid = libc::pid_t::try_from(thread.0).map_err(|_| Errno::SRCH)?;
-    open_anywhere(attr, pid, -1, leader.map_or(-1, AsRawFd::as_raw_fd))
-}
-
-/// Opens an event on a CPU, whoever runs there, closed on exec.
-///
-/// # Errors
-/// What the kernel says; see [`super::why`].
-pub(crate) fn open_on_cpu(attr: &mut bindings::perf_event_attr, cpu: CpuId) -> Result<OwnedFd, Errno> {
-    let cpu = libc::c_int::try_from(cpu.0).map_err(|_| Errno::NODEV)?;
-    open_anywhere(attr, -1, cpu, -1)
-}
-
-fn open_anywhere(
-    attr: &mut bindings::perf_event_attr,
-    pid: libc::pid_t,
-    cpu: libc::c_int,
-    group: libc::c_int,
-) -> Result<OwnedFd, Errno> {
-    // SAFETY: `attr` is an initialised perf_event_attr of the size that it states, and lives through the call.
-    let fd = unsafe { perf_event_open(attr, pid, cpu, group, libc::c_ulong::from(bindings::PERF_FLAG_FD_CLOEXEC)) };
-    if fd < 0 {
-        return Err(last_errno());
-    }
-    // SAFETY: the kernel has just made this descriptor, and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
 
 /// The events of one PMU that are counted together, in the order in which they are opened.
 pub type Members = Vec<(Role, Code)>;

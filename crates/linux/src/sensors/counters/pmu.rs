@@ -5,6 +5,7 @@
 
 use super::events::Event;
 use crate::kernel::proc_fs::read_text;
+use crate::perf::event::Code;
 use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::bindings;
 use std::collections::BTreeMap;
@@ -12,15 +13,6 @@ use std::path::Path;
 
 /// Where the kernel lists PMUs.
 pub const DEVICES: &str = "/sys/bus/event_source/devices";
-
-/// An event as `perf_event_attr` takes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Code {
-    /// `type`
-    pub kind: u32,
-    /// `config`, `config1`, `config2`
-    pub config: [u64; 3],
-}
 
 /// One PMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

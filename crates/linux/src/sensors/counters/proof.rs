@@ -25,7 +25,7 @@
 //! proof, and a thread without page faults has none.
 
 use super::events::Role;
-use super::group::Modes;
+use crate::perf::event::Modes;
 use isobar_model::{Count, Counters};
 
 /// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.

@@ -6,10 +6,10 @@
 //! not read.
 
 use super::records::{SAMPLE_TYPE, parse};
+use crate::perf::event::{Code, Modes, attributes, open};
 use crate::perf::ring::Ring;
 use crate::sensors::CounterSource;
-use crate::sensors::counters::group::{Modes, attributes, open};
-use crate::sensors::counters::pmu::{self, Code};
+use crate::sensors::counters::pmu;
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;
 use rustix::fd::OwnedFd;

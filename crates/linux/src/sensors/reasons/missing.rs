@@ -60,7 +60,7 @@ pub fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &CounterSet,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sensors::counters::group::Modes;
+    use crate::perf::event::Modes;
     use rustix::io::Errno;
 
     /// An Arm virtual machine without a PMU: LLC events go by name there, and sysfs has no list in which they could be missing.

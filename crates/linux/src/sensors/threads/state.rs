@@ -1,8 +1,8 @@
 //! What is known of a process and its threads from one scan to the next, and when a thread may be taken to be asleep. Pure: the
 //! reading is [`super::table`]'s.
 
+use crate::kernel::affinity::is_pinned;
 use crate::kernel::stat::Stat;
-use crate::sensors::affinity::is_pinned;
 use isobar_model::{CpuId, CpuSet, NodeMap, Pages, Tid, num};
 use std::sync::Arc;
 

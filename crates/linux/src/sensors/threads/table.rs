@@ -3,11 +3,11 @@
 //! What vanishes while it is read is ordinary.
 
 use super::state::{KnownProcess, KnownThread, Pass, Seen, is_turn};
+use crate::kernel::affinity;
 use crate::kernel::cgroup::Cpusets;
 use crate::kernel::proc_fs::ProcDir;
 use crate::kernel::stat;
 use crate::sensors::SensorError;
-use crate::sensors::affinity::allowed;
 use isobar_model::{CpuId, CpuSet, Tid};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,7 +225,7 @@ impl Table {
 
     fn read_mask(&self, thread: &mut KnownThread, cpuset: Option<&CpuSet>, online: &CpuSet) {
         let held = self.held.get(&thread.tid).filter(|(start, _)| *start == thread.start);
-        let mask = held.map_or_else(|| allowed(thread.tid).ok(), |(_, original)| Some(original.clone()));
+        let mask = held.map_or_else(|| affinity::get(thread.tid).ok(), |(_, original)| Some(original.clone()));
         thread.take_mask(mask, cpuset, online);
     }
 }
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn the_running_machine_has_processes_and_isobar_is_not_among_them() {
         let mut table = Table::open().unwrap();
-        let online = allowed(Tid(std::process::id())).unwrap();
+        let online = affinity::get(Tid(std::process::id())).unwrap();
         table.scan(0, &online).unwrap();
         assert!(!table.processes().contains_key(&std::process::id()));
         assert!(table.processes().values().all(|process| process.start > 0 || process.threads.is_empty()));
