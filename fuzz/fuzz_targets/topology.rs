@@ -34,7 +34,7 @@ fn check_parsers(text: &str) {
     if let Some(number) = parse::numbered(text, "cpu") {
         assert!(text.ends_with(&number.to_string()));
     }
-    let _ = (parse::mem_total(text), parse::decimal(text));
+    let _ = (parse::meminfo(text, "MemTotal:"), parse::decimal(text));
 }
 
 /// Paths are below `sys/devices/system/`, but for those that start with `/`.

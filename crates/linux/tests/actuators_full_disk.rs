@@ -60,11 +60,11 @@ fn on_a_full_file_system_nothing_more_is_changed_and_everything_is_put_back() {
     let (first, other) = (sleeper(), sleeper());
     let before = (first.mask(), other.mask());
     let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, first.wish(second));
+    move_one(&mut actuators, first.request(second));
     let recorded = fs::read(small.state()).unwrap();
     small.fill();
 
-    let error = try_move(&mut actuators, other.wish(second)).unwrap_err();
+    let error = try_move(&mut actuators, other.request(second)).unwrap_err();
     let ActuatorError::State { source, .. } = &error else { panic!("{error}") };
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{error}");
     assert!(error.to_string().contains("state.json") && error.to_string().lines().count() == 1, "{error}");
@@ -84,7 +84,7 @@ fn on_a_full_file_system_restore_puts_back_after_a_kill_9() {
     let process = sleeper();
     let before = process.mask();
     let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, process.wish(second));
+    move_one(&mut actuators, process.request(second));
     let recorded = fs::read(small.state()).unwrap();
     drop(actuators);
     // As a kill -9 would have left it.
@@ -103,9 +103,9 @@ fn a_file_system_that_was_made_read_only_keeps_the_file_and_says_that_all_is_put
     let (first, other) = (sleeper(), sleeper());
     let before = (first.mask(), other.mask());
     let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, first.wish(second));
+    move_one(&mut actuators, first.request(second));
     assert!(small.run("mount", &["-o", "remount,ro"]));
-    assert!(matches!(try_move(&mut actuators, other.wish(second)), Err(ActuatorError::State { .. })));
+    assert!(matches!(try_move(&mut actuators, other.request(second)), Err(ActuatorError::State { .. })));
     let error = actuators.restore().unwrap_err();
     assert!(matches!(error, ActuatorError::Undeleted { .. }), "{error}");
     assert_eq!((first.mask(), other.mask()), before);

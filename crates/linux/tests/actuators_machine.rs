@@ -90,7 +90,7 @@ fn a_mask_that_sensors_read_before_the_move_does_not_make_us_forget() {
     let mut stale = machine.sample().unwrap();
     drop(machine);
     let (mut actuators, _) = isobar_linux::actuators::Actuators::open(&state).unwrap();
-    actuators_support::move_one(&mut actuators, process.wish(second));
+    actuators_support::move_one(&mut actuators, process.request(second));
     actuators.reconcile(&mut stale);
     assert_eq!(main_thread(&stale, &process).allowed.as_ref(), Some(&before));
     assert_eq!(actuators.restore().unwrap().restored, 1);
@@ -98,7 +98,7 @@ fn a_mask_that_sensors_read_before_the_move_does_not_make_us_forget() {
 }
 
 #[test]
-fn heirs_are_freed_at_the_next_sample() {
+fn inherited_masks_are_lifted_at_the_next_sample() {
     let Some((_, second)) = two_cpus() else { return };
     let (_folder, state) = place();
     // A shell that makes a child when it reads a line: by then it has been moved.

@@ -175,7 +175,7 @@ fn a_state_file_that_cannot_be_written_changes_nothing() {
 }
 
 #[test]
-fn without_resctrl_every_wish_is_refused_with_the_remedy() {
+fn without_resctrl_every_request_is_refused_with_the_remedy() {
     let [a] = sleepers();
     let (folder, state) = actuators_support::place();
     let mut machine = open(vec![a.pid()], options(&state, &folder.path().join("nowhere")));

@@ -77,14 +77,6 @@ fn a_thread_that_its_owner_pinned_is_known() {
         return;
     }
     assert!(one.pinned);
-    // Once isobar itself moves the thread, the mask from before is what counts.
-    sensors.hold_affinity(pinned, one.start, all.allowed.clone().unwrap());
-    for _ in 0..17 {
-        sensors.sample().unwrap();
-    }
-    let held = sensors.sample().unwrap();
-    let held = thread_of(process(&held, child.pid()), pinned).unwrap().clone();
-    assert_eq!((held.allowed, held.pinned), (all.allowed.clone(), false));
 }
 
 #[test]
@@ -140,7 +132,6 @@ fn sampled_addresses_lie_where_the_thread_touched() {
     // Faults of one pass over an area come in ascending order, so most recent first means descending mostly.
     let descending = addresses.windows(2).filter(|pair| pair[0] > pair[1]).count();
     assert!(descending * 2 > addresses.len(), "{descending} of {}", addresses.len());
-    assert!(sensors.address_source().is_some());
 }
 
 #[test]

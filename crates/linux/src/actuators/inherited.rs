@@ -1,25 +1,25 @@
-//! Heirs: threads and child processes that inherited the single CPU that we gave to the thread that
-//! made them.
+//! Inherited masks: threads and child processes that have the single CPU that we gave to the thread
+//! that made them.
 //!
 //! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we
-//! bound it, although nobody decided so, and nothing would ever put it back. Reading: a task is an
-//! heir when
+//! bound it, although its owner did not ask for that, and nothing else would ever put it back. A task
+//! counts as having inherited its mask from us when
 //!
 //! - it is a thread of a process that we moved threads of, or of one of its descendants by parent
 //!   pid;
 //! - it is younger than our first change of that process;
 //! - its mask is a single CPU, one that we put a thread of that process on;
-//! - it is neither recorded nor bound by somebody else ([`Ledger::is_owned`]).
+//! - it is neither recorded nor bound by its owner ([`Ledger::is_owned`]).
 //!
-//! An heir gets the widest mask that the moved threads of its process had before, and is from then
-//! on an ordinary thread.
+//! It then gets the widest mask that the moved threads of its process had before, and is from then on
+//! an ordinary thread.
 //!
 //! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they
 //! were not, a daemon whose parents have ended is recognised by likeness: its mask and start time
-//! fit, it is in the cgroups of the process that we moved, and whoever is its parent now did not
-//! make it (it is init, or in another session). What fits less is left alone and reported. A
-//! program that binds a task to the very CPU that we had given looks like an heir, too, where
-//! changes of affinity could not be followed.
+//! fit, it is in the cgroups of the process that we moved, and its parent now is not the process that
+//! made it (it is init, or in another session). What fits less is left alone and reported. A program
+//! that binds a task to the very CPU that we had given looks the same where changes of affinity could
+//! not be followed.
 
 use super::displaced;
 use super::ledger::{Ledger, ProcessEntry};
@@ -32,29 +32,29 @@ use std::io;
 /// A report names this number of tasks; the rest is counted.
 const MOST_NAMED: usize = 20;
 
-/// What became of the heirs on the machine.
+/// What became of the tasks that had inherited a mask of ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Freed {
     tasks: BTreeSet<(Pid, Tid, u64)>,
-    /// Put back by their own records, which may be to a mask that an heir could have.
+    /// Put back by their own records, perhaps to a mask that looks inherited.
     settled: BTreeSet<(Pid, Tid, u64)>,
     /// Freed by likeness, not by their parents.
     alike: BTreeSet<Pid>,
-    /// Left bound although they may be heirs.
+    /// Left bound although they may have inherited their mask from us.
     doubtful: BTreeSet<Pid>,
     /// Left bound because the kernel refused to free a thread of theirs, with what it said.
     refused: BTreeMap<Pid, String>,
-    /// Whether heirs turned up until we gave up.
+    /// Whether more turned up until we gave up.
     unfinished: bool,
 }
 
-/// The entry that a task with this start and mask inherited from; `None` when it is no heir.
+/// The entry that a task with this start and mask inherited from; `None` when it did not.
 #[must_use]
 pub fn family<'a>(ledger: &'a Ledger, pid: Pid, tid: Tid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
     if !suspected(ledger, start, mask) || ledger.is_owned(tid, start) || bound_as_its_owner_bound(ledger, pid, mask) {
         return None;
     }
-    ancestor(ledger, pid).filter(|process| process.is_heir(start, mask))
+    ancestor(ledger, pid).filter(|process| process.may_have_inherited(start, mask))
 }
 
 /// Whether a process descends from one in the ledger.
@@ -64,7 +64,7 @@ pub fn descends(ledger: &Ledger, pid: Pid) -> bool {
 }
 
 fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
-    mask.len() == 1 && ledger.processes.values().any(|process| process.is_heir(start, mask))
+    mask.len() == 1 && ledger.processes.values().any(|process| process.may_have_inherited(start, mask))
 }
 
 /// Whether a thread of the process has this mask by its owner's word, and none by ours: a new
@@ -98,7 +98,7 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
     None
 }
 
-/// Frees an heir, and takes its process into the ledger so that its own children are recognised
+/// Frees such a task, and takes its process into the ledger so that its own children are recognised
 /// later.
 ///
 /// # Errors
@@ -110,7 +110,7 @@ pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> i
     displaced::put_back(tid, &family.original)
 }
 
-/// Frees every heir, as far as we may see and change it; how many more than before. Where `certain`
+/// Frees every such task, as far as we may see and change it; how many more than before. Where `certain`
 /// says that all forks were followed, the descendants are in the ledger; else it looks at every
 /// process.
 pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize {
@@ -119,7 +119,8 @@ pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize 
     let mut fresh = 0;
     for pid in pids {
         if certain || ancestor(ledger, pid).is_some() {
-            fresh += identity::threads(pid).into_iter().filter(|&tid| free_if_heir(ledger, pid, tid, freed)).count();
+            fresh +=
+                identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, freed)).count();
         } else {
             fresh += free_if_alike(ledger, pid, freed);
         }
@@ -127,7 +128,7 @@ pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize 
     fresh
 }
 
-/// Notes processes that may be heirs although nothing says so: made with `CLONE_PARENT`, or while
+/// Notes processes that may have inherited a mask although nothing says so: made with `CLONE_PARENT`, or while
 /// events were dropped.
 pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     let unknown = identity::processes().into_iter().filter(|pid| !ledger.processes.contains_key(pid));
@@ -135,7 +136,7 @@ pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     freed.doubtful.extend(alike);
 }
 
-fn free_if_heir(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed) -> bool {
+fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let Ok(mask) = affinity::get(tid) else { return false };
     let one = (pid, tid, task.start);
@@ -154,7 +155,7 @@ fn free_if_heir(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed) -> b
     }
 }
 
-/// Frees the threads of a process without a known ancestor that looks like an heir; how many.
+/// Frees the threads of a process without a known ancestor that looks like one of ours; how many.
 fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
     match likeness(ledger, pid) {
         Likeness::None => 0,
@@ -162,10 +163,10 @@ fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
             freed.doubtful.insert(pid);
             0
         }
-        Likeness::Heir(start, entry) => {
+        Likeness::Inherited(start, entry) => {
             ledger.adopt(pid, start, &entry);
             freed.alike.insert(pid);
-            identity::threads(pid).into_iter().filter(|&tid| free_if_heir(ledger, pid, tid, freed)).count()
+            identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, freed)).count()
         }
     }
 }
@@ -174,7 +175,7 @@ enum Likeness {
     None,
     Doubtful,
     /// Its start time, and the entry that it inherited from.
-    Heir(u64, ProcessEntry),
+    Inherited(u64, ProcessEntry),
 }
 
 fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
@@ -187,10 +188,10 @@ fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
         alike.then(|| (task.start, mask, identity::cgroups(pid, tid)))
     };
     let Some((start, mask, cgroup)) = identity::threads(pid).into_iter().find_map(bound) else { return Likeness::None };
-    let mut heirs = ledger.processes.values().filter(|entry| entry.is_heir(start, &mask));
-    let same_cgroup = heirs.find(|entry| !cgroup.is_empty() && entry.cgroup == cgroup);
+    let mut parents = ledger.processes.values().filter(|entry| entry.may_have_inherited(start, &mask));
+    let same_cgroup = parents.find(|entry| !cgroup.is_empty() && entry.cgroup == cgroup);
     match (same_cgroup, is_orphan(&process)) {
-        (Some(entry), true) => Likeness::Heir(process.start, entry.clone()),
+        (Some(entry), true) => Likeness::Inherited(process.start, entry.clone()),
         (Some(_), false) | (None, true) => Likeness::Doubtful,
         (None, false) => Likeness::None,
     }
@@ -207,7 +208,7 @@ impl Freed {
         self.settled.insert((pid, tid, start));
     }
 
-    /// Heirs turned up faster than they could be freed.
+    /// More turned up faster than they could be freed.
     pub const fn unfinished(&mut self) {
         self.unfinished = true;
     }

@@ -19,7 +19,7 @@ pub struct Ledger {
     pub version: u32,
     /// The boot in which all start times were taken.
     pub boot_id: String,
-    /// The processes that we moved threads of, and their heirs.
+    /// The processes that we moved threads of, and those that inherited a mask from them.
     pub processes: BTreeMap<Pid, ProcessEntry>,
     /// Pages moved so far, for the record: they stay where they are, since where they would go back to has been
     /// decided anew by their owner's accesses, and the kernel keeps no history of them.
@@ -39,12 +39,12 @@ pub struct Ledger {
 pub struct ProcessEntry {
     /// Its start time, in ticks since boot.
     pub start: u64,
-    /// When we first changed a thread of it; younger threads and children may be heirs.
+    /// When we first changed a thread of it; younger threads and children may have inherited a mask of ours.
     pub since: u64,
     /// The CPUs that a task may have inherited from one of its threads: those that we put its threads on, until long after.
     #[serde(with = "cpu_list")]
     pub history: CpuSet,
-    /// What an heir gets: the widest mask among the threads that we moved.
+    /// What a task gets that inherited a mask of ours: the widest mask among the threads that we moved.
     pub original: Original,
     /// Its cgroups (`/proc/PID/cgroup`) when we first moved one of its threads: a sign by which descendants are
     /// recognised whose parents have ended. Younger than version 1; empty where it was not read.
@@ -237,8 +237,8 @@ impl Ledger {
     pub fn adopt(&mut self, pid: Pid, start: u64, parent: &ProcessEntry) {
         let known = self.process(pid, start).is_some();
         if !known {
-            let heir = ProcessEntry { start, threads: BTreeMap::new(), ..parent.clone() };
-            self.processes.insert(pid, heir);
+            let child = ProcessEntry { start, threads: BTreeMap::new(), ..parent.clone() };
+            self.processes.insert(pid, child);
         }
     }
 
@@ -267,9 +267,9 @@ impl ProcessEntry {
     /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger than our first change, and
     /// may run on a single CPU, one that we put a thread of the process on.
     ///
-    /// A task that its own program bound to that very CPU after our change looks the same, and is taken for an heir.
+    /// A task that its own program bound to that very CPU after our change looks the same.
     #[must_use]
-    pub fn is_heir(&self, start: u64, mask: &CpuSet) -> bool {
+    pub fn may_have_inherited(&self, start: u64, mask: &CpuSet) -> bool {
         start >= self.since && mask.len() == 1 && mask.is_subset(&self.history)
     }
 }

@@ -3,7 +3,7 @@
 //! ledger enters it before its parent can end, so daemons that fork twice stay known; a thread that
 //! somebody else binds is its owner's from then on, whatever its mask.
 //!
-//! What the kernel does not say is left to `heirs`, which recognises by masks.
+//! What the kernel does not say is left to `inherited`, which recognises by masks.
 
 use super::ledger::{Ledger, Owned, ProcessEntry};
 use super::namespaces::Makers;

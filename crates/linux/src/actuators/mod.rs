@@ -23,7 +23,7 @@ mod validate;
 
 pub use crate::kernel::privilege::missing_capabilities;
 pub use error::ActuatorError;
-pub use outstanding::Left;
+pub use outstanding::Outstanding;
 pub use restore::{RestoreReport, restore};
 pub use threads::{Intent, ThreadMove};
 
@@ -47,7 +47,7 @@ pub struct Actuators {
     written: Option<Ledger>,
     lineage: Lineage,
     recent: Recent,
-    left: Left,
+    outstanding: Outstanding,
     /// Moves since the kernel's events were last read because of them.
     moves: usize,
 }
@@ -65,8 +65,8 @@ impl Actuators {
         }
         let ledger = Ledger::new(error::boot_id()?);
         let lineage = Lineage::new(KernelEvents::none("the kernel's events are not followed"));
-        let left = Left::default();
-        Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), left, moves: 0 }, recovered))
+        let outstanding = Outstanding::default();
+        Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), outstanding, moves: 0 }, recovered))
     }
 
     /// Follows what the kernel says of forks and changed affinities from now on.
@@ -87,17 +87,17 @@ impl Actuators {
 
     /// A view of what is changed now, for another thread.
     #[must_use]
-    pub fn left(&self) -> Left {
-        self.left.clone()
+    pub fn outstanding(&self) -> Outstanding {
+        self.outstanding.clone()
     }
 
     /// Decides about thread moves and writes down what was there before, all at once; changes nothing yet.
     ///
     /// # Errors
     /// [`ActuatorError::State`]: then none of the moves may be carried out.
-    pub fn intend(&mut self, wishes: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
+    pub fn intend(&mut self, requests: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
         self.lineage.follow(&mut self.ledger);
-        let intents: Vec<_> = wishes.iter().map(|wish| threads::prepare(&self.ledger, wish)).collect();
+        let intents: Vec<_> = requests.iter().map(|request| threads::prepare(&self.ledger, request)).collect();
         let mut next = self.ledger.clone();
         let now = identity::ticks_now();
         for entry in intents.iter().filter_map(Intent::entry) {
@@ -121,9 +121,11 @@ impl Actuators {
                 self.ledger.done(&entry);
                 self.lineage.bound(entry.tid, seen);
             }
-            _ => self.ledger.undone(&entry),
+            _ => {
+                self.ledger.undone(&entry);
+                self.outstanding.set(&self.ledger);
+            }
         }
-        self.left.set(&self.ledger);
         outcome
     }
 
@@ -132,6 +134,7 @@ impl Actuators {
         self.moves = (self.moves + 1) % restore::CALLS_BETWEEN_READINGS;
         if self.moves == 0 {
             self.lineage.follow(&mut self.ledger);
+            self.outstanding.set(&self.ledger);
         }
     }
 
@@ -140,7 +143,7 @@ impl Actuators {
             self.file.save(&next)?;
             self.written = Some(next.clone());
             self.ledger = next;
-            self.left.set(&self.ledger);
+            self.outstanding.set(&self.ledger);
         }
         Ok(())
     }
@@ -181,8 +184,8 @@ impl Actuators {
         Ok(())
     }
 
-    /// Makes a sample tell what owners want, not what we did: moved threads show the mask that they had before, heirs are
-    /// freed, and threads that somebody else has changed since are no longer ours.
+    /// Makes a sample tell what owners want, not what we did: moved threads show the mask that they had before,
+    /// tasks that inherited a mask of ours are freed, and threads that somebody else has changed since are no longer ours.
     pub fn reconcile(&mut self, sample: &mut Sample) {
         self.lineage.follow(&mut self.ledger);
         exec::follow(&mut self.ledger);
@@ -193,7 +196,7 @@ impl Actuators {
             threads.iter_mut().for_each(|thread| self.reconcile_thread(*pid, thread));
         }
         self.recent.forget_the_old(&mut self.ledger);
-        self.left.set(&self.ledger);
+        self.outstanding.set(&self.ledger);
     }
 
     /// Puts everything back and deletes the state file, or keeps what remains in it. Doing so twice is harmless.
@@ -206,7 +209,7 @@ impl Actuators {
             lineage.follow(ledger);
             lineage.events().forks_complete()
         };
-        let report = restore::put_back(&mut self.ledger, &mut follow, &self.left);
+        let report = restore::put_back(&mut self.ledger, &mut follow, &self.outstanding);
         if self.ledger.is_empty() {
             self.ledger = Ledger::new(std::mem::take(&mut self.ledger.boot_id));
         }
@@ -219,7 +222,7 @@ impl Actuators {
         let Some(mask) = thread.allowed.clone() else { return };
         thread.bound = Some(false);
         let Some(record) = self.ledger.thread(pid, thread.tid, thread.start) else {
-            return self.free_if_heir(pid, thread, &mask);
+            return self.free_if_inherited(pid, thread, &mask);
         };
         // Sensors may have read the mask before our last move; only the kernel's word ends our answering for a thread.
         let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
@@ -239,7 +242,7 @@ impl Actuators {
         self.ledger.forget(pid, thread.tid);
     }
 
-    fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
+    fn free_if_inherited(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
         let family = inherited::family(&self.ledger, pid, thread.tid, thread.start, mask);
         let Some(family) = family.cloned() else { return };
         // Sensors may have read the mask before we freed it.

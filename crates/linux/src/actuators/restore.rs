@@ -7,7 +7,7 @@
 use super::error::{ActuatorError, boot_id};
 use super::inherited::{self, Freed};
 use super::ledger::{Ledger, ThreadEntry};
-use super::outstanding::Left;
+use super::outstanding::Outstanding;
 use super::state_file::StateFile;
 use super::{displaced, exec};
 use crate::kernel::{affinity, identity};
@@ -45,7 +45,7 @@ pub struct RestoreReport {
     /// The kernel refused; the record is kept.
     pub refused: usize,
     /// Threads and children that had inherited a mask of ours, and were freed of it.
-    pub heirs: usize,
+    pub inherited: usize,
     /// Groups of resctrl that were ours, and were removed.
     pub groups: usize,
     /// Tasks that were in them, and are in the groups where they had been.
@@ -66,7 +66,7 @@ impl fmt::Display for RestoreReport {
         }
         write!(f, "{} threads put back", self.restored)?;
         let others = [
-            (self.heirs, "that had inherited a mask freed"),
+            (self.inherited, "that had inherited a mask freed"),
             (self.untouched, "had not been moved yet"),
             (self.vanished, "ended meanwhile"),
             (self.reused, "left alone (id reused)"),
@@ -104,7 +104,7 @@ pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError>
         return Ok(Some(RestoreReport { earlier_boot: true, ..RestoreReport::default() }));
     }
     // Forks were not followed since its isobar died.
-    let report = put_back(&mut ledger, &mut |_| false, &Left::default());
+    let report = put_back(&mut ledger, &mut |_| false, &Outstanding::default());
     settle(file, &ledger)?;
     Ok(Some(report))
 }
@@ -112,10 +112,11 @@ pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError>
 /// Takes into the ledger what happened since it was last called; true where all forks since the first change are known.
 pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
 
-/// Puts back everything in the ledger; what the kernel refused stays in it. `left` hears what is still to be put back.
-pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> RestoreReport {
+/// Puts back everything in the ledger; what the kernel refused stays in it. `outstanding` is kept up to date.
+pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outstanding) -> RestoreReport {
     follow(ledger);
     exec::follow(ledger);
+    outstanding.set(ledger);
     let mut report = RestoreReport::default();
     let entries = ledger
         .processes
@@ -125,6 +126,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> Re
     for (count, (pid, tid, thread)) in entries.collect::<Vec<_>>().into_iter().enumerate() {
         if count % CALLS_BETWEEN_READINGS == CALLS_BETWEEN_READINGS - 1 {
             follow(ledger);
+            outstanding.set(ledger);
         }
         // Its owner may have bound it since we began.
         if ledger.thread(pid, tid, thread.start).is_none() {
@@ -133,15 +135,15 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> Re
         if put_back_one(pid, tid, &thread, &mut report) {
             freed.settle(pid, tid, thread.start);
             ledger.forget(pid, tid);
-            left.set(ledger);
+            outstanding.settle_one();
         }
     }
-    free_heirs(ledger, follow, &mut freed);
+    free_inherited(ledger, follow, &mut freed);
     leave_to_owners(ledger, &mut report);
-    report.heirs = freed.count();
+    report.inherited = freed.count();
     report.remarks.extend(freed.remarks());
     put_back_groups(ledger, &mut report);
-    left.set(ledger);
+    outstanding.set(ledger);
     report
 }
 
@@ -162,8 +164,8 @@ pub fn settle(file: &StateFile, ledger: &Ledger) -> Result<(), ActuatorError> {
     if ledger.is_empty() { file.remove() } else { file.save(ledger) }
 }
 
-/// Rounds, because an heir may make others until it is freed itself.
-fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
+/// In rounds, because a task may make others until it is freed itself.
+fn free_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
     let mut quiet = 0;
     for _ in 0..MOST_ROUNDS {
         let certain = follow(ledger);

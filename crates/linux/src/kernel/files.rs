@@ -43,7 +43,8 @@ pub(crate) fn bit_mask(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxErro
 
 /// The total of a `meminfo` file.
 pub(crate) fn mem_total(tree: &Tree, path: &str) -> Result<Option<Bytes>, LinuxError> {
-    value(tree, path, "a memory table with a line such as `MemTotal: 16384 kB`", parse::mem_total)
+    let total = |text: &str| parse::meminfo(text, "MemTotal:");
+    value(tree, path, "a memory table with a line such as `MemTotal: 16384 kB`", total)
 }
 
 /// The numbers of the entries in a folder that are called `prefix` and a number, ascending.

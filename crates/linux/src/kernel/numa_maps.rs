@@ -5,6 +5,7 @@
 //! `HPAGE_PMD_SIZE / PAGE_SIZE`, the hugetlb walker passes 1). `kernelpagesize_kB` says which
 //! (`Documentation/filesystems/proc.rst`, `numa_maps`).
 
+use super::stat::number;
 use isobar_model::{NodeId, NodeMap, Pages};
 use std::fmt;
 
@@ -13,33 +14,10 @@ use std::fmt;
 pub struct Mapping {
     /// Its first address.
     pub start: u64,
-    /// Its memory policy as the kernel prints it: `default`, `bind:0-1`, `interleave:0-3`, `prefer:1`, ...
-    pub policy: String,
     /// Mapped pages by node, in units of `page_kib`.
     pub pages: NodeMap<Pages>,
     /// The size of its pages in KiB; `None` on kernels before 4.0, which do not say.
     pub page_kib: Option<u64>,
-}
-
-/// Why a line of `numa_maps` could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NumaMapsError {
-    /// the line does not start with an address and a policy
-    #[error("numa_maps line {line}: `{text}` does not start with an address in hex and a memory policy")]
-    Start {
-        /// counted from 1
-        line: usize,
-        /// the line, shortened
-        text: String,
-    },
-    /// `N0=..` or `kernelpagesize_kB=..` with something that is no count
-    #[error("numa_maps line {line}: `{text}` is not a count such as `N0=42`")]
-    Count {
-        /// counted from 1
-        line: usize,
-        /// the field
-        text: String,
-    },
 }
 
 impl Mapping {
@@ -53,7 +31,7 @@ impl Mapping {
 impl fmt::Display for Mapping {
     /// As the kernel writes it, without the fields that isobar does not read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x} {}", self.start, self.policy)?;
+        write!(f, "{:08x} default", self.start)?;
         for (node, pages) in self.pages.iter() {
             write!(f, " N{node}={pages}")?;
         }
@@ -61,14 +39,17 @@ impl fmt::Display for Mapping {
     }
 }
 
-/// Reads the whole file. File names are escaped by the kernel (space, tab, newline and backslash as octal), so fields are
-/// words; names may hold bytes that are not UTF-8, so it takes bytes.
-///
-/// # Errors
-/// [`NumaMapsError`] names the line and the text.
-pub fn parse(text: &[u8]) -> Result<Vec<Mapping>, NumaMapsError> {
-    let lines = text.split(|&b| b == b'\n').zip(1..).filter(|(line, _)| !line.trim_ascii().is_empty());
-    lines.map(|(line, number)| parse_line(line, number)).collect()
+/// Reads a file mapping by mapping; `None` for a line that is no mapping. File names are escaped by
+/// the kernel (space, tab, newline and backslash as octal), so fields are words; names may hold bytes
+/// that are not UTF-8, so it takes bytes.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = Option<Mapping>> + '_ {
+    text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(parse_line)
+}
+
+/// Reads the whole file; `None` where a line is no mapping.
+#[must_use]
+pub fn parse(text: &[u8]) -> Option<Vec<Mapping>> {
+    lines(text).collect()
 }
 
 /// Resident pages by node over all mappings, in the base page size.
@@ -82,28 +63,23 @@ pub fn total(mappings: &[Mapping], base_kib: u64) -> NodeMap<Pages> {
     sum
 }
 
-fn parse_line(line: &[u8], number: usize) -> Result<Mapping, NumaMapsError> {
+/// An address, a memory policy, fields.
+fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
-    let start = words.next().and_then(hex);
-    let policy = words.next().and_then(|policy| std::str::from_utf8(policy).ok());
-    let (Some(start), Some(policy)) = (start, policy) else {
-        return Err(NumaMapsError::Start { line: number, text: shortened(line) });
-    };
-    let mut mapping = Mapping { start, policy: policy.to_owned(), pages: NodeMap::default(), page_kib: None };
-    for word in words {
-        read_field(&mut mapping, word).ok_or_else(|| NumaMapsError::Count { line: number, text: shortened(word) })?;
-    }
-    Ok(mapping)
+    let start = hex(words.next()?)?;
+    words.next()?;
+    let mut mapping = Mapping { start, pages: NodeMap::default(), page_kib: None };
+    words.try_for_each(|word| read_field(&mut mapping, word))?;
+    Some(mapping)
 }
 
-/// Takes in `N<node>=<pages>` and `kernelpagesize_kB=<n>`; other fields (`file=`, `anon=`, `dirty=`, `heap`, ...) are not
-/// read. `None` where one of ours has no number.
+/// Takes in `N<node>=<pages>` and `kernelpagesize_kB=<n>`; other fields (`file=`, `anon=`, `dirty=`,
+/// `heap`, ...) are not read. `None` where one of ours has no number.
 fn read_field(mapping: &mut Mapping, word: &[u8]) -> Option<()> {
     if let Some(value) = word.strip_prefix(b"kernelpagesize_kB=") {
-        mapping.page_kib = Some(super::stat::number(value)?);
+        mapping.page_kib = Some(number(value)?);
     } else if let Some((node, pages)) = node_field(word) {
-        let pages = super::stat::number(pages)?;
-        mapping.pages.insert(node, Pages(pages));
+        mapping.pages.insert(node, Pages(number(pages)?));
     }
     Some(())
 }
@@ -111,7 +87,7 @@ fn read_field(mapping: &mut Mapping, word: &[u8]) -> Option<()> {
 fn node_field(word: &[u8]) -> Option<(NodeId, &[u8])> {
     let rest = word.strip_prefix(b"N")?;
     let equals = rest.iter().position(|&b| b == b'=')?;
-    let node = u32::try_from(super::stat::number(&rest[..equals])?).ok()?;
+    let node = u32::try_from(number(&rest[..equals])?).ok()?;
     Some((NodeId(node), &rest[equals + 1..]))
 }
 
@@ -119,10 +95,6 @@ fn hex(word: &[u8]) -> Option<u64> {
     let plain = word.iter().all(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(word).ok().filter(|_| plain)?;
     u64::from_str_radix(text, 16).ok()
-}
-
-fn shortened(bytes: &[u8]) -> String {
-    bytes[..bytes.len().min(60)].escape_ascii().to_string()
 }
 
 #[cfg(test)]
@@ -144,7 +116,7 @@ mod tests {
         let mappings = parse(text).unwrap();
         assert_eq!(mappings.len(), 4);
         assert_eq!(mappings[1].pages, pages(&[(8, 3)]));
-        assert_eq!((mappings[1].start, mappings[1].policy.as_str()), (0x7f00_0000_0000, "bind:1"));
+        assert_eq!(mappings[1].start, 0x7f00_0000_0000);
         assert_eq!(total(&mappings, 4), pages(&[(0, 300 + 512), (8, 88 + 3 * 512 + 512)]));
     }
 
@@ -163,13 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_are_named() {
-        let refused = |text: &[u8]| parse(text).unwrap_err().to_string();
-        assert_eq!(
-            refused(b"\nzz default"),
-            "numa_maps line 2: `zz default` does not start with an address in hex and a memory policy"
-        );
-        assert_eq!(refused(b"10 default N0=x"), "numa_maps line 1: `N0=x` is not a count such as `N0=42`");
+    fn broken_lines_are_refused() {
+        for broken in ["zz default", "10", "10 default N0=x", "10 default kernelpagesize_kB=4k"] {
+            assert_eq!(parse(format!("0 default\n{broken}\n").as_bytes()), None, "{broken}");
+        }
     }
 
     proptest! {
@@ -177,7 +146,7 @@ mod tests {
         fn printing_and_reading_round_trips(start in any::<u64>(), kib in prop::option::of(1u64..1 << 30),
                                             counts in prop::collection::btree_map(0u32..1024, any::<u64>(), 0..6)) {
             let pages = counts.into_iter().map(|(node, count)| (NodeId(node), Pages(count))).collect();
-            let mapping = Mapping { start, policy: "prefer:1".into(), pages, page_kib: kib };
+            let mapping = Mapping { start, pages, page_kib: kib };
             prop_assert_eq!(parse(mapping.to_string().as_bytes()).unwrap(), vec![mapping]);
         }
 

@@ -46,10 +46,11 @@ pub fn cache_size(text: &str) -> Option<Bytes> {
     decimal(digits)?.checked_mul(1 << shift).map(Bytes)
 }
 
-/// `MemTotal` of `/proc/meminfo` (`MemTotal:  16384 kB`) or of a node's `meminfo` (`Node 0 MemTotal:  16384 kB`).
+/// A row of `/proc/meminfo` (`MemTotal:  16384 kB`) or of a node's `meminfo`
+/// (`Node 0 MemTotal:  16384 kB`), by its name with the colon.
 #[must_use]
-pub fn mem_total(text: &str) -> Option<Bytes> {
-    let line = text.lines().find_map(|line| line.split_once("MemTotal:"))?.1;
+pub fn meminfo(text: &str, row: &str) -> Option<Bytes> {
+    let line = text.lines().find_map(|line| line.split_once(row))?.1;
     let mut words = line.split_whitespace();
     let kib = decimal(words.next()?)?;
     let unit = words.next() == Some("kB") && words.next().is_none();
@@ -121,10 +122,12 @@ mod tests {
 
     #[test]
     fn memory_is_in_kilobytes_of_1024() {
-        assert_eq!(mem_total("Node 0 MemTotal:       16 kB\nNode 0 MemFree: 8 kB\n"), Some(Bytes(16_384)));
-        assert_eq!(mem_total("MemFree: 8 kB\nMemTotal: 4 kB\n"), Some(Bytes(4096)));
-        assert_eq!(mem_total("MemFree: 8 kB\n"), None);
-        assert_eq!(mem_total("MemTotal: 8 MB\n"), None);
+        let node = "Node 0 MemTotal:       16 kB\nNode 0 MemFree:         0 kB\n";
+        assert_eq!((meminfo(node, "MemTotal:"), meminfo(node, "MemFree:")), (Some(Bytes(16_384)), Some(Bytes(0))));
+        assert_eq!(meminfo("MemFree: 8 kB\nMemTotal: 4 kB\n", "MemTotal:"), Some(Bytes(4096)));
+        for broken in ["MemFree: 8 kB\n", "MemTotal: 8 MB\n", "MemTotal: -3 kB\n", "MemTotal: 8\n"] {
+            assert_eq!(meminfo(broken, "MemTotal:"), None, "{broken}");
+        }
     }
 
     #[test]
@@ -168,7 +171,7 @@ mod tests {
         #[test]
         fn sizes_memory_and_distances_round_trip(kib in 0u64..1 << 50, row in prop::collection::vec(0u32..300, 0..20)) {
             prop_assert_eq!(cache_size(&format!("{kib}K")), Some(Bytes(kib * 1024)));
-            prop_assert_eq!(mem_total(&format!("Node 3 MemTotal: {kib:>12} kB\n")), Some(Bytes(kib * 1024)));
+            prop_assert_eq!(meminfo(&format!("Node 3 MemTotal: {kib:>12} kB\n"), "MemTotal:"), Some(Bytes(kib * 1024)));
             let text = row.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             prop_assert_eq!(distances(&text), Some(row));
             prop_assert_eq!(bit_mask(&format!("{kib:x}")), Some(kib));
@@ -176,8 +179,8 @@ mod tests {
 
         #[test]
         fn any_text_is_read_or_refused(text in "\\PC{0,40}|[0-9a-fx,\\- \nKMGkB:]{0,40}|MemTotal:\\PC{0,20}") {
-            let _ = (cpu_mask(&text), cpu_list(&text), node_list(&text), cache_size(&text), mem_total(&text));
-            let _ = (distances(&text), decimal(&text), bit_mask(&text), numbered(&text, "cpu"));
+            let _ = (cpu_mask(&text), cpu_list(&text), node_list(&text), cache_size(&text));
+            let _ = (meminfo(&text, "MemTotal:"), distances(&text), decimal(&text), bit_mask(&text), numbered(&text, "cpu"));
         }
     }
 }

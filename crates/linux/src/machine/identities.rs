@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Identities of the processes and threads of one sample.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct Identities {
     processes: BTreeMap<Pid, Process>,
 }
 
@@ -22,7 +22,7 @@ struct Thread {
     pinned: bool,
 }
 
-impl Known {
+impl Identities {
     /// The start time of a process.
     pub fn process(&self, pid: Pid) -> Option<u64> {
         self.processes.get(&pid).map(|process| process.start)
@@ -46,7 +46,7 @@ impl Known {
     }
 }
 
-impl From<&Sample> for Known {
+impl From<&Sample> for Identities {
     fn from(sample: &Sample) -> Self {
         Self { processes: sample.processes.iter().map(|process| (process.pid, Process::from(process))).collect() }
     }

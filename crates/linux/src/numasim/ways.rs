@@ -10,7 +10,7 @@ use super::{NumasimError, Page};
 use crate::kernel::identity;
 use crate::kernel::stat;
 use crate::resctrl::clusters::{Cluster, Clusters, Threads};
-use crate::resctrl::wish::{Wish, Wishes};
+use crate::resctrl::request::{Request as Wish, Requests as Wishes};
 use isobar_model::{ActionOutcome, LlcId, Pid, Sample, Tid, Topology, num};
 use numasim_page::PageError;
 use std::collections::{BTreeMap, BTreeSet};

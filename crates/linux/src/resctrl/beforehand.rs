@@ -1,9 +1,9 @@
-//! What can be said before anything is tried: how many classes of service others leave to us, and which wishes no write could fulfil.
+//! What can be said before anything is tried: how many classes of service others leave to us, and which requests no write could fulfil.
 
 use super::layout::TooMany;
+use super::request::Request;
 use super::root::{Access, Root};
 use super::view::View;
-use super::wish::Wish;
 use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Topology};
 use std::path::Path;
@@ -29,9 +29,9 @@ pub fn without_others(topology: Topology, root: &Path) -> Topology {
 }
 
 /// What can be said before anything is tried.
-pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
+pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutcome> {
     let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
-    let llc = wish.key.llc;
+    let llc = request.key.llc;
     if view.cache().is_none() {
         return refused(
             "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
         let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
     }
-    match (wish.percent, view.bandwidth_in_percent(llc.0)) {
+    match (request.percent, view.bandwidth_in_percent(llc.0)) {
         (Some(_), false) => refused(
             "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
                 .to_owned(),

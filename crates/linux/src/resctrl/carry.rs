@@ -141,7 +141,7 @@ pub struct Sweep<'a> {
     pub record: &'a ResctrlRecord,
     /// who belongs to the group
     pub members: &'a Threads,
-    /// who was named in a plan before, and is no heir
+    /// who was named in a plan before, and was not born in the group
     pub dropped: &'a BTreeSet<Tid>,
 }
 
@@ -158,7 +158,7 @@ impl Sweep<'_> {
         };
         let pids: BTreeSet<Pid> = self.members.values().map(|(pid, _)| *pid).collect();
         for tid in tasks.into_iter().filter(|tid| !self.members.contains_key(tid)) {
-            if used && !self.dropped.contains(&tid) && is_heir(tid, &pids) {
+            if used && !self.dropped.contains(&tid) && is_made_by(tid, &pids) {
                 continue;
             }
             match restore::home(self.record, tid) {
@@ -173,7 +173,7 @@ impl Sweep<'_> {
 }
 
 /// Whether a task was made by one of these processes, or by what they made.
-fn is_heir(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
+fn is_made_by(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
     let Some(pid) = identity::process_of(tid) else { return false };
     ancestry(pid, identity::process).any(|(pid, _)| pid.0 > 1 && pids.contains(&pid))
 }

@@ -14,12 +14,12 @@ pub mod error;
 pub mod layout;
 pub mod monitors;
 pub mod record;
+pub mod request;
 pub mod restore;
 pub mod root;
 pub mod schemata;
 pub mod view;
 pub mod ways;
-pub mod wish;
 
 pub use beforehand::without_others;
 pub use error::ResctrlError;

@@ -1,8 +1,8 @@
 //! The actuator of `set_ways`: clusters of threads become resctrl groups.
 //!
-//! All wishes of a plan are taken together: what stands and what is wished for give the clusters that shall be ([`super::clusters`]),
+//! All requests of a plan are taken together: what stands and what is wished for give the clusters that shall be ([`super::clusters`]),
 //! those get groups ([`super::layout`]), and groups, masks and tasks are then written until the machine is so ([`super::carry`]). A
-//! wish that is refused is taken out and the rest is worked out anew from what stands, so that nothing of it remains.
+//! request that is refused is taken out and the rest is worked out anew from what stands, so that nothing of it remains.
 //!
 //! It holds the lock that resctrl's tools agree on while it changes anything. What it will change is saved first, by who owns the
 //! state file.
@@ -14,9 +14,9 @@ use super::error::ResctrlError;
 use super::layout::{self, Slot, Slots, TooMany};
 use super::monitors::{Monitors, Traffic};
 use super::record::{Origin, ResctrlRecord};
+use super::request::{Request, Requests};
 use super::root::{Access, Root};
 use super::view::View;
-use super::wish::{Wish, Wishes};
 use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Pid, Sample, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,27 +83,27 @@ impl Ways {
         self.remarks.iter()
     }
 
-    /// Carries out the wishes of a plan together; one outcome for each. `level` is that of the LLCs.
+    /// Carries out the requests of a plan together; one outcome for each. `level` is that of the LLCs.
     ///
     /// # Errors
     /// That of `save`, where what will be changed cannot be written down: then nothing is changed.
-    pub fn apply<E>(&mut self, wishes: Vec<Wish>, level: u32, save: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
-        let mut wishes = Wishes::new(wishes);
-        if wishes.open().next().is_none() {
-            return Ok(wishes.into_outcomes());
+    pub fn apply<E>(&mut self, requests: Vec<Request>, level: u32, save: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
+        let mut requests = Requests::new(requests);
+        if requests.open().next().is_none() {
+            return Ok(requests.into_outcomes());
         }
         self.remarks.clear();
         self.dropped.extend(self.clusters.members().map(|(tid, ..)| tid));
-        self.dropped.extend(wishes.open().flat_map(|(_, wish)| wish.threads.keys().copied()));
+        self.dropped.extend(requests.open().flat_map(|(_, request)| request.threads.keys().copied()));
         let settled = match self.root.lock(Access::Exclusive, self.options.patience) {
-            Ok(_lock) => self.settle(&mut wishes, level, save)?,
+            Ok(_lock) => self.settle(&mut requests, level, save)?,
             Err(error) => Err(error),
         };
         if let Err(error) = settled {
-            wishes.settle_all(&error.outcome());
+            requests.settle_all(&error.outcome());
             self.lost(&error);
         }
-        Ok(wishes.into_outcomes())
+        Ok(requests.into_outcomes())
     }
 
     /// Forgets threads that have ended, and gives back the classes of clusters that nobody is left in.
@@ -142,22 +142,27 @@ impl Ways {
         *self = Self::new(self.options.clone());
     }
 
-    /// Tries until what is left of the wishes is carried out.
-    fn settle<E>(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_, E>) -> Result<Result<(), ResctrlError>, E> {
+    /// Tries until what is left of the requests is carried out.
+    fn settle<E>(
+        &mut self,
+        requests: &mut Requests,
+        level: u32,
+        save: Save<'_, E>,
+    ) -> Result<Result<(), ResctrlError>, E> {
         loop {
-            match self.attempt(wishes, level, save)? {
+            match self.attempt(requests, level, save)? {
                 Ok(()) => return Ok(Ok(())),
                 Err(Blame::All(error)) => return Ok(Err(error)),
                 Err(Blame::Clusters { keys, outcome }) => {
-                    keys.iter().for_each(|key| self.refuse(wishes, key, &outcome));
+                    keys.iter().for_each(|key| self.refuse(requests, key, &outcome));
                 }
             }
         }
     }
 
     /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one of both shrinks with each try.
-    fn refuse(&mut self, wishes: &mut Wishes, key: &Key, outcome: &ActionOutcome) {
-        if !wishes.settle_last(key, outcome) {
+    fn refuse(&mut self, requests: &mut Requests, key: &Key, outcome: &ActionOutcome) {
+        if !requests.settle_last(key, outcome) {
             self.clusters.remove(key);
             if let ActionOutcome::Refused { why, .. } = outcome {
                 self.remarks.insert(format!("cluster {} of llc {} is given up: {why}", key.name, key.llc));
@@ -165,16 +170,16 @@ impl Ways {
         }
     }
 
-    fn attempt<E>(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_, E>) -> Result<Result<(), Blame>, E> {
+    fn attempt<E>(&mut self, requests: &mut Requests, level: u32, save: Save<'_, E>) -> Result<Result<(), Blame>, E> {
         let view = match View::read(&self.root, level, &self.record.groups) {
             Ok(view) => view,
             Err(error) => return Ok(Err(Blame::All(error))),
         };
         self.notice(&view);
-        let target = self.target(&view, wishes);
+        let target = self.target(&view, requests);
         let slots = match layout::assign(&target, &self.slots, view.groups_to_be_had()) {
             Ok(slots) => slots,
-            Err(many) => return Ok(Err(self.too_many(&many, &view, wishes))),
+            Err(many) => return Ok(Err(self.too_many(&many, &view, requests))),
         };
         self.name(&slots, &view);
         self.intend(&target, &view, save)?;
@@ -184,7 +189,7 @@ impl Ways {
             Ok(gone) => gone,
             Err(blame) => return Ok(Err(blame)),
         };
-        self.stand(target, slots, &gone, wishes);
+        self.stand(target, slots, &gone, requests);
         self.sweep();
         self.monitor(&view);
         Ok(Ok(()))
@@ -205,25 +210,25 @@ impl Ways {
     }
 
     /// What stands, and what is wished for beyond it.
-    fn target(&mut self, view: &View, wishes: &mut Wishes) -> Clusters {
+    fn target(&mut self, view: &View, requests: &mut Requests) -> Clusters {
         let mut target = self.clusters.clone();
-        let open: Vec<(usize, Wish)> = wishes.open().map(|(number, wish)| (number, wish.clone())).collect();
-        for (number, wish) in open {
-            match self.screen(view, &wish) {
+        let open: Vec<(usize, Request)> = requests.open().map(|(number, request)| (number, request.clone())).collect();
+        for (number, request) in open {
+            match self.screen(view, &request) {
                 Ok(threads) => {
-                    target.set(wish.key, Cluster { way_mask: wish.way_mask, percent: wish.percent, threads });
+                    target.set(request.key, Cluster { way_mask: request.way_mask, percent: request.percent, threads });
                 }
-                Err(outcome) => wishes.settle(number, outcome),
+                Err(outcome) => requests.settle(number, outcome),
             }
         }
         target
     }
 
-    /// Who of a wish can be put into its cluster, or why it is not carried out.
-    fn screen(&mut self, view: &View, wish: &Wish) -> Result<Threads, ActionOutcome> {
-        possible(view, wish)?;
+    /// Who of a request can be put into its cluster, or why it is not carried out.
+    fn screen(&mut self, view: &View, request: &Request) -> Result<Threads, ActionOutcome> {
+        possible(view, request)?;
         let mut left = None;
-        let mut threads = wish.threads.clone();
+        let mut threads = request.threads.clone();
         threads.retain(|tid, (pid, start)| match self.hands_off(view, *tid, *pid, *start) {
             Some(why) => {
                 left = Some(why);
@@ -234,10 +239,10 @@ impl Ways {
         match left {
             Some(why) if threads.is_empty() => return Err(ActionOutcome::LeftAlone { why }),
             Some(why) => {
-                let name = wish.key.name.escape_debug();
+                let name = request.key.name.escape_debug();
                 self.remarks.insert(format!("threads of cluster {name} were left alone: {why}"));
             }
-            None if threads.is_empty() && wish.asked > 0 => return Err(ActionOutcome::Vanished),
+            None if threads.is_empty() && request.asked > 0 => return Err(ActionOutcome::Vanished),
             None => {}
         }
         Ok(threads)
@@ -256,8 +261,8 @@ impl Ways {
         Some(format!("it is in resctrl group {group} of another tool (the option `move_grouped` would move it)"))
     }
 
-    fn too_many(&self, many: &TooMany, view: &View, wishes: &Wishes) -> Blame {
-        let keys = wishes.surplus(many.llc, &self.clusters).into_iter().collect();
+    fn too_many(&self, many: &TooMany, view: &View, requests: &Requests) -> Blame {
+        let keys = requests.surplus(many.llc, &self.clusters).into_iter().collect();
         Blame::Clusters { keys, outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) } }
     }
 
@@ -292,11 +297,12 @@ impl Ways {
     }
 
     /// The target stands now, but for threads that ended meanwhile.
-    fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, wishes: &mut Wishes) {
+    fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, requests: &mut Requests) {
         target.retain(|tid, _| !gone.contains(&tid));
-        let is_gone = |wish: &Wish| wish.asked > 0 && wish.threads.keys().all(|tid| gone.contains(tid));
-        let ended: Vec<usize> = wishes.open().filter(|(_, wish)| is_gone(wish)).map(|(number, _)| number).collect();
-        ended.into_iter().for_each(|number| wishes.settle(number, ActionOutcome::Vanished));
+        let is_gone = |request: &Request| request.asked > 0 && request.threads.keys().all(|tid| gone.contains(tid));
+        let ended: Vec<usize> =
+            requests.open().filter(|(_, request)| is_gone(request)).map(|(number, _)| number).collect();
+        ended.into_iter().for_each(|number| requests.settle(number, ActionOutcome::Vanished));
         self.slots = slots;
         self.slots.retain(|key, _| target.get(key).is_some());
         self.clusters = target;

@@ -15,7 +15,4 @@ pub enum SensorError {
         /// what the kernel said
         source: io::Error,
     },
-    /// The clock cannot be read
-    #[error("cannot read the clock CLOCK_MONOTONIC: {0}")]
-    Clock(io::Error),
 }

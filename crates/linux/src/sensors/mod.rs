@@ -6,11 +6,13 @@
 pub mod counters;
 mod error;
 pub mod memory;
+mod options;
 pub mod reasons;
 pub mod threads;
 
 pub use error::SensorError;
 pub use memory::samplers::Sampled;
+pub use options::{CounterSource, SensorOptions};
 
 use crate::kernel::{capability, cpu_model, proc_fs};
 use crate::numasim::PageCounters;
@@ -21,7 +23,7 @@ use counters::choice::Candidate;
 use counters::set::CounterSet;
 use counters::{available, pmu, why};
 use isobar_model::{
-    Capabilities, Counters, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
+    Capabilities, Counters, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
 use memory::pages::PageReader;
 use memory::samplers::{self, Samplers};
@@ -31,56 +33,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use threads::state::{KnownProcess, KnownThread};
+use threads::state::{ProcessState, ThreadState};
 use threads::table::Table;
-
-/// Where counts come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CounterSource {
-    /// Hardware events, by CPU family.
-    #[default]
-    Auto,
-    /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
-    Software,
-    /// The page of a numasim guest, given with [`Sensors::count_by_page`]; a test backend, never chosen by itself.
-    Numasim,
-}
-
-/// How much is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SensorOptions {
-    /// At most so many threads have counters, the busiest first.
-    pub max_threads: usize,
-    /// Where counts come from.
-    pub counters: CounterSource,
-    /// The pages of a process are read in one of so many samples.
-    pub pages_every: u32,
-    /// Pages are read of processes that used at least this share of one CPU since the last sample; 0: of all.
-    pub min_cpu_share_for_pages: f64,
-    /// At most so many threads have their addresses sampled.
-    pub max_samplers: usize,
-    /// Address samplers that were not asked for in so many samples are closed.
-    pub samplers_keep: u64,
-    /// Descriptors left to others.
-    pub descriptor_reserve: usize,
-    /// Takes the place of the process's descriptor limit, which is then not raised; for tests.
-    pub descriptor_limit: Option<u64>,
-}
-
-impl Default for SensorOptions {
-    fn default() -> Self {
-        Self {
-            max_threads: 2048,
-            counters: CounterSource::Auto,
-            pages_every: 5,
-            min_cpu_share_for_pages: 0.05,
-            max_samplers: 64,
-            samplers_keep: 30,
-            descriptor_reserve: 128,
-            descriptor_limit: None,
-        }
-    }
-}
 
 /// The open sensors of the running machine.
 pub struct Sensors {
@@ -187,16 +141,6 @@ impl Sensors {
         Arc::clone(&self.capabilities)
     }
 
-    /// Isobar changes the mask of this thread: from now on its samples carry `original`, the mask that it had before.
-    pub fn hold_affinity(&mut self, tid: Tid, start: u64, original: CpuSet) {
-        self.table.hold(tid, start, original);
-    }
-
-    /// The mask of this thread was put back.
-    pub fn release_affinity(&mut self, tid: Tid) {
-        self.table.release(tid);
-    }
-
     /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched since the last call,
     /// most recent first. The first call opens the samplers and finds none.
     pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
@@ -213,12 +157,6 @@ impl Sensors {
         if let Some(process) = self.table.parts().0.get_mut(&pid.0) {
             PageReader::outdate(process);
         }
-    }
-
-    /// How addresses are sampled; `None` where they cannot be.
-    #[must_use]
-    pub const fn address_source(&self) -> Option<&samplers::Source> {
-        self.samplers.source()
     }
 
     fn read_pages(&mut self, interval: f64) {
@@ -242,7 +180,7 @@ impl Sensors {
         let interval_ns = num::round(interval.max(0.0) * 1e9);
         let tick_ns = 1_000_000_000 / self.ticks_a_second;
         let threads = self.table.processes().values().flat_map(|process| &process.threads);
-        let seen = |thread: &KnownThread| {
+        let seen = |thread: &ThreadState| {
             let time_ns = thread.load.saturating_mul(tick_ns).min(interval_ns);
             let cpu = thread.cpu.map(|cpu| num::index(cpu.0));
             Seen { tid: thread.tid, start: thread.start, ran: Ran { cpu, time_ns } }
@@ -254,7 +192,7 @@ impl Sensors {
         let (counters, ticks) = (&self.counters, self.ticks_a_second);
         let page = self.page_counters.as_ref();
         let read = |tid: Tid| page.map_or_else(|| counters.of(tid), |page| page.read(tid));
-        let process = |(&pid, known): (&u32, &KnownProcess)| ProcessSample {
+        let process = |(&pid, known): (&u32, &ProcessState)| ProcessSample {
             pid: Pid(pid),
             start: known.start,
             name: Arc::clone(&known.name),
@@ -302,12 +240,12 @@ impl Sensors {
     }
 }
 
-fn candidate(thread: &KnownThread, counters: &CounterSet) -> Candidate {
+fn candidate(thread: &ThreadState, counters: &CounterSet) -> Candidate {
     let counted = counters.is_counted(thread.tid, thread.start);
     Candidate { tid: thread.tid, start: thread.start, load: thread.load, counted }
 }
 
-fn thread_sample(thread: &KnownThread, counters: Counters, ticks: u64) -> ThreadSample {
+fn thread_sample(thread: &ThreadState, counters: Counters, ticks: u64) -> ThreadSample {
     ThreadSample {
         tid: thread.tid,
         start: thread.start,

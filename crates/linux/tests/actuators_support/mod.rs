@@ -40,13 +40,13 @@ impl Kept {
         identity::process(self.pid()).unwrap().start
     }
 
-    /// The wish to bind its main thread to a CPU.
-    pub fn wish(&self, cpu: CpuId) -> ThreadMove {
-        wish(self.pid(), self.tid(), cpu)
+    /// The request to bind its main thread to a CPU.
+    pub fn request(&self, cpu: CpuId) -> ThreadMove {
+        request(self.pid(), self.tid(), cpu)
     }
 }
 
-pub fn wish(pid: Pid, tid: Tid, cpu: CpuId) -> ThreadMove {
+pub fn request(pid: Pid, tid: Tid, cpu: CpuId) -> ThreadMove {
     let pid_start = identity::process(pid).unwrap().start;
     let tid_start = identity::task(pid, tid).unwrap().start;
     ThreadMove { pid, pid_start, tid, tid_start, cpu, pinned: false }
@@ -78,12 +78,12 @@ pub fn only(cpu: CpuId) -> CpuSet {
 }
 
 /// Moves one thread and expects that to succeed.
-pub fn move_one(actuators: &mut Actuators, wish: ThreadMove) {
-    assert_eq!(try_move(actuators, wish).unwrap(), ActionOutcome::Done);
+pub fn move_one(actuators: &mut Actuators, request: ThreadMove) {
+    assert_eq!(try_move(actuators, request).unwrap(), ActionOutcome::Done);
 }
 
-pub fn try_move(actuators: &mut Actuators, wish: ThreadMove) -> Result<ActionOutcome, ActuatorError> {
-    let intent = actuators.intend(&[wish])?.pop();
+pub fn try_move(actuators: &mut Actuators, request: ThreadMove) -> Result<ActionOutcome, ActuatorError> {
+    let intent = actuators.intend(&[request])?.pop();
     Ok(actuators.carry_out(intent.unwrap_or(Intent::Settled(ActionOutcome::Vanished))))
 }
 

@@ -1,7 +1,7 @@
 //! One migration: what the target can take, which pages, in which batches, and the tally.
 
 use super::around::PageRange;
-use super::mappings::{Mapping, parse_maps, parse_numa_maps};
+use super::mappings::{Mapping, pages_on, parse_maps};
 use super::resident::PageTables;
 use super::select::{Cursor, Look, asked, by_size, every, mapped, near};
 use super::tally::{BUDGET, ENDED, FEWER, NO_MEMORY, REFUSED, Tally, reason};
@@ -40,7 +40,7 @@ impl Default for PageOptions {
     }
 }
 
-/// A wish to move pages.
+/// A request to move pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration<'a> {
     /// The process.
@@ -77,13 +77,13 @@ impl PageMover {
     }
 
     /// Moves pages, `budget` at most.
-    pub fn migrate(&mut self, wish: &Migration<'_>, budget: Pages) -> ActionOutcome {
+    pub fn migrate(&mut self, request: &Migration<'_>, budget: Pages) -> ActionOutcome {
         let mut tally = Tally::default();
-        let result = self.try_migrate(wish, budget, &mut tally);
+        let result = self.try_migrate(request, budget, &mut tally);
         match result {
             Err(outcome) if tally.pages_moved().0 == 0 => return outcome,
-            Err(ActionOutcome::Vanished) => tally.rest_stayed(ENDED, wish.pages),
-            Err(_) => tally.rest_stayed(REFUSED, wish.pages),
+            Err(ActionOutcome::Vanished) => tally.rest_stayed(ENDED, request.pages),
+            Err(_) => tally.rest_stayed(REFUSED, request.pages),
             Ok(()) => {}
         }
         tally.outcome()
@@ -95,16 +95,16 @@ impl PageMover {
     }
 
     /// An error is the outcome of a migration that came to nothing.
-    fn try_migrate(&mut self, wish: &Migration<'_>, budget: Pages, tally: &mut Tally) -> Result<(), ActionOutcome> {
-        let within = wish.pages.0.min(budget.0);
-        tally.stayed(BUDGET, wish.pages.0 - within);
-        let wanted = within.min(self.room(wish.to)?);
+    fn try_migrate(&mut self, request: &Migration<'_>, budget: Pages, tally: &mut Tally) -> Result<(), ActionOutcome> {
+        let within = request.pages.0.min(budget.0);
+        tally.stayed(BUDGET, request.pages.0 - within);
+        let wanted = within.min(self.room(request.to)?);
         tally.stayed(NO_MEMORY, within - wanted);
         if wanted == 0 {
             return Ok(());
         }
-        let mut process = Process::new(wish, &self.options)?;
-        let chosen = self.choose(&mut process, wish, wanted)?;
+        let mut process = Process::new(request, &self.options)?;
+        let chosen = self.choose(&mut process, request, wanted)?;
         let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
         tally.stayed(FEWER, wanted.saturating_sub(found));
         let chosen: Vec<u64> = chosen.into_iter().collect();
@@ -114,21 +114,21 @@ impl PageMover {
     fn choose(
         &mut self,
         process: &mut Process,
-        wish: &Migration<'_>,
+        request: &Migration<'_>,
         wanted: u64,
     ) -> Result<BTreeSet<u64>, ActionOutcome> {
         let mappings = process.mappings()?;
-        if wish.select == PageSelection::AroundSamples && !wish.addresses.is_empty() {
-            let samples = wish.addresses.iter().map(|address| address / process.page_size).collect();
-            let mut chosen = near(process, &samples, &mapped(&mappings), wish.from, wanted)?;
+        if request.select == PageSelection::AroundSamples && !request.addresses.is_empty() {
+            let samples = request.addresses.iter().map(|address| address / process.page_size).collect();
+            let mut chosen = near(process, &samples, &mapped(&mappings), request.from, wanted)?;
             let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
-            if wish.fill_up && found < wanted {
+            if request.fill_up && found < wanted {
                 // The walk may meet what is chosen already; then the next migration goes on with it.
-                chosen.extend(self.walk(process, &mappings, wish, wanted - found)?);
+                chosen.extend(self.walk(process, &mappings, request, wanted - found)?);
             }
             return Ok(chosen);
         }
-        self.walk(process, &mappings, wish, wanted)
+        self.walk(process, &mappings, request, wanted)
     }
 
     /// The next pages of the resident set.
@@ -136,12 +136,12 @@ impl PageMover {
         &mut self,
         process: &mut Process,
         mappings: &[Mapping],
-        wish: &Migration<'_>,
+        request: &Migration<'_>,
         wanted: u64,
     ) -> Result<BTreeSet<u64>, ActionOutcome> {
         let order = process.order(mappings)?;
-        let cursor = self.cursors.entry((wish.pid, wish.pid_start, wish.from)).or_default();
-        cursor.walk(process, &order, wish.from, wanted)
+        let cursor = self.cursors.entry((request.pid, request.pid_start, request.from)).or_default();
+        cursor.walk(process, &order, request.from, wanted)
     }
 
     /// How many pages the target can take; all, where the kernel does not say.
@@ -168,17 +168,17 @@ struct Process {
 }
 
 impl Process {
-    fn new(wish: &Migration<'_>, options: &PageOptions) -> Result<Self, ActionOutcome> {
-        let task = identity::process(wish.pid).filter(|task| task.start == wish.pid_start);
+    fn new(request: &Migration<'_>, options: &PageOptions) -> Result<Self, ActionOutcome> {
+        let task = identity::process(request.pid).filter(|task| task.start == request.pid_start);
         let task = task.ok_or(ActionOutcome::Vanished)?;
-        if task.kernel || wish.pid == identity::own_pid() {
+        if task.kernel || request.pid == identity::own_pid() {
             let why = "pages of the kernel and of isobar itself are not moved".to_owned();
             return Err(ActionOutcome::LeftAlone { why });
         }
         let (batch, left) = (syscall::length(options.batch.0), options.most_looked_at.0);
-        let (from, to, page_size) = (wish.from, wish.to, procfs::page_size());
-        let tables = PageTables::open(wish.pid, page_size);
-        Ok(Self { pid: wish.pid, start: wish.pid_start, from, to, page_size, batch, left, tables })
+        let (from, to, page_size) = (request.from, request.to, procfs::page_size());
+        let tables = PageTables::open(request.pid, page_size);
+        Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, batch, left, tables })
     }
 
     fn still_there(&self) -> Result<(), ActionOutcome> {
@@ -195,7 +195,7 @@ impl Process {
 
     /// The order of a walk over its mappings.
     fn order(&self, mappings: &[Mapping]) -> Result<Vec<PageRange>, ActionOutcome> {
-        let counts = self.text("numa_maps")?.map(|text| parse_numa_maps(&text, self.from, self.page_size));
+        let counts = self.text("numa_maps")?.map(|text| pages_on(&text, self.from, self.page_size));
         Ok(by_size(mappings, counts.as_ref()))
     }
 

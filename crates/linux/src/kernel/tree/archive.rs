@@ -4,8 +4,7 @@
 //! mostly PCI devices, is skipped. What an archive unpacks to is bounded, since a few kilobytes can unpack to
 //! gigabytes.
 
-use super::entry::MAX_FILE;
-use super::entry::{Entry, components, resolve};
+use super::entry::{self, Entry, MAX_FILE, components, resolve};
 use super::error::LinuxError;
 use crate::kernel::read::open_file;
 use bzip2::read::MultiBzDecoder;
@@ -135,7 +134,7 @@ fn text(member: &mut impl Read, kept: &mut u64) -> io::Result<String> {
     if length as u64 > MAX_FILE {
         return Err(io::Error::other(format!("a file in it is larger than {MAX_FILE} bytes")));
     }
-    Ok(super::text(&bytes))
+    Ok(entry::text(&bytes))
 }
 
 /// The components below the root of the tree, where the path is one that we keep. The root is the folder that holds

@@ -11,6 +11,11 @@ const MAX_DEPTH: usize = 32;
 /// The most links that one lookup follows: Linux gives up at 40, and no kernel tree chains more than a few.
 const MAX_LINKS: usize = 8;
 
+/// The text of a kernel file. Some kernels around 5.15 end CPU lists in a zero byte, which is no part of the text.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
+}
+
 /// A place in the tree.
 #[derive(Debug)]
 pub(super) enum Entry {

@@ -12,7 +12,7 @@ pub(crate) use error::shown;
 
 use super::read::open_file;
 use archive::Unpacked;
-use entry::MAX_FILE;
+use entry::{MAX_FILE, text};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -121,11 +121,6 @@ fn read_file(path: PathBuf) -> Result<Option<String>, LinuxError> {
         Ok(length) if length as u64 > MAX_FILE => Err(LinuxError::TooLarge { path, limit: MAX_FILE }),
         Ok(_) => Ok(Some(text(&bytes))),
     }
-}
-
-/// The text of a kernel file. Some kernels around 5.15 end CPU lists in a zero byte, which is no part of the text.
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }
 
 fn list_folder(path: &Path) -> Result<Vec<String>, LinuxError> {

@@ -6,7 +6,7 @@ use super::group::{Group, Members};
 use super::pmu::Pmu;
 use crate::kernel::cpu_model::CpuModel;
 use crate::perf::event::{Code, Modes, attributes, open};
-use crate::sensors::CounterSource;
+use crate::sensors::options::CounterSource;
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;
 use rustix::io::Errno;

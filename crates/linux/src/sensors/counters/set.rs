@@ -9,7 +9,7 @@ use super::group::{Group, Members, add_all};
 use super::proof::{Evidence, Proof, Standing};
 use super::why;
 use crate::perf::event::Modes;
-use crate::sensors::SensorOptions;
+use crate::sensors::options::SensorOptions;
 use isobar_model::{Counters, Tid};
 use perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
 use rustix::io::Errno;
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::kernel::cpu_model::CpuModel;
     use crate::sensors::counters::available::available;
-    use crate::sensors::{CounterSource, SensorOptions};
+    use crate::sensors::options::CounterSource;
 
     #[test]
     fn work_of_less_than_a_tick_is_read_until_the_thread_sleeps() {

@@ -3,7 +3,7 @@
 
 use crate::kernel::numa_maps::{parse, total};
 use crate::kernel::proc_fs::ProcDir;
-use crate::sensors::threads::state::KnownProcess;
+use crate::sensors::threads::state::ProcessState;
 use isobar_model::num;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl PageReader {
     /// Reads what is due, for an interval of so many seconds since the last sample.
     pub fn refresh(
         &mut self,
-        processes: &mut BTreeMap<u32, KnownProcess>,
+        processes: &mut BTreeMap<u32, ProcessState>,
         files: &mut ProcDir,
         round: u64,
         interval: f64,
@@ -58,11 +58,11 @@ impl PageReader {
     }
 
     /// The last reading of a process does not stand any more: its pages were moved. It is read in the next sample, busy or not.
-    pub const fn outdate(process: &mut KnownProcess) {
+    pub const fn outdate(process: &mut ProcessState) {
         process.pages_read = None;
     }
 
-    fn is_due(&self, process: &KnownProcess, round: u64, interval: f64) -> bool {
+    fn is_due(&self, process: &ProcessState, round: u64, interval: f64) -> bool {
         let everybody = self.min_ticks_a_second <= 0.0;
         let busy = process.load > 0 && num::float(process.load) >= self.min_ticks_a_second * interval;
         let old = process.pages_read.is_none_or(|read| round.saturating_sub(read) >= self.every);
@@ -72,6 +72,6 @@ impl PageReader {
 
     fn read(&self, pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {
         let text = files.read(format_args!("{pid}/numa_maps"))?;
-        parse(text).map(|mappings| total(&mappings, self.base_kib)).map_err(|_| Errno::INVAL)
+        parse(text).map(|mappings| total(&mappings, self.base_kib)).ok_or(Errno::INVAL)
     }
 }

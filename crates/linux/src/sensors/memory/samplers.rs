@@ -8,8 +8,8 @@
 use super::records::{SAMPLE_TYPE, parse};
 use crate::perf::event::{Code, Modes, attributes, open};
 use crate::perf::ring::Ring;
-use crate::sensors::CounterSource;
 use crate::sensors::counters::pmu;
+use crate::sensors::options::CounterSource;
 use isobar_model::Tid;
 use perf_event_open_sys::bindings;
 use rustix::fd::OwnedFd;
@@ -143,12 +143,6 @@ impl Samplers {
     pub fn close_unused(&mut self, round: u64, alive: impl Fn(Tid) -> bool) {
         let keep = self.keep;
         self.open.retain(|&tid, sampler| round.saturating_sub(sampler.asked) <= keep && alive(tid));
-    }
-
-    /// The source in use.
-    #[must_use]
-    pub const fn source(&self) -> Option<&Source> {
-        self.source.as_ref()
     }
 }
 

@@ -15,7 +15,7 @@ const ROUNDING: i64 = 8;
 
 /// A process as last read.
 #[derive(Clone, Debug)]
-pub struct KnownProcess {
+pub struct ProcessState {
     /// Start time in ticks since boot.
     pub start: u64,
     /// Its name; what is not UTF-8 is replaced.
@@ -25,7 +25,7 @@ pub struct KnownProcess {
     /// The same since the last sample; 0 at the first.
     pub load: u64,
     /// Its threads, ascending by tid.
-    pub threads: Vec<KnownThread>,
+    pub threads: Vec<ThreadState>,
     /// Resident pages by node, as last read.
     pub pages: Option<NodeMap<Pages>>,
     /// The sample at which they were read.
@@ -40,7 +40,7 @@ pub struct KnownProcess {
 
 /// A thread as last read.
 #[derive(Clone, Debug)]
-pub struct KnownThread {
+pub struct ThreadState {
     /// Its id.
     pub tid: Tid,
     /// Start time in ticks since boot.
@@ -87,7 +87,7 @@ pub(super) struct Pass<'a> {
     pub(super) online: &'a CpuSet,
 }
 
-impl KnownProcess {
+impl ProcessState {
     /// Whether the process used clearly more time than the threads that were read: then a sleeper has woken. Each thread's
     /// ticks are rounded on their own, so a small difference for each active thread is only that; it swings around zero
     /// from sample to sample and must be summed with its sign.
@@ -118,12 +118,12 @@ impl KnownProcess {
 
 impl Pass<'_> {
     /// A thread that was idle the last few times is read by turns.
-    pub(super) const fn may_skip(&self, thread: &KnownThread) -> bool {
+    pub(super) const fn may_skip(&self, thread: &ThreadState) -> bool {
         thread.idle >= ASLEEP && !self.full && !is_turn(self.round, thread.tid.0, IDLE_TURNS)
     }
 }
 
-impl KnownThread {
+impl ThreadState {
     pub(super) const fn first(tid: Tid, start: u64) -> Self {
         let (allowed, pinned, changed, skipped) = (None, false, false, false);
         Self { tid, start, ticks: 0, load: 0, cpu: None, allowed, pinned, changed, skipped, idle: 0 }
@@ -154,13 +154,13 @@ pub(super) const fn is_turn(round: u64, id: u32, turns: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn thread(tid: u32, load: u64, skipped: bool) -> KnownThread {
-        KnownThread { load, skipped, ..KnownThread::first(Tid(tid), 0) }
+    fn thread(tid: u32, load: u64, skipped: bool) -> ThreadState {
+        ThreadState { load, skipped, ..ThreadState::first(Tid(tid), 0) }
     }
 
-    fn process(load: u64, threads: Vec<KnownThread>) -> KnownProcess {
+    fn process(load: u64, threads: Vec<ThreadState>) -> ProcessState {
         let seen = Seen { id: 1, start: 0, ticks: 0, threads: 0, cpu: None };
-        KnownProcess { load, threads, ..KnownProcess::first(&seen) }
+        ProcessState { load, threads, ..ProcessState::first(&seen) }
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
     fn only_threads_that_were_idle_for_some_readings_are_skipped() {
         let online = CpuSet::new();
         let pass = Pass { round: 1, fresh: false, full: false, online: &online };
-        let idle = |readings| KnownThread { idle: readings, ..thread(4, 0, false) };
+        let idle = |readings| ThreadState { idle: readings, ..thread(4, 0, false) };
         assert!(!pass.may_skip(&idle(ASLEEP - 1)));
         assert!(pass.may_skip(&idle(ASLEEP)));
         assert!(!Pass { round: 4, ..pass }.may_skip(&idle(ASLEEP)), "its turn");

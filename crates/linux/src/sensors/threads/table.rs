@@ -2,12 +2,12 @@
 //! whose CPU time and number of threads did not change is not looked into. Kernel threads and isobar itself are left out.
 //! What vanishes while it is read is ordinary.
 
-use super::state::{KnownProcess, KnownThread, Pass, Seen, is_turn};
+use super::state::{Pass, ProcessState, Seen, ThreadState, is_turn};
 use crate::kernel::affinity;
 use crate::kernel::cgroup::Cpusets;
 use crate::kernel::proc_fs::ProcDir;
 use crate::kernel::stat;
-use crate::sensors::SensorError;
+use crate::sensors::error::SensorError;
 use isobar_model::{CpuId, CpuSet, Tid};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,9 @@ const REFRESH: u64 = 16;
 pub struct Table {
     files: ProcDir,
     own: u32,
-    processes: BTreeMap<u32, KnownProcess>,
+    processes: BTreeMap<u32, ProcessState>,
     kernel: BTreeSet<u32>,
     cpusets: Cpusets,
-    held: BTreeMap<Tid, (u64, CpuSet)>,
     pids: Vec<u32>,
     tids: Vec<u32>,
 }
@@ -42,7 +41,6 @@ impl Table {
             processes: BTreeMap::new(),
             kernel: BTreeSet::new(),
             cpusets: Cpusets::live(),
-            held: BTreeMap::new(),
             pids: Vec::new(),
             tids: Vec::new(),
         })
@@ -50,24 +48,13 @@ impl Table {
 
     /// The processes as last read, by pid.
     #[must_use]
-    pub const fn processes(&self) -> &BTreeMap<u32, KnownProcess> {
+    pub const fn processes(&self) -> &BTreeMap<u32, ProcessState> {
         &self.processes
     }
 
     /// For changes of what is known beside `/proc/PID/stat`: the processes and the files to read it from.
-    pub(in crate::sensors) const fn parts(&mut self) -> (&mut BTreeMap<u32, KnownProcess>, &mut ProcDir) {
+    pub(crate) const fn parts(&mut self) -> (&mut BTreeMap<u32, ProcessState>, &mut ProcDir) {
         (&mut self.processes, &mut self.files)
-    }
-
-    /// From now on the mask of this thread is reported as `original`, since isobar changes it; see
-    /// [`isobar_model::ThreadSample::allowed`].
-    pub fn hold(&mut self, tid: Tid, start: u64, original: CpuSet) {
-        self.held.insert(tid, (start, original));
-    }
-
-    /// The mask of this thread is its owner's again.
-    pub fn release(&mut self, tid: Tid) {
-        self.held.remove(&tid);
     }
 
     /// Reads what has changed.
@@ -89,8 +76,6 @@ impl Table {
             }
         }
         self.pids = pids;
-        let processes = &self.processes;
-        self.held.retain(|tid, (start, _)| lives(processes, *tid, *start));
         Ok(())
     }
 
@@ -107,7 +92,7 @@ impl Table {
         let seen = Seen::from(&stat);
         let known = self.processes.remove(&pid).filter(|known| known.start == seen.start);
         let fresh = known.is_none();
-        let mut known = known.unwrap_or_else(|| KnownProcess::first(&seen));
+        let mut known = known.unwrap_or_else(|| ProcessState::first(&seen));
         if known.name.as_bytes() != stat.name {
             known.name = String::from_utf8_lossy(stat.name).into();
         }
@@ -117,7 +102,7 @@ impl Table {
         Some(())
     }
 
-    fn advance(&mut self, pid: u32, known: &mut KnownProcess, seen: &Seen, pass: &Pass<'_>) {
+    fn advance(&mut self, pid: u32, known: &mut ProcessState, seen: &Seen, pass: &Pass<'_>) {
         let changed = known.ticks != seen.ticks || known.count != seen.threads;
         known.load = if pass.fresh { 0 } else { seen.ticks.saturating_sub(known.ticks) };
         (known.ticks, known.count) = (seen.ticks, seen.threads);
@@ -131,13 +116,13 @@ impl Table {
             self.read_threads(pid, known, pass);
         } else {
             let old = std::mem::take(&mut known.threads).pop();
-            known.threads.push(self.thread(old, seen, known.cpuset.as_ref(), pass));
+            known.threads.push(thread(old, seen, known.cpuset.as_ref(), pass));
         }
         self.follow_cpuset(pid, known, pass);
     }
 
     /// A mask that changed to one that its cpuset does not explain: the cpuset may have changed, too.
-    fn follow_cpuset(&mut self, pid: u32, known: &mut KnownProcess, pass: &Pass<'_>) {
+    fn follow_cpuset(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
         let cpuset = known.cpuset.clone();
         // Every thread is asked, since each change is doubted once.
         let doubtful = known.threads.iter_mut().filter_map(|thread| thread.is_doubtful(cpuset.as_ref()).then_some(()));
@@ -148,7 +133,7 @@ impl Table {
         known.cpuset = self.cpuset_of(pid);
         if known.cpuset != cpuset {
             let cpuset = known.cpuset.as_ref();
-            known.threads.iter_mut().for_each(|thread| self.read_mask(thread, cpuset, pass.online));
+            known.threads.iter_mut().for_each(|thread| read_mask(thread, cpuset, pass.online));
         }
     }
 
@@ -157,7 +142,7 @@ impl Table {
         self.cpusets.permitted(std::str::from_utf8(text).ok()?)
     }
 
-    fn read_threads(&mut self, pid: u32, known: &mut KnownProcess, pass: &Pass<'_>) {
+    fn read_threads(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
         let mut tids = std::mem::take(&mut self.tids);
         let listed = self.files.numbers(format_args!("{pid}/task"), &mut tids);
         let mut old = std::mem::take(&mut known.threads).into_iter().peekable();
@@ -166,7 +151,7 @@ impl Table {
             while old.next_if(|thread| thread.tid.0 < tid).is_some() {}
             let before = old.next_if(|thread| thread.tid.0 == tid);
             let thread = match before {
-                Some(idle) if pass.may_skip(&idle) => Some(KnownThread { skipped: true, ..idle }),
+                Some(idle) if pass.may_skip(&idle) => Some(ThreadState { skipped: true, ..idle }),
                 before => self.read_thread(pid, tid, before, known.cpuset.as_ref(), pass),
             };
             known.threads.extend(thread);
@@ -178,8 +163,8 @@ impl Table {
     }
 
     /// Some of the process's time was used by threads that were taken to be asleep.
-    fn read_skipped(&mut self, pid: u32, known: &mut KnownProcess, pass: &Pass<'_>) {
-        let read = |thread: KnownThread| match thread.skipped {
+    fn read_skipped(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
+        let read = |thread: ThreadState| match thread.skipped {
             true => self.read_thread(pid, thread.tid.0, Some(thread), known.cpuset.as_ref(), pass),
             false => Some(thread),
         };
@@ -192,47 +177,35 @@ impl Table {
         &mut self,
         pid: u32,
         tid: u32,
-        before: Option<KnownThread>,
+        before: Option<ThreadState>,
         cpuset: Option<&CpuSet>,
         pass: &Pass<'_>,
-    ) -> Option<KnownThread> {
+    ) -> Option<ThreadState> {
         let stat = stat::parse(self.files.read_record(format_args!("{pid}/task/{tid}/stat")).ok()?)?;
         let (ended, seen) = (stat.has_ended(), Seen::from(&stat));
-        (!ended).then(|| self.thread(before, &seen, cpuset, pass))
-    }
-
-    fn thread(
-        &self,
-        before: Option<KnownThread>,
-        seen: &Seen,
-        cpuset: Option<&CpuSet>,
-        pass: &Pass<'_>,
-    ) -> KnownThread {
-        let tid = Tid(seen.id);
-        let before = before.filter(|old| old.start == seen.start && old.tid == tid);
-        let first = before.is_none();
-        let mut thread = before.unwrap_or_else(|| KnownThread::first(tid, seen.start));
-        thread.load = seen.ticks.saturating_sub(thread.ticks);
-        thread.ticks = seen.ticks;
-        thread.cpu = seen.cpu.map(CpuId);
-        thread.skipped = false;
-        thread.idle = if thread.load == 0 { thread.idle.saturating_add(1) } else { 0 };
-        if first || pass.full || thread.load > 0 {
-            self.read_mask(&mut thread, cpuset, pass.online);
-        }
-        thread
-    }
-
-    fn read_mask(&self, thread: &mut KnownThread, cpuset: Option<&CpuSet>, online: &CpuSet) {
-        let held = self.held.get(&thread.tid).filter(|(start, _)| *start == thread.start);
-        let mask = held.map_or_else(|| affinity::get(thread.tid).ok(), |(_, original)| Some(original.clone()));
-        thread.take_mask(mask, cpuset, online);
+        (!ended).then(|| thread(before, &seen, cpuset, pass))
     }
 }
 
-fn lives(processes: &BTreeMap<u32, KnownProcess>, tid: Tid, start: u64) -> bool {
-    let is_it = |thread: &KnownThread| thread.tid == tid && thread.start == start;
-    processes.values().any(|process| process.threads.iter().any(is_it))
+/// A thread as its stat line has it now; `before` is what was last read of it.
+fn thread(before: Option<ThreadState>, seen: &Seen, cpuset: Option<&CpuSet>, pass: &Pass<'_>) -> ThreadState {
+    let tid = Tid(seen.id);
+    let before = before.filter(|old| old.start == seen.start && old.tid == tid);
+    let first = before.is_none();
+    let mut thread = before.unwrap_or_else(|| ThreadState::first(tid, seen.start));
+    thread.load = seen.ticks.saturating_sub(thread.ticks);
+    thread.ticks = seen.ticks;
+    thread.cpu = seen.cpu.map(CpuId);
+    thread.skipped = false;
+    thread.idle = if thread.load == 0 { thread.idle.saturating_add(1) } else { 0 };
+    if first || pass.full || thread.load > 0 {
+        read_mask(&mut thread, cpuset, pass.online);
+    }
+    thread
+}
+
+fn read_mask(thread: &mut ThreadState, cpuset: Option<&CpuSet>, online: &CpuSet) {
+    thread.take_mask(affinity::get(thread.tid).ok(), cpuset, online);
 }
 
 fn unreadable(path: &Path, errno: Errno) -> SensorError {

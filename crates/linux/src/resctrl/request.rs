@@ -1,11 +1,11 @@
-//! What a plan wants of resctrl, one wish for each `set_ways`, and what becomes of each.
+//! What a plan wants of resctrl, one request for each `set_ways`, and what becomes of each.
 
 use super::clusters::{Clusters, Key, Threads};
 use isobar_model::{ActionOutcome, LlcId};
 
 /// A cluster that a plan wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct Request {
     /// its LLC and name
     pub key: Key,
     /// bits of the ways that it may fill
@@ -18,26 +18,26 @@ pub struct Wish {
     pub asked: usize,
 }
 
-/// The wishes of a plan with what has become of them so far.
+/// The requests of a plan with what has become of them so far.
 #[derive(Debug)]
-pub struct Wishes {
-    list: Vec<(Wish, Option<ActionOutcome>)>,
+pub struct Requests {
+    list: Vec<(Request, Option<ActionOutcome>)>,
 }
 
-impl Wishes {
+impl Requests {
     /// Nothing is settled yet.
     #[must_use]
-    pub fn new(wishes: Vec<Wish>) -> Self {
-        Self { list: wishes.into_iter().map(|wish| (wish, None)).collect() }
+    pub fn new(requests: Vec<Request>) -> Self {
+        Self { list: requests.into_iter().map(|request| (request, None)).collect() }
     }
 
-    /// The wishes that are not settled, in order, with their number.
-    pub fn open(&self) -> impl DoubleEndedIterator<Item = (usize, &Wish)> {
+    /// The requests that are not settled, in order, with their number.
+    pub fn open(&self) -> impl DoubleEndedIterator<Item = (usize, &Request)> {
         self.list
             .iter()
             .enumerate()
             .filter(|(_, (_, outcome))| outcome.is_none())
-            .map(|(number, (wish, _))| (number, wish))
+            .map(|(number, (request, _))| (number, request))
     }
 
     /// Settles one.
@@ -54,19 +54,21 @@ impl Wishes {
         }
     }
 
-    /// Settles the last open wish about a cluster; whether there was one.
+    /// Settles the last open request about a cluster; whether there was one.
     pub fn settle_last(&mut self, key: &Key, outcome: &ActionOutcome) -> bool {
-        let number = self.open().rev().find(|(_, wish)| wish.key == *key).map(|(number, _)| number);
+        let number = self.open().rev().find(|(_, request)| request.key == *key).map(|(number, _)| number);
         number.map(|number| self.settle(number, outcome.clone())).is_some()
     }
 
-    /// The cluster to do without when an LLC has too many: the last that a wish would add to those that stand, else the last that
+    /// The cluster to do without when an LLC has too many: the last that a request would add to those that stand, else the last that
     /// is wished for, else the last that stands.
     #[must_use]
     pub fn surplus(&self, llc: LlcId, standing: &Clusters) -> Option<Key> {
-        let here = || self.open().rev().map(|(_, wish)| wish).filter(|wish| wish.key.llc == llc && wish.asked > 0);
-        let fresh = here().find(|wish| standing.get(&wish.key).is_none());
-        let key = fresh.or_else(|| here().next()).map(|wish| wish.key.clone());
+        let here = || {
+            self.open().rev().map(|(_, request)| request).filter(|request| request.key.llc == llc && request.asked > 0)
+        };
+        let fresh = here().find(|request| standing.get(&request.key).is_none());
+        let key = fresh.or_else(|| here().next()).map(|request| request.key.clone());
         key.or_else(|| standing.keys().filter(|key| key.llc == llc).last().cloned())
     }
 
