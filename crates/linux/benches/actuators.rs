@@ -1,7 +1,8 @@
-//! What acting costs: binding threads with the state file written first, and finding and moving DINO's K = 4096 pages.
+//! What acting costs: binding threads with the state file written first, and finding and moving
+//! DINO's K = 4096 pages.
 //!
-//! Processes of its own, bounded in time. On a machine of one node pages "move" to where they are, which costs the
-//! kernel's look at each page but not the copy.
+//! Processes of its own, bounded in time. On a machine of one node pages "move" to where they are,
+//! which costs the kernel's look at each page but not the copy.
 
 // A benchmark: a failed expectation ends it.
 #![allow(clippy::unwrap_used, missing_docs)]

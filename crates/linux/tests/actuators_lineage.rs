@@ -1,4 +1,5 @@
-//! Who inherits a mask of ours and who was bound by its owner: live, with shells that fork, daemonise and call taskset.
+//! Tasks that inherit a mask of ours and tasks that their owner bound: live, with shells that fork,
+//! daemonise and call taskset.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -16,7 +17,7 @@ use std::process::{ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// A shell that runs each line that it is told, and ends with the test.
+/// A shell that runs each line that it is given, and ends with the test.
 struct Shell {
     process: Kept,
     lines: BufReader<ChildStdout>,
@@ -49,7 +50,7 @@ impl Shell {
     }
 }
 
-/// A process that is nobody's child any more; ended with the test, and by itself after 30 seconds.
+/// A process that is an orphan; ended with the test, and by itself after 30 seconds.
 struct Orphan(Tid);
 
 impl Orphan {
@@ -160,7 +161,8 @@ fn what_may_have_been_missed_is_reported_and_left_alone() {
     let mut actuators = open(state);
     let moved = actuators_support::sleeper();
     move_one(&mut actuators, moved.request(second));
-    // Its parent made it, so it did not inherit from the one that was moved; without the kernel's word that is a guess.
+    // Its parent made it, so it did not inherit from the one that was moved; without the kernel's
+    // word that is a guess.
     let stranger = actuators_support::sleeper();
     affinity::set(stranger.tid(), &only(second)).unwrap();
     let report = actuators.restore().unwrap();
@@ -214,7 +216,8 @@ fn the_last_binding_counts_ours_or_the_owners() {
     assert_eq!((report.restored, shell.process.mask()), (1, before));
 }
 
-/// A shell below the one that is moved, which its owner had bound before; it makes a process when it gets a line.
+/// A shell below the one that is moved, which its owner had bound before; it makes a process when
+/// it gets a line.
 #[test]
 fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
     let Some(Scene { second, ref folder, ref state, .. }) = Scene::set() else { return };

@@ -16,7 +16,7 @@ use isobar_model::{
 use std::path::Path;
 use std::process::Command;
 
-/// Whoever may not run wherever a thread `like` this may is pinned.
+/// A thread that may not run wherever a thread `like` this may is pinned.
 fn watch(pids: Vec<Pid>, like: Tid) -> Watch {
     Watch { everywhere: Some(affinity::get(like).unwrap()), ..Watch::of(pids) }
 }
@@ -69,7 +69,8 @@ fn samples_tell_what_owners_want_not_what_we_did() {
     let seen = main_thread(&sample, &process);
     assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(&before), false));
 
-    // The owner binds it elsewhere: from now on that is its owner's, and we neither move it nor put it back.
+    // The owner binds it elsewhere: from now on that is its owner's, and we neither move it nor put
+    // it back.
     affinity::set(process.tid(), &only(first)).unwrap();
     let sample = machine.sample().unwrap();
     let seen = main_thread(&sample, &process);

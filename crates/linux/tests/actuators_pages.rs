@@ -1,5 +1,6 @@
-//! Page migration on the running kernel, with processes of our own. On a machine of one node pages "move" to the node where
-//! they are: the kernel goes through the same calls and statuses, and what is chosen, asked, counted and refused shows.
+//! Page migration on the running kernel, with processes of our own. On a machine of one node pages
+//! "move" to the node where they are: the kernel goes through the same calls and statuses, and what
+//! is chosen, asked, counted and refused shows.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

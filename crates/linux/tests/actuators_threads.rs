@@ -262,7 +262,7 @@ fn a_broken_state_file_changes_nothing_and_says_so_in_one_line() {
     assert!(state.exists());
 }
 
-/// A process with a thread that makes threads and children when told to.
+/// A process with a thread that makes threads and children on request.
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_makes_tasks() {

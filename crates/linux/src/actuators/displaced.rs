@@ -1,11 +1,12 @@
 //! Threads whose cpuset has left the CPU that we bound them to.
 //!
-//! The kernel then lets such a thread run on the whole cpuset, but keeps the mask that was asked for
-//! (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a cpuset has it: a CPU that
-//! comes back, a cpuset that is widened, a cgroup that the thread is moved to. Such a mask is not its owner's word, and
-//! forgetting it would leave the thread bound for good.
+//! The kernel then lets such a thread run on the whole cpuset, but keeps the mask that was asked
+//! for (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a
+//! cpuset has it: a CPU that comes back, a cpuset that is widened, a cgroup that the thread is
+//! moved to. Its owner did not set such a mask, and forgetting it would leave the thread bound for
+//! good.
 
-use super::ledger::Original;
+use super::entries::Original;
 use crate::kernel::affinity;
 use crate::kernel::affinity::is_pinned;
 use crate::kernel::cgroup::Cpusets;
@@ -15,14 +16,15 @@ use std::io;
 
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
-/// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound it to.
+/// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound
+/// it to.
 #[must_use]
 pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     let outside = mask.intersection(ours).is_empty();
     outside && online().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
 }
 
-/// Whether somebody narrowed a thread to this mask within its cpuset, as it is now.
+/// Whether its owner narrowed a thread to this mask within its cpuset, as the cpuset is now.
 #[must_use]
 pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     online().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
@@ -37,13 +39,14 @@ pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
         return affinity::lift(tid);
     }
     match affinity::set(tid, &original.cpus) {
-        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself lifts the mask then.
+        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself
+        // lifts the mask then.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
         other => other,
     }
 }
 
-/// Our CPU is not in the mask, and nobody narrowed the mask within the cpuset.
+/// Our CPU is not in the mask, and the mask is the whole cpuset.
 fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
     mask.intersection(ours).is_empty() && !is_pinned(mask, permitted, online)
 }

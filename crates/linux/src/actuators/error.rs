@@ -61,7 +61,7 @@ pub enum ActuatorError {
         /// what it is
         is: &'static str,
     },
-    /// the state file belongs to somebody else, who could make us change what they like
+    /// the state file belongs to another user, who could make us change what they like
     #[error("{path}: belongs to uid {found}, not to uid {expected}: run as its owner, or delete it", path = path.display())]
     Foreign {
         /// the file

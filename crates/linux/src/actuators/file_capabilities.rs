@@ -1,7 +1,7 @@
-//! Who may use the power that the executable carries: file capabilities (`capabilities(7)`) are for
-//! the members of the executable's group, whatever its mode says. A caller outside that group goes
-//! on without them, and so does one who runs an executable that is setuid or setgid, which isobar
-//! is not made for.
+//! Which users may use the power that the executable carries: file capabilities (`capabilities(7)`)
+//! are for the members of the executable's group, whatever its mode says. A caller outside that
+//! group goes on without them, and so does one who runs an executable that is setuid or setgid,
+//! which isobar is not made for.
 //!
 //! Capabilities that a service manager hands down (ambient ones) are the caller's own and stay.
 //! Knows nothing of what the capabilities are good for.
@@ -30,8 +30,8 @@ pub fn give_up_what_is_not_the_callers() -> io::Result<Option<String>> {
     Ok(Some(facts.remark(verdict)))
 }
 
-/// Whether the environment is of somebody who has all our power anyway: root, or whoever runs an
-/// executable that carries none.
+/// Whether the environment is that of a user who has all our power anyway: root, or a user who runs
+/// an executable that carries none.
 #[must_use]
 pub fn environment_is_trusted() -> bool {
     getuid().is_root() || (!executable::carries_capabilities() && geteuid() == getuid() && getegid() == getgid())

@@ -2,8 +2,8 @@
 //! that made them.
 //!
 //! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we
-//! bound it, although its owner did not ask for that, and nothing else would ever put it back. A task
-//! counts as having inherited its mask from us when
+//! bound it, although its owner did not ask for that, and nothing else would ever put it back. A
+//! task counts as having inherited its mask from us when
 //!
 //! - it is a thread of a process that we moved threads of, or of one of its descendants by parent
 //!   pid;
@@ -11,18 +11,19 @@
 //! - its mask is a single CPU, one that we put a thread of that process on;
 //! - it is neither recorded nor bound by its owner ([`Ledger::is_owned`]).
 //!
-//! It then gets the widest mask that the moved threads of its process had before, and is from then on
-//! an ordinary thread.
+//! It then gets the widest mask that the moved threads of its process had before, and is from then
+//! on an ordinary thread.
 //!
 //! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they
 //! were not, a daemon whose parents have ended is recognised by likeness: its mask and start time
-//! fit, it is in the cgroups of the process that we moved, and its parent now is not the process that
-//! made it (it is init, or in another session). What fits less is left alone and reported. A program
-//! that binds a task to the very CPU that we had given looks the same where changes of affinity could
-//! not be followed.
+//! fit, it is in the cgroups of the process that we moved, and its parent now is not the process
+//! that made it (it is init, or in another session). What fits less is left alone and reported. A
+//! program that binds a task to the very CPU that we had given looks the same where changes of
+//! affinity could not be followed.
 
 use super::displaced;
-use super::ledger::{Ledger, ProcessEntry};
+use super::entries::ProcessEntry;
+use super::ledger::Ledger;
 use crate::kernel::ancestors::ancestry;
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
@@ -67,7 +68,7 @@ fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
     mask.len() == 1 && ledger.processes.values().any(|process| process.may_have_inherited(start, mask))
 }
 
-/// Whether a thread of the process has this mask by its owner's word, and none by ours: a new
+/// Whether the owner gave this mask to a thread of the process, and we gave it to none: a new
 /// thread then has it from there.
 fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
     let Some(entry) = ledger.processes.get(&pid) else { return false };
@@ -75,8 +76,7 @@ fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
     !ours && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
 }
 
-/// Whether a thread has this mask by its owner's word: it was bound before we came, or by somebody
-/// else since.
+/// Whether its owner gave a thread this mask: it was bound before we came, or by its owner since.
 fn is_owners(ledger: &Ledger, entry: &ProcessEntry, pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     let Some(task) = identity::task(pid, tid) else { return false };
     let known = task.start < entry.since || ledger.is_owned(tid, task.start);
@@ -110,9 +110,9 @@ pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> i
     displaced::put_back(tid, &family.original)
 }
 
-/// Frees every such task, as far as we may see and change it; how many more than before. Where `certain`
-/// says that all forks were followed, the descendants are in the ledger; else it looks at every
-/// process.
+/// Frees every such task, as far as we may see and change it; how many more than before. Where
+/// `certain` says that all forks were followed, the descendants are in the ledger; else it looks at
+/// every process.
 pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize {
     let known = || ledger.processes.keys().copied().collect();
     let pids: Vec<Pid> = if certain { known() } else { identity::processes() };
@@ -128,8 +128,8 @@ pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize 
     fresh
 }
 
-/// Notes processes that may have inherited a mask although nothing says so: made with `CLONE_PARENT`, or while
-/// events were dropped.
+/// Notes processes that may have inherited a mask although nothing says so: made with
+/// `CLONE_PARENT`, or while events were dropped.
 pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
     let unknown = identity::processes().into_iter().filter(|pid| !ledger.processes.contains_key(pid));
     let alike = unknown.filter(|pid| !matches!(likeness(ledger, *pid), Likeness::None));

@@ -1,12 +1,14 @@
-//! Putting everything back: on a normal end, a signal, a panic, and by `isobar restore` after a kill -9.
+//! Putting everything back: on a normal end, a signal, a panic, and by `isobar restore` after a
+//! kill -9.
 //!
-//! A thread gets its mask back if it is still the thread that we moved (same boot, same start time) and its mask is still
-//! the one that we set. A thread whose owner changed it meanwhile is its owner's, a reused id is another thread: both are
-//! left alone, and counted.
+//! A thread gets its mask back if it is still the thread that we moved (same boot, same start time)
+//! and its mask is still the one that we set. A thread whose owner changed it meanwhile is its
+//! owner's, a reused id is another thread: both are left alone, and counted.
 
+use super::entries::ThreadEntry;
 use super::error::{ActuatorError, boot_id};
 use super::inherited::{self, Freed};
-use super::ledger::{Ledger, ThreadEntry};
+use super::ledger::Ledger;
 use super::outstanding::Outstanding;
 use super::state_file::StateFile;
 use super::{displaced, exec};
@@ -18,11 +20,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A thread may make others while we put it back; after so many rounds the rest is left, and that is said.
+/// A thread may make others while we put it back; after this number of rounds the rest is left, and
+/// reported.
 const MOST_ROUNDS: usize = 20;
 
-/// Waits before the rounds in which nothing may turn up before it is over. A thread copies the mask of its maker when the
-/// kernel begins to make it, and is seen when that is done: on a busy machine some time slices later.
+/// Waits before the rounds in which nothing may turn up before it is over. A thread copies the mask
+/// of its maker when the kernel begins to make it, and is seen when that is done: on a busy machine
+/// some time slices later.
 const QUIET: [Duration; 4] =
     [Duration::from_millis(2), Duration::from_millis(5), Duration::from_millis(15), Duration::from_millis(30)];
 
@@ -79,13 +83,15 @@ impl fmt::Display for RestoreReport {
     }
 }
 
-/// Puts back what the state file at `path` records, for `isobar restore`. `None` where there is no such file.
+/// Puts back what the state file at `path` records, for `isobar restore`. `None` where there is no
+/// such file.
 ///
 /// The file is deleted when everything is put back, else it is kept with what remains.
 ///
 /// # Errors
-/// [`ActuatorError::Locked`] while an isobar uses the file, whatever keeps the file from being read or written, and a path
-/// at which there is something else than a state file that may be trusted. Nothing is made there.
+/// [`ActuatorError::Locked`] while an isobar uses the file, whatever keeps the file from being read
+/// or written, and a path at which there is something else than a state file that may be trusted.
+/// Nothing is made there.
 pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
     match StateFile::existing(path)? {
         Some(file) => recover(&file),
@@ -109,10 +115,12 @@ pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError>
     Ok(Some(report))
 }
 
-/// Takes into the ledger what happened since it was last called; true where all forks since the first change are known.
+/// Takes into the ledger what happened since it was last called; true where all forks since the
+/// first change are known.
 pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
 
-/// Puts back everything in the ledger; what the kernel refused stays in it. `outstanding` is kept up to date.
+/// Puts back everything in the ledger; what the kernel refused stays in it. `outstanding` is kept
+/// up to date.
 pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outstanding) -> RestoreReport {
     follow(ledger);
     exec::follow(ledger);
@@ -179,7 +187,8 @@ fn free_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Free
     freed.unfinished();
 }
 
-/// Threads that their owners bound to the very CPU that we had given: they stay bound, and that is said.
+/// Threads that their owners bound to the very CPU that we had given: they stay bound, and are
+/// reported.
 fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
     for (&tid, owned) in &ledger.owned {
         let alive = identity::lives(owned.pid, tid, owned.start);

@@ -35,7 +35,7 @@ pub fn default_path() -> PathBuf {
 /// A larger state file is not ours: 100,000 threads need about 15 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// A temporary file is `.NAME.RANDOM.new`, with so many random letters and digits.
+/// A temporary file is `.NAME.RANDOM.new`, with this number of random letters and digits.
 const RANDOM: usize = 16;
 const NEW: &str = ".new";
 

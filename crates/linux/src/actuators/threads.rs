@@ -1,11 +1,13 @@
-//! Moving threads: who may be moved, what is written down first, and what the kernel answers.
+//! Moving threads: which may be moved, what is written down first, and what the kernel answers.
 //!
-//! Moves go in two steps. [`prepare`] looks and decides without changing anything; once all intents of a plan are in the
-//! state file, [`carry_out`] acts. Between the look and the act a thread may end and its id be reused: the start time is
-//! read again right before acting. What remains is the instant between that read and the system call, which the kernel
-//! offers no way to close for affinities.
+//! Moves go in two steps. [`prepare`] looks and decides without changing anything; once all intents
+//! of a plan are in the state file, [`carry_out`] acts. Between the look and the act a thread may
+//! end and its id be reused: the start time is read again right before acting. What remains is the
+//! instant between that read and the system call, which the kernel offers no way to close for
+//! affinities.
 
-use super::ledger::{Entry, Ledger, Original, ThreadEntry};
+use super::entries::{Entry, Original, ThreadEntry};
+use super::ledger::Ledger;
 use super::{displaced, inherited};
 use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
@@ -31,10 +33,22 @@ pub struct ThreadMove {
 /// What is to be done about a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// Bind the thread, once this is in the state file; with the mask that it had when it was examined.
+    /// Bind the thread, once this is in the state file; with the mask that it had when it was
+    /// examined.
     Act(Entry, CpuSet),
     /// Nothing: it is settled already.
     Settled(ActionOutcome),
+}
+
+impl Intent {
+    /// What will be done, where something will.
+    #[must_use]
+    pub const fn entry(&self) -> Option<&Entry> {
+        match self {
+            Self::Act(entry, _) => Some(entry),
+            Self::Settled(_) => None,
+        }
+    }
 }
 
 /// Decides about a move, changing nothing.
@@ -47,7 +61,8 @@ pub fn prepare(ledger: &Ledger, request: &ThreadMove) -> Intent {
     }
 }
 
-/// Binds a thread, if it is still the one that was examined and still has the mask that was `seen` then.
+/// Binds a thread, if it is still the one that was examined and still has the mask that was `seen`
+/// then.
 #[must_use]
 pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
     if !identity::lives(entry.pid, entry.tid, entry.tid_start) {
@@ -98,8 +113,8 @@ fn left_alone(why: &str) -> ActionOutcome {
     ActionOutcome::LeftAlone { why: why.to_owned() }
 }
 
-/// What was there before us: what we wrote down, if the mask is still ours; what the process had that it was inherited from;
-/// else the mask.
+/// What was there before us: what we wrote down, if the mask is still ours; what the process had
+/// that it was inherited from; else the mask.
 fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
     let record = ledger.thread(request.pid, request.tid, request.tid_start).filter(|thread| thread.is_ours(mask));
     let placed = record.and_then(|_| mask.first());
@@ -113,8 +128,8 @@ fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
     Entry { pid: request.pid, pid_start, tid: request.tid, tid_start, original, placed, cpu: request.cpu }
 }
 
-/// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread, so that whoever prints
-/// it can tell it once.
+/// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread,
+/// so that it can be printed once.
 fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
     let why = match error.raw_os_error() {
         Some(libc::ESRCH) => return ActionOutcome::Vanished,

@@ -9,7 +9,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Write permission of the group and of everybody.
+/// Write permission of the group and of all others.
 const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
@@ -75,7 +75,7 @@ fn problem(found: &Metadata, sticky_is_safe: bool) -> Option<String> {
     if mode & OTHERS_WRITE == 0 || (sticky && sticky_is_safe) {
         return None;
     }
-    // A sticky folder is meant for everybody.
+    // A sticky folder is meant for all users.
     let remedy = if sticky { "" } else { "; `chmod go-w` takes that away" };
     Some(format!("others may write to it (mode {:04o}{remedy})", mode & 0o7777))
 }

@@ -3,7 +3,8 @@
 //! groups. An id of 0, which the kernel takes for the caller, an id beyond what the kernel gives
 //! out, and a group name that leads out of its folder are refused.
 
-use super::ledger::{Ledger, ProcessEntry};
+use super::entries::ProcessEntry;
+use super::ledger::Ledger;
 use crate::resctrl::record::{Place, ResctrlRecord};
 use isobar_model::{Pid, Tid};
 
@@ -53,7 +54,7 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actuators::ledger::{Original, ThreadEntry};
+    use crate::actuators::entries::{Original, ThreadEntry};
     use crate::resctrl::record::Origin;
     use isobar_model::CpuSet;
 

@@ -23,7 +23,8 @@ const WORDS: usize = num::index(MAX_CPU + 1) / num::index(Word::BITS);
 pub fn get(tid: Tid) -> io::Result<CpuSet> {
     let thread = kernel_id(tid.0).ok_or_else(ended)?;
     let mut words: [Word; WORDS] = [0; WORDS];
-    // SAFETY: the kernel writes at most `size_of_val(&words)` bytes to `words`, which lives through the call.
+    // SAFETY: the kernel writes at most `size_of_val(&words)` bytes to `words`, which lives through
+    // the call.
     let written =
         unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, size_of_val(&words), words.as_mut_ptr()) };
     let bytes = usize::try_from(written).map_err(|_| io::Error::last_os_error())?;
@@ -48,8 +49,8 @@ pub fn lift(tid: Tid) -> io::Result<()> {
     set_words(tid, &[Word::MAX; WORDS])
 }
 
-/// Whether an owner narrowed a thread's affinity: `allowed` leaves out a CPU that is online and that
-/// its cpuset permits (`None` = any).
+/// Whether an owner narrowed a thread's affinity: `allowed` leaves out a CPU that is online and
+/// that its cpuset permits (`None` = any).
 #[must_use]
 pub fn is_pinned(allowed: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
     permitted.map_or_else(|| !online.is_subset(allowed), |cpuset| !cpuset.intersection(online).is_subset(allowed))
@@ -57,7 +58,8 @@ pub fn is_pinned(allowed: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) 
 
 fn set_words(tid: Tid, words: &[Word; WORDS]) -> io::Result<()> {
     let thread = kernel_id(tid.0).ok_or_else(ended)?;
-    // SAFETY: the kernel reads at most `size_of_val(words)` bytes from `words`, which lives through the call.
+    // SAFETY: the kernel reads at most `size_of_val(words)` bytes from `words`, which lives through
+    // the call.
     let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, size_of_val(words), words.as_ptr()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,8 +1,9 @@
 //! Who descends from whom, by the parents that the kernel names now: one walk for all who ask.
 //!
-//! Pure over a table of processes, which the caller brings (live it is [`super::identity::process`]).
-//! A process whose parent has ended was given to another one, mostly to process 1, at which the walk
-//! ends: what is older than that, fork events say (`actuators/lineage.rs`).
+//! Pure over a table of processes, which the caller brings (live it is
+//! [`super::identity::process`]). A process whose parent has ended was given to another one, mostly
+//! to process 1, at which the walk ends: what is older than that, fork events say
+//! (`actuators/lineage.rs`).
 
 use super::identity::Task;
 use isobar_model::Pid;

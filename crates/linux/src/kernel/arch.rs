@@ -27,8 +27,8 @@ impl Arch {
         }
     }
 
-    /// How a virtual machine gets a PMU; goes after a colon. QEMU's emulated Arm CPUs have one by default (property
-    /// `pmu`); its emulated x86 CPUs have none.
+    /// How a virtual machine gets a PMU; goes after a colon. QEMU's emulated Arm CPUs have one by
+    /// default (property `pmu`); its emulated x86 CPUs have none.
     #[must_use]
     pub const fn guest_pmu(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! What CPUs a process's cgroup lets it use: cgroup v2 `cpuset.cpus.effective`
-//! (`Documentation/admin-guide/cgroup-v2.rst`), or v1 `cpuset.effective_cpus` (`cgroup-v1/cpusets.rst`), found through
-//! the mount table and `/proc/PID/cgroup`. Where no cpuset is in force the answer is `None`: any CPU.
+//! (`Documentation/admin-guide/cgroup-v2.rst`), or v1 `cpuset.effective_cpus`
+//! (`cgroup-v1/cpusets.rst`), found through the mount table and `/proc/PID/cgroup`. Where no cpuset
+//! is in force the answer is `None`: any CPU.
 
 use super::proc_fs::read_text;
 use isobar_model::CpuSet;
@@ -17,8 +18,9 @@ pub struct Hierarchy {
     pub mount_point: String,
 }
 
-/// The hierarchy that governs CPUs, from the text of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`). A v1 hierarchy with
-/// the `cpuset` controller goes first: the controller is in one hierarchy at a time, and v2 may be mounted beside it.
+/// The hierarchy that governs CPUs, from the text of `/proc/self/mountinfo`
+/// (`proc_pid_mountinfo(5)`). A v1 hierarchy with the `cpuset` controller goes first: the
+/// controller is in one hierarchy at a time, and v2 may be mounted beside it.
 #[must_use]
 pub fn hierarchy(mountinfo: &str) -> Option<Hierarchy> {
     let mut found: Vec<_> = mountinfo.lines().filter_map(mounted).collect();
@@ -59,8 +61,9 @@ pub fn path_in<'a>(hierarchy: &Hierarchy, cgroup: &'a str) -> Option<&'a str> {
 }
 
 impl Hierarchy {
-    /// The folders to ask, nearest first: the cgroup's own, then its parents (a v2 cgroup without the cpuset controller
-    /// has no file of its own and is governed by its parent). Empty where the cgroup lies outside of what is mounted.
+    /// The folders to ask, nearest first: the cgroup's own, then its parents (a v2 cgroup without
+    /// the cpuset controller has no file of its own and is governed by its parent). Empty where the
+    /// cgroup lies outside of what is mounted.
     fn folders<'a>(&'a self, path: &'a str) -> impl Iterator<Item = String> + 'a {
         let root = self.root.trim_end_matches('/');
         let below = path.strip_prefix(root).filter(|below| !below.contains(".."));

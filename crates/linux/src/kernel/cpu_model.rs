@@ -31,7 +31,8 @@ pub enum Vendor {
 pub struct CpuModel {
     /// Its maker.
     pub vendor: Vendor,
-    /// x86 family (extended family added in); on Arm the implementer (0x41 is Arm Limited); 0 elsewhere.
+    /// x86 family (extended family added in); on Arm the implementer (0x41 is Arm Limited); 0
+    /// elsewhere.
     pub family: u32,
     /// x86 model; on Arm the part number of that implementer; 0 elsewhere.
     pub model: u32,
@@ -48,7 +49,8 @@ impl CpuModel {
         Self { vendor: Vendor::Arm, family: bits(24, 0xff), model: bits(4, 0xfff), ..self }
     }
 
-    /// The kind of one CPU of this machine, where it says so under `cpus` ([`CPUS`]); else this one.
+    /// The kind of one CPU of this machine, where it says so under `cpus` ([`CPUS`]); else this
+    /// one.
     #[must_use]
     pub fn of(self, cpu: Option<CpuId>, cpus: &Path) -> Self {
         cpu.and_then(|cpu| midr(cpus, cpu)).map_or(self, |midr| self.with_midr(midr))

@@ -1,11 +1,13 @@
-//! What this process itself costs: its CPU time, as the kernel accounts it. Knows nothing of budgets.
+//! What this process itself costs: its CPU time, as the kernel accounts it. Knows nothing of
+//! budgets.
 
 use isobar_model::Seconds;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// CPU time, user and system, of all threads of this process since it started (`CLOCK_PROCESS_CPUTIME_ID`,
-/// `clock_gettime(2)`). Threads that ended count, child processes do not.
+/// CPU time, user and system, of all threads of this process since it started
+/// (`CLOCK_PROCESS_CPUTIME_ID`, `clock_gettime(2)`). Threads that ended count, child processes do
+/// not.
 #[must_use]
 pub fn own_cpu_time() -> Seconds {
     let time = clock_gettime(ClockId::ProcessCPUTime);

@@ -1,5 +1,5 @@
 //! The running executable: where it is, and whether it carries capabilities (`capabilities(7)`).
-//! What they are good for, and who may use them, is known elsewhere.
+//! What they are good for, and which users may use them, is known elsewhere.
 
 use rustix::io::Errno;
 use std::fs;
@@ -32,7 +32,7 @@ pub fn carries_capabilities() -> bool {
     }
 }
 
-/// Whether it carries capabilities and everybody may run it.
+/// Whether it carries capabilities and every user may run it.
 #[must_use]
 pub fn lends_capabilities_to_all() -> bool {
     let everybody = |file: fs::Metadata| file.permissions().mode() & 0o001 != 0;

@@ -1,5 +1,6 @@
-//! Reading a file of the tree into a value. A file that is missing or empty says nothing (`None`): captures hold an empty
-//! file where the kernel refused. A file that says something else than its format allows is an error that names it.
+//! Reading a file of the tree into a value. A file that is missing or empty says nothing (`None`):
+//! captures hold an empty file where the kernel refused. A file that says something else than its
+//! format allows is an error that names it.
 
 use super::parse;
 use super::tree::{LinuxError, Tree, shown};

@@ -1,7 +1,8 @@
-//! Who a thread is: ids are reused, start times are not, so a thread is (pid, tid, start) within one boot.
+//! Who a thread is: ids are reused, start times are not, so a thread is (pid, tid, start) within
+//! one boot.
 //!
-//! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times are taken from. A
-//! task that is not there is `None`, never an error.
+//! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times
+//! are taken from. A task that is not there is `None`, never an error.
 
 use super::stat;
 use isobar_model::text::one_line;
@@ -39,7 +40,8 @@ pub fn process(pid: Pid) -> Option<Task> {
     read(&PathBuf::from(format!("/proc/{pid}/stat")))
 }
 
-/// The process that a thread belongs to (`Tgid` of `proc_pid_status(5)`); `None` when there is no such thread (any more).
+/// The process that a thread belongs to (`Tgid` of `proc_pid_status(5)`); `None` when there is no
+/// such thread (any more).
 #[must_use]
 pub fn process_of(tid: Tid) -> Option<Pid> {
     let status = read_live(&PathBuf::from(format!("/proc/{tid}/status"))).ok().flatten()?;
@@ -124,7 +126,8 @@ fn numbered(folder: &str) -> Vec<u32> {
     ids
 }
 
-/// An id as the kernel takes it; `None` for 0 (which would mean the caller) and for what is no id at all.
+/// An id as the kernel takes it; `None` for 0 (which would mean the caller) and for what is no id
+/// at all.
 pub(crate) fn kernel_id(id: u32) -> Option<libc::pid_t> {
     libc::pid_t::try_from(id).ok().filter(|id| *id > 0)
 }

@@ -1,6 +1,6 @@
-//! Who holds file locks, by `/proc/locks` (`proc_locks(5)`): the kernel's own record, which a
-//! process cannot forge for another, and which ends with the process even after a kill -9. Knows
-//! nothing of what a lock is for.
+//! Which processes hold file locks, by `/proc/locks` (`proc_locks(5)`): the kernel's own record,
+//! which a process cannot forge for another, and which ends with the process even after a kill -9.
+//! Knows nothing of what a lock is for.
 
 use rustix::fs::{major, minor};
 use std::fs::{self, Metadata};
@@ -18,8 +18,8 @@ pub struct Held {
     pub last: u64,
 }
 
-/// Readings of the table. The kernel hands it out page by page, and what is taken or released elsewhere meanwhile can make one
-/// reading skip a line.
+/// Readings of the table. The kernel hands it out page by page, and what is taken or released
+/// elsewhere meanwhile can make one reading skip a line.
 const READINGS: usize = 4;
 
 /// The locks on a file, of every kind, by processes that we can see.
@@ -39,7 +39,7 @@ pub fn on(file: &Metadata) -> io::Result<Vec<Held>> {
 }
 
 /// The lines `1: POSIX  ADVISORY  READ 27778 00:16:3567 0 EOF` of one file. Those that only wait
-/// (`->`) hold nothing; a negative pid (open-file-description locks) names nobody.
+/// (`->`) hold nothing; a negative pid (open-file-description locks) names no process.
 fn listed(table: &str, file: &str) -> Vec<Held> {
     let held = |line: &str| {
         let [_, _, _, _, pid, place, _, last] =

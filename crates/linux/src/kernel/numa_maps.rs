@@ -1,9 +1,9 @@
 //! `/proc/PID/numa_maps`: where the pages of each mapping lie. A pure parser into values.
 //!
-//! The counts are *mapped pages in the mapping's own page size*: hugetlb mappings count huge pages, transparent huge pages
-//! count as the base pages they cover (`gather_stats()` in `fs/proc/task_mmu.c`: the pmd walker passes
-//! `HPAGE_PMD_SIZE / PAGE_SIZE`, the hugetlb walker passes 1). `kernelpagesize_kB` says which
-//! (`Documentation/filesystems/proc.rst`, `numa_maps`).
+//! The counts are *mapped pages in the mapping's own page size*: hugetlb mappings count huge pages,
+//! transparent huge pages count as the base pages they cover (`gather_stats()` in
+//! `fs/proc/task_mmu.c`: the pmd walker passes `HPAGE_PMD_SIZE / PAGE_SIZE`, the hugetlb walker
+//! passes 1). `kernelpagesize_kB` says which (`Documentation/filesystems/proc.rst`, `numa_maps`).
 
 use super::stat::number;
 use isobar_model::{NodeId, NodeMap, Pages};
@@ -21,7 +21,8 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Pages by node in the base page size `base_kib` (4 on x86-64): a huge page counts as the base pages it covers.
+    /// Pages by node in the base page size `base_kib` (4 on x86-64): a huge page counts as the base
+    /// pages it covers.
     pub fn base_pages(&self, base_kib: u64) -> impl Iterator<Item = (NodeId, Pages)> + '_ {
         let factor = self.page_kib.map_or(1, |kib| (kib / base_kib.max(1)).max(1));
         self.pages.iter().map(move |(node, pages)| (node, Pages(pages.0.saturating_mul(factor))))
@@ -40,8 +41,8 @@ impl fmt::Display for Mapping {
 }
 
 /// Reads a file mapping by mapping; `None` for a line that is no mapping. File names are escaped by
-/// the kernel (space, tab, newline and backslash as octal), so fields are words; names may hold bytes
-/// that are not UTF-8, so it takes bytes.
+/// the kernel (space, tab, newline and backslash as octal), so fields are words; names may hold
+/// bytes that are not UTF-8, so it takes bytes.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = Option<Mapping>> + '_ {
     text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(parse_line)
 }
@@ -73,8 +74,8 @@ fn parse_line(line: &[u8]) -> Option<Mapping> {
     Some(mapping)
 }
 
-/// Takes in `N<node>=<pages>` and `kernelpagesize_kB=<n>`; other fields (`file=`, `anon=`, `dirty=`,
-/// `heap`, ...) are not read. `None` where one of ours has no number.
+/// Takes in `N<node>=<pages>` and `kernelpagesize_kB=<n>`; other fields (`file=`, `anon=`,
+/// `dirty=`, `heap`, ...) are not read. `None` where one of ours has no number.
 fn read_field(mapping: &mut Mapping, word: &[u8]) -> Option<()> {
     if let Some(value) = word.strip_prefix(b"kernelpagesize_kB=") {
         mapping.page_kib = Some(number(value)?);
@@ -108,7 +109,8 @@ mod tests {
 
     #[test]
     fn base_huge_and_transparent_huge_pages_are_counted_in_base_pages() {
-        // 388 base pages; 3 hugetlb pages of 2 MiB = 3 * 512; a THP mapping that the kernel already counts in base pages.
+        // 388 base pages; 3 hugetlb pages of 2 MiB = 3 * 512; a THP mapping that the kernel already
+        // counts in base pages.
         let text = b"55a37258d000 default file=/usr/bin/a\\040b mapped=388 N0=300 N8=88 kernelpagesize_kB=4\n\
                      7f0000000000 bind:1 file=/anon_hugepage\\040(deleted) huge anon=3 dirty=3 N8=3 kernelpagesize_kB=2048\n\
                      7f1000000000 interleave:0-1 anon=1024 dirty=1024 N0=512 N8=512 kernelpagesize_kB=4\n\

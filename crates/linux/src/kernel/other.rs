@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A command line in a message is cut behind so many characters.
+/// Length at which a command line in a message is cut.
 const LONGEST_COMMAND: usize = 100;
 
 /// A process that lives, or lived a moment ago.
@@ -71,15 +71,16 @@ fn may_move_others(status: &str) -> bool {
     capability::effective(status).is_some_and(|set| capability::has(set, capability::SYS_NICE))
 }
 
-/// Capabilities count only over the users that one shares: whoever makes a user namespace has all
-/// of them in it. Such a namespace has another map, for an unprivileged user cannot map everybody.
+/// Capabilities count only over the users that both processes know: a user who makes a user
+/// namespace has all capabilities in it. Such a namespace has another map of users, for an
+/// unprivileged user cannot map all of them.
 fn shares_our_users(pid: u32) -> bool {
     let map = |process: &str| fs::read_to_string(format!("/proc/{process}/uid_map")).ok();
     map(&pid.to_string()) == map("self")
 }
 
-/// By its executable, which nobody can forge; where that is hidden from us, by the name that it
-/// shows.
+/// By its executable, which a process cannot forge; where that is hidden from us, by the name that
+/// it shows.
 fn runs_isobar(pid: u32, status: &str) -> bool {
     let executable = format!("/proc/{pid}/exe");
     let inode = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));

@@ -1,5 +1,6 @@
-//! The kernel's text formats, as pure functions: text in, value or `None` out. No function here fails in any other way,
-//! whatever the text; the property tests below and the fuzzers hold them to that.
+//! The kernel's text formats, as pure functions: text in, value or `None` out. No function here
+//! fails in any other way, whatever the text; the property tests below and the fuzzers hold them to
+//! that.
 
 use isobar_model::cpuset::MAX_CPU;
 use isobar_model::{Bytes, CpuId, CpuSet, NodeId};
@@ -33,7 +34,8 @@ pub fn node_list(text: &str) -> Option<Vec<NodeId>> {
     Some(list.iter().map(|number| NodeId(number.0)).collect())
 }
 
-/// A cache size such as `8192K` (`Documentation/ABI/testing/sysfs-devices-system-cpu`); without a letter, bytes.
+/// A cache size such as `8192K` (`Documentation/ABI/testing/sysfs-devices-system-cpu`); without a
+/// letter, bytes.
 #[must_use]
 pub fn cache_size(text: &str) -> Option<Bytes> {
     let text = text.trim();

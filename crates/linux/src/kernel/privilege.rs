@@ -1,6 +1,6 @@
 //! Which capabilities this process lacks for its work, and the one recipe by which a group of users
-//! gets them. It does not know what is done with them, nor who may use those that the executable
-//! carries (that is `actuators/file_capabilities.rs`).
+//! gets them. It does not know what is done with them, nor which users may use those that the
+//! executable carries (that is `actuators/file_capabilities.rs`).
 
 use super::capability::{NET_ADMIN, PERFMON, SYS_NICE, SYS_PTRACE, effective, has};
 use super::executable;
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 /// The capabilities that isobar uses: bit (`linux/capability.h`), name, and what is impossible
-/// without it. What is not counted without `CAP_PERFMON` the sensors say, who know whether there is
-/// anything to count; `CAP_NET_ADMIN` is for the kernel's process events, and whoever asks for
-/// these says what is missed without them.
+/// without it. What is not counted without `CAP_PERFMON` the sensors report, which know whether
+/// there is anything to count; what is missed without `CAP_NET_ADMIN` the readers of the kernel's
+/// process events report.
 const USED: [(u32, &str, Option<&str>); 4] = [
     (SYS_NICE, "CAP_SYS_NICE", Some("cannot move the threads of others")),
     (SYS_PTRACE, "CAP_SYS_PTRACE", Some("cannot find or move the pages of others")),
@@ -20,8 +20,8 @@ const USED: [(u32, &str, Option<&str>); 4] = [
     (NET_ADMIN, "CAP_NET_ADMIN", None),
 ];
 
-/// The names of the capabilities that isobar uses and that are not effective. Empty where the kernel does not say: what
-/// is refused later is reported then.
+/// The names of the capabilities that isobar uses and that are not effective. Empty where the
+/// kernel does not say: what is refused later is reported then.
 #[must_use]
 pub fn missing_capabilities() -> Vec<&'static str> {
     missing().into_iter().map(|(name, _)| name).collect()
@@ -34,7 +34,7 @@ pub fn may_move_others() -> bool {
 }
 
 /// What a person should know of privileges before something is refused: one line for all that is
-/// missing, with the remedy, and one where everybody may run an executable that carries
+/// missing, with the remedy, and one where every user may run an executable that carries
 /// capabilities.
 #[must_use]
 pub fn remarks() -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Reads of small kernel text files into one reused buffer: no allocation and three system calls a file. It knows how to
-//! read; what the text means is the parsers' business.
+//! Reads of small kernel text files into one reused buffer: no allocation and three system calls a
+//! file. It knows how to read; what the text means is the parsers' business.
 
 use super::stat::number;
 use rustix::fd::{AsFd, OwnedFd};
@@ -10,7 +10,8 @@ use std::io::Write;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// Larger files (`numa_maps` of a large program) grow the buffer; nothing that isobar reads comes near the limit.
+/// Larger files (`numa_maps` of a large program) grow the buffer; nothing that isobar reads comes
+/// near the limit.
 const LARGEST_FILE: usize = 256 << 20;
 
 /// A folder (`/proc`) and a buffer to read its files into.
@@ -35,13 +36,14 @@ impl ProcDir {
     /// Reads one file, named relative to the folder.
     ///
     /// # Errors
-    /// What the kernel says: `ENOENT` and `ESRCH` where the process has ended, `EACCES` where it may not be read.
+    /// What the kernel says: `ENOENT` and `ESRCH` where the process has ended, `EACCES` where it
+    /// may not be read.
     pub fn read(&mut self, file: std::fmt::Arguments<'_>) -> Result<&[u8], Errno> {
         self.read_until(file, Until::End)
     }
 
-    /// Reads a file that the kernel writes as one record (`stat`): a read that leaves room in the buffer is the whole of
-    /// it, which saves the read that would find the end.
+    /// Reads a file that the kernel writes as one record (`stat`): a read that leaves room in the
+    /// buffer is the whole of it, which saves the read that would find the end.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -84,7 +86,8 @@ fn c_path<'a>(buffer: &'a mut Vec<u8>, path: std::fmt::Arguments<'_>) -> Result<
 /// When a file has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
-    /// A read returned nothing. Files of many records (`numa_maps`) come in short reads, record by record.
+    /// A read returned nothing. Files of many records (`numa_maps`) come in short reads, record by
+    /// record.
     End,
     /// A read did not fill the buffer.
     Short,
@@ -110,7 +113,8 @@ fn fill(file: impl AsFd, buffer: &mut Vec<u8>, until: Until) -> Result<usize, Er
     }
 }
 
-/// Reads a small text file by absolute path; `None` where it is not there, may not be read, or is not text.
+/// Reads a small text file by absolute path; `None` where it is not there, may not be read, or is
+/// not text.
 #[must_use]
 pub fn read_text(path: &str) -> Option<String> {
     let name = CString::new(path).ok()?;

@@ -1,8 +1,9 @@
 //! Reading a file that a user or a captured tree names, bounded in size and in time.
 //!
-//! Whatever the name stands for, a read ends: a file larger than its limit is refused, so `/dev/zero` is; opening never
-//! blocks; and a pipe or a terminal has [`PATIENCE`] to deliver all of it. What the text means is the caller's business, and
-//! so is the limit: it knows how large its kind of file can be.
+//! Whatever the name stands for, a read ends: a file larger than its limit is refused, so
+//! `/dev/zero` is; opening never blocks; and a pipe or a terminal has [`PATIENCE`] to deliver all
+//! of it. What the text means is the caller's business, and so is the limit: it knows how large its
+//! kind of file can be.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -13,14 +14,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a pipe or device may take to deliver all that is in it. Process substitution (`--config <(...)`) needs a
-/// moment; what takes longer belongs into a file.
+/// How long a pipe or device may take to deliver all that is in it. Process substitution
+/// (`--config <(...)`) needs a moment; what takes longer belongs into a file.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The text of a file of at most `limit` bytes. Pipes and devices are read, too, as long as they end in [`PATIENCE`].
+/// The text of a file of at most `limit` bytes. Pipes and devices are read, too, as long as they
+/// end in [`PATIENCE`].
 ///
 /// # Errors
-/// What the kernel says; a file that is larger, that does not end in time, or that is not UTF-8 text.
+/// What the kernel says; a file that is larger, that does not end in time, or that is not UTF-8
+/// text.
 pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     text_within(path, limit, PATIENCE)
 }
@@ -49,7 +52,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::InvalidInput, "it is a pipe or a device, not a file"))
 }
 
-/// A pipe that nobody writes into would block an ordinary open for ever.
+/// A pipe without a writer would block an ordinary open for ever.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)

@@ -1,5 +1,6 @@
-//! What resctrl offers, from its `info` folder (`Documentation/filesystems/resctrl.rst`, "Info directory"): caches, memory
-//! bandwidth, monitoring. It knows the files; what they mean for a plan is known elsewhere.
+//! What resctrl offers, from its `info` folder (`Documentation/filesystems/resctrl.rst`, "Info
+//! directory"): caches, memory bandwidth, monitoring. It knows the files; what they mean for a plan
+//! is known elsewhere.
 
 use super::tree::{LinuxError, Tree};
 use super::{files, parse};
@@ -25,7 +26,8 @@ pub struct CacheInfo {
     pub cbm_mask: u64,
     /// The fewest bits that a mask must set.
     pub min_cbm_bits: u32,
-    /// Classes of service, the default group's among them: the fewest of all resources, which is what the kernel goes by.
+    /// Classes of service, the default group's among them: the fewest of all resources, which is
+    /// what the kernel goes by.
     pub num_closids: u32,
     /// Bits that devices may fill too.
     pub shareable_bits: u64,
@@ -116,7 +118,8 @@ fn cache(tree: &Tree, info: &str, level: u32) -> Result<Option<CacheInfo>, Linux
                     resources: vec![resource],
                     cbm_mask,
                     num_closids,
-                    // These files are younger than the other two; a mask of no bits was refused from the start.
+                    // These files are younger than the other two; a mask of no bits was refused
+                    // from the start.
                     min_cbm_bits: files::small_number(tree, &format!("{at}/min_cbm_bits"))?.unwrap_or(1),
                     shareable_bits: files::bit_mask(tree, &format!("{at}/shareable_bits"))?.unwrap_or(0),
                     sparse_masks: files::small_number(tree, &format!("{at}/sparse_masks"))? == Some(1),
@@ -131,7 +134,8 @@ fn cache(tree: &Tree, info: &str, level: u32) -> Result<Option<CacheInfo>, Linux
     Ok(found)
 }
 
-/// A class is one of every resource: "The kernel uses the smallest number of CLOSIDs of all enabled resources as limit."
+/// A class is one of every resource: "The kernel uses the smallest number of CLOSIDs of all enabled
+/// resources as limit."
 fn fewest_classes(tree: &Tree, info: &str) -> Result<u32, LinuxError> {
     let mut fewest = u32::MAX;
     for resource in tree.list(info)? {

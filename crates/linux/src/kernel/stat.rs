@@ -1,5 +1,6 @@
-//! `/proc/PID/stat` and `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), without allocation: one is read for every thread
-//! at every sample. It knows the fields' places and nothing of what they are used for.
+//! `/proc/PID/stat` and `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), without allocation: one is
+//! read for every thread at every sample. It knows the fields' places and nothing of what they are
+//! used for.
 
 /// The kernel's `PF_KTHREAD` in the flags field (`include/linux/sched.h`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -17,7 +18,8 @@ pub struct Stat<'a> {
     pub parent: u32,
     /// (9) `PF_*` flags.
     pub flags: u64,
-    /// (14) + (15) user and system time in clock ticks; of all threads, ended ones too, in a process's own file.
+    /// (14) + (15) user and system time in clock ticks; of all threads, ended ones too, in a
+    /// process's own file.
     pub ticks: u64,
     /// (20) threads of the process.
     pub threads: u64,
@@ -47,7 +49,8 @@ impl Stat<'_> {
     }
 }
 
-/// Reads one stat line; `None` where it is not one. The name ends at the *last* parenthesis, because it may hold any.
+/// Reads one stat line; `None` where it is not one. The name ends at the *last* parenthesis,
+/// because it may hold any.
 #[must_use]
 pub fn parse(line: &[u8]) -> Option<Stat<'_>> {
     let open = line.iter().position(|&b| b == b'(')?;

@@ -1,6 +1,7 @@
-//! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked for and once it is allowed
-//! or done, in one of two forms: a breakpoint's sample has two registers (the first argument, and the instruction pointer,
-//! which tells the breakpoints apart); a tracepoint's has the raw record (`events/syscalls/*/format`).
+//! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked
+//! for and once it is allowed or done, in one of two forms: a breakpoint's sample has two registers
+//! (the first argument, and the instruction pointer, which tells the breakpoints apart); a
+//! tracepoint's has the raw record (`events/syscalls/*/format`).
 
 use isobar_model::{Pid, Tid};
 use perf_event_open_sys::bindings;
@@ -26,7 +27,8 @@ pub struct Pin {
     pub by: Pid,
     /// The thread that asked.
     pub by_thread: Tid,
-    /// The thread whose affinity it is, as the asking one names it: by its own pid namespace. 0 is itself.
+    /// The thread whose affinity it is, as the asking one names it: by its own pid namespace. 0 is
+    /// itself.
     pub argument: u32,
 }
 
@@ -123,8 +125,8 @@ impl Call {
 }
 
 impl Calls {
-    /// The calls that the kernel carried out. A thread may change CPUs within its call, so the records of all CPUs are taken
-    /// together, by time.
+    /// The calls that the kernel carried out. A thread may change CPUs within its call, so the
+    /// records of all CPUs are taken together, by time.
     pub fn carried_out(&mut self, mut records: Vec<Call>) -> Vec<Pin> {
         records.sort_by_key(|call| call.time);
         records.iter().filter_map(|call| self.follow(call)).collect()

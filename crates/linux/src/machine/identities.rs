@@ -1,4 +1,5 @@
-//! Who was in the last sample: a plan names threads by id, and an id alone may be another's by the time we act.
+//! The processes and threads of the last sample: a plan names threads by id, and an id alone may be
+//! another's by the time we act.
 
 use crate::actuators::ThreadMove;
 use isobar_model::{CpuId, Pid, ProcessSample, Sample, Tid};

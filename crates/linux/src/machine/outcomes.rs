@@ -1,4 +1,4 @@
-//! What was wished for and what came of it, in the words of the seam: pure translations.
+//! Plans as requests, and reports as outcomes of the seam: pure translations.
 
 use crate::actuators::RestoreReport;
 use crate::resctrl::clusters::{Key, Threads};

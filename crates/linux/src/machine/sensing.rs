@@ -21,7 +21,8 @@ pub trait Sensing {
     /// Addresses that a process (or one thread of it) was seen to access since the last call.
     fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled;
 
-    /// Pages of a process were moved, or were not where a sample had seen them: what was read of them does not stand.
+    /// Pages of a process were moved, or were not where a sample had seen them: what was read of
+    /// them does not stand.
     fn pages_moved(&mut self, pid: Pid);
 
     /// CPUs came or went.

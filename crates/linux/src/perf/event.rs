@@ -45,7 +45,7 @@ pub fn open(attr: &mut bindings::perf_event_attr, thread: Tid, leader: Option<&O
     open_anywhere(attr, pid, -1, leader.map_or(-1, AsRawFd::as_raw_fd))
 }
 
-/// Opens an event on a CPU, whoever runs there, closed on exec.
+/// Opens an event on a CPU, for all threads that run there, closed on exec.
 ///
 /// # Errors
 /// What the kernel says.
@@ -60,7 +60,8 @@ fn open_anywhere(
     cpu: libc::c_int,
     group: libc::c_int,
 ) -> Result<OwnedFd, Errno> {
-    // SAFETY: `attr` is an initialised perf_event_attr of the size that it states, and lives through the call.
+    // SAFETY: `attr` is an initialised perf_event_attr of the size that it states, and lives
+    // through the call.
     let fd = unsafe { perf_event_open(attr, pid, cpu, group, libc::c_ulong::from(bindings::PERF_FLAG_FD_CLOEXEC)) };
     if fd < 0 {
         return Err(last_errno());

@@ -1,5 +1,6 @@
-//! The ring buffer that the kernel writes samples to (`perf_event_open(2)`, "MMAP layout"): one page of bookkeeping, then
-//! a power of two of data pages. Reading copies the new bytes out and gives the space back.
+//! The ring buffer that the kernel writes samples to (`perf_event_open(2)`, "MMAP layout"): one
+//! page of bookkeeping, then a power of two of data pages. Reading copies the new bytes out and
+//! gives the space back.
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 use rustix::fd::OwnedFd;
@@ -47,7 +48,8 @@ impl Ring {
         Ok(Self { _event: event, base, page, pages })
     }
 
-    /// Appends what the kernel has written since the last call to `bytes`, and gives the space back.
+    /// Appends what the kernel has written since the last call to `bytes`, and gives the space
+    /// back.
     pub fn drain(&self, bytes: &mut Vec<u8>) {
         let (head_word, tail_word) = (self.word(Word::Head), self.word(Word::Tail));
         // Acquire: the data before `head` was written before `head` itself was.
@@ -72,7 +74,8 @@ impl Ring {
         debug_assert!(start + length <= self.page * self.pages);
         // SAFETY: the data area begins one page after `base`; `start + length` is within it.
         let first = unsafe { self.base.byte_add(self.page + start) };
-        // SAFETY: mapped as above, and the kernel does not write between tail and head until tail is moved.
+        // SAFETY: mapped as above, and the kernel does not write between tail and head until tail
+        // is moved.
         unsafe { std::slice::from_raw_parts(first.cast::<u8>().as_ptr(), length) }
     }
 
@@ -81,9 +84,11 @@ impl Ring {
             Word::Head => std::mem::offset_of!(perf_event_mmap_page, data_head),
             Word::Tail => std::mem::offset_of!(perf_event_mmap_page, data_tail),
         };
-        // SAFETY: the first page of the mapping is a `perf_event_mmap_page`, and `offset` lies in it.
+        // SAFETY: the first page of the mapping is a `perf_event_mmap_page`, and `offset` lies in
+        // it.
         let address = unsafe { self.base.byte_add(offset) };
-        // SAFETY: the field is an aligned u64 that lives as long as the mapping and is shared with the kernel.
+        // SAFETY: the field is an aligned u64 that lives as long as the mapping and is shared with
+        // the kernel.
         unsafe { AtomicU64::from_ptr(address.cast::<u64>().as_ptr()) }
     }
 }

@@ -1,4 +1,5 @@
-//! What can be said before anything is tried: how many classes of service others leave to us, and which requests no write could fulfil.
+//! What can be said before anything is tried: how many classes of service others leave to us, and
+//! which requests no write could fulfil.
 
 use super::layout::TooMany;
 use super::request::Request;
@@ -9,8 +10,8 @@ use isobar_model::{ActionOutcome, Topology};
 use std::path::Path;
 use std::time::Duration;
 
-/// The machine with the classes of service that others leave to us: a policy need not plan with those that groups of others hold. The
-/// machine as it is, where resctrl cannot be read.
+/// The machine with the classes of service that others leave to us: a policy need not plan with
+/// those that groups of others hold. The machine as it is, where resctrl cannot be read.
 #[must_use]
 pub fn without_others(topology: Topology, root: &Path) -> Topology {
     let level = topology.llcs().iter().map(|llc| llc.level).max();
@@ -51,7 +52,7 @@ pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutco
     }
 }
 
-/// Why classes of service do not suffice, who holds them, and what to do.
+/// Why classes of service do not suffice, which groups hold them, and what to do.
 pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     let TooMany { llc, needed } = many;
     let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());

@@ -1,7 +1,8 @@
 //! Writing groups, masks and tasks until resctrl is as wanted, and sweeping what is left over.
 //!
-//! Only differences are written. What is refused comes back with the clusters that it concerns; what was done by then is undone when the
-//! rest is carried out anew, since every round starts from what stands.
+//! Only differences are written. What is refused comes back with the clusters that it concerns;
+//! what was done by then is undone when the rest is carried out anew, since every round starts from
+//! what stands.
 
 use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;
@@ -19,13 +20,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Who is to blame for a refusal.
 #[derive(Debug)]
 pub enum Blame {
-    /// Nobody: resctrl cannot be used at all.
+    /// No cluster: resctrl cannot be used at all.
     All(ResctrlError),
     /// These clusters.
     Clusters {
         /// which
         keys: Vec<Key>,
-        /// what they get to hear
+        /// their outcome
         outcome: ActionOutcome,
     },
 }
@@ -105,7 +106,8 @@ impl Carrier<'_> {
         Ok(())
     }
 
-    /// What a group shall have in a domain: its cluster's mask and share, or what the default group has.
+    /// What a group shall have in a domain: its cluster's mask and share, or what the default group
+    /// has.
     fn wanted(&self, domain: u32, key: Option<&Key>) -> Schemata {
         let cluster = key.and_then(|key| self.target.get(key));
         let mut wanted = Schemata::default();
@@ -146,8 +148,8 @@ pub struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Sends home who is in a group and in none of its clusters, and removes the group where it is not `used` any more. Threads and
-    /// children that a member made stay with it.
+    /// Sends home who is in a group and in none of its clusters, and removes the group where it is
+    /// not `used` any more. Threads and children that a member made stay with it.
     ///
     /// # Errors
     /// What the kernel refuses.

@@ -1,4 +1,5 @@
-//! What resctrl refuses, in one line with the path, the kernel's error, its own explanation (`info/last_cmd_status`) and the remedy.
+//! What resctrl refuses, in one line with the path, the kernel's error, its own explanation
+//! (`info/last_cmd_status`) and the remedy.
 
 use super::schemata::SchemataError;
 use isobar_model::ActionOutcome;

@@ -60,8 +60,8 @@ impl Requests {
         number.map(|number| self.settle(number, outcome.clone())).is_some()
     }
 
-    /// The cluster to do without when an LLC has too many: the last that a request would add to those that stand, else the last that
-    /// is wished for, else the last that stands.
+    /// The cluster to do without when an LLC has too many: the last that a request would add to
+    /// those that stand, else the last that is requested, else the last that stands.
     #[must_use]
     pub fn surplus(&self, llc: LlcId, standing: &Clusters) -> Option<Key> {
         let here = || {

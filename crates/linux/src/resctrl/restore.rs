@@ -1,8 +1,10 @@
-//! Putting resctrl back by the record of the state file: on a normal end, a signal, a panic, and by `isobar restore` after a kill -9.
+//! Putting resctrl back by the record of the state file: on a normal end, a signal, a panic, and by
+//! `isobar restore` after a kill -9.
 //!
-//! Our groups are removed, and the kernel gives their tasks to the default group. Tasks that another tool had in a group of its own go
-//! back there first, and so do threads and children that they made meanwhile, which were born in our group. A task that is no longer
-//! in a group of ours was moved by its owner, and is left alone. Doing it twice is harmless.
+//! Our groups are removed, and the kernel gives their tasks to the default group. Tasks that
+//! another tool had in a group of its own go back there first, and so do threads and children that
+//! they made meanwhile, which were born in our group. A task that is no longer in a group of ours
+//! was moved by its owner, and is left alone. Doing it twice is harmless.
 
 use super::error::ResctrlError;
 use super::record::{Place, ResctrlRecord};
@@ -12,7 +14,8 @@ use crate::kernel::identity;
 use isobar_model::Tid;
 use std::time::Duration;
 
-/// How long others are waited for; then it is done without the lock, since nothing is touched but what is ours.
+/// How long others are waited for; then it is done without the lock, since nothing is touched but
+/// what is ours.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What became of the groups that were recorded.
@@ -73,7 +76,8 @@ fn refuse(report: &mut GroupsBack, error: &ResctrlError) {
 fn remove_group(root: &Root, record: &ResctrlRecord, group: &str) -> Result<Option<usize>, ResctrlError> {
     let tasks = match root.tasks(group) {
         Err(error) if error.is_absence() => {
-            // A folder without its files is none of resctrl's, but removing one of ours that is there is harmless.
+            // A folder without its files is none of resctrl's, but removing one of ours that is
+            // there is harmless.
             root.remove(group)?;
             return Ok(None);
         }
@@ -99,7 +103,8 @@ pub fn home(record: &ResctrlRecord, tid: Tid) -> Option<&Place> {
     ancestry(pid, identity::process).find_map(|(pid, _)| record.place_of(tid, start, pid))
 }
 
-/// Puts a task where it was. A group that is gone meanwhile leaves it in the group above, as the kernel would have.
+/// Puts a task where it was. A group that is gone meanwhile leaves it in the group above, as the
+/// kernel would have.
 ///
 /// # Errors
 /// What the kernel refuses; a task that ended is no error.

@@ -1,11 +1,12 @@
 //! The actuator of `set_ways`: clusters of threads become resctrl groups.
 //!
-//! All requests of a plan are taken together: what stands and what is wished for give the clusters that shall be ([`super::clusters`]),
-//! those get groups ([`super::layout`]), and groups, masks and tasks are then written until the machine is so ([`super::carry`]). A
-//! request that is refused is taken out and the rest is worked out anew from what stands, so that nothing of it remains.
+//! All requests of a plan are taken together: what stands and what is requested give the clusters
+//! that shall be ([`super::clusters`]), those get groups ([`super::layout`]), and groups, masks and
+//! tasks are then written until the machine is so ([`super::carry`]). A request that is refused is
+//! taken out and the rest is worked out anew from what stands, so that nothing of it remains.
 //!
-//! It holds the lock that resctrl's tools agree on while it changes anything. What it will change is saved first, by who owns the
-//! state file.
+//! It holds the lock that resctrl's tools agree on while it changes anything. What it will change
+//! is saved first, by who owns the state file.
 
 use super::beforehand::{possible, prefix, too_many};
 use super::carry::{Blame, Carrier, Sweep};
@@ -28,7 +29,8 @@ use std::time::Duration;
 pub struct WaysOptions {
     /// Where resctrl is mounted.
     pub root: PathBuf,
-    /// Whether tasks are taken that another tool has put into a control group of its own; they go back there at the end.
+    /// Whether tasks are taken that another tool has put into a control group of its own; they go
+    /// back there at the end.
     pub move_grouped: bool,
     /// How long the lock is waited for.
     pub patience: Duration,
@@ -46,9 +48,10 @@ pub struct Ways {
     slots: Slots,
     names: BTreeMap<Slot, String>,
     record: ResctrlRecord,
-    /// Tasks that somebody moved out of our groups after we had put them there.
+    /// Tasks that others moved out of our groups after we had put them there.
     released: BTreeSet<(Tid, u64)>,
-    /// Tasks that were named in plans: where such a one is in a group of ours and in no cluster, it was dropped, and not born there.
+    /// Tasks that were named in plans: where such a one is in a group of ours and in no cluster, it
+    /// was dropped, and not born there.
     dropped: BTreeSet<Tid>,
     monitors: Monitors,
     remarks: BTreeSet<String>,
@@ -83,7 +86,8 @@ impl Ways {
         self.remarks.iter()
     }
 
-    /// Carries out the requests of a plan together; one outcome for each. `level` is that of the LLCs.
+    /// Carries out the requests of a plan together; one outcome for each. `level` is that of the
+    /// LLCs.
     ///
     /// # Errors
     /// That of `save`, where what will be changed cannot be written down: then nothing is changed.
@@ -106,7 +110,7 @@ impl Ways {
         Ok(requests.into_outcomes())
     }
 
-    /// Forgets threads that have ended, and gives back the classes of clusters that nobody is left in.
+    /// Forgets threads that have ended, and gives back the classes of clusters without threads.
     pub fn follow(&mut self, sample: &Sample) {
         if self.clusters.is_empty() {
             return;
@@ -120,7 +124,7 @@ impl Ways {
         let mut left = self.slots.clone();
         left.retain(|key, _| self.clusters.get(key).is_some());
         if left.values().collect::<BTreeSet<_>>().len() < before {
-            // Somebody else's turn at the lock is no harm: the next change sweeps again.
+            // Another tool's turn at the lock is no harm: the next change sweeps again.
             if let Ok(_lock) = self.root.lock(Access::Exclusive, Duration::ZERO) {
                 self.slots = left;
                 self.sweep();
@@ -160,7 +164,8 @@ impl Ways {
         }
     }
 
-    /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one of both shrinks with each try.
+    /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one
+    /// of both shrinks with each try.
     fn refuse(&mut self, requests: &mut Requests, key: &Key, outcome: &ActionOutcome) {
         if !requests.settle_last(key, outcome) {
             self.clusters.remove(key);
@@ -195,7 +200,8 @@ impl Ways {
         Ok(Ok(()))
     }
 
-    /// Drops threads that ended, and those that somebody has moved out of our groups: they are no longer ours.
+    /// Drops threads that ended, and those that others have moved out of our groups: they are no
+    /// longer ours.
     fn notice(&mut self, view: &View) {
         let inside: BTreeSet<Tid> = view.ours.values().flat_map(|group| group.tasks.iter().copied()).collect();
         let outside: Vec<_> = self.clusters.members().filter(|(tid, ..)| !inside.contains(tid)).collect();
@@ -209,7 +215,7 @@ impl Ways {
         }
     }
 
-    /// What stands, and what is wished for beyond it.
+    /// What stands, and what is requested beyond it.
     fn target(&mut self, view: &View, requests: &mut Requests) -> Clusters {
         let mut target = self.clusters.clone();
         let open: Vec<(usize, Request)> = requests.open().map(|(number, request)| (number, request.clone())).collect();
@@ -224,7 +230,7 @@ impl Ways {
         target
     }
 
-    /// Who of a request can be put into its cluster, or why it is not carried out.
+    /// Which threads of a request can be put into its cluster, or why it is not carried out.
     fn screen(&mut self, view: &View, request: &Request) -> Result<Threads, ActionOutcome> {
         possible(view, request)?;
         let mut left = None;
@@ -266,7 +272,8 @@ impl Ways {
         Blame::Clusters { keys, outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) } }
     }
 
-    /// A name for every slot: our process's, so that two isobars do not meet, and a number that nobody has.
+    /// A name for every slot: our process's, so that two isobars do not meet, and a number that is
+    /// free.
     fn name(&mut self, slots: &Slots, view: &View) {
         let prefix = prefix();
         for slot in slots.values() {
@@ -308,8 +315,8 @@ impl Ways {
         self.clusters = target;
     }
 
-    /// Sends home who is in a group of ours and in no cluster of it, and removes groups without a cluster. What does not succeed is
-    /// tried again with the next change.
+    /// Sends home who is in a group of ours and in no cluster of it, and removes groups without a
+    /// cluster. What does not succeed is tried again with the next change.
     fn sweep(&mut self) {
         let used: BTreeSet<Slot> = self.slots.values().copied().collect();
         for (slot, name) in self.names.clone() {

@@ -1,5 +1,6 @@
-//! What can go wrong with the sensors as a whole. A sensor that is missing, a thread that ended, a file that may not be
-//! read are not here: they are ordinary, and told in [`isobar_model::Capabilities`].
+//! What can go wrong with the sensors as a whole. A sensor that is missing, a thread that ended, a
+//! file that may not be read are not here: they are ordinary, and reported in
+//! [`isobar_model::Capabilities`].
 
 use std::io;
 use std::path::PathBuf;

@@ -10,14 +10,14 @@ use std::path::Path;
 pub struct NodeMemory {
     /// Installed.
     pub total: Bytes,
-    /// What it can give: free memory, and half of the file pages that were not used for long, which the kernel drops for
-    /// a page that moves here (its own `MemAvailable` counts half of the page cache, too). Without these, a server that
-    /// has read files for a week would look full.
+    /// What it can give: free memory, and half of the file pages that were not used for long, which
+    /// the kernel drops for a page that moves here (its own `MemAvailable` counts half of the page
+    /// cache, too). Without these, a server that has read files for a week would look full.
     pub available: Bytes,
 }
 
-/// The memory of a node below `nodes` (`/sys/devices/system/node`); `None` where the kernel does not say: then
-/// `move_pages(2)` itself refuses what cannot be.
+/// The memory of a node below `nodes` (`/sys/devices/system/node`); `None` where the kernel does
+/// not say: then `move_pages(2)` itself refuses what cannot be.
 pub fn memory(nodes: &Path, node: NodeId) -> Option<NodeMemory> {
     parse(&fs::read_to_string(nodes.join(format!("node{node}/meminfo"))).ok()?)
 }

@@ -1,8 +1,8 @@
 //! Captured trees in tar archives, plain or compressed, read into memory.
 //!
-//! Only what a topology is read from is kept (CPU and node folders, resctrl, a little of `proc`); the rest of an archive,
-//! mostly PCI devices, is skipped. What an archive unpacks to is bounded, since a few kilobytes can unpack to
-//! gigabytes.
+//! Only what a topology is read from is kept (CPU and node folders, resctrl, a little of `proc`);
+//! the rest of an archive, mostly PCI devices, is skipped. What an archive unpacks to is bounded,
+//! since a few kilobytes can unpack to gigabytes.
 
 use super::entry::{self, Entry, MAX_FILE, components, resolve};
 use super::error::LinuxError;
@@ -20,12 +20,13 @@ const MAX_UNPACKED: u64 = 256 << 20;
 /// The most bytes that are kept, texts and names.
 const MAX_KEPT: u64 = 64 << 20;
 
-/// What an entry takes beside its text and its name, and a folder with one entry, roughly: an archive of empty files in
-/// folders of their own must not fill memory either.
+/// What an entry takes beside its text and its name, and a folder with one entry, roughly: an
+/// archive of empty files in folders of their own must not fill memory either.
 const ENTRY: u64 = 128;
 const FOLDER: u64 = 768;
 
-/// The block that tar archives are made of. They end in two blocks of zeros; GNU tar accepts one, and so do we.
+/// The block that tar archives are made of. They end in two blocks of zeros; GNU tar accepts one,
+/// and so do we.
 const BLOCK: usize = 512;
 
 const KEPT: [&str; 5] =
@@ -137,8 +138,9 @@ fn text(member: &mut impl Read, kept: &mut u64) -> io::Result<String> {
     Ok(entry::text(&bytes))
 }
 
-/// The components below the root of the tree, where the path is one that we keep. The root is the folder that holds
-/// `sys` or `proc`: the archive itself or one folder in it. Paths that climb are not kept.
+/// The components below the root of the tree, where the path is one that we keep. The root is the
+/// folder that holds `sys` or `proc`: the archive itself or one folder in it. Paths that climb are
+/// not kept.
 fn kept_path(text: &str) -> Option<Vec<&str>> {
     let names: Vec<&str> = components(text).collect();
     let top = names.iter().take(2).position(|name| matches!(*name, "sys" | "proc"))?;
@@ -147,7 +149,8 @@ fn kept_path(text: &str) -> Option<Vec<&str>> {
     (inside && needed(path) && !path.contains(&"..")).then(|| path.to_vec())
 }
 
-/// Most of an archive are files about single CPUs. Of these, only the ones that tell topology are kept.
+/// Most of an archive are files about single CPUs. Of these, only the ones that tell topology are
+/// kept.
 fn needed(path: &[&str]) -> bool {
     match path {
         ["sys", "devices", "system", "cpu", _, "topology", name] => {
@@ -160,8 +163,8 @@ fn needed(path: &[&str]) -> bool {
     }
 }
 
-/// A reader that stops at a bound, and knows how many zero bytes the last reads gave. The archive's headers, and so the
-/// blocks at its end, are read one at a time, so a longer read is no end mark.
+/// A reader that stops at a bound, and knows how many zero bytes the last reads gave. The archive's
+/// headers, and so the blocks at its end, are read one at a time, so a longer read is no end mark.
 struct Bounded<R> {
     inner: R,
     left: u64,

@@ -1,4 +1,5 @@
-//! Files, folders and links in memory, as an archive holds them. It follows links inside the tree and never out of it.
+//! Files, folders and links in memory, as an archive holds them. It follows links inside the tree
+//! and never out of it.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +9,12 @@ pub(super) const MAX_FILE: u64 = 1 << 20;
 /// The deepest path that is kept; sysfs needs ten.
 const MAX_DEPTH: usize = 32;
 
-/// The most links that one lookup follows: Linux gives up at 40, and no kernel tree chains more than a few.
+/// The most links that one lookup follows: Linux gives up at 40, and no kernel tree chains more
+/// than a few.
 const MAX_LINKS: usize = 8;
 
-/// The text of a kernel file. Some kernels around 5.15 end CPU lists in a zero byte, which is no part of the text.
+/// The text of a kernel file. Some kernels around 5.15 end CPU lists in a zero byte, which is no
+/// part of the text.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }
@@ -33,15 +36,17 @@ impl Entry {
         Self::Folder(BTreeMap::new())
     }
 
-    /// Puts an entry at a path, with the folders above it, and returns how many of those it had to make. What stands there
-    /// already is replaced, as when unpacking; a path too deep, or below a file, is left out.
+    /// Puts an entry at a path, with the folders above it, and returns how many of those it had to
+    /// make. What stands there already is replaced, as when unpacking; a path too deep, or below a
+    /// file, is left out.
     pub(super) fn insert(&mut self, path: &[&str], entry: Self) -> u64 {
         let mut made = 0;
         let (Some((name, folders)), true) = (path.split_last(), path.len() <= MAX_DEPTH) else { return made };
         let mut here = self;
         for folder in folders {
             let Self::Folder(names) = here else { return made };
-            // Most folders are there already, and the key of an entry would be a string of its own each time.
+            // Most folders are there already, and the key of an entry would be a string of its own
+            // each time.
             if !names.contains_key(*folder) {
                 names.insert((*folder).to_owned(), Self::root());
                 made += 1;

@@ -1,4 +1,5 @@
-//! What can go wrong between a path and a machine. Every message is one line that names the file and what would be right.
+//! What can go wrong between a path and a machine. Every message is one line that names the file
+//! and what would be right.
 
 use isobar_model::topology::TopologyError;
 use std::io;

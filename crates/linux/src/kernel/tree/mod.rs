@@ -1,7 +1,8 @@
 //! A tree of kernel text files: the live one, a captured folder, or a captured archive.
 //!
-//! It knows paths below the root (`sys/devices/system/cpu/online`, without a leading slash) and text. Absence is a value
-//! (`None`, an empty list), because kernels differ in what they show. It refuses to know what any file means.
+//! It knows paths below the root (`sys/devices/system/cpu/online`, without a leading slash) and
+//! text. Absence is a value (`None`, an empty list), because kernels differ in what they show. It
+//! refuses to know what any file means.
 
 mod archive;
 mod entry;
@@ -39,11 +40,12 @@ impl Tree {
         Self { origin: PathBuf::from("/"), source: Source::Folder }
     }
 
-    /// A captured tree: a folder that holds `sys/` and perhaps `proc/`, or an archive of one (.tar, .tar.gz, .tar.bz2),
-    /// whose members may stand below one folder of any name.
+    /// A captured tree: a folder that holds `sys/` and perhaps `proc/`, or an archive of one (.tar,
+    /// .tar.gz, .tar.bz2), whose members may stand below one folder of any name.
     ///
     /// # Errors
-    /// [`LinuxError`] where there is nothing, where it is no tree, or where an archive is truncated or too large.
+    /// [`LinuxError`] where there is nothing, where it is no tree, or where an archive is truncated
+    /// or too large.
     pub fn open(path: &Path) -> Result<Self, LinuxError> {
         let kind = std::fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => LinuxError::Missing { path: path.to_owned() },
@@ -57,7 +59,8 @@ impl Tree {
         Self::checked(path, source)
     }
 
-    /// A captured tree in the bytes of an archive, as [`Self::open`] reads one from a file; `name` stands for it in messages.
+    /// A captured tree in the bytes of an archive, as [`Self::open`] reads one from a file; `name`
+    /// stands for it in messages.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -81,7 +84,8 @@ impl Tree {
     /// The text of a file; `None` where there is no such file.
     ///
     /// # Errors
-    /// [`LinuxError::Unreadable`] where the file is there and refuses, [`LinuxError::TooLarge`] above 1 MiB.
+    /// [`LinuxError::Unreadable`] where the file is there and refuses, [`LinuxError::TooLarge`]
+    /// above 1 MiB.
     pub fn read(&self, path: &str) -> Result<Option<String>, LinuxError> {
         match &self.source {
             Source::Folder => read_file(self.origin.join(path)),
@@ -137,8 +141,8 @@ fn list_folder(path: &Path) -> Result<Vec<String>, LinuxError> {
     Ok(names)
 }
 
-/// Files come and go with CPUs that go offline, and a captured link may lead nowhere: absence, not failure. A folder
-/// where a file was expected, or the reverse, is absence of what was asked for.
+/// Files come and go with CPUs that go offline, and a captured link may lead nowhere: absence, not
+/// failure. A folder where a file was expected, or the reverse, is absence of what was asked for.
 fn is_absence(source: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(source.kind(), NotFound | NotADirectory | IsADirectory)

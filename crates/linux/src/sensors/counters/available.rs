@@ -30,7 +30,8 @@ pub struct Available {
     pub modes: Modes,
     /// What the kernel said to the events that do not open.
     pub refused: BTreeMap<Role, Errno>,
-    /// Events of the table that a PMU's list in sysfs does not have, in the order of the table; none where it shows no list.
+    /// Events of the table that a PMU's list in sysfs does not have, in the order of the table;
+    /// none where it shows no list.
     pub unlisted: BTreeMap<Role, Vec<&'static str>>,
 }
 

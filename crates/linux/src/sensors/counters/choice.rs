@@ -1,5 +1,6 @@
-//! Which threads get counters when there are more threads than descriptors: the busiest, with some loyalty to those that
-//! have them, since a counter that is closed and opened again loses an interval. Pure.
+//! Which threads get counters when there are more threads than descriptors: the busiest, with a
+//! preference for those that have them, since a counter that is closed and opened again loses an
+//! interval. Pure.
 
 use isobar_model::Tid;
 
@@ -16,11 +17,12 @@ pub struct Candidate {
     pub counted: bool,
 }
 
-/// A thread without counters displaces one that has them only when it is busier by a quarter and two ticks.
+/// A thread without counters displaces one that has them only when it is busier by a quarter and
+/// two ticks.
 const LOYALTY: (u64, u64) = (4, 2);
 
-/// Those to count, at most `capacity`, ascending by tid. A thread that has never been busy waits until it is; one that has
-/// counters keeps them while there is room.
+/// Those to count, at most `capacity`, ascending by tid. A thread that has never been busy waits
+/// until it is; one that has counters keeps them while there is room.
 #[must_use]
 pub fn choose(candidates: &[Candidate], capacity: usize) -> Vec<Candidate> {
     let mut chosen: Vec<_> = candidates.iter().copied().filter(|thread| thread.counted || thread.load > 0).collect();

@@ -2,7 +2,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit of open files to the hard one and returns what is in force; `u64::MAX` = none.
+/// Raises the soft limit of open files to the hard one and returns what is in force; `u64::MAX` =
+/// none.
 pub fn raise_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -22,7 +23,8 @@ pub fn in_use() -> usize {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1))
 }
 
-/// How many threads can be counted: what the limit leaves after those in use and a reserve, divided by what a thread needs.
+/// How many threads can be counted: what the limit leaves after those in use and a reserve, divided
+/// by what a thread needs.
 #[must_use]
 pub fn threads_within(limit: u64, in_use: usize, reserve: usize, per_thread: usize) -> usize {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);

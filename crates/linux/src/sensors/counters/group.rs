@@ -1,5 +1,6 @@
-//! One perf event group of one thread (`perf_event_open(2)`): opened together, read with one system call, closed when
-//! dropped. Values come with enabled and running time and are not scaled here; `Observation::between` does that.
+//! One perf event group of one thread (`perf_event_open(2)`): opened together, read with one system
+//! call, closed when dropped. Values come with enabled and running time and are not scaled here;
+//! `Observation::between` does that.
 
 use super::events::Role;
 use crate::perf::event::{Code, Modes, attributes, last_errno, open};
@@ -28,8 +29,8 @@ impl Group {
     /// Opens every member on a thread and starts them together.
     ///
     /// # Errors
-    /// What the kernel says to the first member that it refuses: `ESRCH` the thread has ended, `EMFILE` the descriptor
-    /// limit, `EACCES` no permission.
+    /// What the kernel says to the first member that it refuses: `ESRCH` the thread has ended,
+    /// `EMFILE` the descriptor limit, `EACCES` no permission.
     pub fn open(members: &[(Role, Code)], thread: Tid, modes: Modes) -> Result<Self, Errno> {
         let mut group = Self { fds: Vec::with_capacity(members.len()), roles: Vec::with_capacity(members.len()) };
         for &(role, code) in members {
@@ -82,8 +83,8 @@ fn event_id(fd: &OwnedFd) -> Result<u64, Errno> {
     if result < 0 { Err(last_errno()) } else { Ok(id) }
 }
 
-/// Reads what `read(2)` on a group leader returns with our read format: number, enabled, running, then value and id of
-/// each event. What is cut short yields the whole pairs that are there.
+/// Reads what `read(2)` on a group leader returns with our read format: number, enabled, running,
+/// then value and id of each event. What is cut short yields the whole pairs that are there.
 pub fn parse_group(bytes: &[u8]) -> impl Iterator<Item = (u64, Count)> + '_ {
     let mut words = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes));
     let mut header = || words.next().unwrap_or(0);
@@ -145,7 +146,8 @@ mod tests {
 
     #[test]
     fn core_kinds_add_up_to_the_whole_time() {
-        // 600 of 1000 ns on a P core, 400 on an E core: nothing was multiplexed, so nothing will be scaled.
+        // 600 of 1000 ns on a P core, 400 on an E core: nothing was multiplexed, so nothing will be
+        // scaled.
         let mut sum = None;
         add(&mut sum, Count { value: 60, enabled: 1000, running: 600 });
         add(&mut sum, Count { value: 10, enabled: 1000, running: 400 });

@@ -21,7 +21,8 @@ pub struct Pmu {
     pub name: String,
     /// Its `type`.
     pub kind: u32,
-    /// Whether the machine has other core PMUs, so that generic events must say which one they mean.
+    /// Whether the machine has other core PMUs, so that generic events must say which one they
+    /// mean.
     pub one_of_several: bool,
     /// One of its CPUs; `None` where it does not say which it has (a PMU of all CPUs on x86).
     pub cpu: Option<CpuId>,
@@ -92,7 +93,8 @@ fn config_word(name: &str) -> Option<usize> {
 }
 
 impl Pmu {
-    /// What stands for the core's PMU where sysfs names none: generic and raw events may still open.
+    /// What stands for the core's PMU where sysfs names none: generic and raw events may still
+    /// open.
     #[must_use]
     pub fn nameless() -> Self {
         Self { kind: bindings::PERF_TYPE_RAW, ..Self::default() }
@@ -104,13 +106,15 @@ impl Pmu {
         self.events.contains_key(event)
     }
 
-    /// Whether sysfs shows a list of its events: there is none without a PMU, and a container may hide it.
+    /// Whether sysfs shows a list of its events: there is none without a PMU, and a container may
+    /// hide it.
     #[must_use]
     pub fn lists_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// The code of a named event; `None` where it is not there or uses a term that the PMU does not describe.
+    /// The code of a named event; `None` where it is not there or uses a term that the PMU does not
+    /// describe.
     #[must_use]
     pub fn named(&self, event: &str) -> Option<Code> {
         self.encode(self.events.get(event)?)

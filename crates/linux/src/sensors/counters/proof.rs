@@ -4,11 +4,11 @@
 //! event is believed only once it has counted. Pure.
 //!
 //! ```text
-//! unproven --any thread counted one--> counts        its values are handed on
+//! unproven --any thread counted one--> counts      its values are handed on
 //!     |                                  |
-//!     | nothing came of it for long      | (instructions and cycles only) a thread ran, and it stood still
+//!     | nothing came of it for long      | (instructions, cycles) a thread ran, and it stood still
 //!     v                                  v
-//!   silent <-----------------------------+           "not measured", with the reason; counts again once it counts
+//!   silent <-----------------------------+        "not measured", with the reason, until it counts
 //! ```
 //!
 //! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10
@@ -31,9 +31,9 @@ use isobar_model::{Count, Counters};
 /// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.
 const LONG: u64 = 10_000_000;
 
-/// A thread speaks about LLC events once it has executed so many instructions (cycles, where
-/// instructions are not counted): some 50 ms of work. One that has just started may not have missed
-/// yet.
+/// A thread is evidence about LLC events once it has executed this number of instructions (cycles,
+/// where instructions are not counted): some 50 ms of work. One that has just started may not have
+/// missed yet.
 const A_WITNESS: u64 = 100_000_000;
 
 /// Witnesses, and instructions of all of them together, without one LLC miss: about a second of
@@ -48,7 +48,7 @@ const ENOUGH: u64 = 2_000_000_000;
 /// What is known of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// It has not counted yet, and nobody could expect it to.
+    /// It has not counted yet, and could not be expected to.
     #[default]
     Unproven,
     /// It has counted.
@@ -127,7 +127,7 @@ impl Proof {
         }
     }
 
-    /// Judges by all that was heard since the last time.
+    /// Judges by all readings since the last time.
     pub fn conclude(&mut self) {
         if self.certain {
             return;
@@ -197,8 +197,8 @@ impl Trial {
         if self.standing != Standing::Unproven {
             return;
         }
-        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing, not even
-        // in which unit.
+        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing,
+        // not even in which unit.
         let done = new.saturating_sub(old);
         if done == 0 {
             return;

@@ -4,13 +4,14 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// A thread that ran so many milliseconds and has counted so many million instructions and so many misses.
+/// A thread by its running time, millions of instructions and misses.
 fn reading(ms: u64, million: u64, misses: u64) -> Counters {
     let count = |value| Some(Count::whole(value, ms * MS));
     Counters { instructions: count(million * 1_000_000), llc_misses: count(misses), ..Counters::default() }
 }
 
-/// One sample after the other: the readings of each thread in it, from the second on against the one before.
+/// One sample after the other: the readings of each thread in it, from the second on against the
+/// one before.
 fn after(samples: &[&[Counters]]) -> Proof {
     let mut proof = Proof::new(false, Modes::All);
     hear(&mut proof, samples);

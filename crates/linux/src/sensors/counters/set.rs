@@ -1,4 +1,4 @@
-//! The counters of all counted threads: who is counted, what the counters read and which of it is
+//! The counters of all counted threads: which these are, what the counters read and which of it is
 //! believed, and what the kernel refused.
 
 use super::available::{Available, CoreEvents};
@@ -44,7 +44,8 @@ pub struct CounterSet {
     forbidden: BTreeSet<(Tid, u64)>,
     limit: u64,
     fixed_limit: bool,
-    /// Descriptors in use by others in this process: at the start, and again after the limit was met.
+    /// Descriptors in use by others in this process: at the start, and again after the limit was
+    /// met.
     others: usize,
     reserve: usize,
     max_threads: usize,
@@ -92,7 +93,8 @@ impl CounterSet {
         self.threads.get(&tid).is_some_and(|thread| thread.start == start)
     }
 
-    /// Decides anew who is counted, closes and opens accordingly. `candidates` are all threads of the sample.
+    /// Decides anew which threads are counted, closes and opens accordingly. `candidates` are all
+    /// threads of the sample.
     pub fn update(&mut self, candidates: &[Candidate]) {
         if self.available.groups.is_empty() {
             return;
@@ -131,7 +133,8 @@ impl CounterSet {
     }
 
     fn capacity(&self) -> usize {
-        // An injected limit is for our own descriptors only, so that tests do not depend on what else is open.
+        // An injected limit is for our own descriptors only, so that tests do not depend on what
+        // else is open.
         let others = if self.fixed_limit { 0 } else { self.others };
         descriptors::threads_within(self.limit, others, self.reserve, self.available.per_thread())
     }
@@ -173,8 +176,9 @@ impl CounterSet {
         self.available.groups.iter().map(|group| open(&group.members)).collect()
     }
 
-    /// Reads the counters of these threads, and judges by all of them which events count. A thread that used no tick of CPU
-    /// time is read until its counters stand still: a tick is 10 ms, and what the thread did after its last one is counted too.
+    /// Reads the counters of these threads, and judges by all of them which events count. A thread
+    /// that used no tick of CPU time is read until its counters stand still: a tick is 10 ms, and
+    /// what the thread did after its last one is counted too.
     pub fn read(&mut self, candidates: &[Candidate]) {
         for thread in candidates {
             let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
@@ -203,7 +207,8 @@ impl CounterSet {
         self.threads.len()
     }
 
-    /// What is known of an event, of all core PMUs that count it together: one that counts is enough.
+    /// What is known of an event, of all core PMUs that count it together: one that counts is
+    /// enough.
     #[must_use]
     pub fn standing(&self, role: Role) -> Standing {
         let all = || self.proofs_of(role).map(|(_, proof)| proof.standing(role));
@@ -240,7 +245,7 @@ impl CounterSet {
         self.available.groups.iter().zip(&self.proofs).filter(move |(group, _)| counts(group))
     }
 
-    /// What a person should know about who is counted.
+    /// What a person should know about which threads are counted.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let (wanted, counted) = (self.state.wanted, self.counted());

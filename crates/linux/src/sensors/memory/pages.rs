@@ -1,5 +1,6 @@
-//! Resident pages by node of each process. Reading `numa_maps` walks every page table entry of the process, so it is done
-//! only for busy processes and only in one sample of several; in between the last reading stands.
+//! Resident pages by node of each process. Reading `numa_maps` walks every page table entry of the
+//! process, so it is done only for busy processes and only in one sample of several; in between the
+//! last reading stands.
 
 use crate::kernel::numa_maps::{parse, total};
 use crate::kernel::proc_fs::ProcDir;
@@ -21,7 +22,8 @@ pub struct PageReader {
 }
 
 impl PageReader {
-    /// `every` n-th sample of a process, where it used at least `min_share` of one CPU; with 0 those of idle ones, too.
+    /// `every` n-th sample of a process, where it used at least `min_share` of one CPU; with 0
+    /// those of idle ones, too.
     #[must_use]
     pub fn new(every: u32, min_share: f64, ticks_a_second: u64, page_bytes: usize) -> Self {
         Self {
@@ -33,7 +35,7 @@ impl PageReader {
         }
     }
 
-    /// Reads what is due, for an interval of so many seconds since the last sample.
+    /// Reads what is due; `interval` is the time since the last sample, in seconds.
     pub fn refresh(
         &mut self,
         processes: &mut BTreeMap<u32, ProcessState>,
@@ -57,7 +59,8 @@ impl PageReader {
         self.denied = self.denied.max(denied);
     }
 
-    /// The last reading of a process does not stand any more: its pages were moved. It is read in the next sample, busy or not.
+    /// The last reading of a process does not stand any more: its pages were moved. It is read in
+    /// the next sample, busy or not.
     pub const fn outdate(process: &mut ProcessState) {
         process.pages_read = None;
     }

@@ -1,5 +1,6 @@
-//! Records of a perf ring buffer (`perf_event_open(2)`, "MMAP layout"), as pure bytes. Only samples of the form that isobar
-//! asks for (`PERF_SAMPLE_TID | PERF_SAMPLE_ADDR`) are read; all others are stepped over.
+//! Records of a perf ring buffer (`perf_event_open(2)`, "MMAP layout"), as pure bytes. Only samples
+//! of the form that isobar asks for (`PERF_SAMPLE_TID | PERF_SAMPLE_ADDR`) are read; all others are
+//! stepped over.
 
 use isobar_model::{Pid, Tid};
 use perf_event_open_sys::bindings;
@@ -23,7 +24,8 @@ const HEADER: usize = 8;
 /// pid (u32), tid (u32), address (u64)
 const SAMPLE: usize = 16;
 
-/// Reads records until the bytes end or a record has an impossible size, which nothing can be read after.
+/// Reads records until the bytes end or a record has an impossible size, which nothing can be read
+/// after.
 pub fn parse(bytes: &[u8]) -> impl Iterator<Item = AddressSample> + '_ {
     let mut rest = bytes;
     let records = std::iter::from_fn(move || {

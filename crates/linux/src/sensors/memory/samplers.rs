@@ -1,9 +1,10 @@
-//! Data addresses of threads, for page migration (DINO, section 4.4): which pages does a thread touch? Samplers are opened
-//! when first asked for, bounded in number, and closed when nobody asks any more.
+//! Data addresses of threads, for page migration (DINO, section 4.4): which pages does a thread
+//! touch? Samplers are opened when first asked for, bounded in number, and closed when they are no
+//! longer asked for.
 //!
-//! Sources, in this order: AMD instruction-based sampling (`ibs_op`), Intel load latency (`cpu/mem-loads/`), and for the
-//! software stand-in page faults, which carry addresses on every machine. Arm SPE writes to another kind of buffer and is
-//! not read.
+//! Sources, in this order: AMD instruction-based sampling (`ibs_op`), Intel load latency
+//! (`cpu/mem-loads/`), and for the software stand-in page faults, which carry addresses on every
+//! machine. Arm SPE writes to another kind of buffer and is not read.
 
 use super::records::{SAMPLE_TYPE, parse};
 use crate::perf::event::{Code, Modes, attributes, open};
@@ -17,10 +18,11 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Load-latency and IBS sampling period: one address in so many loads (op cycles). A prime, so that loops do not beat
-/// with it; the paper samples below one in a hundred.
+/// Load-latency and IBS sampling period: loads (op cycles) for one address. A prime, so that loops
+/// do not beat with it; the paper samples below one in a hundred.
 const HARDWARE_PERIOD: u64 = 10_007;
-/// IBS counts in units of 16 (`Documentation/admin-guide/perf/amd-ibs`): the low four bits must be zero.
+/// IBS counts in units of 16 (`Documentation/admin-guide/perf/amd-ibs`): the low four bits must be
+/// zero.
 const IBS_PERIOD: u64 = 0x1_0000;
 
 /// How addresses are sampled.
@@ -42,13 +44,15 @@ pub enum Sampled {
     Nobody,
     /// Samplers were opened just now: ask again in the next epoch.
     NotYet,
-    /// Addresses, most recent first by thread; none where the threads touched nothing that is sampled.
+    /// Addresses, most recent first by thread; none where the threads touched nothing that is
+    /// sampled.
     Seen(Vec<u64>),
 }
 
 impl Sampled {
-    /// The addresses around which pages may move; empty where any page may, since nobody samples. `None`: nothing speaks for
-    /// any page now. `all` says that the whole process has gone, and its pages go too, sampled or not.
+    /// The addresses around which pages may move; empty where any page may, since addresses are not
+    /// sampled. `None`: no page is known to be accessed now. `all` says that the whole process has
+    /// gone, and its pages go too, sampled or not.
     #[must_use]
     pub fn worth_moving_around(self, all: bool) -> Option<Vec<u64>> {
         match self {
@@ -106,14 +110,15 @@ pub struct Samplers {
 }
 
 impl Samplers {
-    /// None is open yet. At most `most` at a time; one that nobody asked for in `keep` samples is closed.
+    /// None is open yet. At most `most` at a time; one that was not asked for in `keep` samples is
+    /// closed.
     #[must_use]
     pub const fn new(source: Option<Source>, most: usize, keep: u64, page: usize) -> Self {
         Self { source, open: BTreeMap::new(), most, keep, page }
     }
 
-    /// Addresses that the threads touched since the last call, most recent first by thread. The first call opens the
-    /// samplers and finds nothing yet.
+    /// Addresses that the threads touched since the last call, most recent first by thread. The
+    /// first call opens the samplers and finds nothing yet.
     pub fn addresses(&mut self, tids: &[Tid], round: u64) -> Sampled {
         let Some(source) = self.source.clone() else { return Sampled::Nobody };
         let (mut bytes, mut watched, mut opened) = (Vec::new(), false, false);
@@ -122,8 +127,9 @@ impl Samplers {
                 (sampler.asked, watched) = (round, true);
                 sampler.ring.drain(&mut bytes);
             } else if self.open.len() < self.most {
-                // Refused or ended: no addresses of this thread. Address sampling is a help, never a condition. What a
-                // new sampler holds is of this instant, and would speak for nothing but the loop that it interrupted.
+                // Refused or ended: no addresses of this thread. Address sampling is a help, never
+                // a condition. What a new sampler holds is of this instant, and would be evidence
+                // for nothing but the loop that it interrupted.
                 let sampler = start(&source, tid, self.page, round).ok();
                 opened |= sampler.is_some();
                 self.open.extend(sampler.map(|sampler| (tid, sampler)));
@@ -139,7 +145,7 @@ impl Samplers {
         }
     }
 
-    /// Closes what nobody asked for lately, and those of threads that have ended.
+    /// Closes those that were not asked for lately, and those of threads that have ended.
     pub fn close_unused(&mut self, round: u64, alive: impl Fn(Tid) -> bool) {
         let keep = self.keep;
         self.open.retain(|&tid, sampler| round.saturating_sub(sampler.asked) <= keep && alive(tid));
@@ -147,8 +153,8 @@ impl Samplers {
 }
 
 fn start(source: &Source, tid: Tid, page: usize, round: u64) -> Result<Sampler, Errno> {
-    // Kernel mode adds the addresses of the kernel's own data, which cannot be moved; IBS on older kernels cannot leave it
-    // out, so it is the second try.
+    // Kernel mode adds the addresses of the kernel's own data, which cannot be moved; IBS on older
+    // kernels cannot leave it out, so it is the second try.
     let user = start_in(source, tid, page, round, Modes::User);
     user.or_else(|_| start_in(source, tid, page, round, Modes::All))
 }
@@ -193,7 +199,8 @@ mod tests {
         assert_eq!(Sampled::Nobody.worth_moving_around(false), Some(Vec::new()));
         assert_eq!(Sampled::NotYet.worth_moving_around(true), None);
         assert_eq!(Sampled::Seen(vec![4096]).worth_moving_around(false), Some(vec![4096]));
-        // Nothing speaks for any page of a thread that touched none; all pages of a process that has gone may follow.
+        // No page of a thread that touched none is known to be accessed; all pages of a process
+        // that has gone may follow.
         assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(false), None);
         assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(true), Some(Vec::new()));
     }

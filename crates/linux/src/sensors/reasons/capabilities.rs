@@ -1,5 +1,5 @@
-//! What this machine can measure, why it cannot measure the rest, and what else a person should know: a pure function of
-//! facts that are gathered here from `/proc` and `/sys`.
+//! What this machine can measure, why it cannot measure the rest, and what else a person should
+//! know: a pure function of facts that are gathered here from `/proc` and `/sys`.
 
 use crate::kernel::arch::Arch;
 use crate::kernel::capability;
@@ -71,8 +71,9 @@ fn sched_ext() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree (KVM and Xen by a node of
-/// that name, QEMU's `virt` machine by what it is compatible with), others in DMI.
+/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree
+/// (KVM and Xen by a node of that name, QEMU's `virt` machine by what it is compatible with),
+/// others in DMI.
 fn hypervisor_files() -> bool {
     let dmi = |file: &str| read_text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let there = |path: &str| Path::new(path).exists();
@@ -83,7 +84,8 @@ fn hypervisor_files() -> bool {
         || there("/proc/device-tree/hypervisor")
 }
 
-/// Whether a machine's own name for itself is that of a virtual machine. Amazon's whole machines are called `.metal`.
+/// Whether a machine's own name for itself is that of a virtual machine. Amazon's whole machines
+/// are called `.metal`.
 fn sold_as_guest(product: &str, vendor: &str) -> bool {
     const NAMES: [&str; 9] = [
         "KVM",
@@ -100,8 +102,8 @@ fn sold_as_guest(product: &str, vendor: &str) -> bool {
     named || (vendor.contains("Amazon EC2") && !product.contains(".metal"))
 }
 
-/// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing page counts, `remarks` what
-/// the counters have to say.
+/// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing
+/// page counts, `remarks` what the counters have to say.
 #[must_use]
 pub fn capabilities(
     facts: &Facts,

@@ -1,16 +1,18 @@
-//! What is known of a process and its threads from one scan to the next, and when a thread may be taken to be asleep. Pure: the
-//! reading is [`super::table`]'s.
+//! What is known of a process and its threads from one scan to the next, and when a thread may be
+//! taken to be asleep. Pure: the reading is [`super::table`]'s.
 
 use crate::kernel::affinity::is_pinned;
 use crate::kernel::stat::Stat;
 use isobar_model::{CpuId, CpuSet, NodeMap, Pages, Tid, num};
 use std::sync::Arc;
 
-/// Inside an active process, a thread without a tick in so many readings is taken to be asleep, ...
+/// Inside an active process, a thread without a tick in this number of readings is taken to be
+/// asleep, ...
 const ASLEEP: u32 = 4;
-/// ... and read in one sample of so many, by turns, unless ticks of the process are not accounted for.
+/// ... and read in one of this number of samples, by turns, unless ticks of the process are not
+/// accounted for.
 const IDLE_TURNS: u64 = 4;
-/// One tick of difference is tolerated for so many active threads.
+/// Number of active threads for which one tick of difference is tolerated.
 const ROUNDING: i64 = 8;
 
 /// A process as last read.
@@ -32,7 +34,8 @@ pub struct ProcessState {
     pub pages_read: Option<u64>,
     pub(super) cpuset: Option<CpuSet>,
     pub(super) count: u64,
-    /// Whether it ever had more than one thread: then the process's own stat is not that of its thread.
+    /// Whether it ever had more than one thread: then the process's own stat is not that of its
+    /// thread.
     pub(super) several: bool,
     /// Ticks of the process that no thread that was read has used; see [`Self::is_short_of_ticks`].
     pub(super) unaccounted: i64,
@@ -55,7 +58,7 @@ pub struct ThreadState {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity.
     pub pinned: bool,
-    /// Whether its mask is another one than before, and nobody has asked [`Self::is_doubtful`] yet.
+    /// Whether its mask is another one than before, and [`Self::is_doubtful`] was not called since.
     pub(super) changed: bool,
     /// Whether it was taken to be asleep in the last scan, and not read.
     pub(super) skipped: bool,
@@ -88,9 +91,10 @@ pub(super) struct Pass<'a> {
 }
 
 impl ProcessState {
-    /// Whether the process used clearly more time than the threads that were read: then a sleeper has woken. Each thread's
-    /// ticks are rounded on their own, so a small difference for each active thread is only that; it swings around zero
-    /// from sample to sample and must be summed with its sign.
+    /// Whether the process used clearly more time than the threads that were read: then a sleeper
+    /// has woken. Each thread's ticks are rounded on their own, so a small difference for each
+    /// active thread is only that; it swings around zero from sample to sample and must be summed
+    /// with its sign.
     pub(super) fn is_short_of_ticks(&mut self) -> bool {
         let used: u64 = self.threads.iter().map(|thread| thread.load).sum();
         self.unaccounted = self.unaccounted.saturating_add_unsigned(self.load).saturating_sub_unsigned(used);
@@ -129,14 +133,16 @@ impl ThreadState {
         Self { tid, start, ticks: 0, load: 0, cpu: None, allowed, pinned, changed, skipped, idle: 0 }
     }
 
-    /// Takes in its mask, and judges by its cpuset (`None` = any CPU) whether its owner narrowed it.
+    /// Takes in its mask, and judges by its cpuset (`None` = any CPU) whether its owner narrowed
+    /// it.
     pub(super) fn take_mask(&mut self, mask: Option<CpuSet>, cpuset: Option<&CpuSet>, online: &CpuSet) {
         self.changed |= mask != self.allowed;
         self.pinned = mask.as_ref().is_some_and(|mask| is_pinned(mask, cpuset, online));
         self.allowed = mask;
     }
 
-    /// Whether its mask changed to one that this cpuset does not explain. Asked once for each change.
+    /// Whether its mask changed to one that this cpuset does not explain. Asked once for each
+    /// change.
     pub(super) fn is_doubtful(&mut self, cpuset: Option<&CpuSet>) -> bool {
         let outside = |mask: &CpuSet| cpuset.is_some_and(|cpuset| !mask.is_subset(cpuset));
         let doubtful = self.changed && (self.pinned || self.allowed.as_ref().is_some_and(outside));
@@ -145,7 +151,7 @@ impl ThreadState {
     }
 }
 
-/// Whether it is the turn of an id, one round of so many; ids are spread over the rounds.
+/// Whether it is the turn of an id, in one of `turns` rounds; ids are spread over the rounds.
 pub(super) const fn is_turn(round: u64, id: u32, turns: u64) -> bool {
     (round + id as u64).is_multiple_of(turns)
 }
@@ -179,7 +185,7 @@ mod tests {
             swinging.load = if round % 2 == 0 { 51 } else { 49 };
             assert!(!swinging.is_short_of_ticks(), "round {round}");
         }
-        // A tick a sample that nobody used is found at the second.
+        // A tick a sample that no thread used is found at the second.
         swinging.load = 51;
         assert!(!swinging.is_short_of_ticks());
         assert!(swinging.is_short_of_ticks());

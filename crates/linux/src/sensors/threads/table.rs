@@ -1,6 +1,6 @@
-//! The processes and threads of the machine, from `/proc`, kept from sample to sample so that little is read anew: a process
-//! whose CPU time and number of threads did not change is not looked into. Kernel threads and isobar itself are left out.
-//! What vanishes while it is read is ordinary.
+//! The processes and threads of the machine, from `/proc`, kept from sample to sample so that
+//! little is read anew: a process whose CPU time and number of threads did not change is not looked
+//! into. Kernel threads and isobar itself are left out. What vanishes while it is read is ordinary.
 
 use super::state::{Pass, ProcessState, Seen, ThreadState, is_turn};
 use crate::kernel::affinity;
@@ -13,9 +13,10 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Every so many samples a process is read in full, whether it seems to have changed or not: affinities and cpusets of
-/// sleepers, threads exchanged one for one. Staggered by pid.
+/// Samples after which a process is read in full, whether it seems to have changed or not:
+/// affinities and cpusets of sleepers, threads exchanged one for one. Staggered by pid.
 const REFRESH: u64 = 16;
+
 /// All processes.
 pub struct Table {
     files: ProcDir,
@@ -52,7 +53,8 @@ impl Table {
         &self.processes
     }
 
-    /// For changes of what is known beside `/proc/PID/stat`: the processes and the files to read it from.
+    /// For changes of what is known beside `/proc/PID/stat`: the processes and the files to read it
+    /// from.
     pub(crate) const fn parts(&mut self) -> (&mut BTreeMap<u32, ProcessState>, &mut ProcDir) {
         (&mut self.processes, &mut self.files)
     }
@@ -121,7 +123,8 @@ impl Table {
         self.follow_cpuset(pid, known, pass);
     }
 
-    /// A mask that changed to one that its cpuset does not explain: the cpuset may have changed, too.
+    /// A mask that changed to one that its cpuset does not explain: the cpuset may have changed,
+    /// too.
     fn follow_cpuset(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
         let cpuset = known.cpuset.clone();
         // Every thread is asked, since each change is doubted once.

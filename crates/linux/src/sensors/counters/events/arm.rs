@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 const ARM_LIMITED: RangeInclusive<u32> = 0x41..=0x41;
 
 /// From the last level down. A core without an L3 in its cluster has no L3D events; where it has no
-/// LL_CACHE events either, its L2 is the last cache that it can speak for, and L2 refills are an
+/// LL_CACHE events either, its L2 is the last cache that it can count for, and L2 refills are an
 /// upper bound of what a cache behind it misses.
 const BY_NAME: &[LlcPair] = &[
     pair(Event::Named("ll_cache_rd"), Event::Named("ll_cache_miss_rd")),
@@ -55,7 +55,8 @@ const fn neoverse(name: &'static str, part: &'static [RangeInclusive<u32>]) -> R
     }
 }
 
-/// Parts by `tools/perf/pmu-events/arch/arm64/mapfile.csv` in Linux; their events by the folders that it names.
+/// Parts by `tools/perf/pmu-events/arch/arm64/mapfile.csv` in Linux; their events by the folders
+/// that it names.
 pub(super) static ROWS: &[Row] = &[
     // Linux `arm64/arm/cortex-a76-n1/cache.json`; the text on EXTLLC is that of the Cortex-A76 TRM
     // (100798), section "PMU events", whose core N1 shares. SPE: `arm64/arm/neoverse-n1/spe.json`.

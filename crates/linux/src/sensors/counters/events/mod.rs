@@ -1,8 +1,10 @@
-//! Which hardware events tell the truth about the last-level cache, by CPU family: a table of data, each row with its
-//! source. The kernel's generic `cache-misses` means the last-level cache on Intel, the L2 on AMD and the L1 on Arm; rows
-//! exist where it is not what isobar means. A CPU in no row gets the generic events: it is never refused.
+//! Which hardware events tell the truth about the last-level cache, by CPU family: a table of data,
+//! each row with its source. The kernel's generic `cache-misses` means the last-level cache on
+//! Intel, the L2 on AMD and the L1 on Arm; rows exist where it is not what isobar means. A CPU in
+//! no row gets the generic events: it is never refused.
 //!
-//! Here an LLC miss is a line that came from beyond the LLC of the core: another LLC, local or remote memory.
+//! Here an LLC miss is a line that came from beyond the LLC of the core: another LLC, local or
+//! remote memory.
 
 mod amd;
 mod arm;
@@ -31,8 +33,9 @@ pub enum Role {
 pub enum Event {
     /// A file in the PMU's `events` folder in sysfs; present only where the CPU has the event.
     Named(&'static str),
-    /// An event of the Arm architecture that the CPU in question is known to have: by its file, where the PMU lists any
-    /// events; by its number, where sysfs shows no list (a container may hide it).
+    /// An event of the Arm architecture that the CPU in question is known to have: by its file,
+    /// where the PMU lists any events; by its number, where sysfs shows no list (a container may
+    /// hide it).
     Common(&'static str, u16),
     /// The PMU's raw `config`: on x86 event select in bits 0-7, umask in bits 8-15.
     Raw(u64),
