@@ -4,6 +4,16 @@
 //! The only crate with unsafe code, and the only one that touches the kernel. It decides nothing:
 //! sensors read raw counters into a [`isobar_model::Sample`], actuators carry out a
 //! [`isobar_model::Plan`]. Deliberately absent: policies, rates, thresholds of contention.
+//!
+//! Modules import downwards only:
+//!
+//! ```text
+//! machine                     the seam: sensors and actuators together
+//! sensors     actuators       neither knows the other
+//! resctrl     kernel_events   topology
+//! perf                        opening and reading perf events
+//! kernel                      the kernel's text; ids, masks and rights of tasks
+//! ```
 
 pub mod actuators;
 pub mod kernel;

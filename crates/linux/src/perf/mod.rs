@@ -2,4 +2,5 @@
 //! watch on affinities share. It knows no thread that matters and no event by name.
 
 pub mod event;
+pub mod records;
 pub mod ring;

@@ -1,7 +1,7 @@
-//! Records of a perf ring buffer (`perf_event_open(2)`, "MMAP layout"), as pure bytes. Only samples
-//! of the form that isobar asks for (`PERF_SAMPLE_TID | PERF_SAMPLE_ADDR`) are read; all others are
-//! stepped over.
+//! Sampled addresses in a perf ring buffer, as pure bytes. Only samples of the form that isobar asks
+//! for (`PERF_SAMPLE_TID | PERF_SAMPLE_ADDR`) are read.
 
+use crate::perf::records::{field, records};
 use isobar_model::{Pid, Tid};
 use perf_event_open_sys::bindings;
 
@@ -19,28 +19,13 @@ pub struct AddressSample {
 /// The sample type that [`parse`] understands.
 pub const SAMPLE_TYPE: u32 = bindings::PERF_SAMPLE_TID | bindings::PERF_SAMPLE_ADDR;
 
-/// The header: type (u32), misc (u16), size of the whole record (u16).
-const HEADER: usize = 8;
 /// pid (u32), tid (u32), address (u64)
 const SAMPLE: usize = 16;
 
-/// Reads records until the bytes end or a record has an impossible size, which nothing can be read
-/// after.
+/// The samples in the bytes of a ring buffer.
 pub fn parse(bytes: &[u8]) -> impl Iterator<Item = AddressSample> + '_ {
-    let mut rest = bytes;
-    let records = std::iter::from_fn(move || {
-        let (kind, size) = header(rest)?;
-        let record = rest.get(..size)?;
-        rest = &rest[size..];
-        Some((kind, &record[HEADER..]))
-    });
-    records.filter(|(kind, _)| *kind == bindings::PERF_RECORD_SAMPLE).filter_map(|(_, body)| sample(body))
-}
-
-fn header(bytes: &[u8]) -> Option<(u32, usize)> {
-    let kind = u32::from_ne_bytes(field(bytes, 0)?);
-    let size = usize::from(u16::from_ne_bytes(field(bytes, 6)?));
-    (size >= HEADER).then_some((kind, size))
+    let samples = records(bytes).filter(|(kind, _)| *kind == bindings::PERF_RECORD_SAMPLE);
+    samples.filter_map(|(_, body)| sample(body))
 }
 
 fn sample(body: &[u8]) -> Option<AddressSample> {
@@ -52,13 +37,10 @@ fn sample(body: &[u8]) -> Option<AddressSample> {
     })
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at + N)?.try_into().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::records::HEADER;
     use proptest::prelude::*;
 
     fn record(kind: u32, body: &[u8]) -> Vec<u8> {
