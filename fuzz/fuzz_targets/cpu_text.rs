@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use isobar_linux::topology::parse;
+use isobar_linux::kernel::parse;
 use isobar_model::{CpuId, CpuSet};
 use libfuzzer_sys::fuzz_target;
 

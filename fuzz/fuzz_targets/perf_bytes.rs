@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use isobar_linux::sensors::{group, records};
+use isobar_linux::sensors::{counters::group, memory::records};
 use libfuzzer_sys::fuzz_target;
 
 /// A record header with a sample of pid, tid and address.

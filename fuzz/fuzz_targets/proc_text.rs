@@ -3,9 +3,8 @@
 
 #![no_main]
 
-use isobar_linux::actuators::pages::mappings::{parse_maps, parse_numa_maps};
-use isobar_linux::capability;
-use isobar_linux::sensors::{cgroup, cpu_model, memory, numa_maps, stat};
+use isobar_linux::actuators::pages::mappings::{pages_on, parse_maps};
+use isobar_linux::kernel::{capability, cgroup, cpu_model, numa_maps, parse, stat};
 use isobar_model::NodeId;
 use libfuzzer_sys::fuzz_target;
 
@@ -15,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     check_maps(&text);
     check_cgroup(&text);
-    let _ = (memory::mem_free(&text), capability::effective(&text), cpu_model::parse(&text));
+    let _ = (parse::meminfo(&text, "MemFree:"), capability::effective(&text), cpu_model::parse(&text));
 });
 
 fn check_stat(line: &[u8]) {
@@ -30,10 +29,10 @@ fn check_stat(line: &[u8]) {
 }
 
 fn check_numa_maps(text: &[u8]) {
-    let Ok(mappings) = numa_maps::parse(text) else { return };
+    let Some(mappings) = numa_maps::parse(text) else { return };
     for mapping in &mappings {
         let printed = mapping.to_string();
-        let again = numa_maps::parse(printed.as_bytes()).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        let again = numa_maps::parse(printed.as_bytes()).unwrap_or_else(|| panic!("{printed}"));
         assert_eq!(again, std::slice::from_ref(mapping), "the printed mapping is another");
     }
     let total = numa_maps::total(&mappings, 4);
@@ -50,7 +49,7 @@ fn check_maps(text: &str) {
         let maps = parse_maps(text, page_size);
         assert!(maps.is_sorted_by(|a, b| a.pages.end <= b.pages.start), "mappings overlap");
         assert!(maps.iter().all(|mapping| !mapping.pages.is_empty()));
-        assert!(parse_numa_maps(text, NodeId(0), page_size).values().all(|pages| *pages > 0));
+        assert!(pages_on(text, NodeId(0), page_size).values().all(|pages| *pages > 0));
     }
 }
 

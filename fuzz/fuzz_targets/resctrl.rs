@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use isobar_linux::resctrl::info::{BandwidthInfo, Info};
+use isobar_linux::kernel::resctrl_info::{BandwidthInfo, Info};
 use isobar_linux::resctrl::schemata::Schemata;
 use isobar_linux::resctrl::{monitors, root};
 use isobar_linux::tree::Tree;

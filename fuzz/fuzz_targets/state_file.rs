@@ -3,7 +3,8 @@
 
 #![no_main]
 
-use isobar_linux::actuators::ledger::{Entry, Ledger, Original, VERSION};
+use isobar_linux::actuators::entries::{Entry, Original};
+use isobar_linux::actuators::ledger::{Ledger, VERSION};
 use isobar_linux::actuators::state_file::parse;
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use libfuzzer_sys::fuzz_target;

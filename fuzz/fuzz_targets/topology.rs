@@ -4,7 +4,8 @@
 
 #![no_main]
 
-use isobar_linux::topology::{self, parse};
+use isobar_linux::kernel::parse;
+use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{CpuId, Topology};
@@ -33,7 +34,7 @@ fn check_parsers(text: &str) {
     if let Some(number) = parse::numbered(text, "cpu") {
         assert!(text.ends_with(&number.to_string()));
     }
-    let _ = (parse::mem_total(text), parse::decimal(text));
+    let _ = (parse::meminfo(text, "MemTotal:"), parse::decimal(text));
 }
 
 /// Paths are below `sys/devices/system/`, but for those that start with `/`.

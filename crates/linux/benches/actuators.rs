@@ -1,14 +1,16 @@
-//! What acting costs: binding threads with the state file written first, and finding and moving DINO's K = 4096 pages.
+//! What acting costs: binding threads with the state file written first, and finding and moving
+//! DINO's K = 4096 pages.
 //!
-//! Processes of its own, bounded in time. On a machine of one node pages "move" to where they are, which costs the
-//! kernel's look at each page but not the copy.
+//! Processes of its own, bounded in time. On a machine of one node pages "move" to where they are,
+//! which costs the kernel's look at each page but not the copy.
 
 // A benchmark: a failed expectation ends it.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{BatchSize, Criterion};
 use isobar_linux::actuators::pages::{Migration, PageMover, PageRange, around};
-use isobar_linux::actuators::{Actuators, ThreadMove, affinity, identity};
+use isobar_linux::actuators::{Actuators, ThreadMove};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_model::{CpuId, NodeId, PageSelection, Pages, Pid, Tid};
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
@@ -62,20 +64,20 @@ fn threads(criterion: &mut Criterion) {
     let cpus: Vec<_> = affinity::get(Tid(std::process::id())).unwrap().iter().collect();
     let mut turn = 0;
     criterion.bench_function("200 threads bound, state file first", |bench| {
-        let wishes = || {
+        let requests = || {
             turn += 1;
-            processes.iter().map(|process| wish(process, cpus[turn % cpus.len()])).collect::<Vec<_>>()
+            processes.iter().map(|process| request(process, cpus[turn % cpus.len()])).collect::<Vec<_>>()
         };
-        let apply = |wishes: Vec<ThreadMove>| {
-            let intents = actuators.intend(&wishes).unwrap();
+        let apply = |requests: Vec<ThreadMove>| {
+            let intents = actuators.intend(&requests).unwrap();
             intents.into_iter().map(|intent| actuators.carry_out(intent)).collect::<Vec<_>>()
         };
-        bench.iter_batched(wishes, apply, BatchSize::PerIteration);
+        bench.iter_batched(requests, apply, BatchSize::PerIteration);
     });
     actuators.restore().unwrap();
 }
 
-fn wish(process: &Kept, cpu: CpuId) -> ThreadMove {
+fn request(process: &Kept, cpu: CpuId) -> ThreadMove {
     let (pid, tid) = (Pid(process.0.id()), Tid(process.0.id()));
     let start = identity::process(pid).unwrap().start;
     ThreadMove { pid, pid_start: start, tid, tid_start: start, cpu, pinned: false }
@@ -93,10 +95,10 @@ fn pages(criterion: &mut Criterion) {
     for (name, select) in
         [("around a sample", PageSelection::AroundSamples), ("by the walk", PageSelection::ResidentSet)]
     {
-        let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &middle, fill_up: false };
+        let request = Migration { pid, pid_start, from, to, pages, select, addresses: &middle, fill_up: false };
         let mut mover = PageMover::default();
         criterion.bench_function(&format!("4096 pages found {name} and moved in place"), |bench| {
-            bench.iter(|| mover.migrate(&wish, Pages(u64::MAX)));
+            bench.iter(|| mover.migrate(&request, Pages(u64::MAX)));
         });
     }
 }

@@ -1,12 +1,13 @@
-//! What a live sample costs: CPU time, not wall time, of `Sensors::sample` over a child process with 1,000 sleeping and 100
-//! busy threads (goal: under 20 ms), and the parsers by criterion.
+//! What a live sample costs: CPU time, not wall time, of `Sensors::sample` over a child process
+//! with 1,000 sleeping and 100 busy threads (goal: under 20 ms), and the parsers by criterion.
 
-// The criterion macros make items of their own, without documentation; a benchmark that cannot run may say so by a panic.
+// The criterion macros make items of their own, without documentation; a benchmark that cannot run
+// may say so by a panic.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{Criterion, criterion_group};
-use isobar_linux::sensors::numa_maps;
-use isobar_linux::sensors::stat;
+use isobar_linux::kernel::numa_maps;
+use isobar_linux::kernel::stat;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_model::topology::{Cpu, Node, Parts, Topology};
 use isobar_model::{CoreId, CpuSet, NodeId};

@@ -1,5 +1,6 @@
-//! A memory-hungry program that stops by itself: chases pointers through a buffer in random order, so that nearly every step
-//! misses the caches once the buffer is larger than they are. For the demo and for tests on live machines.
+//! A memory-hungry program that stops by itself: chases pointers through a buffer in random order,
+//! so that nearly every step misses the caches once the buffer is larger than they are. For the
+//! demo and for tests on live machines.
 //!
 //! `hog [--mib N] [--seconds S] [--threads T]`
 

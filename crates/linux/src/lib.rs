@@ -1,20 +1,29 @@
-//! The Linux machine: sysfs topology, procfs and perf sensors, affinity and page-migration actuators.
+//! The Linux machine: sysfs topology, procfs and perf sensors, affinity and page-migration
+//! actuators.
 //!
-//! The only crate with unsafe code, and the only one that touches the kernel. It decides nothing: sensors read raw
-//! counters into a [`isobar_model::Sample`], actuators carry out a [`isobar_model::Plan`]. Deliberately absent: policies,
-//! rates, thresholds of contention.
+//! The only crate with unsafe code, and the only one that touches the kernel. It decides nothing:
+//! sensors read raw counters into a [`isobar_model::Sample`], actuators carry out a
+//! [`isobar_model::Plan`]. Deliberately absent: policies, rates, thresholds of contention.
+//!
+//! Modules import downwards only:
+//!
+//! ```text
+//! machine                     the seam: sensors and actuators together
+//! sensors     actuators       neither knows the other
+//! resctrl     kernel_events   topology
+//! perf                        opening and reading perf events
+//! kernel                      the kernel's text; ids, masks and rights of tasks
+//! ```
 
 pub mod actuators;
-pub mod arch;
-pub mod capability;
+pub mod kernel;
 pub mod kernel_events;
 pub mod machine;
 pub mod numasim;
-mod own;
-pub mod read;
+pub mod perf;
 pub mod resctrl;
 pub mod sensors;
 pub mod topology;
-pub mod tree;
 
-pub use own::own_cpu_time;
+pub use kernel::cpu_time::own_cpu_time;
+pub use kernel::{read, tree};

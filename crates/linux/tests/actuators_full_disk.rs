@@ -6,8 +6,9 @@
 
 mod actuators_support;
 
-use actuators_support::{move_one, only, sleeper, try_move, two_cpus};
+use actuators_support::{Kept, move_one, only, sleeper, try_move, two_cpus};
 use isobar_linux::actuators::{ActuatorError, Actuators, restore};
+use isobar_model::{CpuId, CpuSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -53,18 +54,24 @@ fn names(folder: &Path) -> Vec<std::ffi::OsString> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
+/// Two processes, the first of them moved, and the masks that they had.
+fn one_of_two_moved(small: &Small, cpu: CpuId) -> (Actuators, Kept, Kept, (CpuSet, CpuSet)) {
+    let (first, other) = (sleeper(), sleeper());
+    let before = (first.mask(), other.mask());
+    let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
+    move_one(&mut actuators, first.request(cpu));
+    (actuators, first, other, before)
+}
+
 #[test]
 fn on_a_full_file_system_nothing_more_is_changed_and_everything_is_put_back() {
     let Some((_, second)) = two_cpus() else { return };
     let Some(small) = Small::mount() else { return };
-    let (first, other) = (sleeper(), sleeper());
-    let before = (first.mask(), other.mask());
-    let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, first.wish(second));
+    let (mut actuators, first, other, before) = one_of_two_moved(&small, second);
     let recorded = fs::read(small.state()).unwrap();
     small.fill();
 
-    let error = try_move(&mut actuators, other.wish(second)).unwrap_err();
+    let error = try_move(&mut actuators, other.request(second)).unwrap_err();
     let ActuatorError::State { source, .. } = &error else { panic!("{error}") };
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{error}");
     assert!(error.to_string().contains("state.json") && error.to_string().lines().count() == 1, "{error}");
@@ -84,11 +91,11 @@ fn on_a_full_file_system_restore_puts_back_after_a_kill_9() {
     let process = sleeper();
     let before = process.mask();
     let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, process.wish(second));
+    move_one(&mut actuators, process.request(second));
     let recorded = fs::read(small.state()).unwrap();
     drop(actuators);
     // As a kill -9 would have left it.
-    isobar_linux::actuators::affinity::set(process.tid(), &only(second)).unwrap();
+    isobar_linux::kernel::affinity::set(process.tid(), &only(second)).unwrap();
     fs::write(small.state(), recorded).unwrap();
     small.fill();
     assert_eq!(restore(&small.state()).unwrap().unwrap().restored, 1);
@@ -100,12 +107,9 @@ fn on_a_full_file_system_restore_puts_back_after_a_kill_9() {
 fn a_file_system_that_was_made_read_only_keeps_the_file_and_says_that_all_is_put_back() {
     let Some((_, second)) = two_cpus() else { return };
     let Some(small) = Small::mount() else { return };
-    let (first, other) = (sleeper(), sleeper());
-    let before = (first.mask(), other.mask());
-    let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, first.wish(second));
+    let (mut actuators, first, other, before) = one_of_two_moved(&small, second);
     assert!(small.run("mount", &["-o", "remount,ro"]));
-    assert!(matches!(try_move(&mut actuators, other.wish(second)), Err(ActuatorError::State { .. })));
+    assert!(matches!(try_move(&mut actuators, other.request(second)), Err(ActuatorError::State { .. })));
     let error = actuators.restore().unwrap_err();
     assert!(matches!(error, ActuatorError::Undeleted { .. }), "{error}");
     assert_eq!((first.mask(), other.mask()), before);

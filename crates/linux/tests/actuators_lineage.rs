@@ -1,12 +1,14 @@
-//! Who inherits a mask of ours and who was bound by its owner: live, with shells that fork, daemonise and call taskset.
+//! Tasks that inherit a mask of ours and tasks that their owner bound: live, with shells that fork,
+//! daemonise and call taskset.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod actuators_support;
 
-use actuators_support::{Kept, eventually, move_one, only, place, two_cpus, wish};
-use isobar_linux::actuators::{Actuators, ThreadMove, affinity, restore};
+use actuators_support::{Kept, eventually, move_one, only, place, request, two_cpus};
+use isobar_linux::actuators::{Actuators, ThreadMove, restore};
+use isobar_linux::kernel::affinity;
 use isobar_linux::kernel_events::KernelEvents;
 use isobar_model::{CpuId, CpuSet, Pid, Tid};
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +17,7 @@ use std::process::{ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// A shell that runs each line that it is told, and ends with the test.
+/// A shell that runs each line that it is given, and ends with the test.
 struct Shell {
     process: Kept,
     lines: BufReader<ChildStdout>,
@@ -35,7 +37,7 @@ impl Shell {
     fn moved(actuators: &mut Actuators, cpu: CpuId) -> (Self, CpuSet) {
         let shell = Self::start();
         let before = shell.process.mask();
-        move_one(actuators, shell.process.wish(cpu));
+        move_one(actuators, shell.process.request(cpu));
         (shell, before)
     }
 
@@ -48,7 +50,7 @@ impl Shell {
     }
 }
 
-/// A process that is nobody's child any more; ended with the test, and by itself after 30 seconds.
+/// A process that is an orphan; ended with the test, and by itself after 30 seconds.
 struct Orphan(Tid);
 
 impl Orphan {
@@ -128,7 +130,7 @@ fn a_daemon_that_forked_twice_is_freed_by_the_kernels_word() {
     assert_eq!(daemon.mask(), only(second), "the trap");
     let report = actuators.restore().unwrap();
     // One of its parents may not have ended yet.
-    assert!(report.restored == 1 && report.heirs >= 1, "{report}");
+    assert!(report.restored == 1 && report.inherited >= 1, "{report}");
     assert_eq!(report.remarks, [""; 0], "nothing is left to doubt");
     assert_eq!(daemon.mask(), before);
 }
@@ -147,7 +149,7 @@ fn a_daemon_that_forked_twice_is_freed_by_likeness_and_reported() {
         eprintln!("SKIPPED: orphans here are not taken in by process 1");
         return;
     }
-    assert!(report.restored == 1 && report.heirs >= 1, "{report}");
+    assert!(report.restored == 1 && report.inherited >= 1, "{report}");
     assert_eq!(daemon.mask(), before);
     let named = format!("process {} (sleep) was freed because it looks like", daemon.0);
     assert!(report.remarks.iter().any(|remark| remark.contains(&named)), "{:?}", report.remarks);
@@ -158,12 +160,13 @@ fn what_may_have_been_missed_is_reported_and_left_alone() {
     let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
     let mut actuators = open(state);
     let moved = actuators_support::sleeper();
-    move_one(&mut actuators, moved.wish(second));
-    // Its parent made it, so it did not inherit from the one that was moved; without the kernel's word that is a guess.
+    move_one(&mut actuators, moved.request(second));
+    // Its parent made it, so it did not inherit from the one that was moved; without the kernel's
+    // word that is a guess.
     let stranger = actuators_support::sleeper();
     affinity::set(stranger.tid(), &only(second)).unwrap();
     let report = actuators.restore().unwrap();
-    assert_eq!((report.heirs, stranger.mask()), (0, only(second)));
+    assert_eq!((report.inherited, stranger.mask()), (0, only(second)));
     let named = format!("process {} (sleep) stays bound to a CPU that isobar had given", stranger.pid());
     assert!(report.remarks.iter().any(|remark| remark.contains(&named)), "{:?}", report.remarks);
 }
@@ -174,13 +177,13 @@ fn a_binding_of_the_owner_to_the_very_same_cpu_stays() {
     let Some(mut actuators) = open_with_events(state, KernelEvents::pins_complete) else { return };
     let (mut shell, before) = Shell::moved(&mut actuators, second);
     let bound = shell.makes(&format!("taskset -c {second} sleep 30 >/dev/null & echo $!"));
-    let heir = shell.makes("sleep 30 >/dev/null & echo $!");
+    let child = shell.makes("sleep 30 >/dev/null & echo $!");
     let daemon = shell.makes(&format!("taskset -c {second} {DAEMON}").replace(['(', ')'], ""));
     is_sleeping(&bound);
     is_sleeping(&daemon);
     let report = actuators.restore().unwrap();
-    assert_eq!((report.restored, report.heirs), (1, 1), "{report}");
-    assert_eq!((shell.process.mask(), heir.mask()), (before.clone(), before));
+    assert_eq!((report.restored, report.inherited), (1, 1), "{report}");
+    assert_eq!((shell.process.mask(), child.mask()), (before.clone(), before));
     assert_eq!((bound.mask(), daemon.mask()), (only(second), only(second)));
 }
 
@@ -189,11 +192,11 @@ fn an_owner_who_binds_the_moved_thread_itself_has_the_last_word() {
     let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
     let Some(mut actuators) = open_with_events(state, KernelEvents::pins_complete) else { return };
     let mut shell = Shell::start();
-    move_one(&mut actuators, shell.process.wish(second));
+    move_one(&mut actuators, shell.process.request(second));
     drop(shell.makes(&format!("taskset -pc {second} $$ >/dev/null; sleep 30 >/dev/null & echo $!")));
     let child = shell.makes("sleep 30 >/dev/null & echo $!");
     let report = actuators.restore().unwrap();
-    assert_eq!((report.restored, report.heirs), (0, 0), "{report}");
+    assert_eq!((report.restored, report.inherited), (0, 0), "{report}");
     assert_eq!((shell.process.mask(), child.mask()), (only(second), only(second)));
     assert!(report.changed_by_owner >= 2, "the shell and its child: {report}");
 }
@@ -207,13 +210,14 @@ fn the_last_binding_counts_ours_or_the_owners() {
     // The owner lifts and sets what was there before we come.
     drop(shell.makes(&format!("taskset -pc {before} $$ >/dev/null; sleep 30 >/dev/null & echo $!")));
     for cpu in [first, second] {
-        move_one(&mut actuators, shell.process.wish(cpu));
+        move_one(&mut actuators, shell.process.request(cpu));
     }
     let report = actuators.restore().unwrap();
     assert_eq!((report.restored, shell.process.mask()), (1, before));
 }
 
-/// A shell below the one that is moved, which its owner had bound before; it makes a process when it gets a line.
+/// A shell below the one that is moved, which its owner had bound before; it makes a process when
+/// it gets a line.
 #[test]
 fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
     let Some(Scene { second, ref folder, ref state, .. }) = Scene::set() else { return };
@@ -232,10 +236,10 @@ fn what_a_shell_that_was_bound_before_makes_is_its_owners() {
         eventually("the inner shell is bound", || pinned.mask() == only(second));
         // Start times count in ticks of 10 ms: it must be older than the first change.
         std::thread::sleep(std::time::Duration::from_millis(50));
-        move_one(&mut actuators, shell.process.wish(second));
+        move_one(&mut actuators, shell.process.request(second));
         let child = shell.makes(&format!("echo now > {}", fifo.display()));
         let report = actuators.restore().unwrap();
-        assert_eq!((report.restored, report.heirs), (1, 0), "{report}: {:?}", report.remarks);
+        assert_eq!((report.restored, report.inherited), (1, 0), "{report}: {:?}", report.remarks);
         assert_eq!((shell.process.mask(), pinned.mask()), (before, only(second)));
         assert_eq!(child.mask(), only(second));
     }
@@ -294,7 +298,7 @@ fn a_thread_that_takes_over_its_process_is_put_back() {
     let (pid, main) = (helper.process.pid(), helper.process.tid());
     let thread = Tid(helper.hear("tid ").parse().unwrap());
     let before = affinity::get(thread).unwrap();
-    move_one(&mut actuators, wish(pid, thread, second));
+    move_one(&mut actuators, request(pid, thread, second));
     helper.tell("now");
     let taken_over = Orphan(main);
     is_sleeping(&taken_over);
@@ -309,7 +313,7 @@ fn an_owner_who_was_faster_is_left_alone() {
     let mut actuators = open(state);
     let process = actuators_support::sleeper();
     // Observed as free; bound before we act.
-    let late = process.wish(second);
+    let late = process.request(second);
     affinity::set(process.tid(), &only(first)).unwrap();
     let outcome = actuators_support::try_move(&mut actuators, late).unwrap();
     assert!(format!("{outcome:?}").contains("changed its affinity just now"), "{outcome:?}");
@@ -322,12 +326,13 @@ fn each_heir_is_counted_once() {
     let mut actuators = open(state);
     let mut shell = Shell::start();
     affinity::set(shell.process.tid(), &only(second)).unwrap();
-    let pinned = |cpu: CpuId| ThreadMove { pinned: true, ..wish(Pid(shell.process.0.id()), shell.process.tid(), cpu) };
+    let pinned =
+        |cpu: CpuId| ThreadMove { pinned: true, ..request(Pid(shell.process.0.id()), shell.process.tid(), cpu) };
     for cpu in [first, second] {
         move_one(&mut actuators, pinned(cpu));
     }
     // What it inherits and what it gets back are one mask.
     let _heir = shell.makes("sleep 30 >/dev/null & echo $!");
-    assert_eq!(actuators.restore().unwrap().heirs, 1);
+    assert_eq!(actuators.restore().unwrap().inherited, 1);
     assert_eq!(restore(state).unwrap(), None);
 }

@@ -7,7 +7,7 @@ mod actuators_support;
 
 use actuators_support::watch::Watch;
 use actuators_support::{Helper, Kept, as_nobody, is_helper, only, place, public_copy, sleeper, told, two_cpus};
-use isobar_linux::actuators::affinity;
+use isobar_linux::kernel::affinity;
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_model::{
     Action, ActionOutcome, CpuId, Machine, NodeId, PageSelection, Pages, Pid, Plan, Sample, Seconds, ThreadSample, Tid,
@@ -16,7 +16,7 @@ use isobar_model::{
 use std::path::Path;
 use std::process::Command;
 
-/// Whoever may not run wherever a thread `like` this may is pinned.
+/// A thread that may not run wherever a thread `like` this may is pinned.
 fn watch(pids: Vec<Pid>, like: Tid) -> Watch {
     Watch { everywhere: Some(affinity::get(like).unwrap()), ..Watch::of(pids) }
 }
@@ -69,7 +69,8 @@ fn samples_tell_what_owners_want_not_what_we_did() {
     let seen = main_thread(&sample, &process);
     assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(&before), false));
 
-    // The owner binds it elsewhere: from now on that is its owner's, and we neither move it nor put it back.
+    // The owner binds it elsewhere: from now on that is its owner's, and we neither move it nor put
+    // it back.
     affinity::set(process.tid(), &only(first)).unwrap();
     let sample = machine.sample().unwrap();
     let seen = main_thread(&sample, &process);
@@ -90,7 +91,7 @@ fn a_mask_that_sensors_read_before_the_move_does_not_make_us_forget() {
     let mut stale = machine.sample().unwrap();
     drop(machine);
     let (mut actuators, _) = isobar_linux::actuators::Actuators::open(&state).unwrap();
-    actuators_support::move_one(&mut actuators, process.wish(second));
+    actuators_support::move_one(&mut actuators, process.request(second));
     actuators.reconcile(&mut stale);
     assert_eq!(main_thread(&stale, &process).allowed.as_ref(), Some(&before));
     assert_eq!(actuators.restore().unwrap().restored, 1);
@@ -98,7 +99,7 @@ fn a_mask_that_sensors_read_before_the_move_does_not_make_us_forget() {
 }
 
 #[test]
-fn heirs_are_freed_at_the_next_sample() {
+fn inherited_masks_are_lifted_at_the_next_sample() {
     let Some((_, second)) = two_cpus() else { return };
     let (_folder, state) = place();
     // A shell that makes a child when it reads a line: by then it has been moved.

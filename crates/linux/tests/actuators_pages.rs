@@ -1,5 +1,6 @@
-//! Page migration on the running kernel, with processes of our own. On a machine of one node pages "move" to the node where
-//! they are: the kernel goes through the same calls and statuses, and what is chosen, asked, counted and refused shows.
+//! Page migration on the running kernel, with processes of our own. On a machine of one node pages
+//! "move" to the node where they are: the kernel goes through the same calls and statuses, and what
+//! is chosen, asked, counted and refused shows.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -7,8 +8,8 @@
 mod actuators_support;
 
 use actuators_support::{Helper, as_nobody, eventually, is_helper, public_copy, sleeper};
-use isobar_linux::actuators::identity;
 use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions};
+use isobar_linux::kernel::identity;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +47,7 @@ impl Filled {
         Self { helper, pid, address }
     }
 
-    fn wish<'a>(&self, pages: u64, addresses: &'a [u64]) -> Migration<'a> {
+    fn request<'a>(&self, pages: u64, addresses: &'a [u64]) -> Migration<'a> {
         let select = if addresses.is_empty() { PageSelection::ResidentSet } else { PageSelection::AroundSamples };
         let node = any_node();
         Migration {
@@ -94,14 +95,14 @@ fn k_pages_around_a_sample_move() {
     }
     let process = Filled::start();
     let middle = [process.address + FILLED / 2 * procfs::page_size()];
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(1024, &middle), no_limit()));
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(1024, &middle), no_limit()));
     assert_eq!((moved, stayed), (1024, BTreeMap::new()));
 }
 
 #[test]
 fn samples_of_unmapped_addresses_move_nothing() {
     let process = Filled::start();
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(64, &[4096]), no_limit()));
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(64, &[4096]), no_limit()));
     assert_eq!((moved, stayed), (0, BTreeMap::from([("not found on the node".to_owned(), 64)])));
 }
 
@@ -111,7 +112,7 @@ fn the_whole_resident_set_moves() {
         return;
     }
     let process = Filled::start();
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(100_000, &[]), no_limit()));
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(100_000, &[]), no_limit()));
     let resident = resident(process.pid);
     assert!(moved >= FILLED && moved <= resident + 64, "{moved} of {resident}: {stayed:?}");
     assert_eq!(moved + stayed.values().sum::<u64>(), 100_000);
@@ -124,9 +125,9 @@ fn without_a_sampler_successive_calls_cover_the_resident_set() {
     }
     let process = Filled::start();
     let mut mover = PageMover::default();
-    let wish = Migration { select: PageSelection::AroundSamples, ..process.wish(1500, &[]) };
+    let request = Migration { select: PageSelection::AroundSamples, ..process.request(1500, &[]) };
     for _ in 0..4 {
-        assert_eq!(counts(mover.migrate(&wish, no_limit())).0, 1500);
+        assert_eq!(counts(mover.migrate(&request, no_limit())).0, 1500);
     }
 }
 
@@ -138,19 +139,19 @@ fn pages_far_from_the_samples_go_when_all_are_to_go() {
     let process = Filled::start();
     // A sample in memory that is not there finds nothing around it.
     let nowhere = [4096];
-    let (moved, _) = counts(PageMover::default().migrate(&process.wish(64, &nowhere), no_limit()));
+    let (moved, _) = counts(PageMover::default().migrate(&process.request(64, &nowhere), no_limit()));
     assert_eq!(moved, 0);
-    let all = Migration { fill_up: true, ..process.wish(64, &nowhere) };
+    let all = Migration { fill_up: true, ..process.request(64, &nowhere) };
     assert_eq!(counts(PageMover::default().migrate(&all, no_limit())).0, 64);
 }
 
 #[test]
 fn budgets_and_reserves_hold() {
     let process = Filled::start();
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.wish(100, &[process.address]), Pages(0)));
+    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(100, &[process.address]), Pages(0)));
     assert_eq!((moved, stayed["page budget used up"]), (0, 100));
     let greedy = PageOptions { reserve: Bytes(u64::MAX), ..PageOptions::default() };
-    let (moved, stayed) = counts(PageMover::new(greedy).migrate(&process.wish(100, &[]), Pages(60)));
+    let (moved, stayed) = counts(PageMover::new(greedy).migrate(&process.request(100, &[]), Pages(60)));
     assert_eq!(moved, 0);
     assert_eq!((stayed["page budget used up"], stayed["no memory on the target"]), (40, 60));
 }
@@ -158,7 +159,7 @@ fn budgets_and_reserves_hold() {
 #[test]
 fn a_node_that_is_not_there_is_refused() {
     let process = Filled::start();
-    let nowhere = Migration { to: NodeId(1000), ..process.wish(10, &[]) };
+    let nowhere = Migration { to: NodeId(1000), ..process.request(10, &[]) };
     let ActionOutcome::Refused { errno, why } = PageMover::default().migrate(&nowhere, no_limit()) else {
         panic!("moved to node 1000");
     };
@@ -173,23 +174,23 @@ fn a_node_without_memory_is_refused() {
     fs::write(nodes.path().join("node0/meminfo"), "Node 0 MemTotal: 0 kB\nNode 0 MemFree: 0 kB\n").unwrap();
     let process = Filled::start();
     let options = PageOptions { nodes: nodes.path().into(), ..PageOptions::default() };
-    let wish = Migration { to: NodeId(0), ..process.wish(10, &[]) };
-    let outcome = PageMover::new(options).migrate(&wish, no_limit());
+    let request = Migration { to: NodeId(0), ..process.request(10, &[]) };
+    let outcome = PageMover::new(options).migrate(&request, no_limit());
     assert!(matches!(outcome, ActionOutcome::Refused { errno: None, .. }), "{outcome:?}");
 }
 
 #[test]
 fn what_ended_has_vanished_and_a_reused_pid_is_another() {
     let mut process = Filled::start();
-    let wish = process.wish(10, &[]);
-    let reused = Migration { pid_start: wish.pid_start - 1, ..wish };
+    let request = process.request(10, &[]);
+    let reused = Migration { pid_start: request.pid_start - 1, ..request };
     assert_eq!(PageMover::default().migrate(&reused, no_limit()), ActionOutcome::Vanished);
     process.helper.process.0.kill().unwrap();
     eventually("a zombie without memory", || {
-        PageMover::default().migrate(&wish, no_limit()) == ActionOutcome::Vanished
+        PageMover::default().migrate(&request, no_limit()) == ActionOutcome::Vanished
     });
     process.helper.process.0.wait().unwrap();
-    assert_eq!(PageMover::default().migrate(&wish, no_limit()), ActionOutcome::Vanished);
+    assert_eq!(PageMover::default().migrate(&request, no_limit()), ActionOutcome::Vanished);
 }
 
 #[test]
@@ -202,8 +203,8 @@ fn helper_tries_as_nobody() {
     let pid_start = identity::process(pid).unwrap().start;
     let (from, to) = (any_node(), any_node());
     let select = PageSelection::ResidentSet;
-    let wish = Migration { pid, pid_start, from, to, pages: Pages(10), select, addresses: &[], fill_up: false };
-    println!("outcome {:?}", PageMover::default().migrate(&wish, no_limit()));
+    let request = Migration { pid, pid_start, from, to, pages: Pages(10), select, addresses: &[], fill_up: false };
+    println!("outcome {:?}", PageMover::default().migrate(&request, no_limit()));
 }
 
 #[test]
@@ -248,7 +249,7 @@ fn reservations_are_not_searched_page_by_page() {
     let pid = helper.process.pid();
     let process = Filled { helper, pid, address };
     let start = std::time::Instant::now();
-    let (moved, _) = counts(PageMover::default().migrate(&process.wish(1 << 20, &[]), no_limit()));
+    let (moved, _) = counts(PageMover::default().migrate(&process.request(1 << 20, &[]), no_limit()));
     let resident = resident(pid);
     assert!(moved >= 64 && moved + 64 >= resident, "{moved} of {resident} resident pages");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());

@@ -6,12 +6,11 @@
 mod actuators_support;
 
 use actuators_support::{
-    Helper, Kept, as_nobody, eventually, is_helper, move_one, only, place, public_copy, sleeper, told, try_move,
-    two_cpus, wish,
+    Helper, Kept, as_nobody, eventually, is_helper, move_one, only, place, public_copy, request, sleeper, told,
+    try_move, two_cpus,
 };
-use isobar_linux::actuators::{
-    ActuatorError, Actuators, RestoreReport, affinity, identity, missing_capabilities, restore,
-};
+use isobar_linux::actuators::{ActuatorError, Actuators, RestoreReport, missing_capabilities, restore};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_model::{ActionOutcome, CpuId, Pid, Tid};
 use std::fs;
 use std::io::BufRead;
@@ -34,7 +33,7 @@ fn what_was_there_is_on_disk_before_a_thread_is_moved_and_put_back_after() {
     assert_eq!(recovered, None);
     assert!(!state.exists(), "nothing to record yet");
 
-    let intent = actuators.intend(&[process.wish(second)]).unwrap().pop().unwrap();
+    let intent = actuators.intend(&[process.request(second)]).unwrap().pop().unwrap();
     let text = fs::read_to_string(&state).unwrap();
     assert!(text.contains(&format!("\"cpus\":\"{before}\"")), "{text}");
     assert_eq!(process.mask(), before, "written, not acted on");
@@ -57,7 +56,7 @@ fn a_second_move_keeps_the_first_original() {
     let before = process.mask();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
     for cpu in [first, second, second, first] {
-        move_one(&mut actuators, process.wish(cpu));
+        move_one(&mut actuators, process.request(cpu));
         assert_eq!(process.mask(), only(cpu));
     }
     actuators.restore().unwrap();
@@ -72,7 +71,7 @@ fn without_a_state_file_nothing_is_changed() {
     let before = process.mask();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
     fs::remove_dir_all(state.parent().unwrap()).unwrap();
-    let error = actuators.intend(&[process.wish(second)]).unwrap_err();
+    let error = actuators.intend(&[process.request(second)]).unwrap_err();
     assert!(matches!(error, ActuatorError::State { .. }), "{error}");
     assert_eq!(error.to_string().lines().count(), 1);
     assert_eq!(process.mask(), before);
@@ -84,7 +83,7 @@ fn what_ended_between_look_and_act_has_vanished() {
     let (_folder, state) = place();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
     let process = sleeper();
-    let late = process.wish(second);
+    let late = process.request(second);
     let intent = actuators.intend(&[late]).unwrap().pop().unwrap();
     drop(process);
     assert_eq!(actuators.carry_out(intent), ActionOutcome::Vanished);
@@ -98,7 +97,8 @@ fn a_cpu_that_is_not_there_is_refused_with_the_reason() {
     let process = sleeper();
     let before = process.mask();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
-    let ActionOutcome::Refused { errno, why } = try_move(&mut actuators, process.wish(CpuId(60_000))).unwrap() else {
+    let ActionOutcome::Refused { errno, why } = try_move(&mut actuators, process.request(CpuId(60_000))).unwrap()
+    else {
         panic!("moved to cpu 60000");
     };
     assert_eq!(errno, Some(libc::EINVAL));
@@ -115,7 +115,7 @@ fn kernel_threads_are_left_alone() {
     }
     let (_folder, state) = place();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
-    let outcome = try_move(&mut actuators, wish(kthreadd, Tid(2), CpuId(0))).unwrap();
+    let outcome = try_move(&mut actuators, request(kthreadd, Tid(2), CpuId(0))).unwrap();
     assert_eq!(outcome, ActionOutcome::LeftAlone { why: "kernel threads are not moved".into() });
 }
 
@@ -125,9 +125,9 @@ fn the_owner_has_the_last_word() {
     let (_folder, state) = place();
     let process = sleeper();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
-    move_one(&mut actuators, process.wish(second));
+    move_one(&mut actuators, process.request(second));
     affinity::set(process.tid(), &only(first)).unwrap();
-    let outcome = try_move(&mut actuators, process.wish(second)).unwrap();
+    let outcome = try_move(&mut actuators, process.request(second)).unwrap();
     assert!(matches!(outcome, ActionOutcome::LeftAlone { .. }), "{outcome:?}");
     assert_eq!(process.mask(), only(first));
     let report = actuators.restore().unwrap();
@@ -142,7 +142,7 @@ fn a_pinned_thread_gets_back_exactly_its_mask() {
     let process = sleeper();
     affinity::set(process.tid(), &only(first)).unwrap();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
-    move_one(&mut actuators, isobar_linux::actuators::ThreadMove { pinned: true, ..process.wish(second) });
+    move_one(&mut actuators, isobar_linux::actuators::ThreadMove { pinned: true, ..process.request(second) });
     assert_eq!(process.mask(), only(second));
     actuators.restore().unwrap();
     assert_eq!(process.mask(), only(first));
@@ -156,7 +156,7 @@ fn a_panic_puts_everything_back() {
     let before = process.mask();
     let result = std::panic::catch_unwind(|| {
         let (mut actuators, _) = Actuators::open(&state).unwrap();
-        move_one(&mut actuators, process.wish(second));
+        move_one(&mut actuators, process.request(second));
         assert_eq!(process.mask(), only(second));
         panic!("on purpose");
     });
@@ -188,7 +188,7 @@ fn helper_moves_and_waits() {
     }
     let (mut actuators, _) = Actuators::open(Path::new(&told("ISOBAR_TEST_STATE"))).unwrap();
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
-    move_one(&mut actuators, wish(pid, Tid(pid.0), CpuId(told("ISOBAR_TEST_CPU").parse().unwrap())));
+    move_one(&mut actuators, request(pid, Tid(pid.0), CpuId(told("ISOBAR_TEST_CPU").parse().unwrap())));
     println!("moved");
     std::thread::sleep(Duration::from_secs(30));
 }
@@ -262,10 +262,10 @@ fn a_broken_state_file_changes_nothing_and_says_so_in_one_line() {
     assert!(state.exists());
 }
 
-/// A process with a thread that makes threads and children when told to.
+/// A process with a thread that makes threads and children on request.
 #[test]
 #[ignore = "a helper of the tests, not a test"]
-fn helper_makes_heirs() {
+fn helper_makes_tasks() {
     if !is_helper() {
         return;
     }
@@ -294,7 +294,7 @@ struct Maker {
 
 impl Maker {
     fn start() -> Self {
-        let mut helper = Helper::start("helper_makes_heirs", &[]);
+        let mut helper = Helper::start("helper_makes_tasks", &[]);
         let tid = Tid(helper.hear("tid ").parse().unwrap());
         let pid = helper.process.pid();
         Self { helper, pid, tid }
@@ -314,9 +314,9 @@ fn threads_and_children_that_inherit_our_mask_are_freed_at_restore() {
     let mut maker = Maker::start();
     let before = affinity::get(maker.tid).unwrap();
     let older = maker.make("thread");
-    move_one(&mut actuators, wish(maker.pid, maker.tid, first));
+    move_one(&mut actuators, request(maker.pid, maker.tid, first));
     let early = maker.make("thread");
-    move_one(&mut actuators, wish(maker.pid, maker.tid, second));
+    move_one(&mut actuators, request(maker.pid, maker.tid, second));
     let (thread, child) = (maker.make("thread"), maker.make("child"));
     let bound_by_owner = maker.make("child");
     affinity::set(bound_by_owner, &before).unwrap();
@@ -327,7 +327,7 @@ fn threads_and_children_that_inherit_our_mask_are_freed_at_restore() {
     assert_eq!(affinity::get(older).unwrap(), before);
 
     let report = actuators.restore().unwrap();
-    assert_eq!((report.restored, report.heirs), (1, 3), "{report}");
+    assert_eq!((report.restored, report.inherited), (1, 3), "{report}");
     for tid in [maker.tid, older, early, thread, child] {
         assert_eq!(affinity::get(tid).unwrap(), before, "{tid:?}");
     }
@@ -339,11 +339,11 @@ fn a_stranger_on_the_same_cpu_is_no_heir() {
     let (_folder, state) = place();
     let (mut actuators, _) = Actuators::open(&state).unwrap();
     let managed = sleeper();
-    move_one(&mut actuators, managed.wish(second));
+    move_one(&mut actuators, managed.request(second));
     let stranger = sleeper();
     affinity::set(stranger.tid(), &only(second)).unwrap();
     let report = actuators.restore().unwrap();
-    assert_eq!((report.restored, report.heirs), (1, 0));
+    assert_eq!((report.restored, report.inherited), (1, 0));
     assert_eq!(stranger.mask(), only(second));
 }
 
@@ -357,10 +357,10 @@ fn helper_tries_as_nobody() {
     let (mut actuators, _) = Actuators::open(Path::new(&told("ISOBAR_TEST_STATE"))).unwrap();
     let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
     let outcome =
-        try_move(&mut actuators, wish(pid, Tid(pid.0), CpuId(told("ISOBAR_TEST_CPU").parse().unwrap()))).unwrap();
+        try_move(&mut actuators, request(pid, Tid(pid.0), CpuId(told("ISOBAR_TEST_CPU").parse().unwrap()))).unwrap();
     println!("outcome {outcome:?}");
     let own = sleeper();
-    move_one(&mut actuators, own.wish(own.mask().first().unwrap()));
+    move_one(&mut actuators, own.request(own.mask().first().unwrap()));
     println!("own moved");
 }
 

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A file that everybody may read and only its owner write, as the kernel's is, and the programs
+/// A file that every user may read and only its owner write, as the kernel's is, and the programs
 /// that lock it.
 struct Machine {
     folder: tempfile::TempDir,
     lock: PathBuf,
-    /// One test at a time: a copy of this program that is being written cannot be executed (ETXTBSY) while a process that
-    /// another test has just forked still holds it open.
+    /// One test at a time: a copy of this program that is being written cannot be executed
+    /// (ETXTBSY) while a process that another test has just forked still holds it open.
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -93,7 +93,7 @@ fn helper_squats() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// Starts one, and hears that it manages.
+/// Starts one, which reports that it manages.
 fn manages(mut helper: Helper) -> Helper {
     helper.hear("ready");
     helper.tell("go");
@@ -101,7 +101,7 @@ fn manages(mut helper: Helper) -> Helper {
     helper
 }
 
-/// Starts one, and hears why it does not manage.
+/// Starts one, which reports why it does not manage.
 fn refused(mut helper: Helper) -> String {
     helper.hear("ready");
     helper.tell("go");

@@ -1,4 +1,5 @@
-//! Everything that can go wrong with resctrl while clusters are set: the machine ends as it was, and the message names the remedy.
+//! Everything that can go wrong with resctrl while clusters are set: the machine ends as it was,
+//! and the message names the remedy.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -15,8 +16,9 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// A cluster stands, another shall come, and the `nth` operation of a kind fails: nothing of it is there afterwards, the message names
-/// path, error and remedy, and at the end everything is as it was.
+/// A cluster stands, another shall come, and the `nth` operation of a kind fails: nothing of it is
+/// there afterwards, the message names path, error and remedy, and at the end everything is as it
+/// was.
 fn survives(operation: Operation, path: &str, errno: Errno, words: &[&str]) {
     let [a, b, c] = sleepers();
     let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b, &c], |_| {}) else { return };
@@ -175,7 +177,7 @@ fn a_state_file_that_cannot_be_written_changes_nothing() {
 }
 
 #[test]
-fn without_resctrl_every_wish_is_refused_with_the_remedy() {
+fn without_resctrl_every_request_is_refused_with_the_remedy() {
     let [a] = sleepers();
     let (folder, state) = actuators_support::place();
     let mut machine = open(vec![a.pid()], options(&state, &folder.path().join("nowhere")));

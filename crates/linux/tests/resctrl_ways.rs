@@ -1,4 +1,5 @@
-//! Clusters on a resctrl that keeps the kernel's rules: what `set_ways` does, and that nothing of it stays.
+//! Clusters on a resctrl that keeps the kernel's rules: what `set_ways` does, and that nothing of
+//! it stays.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -183,7 +184,7 @@ fn tasks_of_another_tool_are_left_alone_unless_asked_for_and_then_go_back() {
     let outcomes = stage.apply(vec![ways(0, "x", 0x3, &[&a])]);
     assert!(matches!(outcomes[0], ActionOutcome::LeftAlone { .. }));
     assert!(why(&outcomes[0]).contains("group web of another tool") && why(&outcomes[0]).contains("move_grouped"));
-    // One of two is left alone: the other is moved, and it is told.
+    // One of two is left alone: the other is moved, and that is reported.
     stage.done(vec![ways(0, "x", 0x3, &[&a, &b])]);
     assert_eq!((stage.mask(&b, 0), group_of(&root, a.tid()).0.as_str()), (0x3, "web"));
     let remarks = stage.machine.sample().unwrap().capabilities.remarks.clone();
@@ -222,7 +223,7 @@ fn who_was_moved_by_its_owner_is_its_owners() {
     assert_eq!(group_of(&stage.root(), b.tid()).0, "web", "not in a group of ours: left alone");
 }
 
-/// A shell that forks a child when it is told to; both end with it.
+/// A shell that forks a child on request; both end with it.
 fn parent() -> Kept {
     let script = "read line; sleep 30 & read line; kill $!";
     Kept(Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())

@@ -1,13 +1,14 @@
-//! Descriptors of counters: closed with their threads, and told apart from permissions when they run out. One test in a
-//! process of its own, because descriptors and their limit belong to the process.
+//! Descriptors of counters: closed with their threads, and told apart from permissions when they
+//! run out. One test in a process of its own, because descriptors and their limit belong to the
+//! process.
 
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod sensors_child;
 
-use isobar_linux::sensors::available::software_opens;
-use isobar_linux::sensors::descriptors::in_use;
+use isobar_linux::sensors::counters::available::software_opens;
+use isobar_linux::sensors::counters::descriptors::in_use;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_model::{Pid, Sample};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -67,7 +68,8 @@ fn ended_threads_give_their_descriptors_back() {
         let threads = sample.processes.iter().flat_map(|process| &process.threads);
         threads.filter(|thread| thread.counters.instructions.is_some()).count()
     };
-    // Other processes come and go meanwhile: what is open must be what is counted, four for each thread.
+    // Other processes come and go meanwhile: what is open must be what is counted, four for each
+    // thread.
     let gone = i64::try_from(before).unwrap() - i64::try_from(in_use()).unwrap();
     let fewer = i64::try_from(total(&open)).unwrap() - i64::try_from(total(&after)).unwrap();
     assert_eq!(gone, fewer * i64::try_from(PER_THREAD).unwrap());

@@ -1,4 +1,5 @@
-//! Archives, whole and damaged: every kind reads as the folder does, and what is broken is refused in one line.
+//! Archives, whole and damaged: every kind reads as the folder does, and what is broken is refused
+//! in one line.
 
 #![allow(clippy::unwrap_used)]
 

@@ -123,7 +123,8 @@ fn no_cache_described_at_all() {
     assert_eq!(machine.llc_of(CpuId(0)), None);
 }
 
-/// Arm guests without cache tables: the kernel says that all CPUs share an L2, and gives it neither size nor id.
+/// Arm guests without cache tables: the kernel says that all CPUs share an L2, and gives it neither
+/// size nor id.
 #[test]
 fn a_cache_without_a_size_over_several_nodes_is_a_guess() {
     let guessed = Cache { index: 2, level: 2, kind: "Unified", size: "0K", ways: 0, shared: "0-3", id: None };
@@ -206,7 +207,8 @@ fn hybrid_cores_have_one_or_two_threads() {
 
 #[test]
 fn offline_cpus_are_left_out_everywhere() {
-    // CPU 0 is offline: its sibling 2 names the core, and stale lists that still hold it do not matter.
+    // CPU 0 is offline: its sibling 2 names the core, and stale lists that still hold it do not
+    // matter.
     let mut tree = Capture::default().online("1-3").node(0, "0-3", 4096, "10");
     for (cpu, siblings) in [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")] {
         tree = tree.cpu(cpu, siblings).cache(cpu, l3("0-3", Some(0)));

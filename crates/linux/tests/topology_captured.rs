@@ -1,7 +1,9 @@
-//! `topology::read` against eleven machines captured elsewhere, which lie beside the workspace and are not part of it.
+//! `topology::read` against eleven machines captured elsewhere, which lie beside the workspace and
+//! are not part of it.
 //!
-//! The reader in this file is its own: it unpacks an archive into a map from path to text, follows no shortcut, and
-//! shares no code with the reader under test. What it finds is compared with the JSON that `isobar topo` prints.
+//! The reader in this file is its own: it unpacks an archive into a map from path to text, follows
+//! no shortcut, and shares no code with the reader under test. What it finds is compared with the
+//! JSON that `isobar topo` prints.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -167,7 +169,8 @@ fn cpus_and_their_nodes_agree() {
             let at = format!("sys/devices/system/node/node{}", node["id"]);
             let told = &either(files, &format!("{at}/cpulist"), &format!("{at}/cpumap")) & &online;
             assert_eq!(numbers(&node["cpus"]), told, "{name} node {}", node["id"]);
-            // Every fake node of the buggy machine lists every CPU; the links from node to CPU are one to one.
+            // Every fake node of the buggy machine lists every CPU; the links from node to CPU are
+            // one to one.
             let linked = numbered(files, &at, "cpu");
             let own = machine["cpus"].as_array().unwrap().iter().filter(|cpu| cpu["node"] == node["id"]);
             let own: BTreeSet<u64> = own.map(|cpu| cpu["id"].as_u64().unwrap()).collect();
@@ -247,7 +250,8 @@ fn firmware_figures_agree() {
     });
 }
 
-/// Files and links only, without owners and times, which need a privilege or time that a test does not have.
+/// Files and links only, without owners and times, which need a privilege or time that a test does
+/// not have.
 fn lay_down(member: &mut tar::Entry<'_, impl Read>, path: &Path) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     if member.header().entry_type().is_file() {
@@ -259,7 +263,8 @@ fn lay_down(member: &mut tar::Entry<'_, impl Read>, path: &Path) {
     }
 }
 
-/// Thousands of small files take long to write on some file systems, so only small captures become folders.
+/// Thousands of small files take long to write on some file systems, so only small captures become
+/// folders.
 const SMALL: u64 = 20_000;
 
 #[test]

@@ -5,7 +5,7 @@ use crate::failure::{bad_input, tell};
 use crate::select::Cgroups;
 use anyhow::Context;
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
-use isobar_linux::actuators::{self, ActuatorError, Left, RestoreReport, file_capabilities, state_file};
+use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, stop};
 use isobar_linux::numasim::{self, Page, PageCounters, PageWays};
 use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
@@ -78,12 +78,12 @@ pub fn hold_writers_signals() {
 
 /// What is changed on this machine now, for who has to say it when the loop never ends.
 #[derive(Clone, Default)]
-pub struct Changed(Arc<OnceLock<(Left, PathBuf)>>);
+pub struct Changed(Arc<OnceLock<(Outstanding, PathBuf)>>);
 
 impl Changed {
     /// Watches what this machine's actuators change.
     pub fn watch(&self, machine: &LinuxMachine<Sensors>, config: &ManageConfig) {
-        if let Some(left) = machine.left() {
+        if let Some(left) = machine.outstanding() {
             // It is set once: there is one machine.
             let _ = self.0.set((left, config.state_file.clone().unwrap_or_else(default_state)));
         }
@@ -215,7 +215,7 @@ fn report_to_json(report: &RestoreReport) -> Value {
         "vanished": report.vanished,
         "reused": report.reused,
         "changed_by_owner": report.changed_by_owner,
-        "heirs": report.heirs,
+        "heirs": report.inherited,
         "resctrl_groups": report.groups,
         "resctrl_tasks": report.grouped_tasks,
         "earlier_boot": report.earlier_boot,

@@ -1,31 +1,52 @@
 //! Threads whose cpuset has left the CPU that we bound them to.
 //!
-//! The kernel then lets such a thread run on the whole cpuset, but keeps the mask that was asked for
-//! (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a cpuset has it: a CPU that
-//! comes back, a cpuset that is widened, a cgroup that the thread is moved to. Such a mask is not its owner's word, and
-//! forgetting it would leave the thread bound for good.
+//! The kernel then lets such a thread run on the whole cpuset, but keeps the mask that was asked
+//! for (`task_struct.user_cpus_ptr`, Linux 6.2) and binds the thread to our CPU again as soon as a
+//! cpuset has it: a CPU that comes back, a cpuset that is widened, a cgroup that the thread is
+//! moved to. Its owner did not set such a mask, and forgetting it would leave the thread bound for
+//! good.
 
-use crate::sensors::affinity::is_pinned;
-use crate::sensors::cgroup::Cpusets;
+use super::entries::Original;
+use crate::kernel::affinity;
+use crate::kernel::affinity::is_pinned;
+use crate::kernel::cgroup::Cpusets;
 use isobar_model::{CpuSet, Pid, Tid};
 use std::fs;
+use std::io;
 
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
-/// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound it to.
+/// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound
+/// it to.
 #[must_use]
 pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     let outside = mask.intersection(ours).is_empty();
     outside && online().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
 }
 
-/// Whether somebody narrowed a thread to this mask within its cpuset, as it is now.
+/// Whether its owner narrowed a thread to this mask within its cpuset, as the cpuset is now.
 #[must_use]
 pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
     online().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
 }
 
-/// Our CPU is not in the mask, and nobody narrowed the mask within the cpuset.
+/// Puts back what a thread had before.
+///
+/// # Errors
+/// What the kernel says, `ESRCH` for a thread that has ended.
+pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
+    if !original.pinned {
+        return affinity::lift(tid);
+    }
+    match affinity::set(tid, &original.cpus) {
+        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself
+        // lifts the mask then.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
+        other => other,
+    }
+}
+
+/// Our CPU is not in the mask, and the mask is the whole cpuset.
 fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &CpuSet) -> bool {
     mask.intersection(ours).is_empty() && !is_pinned(mask, permitted, online)
 }
@@ -63,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_mask_that_holds_our_cpu_is_not_displaced() {
-        let own = crate::actuators::identity::own_pid();
-        let mask = crate::actuators::affinity::get(Tid(own.0)).unwrap();
+        let own = crate::kernel::identity::own_pid();
+        let mask = affinity::get(Tid(own.0)).unwrap();
         assert!(!is_displaced(own, Tid(own.0), &mask, &mask));
     }
 }

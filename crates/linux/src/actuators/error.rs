@@ -1,6 +1,7 @@
 //! What can go wrong with the actuators as a whole: the state file and its lock. What the kernel
 //! refuses about one thread or one page is not an error but an [`isobar_model::ActionOutcome`].
 
+use crate::kernel::identity;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ pub enum ActuatorError {
         /// what it is
         is: &'static str,
     },
-    /// the state file belongs to somebody else, who could make us change what they like
+    /// the state file belongs to another user, who could make us change what they like
     #[error("{path}: belongs to uid {found}, not to uid {expected}: run as its owner, or delete it", path = path.display())]
     Foreign {
         /// the file
@@ -104,6 +105,14 @@ pub enum ActuatorError {
         /// the first refusal
         why: String,
     },
+}
+
+/// The `what` of a [`ActuatorError::State`] for a look at a file or folder.
+pub(super) const LOOK: &str = "look at";
+
+/// The id of this boot; see [`identity::boot_id`].
+pub(super) fn boot_id() -> Result<String, ActuatorError> {
+    identity::boot_id().map_err(|source| ActuatorError::Proc { path: identity::BOOT_ID.into(), source })
 }
 
 /// Makes an error of the kernel's word about a file or folder, for `map_err`.

@@ -3,8 +3,9 @@
 //! that mask is ours, its record must go with it: the old id looks like that of a thread that has
 //! ended.
 
-use super::ledger::{Ledger, ProcessEntry, ThreadEntry};
-use super::{affinity, identity};
+use super::entries::{ProcessEntry, ThreadEntry};
+use super::ledger::Ledger;
+use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
 
 /// Hands the records of threads that took over their process on to its main thread.

@@ -1,22 +1,16 @@
-//! Who may use the power that the executable carries: file capabilities (`capabilities(7)`) are for
-//! the members of the executable's group, whatever its mode says. A caller outside that group goes
-//! on without them, and so does one who runs an executable that is setuid or setgid, which isobar
-//! is not made for.
+//! Which users may use the power that the executable carries: file capabilities (`capabilities(7)`)
+//! are for the members of the executable's group, whatever its mode says. A caller outside that
+//! group goes on without them, and so does one who runs an executable that is setuid or setgid,
+//! which isobar is not made for.
 //!
 //! Capabilities that a service manager hands down (ambient ones) are the caller's own and stay.
 //! Knows nothing of what the capabilities are good for.
 
-use super::{names, privilege};
-use crate::capability;
-use rustix::io::Errno;
+use crate::kernel::{capability, executable, names, privilege};
 use rustix::process::{getegid, geteuid, getgid, getgroups, getuid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread_res_gid, set_thread_res_uid};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-
-/// The running executable, also where its path leads elsewhere by now.
-const EXECUTABLE: &str = "/proc/self/exe";
 
 /// Gives up what the caller may not use, and says so in one line. To be called before any thread is
 /// started: capabilities are a thread's.
@@ -36,18 +30,11 @@ pub fn give_up_what_is_not_the_callers() -> io::Result<Option<String>> {
     Ok(Some(facts.remark(verdict)))
 }
 
-/// Whether the environment is of somebody who has all our power anyway: root, or whoever runs an
-/// executable that carries none.
+/// Whether the environment is that of a user who has all our power anyway: root, or a user who runs
+/// an executable that carries none.
 #[must_use]
 pub fn environment_is_trusted() -> bool {
-    getuid().is_root() || (!carries_capabilities() && geteuid() == getuid() && getegid() == getgid())
-}
-
-/// Whether the executable carries capabilities and everybody may run it.
-#[must_use]
-pub fn for_everybody() -> bool {
-    let everybody = |file: fs::Metadata| file.permissions().mode() & 0o001 != 0;
-    carries_capabilities() && fs::metadata(EXECUTABLE).is_ok_and(everybody)
+    getuid().is_root() || (!executable::carries_capabilities() && geteuid() == getuid() && getegid() == getgid())
 }
 
 /// What the kernel says of the caller and the executable.
@@ -87,9 +74,9 @@ impl Facts {
         Self {
             user: getuid().as_raw(),
             set_id: geteuid() != getuid() || getegid() != getgid(),
-            carries: permitted != Some(0) && carries_capabilities(),
+            carries: permitted != Some(0) && executable::carries_capabilities(),
             ambient: capability::set(&status, "CapAmb:").is_some_and(|set| set != 0),
-            group: fs::metadata(EXECUTABLE).ok().map(|file| file.gid()),
+            group: executable::group(),
             groups: [getgid()].into_iter().chain(supplementary).map(rustix::process::Gid::as_raw).collect(),
         }
     }
@@ -125,14 +112,6 @@ impl Facts {
                 "the executable's capabilities are for no group of users: isobar goes on without them; as root: {recipe}"
             ),
         }
-    }
-}
-
-/// Capabilities count as carried where the kernel does not say.
-fn carries_capabilities() -> bool {
-    match rustix::fs::getxattr(EXECUTABLE, "security.capability", &mut [0_u8; 64][..]) {
-        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOENT) => false,
-        Ok(_) | Err(_) => true,
     }
 }
 
@@ -178,7 +157,7 @@ mod tests {
     #[test]
     fn a_test_program_carries_nothing() {
         assert_eq!(Facts::live().verdict(), Verdict::Own);
-        assert!(environment_is_trusted() && !for_everybody());
+        assert!(environment_is_trusted() && !executable::lends_capabilities_to_all());
         assert_eq!(give_up_what_is_not_the_callers().unwrap(), None);
     }
 }

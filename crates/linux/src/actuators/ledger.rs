@@ -1,8 +1,10 @@
 //! What we changed and what was there before: the content of the state file, as a value.
 //!
-//! A process enters with the first of its threads that we move and stays until it ends, because its threads and children
-//! inherit the masks that we set. Pure: no files, no kernel. Who lives and what their masks are is told to it.
+//! A process enters with the first of its threads that we move and stays until it ends, because its
+//! threads and children inherit the masks that we set. Pure: no files, no kernel. Callers bring
+//! which tasks live and what their masks are.
 
+use super::entries::{Entry, Original, Owned, PageTotal, ProcessEntry, ThreadEntry};
 use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
@@ -19,109 +21,19 @@ pub struct Ledger {
     pub version: u32,
     /// The boot in which all start times were taken.
     pub boot_id: String,
-    /// The processes that we moved threads of, and their heirs.
+    /// The processes that we moved threads of, and those that inherited a mask from them.
     pub processes: BTreeMap<Pid, ProcessEntry>,
-    /// Pages moved so far, for the record: they stay where they are, since where they would go back to has been
-    /// decided anew by their owner's accesses, and the kernel keeps no history of them.
+    /// Pages moved so far, for the record: they stay where they are, since where they would go back
+    /// to has been decided anew by their owner's accesses, and the kernel keeps no history of them.
     pub pages: Vec<PageTotal>,
-    /// Threads that somebody else bound after our first change of their process: their masks are their owners', even where
-    /// they look like ours. Younger than version 1.
+    /// Threads that their owner bound after our first change of their process: their masks are
+    /// their owners', even where they look like ours. Younger than version 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub owned: BTreeMap<Tid, Owned>,
-    /// What of resctrl was changed. Younger than version 1: absent where nothing was, so that each reads the other's files.
+    /// What of resctrl was changed. Younger than version 1: absent where nothing was, so that each
+    /// reads the other's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resctrl: Option<ResctrlRecord>,
-}
-
-/// A process of which we moved a thread, or which inherited a mask from one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProcessEntry {
-    /// Its start time, in ticks since boot.
-    pub start: u64,
-    /// When we first changed a thread of it; younger threads and children may be heirs.
-    pub since: u64,
-    /// The CPUs that a task may have inherited from one of its threads: those that we put its threads on, until long after.
-    #[serde(with = "cpu_list")]
-    pub history: CpuSet,
-    /// What an heir gets: the widest mask among the threads that we moved.
-    pub original: Original,
-    /// Its cgroups (`/proc/PID/cgroup`) when we first moved one of its threads: a sign by which descendants are
-    /// recognised whose parents have ended. Younger than version 1; empty where it was not read.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub cgroup: String,
-    /// The mask of its main thread then. Younger than version 1; empty where it was not read.
-    #[serde(default, skip_serializing_if = "CpuSet::is_empty", with = "cpu_list")]
-    pub main: CpuSet,
-    /// The threads that we moved.
-    pub threads: BTreeMap<Tid, ThreadEntry>,
-}
-
-/// A thread whose affinity is its owner's word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Owned {
-    /// Its process.
-    pub pid: Pid,
-    /// Its start time, in ticks since boot.
-    pub start: u64,
-}
-
-/// A thread that we moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ThreadEntry {
-    /// Its start time, in ticks since boot.
-    pub start: u64,
-    /// What it had before.
-    pub original: Original,
-    /// The CPUs one of which is its whole mask now, if nobody else changed it: the one that we set last, and while a
-    /// move is under way also the next.
-    #[serde(with = "cpu_list")]
-    pub ours: CpuSet,
-}
-
-/// An affinity before our change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Original {
-    /// The CPUs of the mask.
-    #[serde(with = "cpu_list")]
-    pub cpus: CpuSet,
-    /// Whether its owner narrowed it. Only then is exactly this mask put back; else the restriction is lifted, so that the
-    /// thread follows its cpuset and CPUs that come online, as it did before.
-    pub pinned: bool,
-}
-
-/// Pages moved from node to node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PageTotal {
-    /// where they were
-    pub from: NodeId,
-    /// where they are
-    pub to: NodeId,
-    /// how many
-    pub pages: Pages,
-}
-
-/// A thread about to be moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// its process
-    pub pid: Pid,
-    /// start of the process
-    pub pid_start: u64,
-    /// the thread
-    pub tid: Tid,
-    /// start of the thread
-    pub tid_start: u64,
-    /// what it had before any change of ours
-    pub original: Original,
-    /// the CPU that we put it on earlier, when it is still there
-    pub placed: Option<CpuId>,
-    /// the CPU that we are about to put it on
-    pub cpu: CpuId,
 }
 
 impl Ledger {
@@ -175,14 +87,16 @@ impl Ledger {
         self.owned.remove(&entry.tid);
     }
 
-    /// Notes what a process is like, when it has just been taken in: its cgroups, and the mask of its main thread.
+    /// Notes what a process is like, when it has just been taken in: its cgroups, and the mask of
+    /// its main thread.
     pub fn describe(&mut self, pid: Pid, facts: impl FnOnce(Pid) -> (String, CpuSet)) {
         if let Some(process) = self.processes.get_mut(&pid).filter(|process| process.cgroup.is_empty()) {
             (process.cgroup, process.main) = facts(pid);
         }
     }
 
-    /// The owner of a thread had bound it to these CPUs just before we moved it: that is what it gets back.
+    /// The owner of a thread had bound it to these CPUs just before we moved it: that is what it
+    /// gets back.
     pub fn owner_had_wanted(&mut self, pid: Pid, tid: Tid, cpus: CpuSet) {
         let thread = self.processes.get_mut(&pid).and_then(|process| process.threads.get_mut(&tid));
         if let Some(thread) = thread.filter(|_| !cpus.is_empty()) {
@@ -190,13 +104,13 @@ impl Ledger {
         }
     }
 
-    /// From now on the affinity of this thread is its owner's word.
+    /// From now on the affinity of this thread is its owner's.
     pub fn yield_to_owner(&mut self, tid: Tid, owned: Owned) {
         self.forget(owned.pid, tid);
         self.owned.insert(tid, owned);
     }
 
-    /// Whether somebody else bound this thread after our first change of its process.
+    /// Whether its owner bound this thread after our first change of its process.
     #[must_use]
     pub fn is_owned(&self, tid: Tid, start: u64) -> bool {
         self.owned.get(&tid).is_some_and(|owned| owned.start == start)
@@ -226,19 +140,20 @@ impl Ledger {
         }
     }
 
-    /// Stops answering for a thread: it ended, or its owner has changed it.
+    /// Drops the record of a thread: it ended, or its owner has changed it.
     pub fn forget(&mut self, pid: Pid, tid: Tid) {
         if let Some(process) = self.processes.get_mut(&pid) {
             process.threads.remove(&tid);
         }
     }
 
-    /// Takes in a process that inherited its mask, so that its own children are recognised when its parent has ended.
+    /// Takes in a process that inherited its mask, so that its own children are recognised when its
+    /// parent has ended.
     pub fn adopt(&mut self, pid: Pid, start: u64, parent: &ProcessEntry) {
         let known = self.process(pid, start).is_some();
         if !known {
-            let heir = ProcessEntry { start, threads: BTreeMap::new(), ..parent.clone() };
-            self.processes.insert(pid, heir);
+            let child = ProcessEntry { start, threads: BTreeMap::new(), ..parent.clone() };
+            self.processes.insert(pid, child);
         }
     }
 
@@ -248,61 +163,6 @@ impl Ledger {
             Some(total) => total.pages.0 = total.pages.0.saturating_add(pages.0),
             None => self.pages.push(PageTotal { from, to, pages }),
         }
-    }
-}
-
-impl ProcessEntry {
-    fn new(start: u64, since: u64) -> Self {
-        Self {
-            start,
-            since,
-            history: CpuSet::new(),
-            original: Original::default(),
-            cgroup: String::new(),
-            main: CpuSet::new(),
-            threads: BTreeMap::new(),
-        }
-    }
-
-    /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger than our first change, and
-    /// may run on a single CPU, one that we put a thread of the process on.
-    ///
-    /// A task that its own program bound to that very CPU after our change looks the same, and is taken for an heir.
-    #[must_use]
-    pub fn is_heir(&self, start: u64, mask: &CpuSet) -> bool {
-        start >= self.since && mask.len() == 1 && mask.is_subset(&self.history)
-    }
-}
-
-impl ThreadEntry {
-    /// Whether a mask is the one that we set.
-    #[must_use]
-    pub fn is_ours(&self, mask: &CpuSet) -> bool {
-        mask.len() == 1 && mask.is_subset(&self.ours)
-    }
-}
-
-impl Original {
-    /// Becomes `other` where that is wider: no restriction is wider than one, more CPUs are wider than fewer.
-    fn widen(&mut self, other: &Self) {
-        let width = |original: &Self| (!original.pinned, original.cpus.len());
-        if self.cpus.is_empty() || width(other) > width(self) {
-            *self = other.clone();
-        }
-    }
-}
-
-/// A CPU set as the kernel's list text (`0-3,8`): a thousand threads of 256 CPUs stay readable.
-mod cpu_list {
-    use isobar_model::CpuSet;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(set: &CpuSet, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(set)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CpuSet, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -53,14 +53,14 @@ fn a_first_move_that_was_refused_leaves_no_thread() {
 }
 
 #[test]
-fn heirs_are_younger_and_on_a_cpu_that_we_used() {
+fn what_inherited_a_mask_is_younger_and_on_a_cpu_that_we_used() {
     let ledger = moved(&[entry(7, "0-3", None, 1), entry(8, "0-1", None, 3)]);
     let process = ledger.process(Pid(7), 100).unwrap();
-    assert!(process.is_heir(500, &cpus("3")));
-    assert!(!process.is_heir(499, &cpus("3")), "older than our change");
-    assert!(!process.is_heir(500, &cpus("2")), "a CPU that we never used");
-    assert!(!process.is_heir(500, &cpus("1,3")), "we set single CPUs only");
-    assert_eq!(process.original.cpus, cpus("0-3"), "heirs get the widest mask");
+    assert!(process.may_have_inherited(500, &cpus("3")));
+    assert!(!process.may_have_inherited(499, &cpus("3")), "older than our change");
+    assert!(!process.may_have_inherited(500, &cpus("2")), "a CPU that we never used");
+    assert!(!process.may_have_inherited(500, &cpus("1,3")), "we set single CPUs only");
+    assert_eq!(process.original.cpus, cpus("0-3"), "it gets the widest mask");
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Who descends from the threads that we moved, and which of them their owners bound: the kernel's
 //! events, applied to the ledger in the order in which they happened. A child of a process in the
 //! ledger enters it before its parent can end, so daemons that fork twice stay known; a thread that
-//! somebody else binds is its owner's from then on, whatever its mask.
+//! its owner binds is its owner's from then on, whatever its mask.
 //!
-//! What the kernel does not say is left to `heirs`, which recognises by masks.
+//! What the kernel does not say is left to `inherited`, which recognises by masks.
 
-use super::identity;
-use super::ledger::{Ledger, Owned, ProcessEntry};
+use super::entries::{Owned, ProcessEntry};
+use super::ledger::Ledger;
 use super::namespaces::Makers;
+use crate::kernel::identity;
 use crate::kernel_events::{Event, Fork, KernelEvents, Pin, now};
 use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +101,7 @@ impl Lineage {
     }
 
     /// Forgets when threads were bound that are not in the ledger any more. Not while things are
-    /// put back: what a thread made just before is still to be heard of.
+    /// put back: events of what a thread made just before are still to come.
     pub fn forget_the_old(&mut self, ledger: &Ledger) {
         let known: BTreeSet<Tid> =
             ledger.processes.values().flat_map(|process| process.threads.keys().copied()).collect();
@@ -175,5 +176,5 @@ fn owned(tid: Tid) -> Option<Owned> {
 }
 
 fn is_family(ledger: &Ledger, pid: Pid) -> bool {
-    ledger.processes.contains_key(&pid) || super::heirs::descends(ledger, pid)
+    ledger.processes.contains_key(&pid) || super::inherited::descends(ledger, pid)
 }

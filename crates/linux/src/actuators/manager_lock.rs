@@ -2,11 +2,11 @@
 //! owners' and leave threads bound.
 //!
 //! Managers find each other by read locks (`fcntl(2)`, `F_RDLCK`) on a file of the kernel that
-//! everybody may read, that is always there and that only root could open for writing. So no
+//! every user may read, that is always there and that only root could open for writing. So no
 //! unprivileged process can keep others from registering (a write lock would, as `LOCK_EX` of
 //! `flock(2)` would on any file that one may read), nothing is left on disk, and a kill -9 ends the
-//! registration. `/proc/locks` lists who holds it; each of them is examined, for anybody may take
-//! such a lock:
+//! registration. `/proc/locks` lists the processes that hold it; each is examined, for any process
+//! may take such a lock:
 //!
 //! - an isobar that may move every user's threads, or that runs as our user, conflicts with us;
 //! - any other isobar, and what is no isobar, is named in a remark and ignored.
@@ -14,14 +14,16 @@
 //! Two phases make sure that of two which start at the same time exactly one goes on. Byte 0 says
 //! "I would like to manage", byte 1 "I manage". Having locked byte 0, a process looks at the
 //! others: one that manages, or an older one that would like to, sends it away; a younger one is
-//! waited for, which is sent away itself or had looked before we came. Who sees neither locks byte
-//! 1.
+//! waited for, which is sent away itself or had looked before we came. A process that sees neither
+//! locks byte 1.
 //!
 //! Such a lock is lost when its process closes *any* descriptor of the file: nothing else in isobar
 //! may open it.
 
-use super::other::Other;
-use super::{ActuatorError, file_capabilities, locks, privilege};
+use super::error::ActuatorError;
+use super::file_capabilities;
+use crate::kernel::other::Other;
+use crate::kernel::{locks, privilege};
 use rustix::process::getpid;
 use std::cmp::Reverse;
 use std::fs::{File, OpenOptions};
@@ -45,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks at the others.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Remarks name so many of those that are ignored.
+/// Number of ignored processes that remarks name.
 const MOST_NAMED: usize = 3;
 
 /// Where the lock of this machine is; `None` where a test wants none.
@@ -92,7 +94,7 @@ impl ManagerLock {
         }
     }
 
-    /// What a person should know: who is ignored, or why others cannot be seen.
+    /// What a person should know: which processes are ignored, or why others cannot be seen.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks

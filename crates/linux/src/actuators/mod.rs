@@ -1,50 +1,50 @@
 //! Actuators: thread affinity, page migration, and the state file that lets everything be put back.
 //!
-//! They carry out; they do not decide. Nothing is changed before what was there is on disk. Deliberately absent: policies,
-//! budgets and the choice of who is managed (that is [`crate::machine`]'s).
+//! They carry out; they do not decide. Nothing is changed before what was there is on disk.
+//! Deliberately absent: policies, budgets and the choice of threads to manage (that is
+//! [`crate::machine`]'s).
 
-pub mod affinity;
 mod displaced;
+pub mod entries;
 mod error;
 mod exec;
 pub mod file_capabilities;
-mod heirs;
-pub mod identity;
+mod inherited;
 pub mod ledger;
-mod left;
 pub mod lineage;
-mod locks;
 pub mod manager_lock;
-mod names;
 mod namespaces;
-mod other;
+mod outstanding;
 pub mod pages;
-pub mod privilege;
 mod recent;
+mod reconcile;
 pub mod restore;
-mod sane;
 pub mod state_file;
 pub mod threads;
 mod trust;
+mod validate;
 
+pub use crate::kernel::privilege::missing_capabilities;
 pub use error::ActuatorError;
-pub use left::Left;
-pub use privilege::missing_capabilities;
+pub use outstanding::Outstanding;
 pub use restore::{RestoreReport, restore};
 pub use threads::{Intent, ThreadMove};
 
+use crate::kernel::{affinity, identity};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::record::ResctrlRecord;
-use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, ProcessSample, Sample, ThreadSample, Tid};
-use ledger::{Entry, Ledger};
+use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, Sample, Tid};
+use ledger::Ledger;
 use lineage::Lineage;
 use recent::Recent;
 use state_file::StateFile;
 use std::path::Path;
 
-/// The actuators of this machine, with the record of what they changed. At most one lives per state file.
+/// The actuators of this machine, with the record of what they changed. At most one lives per state
+/// file.
 ///
-/// Dropping it puts everything back, as the last resort of a panic; call [`Actuators::restore`] to learn how that went.
+/// Dropping it puts everything back, as the last resort of a panic; call [`Actuators::restore`] to
+/// learn how that went.
 #[derive(Debug)]
 pub struct Actuators {
     file: StateFile,
@@ -52,26 +52,28 @@ pub struct Actuators {
     written: Option<Ledger>,
     lineage: Lineage,
     recent: Recent,
-    left: Left,
+    outstanding: Outstanding,
     /// Moves since the kernel's events were last read because of them.
     moves: usize,
 }
 
 impl Actuators {
-    /// Takes the state file. What an isobar that was killed left behind is put back first, and told.
+    /// Takes the state file. What an isobar that was killed left behind is put back first, and
+    /// reported.
     ///
     /// # Errors
-    /// [`ActuatorError`]: another isobar runs, or the state file cannot be read or written. Nothing is changed then.
+    /// [`ActuatorError`]: another isobar runs, or the state file cannot be read or written. Nothing
+    /// is changed then.
     pub fn open(state: &Path) -> Result<(Self, Option<RestoreReport>), ActuatorError> {
         let file = StateFile::lock(state)?;
         let recovered = restore::recover(&file)?;
         if let Some(refusal) = recovered.as_ref().and_then(|report| not_restored(state, report)) {
             return Err(refusal);
         }
-        let ledger = Ledger::new(identity::boot_id()?);
+        let ledger = Ledger::new(error::boot_id()?);
         let lineage = Lineage::new(KernelEvents::none("the kernel's events are not followed"));
-        let left = Left::default();
-        Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), left, moves: 0 }, recovered))
+        let outstanding = Outstanding::default();
+        Ok((Self { file, ledger, written: None, lineage, recent: Recent::default(), outstanding, moves: 0 }, recovered))
     }
 
     /// Follows what the kernel says of forks and changed affinities from now on.
@@ -92,17 +94,18 @@ impl Actuators {
 
     /// A view of what is changed now, for another thread.
     #[must_use]
-    pub fn left(&self) -> Left {
-        self.left.clone()
+    pub fn outstanding(&self) -> Outstanding {
+        self.outstanding.clone()
     }
 
-    /// Decides about thread moves and writes down what was there before, all at once; changes nothing yet.
+    /// Decides about thread moves and writes down what was there before, all at once; changes
+    /// nothing yet.
     ///
     /// # Errors
     /// [`ActuatorError::State`]: then none of the moves may be carried out.
-    pub fn intend(&mut self, wishes: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
+    pub fn intend(&mut self, requests: &[ThreadMove]) -> Result<Vec<Intent>, ActuatorError> {
         self.lineage.follow(&mut self.ledger);
-        let intents: Vec<_> = wishes.iter().map(|wish| threads::prepare(&self.ledger, wish)).collect();
+        let intents: Vec<_> = requests.iter().map(|request| threads::prepare(&self.ledger, request)).collect();
         let mut next = self.ledger.clone();
         let now = identity::ticks_now();
         for entry in intents.iter().filter_map(Intent::entry) {
@@ -126,9 +129,11 @@ impl Actuators {
                 self.ledger.done(&entry);
                 self.lineage.bound(entry.tid, seen);
             }
-            _ => self.ledger.undone(&entry),
+            _ => {
+                self.ledger.undone(&entry);
+                self.outstanding.set(&self.ledger);
+            }
         }
-        self.left.set(&self.ledger);
         outcome
     }
 
@@ -137,6 +142,7 @@ impl Actuators {
         self.moves = (self.moves + 1) % restore::CALLS_BETWEEN_READINGS;
         if self.moves == 0 {
             self.lineage.follow(&mut self.ledger);
+            self.outstanding.set(&self.ledger);
         }
     }
 
@@ -145,7 +151,7 @@ impl Actuators {
             self.file.save(&next)?;
             self.written = Some(next.clone());
             self.ledger = next;
-            self.left.set(&self.ledger);
+            self.outstanding.set(&self.ledger);
         }
         Ok(())
     }
@@ -186,22 +192,21 @@ impl Actuators {
         Ok(())
     }
 
-    /// Makes a sample tell what owners want, not what we did: moved threads show the mask that they had before, heirs are
-    /// freed, and threads that somebody else has changed since are no longer ours.
+    /// Makes a sample show what owners want, not what we did: moved threads show the mask that they
+    /// had before, tasks that inherited a mask of ours are freed, and threads that their owners
+    /// have changed since are no longer ours.
     pub fn reconcile(&mut self, sample: &mut Sample) {
         self.lineage.follow(&mut self.ledger);
         exec::follow(&mut self.ledger);
-        self.forget_the_dead(sample);
+        reconcile::forget_ended(&mut self.ledger, sample);
         self.lineage.forget_the_old(&self.ledger);
-        for process in &mut sample.processes {
-            let ProcessSample { pid, threads, .. } = process;
-            threads.iter_mut().for_each(|thread| self.reconcile_thread(*pid, thread));
-        }
+        reconcile::show_owners_masks(&mut self.ledger, sample);
         self.recent.forget_the_old(&mut self.ledger);
-        self.left.set(&self.ledger);
+        self.outstanding.set(&self.ledger);
     }
 
-    /// Puts everything back and deletes the state file, or keeps what remains in it. Doing so twice is harmless.
+    /// Puts everything back and deletes the state file, or keeps what remains in it. Doing so twice
+    /// is harmless.
     ///
     /// # Errors
     /// [`ActuatorError`]: the file cannot be written, or the kernel refused to put threads back.
@@ -211,66 +216,13 @@ impl Actuators {
             lineage.follow(ledger);
             lineage.events().forks_complete()
         };
-        let report = restore::put_back(&mut self.ledger, &mut follow, &self.left);
+        let report = restore::put_back(&mut self.ledger, &mut follow, &self.outstanding);
         if self.ledger.is_empty() {
             self.ledger = Ledger::new(std::mem::take(&mut self.ledger.boot_id));
         }
         restore::settle(&self.file, &self.ledger)?;
         self.written = None;
         not_restored(self.file.path(), &report).map_or(Ok(report), Err)
-    }
-
-    fn reconcile_thread(&mut self, pid: Pid, thread: &mut ThreadSample) {
-        let Some(mask) = thread.allowed.clone() else { return };
-        thread.bound = Some(false);
-        let Some(record) = self.ledger.thread(pid, thread.tid, thread.start) else {
-            return self.free_if_heir(pid, thread, &mask);
-        };
-        // Sensors may have read the mask before our last move; only the kernel's word ends our answering for a thread.
-        let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
-        if now.as_ref().is_ok_and(|now| record.is_ours(now)) {
-            thread.allowed = Some(record.original.cpus.clone());
-            thread.pinned = record.original.pinned;
-            thread.bound = Some(true);
-            return;
-        }
-        if now.is_ok_and(|now| displaced::is_displaced(pid, thread.tid, &now, &record.ours)) {
-            if threads::put_back(thread.tid, &record.original).is_err() {
-                return;
-            }
-            thread.allowed = affinity::get(thread.tid).ok();
-            thread.pinned = record.original.pinned;
-        }
-        self.ledger.forget(pid, thread.tid);
-    }
-
-    fn free_if_heir(&mut self, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
-        let family = heirs::family(&self.ledger, pid, thread.tid, thread.start, mask);
-        let Some(family) = family.cloned() else { return };
-        // Sensors may have read the mask before we freed it.
-        let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
-        if !bound || heirs::free(&mut self.ledger, pid, thread.tid, &family).is_ok() {
-            thread.allowed = Some(family.original.cpus);
-            thread.pinned = family.original.pinned;
-        }
-    }
-
-    /// Drops threads and processes that ended. A sample may leave processes out, so those not in it are looked up.
-    fn forget_the_dead(&mut self, sample: &Sample) {
-        let lives = |pid, start| {
-            let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid);
-            match seen {
-                Ok(index) => sample.processes[index].start == start,
-                Err(_) => identity::process(pid).is_some_and(|process| process.start == start),
-            }
-        };
-        self.ledger.processes.retain(|&pid, entry| lives(pid, entry.start));
-        for (&pid, entry) in &mut self.ledger.processes {
-            let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid).ok();
-            let listed = seen.map_or(&[][..], |index| &sample.processes[index].threads);
-            entry.threads.retain(|&tid, thread| start_of(pid, tid, listed) == Some(thread.start));
-        }
-        self.ledger.owned.retain(|&tid, owned| start_of(owned.pid, tid, &[]) == Some(owned.start));
     }
 }
 
@@ -283,28 +235,9 @@ impl Drop for Actuators {
     }
 }
 
-impl Intent {
-    /// What will be done, where something will.
-    #[must_use]
-    pub const fn entry(&self) -> Option<&Entry> {
-        match self {
-            Self::Act(entry, _) => Some(entry),
-            Self::Settled(_) => None,
-        }
-    }
-}
-
 /// What a process is like before we change anything of it.
 fn facts(pid: Pid) -> (String, CpuSet) {
     (identity::cgroups(pid, Tid(pid.0)), affinity::get(Tid(pid.0)).unwrap_or_default())
-}
-
-/// When a thread started: by the sample where that lists it, else by the kernel.
-fn start_of(pid: Pid, tid: Tid, listed: &[ThreadSample]) -> Option<u64> {
-    match listed.binary_search_by_key(&tid, |thread| thread.tid) {
-        Ok(index) => Some(listed[index].start),
-        Err(_) => identity::task(pid, tid).map(|task| task.start),
-    }
 }
 
 fn not_restored(path: &Path, report: &RestoreReport) -> Option<ActuatorError> {

@@ -1,7 +1,8 @@
-//! Which thread a caller meant: the ids that a process uses are those of its pid namespace (`pid_namespaces(7)`). Another
-//! namespace's ids must not be taken for ours: else anybody who makes a namespace could speak for any thread.
+//! Which thread a caller meant: the ids that a process uses are those of its pid namespace
+//! (`pid_namespaces(7)`). Another namespace's ids must not be taken for ours: else any user who
+//! makes a namespace could claim any thread.
 
-use super::identity;
+use crate::kernel::identity;
 use crate::kernel_events::Pin;
 use isobar_model::{Pid, Tid};
 use std::collections::BTreeMap;
@@ -51,7 +52,8 @@ fn own_namespace() -> Option<PathBuf> {
     fs::read_link("/proc/self/ns/pid").ok()
 }
 
-/// The id that the calling thread has in its own namespace: the last of `NSpid` (`proc_pid_status(5)`).
+/// The id that the calling thread has in its own namespace: the last of `NSpid`
+/// (`proc_pid_status(5)`).
 fn id_within(pin: &Pin) -> Option<u32> {
     let path = PathBuf::from(format!("/proc/{}/task/{}/status", pin.by, pin.by_thread));
     let status = identity::read_live(&path).ok()??;

@@ -1,12 +1,13 @@
-//! For how long a CPU that we gave may turn up as an inherited mask. A task inherits the mask that its maker has, so a CPU that
-//! no thread of a process is bound to any more is soon out of the question: then a thread on that CPU was bound by its
-//! owner. Sensors may overlook a new thread of a process for a while, hence "soon".
+//! For how long a CPU that we gave may turn up as an inherited mask. A task inherits the mask that
+//! its maker has, so a CPU that no thread of a process is bound to any more is soon out of the
+//! question: then a thread on that CPU was bound by its owner. Sensors may overlook a new thread of
+//! a process for a while, hence "soon".
 
 use super::ledger::Ledger;
 use isobar_model::{CpuId, CpuSet, Pid};
 use std::collections::BTreeMap;
 
-/// Samples after which even a sleeper has been read twice (see [`crate::sensors::table`]).
+/// Samples after which even a sleeper has been read twice (see [`crate::sensors::threads::table`]).
 const LONG: u64 = 34;
 
 /// When each CPU of each process was last in use, in samples.
@@ -17,7 +18,8 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// One sample later: takes CPUs out of the processes' histories that have not been in use for long.
+    /// One sample later: takes CPUs out of the processes' histories that have not been in use for
+    /// long.
     pub fn forget_the_old(&mut self, ledger: &mut Ledger) {
         self.sample += 1;
         for (&pid, process) in &mut ledger.processes {
@@ -42,7 +44,7 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actuators::ledger::{Entry, Original};
+    use crate::actuators::entries::{Entry, Original};
     use isobar_model::Tid;
 
     fn moved_to(ledger: &mut Ledger, cpu: u32) {

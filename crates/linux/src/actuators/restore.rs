@@ -1,13 +1,18 @@
-//! Putting everything back: on a normal end, a signal, a panic, and by `isobar restore` after a kill -9.
+//! Putting everything back: on a normal end, a signal, a panic, and by `isobar restore` after a
+//! kill -9.
 //!
-//! A thread gets its mask back if it is still the thread that we moved (same boot, same start time) and its mask is still
-//! the one that we set. A thread whose owner changed it meanwhile is its owner's, a reused id is another thread: both are
-//! left alone, and counted.
+//! A thread gets its mask back if it is still the thread that we moved (same boot, same start time)
+//! and its mask is still the one that we set. A thread whose owner changed it meanwhile is its
+//! owner's, a reused id is another thread: both are left alone, and counted.
 
-use super::heirs::{self, Freed};
-use super::ledger::{Ledger, ThreadEntry};
+use super::entries::ThreadEntry;
+use super::error::{ActuatorError, boot_id};
+use super::inherited::{self, Freed};
+use super::ledger::Ledger;
+use super::outstanding::Outstanding;
 use super::state_file::StateFile;
-use super::{ActuatorError, Left, affinity, displaced, exec, identity, threads};
+use super::{displaced, exec};
+use crate::kernel::{affinity, identity};
 use crate::resctrl;
 use isobar_model::{Pid, Tid};
 use std::fmt;
@@ -15,11 +20,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A thread may make others while we put it back; after so many rounds the rest is left, and that is said.
+/// A thread may make others while we put it back; after this number of rounds the rest is left, and
+/// reported.
 const MOST_ROUNDS: usize = 20;
 
-/// Waits before the rounds in which nothing may turn up before it is over. A thread copies the mask of its maker when the
-/// kernel begins to make it, and is seen when that is done: on a busy machine some time slices later.
+/// Waits before the rounds in which nothing may turn up before it is over. A thread copies the mask
+/// of its maker when the kernel begins to make it, and is seen when that is done: on a busy machine
+/// some time slices later.
 const QUIET: [Duration; 4] =
     [Duration::from_millis(2), Duration::from_millis(5), Duration::from_millis(15), Duration::from_millis(30)];
 
@@ -42,7 +49,7 @@ pub struct RestoreReport {
     /// The kernel refused; the record is kept.
     pub refused: usize,
     /// Threads and children that had inherited a mask of ours, and were freed of it.
-    pub heirs: usize,
+    pub inherited: usize,
     /// Groups of resctrl that were ours, and were removed.
     pub groups: usize,
     /// Tasks that were in them, and are in the groups where they had been.
@@ -63,7 +70,7 @@ impl fmt::Display for RestoreReport {
         }
         write!(f, "{} threads put back", self.restored)?;
         let others = [
-            (self.heirs, "that had inherited a mask freed"),
+            (self.inherited, "that had inherited a mask freed"),
             (self.untouched, "had not been moved yet"),
             (self.vanished, "ended meanwhile"),
             (self.reused, "left alone (id reused)"),
@@ -76,13 +83,15 @@ impl fmt::Display for RestoreReport {
     }
 }
 
-/// Puts back what the state file at `path` records, for `isobar restore`. `None` where there is no such file.
+/// Puts back what the state file at `path` records, for `isobar restore`. `None` where there is no
+/// such file.
 ///
 /// The file is deleted when everything is put back, else it is kept with what remains.
 ///
 /// # Errors
-/// [`ActuatorError::Locked`] while an isobar uses the file, whatever keeps the file from being read or written, and a path
-/// at which there is something else than a state file that may be trusted. Nothing is made there.
+/// [`ActuatorError::Locked`] while an isobar uses the file, whatever keeps the file from being read
+/// or written, and a path at which there is something else than a state file that may be trusted.
+/// Nothing is made there.
 pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
     match StateFile::existing(path)? {
         Some(file) => recover(&file),
@@ -96,23 +105,26 @@ pub fn restore(path: &Path) -> Result<Option<RestoreReport>, ActuatorError> {
 /// As [`restore`].
 pub fn recover(file: &StateFile) -> Result<Option<RestoreReport>, ActuatorError> {
     let Some(mut ledger) = file.load()? else { return Ok(None) };
-    if ledger.boot_id != identity::boot_id()? {
+    if ledger.boot_id != boot_id()? {
         file.remove()?;
         return Ok(Some(RestoreReport { earlier_boot: true, ..RestoreReport::default() }));
     }
     // Forks were not followed since its isobar died.
-    let report = put_back(&mut ledger, &mut |_| false, &Left::default());
+    let report = put_back(&mut ledger, &mut |_| false, &Outstanding::default());
     settle(file, &ledger)?;
     Ok(Some(report))
 }
 
-/// Takes into the ledger what happened since it was last called; true where all forks since the first change are known.
+/// Takes into the ledger what happened since it was last called; true where all forks since the
+/// first change are known.
 pub type Follow<'a> = dyn FnMut(&mut Ledger) -> bool + 'a;
 
-/// Puts back everything in the ledger; what the kernel refused stays in it. `left` hears what is still to be put back.
-pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> RestoreReport {
+/// Puts back everything in the ledger; what the kernel refused stays in it. `outstanding` is kept
+/// up to date.
+pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outstanding) -> RestoreReport {
     follow(ledger);
     exec::follow(ledger);
+    outstanding.set(ledger);
     let mut report = RestoreReport::default();
     let entries = ledger
         .processes
@@ -122,6 +134,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> Re
     for (count, (pid, tid, thread)) in entries.collect::<Vec<_>>().into_iter().enumerate() {
         if count % CALLS_BETWEEN_READINGS == CALLS_BETWEEN_READINGS - 1 {
             follow(ledger);
+            outstanding.set(ledger);
         }
         // Its owner may have bound it since we began.
         if ledger.thread(pid, tid, thread.start).is_none() {
@@ -130,15 +143,15 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, left: &Left) -> Re
         if put_back_one(pid, tid, &thread, &mut report) {
             freed.settle(pid, tid, thread.start);
             ledger.forget(pid, tid);
-            left.set(ledger);
+            outstanding.settle_one();
         }
     }
-    free_heirs(ledger, follow, &mut freed);
+    free_inherited(ledger, follow, &mut freed);
     leave_to_owners(ledger, &mut report);
-    report.heirs = freed.count();
+    report.inherited = freed.count();
     report.remarks.extend(freed.remarks());
     put_back_groups(ledger, &mut report);
-    left.set(ledger);
+    outstanding.set(ledger);
     report
 }
 
@@ -159,25 +172,26 @@ pub fn settle(file: &StateFile, ledger: &Ledger) -> Result<(), ActuatorError> {
     if ledger.is_empty() { file.remove() } else { file.save(ledger) }
 }
 
-/// Rounds, because an heir may make others until it is freed itself.
-fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
+/// In rounds, because a task may make others until it is freed itself.
+fn free_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Freed) {
     let mut quiet = 0;
     for _ in 0..MOST_ROUNDS {
         let certain = follow(ledger);
         if ledger.processes.is_empty() {
             return;
         }
-        quiet = if heirs::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
-        let Some(pause) = QUIET.get(quiet) else { return heirs::look_for_others(ledger, freed) };
+        quiet = if inherited::free_all(ledger, certain, freed) == 0 { quiet + 1 } else { 0 };
+        let Some(pause) = QUIET.get(quiet) else { return inherited::look_for_others(ledger, freed) };
         std::thread::sleep(*pause);
     }
     freed.unfinished();
 }
 
-/// Threads that their owners bound to the very CPU that we had given: they stay bound, and that is said.
+/// Threads that their owners bound to the very CPU that we had given: they stay bound, and are
+/// reported.
 fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
     for (&tid, owned) in &ledger.owned {
-        let alive = identity::task(owned.pid, tid).is_some_and(|task| task.start == owned.start);
+        let alive = identity::lives(owned.pid, tid, owned.start);
         let mask = affinity::get(tid).ok().filter(|mask| alive && mask.len() == 1);
         if let Some(mask) = mask {
             report.changed_by_owner += 1;
@@ -188,7 +202,7 @@ fn leave_to_owners(ledger: &Ledger, report: &mut RestoreReport) {
             ));
         }
     }
-    heirs::shorten(&mut report.remarks, "threads");
+    inherited::shorten(&mut report.remarks, "threads");
 }
 
 /// Whether the record is settled; only a refusal leaves it open.
@@ -239,6 +253,6 @@ fn act(pid: Pid, tid: Tid, thread: &ThreadEntry) -> io::Result<Fate> {
     if !thread.is_ours(&mask) && !displaced::is_displaced(pid, tid, &mask, &thread.ours) {
         return Ok(Fate::ChangedByOwner);
     }
-    threads::put_back(tid, &thread.original)?;
+    displaced::put_back(tid, &thread.original)?;
     Ok(Fate::Restored)
 }

@@ -6,10 +6,11 @@
 //! it: `flock(2)` on the folder's descriptor, which the kernel releases even after a kill -9, and
 //! which leaves nothing behind. Knows nothing of threads.
 
-use super::error::failed;
+use super::error::{ActuatorError, LOOK, failed};
 use super::ledger::{Ledger, VERSION};
-use super::other::Other;
-use super::{ActuatorError, locks, sane, trust};
+use super::{trust, validate};
+use crate::kernel::locks;
+use crate::kernel::other::Other;
 use isobar_model::text::one_line;
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::{OsStr, OsString};
@@ -34,12 +35,11 @@ pub fn default_path() -> PathBuf {
 /// A larger state file is not ours: 100,000 threads need about 15 MB.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// A temporary file is `.NAME.RANDOM.new`, with so many random letters and digits.
+/// A temporary file is `.NAME.RANDOM.new`, with this number of random letters and digits.
 const RANDOM: usize = 16;
 const NEW: &str = ".new";
 
 const NAME: &str = "find a file name in it";
-pub(super) const LOOK: &str = "look at";
 const OPEN_FOLDER: &str = "open the folder";
 const OPEN: &str = "open";
 const READ: &str = "read";
@@ -232,7 +232,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Ledger, ActuatorError> {
     if ledger.version != VERSION {
         return Err(broken(path, &format!("`version` is {}, this isobar reads {VERSION}", ledger.version)));
     }
-    sane::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
+    validate::problem(&ledger).map_or(Ok(ledger), |problem| Err(broken(path, &problem)))
 }
 
 /// A key that is not known stands in the problem as it was written.

@@ -1,12 +1,15 @@
-//! Moving threads: who may be moved, what is written down first, and what the kernel answers.
+//! Moving threads: which may be moved, what is written down first, and what the kernel answers.
 //!
-//! Moves go in two steps. [`prepare`] looks and decides without changing anything; once all intents of a plan are in the
-//! state file, [`carry_out`] acts. Between the look and the act a thread may end and its id be reused: the start time is
-//! read again right before acting. What remains is the instant between that read and the system call, which the kernel
-//! offers no way to close for affinities.
+//! Moves go in two steps. [`prepare`] looks and decides without changing anything; once all intents
+//! of a plan are in the state file, [`carry_out`] acts. Between the look and the act a thread may
+//! end and its id be reused: the start time is read again right before acting. What remains is the
+//! instant between that read and the system call, which the kernel offers no way to close for
+//! affinities.
 
-use super::ledger::{Entry, Ledger, Original, ThreadEntry};
-use super::{affinity, displaced, heirs, identity, privilege};
+use super::entries::{Entry, Original, ThreadEntry};
+use super::ledger::Ledger;
+use super::{displaced, inherited};
+use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
 
@@ -30,26 +33,39 @@ pub struct ThreadMove {
 /// What is to be done about a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// Bind the thread, once this is in the state file; with the mask that it had when it was examined.
+    /// Bind the thread, once this is in the state file; with the mask that it had when it was
+    /// examined.
     Act(Entry, CpuSet),
     /// Nothing: it is settled already.
     Settled(ActionOutcome),
 }
 
+impl Intent {
+    /// What will be done, where something will.
+    #[must_use]
+    pub const fn entry(&self) -> Option<&Entry> {
+        match self {
+            Self::Act(entry, _) => Some(entry),
+            Self::Settled(_) => None,
+        }
+    }
+}
+
 /// Decides about a move, changing nothing.
 #[must_use]
-pub fn prepare(ledger: &Ledger, wish: &ThreadMove) -> Intent {
-    match examine(ledger, wish) {
-        Ok((entry, _)) if entry.placed == Some(wish.cpu) => Intent::Settled(ActionOutcome::Done),
+pub fn prepare(ledger: &Ledger, request: &ThreadMove) -> Intent {
+    match examine(ledger, request) {
+        Ok((entry, _)) if entry.placed == Some(request.cpu) => Intent::Settled(ActionOutcome::Done),
         Ok((entry, seen)) => Intent::Act(entry, seen),
         Err(outcome) => Intent::Settled(outcome),
     }
 }
 
-/// Binds a thread, if it is still the one that was examined and still has the mask that was `seen` then.
+/// Binds a thread, if it is still the one that was examined and still has the mask that was `seen`
+/// then.
 #[must_use]
 pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
-    if !is_there(entry) {
+    if !identity::lives(entry.pid, entry.tid, entry.tid_start) {
         return ActionOutcome::Vanished;
     }
     // Its owner may have changed it while the record was written.
@@ -65,43 +81,29 @@ pub fn carry_out(entry: &Entry, seen: &CpuSet) -> ActionOutcome {
     }
 }
 
-/// Puts back what a thread had before.
-///
-/// # Errors
-/// What the kernel says, `ESRCH` for a thread that has ended.
-pub fn put_back(tid: Tid, original: &Original) -> io::Result<()> {
-    if !original.pinned {
-        return affinity::lift(tid);
-    }
-    match affinity::set(tid, &original.cpus) {
-        // Every CPU that its owner chose has gone offline or left its cpuset: the kernel itself lifts the mask then.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => affinity::lift(tid),
-        other => other,
-    }
-}
-
 /// A message for a thread that its owner bound after it was observed.
 const OWNER_NOW: &str = "its owner changed its affinity just now";
 
-fn examine(ledger: &Ledger, wish: &ThreadMove) -> Result<(Entry, CpuSet), ActionOutcome> {
+fn examine(ledger: &Ledger, request: &ThreadMove) -> Result<(Entry, CpuSet), ActionOutcome> {
     let left_alone = |why: &str| Err(left_alone(why));
-    if wish.pid == identity::own_pid() {
+    if request.pid == identity::own_pid() {
         return left_alone("isobar does not move itself");
     }
     // A thread of this process with this start time: then the process is the same, too.
-    let task = identity::task(wish.pid, wish.tid).filter(|task| task.start == wish.tid_start);
+    let task = identity::task(request.pid, request.tid).filter(|task| task.start == request.tid_start);
     let task = task.ok_or(ActionOutcome::Vanished)?;
     if task.kernel {
         return left_alone("kernel threads are not moved");
     }
-    let mask = affinity::get(wish.tid).map_err(|error| refusal(&error, wish.cpu))?;
-    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start);
+    let mask = affinity::get(request.tid).map_err(|error| refusal(&error, request.cpu))?;
+    let record = ledger.thread(request.pid, request.tid, request.tid_start);
     if record.is_some_and(|thread| !thread.is_ours(&mask) && mask != thread.original.cpus) {
         return left_alone("its owner changed its affinity after our last move");
     }
-    let entry = entry(ledger, wish, &mask);
+    let entry = entry(ledger, request, &mask);
     // Nothing of ours is on it, and it was not bound when it was observed.
-    if entry.original.cpus == mask && !entry.original.pinned && displaced::is_narrowed(wish.pid, wish.tid, &mask) {
+    if entry.original.cpus == mask && !entry.original.pinned && displaced::is_narrowed(request.pid, request.tid, &mask)
+    {
         return left_alone(OWNER_NOW);
     }
     Ok((entry, mask))
@@ -111,24 +113,23 @@ fn left_alone(why: &str) -> ActionOutcome {
     ActionOutcome::LeftAlone { why: why.to_owned() }
 }
 
-/// What was there before us: what we wrote down, if the mask is still ours; what an heir's family had; else the mask.
-fn entry(ledger: &Ledger, wish: &ThreadMove, mask: &CpuSet) -> Entry {
-    let record = ledger.thread(wish.pid, wish.tid, wish.tid_start).filter(|thread| thread.is_ours(mask));
+/// What was there before us: what we wrote down, if the mask is still ours; what the process had
+/// that it was inherited from; else the mask.
+fn entry(ledger: &Ledger, request: &ThreadMove, mask: &CpuSet) -> Entry {
+    let record = ledger.thread(request.pid, request.tid, request.tid_start).filter(|thread| thread.is_ours(mask));
     let placed = record.and_then(|_| mask.first());
-    let inherited =
-        || heirs::family(ledger, wish.pid, wish.tid, wish.tid_start, mask).map(|family| family.original.clone());
+    let inherited = || {
+        inherited::family(ledger, request.pid, request.tid, request.tid_start, mask)
+            .map(|family| family.original.clone())
+    };
     let known = record.map(|thread: &ThreadEntry| thread.original.clone());
-    let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: wish.pinned });
-    let (pid_start, tid_start) = (wish.pid_start, wish.tid_start);
-    Entry { pid: wish.pid, pid_start, tid: wish.tid, tid_start, original, placed, cpu: wish.cpu }
+    let original = known.or_else(inherited).unwrap_or_else(|| Original { cpus: mask.clone(), pinned: request.pinned });
+    let (pid_start, tid_start) = (request.pid_start, request.tid_start);
+    Entry { pid: request.pid, pid_start, tid: request.tid, tid_start, original, placed, cpu: request.cpu }
 }
 
-fn is_there(entry: &Entry) -> bool {
-    identity::task(entry.pid, entry.tid).is_some_and(|task| task.start == entry.tid_start)
-}
-
-/// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread, so that whoever prints
-/// it can tell it once.
+/// What a refusal of `sched_setaffinity(2)` means. The text of a missing privilege names no thread,
+/// so that it can be printed once.
 fn refusal(error: &io::Error, cpu: CpuId) -> ActionOutcome {
     let why = match error.raw_os_error() {
         Some(libc::ESRCH) => return ActionOutcome::Vanished,
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn isobar_itself_and_what_never_was_are_not_touched() {
         let ledger = Ledger::new("boot".into());
-        let wish = |pid, start| ThreadMove {
+        let request = |pid, start| ThreadMove {
             pid,
             pid_start: start,
             tid: Tid(pid.0),
@@ -174,11 +175,11 @@ mod tests {
         };
         let own = identity::own_pid();
         let start = identity::process(own).unwrap().start;
-        let left = prepare(&ledger, &wish(own, start));
+        let left = prepare(&ledger, &request(own, start));
         assert!(matches!(left, Intent::Settled(ActionOutcome::LeftAlone { .. })), "{left:?}");
-        let never = prepare(&ledger, &wish(Pid(u32::MAX), 1));
+        let never = prepare(&ledger, &request(Pid(u32::MAX), 1));
         assert_eq!(never, Intent::Settled(ActionOutcome::Vanished));
-        let reused = prepare(&ledger, &wish(Pid(1), u64::MAX));
+        let reused = prepare(&ledger, &request(Pid(1), u64::MAX));
         assert_eq!(reused, Intent::Settled(ActionOutcome::Vanished));
     }
 }

@@ -3,15 +3,13 @@
 //! it, where a sticky one (`/tmp`) counts as safe, since others cannot replace what is not theirs
 //! there. Knows nothing of what is in the files.
 
-use super::ActuatorError;
-use super::error::failed;
-use super::state_file::LOOK;
+use super::error::{ActuatorError, LOOK, failed};
 use rustix::process::geteuid;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Write permission of the group and of everybody.
+/// Write permission of the group and of all others.
 const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
@@ -77,7 +75,7 @@ fn problem(found: &Metadata, sticky_is_safe: bool) -> Option<String> {
     if mode & OTHERS_WRITE == 0 || (sticky && sticky_is_safe) {
         return None;
     }
-    // A sticky folder is meant for everybody.
+    // A sticky folder is meant for all users.
     let remedy = if sticky { "" } else { "; `chmod go-w` takes that away" };
     Some(format!("others may write to it (mode {:04o}{remedy})", mode & 0o7777))
 }

@@ -1,5 +1,6 @@
-//! Bytes of the kernel's process events, read and written; pure. A message is a netlink header, a connector header
-//! (`Documentation/driver-api/connector.rst`) and a `struct proc_event` (`linux/cn_proc.h`). Only forks are read.
+//! Bytes of the kernel's process events, read and written; pure. A message is a netlink header, a
+//! connector header (`Documentation/driver-api/connector.rst`) and a `struct proc_event`
+//! (`linux/cn_proc.h`). Only forks are read.
 
 use isobar_model::{Pid, Tid};
 
@@ -34,8 +35,8 @@ pub struct Fork {
     pub time: u64,
     /// The process that is its parent from now on.
     pub parent: Pid,
-    /// The thread that made it. For a new thread of a process (`CLONE_THREAD`) and with `CLONE_PARENT` this is
-    /// the parent of the maker instead.
+    /// The thread that made it. For a new thread of a process (`CLONE_THREAD`) and with
+    /// `CLONE_PARENT` this is the parent of the maker instead.
     pub parent_thread: Tid,
     /// The process that it belongs to.
     pub child: Pid,
@@ -43,7 +44,7 @@ pub struct Fork {
     pub child_thread: Tid,
 }
 
-/// The request to hear of events: of forks only (Linux 6.6 and later), or of all.
+/// The request for events: for forks only (Linux 6.6 and later), or for all.
 #[must_use]
 pub fn listen(forks_only: bool, own: u32) -> Vec<u8> {
     let mut body = LISTEN.to_ne_bytes().to_vec();

@@ -1,5 +1,6 @@
-//! Which task made which, as the kernel says it: the process events connector (`linux/cn_proc.h`). It works for who
-//! has `CAP_NET_ADMIN` (Linux 6.6: for anyone) in the first network and pid namespaces. Reading never waits.
+//! Which task made which, as the kernel says it: the process events connector (`linux/cn_proc.h`).
+//! It works for who has `CAP_NET_ADMIN` (Linux 6.6: for anyone) in the first network and pid
+//! namespaces. Reading never waits.
 
 use super::fork_wire::{Fork, Message, PROC, listen, parse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that the kernel may hold for us between two readings: some 20,000 forks.
 const BUFFER: usize = 16 << 20;
-/// How long the kernel's answer may take, whatever else comes meanwhile. It answers before the request returns.
+/// How long the kernel's answer may take, whatever else comes meanwhile. It answers before the
+/// request returns.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The longest wait for one message.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -37,7 +39,8 @@ impl Forks {
         let _ = sockopt::set_socket_recv_buffer_size(&forks.socket, BUFFER);
         let _ = sockopt::set_socket_recv_buffer_size_force(&forks.socket, BUFFER);
         forks.ask().map_err(unheard)?;
-        // From Linux 6.6 on; before, the kernel ignores a request of this length. There is no answer: it would be no fork.
+        // From Linux 6.6 on; before, the kernel ignores a request of this length. There is no
+        // answer: it would be no fork.
         let _ = forks.send(true);
         Ok(forks)
     }

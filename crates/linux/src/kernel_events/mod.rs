@@ -1,6 +1,7 @@
-//! What happened between two samples, as the kernel says it: who made which task, and whose affinity was changed by whom.
-//! Two sources, each with its own privilege, put in one order by the kernel's clock. A source that is not there is
-//! ordinary; why, and whether events were dropped, is kept for reports. Decides nothing, and never waits.
+//! What happened between two samples, as the kernel reports it: which task made which, and which
+//! thread changed the affinity of which. Two sources, each with its own privilege, put in one order
+//! by the kernel's clock. A source that is not there is ordinary; why, and whether events were
+//! dropped, is kept for reports. Decides nothing, and never waits.
 
 mod fork_wire;
 mod forks;
@@ -50,22 +51,24 @@ pub struct KernelEvents {
 }
 
 impl KernelEvents {
-    /// Begins to listen to what can be heard; affinities are watched on these CPUs, if they are to be.
+    /// Opens the sources that this process may open; affinities are watched on these CPUs, if
+    /// wanted.
     #[must_use]
     pub fn open(online: &CpuSet, watch_affinities: bool) -> Self {
         let pins = if watch_affinities { Pins::open(online) } else { Err(SWITCHED_OFF.to_owned()) };
         Self { forks: Forks::open(), pins, forks_lost: false, pins_lost: false, later: Vec::new() }
     }
 
-    /// Hears nothing, for this reason.
+    /// No source, for this reason.
     #[must_use]
     pub fn none(why: &str) -> Self {
         let (forks, pins) = (Err(why.to_owned()), Err(why.to_owned()));
         Self { forks, pins, forks_lost: false, pins_lost: false, later: Vec::new() }
     }
 
-    /// What happened since the last call, in order. The sources are read one after the other: what happens meanwhile is
-    /// kept for the next call, so that nothing comes before what it follows from.
+    /// What happened since the last call, in order. The sources are read one after the other: what
+    /// happens meanwhile is kept for the next call, so that nothing comes before what it follows
+    /// from.
     pub fn drain(&mut self) -> Vec<Event> {
         let until = now();
         let mut forks = std::mem::take(&mut self.later);
@@ -90,19 +93,19 @@ impl KernelEvents {
         }
     }
 
-    /// Whether every fork since the beginning was heard of.
+    /// Whether every fork since the beginning was reported.
     #[must_use]
     pub const fn forks_complete(&self) -> bool {
         self.forks.is_ok() && !self.forks_lost
     }
 
-    /// Whether every change of an affinity since the beginning was heard of.
+    /// Whether every change of an affinity since the beginning was reported.
     #[must_use]
     pub const fn pins_complete(&self) -> bool {
         self.pins.is_ok() && !self.pins_lost
     }
 
-    /// What is not heard of and what that means, a line each.
+    /// What is not reported and what that means, a line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let forks = self.forks.as_ref().err().map(|why| {
@@ -147,7 +150,7 @@ pub fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actuators::affinity;
+    use crate::kernel::affinity;
     use isobar_model::{Pid, Tid};
     use std::process::{Command, Stdio};
 

@@ -1,15 +1,15 @@
-//! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked for and once it is allowed
-//! or done, in one of two forms: a breakpoint's sample has two registers (the first argument, and the instruction pointer,
-//! which tells the breakpoints apart); a tracepoint's has the raw record (`events/syscalls/*/format`).
+//! Records of calls of `sched_setaffinity(2)`, read; pure. Each call shows twice, once it is asked
+//! for and once it is allowed or done, in one of two forms: a breakpoint's sample has two registers
+//! (the first argument, and the instruction pointer, which tells the breakpoints apart); a
+//! tracepoint's has the raw record (`events/syscalls/*/format`).
 
+use crate::perf::records::{field, records};
 use isobar_model::{Pid, Tid};
 use perf_event_open_sys::bindings;
 use std::collections::BTreeMap;
 
 const WHO_AND_WHEN: u32 = bindings::PERF_SAMPLE_TID | bindings::PERF_SAMPLE_TIME;
 
-/// Type (u32), misc (u16), size of the whole record (u16).
-const HEADER: usize = 8;
 /// pid, tid (u32 each), time, kind of registers (u64 each).
 const FIRST_REGISTER: usize = 24;
 /// pid, tid (u32 each), time (u64), size of the raw record (u32).
@@ -26,7 +26,8 @@ pub struct Pin {
     pub by: Pid,
     /// The thread that asked.
     pub by_thread: Tid,
-    /// The thread whose affinity it is, as the asking one names it: by its own pid namespace. 0 is itself.
+    /// The thread whose affinity it is, as the asking one names it: by its own pid namespace. 0 is
+    /// itself.
     pub argument: u32,
 }
 
@@ -123,8 +124,8 @@ impl Call {
 }
 
 impl Calls {
-    /// The calls that the kernel carried out. A thread may change CPUs within its call, so the records of all CPUs are taken
-    /// together, by time.
+    /// The calls that the kernel carried out. A thread may change CPUs within its call, so the
+    /// records of all CPUs are taken together, by time.
     pub fn carried_out(&mut self, mut records: Vec<Call>) -> Vec<Pin> {
         records.sort_by_key(|call| call.time);
         records.iter().filter_map(|call| self.follow(call)).collect()
@@ -142,26 +143,12 @@ impl Calls {
 
 /// Appends the records in the bytes of one CPU's ring buffer; true where the kernel dropped some.
 pub fn parse(form: Form, bytes: &[u8], calls: &mut Vec<Call>) -> bool {
-    let mut rest = bytes;
     let mut lost = false;
-    while let Some((kind, size)) = header(rest)
-        && let Some(record) = rest.get(..size)
-    {
-        rest = &rest[size..];
+    for (kind, body) in records(bytes) {
         lost |= kind == bindings::PERF_RECORD_LOST;
-        calls.extend(
-            Some(record)
-                .filter(|_| kind == bindings::PERF_RECORD_SAMPLE)
-                .and_then(|record| call(form, &record[HEADER..])),
-        );
+        calls.extend(Some(body).filter(|_| kind == bindings::PERF_RECORD_SAMPLE).and_then(|body| call(form, body)));
     }
     lost
-}
-
-fn header(bytes: &[u8]) -> Option<(u32, usize)> {
-    let kind = u32::from_ne_bytes(field(bytes, 0)?);
-    let size = usize::from(u16::from_ne_bytes(field(bytes, 6)?));
-    (size >= HEADER).then_some((kind, size))
 }
 
 fn call(form: Form, body: &[u8]) -> Option<Call> {
@@ -173,13 +160,10 @@ fn call(form: Form, body: &[u8]) -> Option<Call> {
     })
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at + N)?.try_into().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::records::HEADER;
     use proptest::prelude::*;
 
     const PLACES: Places = Places { asked: 0xff10, allowed: 0xff90 };

@@ -1,17 +1,16 @@
-//! Who changed whose affinity, as the kernel says it, read through perf events on every CPU. It works for root in practice,
-//! and reading never waits.
+//! Changes of affinity as the kernel reports them, read through perf events on every CPU. It works
+//! for root in practice, and reading never waits.
 //!
-//! First choice are hardware breakpoints on the two functions that carry out `sched_setaffinity(2)`: one debug register of
-//! four for each, and nothing else is slowed. Kernels without kprobes allow none; there it is the tracepoints of the system
-//! call, which cost *every* system call of every process some 0.1 us, since all of them then take the slow way.
+//! First choice are hardware breakpoints on the two functions that carry out
+//! `sched_setaffinity(2)`: one debug register of four for each, and nothing else is slowed. Kernels
+//! without kprobes allow none; there it is the tracepoints of the system call, which cost *every*
+//! system call of every process some 0.1 us, since all of them then take the slow way.
 
 use super::pin_records::{Call, Calls, Form, Pin, parse};
 use super::{symbols, tracefs};
-use crate::arch::CALL_REGISTERS;
-use crate::sensors::affinity::last_errno;
-use crate::sensors::group::{Modes, attributes, open_on_cpu};
-use crate::sensors::pmu::Code;
-use crate::sensors::ring::Ring;
+use crate::kernel::arch::CALL_REGISTERS;
+use crate::perf::event::{Code, Modes, attributes, last_errno, open_on_cpu};
+use crate::perf::ring::Ring;
 use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::{bindings, ioctls};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -79,7 +78,8 @@ impl Pins {
         &self.cpus
     }
 
-    /// The changes since the last call and until a time, in order; true where the kernel may have dropped some.
+    /// The changes since the last call and until a time, in order; true where the kernel may have
+    /// dropped some.
     pub fn drain(&mut self, until: u64) -> (Vec<Pin>, bool) {
         let (mut bytes, mut lost) = (Vec::new(), false);
         let mut records = std::mem::take(&mut self.later);
@@ -103,7 +103,8 @@ impl Pins {
         let end = open_on_cpu(&mut self.sampled(end), cpu)?;
         let target = begin.as_raw_fd();
         let ring = Ring::map_pages(begin, self.page, DATA_PAGES)?;
-        // SAFETY: PERF_EVENT_IOC_SET_OUTPUT takes a descriptor as a plain number and touches no memory of ours.
+        // SAFETY: PERF_EVENT_IOC_SET_OUTPUT takes a descriptor as a plain number and touches no
+        // memory of ours.
         let result = unsafe { ioctls::SET_OUTPUT(end.as_raw_fd(), target) };
         if result < 0 {
             return Err(last_errno());

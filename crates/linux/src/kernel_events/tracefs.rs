@@ -1,5 +1,5 @@
-//! The numbers of tracepoints, from tracefs (`Documentation/trace/ftrace.rst`): where it is mounted, else from a mount that no
-//! path leads to and that ends with its descriptor.
+//! The numbers of tracepoints, from tracefs (`Documentation/trace/ftrace.rst`): where it is
+//! mounted, else from a mount that no path leads to and that ends with its descriptor.
 
 use super::pin_records::Ids;
 use rustix::fd::OwnedFd;

@@ -5,8 +5,7 @@
 
 mod budget;
 mod error;
-mod eyes;
-mod known;
+mod identities;
 mod options;
 mod outcomes;
 mod sensing;
@@ -20,21 +19,22 @@ pub use sensing::Sensing;
 
 use crate::actuators::manager_lock::ManagerLock;
 use crate::actuators::pages::{Migration, PageMover};
-use crate::actuators::{ActuatorError, Actuators, Intent, Left, RestoreReport, ThreadMove, privilege};
+use crate::actuators::{ActuatorError, Actuators, Intent, Outstanding, RestoreReport, ThreadMove};
+use crate::kernel::cgroup::Cpusets;
+use crate::kernel::privilege;
 use crate::kernel_events::KernelEvents;
 use crate::numasim::PageWays;
 use crate::resctrl::bytes::Bytes;
 use crate::resctrl::{Ways, WaysOptions};
 use crate::sensors::Sampled;
-use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
 use error::BoxedError;
+use identities::Identities;
 use isobar_model::{
     Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology,
     Wake,
 };
-use known::Known;
-use outcomes::{left_alone, not_yet, outcome, wish};
+use outcomes::{left_alone, not_yet, outcome, request};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub struct LinuxMachine<S> {
     observe_only: Option<String>,
     pages: PageMover,
     budget: PageBudget,
-    known: Known,
+    known: Identities,
     online: String,
     remarks: Vec<String>,
     ways: Ways,
@@ -98,7 +98,7 @@ impl<S: Sensing> LinuxMachine<S> {
             observe_only: None,
             pages: PageMover::new(options.pages.clone()),
             budget: PageBudget::new(options.pages_per_second),
-            known: Known::default(),
+            known: Identities::default(),
             online: online_cpus(),
             remarks: privilege::remarks(),
             ways: Ways::new(ways_options(&options)),
@@ -180,8 +180,8 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// What is changed now, for who watches over a loop that may never end; `None` where nothing is ever changed.
     #[must_use]
-    pub fn left(&self) -> Option<Left> {
-        self.actuators.as_ref().map(Actuators::left)
+    pub fn outstanding(&self) -> Option<Outstanding> {
+        self.actuators.as_ref().map(Actuators::outstanding)
     }
 
     /// Adds what only the actuators know to what the sensors say of this machine.
@@ -254,7 +254,7 @@ impl<S: Sensing> LinuxMachine<S> {
     /// Carries out every `set_ways` of a plan together, so that no class of service is missed that the same plan gives back.
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
-        let wishes = plan.actions.iter().filter_map(|action| wish(action, &known)).collect();
+        let wishes = plan.actions.iter().filter_map(|action| request(action, &known)).collect();
         if let Some(ways) = self.page_ways.as_mut() {
             return Ok(ways.apply(wishes));
         }
@@ -328,7 +328,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.reconcile(&mut sample);
         }
-        self.known = Known::from(&sample);
+        self.known = Identities::from(&sample);
         self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
         self.ways.follow(&sample);
         self.page_ways.iter_mut().for_each(|ways| ways.follow(&sample));

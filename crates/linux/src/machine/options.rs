@@ -10,10 +10,12 @@ use std::path::PathBuf;
 pub struct LinuxOptions {
     /// The state file; while it is used, its folder is locked.
     pub state: PathBuf,
-    /// The file by which the managers of a machine find each other; `None` for tests that run several.
+    /// The file by which the managers of a machine find each other; `None` for tests that run
+    /// several.
     pub manager_lock: Option<PathBuf>,
-    /// Pages moved in a second, at most; what an epoch leaves over is good for one second more. 65,536 pages of 4 KiB are
-    /// 256 MiB/s, a few per cent of a memory controller; DINO's K of 4096 for 16 threads.
+    /// Pages moved in a second, at most; what an epoch leaves over is good for one second more.
+    /// 65,536 pages of 4 KiB are 256 MiB/s, a few per cent of a memory controller; DINO's K of 4096
+    /// for 16 threads.
     pub pages_per_second: u64,
     /// Threads moved in one epoch, at most.
     pub moves_per_epoch: usize,
@@ -21,9 +23,11 @@ pub struct LinuxOptions {
     pub move_pinned: bool,
     /// Where resctrl is mounted.
     pub resctrl: PathBuf,
-    /// Whether threads get cache ways that another tool has put into a resctrl group of its own. They go back there at the end.
+    /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
+    /// They go back there at the end.
     pub move_grouped: bool,
-    /// Whether changes of affinity by others are followed by the kernel's word; see [`crate::kernel_events`].
+    /// Whether changes of affinity by others are followed by the kernel's word; see
+    /// [`crate::kernel_events`].
     pub watch_affinities: bool,
     /// Whether nothing is changed, and no state file made.
     pub dry_run: bool,

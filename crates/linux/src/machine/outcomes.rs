@@ -1,8 +1,8 @@
-//! What was wished for and what came of it, in the words of the seam: pure translations.
+//! Plans as requests, and reports as outcomes of the seam: pure translations.
 
 use crate::actuators::RestoreReport;
 use crate::resctrl::clusters::{Key, Threads};
-use crate::resctrl::wish::Wish;
+use crate::resctrl::request::Request;
 use isobar_model::{Action, ActionOutcome, Outcome};
 
 /// A report as outcomes, for the harness that counts them.
@@ -10,7 +10,7 @@ pub(super) fn outcome(report: &RestoreReport) -> Outcome {
     let by_owner = || left_alone("changed by its owner meanwhile".into());
     let parts = [
         // A thread that was in a group and had its mask changed counts once.
-        ((report.restored + report.heirs).max(report.grouped_tasks), ActionOutcome::Done),
+        ((report.restored + report.inherited).max(report.grouped_tasks), ActionOutcome::Done),
         (report.vanished + report.reused, ActionOutcome::Vanished),
         (report.changed_by_owner, by_owner()),
     ];
@@ -23,9 +23,9 @@ pub(super) const fn left_alone(why: String) -> ActionOutcome {
 }
 
 /// A `set_ways` with the identities that were observed; `None` for other actions.
-pub(super) fn wish(action: &Action, known: &Threads) -> Option<Wish> {
+pub(super) fn request(action: &Action, known: &Threads) -> Option<Request> {
     let Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } = action else { return None };
-    Some(Wish {
+    Some(Request {
         key: Key::new(*llc, cluster),
         way_mask: *way_mask,
         percent: *memory_bandwidth_percent,

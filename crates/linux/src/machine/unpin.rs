@@ -1,9 +1,11 @@
-//! Threads that their owner pinned, where the user told us to move them, too (`move_pinned`): a policy then sees them as free
-//! within their cpuset. What their masks were stays known to the actuators, which put them back exactly.
+//! Threads that their owner pinned, where the user wants them moved, too (`move_pinned`): a policy
+//! then sees them as free within their cpuset. What their masks were stays known to the actuators,
+//! which put them back exactly.
 
 use isobar_model::{CpuSet, Pid, Sample};
 
-/// Shows pinned threads as free within the CPUs that `permitted` gives for their process (`None` = any online).
+/// Shows pinned threads as free within the CPUs that `permitted` gives for their process (`None` =
+/// any online).
 pub(super) fn unpin(sample: &mut Sample, mut permitted: impl FnMut(Pid) -> Option<CpuSet>) {
     let online = sample.topology.online().clone();
     for process in &mut sample.processes {

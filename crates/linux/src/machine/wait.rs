@@ -1,10 +1,12 @@
 //! Waiting for the next epoch, or for a signal that asks to stop.
 //!
-//! A signal writes a byte to a socket that the wait reads from: none is lost between a check and a sleep, and it does not
-//! matter which thread the kernel interrupts. Deadlines are on `CLOCK_MONOTONIC`, and follow each other without drift as
-//! long as an epoch's work fits into its interval.
+//! A signal writes a byte to a socket that the wait reads from: none is lost between a check and a
+//! sleep, and it does not matter which thread the kernel interrupts. Deadlines are on
+//! `CLOCK_MONOTONIC`, and follow each other without drift as long as an epoch's work fits into its
+//! interval.
 
-use super::{MachineError, stop};
+use super::error::MachineError;
+use super::stop;
 use isobar_model::{Seconds, Wake};
 use signal_hook::SigId;
 use signal_hook::low_level;

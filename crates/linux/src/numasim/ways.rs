@@ -7,10 +7,10 @@
 use super::placement::{Classes, Spot, assign, place};
 use super::topology::{LlcMap, llc_map};
 use super::{NumasimError, Page};
-use crate::actuators::identity;
+use crate::kernel::identity;
+use crate::kernel::stat;
 use crate::resctrl::clusters::{Cluster, Clusters, Threads};
-use crate::resctrl::wish::{Wish, Wishes};
-use crate::sensors::stat;
+use crate::resctrl::request::{Request as Wish, Requests as Wishes};
 use isobar_model::{ActionOutcome, LlcId, Pid, Sample, Tid, Topology, num};
 use numasim_page::PageError;
 use std::collections::{BTreeMap, BTreeSet};

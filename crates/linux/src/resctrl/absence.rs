@@ -1,9 +1,9 @@
-//! Why there is no way allocation on this machine, found out and not guessed: a pure function of what the machine says about itself, which
-//! is gathered here.
+//! Why there is no way allocation on this machine, found out and not guessed: a pure function of
+//! what the machine says about itself, which is gathered here.
 
 use super::root::Root;
-use crate::arch::Arch;
-use crate::sensors::proc_fs::read_text;
+use crate::kernel::arch::Arch;
+use crate::kernel::proc_fs::read_text;
 use std::path::{Path, PathBuf};
 
 /// What the machine says of resctrl.
@@ -15,13 +15,15 @@ pub struct Evidence {
     pub mounted: bool,
     /// whether the kernel knows the file system (`/proc/filesystems`)
     pub known: bool,
-    /// whether the CPU has cache allocation (`cat_l3` in `/proc/cpuinfo`); `None` where flags are not those of x86
+    /// whether the CPU has cache allocation (`cat_l3` in `/proc/cpuinfo`); `None` where flags are
+    /// not those of x86
     pub cat: Option<bool>,
     /// whether a hypervisor is underneath
     pub hypervisor: bool,
     /// the architecture
     pub arch: Arch,
-    /// whether firmware describes MPAM, Arm's cache allocation (the ACPI table of that name); `None` where there is no ACPI
+    /// whether firmware describes MPAM, Arm's cache allocation (the ACPI table of that name);
+    /// `None` where there is no ACPI
     pub mpam: Option<bool>,
 }
 
@@ -67,8 +69,9 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// Why the kernel has no resctrl. On Arm it is the face of MPAM (`Documentation/arch/arm64/mpam.rst`): the driver came
-    /// with Linux 6.19, its resctrl after 7.0 (`ARCH_HAS_CPU_RESCTRL` of arm64, March 2026).
+    /// Why the kernel has no resctrl. On Arm it is the face of MPAM
+    /// (`Documentation/arch/arm64/mpam.rst`): the driver came with Linux 6.19, its resctrl after
+    /// 7.0 (`ARCH_HAS_CPU_RESCTRL` of arm64, March 2026).
     fn no_file_system(&self, arch: Arch) -> String {
         let reason = match (arch, self.mpam) {
             (Arch::X86, _) => {

@@ -1,17 +1,17 @@
-//! What can be said before anything is tried: how many classes of service others leave to us, and which wishes no write could fulfil.
+//! What can be said before anything is tried: how many classes of service others leave to us, and
+//! which requests no write could fulfil.
 
-use super::carry::bandwidth_in_percent;
 use super::layout::TooMany;
+use super::request::Request;
 use super::root::{Access, Root};
 use super::view::View;
-use super::wish::Wish;
-use crate::actuators::identity;
+use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Topology};
 use std::path::Path;
 use std::time::Duration;
 
-/// The machine with the classes of service that others leave to us: a policy need not plan with those that groups of others hold. The
-/// machine as it is, where resctrl cannot be read.
+/// The machine with the classes of service that others leave to us: a policy need not plan with
+/// those that groups of others hold. The machine as it is, where resctrl cannot be read.
 #[must_use]
 pub fn without_others(topology: Topology, root: &Path) -> Topology {
     let level = topology.llcs().iter().map(|llc| llc.level).max();
@@ -30,9 +30,9 @@ pub fn without_others(topology: Topology, root: &Path) -> Topology {
 }
 
 /// What can be said before anything is tried.
-pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
+pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutcome> {
     let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
-    let llc = wish.key.llc;
+    let llc = request.key.llc;
     if view.cache().is_none() {
         return refused(
             "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
@@ -43,7 +43,7 @@ pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
         let known = domains.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         return refused(format!("llc {llc} is no cache domain of resctrl, which has {known}"));
     }
-    match (wish.percent, bandwidth_in_percent(view, llc.0)) {
+    match (request.percent, view.bandwidth_in_percent(llc.0)) {
         (Some(_), false) => refused(
             "memory_bandwidth_percent: this machine has no memory-bandwidth allocation in per cent (info/MB); leave it out"
                 .to_owned(),
@@ -52,7 +52,7 @@ pub(super) fn possible(view: &View, wish: &Wish) -> Result<(), ActionOutcome> {
     }
 }
 
-/// Why classes of service do not suffice, who holds them, and what to do.
+/// Why classes of service do not suffice, which groups hold them, and what to do.
 pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     let TooMany { llc, needed } = many;
     let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());

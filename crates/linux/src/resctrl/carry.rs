@@ -1,7 +1,8 @@
 //! Writing groups, masks and tasks until resctrl is as wanted, and sweeping what is left over.
 //!
-//! Only differences are written. What is refused comes back with the clusters that it concerns; what was done by then is undone when the
-//! rest is carried out anew, since every round starts from what stands.
+//! Only differences are written. What is refused comes back with the clusters that it concerns;
+//! what was done by then is undone when the rest is carried out anew, since every round starts from
+//! what stands.
 
 use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;
@@ -10,25 +11,22 @@ use super::record::{Place, ResctrlRecord};
 use super::restore;
 use super::root::{Root, join};
 use super::schemata::Schemata;
-use super::view::View;
-use super::ways::lives;
-use crate::actuators::identity;
+use super::view::{BANDWIDTH, View};
+use crate::kernel::ancestors::ancestry;
+use crate::kernel::identity;
 use isobar_model::{ActionOutcome, LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Longer chains of parents are not followed.
-const MOST_ANCESTORS: usize = 64;
 
 /// Who is to blame for a refusal.
 #[derive(Debug)]
 pub enum Blame {
-    /// Nobody: resctrl cannot be used at all.
+    /// No cluster: resctrl cannot be used at all.
     All(ResctrlError),
     /// These clusters.
     Clusters {
         /// which
         keys: Vec<Key>,
-        /// what they get to hear
+        /// their outcome
         outcome: ActionOutcome,
     },
 }
@@ -63,7 +61,7 @@ impl Carrier<'_> {
             if self.view.ours.get(name).is_some_and(|group| group.tasks.contains(&tid)) {
                 continue;
             }
-            if !lives(tid, pid, start) || self.put(tid, name, key)?.is_none() {
+            if !identity::lives(pid, tid, start) || self.put(tid, name, key)?.is_none() {
                 gone.insert(tid);
             }
         }
@@ -108,7 +106,8 @@ impl Carrier<'_> {
         Ok(())
     }
 
-    /// What a group shall have in a domain: its cluster's mask and share, or what the default group has.
+    /// What a group shall have in a domain: its cluster's mask and share, or what the default group
+    /// has.
     fn wanted(&self, domain: u32, key: Option<&Key>) -> Schemata {
         let cluster = key.and_then(|key| self.target.get(key));
         let mut wanted = Schemata::default();
@@ -136,15 +135,6 @@ impl Carrier<'_> {
     }
 }
 
-/// The resource of memory bandwidth.
-const BANDWIDTH: &str = "MB";
-
-/// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s) and with `mba_MBps`.
-#[must_use]
-pub fn bandwidth_in_percent(view: &View, domain: u32) -> bool {
-    view.info.bandwidth.is_some() && view.default.get(BANDWIDTH, domain).is_some_and(|share| share <= 100)
-}
-
 /// Clearing a group of who does not belong there.
 pub struct Sweep<'a> {
     /// where
@@ -153,13 +143,13 @@ pub struct Sweep<'a> {
     pub record: &'a ResctrlRecord,
     /// who belongs to the group
     pub members: &'a Threads,
-    /// who was named in a plan before, and is no heir
+    /// who was named in a plan before, and was not born in the group
     pub dropped: &'a BTreeSet<Tid>,
 }
 
 impl Sweep<'_> {
-    /// Sends home who is in a group and in none of its clusters, and removes the group where it is not `used` any more. Threads and
-    /// children that a member made stay with it.
+    /// Sends home who is in a group and in none of its clusters, and removes the group where it is
+    /// not `used` any more. Threads and children that a member made stay with it.
     ///
     /// # Errors
     /// What the kernel refuses.
@@ -170,7 +160,7 @@ impl Sweep<'_> {
         };
         let pids: BTreeSet<Pid> = self.members.values().map(|(pid, _)| *pid).collect();
         for tid in tasks.into_iter().filter(|tid| !self.members.contains_key(tid)) {
-            if used && !self.dropped.contains(&tid) && is_heir(tid, &pids) {
+            if used && !self.dropped.contains(&tid) && is_made_by(tid, &pids) {
                 continue;
             }
             match restore::home(self.record, tid) {
@@ -185,14 +175,7 @@ impl Sweep<'_> {
 }
 
 /// Whether a task was made by one of these processes, or by what they made.
-fn is_heir(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
-    let mut next = identity::process_of(tid);
-    for _ in 0..MOST_ANCESTORS {
-        let Some(pid) = next.filter(|pid| pid.0 > 1) else { return false };
-        if pids.contains(&pid) {
-            return true;
-        }
-        next = identity::process(pid).map(|process| process.parent);
-    }
-    false
+fn is_made_by(tid: Tid, pids: &BTreeSet<Pid>) -> bool {
+    let Some(pid) = identity::process_of(tid) else { return false };
+    ancestry(pid, identity::process).any(|(pid, _)| pid.0 > 1 && pids.contains(&pid))
 }

@@ -1,5 +1,6 @@
-//! Clusters of threads and the ways that they may fill, as policies name them: by LLC and name. A thread is in one cluster or in
-//! none; a cluster that nobody is left in is none. Pure; the groups of resctrl that carry them are [`super::layout`]'s.
+//! Clusters of threads and the ways that they may fill, as policies name them: by LLC and name. A
+//! thread is in one cluster or in none; a cluster without threads is none. Pure; the groups of
+//! resctrl that carry them are [`super::layout`]'s.
 
 use isobar_model::{LlcId, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,12 +50,12 @@ impl Clusters {
         self.0.retain(|_, cluster| !cluster.threads.is_empty());
     }
 
-    /// Lets everybody out of a cluster.
+    /// Removes a cluster; its threads are in none then.
     pub fn remove(&mut self, key: &Key) {
         self.0.remove(key);
     }
 
-    /// Forgets threads that are gone, and clusters that nobody is left in.
+    /// Forgets threads that are gone, and clusters without threads.
     pub fn retain(&mut self, mut stays: impl FnMut(Tid, u64) -> bool) {
         self.0.values_mut().for_each(|cluster| cluster.threads.retain(|tid, (_, start)| stays(*tid, *start)));
         self.0.retain(|_, cluster| !cluster.threads.is_empty());

@@ -1,4 +1,5 @@
-//! What resctrl refuses, in one line with the path, the kernel's error, its own explanation (`info/last_cmd_status`) and the remedy.
+//! What resctrl refuses, in one line with the path, the kernel's error, its own explanation
+//! (`info/last_cmd_status`) and the remedy.
 
 use super::schemata::SchemataError;
 use isobar_model::ActionOutcome;
@@ -47,7 +48,7 @@ pub enum ResctrlError {
     },
     /// what is offered cannot be read
     #[error(transparent)]
-    Info(#[from] crate::tree::LinuxError),
+    Info(#[from] crate::kernel::tree::LinuxError),
 }
 
 impl ResctrlError {

@@ -1,23 +1,29 @@
 //! Which clusters share a resctrl group.
 //!
-//! **Problem.** A group is machine-wide: it has one class of service (CLOS), with a mask for every cache domain. Clusters belong to
-//! one LLC each, and classes are few (4 to 16).
+//! **Problem.** A group is machine-wide: it has one class of service (CLOS), with a mask for every
+//! cache domain. Clusters belong to one LLC each, and classes are few (4 to 16).
 //!
-//! **Approach.** A cluster of one LLC and a cluster of another can live in one group, each with the mask of its own domain. So as
-//! many groups are needed as the LLC with the most clusters has, and not their sum. Clusters that stand stay in their slot, since
-//! every task that changes its group costs a write.
+//! **Approach.** A cluster of one LLC and a cluster of another can live in one group, each with the
+//! mask of its own domain. So as many groups are needed as the LLC with the most clusters has, and
+//! not their sum. Clusters that stand stay in their slot, since every task that changes its group
+//! costs a write.
 //!
 //! ```text
 //! clusters that had a slot keep it
-//! every other cluster: the slot of a namesake, else the lowest in use, that its LLC does not use; else one that was left, else a new one
-//! more slots than may be used: keep those with the most threads, put the clusters of the others into gaps
+//! every other cluster: the slot of a namesake, else the lowest in use, that its LLC does not use;
+//!     else one that was left, else a new one
+//! more slots than may be used: keep those with the most threads, put the clusters of the
+//!     others into gaps
 //! ```
 //!
-//! *Properties*: no two clusters of an LLC share a slot; at most `limit` slots are used; where the slots that stand fit, nobody
-//! changes his; fewer slots than the LLC with the most clusters would need are impossible, and that many always suffice.
+//! *Properties*: no two clusters of an LLC share a slot; at most `limit` slots are used; where the
+//! slots that stand fit, no cluster changes its slot; fewer slots than the LLC with the most
+//! clusters would need are impossible, and that many always suffice.
 //!
-//! *What is lost*: a thread that runs on another LLC than its cluster's fills the ways of whichever cluster shares its group there
-//! (a namesake where there is one, which is of the same kind); where none does, those of the default group. Policies bind threads to the LLC of their cluster, so it is rare.
+//! *What is lost*: a thread that runs on another LLC than its cluster's fills the ways of whichever
+//! cluster shares its group there (a namesake where there is one, which is of the same kind); where
+//! none does, those of the default group. Policies bind threads to the LLC of their cluster, so it
+//! is rare.
 
 use super::clusters::{Clusters, Key};
 use isobar_model::LlcId;
@@ -29,7 +35,7 @@ pub type Slot = usize;
 /// In which slot each cluster is.
 pub type Slots = BTreeMap<Key, Slot>;
 
-/// An LLC has more clusters than there are groups to be had.
+/// An LLC has more clusters than there are free groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooMany {
     /// the LLC
@@ -38,7 +44,8 @@ pub struct TooMany {
     pub needed: usize,
 }
 
-/// Gives every cluster a slot; `standing` is where they are now, `limit` how many slots may be used.
+/// Gives every cluster a slot; `standing` is where they are now, `limit` how many slots may be
+/// used.
 ///
 /// # Errors
 /// [`TooMany`] where one LLC alone has more clusters than `limit`.
@@ -62,7 +69,8 @@ fn kept(wanted: &Clusters, standing: &Slots) -> Slots {
     wanted.keys().filter_map(|key| Some((key.clone(), *standing.get(key)?))).collect()
 }
 
-/// The slot for a newcomer: a namesake's, else one in use, else one that was left, else the lowest that never was.
+/// The slot for a newcomer: a namesake's, else one in use, else one that was left, else the lowest
+/// that never was.
 fn vacancy(slots: &Slots, newcomer: &Key, left: &BTreeSet<Slot>) -> Slot {
     let here = slots.iter().filter(|(key, _)| key.llc == newcomer.llc);
     let taken: BTreeSet<Slot> = here.map(|(_, slot)| *slot).collect();
@@ -73,7 +81,8 @@ fn vacancy(slots: &Slots, newcomer: &Key, left: &BTreeSet<Slot>) -> Slot {
     known.or_else(|| (0..).find(|slot| !used.contains(slot) && !left.contains(slot))).unwrap_or_default()
 }
 
-/// Empties the lightest slots until `limit` are left. Every LLC has at most `limit` clusters, so each finds a gap.
+/// Empties the lightest slots until `limit` are left. Every LLC has at most `limit` clusters, so
+/// each finds a gap.
 fn compact(wanted: &Clusters, mut slots: Slots, limit: usize) -> Slots {
     let mut weights = BTreeMap::<Slot, usize>::new();
     for (key, slot) in &slots {
@@ -133,7 +142,7 @@ mod tests {
         let standing = slots(&[(0, "a", 0), (1, "b", 1)]);
         let wanted = clusters(&[(0, "a", &[1]), (1, "b", &[2, 3])]);
         assert_eq!(assign(&wanted, &standing, 2).unwrap(), standing);
-        // One slot is to be had: the thread of `a` moves to the two of `b`.
+        // One slot is free: the thread of `a` moves to the two of `b`.
         assert_eq!(assign(&wanted, &standing, 1).unwrap(), slots(&[(0, "a", 1), (1, "b", 1)]));
     }
 

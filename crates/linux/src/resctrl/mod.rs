@@ -1,9 +1,10 @@
-//! Cache ways, memory bandwidth and monitoring of groups of threads through the kernel's resctrl file system
-//! (`Documentation/filesystems/resctrl.rst`).
+//! Cache ways, memory bandwidth and monitoring of groups of threads through the kernel's resctrl
+//! file system (`Documentation/filesystems/resctrl.rst`).
 //!
-//! It knows groups, masks and tasks, and the words of the kernel's refusals. It decides nothing: what a cluster is and who is in it
-//! comes with a plan. It never mounts the file system (another tool may want other options), never changes the default group's
-//! masks, and never touches groups of others.
+//! It knows groups, masks and tasks, and the words of the kernel's refusals. It decides nothing:
+//! what a cluster is and who is in it comes with a plan. It never mounts the file system (another
+//! tool may want other options), never changes the default group's masks, and never touches groups
+//! of others.
 
 pub mod absence;
 pub mod beforehand;
@@ -11,16 +12,15 @@ pub mod bytes;
 pub mod carry;
 pub mod clusters;
 pub mod error;
-pub mod info;
 pub mod layout;
 pub mod monitors;
 pub mod record;
+pub mod request;
 pub mod restore;
 pub mod root;
 pub mod schemata;
 pub mod view;
 pub mod ways;
-pub mod wish;
 
 pub use beforehand::without_others;
 pub use error::ResctrlError;

@@ -1,4 +1,5 @@
-//! What of resctrl we changed, and where tasks were before: the part of the state file by which `isobar restore` puts it back. Pure.
+//! What of resctrl we changed, and where tasks were before: the part of the state file by which
+//! `isobar restore` puts it back. Pure.
 
 use isobar_model::{Pid, Tid};
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,8 @@ pub struct ResctrlRecord {
     pub root: PathBuf,
     /// Control groups that we made or are about to make; the monitor groups in them end with them.
     pub groups: BTreeSet<String>,
-    /// Tasks that were in another tool's group. All others were in the default group alone, where the kernel puts them by itself
-    /// when a group of ours is removed.
+    /// Tasks that were in another tool's group. All others were in the default group alone, where
+    /// the kernel puts them by itself when a group of ours is removed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<Tid, Origin>,
 }
@@ -49,8 +50,8 @@ impl ResctrlRecord {
         self.groups.is_empty() && self.tasks.is_empty()
     }
 
-    /// Where a task came from: by its own entry, or else by that of a thread of its process. `None`: from the default group, as far
-    /// as is known.
+    /// Where a task came from: by its own entry, or else by that of a thread of its process.
+    /// `None`: from the default group, as far as is known.
     #[must_use]
     pub fn place_of(&self, tid: Tid, start: u64, pid: Pid) -> Option<&Place> {
         let own = self.tasks.get(&tid).filter(|origin| origin.start == start);

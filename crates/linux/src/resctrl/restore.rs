@@ -1,21 +1,22 @@
-//! Putting resctrl back by the record of the state file: on a normal end, a signal, a panic, and by `isobar restore` after a kill -9.
+//! Putting resctrl back by the record of the state file: on a normal end, a signal, a panic, and by
+//! `isobar restore` after a kill -9.
 //!
-//! Our groups are removed, and the kernel gives their tasks to the default group. Tasks that another tool had in a group of its own go
-//! back there first, and so do threads and children that they made meanwhile, which were born in our group. A task that is no longer
-//! in a group of ours was moved by its owner, and is left alone. Doing it twice is harmless.
+//! Our groups are removed, and the kernel gives their tasks to the default group. Tasks that
+//! another tool had in a group of its own go back there first, and so do threads and children that
+//! they made meanwhile, which were born in our group. A task that is no longer in a group of ours
+//! was moved by its owner, and is left alone. Doing it twice is harmless.
 
 use super::error::ResctrlError;
 use super::record::{Place, ResctrlRecord};
 use super::root::{Access, Root, join};
-use crate::actuators::identity;
+use crate::kernel::ancestors::ancestry;
+use crate::kernel::identity;
 use isobar_model::Tid;
 use std::time::Duration;
 
-/// How long others are waited for; then it is done without the lock, since nothing is touched but what is ours.
+/// How long others are waited for; then it is done without the lock, since nothing is touched but
+/// what is ours.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Longer chains of parents are not followed.
-const MOST_ANCESTORS: usize = 64;
 
 /// What became of the groups that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +76,8 @@ fn refuse(report: &mut GroupsBack, error: &ResctrlError) {
 fn remove_group(root: &Root, record: &ResctrlRecord, group: &str) -> Result<Option<usize>, ResctrlError> {
     let tasks = match root.tasks(group) {
         Err(error) if error.is_absence() => {
-            // A folder without its files is none of resctrl's, but removing one of ours that is there is harmless.
+            // A folder without its files is none of resctrl's, but removing one of ours that is
+            // there is harmless.
             root.remove(group)?;
             return Ok(None);
         }
@@ -96,18 +98,13 @@ pub fn home(record: &ResctrlRecord, tid: Tid) -> Option<&Place> {
     if record.tasks.is_empty() {
         return None;
     }
-    let mut pid = identity::process_of(tid)?;
+    let pid = identity::process_of(tid)?;
     let start = identity::task(pid, tid)?.start;
-    for _ in 0..MOST_ANCESTORS {
-        if let Some(place) = record.place_of(tid, start, pid) {
-            return Some(place);
-        }
-        pid = identity::process(pid).map(|process| process.parent).filter(|parent| parent.0 > 1)?;
-    }
-    None
+    ancestry(pid, identity::process).find_map(|(pid, _)| record.place_of(tid, start, pid))
 }
 
-/// Puts a task where it was. A group that is gone meanwhile leaves it in the group above, as the kernel would have.
+/// Puts a task where it was. A group that is gone meanwhile leaves it in the group above, as the
+/// kernel would have.
 ///
 /// # Errors
 /// What the kernel refuses; a task that ended is no error.

@@ -1,8 +1,8 @@
-//! The files of a mounted resctrl: reading and writing them, groups as folders, and the lock that tools agree on
-//! (`Documentation/filesystems/resctrl.rst`, "Locking between applications").
+//! The files of a mounted resctrl: reading and writing them, groups as folders, and the lock that
+//! tools agree on (`Documentation/filesystems/resctrl.rst`, "Locking between applications").
 //!
-//! Every write is one system call, and what the kernel refuses comes back with its own explanation, read from
-//! `info/last_cmd_status` before anybody else's command overwrites it. It knows no plan.
+//! Every write is one system call, and what the kernel refuses comes back with its own explanation,
+//! read from `info/last_cmd_status` before anybody else's command overwrites it. It knows no plan.
 
 use super::error::{ResctrlError, remedy};
 use super::schemata::Schemata;
@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where resctrl is mounted unless told otherwise.
+/// Where resctrl is mounted by default.
 pub const DEFAULT_ROOT: &str = "/sys/fs/resctrl";
 
 /// Folders of the root that are no control groups.
@@ -66,7 +66,7 @@ impl Root {
     /// Whether resctrl is mounted here.
     ///
     /// # Errors
-    /// [`ResctrlError::NotMounted`], or what else the kernel says to somebody who looks.
+    /// [`ResctrlError::NotMounted`], or what else the kernel says.
     pub fn check(&self) -> Result<(), ResctrlError> {
         match fs::metadata(self.path.join("info")) {
             Ok(info) if info.is_dir() => Ok(()),
@@ -75,10 +75,11 @@ impl Root {
         }
     }
 
-    /// Takes the lock, and waits for others so long.
+    /// Takes the lock, and waits for others at most `patience`.
     ///
     /// # Errors
-    /// [`ResctrlError::Locked`] where others keep it longer, [`ResctrlError::NotMounted`] where there is nothing to lock.
+    /// [`ResctrlError::Locked`] where others keep it longer, [`ResctrlError::NotMounted`] where
+    /// there is nothing to lock.
     pub fn lock(&self, access: Access, patience: Duration) -> Result<Lock, ResctrlError> {
         self.check()?;
         let folder = File::open(&self.path).map_err(|error| self.refused("", "open", error))?;
@@ -124,12 +125,14 @@ impl Root {
     /// Makes a group.
     ///
     /// # Errors
-    /// As [`Self::write`]: `ENOSPC` without a class of service or a monitoring id, `EBUSY` while ids are not free yet.
+    /// As [`Self::write`]: `ENOSPC` without a class of service or a monitoring id, `EBUSY` while
+    /// ids are not free yet.
     pub fn make(&self, group: &str) -> Result<(), ResctrlError> {
         fs::create_dir(self.path.join(group)).map_err(|error| self.explained(group, "make the group", error))
     }
 
-    /// Removes a group; harmless where there is none. The kernel gives its tasks to the group above.
+    /// Removes a group; harmless where there is none. The kernel gives its tasks to the group
+    /// above.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -150,7 +153,8 @@ impl Root {
         Ok(names)
     }
 
-    /// The monitor groups of a control group (`""` is the default group), ascending; none where there is no monitoring.
+    /// The monitor groups of a control group (`""` is the default group), ascending; none where
+    /// there is no monitoring.
     ///
     /// # Errors
     /// What the kernel says.
@@ -211,7 +215,7 @@ impl Root {
         ResctrlError::Refused { path, what: what.to_owned(), source, explained: String::new(), remedy }
     }
 
-    /// A refusal; a mount that has vanished is told as such.
+    /// A refusal; a mount that has vanished is reported as such.
     fn failed(&self, file: &str, what: &str, source: io::Error) -> ResctrlError {
         match self.check() {
             Err(gone @ ResctrlError::NotMounted { .. }) => gone,

@@ -1,6 +1,7 @@
-//! The text of a `schemata` file as a value (`Documentation/filesystems/resctrl.rst`, "Schemata files - general concepts"):
-//! for each resource a number for each of its domains, masks in hexadecimal, bandwidths in decimal. Pure; it knows how the text
-//! is written and not what a kernel would accept.
+//! The text of a `schemata` file as a value (`Documentation/filesystems/resctrl.rst`, "Schemata
+//! files - general concepts"): for each resource a number for each of its domains, masks in
+//! hexadecimal, bandwidths in decimal. Pure; it knows how the text is written and not what a kernel
+//! would accept.
 
 use isobar_model::text::one_line;
 use std::collections::BTreeMap;
@@ -21,8 +22,8 @@ pub struct SchemataError {
 }
 
 impl Schemata {
-    /// Reads the text. Lines of resources that are not known, and those of a group that is not set up (`L3:uninitialized`), say
-    /// nothing.
+    /// Reads the text. Lines of resources that are not known, and those of a group that is not set
+    /// up (`L3:uninitialized`), say nothing.
     ///
     /// # Errors
     /// [`SchemataError`] with the line that cannot be understood.
@@ -64,7 +65,8 @@ impl Schemata {
         self.lines.is_empty()
     }
 
-    /// What this says and `standing` does not: what has to be written for `standing` to become this.
+    /// What this says and `standing` does not: what has to be written for `standing` to become
+    /// this.
     #[must_use]
     pub fn beyond(&self, standing: &Self) -> Self {
         let mut fresh = Self::default();

@@ -1,14 +1,17 @@
-//! What stands in resctrl now: limits, the default group's masks, our groups, and who sits in groups of others. Read anew before
-//! every change, since other tools and owners change it too.
+//! What stands in resctrl now: limits, the default group's masks, our groups, and who sits in
+//! groups of others. Read anew before every change, since other tools and owners change it too.
 
 use super::error::ResctrlError;
-use super::info::{CacheInfo, Info};
 use super::record::Place;
 use super::root::{Root, join};
 use super::schemata::Schemata;
-use crate::tree::Tree;
+use crate::kernel::resctrl_info::{CacheInfo, Info};
+use crate::kernel::tree::Tree;
 use isobar_model::Tid;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The resource of memory bandwidth.
+pub const BANDWIDTH: &str = "MB";
 
 /// Everything that a change depends on.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +64,8 @@ impl View {
         Ok(view)
     }
 
-    /// Takes in the tasks of another's control group (not those of the default one) and of its monitor groups.
+    /// Takes in the tasks of another's control group (not those of the default one) and of its
+    /// monitor groups.
     fn look_into(&mut self, root: &Root, control: &str, monitors: &[String]) -> Result<(), ResctrlError> {
         if !control.is_empty() {
             self.add(root, control, &Place { control: control.to_owned(), monitor: None })?;
@@ -85,11 +89,19 @@ impl View {
         self.info.cache.as_ref()
     }
 
-    /// How many groups we may have: one class is the default group's, and each group of others has one.
+    /// How many groups we may have: one class is the default group's, and each group of others has
+    /// one.
     #[must_use]
     pub fn groups_to_be_had(&self) -> usize {
         let classes = self.cache().map_or(0, |cache| isobar_model::num::index(cache.num_closids));
         classes.saturating_sub(1 + self.others.len())
+    }
+
+    /// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s)
+    /// and with `mba_MBps`.
+    #[must_use]
+    pub fn bandwidth_in_percent(&self, domain: u32) -> bool {
+        self.info.bandwidth.is_some() && self.default.get(BANDWIDTH, domain).is_some_and(|share| share <= 100)
     }
 
     /// The cache domains, by the default group's masks.
@@ -100,7 +112,8 @@ impl View {
     }
 }
 
-/// A pseudo-locked region has given its class of service back ("Cache Pseudo-Locking"); kernels before 4.19 have no modes.
+/// A pseudo-locked region has given its class of service back ("Cache Pseudo-Locking"); kernels
+/// before 4.19 have no modes.
 fn is_pseudo_locked(root: &Root, group: &str) -> bool {
     root.read(&join(group, "mode")).is_ok_and(|mode| mode.starts_with("pseudo-locked"))
 }

@@ -1,11 +1,12 @@
 //! The actuator of `set_ways`: clusters of threads become resctrl groups.
 //!
-//! All wishes of a plan are taken together: what stands and what is wished for give the clusters that shall be ([`super::clusters`]),
-//! those get groups ([`super::layout`]), and groups, masks and tasks are then written until the machine is so ([`super::carry`]). A
-//! wish that is refused is taken out and the rest is worked out anew from what stands, so that nothing of it remains.
+//! All requests of a plan are taken together: what stands and what is requested give the clusters
+//! that shall be ([`super::clusters`]), those get groups ([`super::layout`]), and groups, masks and
+//! tasks are then written until the machine is so ([`super::carry`]). A request that is refused is
+//! taken out and the rest is worked out anew from what stands, so that nothing of it remains.
 //!
-//! It holds the lock that resctrl's tools agree on while it changes anything. What it will change is saved first, by who owns the
-//! state file.
+//! It holds the lock that resctrl's tools agree on while it changes anything. What it will change
+//! is saved first, by who owns the state file.
 
 use super::beforehand::{possible, prefix, too_many};
 use super::carry::{Blame, Carrier, Sweep};
@@ -14,10 +15,10 @@ use super::error::ResctrlError;
 use super::layout::{self, Slot, Slots, TooMany};
 use super::monitors::{Monitors, Traffic};
 use super::record::{Origin, ResctrlRecord};
+use super::request::{Request, Requests};
 use super::root::{Access, Root};
 use super::view::View;
-use super::wish::{Wish, Wishes};
-use crate::actuators::{ActuatorError, identity};
+use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Pid, Sample, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -28,14 +29,15 @@ use std::time::Duration;
 pub struct WaysOptions {
     /// Where resctrl is mounted.
     pub root: PathBuf,
-    /// Whether tasks are taken that another tool has put into a control group of its own; they go back there at the end.
+    /// Whether tasks are taken that another tool has put into a control group of its own; they go
+    /// back there at the end.
     pub move_grouped: bool,
     /// How long the lock is waited for.
     pub patience: Duration,
 }
 
 /// Writes down what will be changed, before it is.
-pub type Save<'a> = &'a mut dyn FnMut(&ResctrlRecord) -> Result<(), ActuatorError>;
+pub type Save<'a, E> = &'a mut dyn FnMut(&ResctrlRecord) -> Result<(), E>;
 
 /// Our part of resctrl.
 #[derive(Debug)]
@@ -46,9 +48,10 @@ pub struct Ways {
     slots: Slots,
     names: BTreeMap<Slot, String>,
     record: ResctrlRecord,
-    /// Tasks that somebody moved out of our groups after we had put them there.
+    /// Tasks that others moved out of our groups after we had put them there.
     released: BTreeSet<(Tid, u64)>,
-    /// Tasks that were named in plans: where such a one is in a group of ours and in no cluster, it was dropped, and not born there.
+    /// Tasks that were named in plans: where such a one is in a group of ours and in no cluster, it
+    /// was dropped, and not born there.
     dropped: BTreeSet<Tid>,
     monitors: Monitors,
     remarks: BTreeSet<String>,
@@ -83,35 +86,31 @@ impl Ways {
         self.remarks.iter()
     }
 
-    /// Carries out the wishes of a plan together; one outcome for each. `level` is that of the LLCs.
+    /// Carries out the requests of a plan together; one outcome for each. `level` is that of the
+    /// LLCs.
     ///
     /// # Errors
-    /// [`ActuatorError`] where what will be changed cannot be written down: then nothing is changed.
-    pub fn apply(
-        &mut self,
-        wishes: Vec<Wish>,
-        level: u32,
-        save: Save<'_>,
-    ) -> Result<Vec<ActionOutcome>, ActuatorError> {
-        let mut wishes = Wishes::new(wishes);
-        if wishes.open().next().is_none() {
-            return Ok(wishes.into_outcomes());
+    /// That of `save`, where what will be changed cannot be written down: then nothing is changed.
+    pub fn apply<E>(&mut self, requests: Vec<Request>, level: u32, save: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
+        let mut requests = Requests::new(requests);
+        if requests.open().next().is_none() {
+            return Ok(requests.into_outcomes());
         }
         self.remarks.clear();
         self.dropped.extend(self.clusters.members().map(|(tid, ..)| tid));
-        self.dropped.extend(wishes.open().flat_map(|(_, wish)| wish.threads.keys().copied()));
+        self.dropped.extend(requests.open().flat_map(|(_, request)| request.threads.keys().copied()));
         let settled = match self.root.lock(Access::Exclusive, self.options.patience) {
-            Ok(_lock) => self.settle(&mut wishes, level, save)?,
+            Ok(_lock) => self.settle(&mut requests, level, save)?,
             Err(error) => Err(error),
         };
         if let Err(error) = settled {
-            wishes.settle_all(&error.outcome());
+            requests.settle_all(&error.outcome());
             self.lost(&error);
         }
-        Ok(wishes.into_outcomes())
+        Ok(requests.into_outcomes())
     }
 
-    /// Forgets threads that have ended, and gives back the classes of clusters that nobody is left in.
+    /// Forgets threads that have ended, and gives back the classes of clusters without threads.
     pub fn follow(&mut self, sample: &Sample) {
         if self.clusters.is_empty() {
             return;
@@ -125,7 +124,7 @@ impl Ways {
         let mut left = self.slots.clone();
         left.retain(|key, _| self.clusters.get(key).is_some());
         if left.values().collect::<BTreeSet<_>>().len() < before {
-            // Somebody else's turn at the lock is no harm: the next change sweeps again.
+            // Another tool's turn at the lock is no harm: the next change sweeps again.
             if let Ok(_lock) = self.root.lock(Access::Exclusive, Duration::ZERO) {
                 self.slots = left;
                 self.sweep();
@@ -147,27 +146,28 @@ impl Ways {
         *self = Self::new(self.options.clone());
     }
 
-    /// Tries until what is left of the wishes is carried out.
-    fn settle(
+    /// Tries until what is left of the requests is carried out.
+    fn settle<E>(
         &mut self,
-        wishes: &mut Wishes,
+        requests: &mut Requests,
         level: u32,
-        save: Save<'_>,
-    ) -> Result<Result<(), ResctrlError>, ActuatorError> {
+        save: Save<'_, E>,
+    ) -> Result<Result<(), ResctrlError>, E> {
         loop {
-            match self.attempt(wishes, level, save)? {
+            match self.attempt(requests, level, save)? {
                 Ok(()) => return Ok(Ok(())),
                 Err(Blame::All(error)) => return Ok(Err(error)),
                 Err(Blame::Clusters { keys, outcome }) => {
-                    keys.iter().for_each(|key| self.refuse(wishes, key, &outcome));
+                    keys.iter().for_each(|key| self.refuse(requests, key, &outcome));
                 }
             }
         }
     }
 
-    /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one of both shrinks with each try.
-    fn refuse(&mut self, wishes: &mut Wishes, key: &Key, outcome: &ActionOutcome) {
-        if !wishes.settle_last(key, outcome) {
+    /// Takes a cluster out of a plan, or, where the plan does not name it, out of what stands: one
+    /// of both shrinks with each try.
+    fn refuse(&mut self, requests: &mut Requests, key: &Key, outcome: &ActionOutcome) {
+        if !requests.settle_last(key, outcome) {
             self.clusters.remove(key);
             if let ActionOutcome::Refused { why, .. } = outcome {
                 self.remarks.insert(format!("cluster {} of llc {} is given up: {why}", key.name, key.llc));
@@ -175,16 +175,16 @@ impl Ways {
         }
     }
 
-    fn attempt(&mut self, wishes: &mut Wishes, level: u32, save: Save<'_>) -> Result<Result<(), Blame>, ActuatorError> {
+    fn attempt<E>(&mut self, requests: &mut Requests, level: u32, save: Save<'_, E>) -> Result<Result<(), Blame>, E> {
         let view = match View::read(&self.root, level, &self.record.groups) {
             Ok(view) => view,
             Err(error) => return Ok(Err(Blame::All(error))),
         };
         self.notice(&view);
-        let target = self.target(&view, wishes);
+        let target = self.target(&view, requests);
         let slots = match layout::assign(&target, &self.slots, view.groups_to_be_had()) {
             Ok(slots) => slots,
-            Err(many) => return Ok(Err(self.too_many(&many, &view, wishes))),
+            Err(many) => return Ok(Err(self.too_many(&many, &view, requests))),
         };
         self.name(&slots, &view);
         self.intend(&target, &view, save)?;
@@ -194,19 +194,20 @@ impl Ways {
             Ok(gone) => gone,
             Err(blame) => return Ok(Err(blame)),
         };
-        self.stand(target, slots, &gone, wishes);
+        self.stand(target, slots, &gone, requests);
         self.sweep();
         self.monitor(&view);
         Ok(Ok(()))
     }
 
-    /// Drops threads that ended, and those that somebody has moved out of our groups: they are no longer ours.
+    /// Drops threads that ended, and those that others have moved out of our groups: they are no
+    /// longer ours.
     fn notice(&mut self, view: &View) {
         let inside: BTreeSet<Tid> = view.ours.values().flat_map(|group| group.tasks.iter().copied()).collect();
         let outside: Vec<_> = self.clusters.members().filter(|(tid, ..)| !inside.contains(tid)).collect();
         let outside: Vec<(Tid, Pid, u64)> = outside.into_iter().map(|(tid, pid, start, _)| (tid, pid, start)).collect();
         for (tid, pid, start) in outside {
-            if lives(tid, pid, start) {
+            if identity::lives(pid, tid, start) {
                 self.released.insert((tid, start));
             }
             self.record.tasks.remove(&tid);
@@ -214,40 +215,40 @@ impl Ways {
         }
     }
 
-    /// What stands, and what is wished for beyond it.
-    fn target(&mut self, view: &View, wishes: &mut Wishes) -> Clusters {
+    /// What stands, and what is requested beyond it.
+    fn target(&mut self, view: &View, requests: &mut Requests) -> Clusters {
         let mut target = self.clusters.clone();
-        let open: Vec<(usize, Wish)> = wishes.open().map(|(number, wish)| (number, wish.clone())).collect();
-        for (number, wish) in open {
-            match self.screen(view, &wish) {
+        let open: Vec<(usize, Request)> = requests.open().map(|(number, request)| (number, request.clone())).collect();
+        for (number, request) in open {
+            match self.screen(view, &request) {
                 Ok(threads) => {
-                    target.set(wish.key, Cluster { way_mask: wish.way_mask, percent: wish.percent, threads });
+                    target.set(request.key, Cluster { way_mask: request.way_mask, percent: request.percent, threads });
                 }
-                Err(outcome) => wishes.settle(number, outcome),
+                Err(outcome) => requests.settle(number, outcome),
             }
         }
         target
     }
 
-    /// Who of a wish can be put into its cluster, or why it is not carried out.
-    fn screen(&mut self, view: &View, wish: &Wish) -> Result<Threads, ActionOutcome> {
-        possible(view, wish)?;
+    /// Which threads of a request can be put into its cluster, or why it is not carried out.
+    fn screen(&mut self, view: &View, request: &Request) -> Result<Threads, ActionOutcome> {
+        possible(view, request)?;
         let mut left = None;
-        let mut threads = wish.threads.clone();
+        let mut threads = request.threads.clone();
         threads.retain(|tid, (pid, start)| match self.hands_off(view, *tid, *pid, *start) {
             Some(why) => {
                 left = Some(why);
                 false
             }
-            None => lives(*tid, *pid, *start),
+            None => identity::lives(*pid, *tid, *start),
         });
         match left {
             Some(why) if threads.is_empty() => return Err(ActionOutcome::LeftAlone { why }),
             Some(why) => {
-                let name = wish.key.name.escape_debug();
+                let name = request.key.name.escape_debug();
                 self.remarks.insert(format!("threads of cluster {name} were left alone: {why}"));
             }
-            None if threads.is_empty() && wish.asked > 0 => return Err(ActionOutcome::Vanished),
+            None if threads.is_empty() && request.asked > 0 => return Err(ActionOutcome::Vanished),
             None => {}
         }
         Ok(threads)
@@ -266,12 +267,13 @@ impl Ways {
         Some(format!("it is in resctrl group {group} of another tool (the option `move_grouped` would move it)"))
     }
 
-    fn too_many(&self, many: &TooMany, view: &View, wishes: &Wishes) -> Blame {
-        let keys = wishes.surplus(many.llc, &self.clusters).into_iter().collect();
+    fn too_many(&self, many: &TooMany, view: &View, requests: &Requests) -> Blame {
+        let keys = requests.surplus(many.llc, &self.clusters).into_iter().collect();
         Blame::Clusters { keys, outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) } }
     }
 
-    /// A name for every slot: our process's, so that two isobars do not meet, and a number that nobody has.
+    /// A name for every slot: our process's, so that two isobars do not meet, and a number that is
+    /// free.
     fn name(&mut self, slots: &Slots, view: &View) {
         let prefix = prefix();
         for slot in slots.values() {
@@ -285,7 +287,7 @@ impl Ways {
     }
 
     /// Saves which groups there will be and where the tasks that will be moved are now.
-    fn intend(&mut self, target: &Clusters, view: &View, save: Save<'_>) -> Result<(), ActuatorError> {
+    fn intend<E>(&mut self, target: &Clusters, view: &View, save: Save<'_, E>) -> Result<(), E> {
         let mut record = self.record.clone();
         record.groups.extend(self.names.values().cloned());
         let inside = |tid: &Tid| view.ours.values().any(|group| group.tasks.contains(tid));
@@ -302,18 +304,19 @@ impl Ways {
     }
 
     /// The target stands now, but for threads that ended meanwhile.
-    fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, wishes: &mut Wishes) {
+    fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, requests: &mut Requests) {
         target.retain(|tid, _| !gone.contains(&tid));
-        let is_gone = |wish: &Wish| wish.asked > 0 && wish.threads.keys().all(|tid| gone.contains(tid));
-        let ended: Vec<usize> = wishes.open().filter(|(_, wish)| is_gone(wish)).map(|(number, _)| number).collect();
-        ended.into_iter().for_each(|number| wishes.settle(number, ActionOutcome::Vanished));
+        let is_gone = |request: &Request| request.asked > 0 && request.threads.keys().all(|tid| gone.contains(tid));
+        let ended: Vec<usize> =
+            requests.open().filter(|(_, request)| is_gone(request)).map(|(number, _)| number).collect();
+        ended.into_iter().for_each(|number| requests.settle(number, ActionOutcome::Vanished));
         self.slots = slots;
         self.slots.retain(|key, _| target.get(key).is_some());
         self.clusters = target;
     }
 
-    /// Sends home who is in a group of ours and in no cluster of it, and removes groups without a cluster. What does not succeed is
-    /// tried again with the next change.
+    /// Sends home who is in a group of ours and in no cluster of it, and removes groups without a
+    /// cluster. What does not succeed is tried again with the next change.
     fn sweep(&mut self) {
         let used: BTreeSet<Slot> = self.slots.values().copied().collect();
         for (slot, name) in self.names.clone() {
@@ -334,9 +337,9 @@ impl Ways {
         self.monitors.retain_groups(&self.names.values().cloned().collect());
         let inside: BTreeSet<Tid> = self.clusters.members().map(|(tid, ..)| tid).collect();
         let groups_left = !self.record.groups.is_empty();
-        self.record
-            .tasks
-            .retain(|tid, origin| groups_left && (inside.contains(tid) || lives(*tid, origin.pid, origin.start)));
+        self.record.tasks.retain(|tid, origin| {
+            groups_left && (inside.contains(tid) || identity::lives(origin.pid, *tid, origin.start))
+        });
     }
 
     /// The threads of a slot.
@@ -367,9 +370,4 @@ impl Ways {
             self.forget();
         }
     }
-}
-
-/// Whether a thread is still the one that was meant.
-pub(super) fn lives(tid: Tid, pid: Pid, start: u64) -> bool {
-    identity::task(pid, tid).is_some_and(|task| task.start == start)
 }

@@ -1,5 +1,6 @@
-//! What can go wrong with the sensors as a whole. A sensor that is missing, a thread that ended, a file that may not be
-//! read are not here: they are ordinary, and told in [`isobar_model::Capabilities`].
+//! What can go wrong with the sensors as a whole. A sensor that is missing, a thread that ended, a
+//! file that may not be read are not here: they are ordinary, and reported in
+//! [`isobar_model::Capabilities`].
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +16,4 @@ pub enum SensorError {
         /// what the kernel said
         source: io::Error,
     },
-    /// The clock cannot be read
-    #[error("cannot read the clock CLOCK_MONOTONIC: {0}")]
-    Clock(io::Error),
 }

@@ -3,102 +3,38 @@
 //! They read and never change anything but their own descriptor limit. Raw counters stay raw: what a rate or a contention
 //! is, is decided elsewhere. What cannot be measured is `None` in the sample, and its reason is in the capabilities.
 
-pub mod affinity;
-pub mod available;
-pub mod budget;
-pub mod capabilities;
-pub mod cgroup;
 pub mod counters;
-pub mod cpu_model;
-pub mod descriptors;
 mod error;
-pub mod events;
-pub mod group;
-pub mod known;
 pub mod memory;
-mod missing;
-pub mod numa_maps;
-pub mod pages;
-pub mod pmu;
-pub mod proc_fs;
-pub mod proof;
-pub mod records;
-pub mod ring;
-pub mod samplers;
-pub mod stat;
-pub mod table;
-pub mod why;
+mod options;
+pub mod reasons;
+pub mod threads;
 
 pub use error::SensorError;
-pub use samplers::Sampled;
+pub use memory::samplers::Sampled;
+pub use options::{CounterSource, SensorOptions};
 
-use crate::capability;
+use crate::kernel::{capability, cpu_model, proc_fs};
 use crate::numasim::PageCounters;
 use crate::numasim::counters::Seen;
 use crate::numasim::share::Ran;
 use crate::resctrl::absence::Evidence;
-use budget::Candidate;
-use capabilities::Facts;
-use counters::CounterSet;
+use counters::choice::Candidate;
+use counters::set::CounterSet;
+use counters::{available, pmu, why};
 use isobar_model::{
-    Capabilities, Counters, CpuSet, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
+    Capabilities, Counters, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
-use known::{KnownProcess, KnownThread};
-use pages::PageReader;
+use memory::pages::PageReader;
+use memory::samplers::{self, Samplers};
+use reasons::capabilities::{self, Facts};
+use reasons::missing;
 use rustix::time::{ClockId, clock_gettime};
-use samplers::Samplers;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use table::Table;
-
-/// Where counts come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CounterSource {
-    /// Hardware events, by CPU family.
-    #[default]
-    Auto,
-    /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
-    Software,
-    /// The page of a numasim guest, given with [`Sensors::count_by_page`]; a test backend, never chosen by itself.
-    Numasim,
-}
-
-/// How much is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SensorOptions {
-    /// At most so many threads have counters, the busiest first.
-    pub max_threads: usize,
-    /// Where counts come from.
-    pub counters: CounterSource,
-    /// The pages of a process are read in one of so many samples.
-    pub pages_every: u32,
-    /// Pages are read of processes that used at least this share of one CPU since the last sample; 0: of all.
-    pub min_cpu_share_for_pages: f64,
-    /// At most so many threads have their addresses sampled.
-    pub max_samplers: usize,
-    /// Address samplers that were not asked for in so many samples are closed.
-    pub samplers_keep: u64,
-    /// Descriptors left to others.
-    pub descriptor_reserve: usize,
-    /// Takes the place of the process's descriptor limit, which is then not raised; for tests.
-    pub descriptor_limit: Option<u64>,
-}
-
-impl Default for SensorOptions {
-    fn default() -> Self {
-        Self {
-            max_threads: 2048,
-            counters: CounterSource::Auto,
-            pages_every: 5,
-            min_cpu_share_for_pages: 0.05,
-            max_samplers: 64,
-            samplers_keep: 30,
-            descriptor_reserve: 128,
-            descriptor_limit: None,
-        }
-    }
-}
+use threads::state::{ProcessState, ThreadState};
+use threads::table::Table;
 
 /// The open sensors of the running machine.
 pub struct Sensors {
@@ -185,7 +121,7 @@ impl Sensors {
         Ok(Sample {
             time: Seconds(now - self.opened),
             topology: Arc::clone(&self.topology),
-            free: memory::free_by_node(&self.topology),
+            free: memory::free::free_by_node(&self.topology),
             latency: None,
             latency_cycles: None,
             processes,
@@ -205,16 +141,6 @@ impl Sensors {
         Arc::clone(&self.capabilities)
     }
 
-    /// Isobar changes the mask of this thread: from now on its samples carry `original`, the mask that it had before.
-    pub fn hold_affinity(&mut self, tid: Tid, start: u64, original: CpuSet) {
-        self.table.hold(tid, start, original);
-    }
-
-    /// The mask of this thread was put back.
-    pub fn release_affinity(&mut self, tid: Tid) {
-        self.table.release(tid);
-    }
-
     /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched since the last call,
     /// most recent first. The first call opens the samplers and finds none.
     pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
@@ -231,12 +157,6 @@ impl Sensors {
         if let Some(process) = self.table.parts().0.get_mut(&pid.0) {
             PageReader::outdate(process);
         }
-    }
-
-    /// How addresses are sampled; `None` where they cannot be.
-    #[must_use]
-    pub const fn address_source(&self) -> Option<&samplers::Source> {
-        self.samplers.source()
     }
 
     fn read_pages(&mut self, interval: f64) {
@@ -260,7 +180,7 @@ impl Sensors {
         let interval_ns = num::round(interval.max(0.0) * 1e9);
         let tick_ns = 1_000_000_000 / self.ticks_a_second;
         let threads = self.table.processes().values().flat_map(|process| &process.threads);
-        let seen = |thread: &KnownThread| {
+        let seen = |thread: &ThreadState| {
             let time_ns = thread.load.saturating_mul(tick_ns).min(interval_ns);
             let cpu = thread.cpu.map(|cpu| num::index(cpu.0));
             Seen { tid: thread.tid, start: thread.start, ran: Ran { cpu, time_ns } }
@@ -272,7 +192,7 @@ impl Sensors {
         let (counters, ticks) = (&self.counters, self.ticks_a_second);
         let page = self.page_counters.as_ref();
         let read = |tid: Tid| page.map_or_else(|| counters.of(tid), |page| page.read(tid));
-        let process = |(&pid, known): (&u32, &KnownProcess)| ProcessSample {
+        let process = |(&pid, known): (&u32, &ProcessState)| ProcessSample {
             pid: Pid(pid),
             start: known.start,
             name: Arc::clone(&known.name),
@@ -320,12 +240,12 @@ impl Sensors {
     }
 }
 
-fn candidate(thread: &KnownThread, counters: &CounterSet) -> Candidate {
+fn candidate(thread: &ThreadState, counters: &CounterSet) -> Candidate {
     let counted = counters.is_counted(thread.tid, thread.start);
     Candidate { tid: thread.tid, start: thread.start, load: thread.load, counted }
 }
 
-fn thread_sample(thread: &KnownThread, counters: Counters, ticks: u64) -> ThreadSample {
+fn thread_sample(thread: &ThreadState, counters: Counters, ticks: u64) -> ThreadSample {
     ThreadSample {
         tid: thread.tid,
         start: thread.start,

@@ -16,8 +16,9 @@
 //! sharing list: when both equal those of the first CPU of that LLC, it is in. When not (asymmetric
 //! or contradictory firmware), all of its files are read.
 
-use super::{cpus, files, parse};
-use crate::tree::{LinuxError, Tree};
+use super::cpus;
+use crate::kernel::tree::{LinuxError, Tree};
+use crate::kernel::{files, parse};
 use isobar_model::topology::Llc;
 use isobar_model::{Bytes, CpuId, CpuSet, LlcId, NodeId, Ways};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Which CPUs are online, and which of them are threads of one core
 //! (`Documentation/admin-guide/cputopology.rst`).
 
-use super::files;
-use super::parse;
-use crate::tree::{LinuxError, Tree};
+use crate::kernel::files;
+use crate::kernel::parse;
+use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::cpuset::MAX_CPU;
 use isobar_model::{CoreId, CpuId, CpuSet};
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ pub(super) fn folder(cpu: CpuId) -> String {
 
 const FOLDER: &str = "sys/devices/system/cpu";
 
-/// CPUs that are online: from the `online` list, else every `cpuN` folder whose own `online` file does not say 0. The
-/// first CPU often has no such file, because it cannot go offline.
+/// CPUs that are online: from the `online` list, else every `cpuN` folder whose own `online` file
+/// does not say 0. The first CPU often has no such file, because it cannot go offline.
 pub(super) fn online(tree: &Tree) -> Result<CpuSet, LinuxError> {
     let list = format!("{FOLDER}/online");
     if let Some(cpus) = files::value(tree, &list, "a list of CPUs such as `0-3,8`", parse::cpu_list)? {
@@ -31,7 +31,8 @@ pub(super) fn online(tree: &Tree) -> Result<CpuSet, LinuxError> {
     Ok(cpus)
 }
 
-/// The core of each online CPU: the lowest online CPU among its SMT siblings, itself where the kernel does not say.
+/// The core of each online CPU: the lowest online CPU among its SMT siblings, itself where the
+/// kernel does not say.
 pub(super) fn cores(tree: &Tree, online: &CpuSet) -> Result<BTreeMap<CpuId, CoreId>, LinuxError> {
     let mut cores = BTreeMap::new();
     for cpu in online.iter() {

@@ -1,13 +1,15 @@
 //! What the firmware promises of memory (HMAT) and what resctrl offers on caches.
 
-use super::{files, nodes};
-use crate::resctrl::info::{CacheInfo, Info};
-use crate::tree::{LinuxError, Tree};
+use super::nodes;
+use crate::kernel::files;
+use crate::kernel::resctrl_info::{CacheInfo, Info};
+use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::topology::{AccessClass, CacheAllocation, Node};
 use isobar_model::{Bandwidth, Nanoseconds, NodeId, num};
 
-/// The access classes of every node (`Documentation/admin-guide/mm/numaperf.rst`): from the nearest initiators of any
-/// kind (class 0) and from the nearest CPUs (class 1). A class without initiators and without a figure says nothing.
+/// The access classes of every node (`Documentation/admin-guide/mm/numaperf.rst`): from the nearest
+/// initiators of any kind (class 0) and from the nearest CPUs (class 1). A class without initiators
+/// and without a figure says nothing.
 pub(super) fn access_classes(tree: &Tree, nodes: &[Node]) -> Result<Vec<AccessClass>, LinuxError> {
     let mut classes = Vec::new();
     for memory in nodes.iter().map(|node| node.id) {
@@ -48,7 +50,8 @@ fn mebibytes(rate: f64) -> Bandwidth {
     Bandwidth(rate * 1_048_576.0)
 }
 
-/// Sets each node's bandwidth to what its nearest CPUs can read, or else its nearest initiators of any kind.
+/// Sets each node's bandwidth to what its nearest CPUs can read, or else its nearest initiators of
+/// any kind.
 pub(super) fn set_bandwidths(nodes: &mut [Node], classes: &[AccessClass]) {
     for node in nodes {
         let own = classes.iter().filter(|class| class.memory == node.id && class.read_bandwidth.is_some());
@@ -57,8 +60,9 @@ pub(super) fn set_bandwidths(nodes: &mut [Node], classes: &[AccessClass]) {
     }
 }
 
-/// What resctrl offers on the caches of a level (`Documentation/filesystems/resctrl.rst`, "Info directory"). With code
-/// and data prioritisation there is no `L3`, but `L3CODE` and `L3DATA` with the same limits.
+/// What resctrl offers on the caches of a level (`Documentation/filesystems/resctrl.rst`, "Info
+/// directory"). With code and data prioritisation there is no `L3`, but `L3CODE` and `L3DATA` with
+/// the same limits.
 pub(super) fn allocation(resctrl: &Tree, prefix: &str, level: u32) -> Result<Option<CacheAllocation>, LinuxError> {
     let Info { cache, monitoring, .. } = Info::read(resctrl, prefix, level)?;
     let Some(CacheInfo { resources, cbm_mask, min_cbm_bits, num_closids, shareable_bits, .. }) = cache else {

@@ -1,27 +1,26 @@
-//! The topology of a Linux machine, from sysfs: online nodes and CPUs, last-level caches and who shares them, distances,
-//! memory, and where the kernel has them, HMAT figures and resctrl limits.
+//! The topology of a Linux machine, from sysfs: online nodes and CPUs, last-level caches and who
+//! shares them, distances, memory, and where the kernel has them, HMAT figures and resctrl limits.
 //!
-//! It knows where the kernel writes what, in every form of the last twenty years. It refuses to guess: what no file says
-//! is `None`, and a file that cannot be understood is an error.
+//! It knows where the kernel writes what, in every form of the last twenty years. It refuses to
+//! guess: what no file says is `None`, and a file that cannot be understood is an error.
 
 mod caches;
 mod cpus;
-pub(crate) mod files;
 mod limits;
 mod nodes;
-pub mod parse;
 
-use crate::tree::{LinuxError, Tree};
+use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::topology::{CacheAllocation, Cpu, Llc, Parts};
 use isobar_model::{CoreId, Topology, Ways};
 use std::path::Path;
 
 /// The machine that a tree describes.
 ///
-/// A CPU's LLC is its highest-level data or unified cache; none where the kernel only guesses it (several nodes would share
-/// it, and its size is unknown). The ways of an LLC are the bits of the resctrl mask where
-/// resctrl describes its level, else its associativity. An LLC has the kernel's cache id where every LLC has one and
-/// they are distinct, else a number in the order of first CPUs. A kernel without NUMA has one node, number 0.
+/// A CPU's LLC is its highest-level data or unified cache; none where the kernel only guesses it
+/// (several nodes would share it, and its size is unknown). The ways of an LLC are the bits of the
+/// resctrl mask where resctrl describes its level, else its associativity. An LLC has the kernel's
+/// cache id where every LLC has one and they are distinct, else a number in the order of first
+/// CPUs. A kernel without NUMA has one node, number 0.
 ///
 /// # Errors
 /// [`LinuxError`] where a file is unreadable or damaged, or the files contradict each other.
@@ -66,7 +65,8 @@ fn read_both(tree: &Tree, resctrl: (&Tree, &str)) -> Result<Topology, LinuxError
     Topology::new(parts).map_err(|source| LinuxError::Contradiction { path: tree.origin().to_owned(), source })
 }
 
-/// resctrl describes a level, so a machine with LLCs of two levels has the limits of the higher one that it describes.
+/// resctrl describes a level, so a machine with LLCs of two levels has the limits of the higher one
+/// that it describes.
 fn allocation((tree, prefix): (&Tree, &str), llcs: &[Llc]) -> Result<Option<CacheAllocation>, LinuxError> {
     let mut levels: Vec<u32> = llcs.iter().map(|llc| llc.level).collect();
     levels.sort_unstable_by(|a, b| b.cmp(a));

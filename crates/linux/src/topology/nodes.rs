@@ -1,10 +1,13 @@
-//! Memory nodes, their memory, their CPUs and how far they are apart (`Documentation/ABI/stable/sysfs-devices-node`).
+//! Memory nodes, their memory, their CPUs and how far they are apart
+//! (`Documentation/ABI/stable/sysfs-devices-node`).
 //!
-//! A kernel without NUMA has no `node` folder. The same machine under a kernel with NUMA shows one node 0 that holds all
-//! CPUs and all memory, so that is what is read here too, with the total of `proc/meminfo`.
+//! A kernel without NUMA has no `node` folder. The same machine under a kernel with NUMA shows one
+//! node 0 that holds all CPUs and all memory, so that is what is read here too, with the total of
+//! `proc/meminfo`.
 
-use super::{cpus, files, parse};
-use crate::tree::{LinuxError, Tree};
+use super::cpus;
+use crate::kernel::tree::{LinuxError, Tree};
+use crate::kernel::{files, parse};
 use isobar_model::topology::Node;
 use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, NodeMatrix};
 use std::collections::BTreeMap;
@@ -72,8 +75,9 @@ fn cpu_lists(tree: &Tree, ids: &[NodeId], online: &CpuSet) -> Result<NodeMap<Cpu
     ids.iter().map(list).collect()
 }
 
-/// The node of each CPU. Where the lists of several nodes name a CPU, as under `numa=fake`, or none does, its own link
-/// decides: that is what the kernel itself takes for the CPU's node. Without a link, it is the first node that names it.
+/// The node of each CPU. Where the lists of several nodes name a CPU, as under `numa=fake`, or none
+/// does, its own link decides: that is what the kernel itself takes for the CPU's node. Without a
+/// link, it is the first node that names it.
 fn owners(
     tree: &Tree,
     ids: &[NodeId],
@@ -97,7 +101,8 @@ fn owners(
     Ok(owners)
 }
 
-/// The node that a CPU's folder links to (`cpuN/nodeM`), or whose folder links to the CPU (`nodeM/cpuN`).
+/// The node that a CPU's folder links to (`cpuN/nodeM`), or whose folder links to the CPU
+/// (`nodeM/cpuN`).
 fn linked(tree: &Tree, cpu: CpuId, ids: &[NodeId]) -> Result<Option<NodeId>, LinuxError> {
     let told = files::numbered(tree, &cpus::folder(cpu), "node")?.into_iter().map(NodeId).find(|id| ids.contains(id));
     if told.is_some() {
@@ -111,9 +116,9 @@ fn linked(tree: &Tree, cpu: CpuId, ids: &[NodeId]) -> Result<Option<NodeId>, Lin
     Ok(None)
 }
 
-/// The table, where every node has a row: one number for each online node, in ascending order. Where a row is missing, as
-/// with firmware without a table or a capture of part of one, there is no table. A row that is no such row is refused: a
-/// policy would move memory by it.
+/// The table, where every node has a row: one number for each online node, in ascending order.
+/// Where a row is missing, as with firmware without a table or a capture of part of one, there is
+/// no table. A row that is no such row is refused: a policy would move memory by it.
 fn distances(tree: &Tree, ids: Vec<NodeId>) -> Result<Option<NodeMatrix<u32>>, LinuxError> {
     let mut rows = Vec::new();
     for &id in &ids {

@@ -1,11 +1,13 @@
-//! What the live tests share: processes of our own, bounded in time and ended with the test, and a second life of the test
-//! program as a helper process (an ignored test, told by environment variables what to do).
+//! What the live tests share: processes of our own, bounded in time and ended with the test, and a
+//! second life of the test program as a helper process (an ignored test, controlled by environment
+//! variables).
 
 #![allow(dead_code)] // each test program uses a part
 
 pub mod watch;
 
-use isobar_linux::actuators::{ActuatorError, Actuators, Intent, ThreadMove, affinity, identity};
+use isobar_linux::actuators::{ActuatorError, Actuators, Intent, ThreadMove};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -39,13 +41,13 @@ impl Kept {
         identity::process(self.pid()).unwrap().start
     }
 
-    /// The wish to bind its main thread to a CPU.
-    pub fn wish(&self, cpu: CpuId) -> ThreadMove {
-        wish(self.pid(), self.tid(), cpu)
+    /// The request to bind its main thread to a CPU.
+    pub fn request(&self, cpu: CpuId) -> ThreadMove {
+        request(self.pid(), self.tid(), cpu)
     }
 }
 
-pub fn wish(pid: Pid, tid: Tid, cpu: CpuId) -> ThreadMove {
+pub fn request(pid: Pid, tid: Tid, cpu: CpuId) -> ThreadMove {
     let pid_start = identity::process(pid).unwrap().start;
     let tid_start = identity::task(pid, tid).unwrap().start;
     ThreadMove { pid, pid_start, tid, tid_start, cpu, pinned: false }
@@ -77,12 +79,12 @@ pub fn only(cpu: CpuId) -> CpuSet {
 }
 
 /// Moves one thread and expects that to succeed.
-pub fn move_one(actuators: &mut Actuators, wish: ThreadMove) {
-    assert_eq!(try_move(actuators, wish).unwrap(), ActionOutcome::Done);
+pub fn move_one(actuators: &mut Actuators, request: ThreadMove) {
+    assert_eq!(try_move(actuators, request).unwrap(), ActionOutcome::Done);
 }
 
-pub fn try_move(actuators: &mut Actuators, wish: ThreadMove) -> Result<ActionOutcome, ActuatorError> {
-    let intent = actuators.intend(&[wish])?.pop();
+pub fn try_move(actuators: &mut Actuators, request: ThreadMove) -> Result<ActionOutcome, ActuatorError> {
+    let intent = actuators.intend(&[request])?.pop();
     Ok(actuators.carry_out(intent.unwrap_or(Intent::Settled(ActionOutcome::Vanished))))
 }
 
@@ -149,7 +151,8 @@ pub fn public_copy(folder: &Path) -> PathBuf {
     copy
 }
 
-/// `setpriv` as nobody, in front of a program; `None`, said loudly, where we are not root or have no `setpriv`.
+/// `setpriv` as nobody, in front of a program; `None`, said loudly, where we are not root or have
+/// no `setpriv`.
 pub fn as_nobody(program: &Path) -> Option<Command> {
     let root = std::fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own)).unwrap() == 0;
     let there = Command::new("setpriv").arg("--version").stdout(Stdio::null()).status().is_ok();
@@ -172,18 +175,19 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether this is a second life, and not somebody running all ignored tests.
+/// Whether this is a helper, and not a run of all ignored tests.
 pub fn is_helper() -> bool {
     std::env::var_os("ISOBAR_TEST_HELPER").is_some()
 }
 
-/// What an environment variable told this helper.
+/// The value of an environment variable of this helper.
 pub fn told(name: &str) -> String {
     std::env::var(name).unwrap()
 }
 
-/// Copies a program to be executed. By another process: what this one has open for writing, a process that another test forks at
-/// that moment holds open too, and the copy could not be executed (ETXTBSY).
+/// Copies a program to be executed. By another process: what this one has open for writing, a
+/// process that another test forks at that moment holds open too, and the copy could not be
+/// executed (ETXTBSY).
 pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let copied = Command::new("cp").arg("--").arg(from.as_ref()).arg(to.as_ref()).status().unwrap();
     assert!(copied.success(), "cp failed");

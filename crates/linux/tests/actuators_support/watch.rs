@@ -1,7 +1,7 @@
-//! Sensors for tests of the machine: they see processes of ours, their threads, start times and masks, on a machine of two LLCs, and what
-//! else a test tells them. They count nothing.
+//! Sensors for tests of the machine: they see processes of ours, their threads, start times and
+//! masks, on a machine of two LLCs, and what else a test tells them. They count nothing.
 
-use isobar_linux::actuators::{affinity, identity};
+use isobar_linux::kernel::{affinity, identity};
 use isobar_linux::machine::Sensing;
 use isobar_linux::sensors::Sampled;
 use isobar_model::topology::synthetic::synthetic;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Watch {
     pub pids: Vec<Pid>,
     pub time: f64,
-    /// Whoever may not run on all of these is pinned; `None`: nobody is.
+    /// A thread that may not run on all of these is pinned; `None`: no thread is.
     pub everywhere: Option<CpuSet>,
     /// Where threads run that `cpus` does not name.
     pub cpu: Option<CpuId>,

@@ -1,5 +1,6 @@
-//! What the resctrl tests share: a mounted double of the file system (a kernel's rules behind FUSE), a machine whose sensors see a few
-//! processes of ours, and what must be the same at the end as at the start.
+//! What the resctrl tests share: a mounted double of the file system (a kernel's rules behind
+//! FUSE), a machine whose sensors see a few processes of ours, and what must be the same at the end
+//! as at the start.
 
 #![allow(dead_code)] // each test program uses a part
 
@@ -12,8 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One test at a time: a child that is being started holds open files of every test until it executes, and closes them under a lock of the
-/// kernel that the double (which serves those files from this very process) needs to look at the child. Kernel files know no such circle.
+/// One test at a time: a child that is being started holds open files of every test until it
+/// executes, and closes them under a lock of the kernel that the double (which serves those files
+/// from this very process) needs to look at the child. Kernel files know no such circle.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,6 +1,6 @@
-//! A process to observe: the test's own executable, started again. Isobar leaves itself out of what it observes, so tests need
-//! another process. It obeys one command a line, answers each with one line, and ends with its standard input or after
-//! half a minute, whatever happens.
+//! A process to observe: the test's own executable, started again. Isobar leaves itself out of what
+//! it observes, so tests need another process. It obeys one command a line, answers each with one
+//! line, and ends with its standard input or after half a minute, whatever happens.
 
 // Each test file uses its part of this module.
 #![allow(dead_code)]
@@ -139,7 +139,8 @@ fn own_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Fresh memory from the kernel (an allocator would keep it), each page written once: one fault a page, or one a huge page.
+/// Fresh memory from the kernel (an allocator would keep it), each page written once: one fault a
+/// page, or one a huge page.
 fn touched() -> Area {
     let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory in use.
@@ -178,7 +179,8 @@ fn pin_to_first() {
     thread::sleep(Duration::from_millis(5));
 }
 
-/// This machine as one node: the sensors need its online CPUs, and tests must not depend on its shape.
+/// This machine as one node: the sensors need its online CPUs, and tests must not depend on its
+/// shape.
 pub fn machine() -> Arc<Topology> {
     let online: CpuSet = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap();
     let cpu = |id: isobar_model::CpuId| Cpu { id, core: CoreId(id.0), llc: None, node: Some(NodeId(0)) };

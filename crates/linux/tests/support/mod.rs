@@ -1,4 +1,5 @@
-//! Captured machines of our own making: sysfs trees as text, written to a folder or into an archive.
+//! Captured machines of our own making: sysfs trees as text, written to a folder or into an
+//! archive.
 #![allow(dead_code, missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -131,8 +132,8 @@ impl Capture {
     }
 }
 
-/// A server of 256 CPUs: two sockets of four nodes' worth of cores, 16 LLCs of 8 cores with two threads each, every cache
-/// file that a recent kernel shows, SMT siblings 128 apart.
+/// A server of 256 CPUs: two sockets of four nodes' worth of cores, 16 LLCs of 8 cores with two
+/// threads each, every cache file that a recent kernel shows, SMT siblings 128 apart.
 pub fn server_256() -> Capture {
     let mut tree = Capture::default().online("0-255").nodes_online("0-7");
     for node in 0..8u32 {

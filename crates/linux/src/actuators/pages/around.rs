@@ -1,17 +1,20 @@
-//! Sequential-forward-backward (DINO, section 4.1): "K/2 pages sequentially preceding and K/2 pages sequentially following
-//! the requested address are migrated".
+//! Sequential-forward-backward (DINO, section 4.1): "K/2 pages sequentially preceding and K/2 pages
+//! sequentially following the requested address are migrated".
 //!
 //! # Properties
 //!
-//! - at most K pages, each once, all inside the given ranges, and the page of the address among them (if K is not 0);
-//! - where there is room on both sides, K/2 pages precede the page of the address and K/2 - 1 follow it (rounded so that
-//!   the page itself and its neighbours are K together);
-//! - a side that ends early is not made up for on the other: what is near the sample is what the sample speaks for.
+//! - at most K pages, each once, all inside the given ranges, and the page of the address among
+//!   them (if K is not 0);
+//! - where there is room on both sides, K/2 pages precede the page of the address and K/2 - 1
+//!   follow it (rounded so that the page itself and its neighbours are K together);
+//! - a side that ends early is not made up for on the other: a sample is evidence for the pages
+//!   near it only.
 //!
 //! # Departures from the paper
 //!
-//! 1. The paper says nothing of holes. "Sequentially in the application's address space" is read as the order of addresses
-//!    over all ranges: the walk skips holes and goes on in the next range, across the ends of mappings.
+//! 1. The paper says nothing of holes. "Sequentially in the application's address space" is read as
+//!    the order of addresses over all ranges: the walk skips holes and goes on in the next range,
+//!    across the ends of mappings.
 //! 2. K counts the page of the address, so that K pages move rather than K + 1.
 
 /// Pages with consecutive numbers (address divided by page size), the end not included.
@@ -43,8 +46,8 @@ impl PageRange {
     }
 }
 
-/// The neighbourhood of K pages around `page`, in `ranges` (ascending, not overlapping). Empty when the page is in none of
-/// them: it was unmapped since it was sampled.
+/// The neighbourhood of K pages around `page`, in `ranges` (ascending, not overlapping). Empty when
+/// the page is in none of them: it was unmapped since it was sampled.
 #[must_use]
 pub fn around(page: u64, k: u64, ranges: &[PageRange]) -> Vec<PageRange> {
     let home = ranges.partition_point(|range| range.end <= page);

@@ -1,5 +1,6 @@
 //! How much memory a node can take before we fill it: `/sys/devices/system/node/nodeN/meminfo`.
 
+use crate::kernel::parse::meminfo;
 use isobar_model::{Bytes, NodeId};
 use std::fs;
 use std::path::Path;
@@ -9,27 +10,22 @@ use std::path::Path;
 pub struct NodeMemory {
     /// Installed.
     pub total: Bytes,
-    /// What it can give: free memory, and half of the file pages that were not used for long, which the kernel drops for
-    /// a page that moves here (its own `MemAvailable` counts half of the page cache, too). Without these, a server that
-    /// has read files for a week would look full.
+    /// What it can give: free memory, and half of the file pages that were not used for long, which
+    /// the kernel drops for a page that moves here (its own `MemAvailable` counts half of the page
+    /// cache, too). Without these, a server that has read files for a week would look full.
     pub available: Bytes,
 }
 
-/// The memory of a node below `nodes` (`/sys/devices/system/node`); `None` where the kernel does not say: then
-/// `move_pages(2)` itself refuses what cannot be.
+/// The memory of a node below `nodes` (`/sys/devices/system/node`); `None` where the kernel does
+/// not say: then `move_pages(2)` itself refuses what cannot be.
 pub fn memory(nodes: &Path, node: NodeId) -> Option<NodeMemory> {
     parse(&fs::read_to_string(nodes.join(format!("node{node}/meminfo"))).ok()?)
 }
 
-/// `Node 0 MemFree:         123456 kB`
 fn parse(text: &str) -> Option<NodeMemory> {
-    let value = |key: &str| {
-        let mut rows = text.lines().filter_map(|line| line.split_once(key));
-        let kib: u64 = rows.next()?.1.split_ascii_whitespace().next()?.parse().ok()?;
-        Some(Bytes(kib.saturating_mul(1024)))
-    };
-    let (free, cached) = (value("MemFree:")?, value("Inactive(file):").unwrap_or(Bytes(0)));
-    Some(NodeMemory { total: value("MemTotal:")?, available: Bytes(free.0.saturating_add(cached.0 / 2)) })
+    let (total, free) = (meminfo(text, "MemTotal:")?, meminfo(text, "MemFree:")?);
+    let cached = meminfo(text, "Inactive(file):").unwrap_or(Bytes(0));
+    Some(NodeMemory { total, available: Bytes(free.0.saturating_add(cached.0 / 2)) })
 }
 
 #[cfg(test)]

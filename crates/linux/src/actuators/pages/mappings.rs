@@ -1,11 +1,13 @@
-//! The mappings of a process: `/proc/PID/maps` for where they are, `/proc/PID/numa_maps` for what of them is on which node
-//! (`proc_pid_maps(5)`, `Documentation/filesystems/proc.rst`).
+//! The mappings of a process: `/proc/PID/maps` for where they are, `/proc/PID/numa_maps` for what
+//! of them is on which node (`proc_pid_maps(5)`, `Documentation/filesystems/proc.rst`).
 //!
-//! Only what the choice of pages needs is read. Lines that do not parse are left out: the files change while they are
-//! read, and no line can make another wrong. Pages that the kernel made itself (`[vdso]`, `[vvar]`, `[vsyscall]`) and
-//! mappings that nobody may access (reserved address space) are left out too.
+//! Only what the choice of pages needs is read. Lines that do not parse are left out: the files
+//! change while they are read, and no line can make another wrong. Pages that the kernel made
+//! itself (`[vdso]`, `[vvar]`, `[vsyscall]`) and mappings without any access right (reserved
+//! address space) are left out too.
 
 use super::around::PageRange;
+use crate::kernel::numa_maps;
 use isobar_model::NodeId;
 use std::collections::BTreeMap;
 
@@ -14,11 +16,13 @@ use std::collections::BTreeMap;
 pub struct Mapping {
     /// Its pages.
     pub pages: PageRange,
-    /// Whether it is backed by no file. Those hold the data of a program: heap, stacks, large arrays.
+    /// Whether it is backed by no file. Those hold the data of a program: heap, stacks, large
+    /// arrays.
     pub anonymous: bool,
 }
 
-/// Reads `maps`, with pages of `page_size` bytes. Ascending, as the kernel writes it; a line out of order is left out.
+/// Reads `maps`, with pages of `page_size` bytes. Ascending, as the kernel writes it; a line out of
+/// order is left out.
 #[must_use]
 pub fn parse_maps(text: &str, page_size: u64) -> Vec<Mapping> {
     let mut end = 0;
@@ -32,11 +36,15 @@ pub fn parse_maps(text: &str, page_size: u64) -> Vec<Mapping> {
     text.lines().filter_map(|line| parse_line(line, page_size)).filter(in_order).collect()
 }
 
-/// The pages that each mapping has on a node, by first page, from `numa_maps`. Mappings without any are left out. Of huge
-/// pages (`kernelpagesize_kB` above the base size) `numa_maps` counts huge ones: they are turned into base pages.
+/// The base pages that each mapping has on a node, by first page, from `numa_maps`. Mappings
+/// without any are left out.
 #[must_use]
-pub fn parse_numa_maps(text: &str, node: NodeId, page_size: u64) -> BTreeMap<u64, u64> {
-    text.lines().filter_map(|line| on_node(line, node, page_size)).filter(|(_, pages)| *pages > 0).collect()
+pub fn pages_on(numa_maps: &str, node: NodeId, page_size: u64) -> BTreeMap<u64, u64> {
+    let on_node = |mapping: numa_maps::Mapping| {
+        let (_, pages) = mapping.base_pages(page_size / 1024).find(|(other, _)| *other == node)?;
+        (pages.0 > 0).then_some((mapping.start / page_size, pages.0))
+    };
+    numa_maps::lines(numa_maps.as_bytes()).flatten().filter_map(on_node).collect()
 }
 
 /// `7f62779a3000-7f62779c3000 rw-p 00000000 08:01 1234   /path`
@@ -53,19 +61,6 @@ fn parse_line(line: &str, page_size: u64) -> Option<Mapping> {
 
 fn is_kernels(name: &str) -> bool {
     name.starts_with("[vdso") || name.starts_with("[vvar") || name.starts_with("[vsyscall")
-}
-
-/// `7f62779a3000 default anon=32 dirty=32 N0=30 N1=2 kernelpagesize_kB=4`
-fn on_node(line: &str, node: NodeId, page_size: u64) -> Option<(u64, u64)> {
-    let (start, rest) = line.split_once(' ')?;
-    let start = u64::from_str_radix(start, 16).ok()?;
-    let value = |key: &str| {
-        let mut values = rest.split_ascii_whitespace().filter_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-        values.next().and_then(|value| value.parse::<u64>().ok())
-    };
-    let pages = value(&format!("N{node}"))?;
-    let unit = value("kernelpagesize_kB").map_or(1, |kib| (kib.saturating_mul(1024) / page_size).max(1));
-    Some((start / page_size, pages.saturating_mul(unit)))
 }
 
 #[cfg(test)]
@@ -98,9 +93,9 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]
                     7f1000000000 default file=/huge huge anon=3 N1=3 kernelpagesize_kB=2048\n\
                     7f2000000000 default stack:N1=5 anon=1 N10=1 kernelpagesize_kB=4\n\
                     garbage\n";
-        let on_1 = parse_numa_maps(text, NodeId(1), 4096);
+        let on_1 = pages_on(text, NodeId(1), 4096);
         assert_eq!(on_1, BTreeMap::from([(0x7_f000_0000, 2), (0x7_f100_0000, 3 * 512)]));
-        assert_eq!(parse_numa_maps(text, NodeId(10), 4096).len(), 1);
+        assert_eq!(pages_on(text, NodeId(10), 4096).len(), 1);
     }
 
     #[test]
@@ -131,7 +126,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]
         fn any_text_is_read_or_left_out(text in "[0-9a-f]{1,16}-?[0-9a-f]{0,16}[ \\PC]{0,60}") {
             let mappings = parse_maps(&text, 4096);
             prop_assert!(mappings.iter().all(|mapping| !mapping.pages.is_empty()));
-            let _ = parse_numa_maps(&text, NodeId(0), 4096);
+            let _ = pages_on(&text, NodeId(0), 4096);
         }
     }
 }

@@ -1,15 +1,18 @@
-//! Page migration: which pages of a process move from node to node, in batches that are bounded, and what became of each.
+//! Page migration: which pages of a process move from node to node, in batches that are bounded,
+//! and what became of each.
 //!
-//! Knows `move_pages(2)` and the text of `/proc/PID/maps` and `/proc/PID/numa_maps`. Only pages that one process alone maps are
-//! moved (`MPOL_MF_MOVE`): a shared page has other users, whom nobody asked. Pages are base pages. A transparent huge
-//! page moves whole with the first of its pages that is asked for; the pages of it that were not asked for are not counted.
+//! Knows `move_pages(2)` and the text of `/proc/PID/maps` and `/proc/PID/numa_maps`. Only pages
+//! that one process alone maps are moved (`MPOL_MF_MOVE`): a shared page has other users, which did
+//! not ask for the move. Pages are base pages. A transparent huge page moves whole with the first
+//! of its pages that is asked for; the pages of it that were not asked for are not counted.
 //!
 //! The choice of pages follows DINO (section 4.1; K = 4096 by its section 5.2):
 //!
-//! - [`PageSelection::AroundSamples`] with sampled addresses: [`around()`] each of them, in the resident address space.
-//! - without samples (no address sampler on this machine), and for [`PageSelection::ResidentSet`]: the resident pages on
-//!   the node, largest anonymous mappings first, by a [`Cursor`] that goes on where the last call ended, so that successive
-//!   epochs cover everything.
+//! - [`PageSelection::AroundSamples`] with sampled addresses: [`around()`] each of them, in the
+//!   resident address space.
+//! - without samples (no address sampler on this machine), and for [`PageSelection::ResidentSet`]:
+//!   the resident pages on the node, largest anonymous mappings first, by a [`Cursor`] that goes on
+//!   where the last call ended, so that successive epochs cover everything.
 //!
 //! [`PageSelection::AroundSamples`]: isobar_model::PageSelection::AroundSamples
 //! [`PageSelection::ResidentSet`]: isobar_model::PageSelection::ResidentSet
@@ -18,11 +21,14 @@ pub mod around;
 mod free;
 pub mod mappings;
 mod migrate;
+mod migration;
+mod process;
 mod resident;
 mod select;
 mod syscall;
 mod tally;
 
 pub use around::{PageRange, around};
-pub use migrate::{Migration, PageMover, PageOptions};
+pub use migrate::PageMover;
+pub use migration::{Migration, PageOptions};
 pub use select::Cursor;

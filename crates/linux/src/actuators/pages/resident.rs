@@ -1,8 +1,9 @@
 //! Which pages of a range are resident, without asking for each: `PAGEMAP_SCAN` (Linux 6.7,
 //! `Documentation/admin-guide/mm/pagemap.rst`) walks the page tables and skips what is not there.
 //!
-//! Programs reserve far more than they use (a sanitizer, a language runtime: terabytes), and `move_pages(2)` needs one
-//! entry for each page. Where the kernel is older, every mapped page is asked for, within the limit of one migration.
+//! Programs reserve far more than they use (a sanitizer, a language runtime: terabytes), and
+//! `move_pages(2)` needs one entry for each page. Where the kernel is older, every mapped page is
+//! asked for, within the limit of one migration.
 
 use super::around::PageRange;
 use isobar_model::Pid;
@@ -92,8 +93,9 @@ impl PageTables {
             ..ScanArguments::default()
         };
         let request = libc::_IOWR::<ScanArguments>(u32::from(b'f'), 16);
-        // SAFETY: the kernel reads and writes `size` bytes of `arguments`, and writes at most `vec_len` entries to
-        // `stretches`; both are ours, laid out as it expects, and live past the call.
+        // SAFETY: the kernel reads and writes `size` bytes of `arguments`, and writes at most
+        // `vec_len` entries to `stretches`; both are ours, laid out as it expects, and live past
+        // the call.
         let filled = unsafe { libc::ioctl(self.file.as_raw_fd(), request, &raw mut arguments) };
         let filled = usize::try_from(filled).map_err(|_| io::Error::last_os_error())?;
         let found = stretches.iter().take(filled);
@@ -118,7 +120,8 @@ mod tests {
         };
         let page = usize::try_from(page_size).unwrap();
         let count = 1 << 16;
-        // Zeroed memory of this size is reserved, not touched; a huge page may come with a page that is touched.
+        // Zeroed memory of this size is reserved, not touched; a huge page may come with a page
+        // that is touched.
         let mut memory = vec![0u8; count * page];
         let first = (memory.as_ptr().addr() / page + 1) as u64;
         memory[page * 40_000] = 1;

@@ -1,7 +1,7 @@
 //! Which pages on a node to move: around samples, or by a walk over the resident set.
 //!
-//! Pure but for one question, "where are these pages?", which is asked through [`Look`], so that the choice is tested on
-//! made-up processes.
+//! Pure but for one question, "where are these pages?", which is asked through [`Look`], so that
+//! the choice is tested on made-up processes.
 
 use super::around::{PageRange, around, join, pages, ranges};
 use super::mappings::Mapping;
@@ -9,8 +9,9 @@ use super::syscall;
 use isobar_model::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Around a sample, so many times K mapped pages are searched for K resident ones. Mappings are mostly resident where a
-/// program works; where they are not, the neighbourhood is smaller than K.
+/// Around a sample, this number of times K mapped pages are searched for K resident ones. Mappings
+/// are mostly resident where a program works; where they are not, the neighbourhood is smaller than
+/// K.
 const WINDOW: u64 = 8;
 
 /// Says where pages are: a status for each, as `move_pages(2)` has it.
@@ -24,8 +25,8 @@ pub trait Look {
     /// When nothing more can be learnt: the process ended, or the kernel refuses.
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, Self::Stop>;
 
-    /// The first pages of a range that are worth a look, `most` at most, and the page after the last of the range that was
-    /// considered. Who knows which pages are resident skips the others.
+    /// The first pages of a range that are worth a look, `most` at most, and the page after the
+    /// last of the range that was considered. Who knows which pages are resident skips the others.
     ///
     /// # Errors
     /// As `Look::look`.
@@ -61,7 +62,8 @@ pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec
     Ok(all.into_iter().zip(status).filter(|(_, status)| *status >= 0).map(|(page, _)| page).collect())
 }
 
-/// The pages on `from` in the neighbourhoods of sampled pages, `wanted` at most, which the samples share evenly.
+/// The pages on `from` in the neighbourhoods of sampled pages, `wanted` at most, which the samples
+/// share evenly.
 ///
 /// # Errors
 /// As `Look::look`.
@@ -96,8 +98,8 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The next pages on `from`, `wanted` at most, in `order` (see `by_size`). A round that ends is followed by the next
-    /// one, once a call.
+    /// The next pages on `from`, `wanted` at most, in `order` (see `by_size`). A round that ends is
+    /// followed by the next one, once a call.
     ///
     /// # Errors
     /// As `Look::look`.
@@ -142,7 +144,8 @@ impl Cursor {
         Ok(true)
     }
 
-    /// What remains of this round: the mapping under way, then those that are not done. Each with its first page.
+    /// What remains of this round: the mapping under way, then those that are not done. Each with
+    /// its first page.
     fn to_do(&self, order: &[PageRange]) -> Vec<(u64, PageRange)> {
         let under_way = self.at.and_then(|(first, page)| {
             let mapping = order.iter().find(|mapping| mapping.start == first)?;
@@ -154,7 +157,8 @@ impl Cursor {
     }
 }
 
-/// Looks at the next `step` pages of a mapping and takes those on `from`, `missing` at most. Returns the page to go on with.
+/// Looks at the next `step` pages of a mapping and takes those on `from`, `missing` at most.
+/// Returns the page to go on with.
 fn take<L: Look>(
     look: &mut L,
     rest: PageRange,
@@ -175,8 +179,9 @@ fn take<L: Look>(
 /// Pages looked at in one step of a walk.
 const STEP: u64 = 4096;
 
-/// The order of the walk: anonymous mappings first, then those with more pages on the node, then the lower address.
-/// `on_node` counts them by first page; without it (no `numa_maps`), the size of the mapping stands in.
+/// The order of the walk: anonymous mappings first, then those with more pages on the node, then
+/// the lower address. `on_node` counts them by first page; without it (no `numa_maps`), the size of
+/// the mapping stands in.
 #[must_use]
 pub fn by_size(mappings: &[Mapping], on_node: Option<&BTreeMap<u64, u64>>) -> Vec<PageRange> {
     let weight = |mapping: &Mapping| match on_node {

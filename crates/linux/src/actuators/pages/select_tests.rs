@@ -44,7 +44,7 @@ fn neighbours_are_counted_among_resident_pages() {
     // Those on another node are neighbours, but stay.
     process.pages.insert(98, 1);
     assert_eq!(list(&near(&mut process, 4).unwrap()), [96, 100, 102]);
-    // A sampled page that is not resident any more speaks for nothing.
+    // A sampled page that is not resident any more selects nothing.
     process.pages.remove(&100);
     assert!(near(&mut process, 4).unwrap().is_empty());
 }

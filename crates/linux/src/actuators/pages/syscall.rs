@@ -1,6 +1,7 @@
-//! `move_pages(2)`, twice: to ask where pages are, and to move them. Knows addresses and node numbers, nothing else.
+//! `move_pages(2)`, twice: to ask where pages are, and to move them. Knows addresses and node
+//! numbers, nothing else.
 
-use super::super::identity::kernel_id;
+use crate::kernel::identity::kernel_id;
 use isobar_model::{NodeId, Pid, num};
 use std::ffi::c_void;
 use std::io;
@@ -20,12 +21,13 @@ pub fn locate(pid: Pid, pages: &[u64], page_size: u64) -> io::Result<Vec<i32>> {
     call(pid, pages, page_size, None)
 }
 
-/// Moves pages to a node and returns the kernel's word on each: its node, a negative error number, or [`NOT_TRIED`]. That
-/// word is not the last: the kernel leaves pages out after a failure, and calls the tails of a huge page that moved busy.
-/// [`locate`] tells what moved.
+/// Moves pages to a node and returns the kernel's word on each: its node, a negative error number,
+/// or [`NOT_TRIED`]. That word is not the last: the kernel leaves pages out after a failure, and
+/// calls the tails of a huge page that moved busy. [`locate`] tells what moved.
 ///
 /// # Errors
-/// As [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is outside the cpuset of the process.
+/// As [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is outside the cpuset
+/// of the process.
 pub fn relocate(pid: Pid, pages: &[u64], page_size: u64, to: NodeId) -> io::Result<Vec<i32>> {
     let node = libc::c_int::try_from(to.0).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
     call(pid, pages, page_size, Some(node))
@@ -37,9 +39,10 @@ fn call(pid: Pid, pages: &[u64], page_size: u64, to: Option<libc::c_int>) -> io:
     let nodes = to.map(|node| vec![node; pages.len()]);
     let nodes_pointer = nodes.as_ref().map_or(ptr::null(), Vec::as_ptr);
     let mut status = vec![NOT_TRIED; pages.len()];
-    // SAFETY: the kernel reads `pages.len()` addresses and, unless the pointer is null, as many nodes, and writes as many
-    // statuses; all three vectors live past the call and have that length. It does not follow the addresses in our own
-    // address space: they are those of the process `pid`.
+    // SAFETY: the kernel reads `pages.len()` addresses and, unless the pointer is null, as many
+    // nodes, and writes as many statuses; all three vectors live past the call and have that
+    // length. It does not follow the addresses in our own address space: they are those of the
+    // process `pid`.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,

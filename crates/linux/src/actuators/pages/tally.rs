@@ -53,7 +53,8 @@ impl Tally {
     }
 }
 
-/// What the status of a page that did not move means (`move_pages(2)`, "Page states in the status array").
+/// What the status of a page that did not move means (`move_pages(2)`, "Page states in the status
+/// array").
 pub const fn reason(status: i32) -> &'static str {
     if status == NOT_TRIED {
         return "not tried";

@@ -1,0 +1,161 @@
+//! What the state file records of one process and of one thread, and how their masks are told apart
+//! from their owners'. Pure.
+
+use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A process of which we moved a thread, or which inherited a mask from one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessEntry {
+    /// Its start time, in ticks since boot.
+    pub start: u64,
+    /// When we first changed a thread of it; younger threads and children may have inherited a mask
+    /// of ours.
+    pub since: u64,
+    /// The CPUs that a task may have inherited from one of its threads: those that we put its
+    /// threads on, until long after.
+    #[serde(with = "cpu_list")]
+    pub history: CpuSet,
+    /// What a task gets that inherited a mask of ours: the widest mask among the threads that we
+    /// moved.
+    pub original: Original,
+    /// Its cgroups (`/proc/PID/cgroup`) when we first moved one of its threads: a sign by which
+    /// descendants are recognised whose parents have ended. Younger than version 1; empty where it
+    /// was not read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cgroup: String,
+    /// The mask of its main thread then. Younger than version 1; empty where it was not read.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty", with = "cpu_list")]
+    pub main: CpuSet,
+    /// The threads that we moved.
+    pub threads: BTreeMap<Tid, ThreadEntry>,
+}
+
+/// A thread whose affinity its owner has set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Owned {
+    /// Its process.
+    pub pid: Pid,
+    /// Its start time, in ticks since boot.
+    pub start: u64,
+}
+
+/// A thread that we moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadEntry {
+    /// Its start time, in ticks since boot.
+    pub start: u64,
+    /// What it had before.
+    pub original: Original,
+    /// The CPUs one of which is its whole mask now, if nobody else changed it: the one that we set
+    /// last, and while a move is under way also the next.
+    #[serde(with = "cpu_list")]
+    pub ours: CpuSet,
+}
+
+/// An affinity before our change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Original {
+    /// The CPUs of the mask.
+    #[serde(with = "cpu_list")]
+    pub cpus: CpuSet,
+    /// Whether its owner narrowed it. Only then is exactly this mask put back; else the restriction
+    /// is lifted, so that the thread follows its cpuset and CPUs that come online, as it did
+    /// before.
+    pub pinned: bool,
+}
+
+/// Pages moved from node to node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageTotal {
+    /// where they were
+    pub from: NodeId,
+    /// where they are
+    pub to: NodeId,
+    /// how many
+    pub pages: Pages,
+}
+
+/// A thread about to be moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// its process
+    pub pid: Pid,
+    /// start of the process
+    pub pid_start: u64,
+    /// the thread
+    pub tid: Tid,
+    /// start of the thread
+    pub tid_start: u64,
+    /// what it had before any change of ours
+    pub original: Original,
+    /// the CPU that we put it on earlier, when it is still there
+    pub placed: Option<CpuId>,
+    /// the CPU that we are about to put it on
+    pub cpu: CpuId,
+}
+
+impl ProcessEntry {
+    /// Nothing of it is recorded yet.
+    #[must_use]
+    pub fn new(start: u64, since: u64) -> Self {
+        Self {
+            start,
+            since,
+            history: CpuSet::new(),
+            original: Original::default(),
+            cgroup: String::new(),
+            main: CpuSet::new(),
+            threads: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger
+    /// than our first change, and may run on a single CPU, one that we put a thread of the process
+    /// on.
+    ///
+    /// A task that its own program bound to that very CPU after our change looks the same.
+    #[must_use]
+    pub fn may_have_inherited(&self, start: u64, mask: &CpuSet) -> bool {
+        start >= self.since && mask.len() == 1 && mask.is_subset(&self.history)
+    }
+}
+
+impl ThreadEntry {
+    /// Whether a mask is the one that we set.
+    #[must_use]
+    pub fn is_ours(&self, mask: &CpuSet) -> bool {
+        mask.len() == 1 && mask.is_subset(&self.ours)
+    }
+}
+
+impl Original {
+    /// Becomes `other` where that is wider: no restriction is wider than one, more CPUs are wider
+    /// than fewer.
+    pub fn widen(&mut self, other: &Self) {
+        let width = |original: &Self| (!original.pinned, original.cpus.len());
+        if self.cpus.is_empty() || width(other) > width(self) {
+            *self = other.clone();
+        }
+    }
+}
+
+/// A CPU set as the kernel's list text (`0-3,8`): a thousand threads of 256 CPUs stay readable.
+mod cpu_list {
+    use isobar_model::CpuSet;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(set: &CpuSet, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(set)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CpuSet, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}

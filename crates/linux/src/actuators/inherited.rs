@@ -1,0 +1,262 @@
+//! Inherited masks: threads and child processes that have the single CPU that we gave to the thread
+//! that made them.
+//!
+//! `clone(2)` copies the affinity mask, so everything that a moved thread makes is bound where we
+//! bound it, although its owner did not ask for that, and nothing else would ever put it back. A
+//! task counts as having inherited its mask from us when
+//!
+//! - it is a thread of a process that we moved threads of, or of one of its descendants by parent
+//!   pid;
+//! - it is younger than our first change of that process;
+//! - its mask is a single CPU, one that we put a thread of that process on;
+//! - it is neither recorded nor bound by its owner ([`Ledger::is_owned`]).
+//!
+//! It then gets the widest mask that the moved threads of its process had before, and is from then
+//! on an ordinary thread.
+//!
+//! Parents are exact where the kernel's fork events were followed ([`super::lineage`]). Where they
+//! were not, a daemon whose parents have ended is recognised by likeness: its mask and start time
+//! fit, it is in the cgroups of the process that we moved, and its parent now is not the process
+//! that made it (it is init, or in another session). What fits less is left alone and reported. A
+//! program that binds a task to the very CPU that we had given looks the same where changes of
+//! affinity could not be followed.
+
+use super::displaced;
+use super::entries::ProcessEntry;
+use super::ledger::Ledger;
+use crate::kernel::ancestors::ancestry;
+use crate::kernel::{affinity, identity};
+use isobar_model::{CpuSet, Pid, Tid};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// A report names this number of tasks; the rest is counted.
+const MOST_NAMED: usize = 20;
+
+/// What became of the tasks that had inherited a mask of ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Freed {
+    tasks: BTreeSet<(Pid, Tid, u64)>,
+    /// Put back by their own records, perhaps to a mask that looks inherited.
+    settled: BTreeSet<(Pid, Tid, u64)>,
+    /// Freed by likeness, not by their parents.
+    alike: BTreeSet<Pid>,
+    /// Left bound although they may have inherited their mask from us.
+    doubtful: BTreeSet<Pid>,
+    /// Left bound because the kernel refused to free a thread of theirs, with what it said.
+    refused: BTreeMap<Pid, String>,
+    /// Whether more turned up until we gave up.
+    unfinished: bool,
+}
+
+/// The entry that a task with this start and mask inherited from; `None` when it did not.
+#[must_use]
+pub fn family<'a>(ledger: &'a Ledger, pid: Pid, tid: Tid, start: u64, mask: &CpuSet) -> Option<&'a ProcessEntry> {
+    if !suspected(ledger, start, mask) || ledger.is_owned(tid, start) || bound_as_its_owner_bound(ledger, pid, mask) {
+        return None;
+    }
+    ancestor(ledger, pid).filter(|process| process.may_have_inherited(start, mask))
+}
+
+/// Whether a process descends from one in the ledger.
+#[must_use]
+pub fn descends(ledger: &Ledger, pid: Pid) -> bool {
+    ancestor(ledger, pid).is_some()
+}
+
+fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
+    mask.len() == 1 && ledger.processes.values().any(|process| process.may_have_inherited(start, mask))
+}
+
+/// Whether the owner gave this mask to a thread of the process, and we gave it to none: a new
+/// thread then has it from there.
+fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
+    let Some(entry) = ledger.processes.get(&pid) else { return false };
+    let ours = entry.threads.values().any(|thread| thread.is_ours(mask));
+    !ours && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
+}
+
+/// Whether its owner gave a thread this mask: it was bound before we came, or by its owner since.
+fn is_owners(ledger: &Ledger, entry: &ProcessEntry, pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
+    let Some(task) = identity::task(pid, tid) else { return false };
+    let known = task.start < entry.since || ledger.is_owned(tid, task.start);
+    known && !entry.threads.contains_key(&tid) && affinity::get(tid).is_ok_and(|its| its == *mask)
+}
+
+/// The nearest of a process and its ancestors that is in the ledger, if what we did can have come
+/// down from there: an ancestor in between that is older than our first change has its mask from
+/// elsewhere, and hands that on.
+fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
+    let mut oldest = u64::MAX;
+    for (pid, process) in ancestry(pid, identity::process) {
+        let start = process?.start;
+        if let Some(entry) = ledger.process(pid, start) {
+            return Some(entry).filter(|entry| oldest >= entry.since);
+        }
+        oldest = oldest.min(start);
+    }
+    None
+}
+
+/// Frees such a task, and takes its process into the ledger so that its own children are recognised
+/// later.
+///
+/// # Errors
+/// What the kernel says.
+pub fn free(ledger: &mut Ledger, pid: Pid, tid: Tid, family: &ProcessEntry) -> io::Result<()> {
+    if let Some(process) = identity::process(pid) {
+        ledger.adopt(pid, process.start, family);
+    }
+    displaced::put_back(tid, &family.original)
+}
+
+/// Frees every such task, as far as we may see and change it; how many more than before. Where
+/// `certain` says that all forks were followed, the descendants are in the ledger; else it looks at
+/// every process.
+pub fn free_all(ledger: &mut Ledger, certain: bool, freed: &mut Freed) -> usize {
+    let known = || ledger.processes.keys().copied().collect();
+    let pids: Vec<Pid> = if certain { known() } else { identity::processes() };
+    let mut fresh = 0;
+    for pid in pids {
+        if certain || ancestor(ledger, pid).is_some() {
+            fresh +=
+                identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, freed)).count();
+        } else {
+            fresh += free_if_alike(ledger, pid, freed);
+        }
+    }
+    fresh
+}
+
+/// Notes processes that may have inherited a mask although nothing says so: made with
+/// `CLONE_PARENT`, or while events were dropped.
+pub fn look_for_others(ledger: &Ledger, freed: &mut Freed) {
+    let unknown = identity::processes().into_iter().filter(|pid| !ledger.processes.contains_key(pid));
+    let alike = unknown.filter(|pid| !matches!(likeness(ledger, *pid), Likeness::None));
+    freed.doubtful.extend(alike);
+}
+
+fn free_if_inherited(ledger: &mut Ledger, pid: Pid, tid: Tid, freed: &mut Freed) -> bool {
+    let Some(task) = identity::task(pid, tid) else { return false };
+    let Ok(mask) = affinity::get(tid) else { return false };
+    let one = (pid, tid, task.start);
+    if ledger.thread(pid, tid, task.start).is_some() || freed.tasks.contains(&one) || freed.settled.contains(&one) {
+        return false;
+    }
+    let Some(entry) = family(ledger, pid, tid, task.start, &mask).cloned() else { return false };
+    match free(ledger, pid, tid, &entry) {
+        Ok(()) => freed.tasks.insert(one),
+        Err(error) => {
+            // A thread that has ended needs nothing.
+            let refused = error.raw_os_error() != Some(libc::ESRCH);
+            freed.refused.extend(refused.then(|| (pid, error.to_string())));
+            false
+        }
+    }
+}
+
+/// Frees the threads of a process without a known ancestor that looks like one of ours; how many.
+fn free_if_alike(ledger: &mut Ledger, pid: Pid, freed: &mut Freed) -> usize {
+    match likeness(ledger, pid) {
+        Likeness::None => 0,
+        Likeness::Doubtful => {
+            freed.doubtful.insert(pid);
+            0
+        }
+        Likeness::Inherited(start, entry) => {
+            ledger.adopt(pid, start, &entry);
+            freed.alike.insert(pid);
+            identity::threads(pid).into_iter().filter(|&tid| free_if_inherited(ledger, pid, tid, freed)).count()
+        }
+    }
+}
+
+enum Likeness {
+    None,
+    Doubtful,
+    /// Its start time, and the entry that it inherited from.
+    Inherited(u64, ProcessEntry),
+}
+
+fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
+    let Some(process) = identity::process(pid).filter(|process| !process.kernel) else { return Likeness::None };
+    // Any of its threads: the main thread may have ended before the others.
+    let bound = |tid: Tid| {
+        let task = identity::task(pid, tid)?;
+        let mask = affinity::get(tid).ok()?;
+        let alike = suspected(ledger, task.start, &mask) && !ledger.is_owned(tid, task.start);
+        alike.then(|| (task.start, mask, identity::cgroups(pid, tid)))
+    };
+    let Some((start, mask, cgroup)) = identity::threads(pid).into_iter().find_map(bound) else { return Likeness::None };
+    let mut parents = ledger.processes.values().filter(|entry| entry.may_have_inherited(start, &mask));
+    let same_cgroup = parents.find(|entry| !cgroup.is_empty() && entry.cgroup == cgroup);
+    match (same_cgroup, is_orphan(&process)) {
+        (Some(entry), true) => Likeness::Inherited(process.start, entry.clone()),
+        (Some(_), false) | (None, true) => Likeness::Doubtful,
+        (None, false) => Likeness::None,
+    }
+}
+
+/// Whether the parent of a process is not who made it: it is the process that takes in orphans.
+fn is_orphan(process: &identity::Task) -> bool {
+    process.parent.0 <= 1 || identity::name(process.parent) == "systemd"
+}
+
+impl Freed {
+    /// This thread was put back by its own record.
+    pub fn settle(&mut self, pid: Pid, tid: Tid, start: u64) {
+        self.settled.insert((pid, tid, start));
+    }
+
+    /// More turned up faster than they could be freed.
+    pub const fn unfinished(&mut self) {
+        self.unfinished = true;
+    }
+
+    /// Tasks that were freed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// What a person should look at, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let alike = self.alike.iter().map(|pid| {
+            format!(
+                "process {} was freed because it looks like a child of a process that isobar moved: if you had bound it \
+                 yourself, bind it again",
+                named(*pid)
+            )
+        });
+        let doubtful = self.doubtful.difference(&self.alike).map(|pid| {
+            format!(
+                "process {} stays bound to a CPU that isobar had given to another process: it may have inherited that, or its \
+                 owner bound it (taskset -pc shows and changes it)",
+                named(*pid)
+            )
+        });
+        let refused = self.refused.iter().map(|(pid, why)| {
+            format!("process {} is left bound to a CPU of isobar's: the kernel refused to free it ({why})", named(*pid))
+        });
+        let unfinished = self.unfinished.then(|| {
+            "processes were made faster than they could be freed of isobar's CPUs: some are left bound (taskset -pc shows \
+             and changes it)"
+                .to_owned()
+        });
+        let mut lines: Vec<String> = unfinished.into_iter().chain(refused).chain(alike).chain(doubtful).collect();
+        shorten(&mut lines, "processes");
+        lines
+    }
+}
+
+/// Cuts a list for people behind a number of lines, and says how many more there are.
+pub fn shorten(lines: &mut Vec<String>, what: &str) {
+    let rest = lines.len().saturating_sub(MOST_NAMED);
+    lines.truncate(MOST_NAMED);
+    lines.extend((rest > 0).then(|| format!("and {rest} more {what} like these")));
+}
+
+fn named(pid: Pid) -> String {
+    format!("{pid} ({})", identity::name(pid))
+}

@@ -1,0 +1,177 @@
+//! A process whose pages are looked at and moved, batch by batch, and what the kernel's refusals mean.
+
+use super::around::PageRange;
+use super::mappings::{Mapping, pages_on, parse_maps};
+use super::migration::{Migration, PageOptions};
+use super::resident::PageTables;
+use super::select::{Look, asked, by_size, every};
+use super::syscall;
+use super::tally::{Tally, reason};
+use crate::kernel::{identity, privilege};
+use isobar_model::{ActionOutcome, NodeId, Pid};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+/// Number of times that a batch is tried again as long as some of it moves: the kernel stops at the
+/// first page that fails.
+const MOST_TRIES: usize = 3;
+
+/// A process whose pages are looked at and moved. Before each system call it is checked that it is
+/// still the same.
+pub struct Process {
+    pid: Pid,
+    start: u64,
+    from: NodeId,
+    to: NodeId,
+    pub page_size: u64,
+    batch: usize,
+    left: u64,
+    tables: Option<PageTables>,
+}
+
+impl Process {
+    pub fn new(request: &Migration<'_>, options: &PageOptions) -> Result<Self, ActionOutcome> {
+        let task = identity::process(request.pid).filter(|task| task.start == request.pid_start);
+        let task = task.ok_or(ActionOutcome::Vanished)?;
+        if task.kernel || request.pid == identity::own_pid() {
+            let why = "pages of the kernel and of isobar itself are not moved".to_owned();
+            return Err(ActionOutcome::LeftAlone { why });
+        }
+        let (batch, left) = (syscall::length(options.batch.0), options.most_looked_at.0);
+        let (from, to, page_size) = (request.from, request.to, procfs::page_size());
+        let tables = PageTables::open(request.pid, page_size);
+        Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, batch, left, tables })
+    }
+
+    fn still_there(&self) -> Result<(), ActionOutcome> {
+        let same = identity::process(self.pid).is_some_and(|task| task.start == self.start);
+        if same { Ok(()) } else { Err(ActionOutcome::Vanished) }
+    }
+
+    /// What it has mapped; a process without mappings has ended (or is a zombie).
+    pub fn mappings(&self) -> Result<Vec<Mapping>, ActionOutcome> {
+        let text = self.text("maps")?.ok_or(ActionOutcome::Vanished)?;
+        let mappings = parse_maps(&text, self.page_size);
+        if mappings.is_empty() { Err(ActionOutcome::Vanished) } else { Ok(mappings) }
+    }
+
+    /// The order of a walk over its mappings.
+    pub fn order(&self, mappings: &[Mapping]) -> Result<Vec<PageRange>, ActionOutcome> {
+        let counts = self.text("numa_maps")?.map(|text| pages_on(&text, self.from, self.page_size));
+        Ok(by_size(mappings, counts.as_ref()))
+    }
+
+    /// A file of the process as text; `None` where there is none.
+    fn text(&self, name: &str) -> Result<Option<String>, ActionOutcome> {
+        let read = identity::read_live(&PathBuf::from(format!("/proc/{}/{name}", self.pid)));
+        let bytes = read.map_err(|error| match error.raw_os_error() {
+            Some(libc::EACCES) => no_privilege(&error),
+            _ => self.refusal(&error),
+        })?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// Moves one batch and counts what became of it: first by where the pages are afterwards, else
+    /// by the kernel's word.
+    pub fn relocate(&self, batch: &[u64], tally: &mut Tally) -> Result<(), ActionOutcome> {
+        let mut rest = batch.to_vec();
+        let mut why = BTreeMap::new();
+        for _ in 0..MOST_TRIES {
+            self.still_there()?;
+            let said = self.ask(syscall::relocate(self.pid, &rest, self.page_size, self.to))?;
+            why.extend(rest.iter().copied().zip(said));
+            let tried = rest.len();
+            rest = self.not_there(rest, &mut why, tally)?;
+            if rest.is_empty() || rest.len() == tried {
+                break;
+            }
+        }
+        rest.iter().for_each(|page| tally.stayed(reason(why.get(page).copied().unwrap_or(0)), 1));
+        Ok(())
+    }
+
+    /// Counts the pages that are on the target now, and returns the others. What the kernel says of
+    /// them now is added to what it said when asked to move them, where it said nothing then.
+    fn not_there(
+        &self,
+        pages: Vec<u64>,
+        why: &mut BTreeMap<u64, i32>,
+        tally: &mut Tally,
+    ) -> Result<Vec<u64>, ActionOutcome> {
+        let now = self.ask(syscall::locate(self.pid, &pages, self.page_size))?;
+        let mut others = Vec::new();
+        for (page, status) in pages.into_iter().zip(now) {
+            if syscall::node(status) == Some(self.to) {
+                tally.moved(1);
+                continue;
+            }
+            let said = why.entry(page).or_insert(status);
+            if *said >= 0 || *said == syscall::NOT_TRIED {
+                *said = status;
+            }
+            others.push(page);
+        }
+        Ok(others)
+    }
+
+    fn ask(&self, answer: io::Result<Vec<i32>>) -> Result<Vec<i32>, ActionOutcome> {
+        answer.map_err(|error| self.refusal(&error))
+    }
+
+    /// What a refusal for the whole process means.
+    fn refusal(&self, error: &io::Error) -> ActionOutcome {
+        let why = match error.raw_os_error() {
+            Some(libc::ESRCH) => return ActionOutcome::Vanished,
+            Some(libc::EPERM) => return no_privilege(error),
+            Some(libc::ENODEV) => format!("node {} has no memory or is not there: choose a node that has", self.to),
+            Some(libc::EACCES) => {
+                format!("node {} is outside the process's cpuset (cpuset.mems)", self.to)
+            }
+            Some(libc::EINVAL) => "the process has no memory of its own (any more)".to_owned(),
+            _ => format!("the kernel refused to move pages to node {}: {error}", self.to),
+        };
+        ActionOutcome::Refused { errno: error.raw_os_error(), why }
+    }
+}
+
+/// Reading the maps of another user's process, and moving its pages, needs the access of a debugger
+/// (`ptrace(2)`, `PTRACE_MODE_READ_REALCREDS`). The text names no process, so that it can be
+/// printed once.
+fn no_privilege(error: &io::Error) -> ActionOutcome {
+    let remedy = privilege::remedy();
+    let why = format!("without CAP_SYS_PTRACE isobar cannot move the pages of others: run as root, or {remedy}");
+    ActionOutcome::Refused { errno: error.raw_os_error(), why }
+}
+
+impl Look for Process {
+    type Stop = ActionOutcome;
+
+    fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, ActionOutcome> {
+        let mut status = Vec::with_capacity(pages.len());
+        for batch in pages.chunks(self.batch.max(4096)) {
+            self.still_there()?;
+            status.extend(self.ask(syscall::locate(self.pid, batch, self.page_size))?);
+        }
+        self.left = self.left.saturating_sub(u64::try_from(pages.len()).unwrap_or(u64::MAX));
+        Ok(status)
+    }
+
+    fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), ActionOutcome> {
+        match &self.tables {
+            Some(tables) => tables.scan(range, most).map_err(|error| self.refusal(&error)),
+            None => Ok(every(range, most)),
+        }
+    }
+
+    fn resident(&mut self, ranges: &[PageRange]) -> Result<Vec<u64>, ActionOutcome> {
+        match &self.tables {
+            Some(tables) => tables.resident(ranges).map_err(|error| self.refusal(&error)),
+            None => asked(self, ranges),
+        }
+    }
+
+    fn left(&self) -> u64 {
+        self.left
+    }
+}

@@ -1,0 +1,79 @@
+//! Samples that show what owners want, not what we did. Sensors may have read a mask before we
+//! changed it, so the kernel is asked again before a record is dropped or a thread freed.
+
+use super::ledger::Ledger;
+use super::{displaced, inherited};
+use crate::kernel::{affinity, identity};
+use isobar_model::{CpuSet, Pid, ProcessSample, Sample, ThreadSample, Tid};
+
+/// Moved threads show the mask that they had before, tasks that inherited a mask of ours are freed,
+/// and threads that their owners have changed since leave the ledger.
+pub fn show_owners_masks(ledger: &mut Ledger, sample: &mut Sample) {
+    for process in &mut sample.processes {
+        let ProcessSample { pid, threads, .. } = process;
+        threads.iter_mut().for_each(|thread| show_owners_mask(ledger, *pid, thread));
+    }
+}
+
+/// Drops threads and processes that ended. A sample may leave processes out, so those not in it
+/// are looked up.
+pub fn forget_ended(ledger: &mut Ledger, sample: &Sample) {
+    let lives = |pid, start| {
+        let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid);
+        match seen {
+            Ok(index) => sample.processes[index].start == start,
+            Err(_) => identity::process(pid).is_some_and(|process| process.start == start),
+        }
+    };
+    ledger.processes.retain(|&pid, entry| lives(pid, entry.start));
+    for (&pid, entry) in &mut ledger.processes {
+        let seen = sample.processes.binary_search_by_key(&pid, |process| process.pid).ok();
+        let listed = seen.map_or(&[][..], |index| &sample.processes[index].threads);
+        entry.threads.retain(|&tid, thread| start_of(pid, tid, listed) == Some(thread.start));
+    }
+    ledger.owned.retain(|&tid, owned| start_of(owned.pid, tid, &[]) == Some(owned.start));
+}
+
+fn show_owners_mask(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample) {
+    let Some(mask) = thread.allowed.clone() else { return };
+    thread.bound = Some(false);
+    let Some(record) = ledger.thread(pid, thread.tid, thread.start) else {
+        return free_if_inherited(ledger, pid, thread, &mask);
+    };
+    // Sensors may have read the mask before our last move: the kernel is asked before a record
+    // is dropped.
+    let now = if record.is_ours(&mask) { Ok(mask) } else { affinity::get(thread.tid) };
+    if now.as_ref().is_ok_and(|now| record.is_ours(now)) {
+        thread.allowed = Some(record.original.cpus.clone());
+        thread.pinned = record.original.pinned;
+        thread.bound = Some(true);
+        return;
+    }
+    if now.is_ok_and(|now| displaced::is_displaced(pid, thread.tid, &now, &record.ours)) {
+        if displaced::put_back(thread.tid, &record.original).is_err() {
+            return;
+        }
+        thread.allowed = affinity::get(thread.tid).ok();
+        thread.pinned = record.original.pinned;
+    }
+    ledger.forget(pid, thread.tid);
+}
+
+fn free_if_inherited(ledger: &mut Ledger, pid: Pid, thread: &mut ThreadSample, mask: &CpuSet) {
+    let family = inherited::family(ledger, pid, thread.tid, thread.start, mask);
+    let Some(family) = family.cloned() else { return };
+    // Sensors may have read the mask before we freed it.
+    let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
+    if !bound || inherited::free(ledger, pid, thread.tid, &family).is_ok() {
+        thread.allowed = Some(family.original.cpus);
+        thread.pinned = family.original.pinned;
+    }
+}
+
+/// When a thread started: by the sample where that lists it, else by the kernel.
+fn start_of(pid: Pid, tid: Tid, listed: &[ThreadSample]) -> Option<u64> {
+    match listed.binary_search_by_key(&tid, |thread| thread.tid) {
+        Ok(index) => Some(listed[index].start),
+        Err(_) => identity::task(pid, tid).map(|task| task.start),
+    }
+}

@@ -1,0 +1,51 @@
+//! Who descends from whom, by the parents that the kernel names now: one walk for all who ask.
+//!
+//! Pure over a table of processes, which the caller brings (live it is
+//! [`super::identity::process`]). A process whose parent has ended was given to another one, mostly
+//! to process 1, at which the walk ends: what is older than that, fork events say
+//! (`actuators/lineage.rs`).
+
+use super::identity::Task;
+use isobar_model::Pid;
+
+/// Longer chains of parents are not followed.
+const MOST: usize = 64;
+
+/// A process and its ancestors, nearest first, each with what the table says of it; `None` for one
+/// that is not in the table (any more), which is the last. Process 1 and what is above it are left
+/// out, except as the process that was asked for.
+pub fn ancestry(pid: Pid, table: impl Fn(Pid) -> Option<Task>) -> impl Iterator<Item = (Pid, Option<Task>)> {
+    let mut next = Some(pid);
+    let step = move || {
+        let pid = next?;
+        let task = table(pid);
+        next = task.map(|task| task.parent).filter(|parent| parent.0 > 1);
+        Some((pid, task))
+    };
+    std::iter::from_fn(step).take(MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn walk(pid: u32, parents: &[(u32, u32)]) -> Vec<u32> {
+        let table: BTreeMap<u32, u32> = parents.iter().copied().collect();
+        let task = |pid: Pid| Some(Task { start: 5, parent: Pid(*table.get(&pid.0)?), kernel: false });
+        ancestry(Pid(pid), task).map(|(pid, _)| pid.0).collect()
+    }
+
+    #[test]
+    fn the_nearest_come_first_and_process_1_ends_the_walk() {
+        assert_eq!(walk(9, &[(9, 7), (7, 3), (3, 1), (1, 0)]), [9, 7, 3]);
+        assert_eq!(walk(1, &[(1, 0)]), [1]);
+        assert_eq!(walk(9, &[(9, 7)]), [9, 7], "a parent that has ended since is named, and is the last");
+        assert_eq!(walk(9, &[]), [9]);
+    }
+
+    #[test]
+    fn ids_that_are_given_anew_while_the_table_is_read_make_no_endless_walk() {
+        assert_eq!(walk(9, &[(9, 7), (7, 9)]).len(), MOST);
+    }
+}

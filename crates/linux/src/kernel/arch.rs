@@ -1,0 +1,83 @@
+//! What depends on the architecture that isobar was built for, in one place: the advice that fits
+//! it, and the numbers that the kernel gives its registers. Who needs an answer asks here, so that
+//! no other file tests for an architecture.
+
+/// An architecture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arch {
+    /// x86, of any maker
+    X86,
+    /// 64-bit Arm
+    Arm,
+    /// any other; never refused
+    #[default]
+    Other,
+}
+
+impl Arch {
+    /// The one that isobar was built for.
+    #[must_use]
+    pub const fn here() -> Self {
+        if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+            Self::X86
+        } else if cfg!(target_arch = "aarch64") {
+            Self::Arm
+        } else {
+            Self::Other
+        }
+    }
+
+    /// How a virtual machine gets a PMU; goes after a colon. QEMU's emulated Arm CPUs have one by
+    /// default (property `pmu`); its emulated x86 CPUs have none.
+    #[must_use]
+    pub const fn guest_pmu(self) -> &'static str {
+        match self {
+            Self::X86 => "enable a virtual PMU on the host, with KVM `-cpu host,pmu=on`",
+            Self::Arm => {
+                "enable a virtual PMU on the host, with KVM `-cpu host,pmu=on`, with QEMU's emulation `-cpu max,pmu=on`"
+            }
+            Self::Other => "enable a virtual PMU on the host",
+        }
+    }
+
+    /// How a virtual machine gets a PMU that counts instructions, where it has one that counts
+    /// cycles. QEMU's emulation of Arm offers INST_RETIRED only where `-icount` has a fixed shift:
+    /// `shift=auto` will not do (`instructions_supported` in QEMU's `target/arm/cpregs-pmu.c`).
+    #[must_use]
+    pub const fn guest_instructions(self) -> &'static str {
+        match self {
+            Self::Arm => "with KVM use `-cpu host,pmu=on`, start QEMU's emulation with a fixed `-icount shift=0`",
+            Self::X86 | Self::Other => self.guest_pmu(),
+        }
+    }
+}
+
+/// The registers in a sample of a call, by bit (`arch/*/include/uapi/asm/perf_regs.h`): the one of
+/// the first argument, and the instruction pointer, which must come after it. X0 and PC on Arm,
+/// else DI and IP of x86.
+pub const CALL_REGISTERS: u64 = match Arch::here() {
+    Arch::Arm => 1 << 0 | 1 << 32,
+    Arch::X86 | Arch::Other => 1 << 5 | 1 << 8,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_architecture_of_the_build() {
+        let expected = match std::env::consts::ARCH {
+            "x86" | "x86_64" => Arch::X86,
+            "aarch64" => Arch::Arm,
+            _ => Arch::Other,
+        };
+        assert_eq!(Arch::here(), expected);
+    }
+
+    #[test]
+    fn advice_on_guests_fits_the_architecture() {
+        assert!(Arch::Arm.guest_instructions().contains("-icount"));
+        assert!(!Arch::X86.guest_instructions().contains("-icount"));
+        assert!(!Arch::Other.guest_pmu().contains("-cpu"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Who a thread is: ids are reused, start times are not, so a thread is (pid, tid, start) within
+//! one boot.
+//!
+//! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times
+//! are taken from. A task that is not there is `None`, never an error.
+
+use super::stat;
+use isobar_model::text::one_line;
+use isobar_model::{Pid, Tid};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// What identifies a task, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Start time in ticks since boot.
+    pub start: u64,
+    /// The process that made it (or that it was given to).
+    pub parent: Pid,
+    /// Whether it belongs to the kernel.
+    pub kernel: bool,
+}
+
+/// The thread `tid` of process `pid`; `None` when there is no such thread (any more).
+#[must_use]
+pub fn task(pid: Pid, tid: Tid) -> Option<Task> {
+    read(&PathBuf::from(format!("/proc/{pid}/task/{tid}/stat")))
+}
+
+/// Whether a thread is still the one that started then.
+#[must_use]
+pub fn lives(pid: Pid, tid: Tid, start: u64) -> bool {
+    task(pid, tid).is_some_and(|task| task.start == start)
+}
+
+/// The process `pid`, by its main thread.
+#[must_use]
+pub fn process(pid: Pid) -> Option<Task> {
+    read(&PathBuf::from(format!("/proc/{pid}/stat")))
+}
+
+/// The process that a thread belongs to (`Tgid` of `proc_pid_status(5)`); `None` when there is no
+/// such thread (any more).
+#[must_use]
+pub fn process_of(tid: Tid) -> Option<Pid> {
+    let status = read_live(&PathBuf::from(format!("/proc/{tid}/status"))).ok().flatten()?;
+    let status = String::from_utf8_lossy(&status);
+    let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    pid.trim().parse().ok().map(Pid)
+}
+
+/// The cgroups of a thread, as procfs writes them (`cgroups(7)`); empty where that cannot be read.
+#[must_use]
+pub fn cgroups(pid: Pid, tid: Tid) -> String {
+    fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")).unwrap_or_default()
+}
+
+/// The name of a process, for people; empty where it has ended.
+#[must_use]
+pub fn name(pid: Pid) -> String {
+    fs::read(format!("/proc/{pid}/comm"))
+        .map_or_else(|_| String::new(), |name| one_line(String::from_utf8_lossy(&name).trim_end()))
+}
+
+/// The threads of a process, ascending; none when it is gone.
+#[must_use]
+pub fn threads(pid: Pid) -> Vec<Tid> {
+    numbered(&format!("/proc/{pid}/task")).into_iter().map(Tid).collect()
+}
+
+/// Every process that we may see, ascending.
+#[must_use]
+pub fn processes() -> Vec<Pid> {
+    numbered("/proc").into_iter().map(Pid).collect()
+}
+
+/// This process.
+#[must_use]
+pub fn own_pid() -> Pid {
+    Pid(std::process::id())
+}
+
+/// Where the kernel says which boot this is.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The id of this boot: start times of another boot mean nothing.
+///
+/// # Errors
+/// What the kernel says to a reader of [`BOOT_ID`].
+pub fn boot_id() -> io::Result<String> {
+    Ok(fs::read_to_string(BOOT_ID)?.trim().to_owned())
+}
+
+/// Now, on the clock of start times (`CLOCK_BOOTTIME`, in ticks).
+#[must_use]
+pub fn ticks_now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let (seconds, nanoseconds) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    let hertz = procfs::ticks_per_second();
+    seconds * hertz + nanoseconds * hertz / 1_000_000_000
+}
+
+fn read(path: &PathBuf) -> Option<Task> {
+    let line = read_live(path).ok().flatten()?;
+    let stat = stat::parse(&line)?;
+    Some(Task { start: stat.start, parent: Pid(stat.parent), kernel: stat.has_kernel_flag() })
+}
+
+/// A file of a process; `None` when the process ended before or while we read.
+///
+/// # Errors
+/// What else the kernel says: mostly that we may not look (`EACCES`, `EPERM`).
+pub fn read_live(path: &PathBuf) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn numbered(folder: &str) -> Vec<u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut ids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// An id as the kernel takes it; `None` for 0 (which would mean the caller) and for what is no id
+/// at all.
+pub(crate) fn kernel_id(id: u32) -> Option<libc::pid_t> {
+    libc::pid_t::try_from(id).ok().filter(|id| *id > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_younger_than_now_and_no_kernel_thread() {
+        let own = process(own_pid()).unwrap();
+        assert!(own.start <= ticks_now());
+        assert!(!own.kernel);
+        assert!(threads(own_pid()).iter().all(|&tid| task(own_pid(), tid).is_some()));
+        assert!(threads(own_pid()).into_iter().all(|tid| process_of(tid).is_none_or(|pid| pid == own_pid())));
+    }
+
+    #[test]
+    fn kthreadd_is_a_kernel_thread_where_it_can_be_seen() {
+        match process(Pid(2)) {
+            Some(task) if task.parent == Pid(0) => assert!(task.kernel),
+            _ => eprintln!("SKIPPED: no kthreadd here (a pid namespace)"),
+        }
+    }
+
+    #[test]
+    fn a_task_that_is_not_there_is_none() {
+        assert_eq!(task(own_pid(), Tid(u32::MAX)), None);
+        assert!(threads(Pid(u32::MAX)).is_empty());
+        assert_eq!(kernel_id(0), None);
+        assert_eq!(kernel_id(u32::MAX), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! The ground floor: the kernel's text, read and parsed, and the ids, masks and rights of tasks.
+//!
+//! It knows how procfs and sysfs write things. It knows no sample, no plan and no state file, and
+//! imports nothing of this crate.
+
+pub mod affinity;
+pub mod ancestors;
+pub mod arch;
+pub mod capability;
+pub mod cgroup;
+pub mod cpu_model;
+pub mod cpu_time;
+pub mod executable;
+pub(crate) mod files;
+pub mod identity;
+pub mod locks;
+pub mod names;
+pub mod numa_maps;
+pub mod other;
+pub mod parse;
+pub mod privilege;
+pub mod proc_fs;
+pub mod read;
+pub mod resctrl_info;
+pub mod stat;
+pub mod tree;

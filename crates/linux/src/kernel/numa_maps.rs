@@ -1,0 +1,165 @@
+//! `/proc/PID/numa_maps`: where the pages of each mapping lie. A pure parser into values.
+//!
+//! The counts are *mapped pages in the mapping's own page size*: hugetlb mappings count huge pages,
+//! transparent huge pages count as the base pages they cover (`gather_stats()` in
+//! `fs/proc/task_mmu.c`: the pmd walker passes `HPAGE_PMD_SIZE / PAGE_SIZE`, the hugetlb walker
+//! passes 1). `kernelpagesize_kB` says which (`Documentation/filesystems/proc.rst`, `numa_maps`).
+
+use super::stat::number;
+use isobar_model::{NodeId, NodeMap, Pages};
+use std::fmt;
+
+/// One mapping of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Its first address.
+    pub start: u64,
+    /// Mapped pages by node, in units of `page_kib`.
+    pub pages: NodeMap<Pages>,
+    /// The size of its pages in KiB; `None` on kernels before 4.0, which do not say.
+    pub page_kib: Option<u64>,
+}
+
+impl Mapping {
+    /// Pages by node in the base page size `base_kib` (4 on x86-64): a huge page counts as the base
+    /// pages it covers.
+    pub fn base_pages(&self, base_kib: u64) -> impl Iterator<Item = (NodeId, Pages)> + '_ {
+        let factor = self.page_kib.map_or(1, |kib| (kib / base_kib.max(1)).max(1));
+        self.pages.iter().map(move |(node, pages)| (node, Pages(pages.0.saturating_mul(factor))))
+    }
+}
+
+impl fmt::Display for Mapping {
+    /// As the kernel writes it, without the fields that isobar does not read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x} default", self.start)?;
+        for (node, pages) in self.pages.iter() {
+            write!(f, " N{node}={pages}")?;
+        }
+        self.page_kib.map_or(Ok(()), |kib| write!(f, " kernelpagesize_kB={kib}"))
+    }
+}
+
+/// Reads a file mapping by mapping; `None` for a line that is no mapping. File names are escaped by
+/// the kernel (space, tab, newline and backslash as octal), so fields are words; names may hold
+/// bytes that are not UTF-8, so it takes bytes.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = Option<Mapping>> + '_ {
+    text.split(|&b| b == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(parse_line)
+}
+
+/// Reads the whole file; `None` where a line is no mapping.
+#[must_use]
+pub fn parse(text: &[u8]) -> Option<Vec<Mapping>> {
+    lines(text).collect()
+}
+
+/// Resident pages by node over all mappings, in the base page size.
+#[must_use]
+pub fn total(mappings: &[Mapping], base_kib: u64) -> NodeMap<Pages> {
+    let mut sum = NodeMap::<Pages>::default();
+    for (node, pages) in mappings.iter().flat_map(|mapping| mapping.base_pages(base_kib)) {
+        let entry = sum.entry(node);
+        entry.0 = entry.0.saturating_add(pages.0);
+    }
+    sum
+}
+
+/// An address, a memory policy, fields.
+fn parse_line(line: &[u8]) -> Option<Mapping> {
+    let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
+    let start = hex(words.next()?)?;
+    words.next()?;
+    let mut mapping = Mapping { start, pages: NodeMap::default(), page_kib: None };
+    words.try_for_each(|word| read_field(&mut mapping, word))?;
+    Some(mapping)
+}
+
+/// Takes in `N<node>=<pages>` and `kernelpagesize_kB=<n>`; other fields (`file=`, `anon=`,
+/// `dirty=`, `heap`, ...) are not read. `None` where one of ours has no number.
+fn read_field(mapping: &mut Mapping, word: &[u8]) -> Option<()> {
+    if let Some(value) = word.strip_prefix(b"kernelpagesize_kB=") {
+        mapping.page_kib = Some(number(value)?);
+    } else if let Some((node, pages)) = node_field(word) {
+        mapping.pages.insert(node, Pages(number(pages)?));
+    }
+    Some(())
+}
+
+fn node_field(word: &[u8]) -> Option<(NodeId, &[u8])> {
+    let rest = word.strip_prefix(b"N")?;
+    let equals = rest.iter().position(|&b| b == b'=')?;
+    let node = u32::try_from(number(&rest[..equals])?).ok()?;
+    Some((NodeId(node), &rest[equals + 1..]))
+}
+
+fn hex(word: &[u8]) -> Option<u64> {
+    let plain = word.iter().all(u8::is_ascii_hexdigit);
+    let text = std::str::from_utf8(word).ok().filter(|_| plain)?;
+    u64::from_str_radix(text, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pages(pairs: &[(u32, u64)]) -> NodeMap<Pages> {
+        pairs.iter().map(|&(node, pages)| (NodeId(node), Pages(pages))).collect()
+    }
+
+    #[test]
+    fn base_huge_and_transparent_huge_pages_are_counted_in_base_pages() {
+        // 388 base pages; 3 hugetlb pages of 2 MiB = 3 * 512; a THP mapping that the kernel already
+        // counts in base pages.
+        let text = b"55a37258d000 default file=/usr/bin/a\\040b mapped=388 N0=300 N8=88 kernelpagesize_kB=4\n\
+                     7f0000000000 bind:1 file=/anon_hugepage\\040(deleted) huge anon=3 dirty=3 N8=3 kernelpagesize_kB=2048\n\
+                     7f1000000000 interleave:0-1 anon=1024 dirty=1024 N0=512 N8=512 kernelpagesize_kB=4\n\
+                     7ffd58cfd000 default stack\n";
+        let mappings = parse(text).unwrap();
+        assert_eq!(mappings.len(), 4);
+        assert_eq!(mappings[1].pages, pages(&[(8, 3)]));
+        assert_eq!(mappings[1].start, 0x7f00_0000_0000);
+        assert_eq!(total(&mappings, 4), pages(&[(0, 300 + 512), (8, 88 + 3 * 512 + 512)]));
+    }
+
+    #[test]
+    fn other_base_page_sizes_count_in_their_own_unit() {
+        // 64 KiB base pages (arm64, ppc64): 2 MiB are 32 of them.
+        let mappings = parse(b"0 default N0=2 kernelpagesize_kB=2048\n1000 default N0=5 kernelpagesize_kB=64").unwrap();
+        assert_eq!(total(&mappings, 64), pages(&[(0, 2 * 32 + 5)]));
+        assert_eq!(total(&parse(b"0 default N0=7").unwrap(), 4), pages(&[(0, 7)]));
+    }
+
+    #[test]
+    fn file_names_that_look_like_fields_do_not_count() {
+        let mappings = parse(b"400000 default file=/N0=9 mapped=1 Nx=3 N0=1 N= kernelpagesize_kB=4").unwrap();
+        assert_eq!(mappings[0].pages, pages(&[(0, 1)]));
+    }
+
+    #[test]
+    fn broken_lines_are_refused() {
+        for broken in ["zz default", "10", "10 default N0=x", "10 default kernelpagesize_kB=4k"] {
+            assert_eq!(parse(format!("0 default\n{broken}\n").as_bytes()), None, "{broken}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printing_and_reading_round_trips(start in any::<u64>(), kib in prop::option::of(1u64..1 << 30),
+                                            counts in prop::collection::btree_map(0u32..1024, any::<u64>(), 0..6)) {
+            let pages = counts.into_iter().map(|(node, count)| (NodeId(node), Pages(count))).collect();
+            let mapping = Mapping { start, pages, page_kib: kib };
+            prop_assert_eq!(parse(mapping.to_string().as_bytes()).unwrap(), vec![mapping]);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(text in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&text).map(|mappings| total(&mappings, 4));
+        }
+
+        #[test]
+        fn any_line_of_likely_words_is_read_or_refused(text in "[0-9a-fN=: \n]{0,80}") {
+            let _ = parse(text.as_bytes()).map(|mappings| total(&mappings, 4));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads of small kernel text files into one reused buffer: no allocation and three system calls a
+//! file. It knows how to read; what the text means is the parsers' business.
+
+use super::stat::number;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use rustix::io::{Errno, read};
+use std::ffi::{CStr, CString};
+use std::io::Write;
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+/// Larger files (`numa_maps` of a large program) grow the buffer; nothing that isobar reads comes
+/// near the limit.
+const LARGEST_FILE: usize = 256 << 20;
+
+/// A folder (`/proc`) and a buffer to read its files into.
+pub struct ProcDir {
+    folder: OwnedFd,
+    path: Vec<u8>,
+    buffer: Vec<u8>,
+    entries: Vec<MaybeUninit<u8>>,
+}
+
+impl ProcDir {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open(path: &Path) -> Result<Self, Errno> {
+        let folder = openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let entries = vec![MaybeUninit::uninit(); 32 << 10];
+        Ok(Self { folder, path: Vec::with_capacity(64), buffer: vec![0; 4096], entries })
+    }
+
+    /// Reads one file, named relative to the folder.
+    ///
+    /// # Errors
+    /// What the kernel says: `ENOENT` and `ESRCH` where the process has ended, `EACCES` where it
+    /// may not be read.
+    pub fn read(&mut self, file: std::fmt::Arguments<'_>) -> Result<&[u8], Errno> {
+        self.read_until(file, Until::End)
+    }
+
+    /// Reads a file that the kernel writes as one record (`stat`): a read that leaves room in the
+    /// buffer is the whole of it, which saves the read that would find the end.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_record(&mut self, file: std::fmt::Arguments<'_>) -> Result<&[u8], Errno> {
+        self.read_until(file, Until::Short)
+    }
+
+    fn read_until(&mut self, file: std::fmt::Arguments<'_>, until: Until) -> Result<&[u8], Errno> {
+        let name = c_path(&mut self.path, file)?;
+        let file = openat(&self.folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let length = fill(&file, &mut self.buffer, until)?;
+        Ok(&self.buffer[..length])
+    }
+
+    /// The entries of a folder that are numbers (processes, threads), ascending.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn numbers(&mut self, folder: std::fmt::Arguments<'_>, numbers: &mut Vec<u32>) -> Result<(), Errno> {
+        numbers.clear();
+        let name = c_path(&mut self.path, folder)?;
+        let folder = openat(&self.folder, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut entries = RawDir::new(folder, &mut self.entries);
+        while let Some(entry) = entries.next() {
+            numbers.extend(number(entry?.file_name().to_bytes()).and_then(|id| u32::try_from(id).ok()));
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok(())
+    }
+}
+
+fn c_path<'a>(buffer: &'a mut Vec<u8>, path: std::fmt::Arguments<'_>) -> Result<&'a CStr, Errno> {
+    buffer.clear();
+    buffer.write_fmt(path).map_err(|_| Errno::INVAL)?;
+    buffer.push(0);
+    CStr::from_bytes_with_nul(buffer).map_err(|_| Errno::INVAL)
+}
+
+/// When a file has been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// A read returned nothing. Files of many records (`numa_maps`) come in short reads, record by
+    /// record.
+    End,
+    /// A read did not fill the buffer.
+    Short,
+}
+
+fn fill(file: impl AsFd, buffer: &mut Vec<u8>, until: Until) -> Result<usize, Errno> {
+    let mut length = 0;
+    loop {
+        let count = match read(&file, &mut buffer[length..]) {
+            Err(Errno::INTR) => continue,
+            other => other?,
+        };
+        length += count;
+        if count == 0 || (until == Until::Short && length < buffer.len()) {
+            return Ok(length);
+        }
+        if length == buffer.len() {
+            if length >= LARGEST_FILE {
+                return Err(Errno::FBIG);
+            }
+            buffer.resize(length * 2, 0);
+        }
+    }
+}
+
+/// Reads a small text file by absolute path; `None` where it is not there, may not be read, or is
+/// not text.
+#[must_use]
+pub fn read_text(path: &str) -> Option<String> {
+    let name = CString::new(path).ok()?;
+    let file = openat(CWD, name.as_c_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut buffer = vec![0; 4096];
+    let length = fill(file, &mut buffer, Until::End).ok()?;
+    buffer.truncate(length);
+    String::from_utf8(buffer).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_larger_than_the_buffer_are_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        for size in [0, 1, 4095, 4096, 4097, 100_000] {
+            std::fs::write(folder.path().join("7"), vec![b'x'; size]).unwrap();
+            let mut files = ProcDir::open(folder.path()).unwrap();
+            assert_eq!(files.read(format_args!("{}", 7)).unwrap().len(), size);
+            assert_eq!(files.read_record(format_args!("7")).unwrap().len(), size);
+        }
+    }
+
+    #[test]
+    fn only_numbers_are_listed_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["10", "9", "self", "1x", "4294967296"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let mut numbers = vec![1];
+        let mut files = ProcDir::open(folder.path()).unwrap();
+        files.numbers(format_args!("."), &mut numbers).unwrap();
+        assert_eq!(numbers, [9, 10]);
+        assert_eq!(files.read(format_args!("gone")).unwrap_err(), Errno::NOENT);
+    }
+}

@@ -1,0 +1,24 @@
+//! The records in the bytes of a ring buffer (`perf_event_open(2)`, "MMAP layout"), one after the
+//! other. It knows their headers, and not what is in them.
+
+/// The header: type (u32), misc (u16), size of the whole record (u16).
+pub const HEADER: usize = 8;
+
+/// Type and body of each record, until the bytes end or a record has an impossible size, which
+/// nothing can be read after.
+pub fn records(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let kind = u32::from_ne_bytes(field(rest, 0)?);
+        let size = usize::from(u16::from_ne_bytes(field(rest, 6)?));
+        let body = rest.get(HEADER..size)?;
+        rest = &rest[size..];
+        Some((kind, body))
+    })
+}
+
+/// The bytes of a field; `None` where the record is too short.
+#[must_use]
+pub fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}

@@ -1,0 +1,50 @@
+//! The descriptor limit: raised to its hard value first, then divided.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises the soft limit of open files to the hard one and returns what is in force; `u64::MAX` =
+/// none.
+pub fn raise_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let in_force = if setrlimit(Resource::Nofile, raised).is_ok() { raised } else { limit };
+    in_force.current.unwrap_or(u64::MAX)
+}
+
+/// The soft limit now; `u64::MAX` = none.
+#[must_use]
+pub fn limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Descriptors of this process that are open now; 0 where `/proc/self/fd` cannot be read.
+#[must_use]
+pub fn in_use() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1))
+}
+
+/// How many threads can be counted: what the limit leaves after those in use and a reserve, divided
+/// by what a thread needs.
+#[must_use]
+pub fn threads_within(limit: u64, in_use: usize, reserve: usize, per_thread: usize) -> usize {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    limit.saturating_sub(in_use).saturating_sub(reserve) / per_thread.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_divided_after_use_and_reserve() {
+        // (1024 - 24 - 100) / 4 = 225.
+        assert_eq!(threads_within(1024, 24, 100, 4), 225);
+        assert_eq!(threads_within(64, 40, 32, 4), 0);
+        assert!(threads_within(u64::MAX, 0, 0, 1) > 1_000_000);
+    }
+
+    #[test]
+    fn an_open_file_is_an_open_descriptor() {
+        assert!(in_use() >= 3);
+    }
+}

@@ -1,0 +1,194 @@
+//! Which hardware events tell the truth about the last-level cache, by CPU family: a table of data,
+//! each row with its source. The kernel's generic `cache-misses` means the last-level cache on
+//! Intel, the L2 on AMD and the L1 on Arm; rows exist where it is not what isobar means. A CPU in
+//! no row gets the generic events: it is never refused.
+//!
+//! Here an LLC miss is a line that came from beyond the LLC of the core: another LLC, local or
+//! remote memory.
+
+mod amd;
+mod arm;
+mod generic;
+mod intel;
+
+use crate::kernel::cpu_model::{CpuModel, Vendor};
+use perf_event_open_sys::bindings;
+use std::ops::RangeInclusive;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// instructions retired
+    Instructions,
+    /// CPU cycles
+    Cycles,
+    /// references to the last-level cache
+    LlcReferences,
+    /// misses of the last-level cache
+    LlcMisses,
+}
+
+/// How an event is named to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A file in the PMU's `events` folder in sysfs; present only where the CPU has the event.
+    Named(&'static str),
+    /// An event of the Arm architecture that the CPU in question is known to have: by its file,
+    /// where the PMU lists any events; by its number, where sysfs shows no list (a container may
+    /// hide it).
+    Common(&'static str, u16),
+    /// The PMU's raw `config`: on x86 event select in bits 0-7, umask in bits 8-15.
+    Raw(u64),
+    /// `PERF_TYPE_HARDWARE`.
+    Generic(u32),
+    /// `PERF_TYPE_SOFTWARE`.
+    Software(u32),
+}
+
+/// References and misses of one cache, which belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LlcPair {
+    /// references
+    pub references: Event,
+    /// misses
+    pub misses: Event,
+}
+
+/// One row of the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// For people.
+    pub name: &'static str,
+    vendors: &'static [Vendor],
+    families: RangeInclusive<u32>,
+    models: &'static [RangeInclusive<u32>],
+    /// Instructions retired.
+    pub instructions: Event,
+    /// Cycles.
+    pub cycles: Event,
+    /// The first pair that the PMU has is used.
+    pub llc: &'static [LlcPair],
+}
+
+const INSTRUCTIONS: Event = Event::Generic(bindings::PERF_COUNT_HW_INSTRUCTIONS);
+const CYCLES: Event = Event::Generic(bindings::PERF_COUNT_HW_CPU_CYCLES);
+const GENERIC_LLC: &[LlcPair] = &[LlcPair {
+    references: Event::Generic(bindings::PERF_COUNT_HW_CACHE_REFERENCES),
+    misses: Event::Generic(bindings::PERF_COUNT_HW_CACHE_MISSES),
+}];
+const ANY: RangeInclusive<u32> = 0..=u32::MAX;
+
+const fn pair(references: Event, misses: Event) -> LlcPair {
+    LlcPair { references, misses }
+}
+
+impl Event {
+    /// Its name in sysfs, where it goes by one.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Named(name) | Self::Common(name, _) => Some(name),
+            Self::Raw(_) | Self::Generic(_) | Self::Software(_) => None,
+        }
+    }
+}
+
+/// Later rows are more general; the first that matches is used.
+fn table() -> impl Iterator<Item = &'static Row> {
+    [amd::ROWS, intel::ROWS, arm::ROWS].into_iter().flatten().chain([&generic::ANY_CPU])
+}
+
+/// The row for a CPU.
+#[must_use]
+pub fn row_for(cpu: &CpuModel) -> &'static Row {
+    let fits = |row: &&Row| {
+        row.vendors.contains(&cpu.vendor)
+            && row.families.contains(&cpu.family)
+            && row.models.iter().any(|models| models.contains(&cpu.model))
+    };
+    table().find(fits).unwrap_or(&generic::ANY_CPU)
+}
+
+/// The row of the software stand-in.
+#[must_use]
+pub fn software_row() -> &'static Row {
+    &generic::SOFTWARE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(vendor: Vendor, family: u32, model: u32) -> &'static Row {
+        row_for(&CpuModel { vendor, family, model, hypervisor: false })
+    }
+
+    #[test]
+    fn every_family_finds_its_row() {
+        let cases = [
+            (Vendor::Amd, 0x10, 0x02, "AMD before Zen"),
+            (Vendor::Amd, 0x17, 0x01, "AMD Zen 1 and 2"),
+            (Vendor::Amd, 0x17, 0x31, "AMD Zen 1 and 2"),
+            (Vendor::Hygon, 0x18, 0x00, "AMD Zen 1 and 2"),
+            (Vendor::Amd, 0x19, 0x01, "AMD Zen 3"),
+            (Vendor::Amd, 0x19, 0x21, "AMD Zen 3"),
+            (Vendor::Amd, 0x19, 0x11, "AMD Zen 4 and later"),
+            (Vendor::Amd, 0x19, 0x61, "AMD Zen 4 and later"),
+            (Vendor::Amd, 0x1a, 0x02, "AMD Zen 4 and later"),
+            (Vendor::Amd, 0x1f, 0x00, "AMD Zen 4 and later"),
+            (Vendor::Intel, 6, 85, "Intel"),
+            (Vendor::Intel, 19, 1, "Intel"),
+            (Vendor::Arm, 0, 0, "Arm"),
+            (Vendor::Arm, 0x41, 0xd0c, "Arm Neoverse N1"),
+            (Vendor::Arm, 0x41, 0xd40, "Arm Neoverse V1"),
+            (Vendor::Arm, 0x41, 0xd49, "Arm Neoverse N2"),
+            (Vendor::Arm, 0x41, 0xd4f, "Arm Neoverse V2"),
+            (Vendor::Arm, 0x41, 0xd08, "Arm"),
+            (Vendor::Arm, 0xc0, 0xd0c, "Arm"),
+            (Vendor::Hygon, 0x19, 0, "generic"),
+            (Vendor::Other, 0, 0, "generic"),
+        ];
+        for (vendor, family, model, name) in cases {
+            assert_eq!(row(vendor, family, model).name, name, "{vendor:?} family {family:#x} model {model:#x}");
+        }
+    }
+
+    /// Misses are the sources beyond the own LLC; references are these and the own LLC.
+    #[test]
+    fn raw_masks_are_the_sums_of_their_sources() {
+        let (l3, ccx, near, cache, far, cxl) = (0x02u64, 0x04u64, 0x08u64, 0x10u64, 0x40u64, 0x80u64);
+        let check = |family, model, select: u64, beyond: u64| {
+            let expected = pair(Event::Raw((beyond | l3) << 8 | select), Event::Raw(beyond << 8 | select));
+            assert_eq!(row(Vendor::Amd, family, model).llc, [expected]);
+        };
+        check(0x17, 0x31, 0x43, near | cache | far);
+        check(0x19, 0x01, 0x44, ccx | near | cache | far);
+        check(0x1a, 0x02, 0x44, ccx | near | cache | far | cxl);
+    }
+
+    #[test]
+    fn arm_goes_by_names_from_the_last_level_down() {
+        let arm = row(Vendor::Arm, 0x41, 0xd08);
+        let misses: Vec<_> = arm.llc.iter().map(|pair| pair.misses).collect();
+        assert_eq!(misses, ["ll_cache_miss_rd", "l3d_cache_refill", "l2d_cache_refill"].map(Event::Named));
+    }
+
+    /// A number opens on every Arm CPU, and counts nothing where the CPU lacks the event.
+    #[test]
+    fn numbers_stand_in_for_names_only_where_the_part_is_known() {
+        for row in arm::ROWS {
+            let by_number = |event: Event| matches!(event, Event::Common(..));
+            let pairs = row.llc.iter().filter(|pair| by_number(pair.misses) || by_number(pair.references)).count();
+            let known = row.models != [ANY];
+            assert_eq!(pairs, usize::from(known), "{}", row.name);
+            assert!(row.llc.iter().all(|pair| !matches!(pair.misses, Event::Raw(_))), "{}", row.name);
+            assert_eq!(by_number(row.llc[0].misses), known, "after a number that opens nothing else is tried");
+        }
+    }
+
+    #[test]
+    fn the_stand_in_is_in_no_cpus_row() {
+        assert!(table().all(|row| row.name != generic::SOFTWARE.name));
+        assert!(table().all(|row| !matches!(row.instructions, Event::Software(_))));
+    }
+}

@@ -1,0 +1,242 @@
+//! Whether an open event counts at all. A perf event may open and read 0 for ever: a number that
+//! the CPU lacks, a hypervisor that lets the event be programmed and never counts it, a cache that
+//! firmware keeps from reporting. Zeros of such an event look like threads that never miss, so an
+//! event is believed only once it has counted. Pure.
+//!
+//! ```text
+//! unproven --any thread counted one--> counts      its values are handed on
+//!     |                                  |
+//!     | nothing came of it for long      | (instructions, cycles) a thread ran, and it stood still
+//!     v                                  v
+//!   silent <-----------------------------+        "not measured", with the reason, until it counts
+//! ```
+//!
+//! How long is long: instructions and cycles come with every nanosecond that a thread runs, so 10
+//! ms of one thread without one are enough, at any time. LLC misses and references do not: a loop
+//! in the L1 causes none. They are silent when nothing was counted since the start while at least
+//! two threads did real work (`A_WITNESS`) and together `ENOUGH`; after their first count they are
+//! believed, whatever they read. When instructions and cycles have stopped (a virtual machine moved
+//! to a host without a PMU), LLC events must prove themselves anew.
+//!
+//! Where user mode alone is counted, a thread may run for long in the kernel and count nothing:
+//! there, instructions and cycles that have counted once are believed from then on.
+//!
+//! Software events are the kernel's own counting: they count, or they do not open. They need no
+//! proof, and a thread without page faults has none.
+
+use super::events::Role;
+use crate::perf::event::Modes;
+use isobar_model::{Count, Counters};
+
+/// Time on the counter without one instruction or cycle, in nanoseconds: no thread does that.
+const LONG: u64 = 10_000_000;
+
+/// A thread is evidence about LLC events once it has executed this number of instructions (cycles,
+/// where instructions are not counted): some 50 ms of work. One that has just started may not have
+/// missed yet.
+const A_WITNESS: u64 = 100_000_000;
+
+/// Witnesses, and instructions of all of them together, without one LLC miss: about a second of
+/// work. Two programs whose memory fits into their L1 caches could do it; both would have to have
+/// been started long before they were counted, and the kernel's own work for them (interrupts,
+/// system calls) never to miss either. Then there is nothing to do for anybody, and the reason says
+/// that this may be so.
+const WITNESSES: u32 = 2;
+/// See [`WITNESSES`].
+const ENOUGH: u64 = 2_000_000_000;
+
+/// What is known of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It has not counted yet, and could not be expected to.
+    #[default]
+    Unproven,
+    /// It has counted.
+    Counts,
+    /// It should have counted, and has not.
+    Silent,
+}
+
+/// What threads did while an event counted nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Threads that did real work.
+    pub threads: u32,
+    /// Instructions of all threads together; cycles where instructions are not counted.
+    pub work: u64,
+    /// Whether `work` is in instructions.
+    pub in_instructions: bool,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    standing: Standing,
+    /// In the readings since the last conclusion: whether any thread counted one, and whether one
+    /// ran long for nothing.
+    counted: bool,
+    in_vain: bool,
+    evidence: Evidence,
+}
+
+/// The events of one core PMU.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    instructions: Trial,
+    cycles: Trial,
+    references: Trial,
+    misses: Trial,
+    certain: bool,
+    user_only: bool,
+}
+
+impl Proof {
+    /// Nothing is proven yet, unless the events are `certain`: counted by the kernel itself.
+    /// `modes` are those counted.
+    #[must_use]
+    pub fn new(certain: bool, modes: Modes) -> Self {
+        let standing = if certain { Standing::Counts } else { Standing::Unproven };
+        let trial = Trial { standing, ..Trial::default() };
+        Self {
+            instructions: trial,
+            cycles: trial,
+            references: trial,
+            misses: trial,
+            certain,
+            user_only: modes == Modes::User,
+        }
+    }
+
+    /// Hears two readings of one thread, the older first.
+    pub fn hear(&mut self, old: &Counters, new: &Counters) {
+        if self.certain {
+            return;
+        }
+        self.instructions.hear(old.instructions, new.instructions);
+        self.cycles.hear(old.cycles, new.cycles);
+        self.references.hear(old.llc_references, new.llc_references);
+        self.misses.hear(old.llc_misses, new.llc_misses);
+        let (in_instructions, old, new) = match (new.instructions, new.cycles) {
+            (Some(count), _) if count.value > 0 => (true, old.instructions, count),
+            (_, Some(count)) => (false, old.cycles, count),
+            _ => return,
+        };
+        let old = old.unwrap_or_default().value;
+        for trial in [&mut self.references, &mut self.misses] {
+            trial.hear_of_work(old, new.value, in_instructions);
+        }
+    }
+
+    /// Judges by all readings since the last time.
+    pub fn conclude(&mut self) {
+        if self.certain {
+            return;
+        }
+        self.instructions.conclude_steady(self.user_only);
+        self.cycles.conclude_steady(self.user_only);
+        for trial in [&mut self.references, &mut self.misses] {
+            trial.conclude_rare();
+        }
+        if self.stands_still() {
+            self.references.start_again();
+            self.misses.start_again();
+        }
+    }
+
+    /// Whether the whole PMU has stopped, or never began.
+    #[must_use]
+    pub fn stands_still(&self) -> bool {
+        let both = [self.instructions.standing, self.cycles.standing];
+        both.contains(&Standing::Silent) && !both.contains(&Standing::Counts)
+    }
+
+    /// What is known of an event.
+    #[must_use]
+    pub const fn standing(&self, role: Role) -> Standing {
+        self.trial(role).standing
+    }
+
+    /// What threads did while an event counted nothing.
+    #[must_use]
+    pub const fn evidence(&self, role: Role) -> Evidence {
+        self.trial(role).evidence
+    }
+
+    /// The events of a reading that are believed.
+    #[must_use]
+    pub fn believed(&self, raw: &Counters) -> Counters {
+        let believed = |count: Option<Count>, role| count.filter(|_| self.standing(role) == Standing::Counts);
+        Counters {
+            instructions: believed(raw.instructions, Role::Instructions),
+            cycles: believed(raw.cycles, Role::Cycles),
+            llc_references: believed(raw.llc_references, Role::LlcReferences),
+            llc_misses: believed(raw.llc_misses, Role::LlcMisses),
+            bytes: raw.bytes,
+        }
+    }
+
+    const fn trial(&self, role: Role) -> &Trial {
+        match role {
+            Role::Instructions => &self.instructions,
+            Role::Cycles => &self.cycles,
+            Role::LlcReferences => &self.references,
+            Role::LlcMisses => &self.misses,
+        }
+    }
+}
+
+impl Trial {
+    fn hear(&mut self, old: Option<Count>, new: Option<Count>) {
+        let (old, Some(new)) = (old.unwrap_or_default(), new) else { return };
+        self.counted |= new.value > old.value;
+        self.in_vain |= new.value == old.value && new.running.saturating_sub(old.running) > LONG;
+    }
+
+    /// Only while it can change the standing, so that a reason keeps its figures.
+    fn hear_of_work(&mut self, old: u64, new: u64, in_instructions: bool) {
+        if self.standing != Standing::Unproven {
+            return;
+        }
+        // A thread that only sleeps has counted neither instructions nor cycles: it says nothing,
+        // not even in which unit.
+        let done = new.saturating_sub(old);
+        if done == 0 {
+            return;
+        }
+        let Evidence { threads, work, .. } = self.evidence;
+        let threads = if old < A_WITNESS && new >= A_WITNESS { threads.saturating_add(1) } else { threads };
+        self.evidence = Evidence { threads, work: work.saturating_add(done), in_instructions };
+    }
+
+    /// Threads that have done real work are known as such.
+    const fn start_again(&mut self) {
+        self.standing = Standing::Unproven;
+        self.evidence.work = 0;
+    }
+
+    /// An event that a running thread cannot but count, in one mode or the other.
+    fn conclude_steady(&mut self, user_only: bool) {
+        let heard = (std::mem::take(&mut self.counted), std::mem::take(&mut self.in_vain));
+        self.standing = match heard {
+            (true, _) => Standing::Counts,
+            (false, true) if user_only && self.standing == Standing::Counts => Standing::Counts,
+            (false, true) => Standing::Silent,
+            (false, false) => self.standing,
+        };
+    }
+
+    /// An event that a thread may do without.
+    fn conclude_rare(&mut self) {
+        let Evidence { threads, work, .. } = self.evidence;
+        let counted = std::mem::take(&mut self.counted);
+        if counted {
+            self.standing = Standing::Counts;
+        } else if self.standing == Standing::Unproven && threads >= WITNESSES && work >= ENOUGH {
+            self.standing = Standing::Silent;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "proof_tests.rs"]
+mod tests;

@@ -1,0 +1,334 @@
+//! The counters of all counted threads: which these are, what the counters read and which of it is
+//! believed, and what the kernel refused.
+
+use super::available::{Available, CoreEvents};
+use super::choice::{Candidate, choose};
+use super::descriptors;
+use super::events::Role;
+use super::group::{Group, Members, add_all};
+use super::proof::{Evidence, Proof, Standing};
+use super::why;
+use crate::perf::event::Modes;
+use crate::sensors::options::SensorOptions;
+use isobar_model::{Counters, Tid};
+use perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often places of forbidden threads are given to others in one update.
+const ROUNDS: usize = 16;
+
+/// A counted thread.
+#[derive(Debug)]
+struct Counted {
+    start: u64,
+    /// One for each core PMU, with what it read last.
+    groups: Vec<(Group, Counters)>,
+    /// Whether the last reading found anything new.
+    moving: bool,
+}
+
+/// The open counters.
+#[derive(Debug)]
+pub struct CounterSet {
+    /// What this machine has.
+    pub available: Available,
+    /// Whether the events of each core PMU count.
+    proofs: Vec<Proof>,
+    /// Counters of the calling thread, from the beginning to the first update. Looking at a machine
+    /// misses every cache, so real events have proven themselves before the first thread is
+    /// counted.
+    own: Option<Counted>,
+    threads: BTreeMap<Tid, Counted>,
+    /// Threads whose counters the kernel forbids us, as long as they live.
+    forbidden: BTreeSet<(Tid, u64)>,
+    limit: u64,
+    fixed_limit: bool,
+    /// Descriptors in use by others in this process: at the start, and again after the limit was
+    /// met.
+    others: usize,
+    reserve: usize,
+    max_threads: usize,
+    state: Refusals,
+}
+
+/// What stood in the way at the last update.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Refusals {
+    wanted: usize,
+    descriptors: bool,
+    refused: usize,
+    errno: Option<Errno>,
+}
+
+impl CounterSet {
+    /// No thread is counted yet.
+    #[must_use]
+    pub fn new(options: &SensorOptions, available: Available) -> Self {
+        let limit = options.descriptor_limit.unwrap_or_else(descriptors::raise_limit);
+        let mut set = Self {
+            proofs: available
+                .groups
+                .iter()
+                .map(|group| Proof::new(is_certain(&group.members), available.modes))
+                .collect(),
+            own: None,
+            available,
+            threads: BTreeMap::new(),
+            forbidden: BTreeSet::new(),
+            limit,
+            fixed_limit: options.descriptor_limit.is_some(),
+            others: descriptors::in_use(),
+            reserve: options.descriptor_reserve,
+            max_threads: options.max_threads,
+            state: Refusals::default(),
+        };
+        set.own = set.open_groups(Tid(0)).ok().map(|groups| Counted { start: 0, groups, moving: true });
+        set
+    }
+
+    /// Whether a thread is counted.
+    #[must_use]
+    pub fn is_counted(&self, tid: Tid, start: u64) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| thread.start == start)
+    }
+
+    /// Decides anew which threads are counted, closes and opens accordingly. `candidates` are all
+    /// threads of the sample.
+    pub fn update(&mut self, candidates: &[Candidate]) {
+        if self.available.groups.is_empty() {
+            return;
+        }
+        let alive: BTreeSet<_> = candidates.iter().map(|thread| (thread.tid, thread.start)).collect();
+        self.forbidden.retain(|thread| alive.contains(thread));
+        self.state = Refusals::default();
+        if let Some(mut own) = self.own.take() {
+            own.read(&mut self.proofs);
+        }
+        // A place that a forbidden thread does not take goes to the next one at once.
+        for _ in 0..ROUNDS {
+            let forbidden = self.forbidden.len();
+            self.share_out(candidates);
+            if self.forbidden.len() == forbidden {
+                break;
+            }
+        }
+    }
+
+    fn share_out(&mut self, candidates: &[Candidate]) {
+        let permitted = |thread: &&Candidate| !self.forbidden.contains(&(thread.tid, thread.start));
+        let permitted: Vec<_> = candidates.iter().filter(permitted).copied().collect();
+        let capacity = self.capacity();
+        let chosen = choose(&permitted, capacity.min(self.max_threads));
+        self.state.wanted = permitted.iter().filter(|thread| thread.counted || thread.load > 0).count();
+        self.state.descriptors = self.state.wanted > capacity && capacity < self.max_threads;
+        self.close_all_but(&chosen);
+        let mut fresh: Vec<_> = chosen.iter().filter(|thread| !self.threads.contains_key(&thread.tid)).collect();
+        fresh.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
+        let all_opened = fresh.into_iter().all(|thread| self.open(thread));
+        if !all_opened {
+            self.state.descriptors = true;
+            self.others = descriptors::in_use().saturating_sub(self.descriptors());
+        }
+    }
+
+    fn capacity(&self) -> usize {
+        // An injected limit is for our own descriptors only, so that tests do not depend on what
+        // else is open.
+        let others = if self.fixed_limit { 0 } else { self.others };
+        descriptors::threads_within(self.limit, others, self.reserve, self.available.per_thread())
+    }
+
+    fn descriptors(&self) -> usize {
+        self.threads.values().flat_map(|thread| &thread.groups).map(|(group, _)| group.descriptors()).sum()
+    }
+
+    fn close_all_but(&mut self, chosen: &[Candidate]) {
+        self.threads.retain(|tid, counted| {
+            let place = chosen.binary_search_by_key(tid, |thread| thread.tid);
+            place.is_ok_and(|place| chosen[place].start == counted.start)
+        });
+    }
+
+    /// False where no descriptor is left: the rest waits for the next update.
+    fn open(&mut self, thread: &Candidate) -> bool {
+        match self.open_groups(thread.tid) {
+            Ok(groups) => {
+                self.threads.insert(thread.tid, Counted { start: thread.start, groups, moving: true });
+            }
+            Err(Errno::MFILE | Errno::NFILE) => return false,
+            Err(Errno::ACCESS | Errno::PERM) => {
+                self.forbidden.insert((thread.tid, thread.start));
+            }
+            // The thread has ended: ordinary.
+            Err(Errno::SRCH) => {}
+            Err(errno) => {
+                self.state.refused += 1;
+                self.state.errno = Some(errno);
+            }
+        }
+        true
+    }
+
+    fn open_groups(&self, thread: Tid) -> Result<Vec<(Group, Counters)>, Errno> {
+        let modes = self.available.modes;
+        let open = |members| Ok((Group::open(members, thread, modes)?, Counters::default()));
+        self.available.groups.iter().map(|group| open(&group.members)).collect()
+    }
+
+    /// Reads the counters of these threads, and judges by all of them which events count. A thread
+    /// that used no tick of CPU time is read until its counters stand still: a tick is 10 ms, and
+    /// what the thread did after its last one is counted too.
+    pub fn read(&mut self, candidates: &[Candidate]) {
+        for thread in candidates {
+            let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
+            if thread.load > 0 || counted.moving {
+                counted.read(&mut self.proofs);
+            }
+        }
+        self.proofs.iter_mut().for_each(Proof::conclude);
+    }
+
+    /// The counters of a thread as last read; `None` where it is not counted, or the event has not
+    /// shown that it counts.
+    #[must_use]
+    pub fn of(&self, tid: Tid) -> Counters {
+        let mut sum = Counters::default();
+        let groups = self.threads.get(&tid).map(|counted| &counted.groups[..]).unwrap_or_default();
+        for ((_, last), proof) in groups.iter().zip(&self.proofs) {
+            add_all(&mut sum, &proof.believed(last));
+        }
+        sum
+    }
+
+    /// Threads that are counted now.
+    #[must_use]
+    pub fn counted(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// What is known of an event, of all core PMUs that count it together: one that counts is
+    /// enough.
+    #[must_use]
+    pub fn standing(&self, role: Role) -> Standing {
+        let all = || self.proofs_of(role).map(|(_, proof)| proof.standing(role));
+        let has = |standing| all().any(|other| other == standing);
+        match (has(Standing::Counts), has(Standing::Silent)) {
+            (true, _) => Standing::Counts,
+            (false, true) => Standing::Silent,
+            (false, false) => Standing::Unproven,
+        }
+    }
+
+    /// Whether every PMU that was used has stopped counting anything.
+    #[must_use]
+    pub fn stands_still(&self) -> bool {
+        let counts = |role| self.standing(role) == Standing::Counts;
+        self.proofs.iter().any(Proof::stands_still) && !counts(Role::Instructions) && !counts(Role::Cycles)
+    }
+
+    /// What threads did while an event counted nothing.
+    #[must_use]
+    pub fn evidence(&self, role: Role) -> Evidence {
+        let silent = self.proofs_of(role).filter(|(_, proof)| proof.standing(role) == Standing::Silent);
+        silent.map(|(_, proof)| proof.evidence(role)).max_by_key(|evidence| evidence.work).unwrap_or_default()
+    }
+
+    /// Whether threads work and no event of this role has counted one yet: then it is not believed.
+    fn is_in_doubt(&self, role: Role) -> bool {
+        let worked = |(_, proof): (&CoreEvents, &Proof)| proof.evidence(role).work > 0;
+        self.standing(role) == Standing::Unproven && self.proofs_of(role).any(worked)
+    }
+
+    fn proofs_of(&self, role: Role) -> impl Iterator<Item = (&CoreEvents, &Proof)> {
+        let counts = move |group: &CoreEvents| group.members.iter().any(|(counted, _)| *counted == role);
+        self.available.groups.iter().zip(&self.proofs).filter(move |(group, _)| counts(group))
+    }
+
+    /// What a person should know about which threads are counted.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let (wanted, counted) = (self.state.wanted, self.counted());
+        let mut remarks = Vec::new();
+        remarks.extend(self.is_in_doubt(Role::LlcMisses).then(why::no_miss_yet));
+        if self.state.descriptors {
+            remarks.push(why::descriptor_limit(self.limit_in_force(), counted, wanted));
+        } else if wanted > self.max_threads {
+            remarks.push(format!("the busiest {counted} of {wanted} threads are counted; raise max_threads"));
+        }
+        if !self.forbidden.is_empty() {
+            let forbidden = self.forbidden.len();
+            remarks.push(format!("{forbidden} busy threads of other users may not be counted; grant CAP_PERFMON"));
+        }
+        if let Some(errno) = self.state.errno {
+            let (refused, said) = (self.state.refused, std::io::Error::from(errno));
+            remarks.push(format!("{refused} threads are not counted: perf_event_open answers `{said}`"));
+        }
+        remarks.extend(self.mute_cores());
+        if self.available.modes == Modes::User && !self.available.groups.is_empty() {
+            remarks.push("events are counted in user mode only; CAP_PERFMON would add kernel mode".to_owned());
+        }
+        remarks
+    }
+
+    /// Kinds of cores on which LLC misses are not counted, where they are on others.
+    fn mute_cores(&self) -> Vec<String> {
+        if self.standing(Role::LlcMisses) != Standing::Counts {
+            return Vec::new();
+        }
+        let silent =
+            self.proofs_of(Role::LlcMisses).filter(|(_, proof)| proof.standing(Role::LlcMisses) == Standing::Silent);
+        silent.map(|(group, _)| why::mute_cores(&group.pmu)).collect()
+    }
+
+    fn limit_in_force(&self) -> u64 {
+        if self.fixed_limit { self.limit } else { self.limit.min(descriptors::limit()) }
+    }
+}
+
+/// Whether the kernel itself counts these events.
+fn is_certain(members: &Members) -> bool {
+    members.iter().all(|(_, code)| code.kind == PERF_TYPE_SOFTWARE)
+}
+
+impl Counted {
+    /// Reads all groups; one that cannot be read keeps what it read last, and is tried again.
+    fn read(&mut self, proofs: &mut [Proof]) {
+        self.moving = false;
+        for ((group, last), proof) in self.groups.iter_mut().zip(proofs) {
+            let Ok(now) = group.read() else {
+                self.moving = true;
+                continue;
+            };
+            proof.hear(last, &now);
+            self.moving |= now != *last;
+            *last = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::cpu_model::CpuModel;
+    use crate::sensors::counters::available::available;
+    use crate::sensors::options::CounterSource;
+
+    #[test]
+    fn work_of_less_than_a_tick_is_read_until_the_thread_sleeps() {
+        let found = available(CounterSource::Software, &|_| CpuModel::default(), &[]);
+        if found.groups.is_empty() {
+            return eprintln!("SKIPPED: software events do not open here");
+        }
+        let mut set = CounterSet::new(&SensorOptions::default(), found);
+        let tid = Tid(u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap());
+        let candidate = |load| Candidate { tid, start: 1, load, counted: true };
+        set.update(&[candidate(1)]);
+        set.read(&[candidate(1)]);
+        let busy = set.of(tid).instructions.unwrap();
+        // This thread has worked since, though not for a tick.
+        set.read(&[candidate(0)]);
+        let after = set.of(tid).instructions.unwrap();
+        assert!(after.value > busy.value, "{busy:?} {after:?}");
+    }
+}

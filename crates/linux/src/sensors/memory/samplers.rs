@@ -1,0 +1,207 @@
+//! Data addresses of threads, for page migration (DINO, section 4.4): which pages does a thread
+//! touch? Samplers are opened when first asked for, bounded in number, and closed when they are no
+//! longer asked for.
+//!
+//! Sources, in this order: AMD instruction-based sampling (`ibs_op`), Intel load latency
+//! (`cpu/mem-loads/`), and for the software stand-in page faults, which carry addresses on every
+//! machine. Arm SPE writes to another kind of buffer and is not read.
+
+use super::records::{SAMPLE_TYPE, parse};
+use crate::perf::event::{Code, Modes, attributes, open};
+use crate::perf::ring::Ring;
+use crate::sensors::counters::pmu;
+use crate::sensors::options::CounterSource;
+use isobar_model::Tid;
+use perf_event_open_sys::bindings;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Load-latency and IBS sampling period: loads (op cycles) for one address. A prime, so that loops
+/// do not beat with it; the paper samples below one in a hundred.
+const HARDWARE_PERIOD: u64 = 10_007;
+/// IBS counts in units of 16 (`Documentation/admin-guide/perf/amd-ibs`): the low four bits must be
+/// zero.
+const IBS_PERIOD: u64 = 0x1_0000;
+
+/// How addresses are sampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// For people.
+    pub name: &'static str,
+    code: Code,
+    period: u64,
+    precise: u64,
+    /// Intel since Sapphire Rapids: an auxiliary event must lead the group (`mem-loads-aux`).
+    leader: Option<Code>,
+}
+
+/// What samplers have seen of some threads since they were last asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// No sampler works here, or none may be opened for these threads.
+    Nobody,
+    /// Samplers were opened just now: ask again in the next epoch.
+    NotYet,
+    /// Addresses, most recent first by thread; none where the threads touched nothing that is
+    /// sampled.
+    Seen(Vec<u64>),
+}
+
+impl Sampled {
+    /// The addresses around which pages may move; empty where any page may, since addresses are not
+    /// sampled. `None`: no page is known to be accessed now. `all` says that the whole process has
+    /// gone, and its pages go too, sampled or not.
+    #[must_use]
+    pub fn worth_moving_around(self, all: bool) -> Option<Vec<u64>> {
+        match self {
+            Self::Nobody => Some(Vec::new()),
+            Self::NotYet => None,
+            Self::Seen(addresses) => (all || !addresses.is_empty()).then_some(addresses),
+        }
+    }
+}
+
+/// The source of this machine; `None` where addresses cannot be sampled.
+#[must_use]
+pub fn source(counters: CounterSource, devices: &Path) -> Option<Source> {
+    match counters {
+        CounterSource::Software => Some(page_faults()),
+        CounterSource::Auto | CounterSource::Numasim => ibs(devices).or_else(|| load_latency(devices)),
+    }
+}
+
+fn page_faults() -> Source {
+    let config = [u64::from(bindings::PERF_COUNT_SW_PAGE_FAULTS), 0, 0];
+    let code = Code { kind: bindings::PERF_TYPE_SOFTWARE, config };
+    Source { name: "page faults (software stand-in)", code, period: 1, precise: 0, leader: None }
+}
+
+fn ibs(devices: &Path) -> Option<Source> {
+    let pmu = pmu::read(devices, "ibs_op")?;
+    let code = Code { kind: pmu.kind, config: [0; 3] };
+    Some(Source { name: "AMD IBS", code, period: IBS_PERIOD, precise: 0, leader: None })
+}
+
+fn load_latency(devices: &Path) -> Option<Source> {
+    let pmu =
+        ["cpu", "cpu_core"].iter().find_map(|name| pmu::read(devices, name).filter(|pmu| pmu.has("mem-loads")))?;
+    let (code, leader) = (pmu.named("mem-loads")?, pmu.named("mem-loads-aux"));
+    Some(Source { name: "Intel load latency", code, period: HARDWARE_PERIOD, precise: 2, leader })
+}
+
+/// One thread's sampler.
+#[derive(Debug)]
+struct Sampler {
+    ring: Ring,
+    _leader: Option<OwnedFd>,
+    asked: u64,
+}
+
+/// The open samplers.
+#[derive(Debug)]
+pub struct Samplers {
+    source: Option<Source>,
+    open: BTreeMap<Tid, Sampler>,
+    most: usize,
+    keep: u64,
+    page: usize,
+}
+
+impl Samplers {
+    /// None is open yet. At most `most` at a time; one that was not asked for in `keep` samples is
+    /// closed.
+    #[must_use]
+    pub const fn new(source: Option<Source>, most: usize, keep: u64, page: usize) -> Self {
+        Self { source, open: BTreeMap::new(), most, keep, page }
+    }
+
+    /// Addresses that the threads touched since the last call, most recent first by thread. The
+    /// first call opens the samplers and finds nothing yet.
+    pub fn addresses(&mut self, tids: &[Tid], round: u64) -> Sampled {
+        let Some(source) = self.source.clone() else { return Sampled::Nobody };
+        let (mut bytes, mut watched, mut opened) = (Vec::new(), false, false);
+        for &tid in tids {
+            if let Some(sampler) = self.open.get_mut(&tid) {
+                (sampler.asked, watched) = (round, true);
+                sampler.ring.drain(&mut bytes);
+            } else if self.open.len() < self.most {
+                // Refused or ended: no addresses of this thread. Address sampling is a help, never
+                // a condition. What a new sampler holds is of this instant, and would be evidence
+                // for nothing but the loop that it interrupted.
+                let sampler = start(&source, tid, self.page, round).ok();
+                opened |= sampler.is_some();
+                self.open.extend(sampler.map(|sampler| (tid, sampler)));
+            }
+        }
+        let known = parse(&bytes).map(|sample| sample.address).filter(|address| *address != 0);
+        let mut addresses: Vec<_> = known.collect();
+        addresses.reverse();
+        match (watched, opened) {
+            (true, _) => Sampled::Seen(addresses),
+            (false, true) => Sampled::NotYet,
+            (false, false) => Sampled::Nobody,
+        }
+    }
+
+    /// Closes those that were not asked for lately, and those of threads that have ended.
+    pub fn close_unused(&mut self, round: u64, alive: impl Fn(Tid) -> bool) {
+        let keep = self.keep;
+        self.open.retain(|&tid, sampler| round.saturating_sub(sampler.asked) <= keep && alive(tid));
+    }
+}
+
+fn start(source: &Source, tid: Tid, page: usize, round: u64) -> Result<Sampler, Errno> {
+    // Kernel mode adds the addresses of the kernel's own data, which cannot be moved; IBS on older
+    // kernels cannot leave it out, so it is the second try.
+    let user = start_in(source, tid, page, round, Modes::User);
+    user.or_else(|_| start_in(source, tid, page, round, Modes::All))
+}
+
+fn start_in(source: &Source, tid: Tid, page: usize, round: u64, modes: Modes) -> Result<Sampler, Errno> {
+    let leader = source.leader.map(|code| open(&mut attributes(code, modes), tid, None)).transpose()?;
+    let mut attr = attributes(source.code, modes);
+    attr.__bindgen_anon_1.sample_period = source.period;
+    attr.sample_type = u64::from(SAMPLE_TYPE);
+    attr.set_precise_ip(source.precise);
+    let event = open(&mut attr, tid, leader.as_ref())?;
+    Ok(Sampler { ring: Ring::map(event, page)?, _leader: leader, asked: round })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_source_follows_what_sysfs_has() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(source(CounterSource::Auto, root.path()), None);
+        let cpu = root.path().join("cpu");
+        fs::create_dir_all(cpu.join("events")).unwrap();
+        fs::create_dir_all(cpu.join("format")).unwrap();
+        fs::write(cpu.join("type"), "4").unwrap();
+        fs::write(cpu.join("format/event"), "config:0-7").unwrap();
+        fs::write(cpu.join("format/ldlat"), "config1:0-15").unwrap();
+        fs::write(cpu.join("events/mem-loads"), "event=0xcd,ldlat=3").unwrap();
+        let intel = source(CounterSource::Auto, root.path()).unwrap();
+        assert_eq!((intel.name, intel.code), ("Intel load latency", Code { kind: 4, config: [0xcd, 3, 0] }));
+        fs::create_dir_all(root.path().join("ibs_op")).unwrap();
+        fs::write(root.path().join("ibs_op/type"), "11\n").unwrap();
+        let amd = source(CounterSource::Auto, root.path()).unwrap();
+        assert_eq!((amd.name, amd.code.kind, amd.period % 16), ("AMD IBS", 11, 0));
+        assert_eq!(source(CounterSource::Software, root.path()).unwrap().period, 1);
+    }
+
+    #[test]
+    fn pages_move_around_samples_or_anywhere_or_not_yet() {
+        assert_eq!(Sampled::Nobody.worth_moving_around(false), Some(Vec::new()));
+        assert_eq!(Sampled::NotYet.worth_moving_around(true), None);
+        assert_eq!(Sampled::Seen(vec![4096]).worth_moving_around(false), Some(vec![4096]));
+        // No page of a thread that touched none is known to be accessed; all pages of a process
+        // that has gone may follow.
+        assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(false), None);
+        assert_eq!(Sampled::Seen(Vec::new()).worth_moving_around(true), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,51 @@
+//! How much the sensors measure, and where counts come from.
+
+/// Where counts come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CounterSource {
+    /// Hardware events, by CPU family.
+    #[default]
+    Auto,
+    /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
+    Software,
+    /// The page of a numasim guest, given with [`super::Sensors::count_by_page`]; a test backend,
+    /// never chosen by itself.
+    Numasim,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorOptions {
+    /// Maximum number of threads with counters, the busiest first.
+    pub max_threads: usize,
+    /// Where counts come from.
+    pub counters: CounterSource,
+    /// The pages of a process are read in one of this number of samples.
+    pub pages_every: u32,
+    /// Pages are read of processes that used at least this share of one CPU since the last sample;
+    /// 0: of all.
+    pub min_cpu_share_for_pages: f64,
+    /// Maximum number of threads whose addresses are sampled.
+    pub max_samplers: usize,
+    /// Address samplers that were not asked for in this number of samples are closed.
+    pub samplers_keep: u64,
+    /// Descriptors left to others.
+    pub descriptor_reserve: usize,
+    /// Takes the place of the process's descriptor limit, which is then not raised; for tests.
+    pub descriptor_limit: Option<u64>,
+}
+
+impl Default for SensorOptions {
+    fn default() -> Self {
+        Self {
+            max_threads: 2048,
+            counters: CounterSource::Auto,
+            pages_every: 5,
+            min_cpu_share_for_pages: 0.05,
+            max_samplers: 64,
+            samplers_keep: 30,
+            descriptor_reserve: 128,
+            descriptor_limit: None,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What this machine can measure, why it cannot measure the rest, and what else a person should
+//! know: a pure function of facts that are gathered here from `/proc` and `/sys`.
+
+use crate::kernel::arch::Arch;
+use crate::kernel::capability;
+use crate::kernel::cpu_model::CpuModel;
+use crate::kernel::proc_fs::read_text;
+use crate::resctrl::DEFAULT_ROOT;
+use crate::resctrl::absence::Evidence;
+use isobar_model::{Capabilities, Sensor, Topology};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the machine says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Effective capabilities (`CapEff` of `/proc/self/status`); `None` where they cannot be read.
+    pub effective: Option<u64>,
+    /// `kernel.perf_event_paranoid`
+    pub paranoid: Option<i32>,
+    /// `kernel.numa_balancing`: 0 off, 1 on, 2 memory tiering, 3 both
+    pub numa_balancing: Option<u32>,
+    /// `/sys/kernel/sched_ext/state`, with the scheduler's name
+    pub sched_ext: Option<String>,
+    /// whether numad runs
+    pub numad: bool,
+    /// whether this is a virtual machine
+    pub is_vm: bool,
+    /// the architecture
+    pub arch: Arch,
+    /// what it says of resctrl
+    pub resctrl: Evidence,
+}
+
+impl Facts {
+    /// Those of the running machine; numad is found later, among the processes.
+    #[must_use]
+    pub fn live(cpu: &CpuModel) -> Self {
+        let number = |path: &str| read_text(path)?.trim().parse::<i64>().ok();
+        Self {
+            effective: read_text("/proc/self/status").and_then(|status| capability::effective(&status)),
+            paranoid: number("/proc/sys/kernel/perf_event_paranoid").and_then(|level| i32::try_from(level).ok()),
+            numa_balancing: number("/proc/sys/kernel/numa_balancing").and_then(|mode| u32::try_from(mode).ok()),
+            sched_ext: sched_ext(),
+            numad: false,
+            is_vm: cpu.hypervisor || hypervisor_files(),
+            arch: Arch::here(),
+            resctrl: Evidence::live(Path::new(DEFAULT_ROOT)),
+        }
+    }
+
+    /// Whether a capability is effective; where it is not known, it is taken to be.
+    #[must_use]
+    pub const fn has(&self, wanted: u32) -> bool {
+        match self.effective {
+            Some(set) => capability::has(set, wanted),
+            None => true,
+        }
+    }
+
+    /// `CAP_PERFMON`, or `CAP_SYS_ADMIN`, which implies it.
+    #[must_use]
+    pub const fn has_perfmon(&self) -> bool {
+        self.has(capability::PERFMON) || self.has(capability::SYS_ADMIN)
+    }
+}
+
+fn sched_ext() -> Option<String> {
+    let state = read_text("/sys/kernel/sched_ext/state").filter(|state| state.trim() == "enabled")?;
+    let name = read_text("/sys/kernel/sched_ext/root/ops").unwrap_or(state);
+    Some(name.trim().to_owned())
+}
+
+/// Machines without the CPUID bit: Xen says so in `/sys/hypervisor`, Arm guests in the device tree
+/// (KVM and Xen by a node of that name, QEMU's `virt` machine by what it is compatible with),
+/// others in DMI.
+fn hypervisor_files() -> bool {
+    let dmi = |file: &str| read_text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
+    let there = |path: &str| Path::new(path).exists();
+    let virt = read_text("/proc/device-tree/compatible").is_some_and(|compatible| compatible.contains("dummy-virt"));
+    sold_as_guest(&dmi("product_name"), &dmi("sys_vendor"))
+        || virt
+        || there("/sys/hypervisor/type")
+        || there("/proc/device-tree/hypervisor")
+}
+
+/// Whether a machine's own name for itself is that of a virtual machine. Amazon's whole machines
+/// are called `.metal`.
+fn sold_as_guest(product: &str, vendor: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "KVM",
+        "VMware",
+        "VirtualBox",
+        "QEMU",
+        "HVM domU",
+        "Virtual Machine",
+        "Bochs",
+        "OpenStack",
+        "Google Compute Engine",
+    ];
+    let named = NAMES.iter().any(|name| product.contains(name) || vendor.contains(name));
+    named || (vendor.contains("Amazon EC2") && !product.contains(".metal"))
+}
+
+/// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing
+/// page counts, `remarks` what the counters have to say.
+#[must_use]
+pub fn capabilities(
+    facts: &Facts,
+    topology: &Topology,
+    events: BTreeMap<Sensor, String>,
+    pages: Option<String>,
+    mut remarks: Vec<String>,
+) -> Capabilities {
+    let mut missing = events;
+    missing.extend(pages.map(|reason| (Sensor::PagesByNode, reason)));
+    missing.insert(Sensor::Latency, "the latency probe is not built yet".to_owned());
+    missing.extend(machine_reasons(topology, &facts.resctrl));
+    remarks.extend(balancer_remarks(facts));
+    Capabilities { missing, remarks, numa_balancing: facts.numa_balancing.map(|mode| mode & 1 == 1) }
+}
+
+fn machine_reasons(topology: &Topology, resctrl: &Evidence) -> Vec<(Sensor, String)> {
+    let mut reasons = Vec::new();
+    if topology.nodes().len() < 2 {
+        let reason = "this machine has one memory node";
+        reasons.push((Sensor::SeveralNodes, reason.to_owned()));
+    }
+    let with_cpus =
+        topology.nodes().iter().filter(|node| topology.cpus_of_node(node.id).is_some_and(|c| !c.is_empty()));
+    if topology.llcs().len().max(with_cpus.count()) < 2 {
+        let reason = "all CPUs share one LLC and one node";
+        reasons.push((Sensor::SeveralDomains, reason.to_owned()));
+    }
+    if topology.allocation().is_none() {
+        reasons.push((Sensor::CacheWays, resctrl.reason()));
+    }
+    reasons
+}
+
+fn balancer_remarks(facts: &Facts) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if facts.numa_balancing.is_some_and(|mode| mode & 2 == 2) {
+        remarks
+            .push("memory tiering (kernel.numa_balancing=2) is on: it moves pages between tiers by itself".to_owned());
+    }
+    if let Some(name) = &facts.sched_ext {
+        let name = name.escape_debug();
+        remarks.push(format!("a sched_ext scheduler ({name}) is active: it may place threads against isobar"));
+    }
+    if facts.numad {
+        let remark = "numad is running: it sets the affinity of all threads of a process; stop it while isobar manages";
+        remarks.push(remark.to_owned());
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::topology::synthetic::synthetic;
+
+    fn found(facts: &Facts, machine: &str) -> Capabilities {
+        capabilities(facts, &synthetic(machine).unwrap(), BTreeMap::new(), None, Vec::new())
+    }
+
+    #[test]
+    fn a_small_machine_lacks_nodes_and_domains_and_a_large_one_does_not() {
+        let small = found(&Facts::default(), "node:1 llc:1 core:2").missing;
+        assert!(small.contains_key(&Sensor::SeveralNodes) && small.contains_key(&Sensor::SeveralDomains));
+        let epyc = found(&Facts::default(), "node:1 llc:4 core:2").missing;
+        assert!(epyc.contains_key(&Sensor::SeveralNodes) && !epyc.contains_key(&Sensor::SeveralDomains));
+        let large = found(&Facts::default(), "node:4 llc:1 core:2").missing;
+        let expected = [Sensor::Latency, Sensor::CacheWays];
+        assert_eq!(large.keys().copied().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn guests_are_known_by_what_they_call_themselves() {
+        assert!(sold_as_guest("Standard PC (Q35 + ICH9, 2009)", "QEMU"));
+        assert!(sold_as_guest("m7g.large", "Amazon EC2") && !sold_as_guest("m7g.metal", "Amazon EC2"));
+        assert!(sold_as_guest("Google Compute Engine", "Google"));
+        assert!(!sold_as_guest("PowerEdge R7525", "Dell Inc.") && !sold_as_guest("", ""));
+    }
+
+    #[test]
+    fn what_works_against_us_is_said() {
+        let quiet = Facts { effective: Some(0), numa_balancing: Some(0), ..Facts::default() };
+        assert_eq!(found(&quiet, "node:2 core:1").remarks, [""; 0]);
+        assert_eq!(found(&quiet, "node:2 core:1").numa_balancing, Some(false));
+        assert_eq!(found(&Facts::default(), "node:2 core:1").numa_balancing, None);
+        let loud = Facts {
+            effective: Some(0),
+            numa_balancing: Some(3),
+            sched_ext: Some("rusty".into()),
+            numad: true,
+            ..Facts::default()
+        };
+        let Capabilities { remarks, numa_balancing, .. } = found(&loud, "node:2 core:1");
+        assert_eq!(numa_balancing, Some(true));
+        let words = ["tiering", "rusty", "numad is running"];
+        assert_eq!(remarks.len(), words.len());
+        for (remark, word) in remarks.iter().zip(words) {
+            assert!(remark.contains(word) && !remark.contains("  "), "{remark}");
+        }
+    }
+
+    #[test]
+    fn sys_admin_does_the_work_of_perfmon() {
+        let perfmon = Facts { effective: Some(1 << 38), ..Facts::default() };
+        assert!(perfmon.has_perfmon() && !perfmon.has(capability::SYS_ADMIN));
+        assert!(Facts { effective: Some(1 << 21), ..Facts::default() }.has_perfmon());
+        assert!(!Facts { effective: Some(1 << 19), ..Facts::default() }.has_perfmon());
+    }
+}

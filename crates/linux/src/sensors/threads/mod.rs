@@ -1,0 +1,4 @@
+//! Processes and threads, from sample to sample.
+
+pub mod state;
+pub mod table;

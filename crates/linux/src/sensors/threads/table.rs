@@ -1,0 +1,230 @@
+//! The processes and threads of the machine, from `/proc`, kept from sample to sample so that
+//! little is read anew: a process whose CPU time and number of threads did not change is not looked
+//! into. Kernel threads and isobar itself are left out. What vanishes while it is read is ordinary.
+
+use super::state::{Pass, ProcessState, Seen, ThreadState, is_turn};
+use crate::kernel::affinity;
+use crate::kernel::cgroup::Cpusets;
+use crate::kernel::proc_fs::ProcDir;
+use crate::kernel::stat;
+use crate::sensors::error::SensorError;
+use isobar_model::{CpuId, CpuSet, Tid};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Samples after which a process is read in full, whether it seems to have changed or not:
+/// affinities and cpusets of sleepers, threads exchanged one for one. Staggered by pid.
+const REFRESH: u64 = 16;
+
+/// All processes.
+pub struct Table {
+    files: ProcDir,
+    own: u32,
+    processes: BTreeMap<u32, ProcessState>,
+    kernel: BTreeSet<u32>,
+    cpusets: Cpusets,
+    pids: Vec<u32>,
+    tids: Vec<u32>,
+}
+
+impl Table {
+    /// Opens `/proc`; nothing is read yet.
+    ///
+    /// # Errors
+    /// [`SensorError::Proc`] where it cannot be opened.
+    pub fn open() -> Result<Self, SensorError> {
+        let path = Path::new("/proc");
+        let files = ProcDir::open(path).map_err(|errno| unreadable(path, errno))?;
+        Ok(Self {
+            files,
+            own: std::process::id(),
+            processes: BTreeMap::new(),
+            kernel: BTreeSet::new(),
+            cpusets: Cpusets::live(),
+            pids: Vec::new(),
+            tids: Vec::new(),
+        })
+    }
+
+    /// The processes as last read, by pid.
+    #[must_use]
+    pub const fn processes(&self) -> &BTreeMap<u32, ProcessState> {
+        &self.processes
+    }
+
+    /// For changes of what is known beside `/proc/PID/stat`: the processes and the files to read it
+    /// from.
+    pub(crate) const fn parts(&mut self) -> (&mut BTreeMap<u32, ProcessState>, &mut ProcDir) {
+        (&mut self.processes, &mut self.files)
+    }
+
+    /// Reads what has changed.
+    ///
+    /// # Errors
+    /// [`SensorError::Proc`] where `/proc` cannot be listed.
+    pub fn scan(&mut self, round: u64, online: &CpuSet) -> Result<(), SensorError> {
+        if round.is_multiple_of(REFRESH) {
+            self.cpusets.forget();
+            self.kernel.clear();
+        }
+        let mut pids = std::mem::take(&mut self.pids);
+        let listed = self.files.numbers(format_args!("."), &mut pids);
+        listed.map_err(|errno| unreadable(Path::new("/proc"), errno))?;
+        self.processes.retain(|pid, _| pids.binary_search(pid).is_ok());
+        for &pid in &pids {
+            if pid != self.own && !self.kernel.contains(&pid) && self.visit(pid, round, online).is_none() {
+                self.processes.remove(&pid);
+            }
+        }
+        self.pids = pids;
+        Ok(())
+    }
+
+    /// `None` where there is nothing to observe: it has ended, or it is the kernel's.
+    fn visit(&mut self, pid: u32, round: u64, online: &CpuSet) -> Option<()> {
+        let stat = stat::parse(self.files.read_record(format_args!("{pid}/stat")).ok()?)?;
+        if stat.is_kernel() {
+            self.kernel.insert(pid);
+            return None;
+        }
+        if stat.has_ended() && stat.threads <= 1 {
+            return None;
+        }
+        let seen = Seen::from(&stat);
+        let known = self.processes.remove(&pid).filter(|known| known.start == seen.start);
+        let fresh = known.is_none();
+        let mut known = known.unwrap_or_else(|| ProcessState::first(&seen));
+        if known.name.as_bytes() != stat.name {
+            known.name = String::from_utf8_lossy(stat.name).into();
+        }
+        let pass = Pass { round, fresh, full: fresh || is_turn(round, pid, REFRESH), online };
+        self.advance(pid, &mut known, &seen, &pass);
+        self.processes.insert(pid, known);
+        Some(())
+    }
+
+    fn advance(&mut self, pid: u32, known: &mut ProcessState, seen: &Seen, pass: &Pass<'_>) {
+        let changed = known.ticks != seen.ticks || known.count != seen.threads;
+        known.load = if pass.fresh { 0 } else { seen.ticks.saturating_sub(known.ticks) };
+        (known.ticks, known.count) = (seen.ticks, seen.threads);
+        known.several |= seen.threads > 1;
+        if pass.full {
+            known.cpuset = self.cpuset_of(pid);
+        }
+        if !changed && !pass.full {
+            known.threads.iter_mut().for_each(|thread| thread.load = 0);
+        } else if known.several {
+            self.read_threads(pid, known, pass);
+        } else {
+            let old = std::mem::take(&mut known.threads).pop();
+            known.threads.push(thread(old, seen, known.cpuset.as_ref(), pass));
+        }
+        self.follow_cpuset(pid, known, pass);
+    }
+
+    /// A mask that changed to one that its cpuset does not explain: the cpuset may have changed,
+    /// too.
+    fn follow_cpuset(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
+        let cpuset = known.cpuset.clone();
+        // Every thread is asked, since each change is doubted once.
+        let doubtful = known.threads.iter_mut().filter_map(|thread| thread.is_doubtful(cpuset.as_ref()).then_some(()));
+        if doubtful.count() == 0 {
+            return;
+        }
+        self.cpusets.forget();
+        known.cpuset = self.cpuset_of(pid);
+        if known.cpuset != cpuset {
+            let cpuset = known.cpuset.as_ref();
+            known.threads.iter_mut().for_each(|thread| read_mask(thread, cpuset, pass.online));
+        }
+    }
+
+    fn cpuset_of(&mut self, pid: u32) -> Option<CpuSet> {
+        let text = self.files.read(format_args!("{pid}/cgroup")).ok()?;
+        self.cpusets.permitted(std::str::from_utf8(text).ok()?)
+    }
+
+    fn read_threads(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
+        let mut tids = std::mem::take(&mut self.tids);
+        let listed = self.files.numbers(format_args!("{pid}/task"), &mut tids);
+        let mut old = std::mem::take(&mut known.threads).into_iter().peekable();
+        known.threads.reserve(tids.len());
+        for &tid in listed.is_ok().then_some(&tids).into_iter().flatten() {
+            while old.next_if(|thread| thread.tid.0 < tid).is_some() {}
+            let before = old.next_if(|thread| thread.tid.0 == tid);
+            let thread = match before {
+                Some(idle) if pass.may_skip(&idle) => Some(ThreadState { skipped: true, ..idle }),
+                before => self.read_thread(pid, tid, before, known.cpuset.as_ref(), pass),
+            };
+            known.threads.extend(thread);
+        }
+        self.tids = tids;
+        if known.is_short_of_ticks() {
+            self.read_skipped(pid, known, pass);
+        }
+    }
+
+    /// Some of the process's time was used by threads that were taken to be asleep.
+    fn read_skipped(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
+        let read = |thread: ThreadState| match thread.skipped {
+            true => self.read_thread(pid, thread.tid.0, Some(thread), known.cpuset.as_ref(), pass),
+            false => Some(thread),
+        };
+        known.threads = std::mem::take(&mut known.threads).into_iter().filter_map(read).collect();
+        known.unaccounted = 0;
+    }
+
+    /// `None` where the thread has ended.
+    fn read_thread(
+        &mut self,
+        pid: u32,
+        tid: u32,
+        before: Option<ThreadState>,
+        cpuset: Option<&CpuSet>,
+        pass: &Pass<'_>,
+    ) -> Option<ThreadState> {
+        let stat = stat::parse(self.files.read_record(format_args!("{pid}/task/{tid}/stat")).ok()?)?;
+        let (ended, seen) = (stat.has_ended(), Seen::from(&stat));
+        (!ended).then(|| thread(before, &seen, cpuset, pass))
+    }
+}
+
+/// A thread as its stat line has it now; `before` is what was last read of it.
+fn thread(before: Option<ThreadState>, seen: &Seen, cpuset: Option<&CpuSet>, pass: &Pass<'_>) -> ThreadState {
+    let tid = Tid(seen.id);
+    let before = before.filter(|old| old.start == seen.start && old.tid == tid);
+    let first = before.is_none();
+    let mut thread = before.unwrap_or_else(|| ThreadState::first(tid, seen.start));
+    thread.load = seen.ticks.saturating_sub(thread.ticks);
+    thread.ticks = seen.ticks;
+    thread.cpu = seen.cpu.map(CpuId);
+    thread.skipped = false;
+    thread.idle = if thread.load == 0 { thread.idle.saturating_add(1) } else { 0 };
+    if first || pass.full || thread.load > 0 {
+        read_mask(&mut thread, cpuset, pass.online);
+    }
+    thread
+}
+
+fn read_mask(thread: &mut ThreadState, cpuset: Option<&CpuSet>, online: &CpuSet) {
+    thread.take_mask(affinity::get(thread.tid).ok(), cpuset, online);
+}
+
+fn unreadable(path: &Path, errno: Errno) -> SensorError {
+    SensorError::Proc { path: path.to_owned(), source: errno.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_machine_has_processes_and_isobar_is_not_among_them() {
+        let mut table = Table::open().unwrap();
+        let online = affinity::get(Tid(std::process::id())).unwrap();
+        table.scan(0, &online).unwrap();
+        assert!(!table.processes().contains_key(&std::process::id()));
+        assert!(table.processes().values().all(|process| process.start > 0 || process.threads.is_empty()));
+    }
+}
