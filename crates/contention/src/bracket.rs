@@ -16,10 +16,12 @@
 //! within the bound**, after finitely many boxes; how many is bounded only by a power of the number of resources in use. From the middle of
 //! every box Newton's method is tried again, which in practice ends the search in the first few.
 
-use super::network::{Network, Point, Trial};
-use super::newton::{BALANCE, Workspace, descend};
-use super::root::increasing_root;
-use super::space;
+use crate::budget::{Meter, NoAnswer};
+use crate::network::{Network, Point, Trial};
+use crate::newton::{BALANCE, Workspace, descend};
+use crate::root::increasing_root;
+use crate::space;
+use crate::stream::Stream;
 
 /// Relative accuracy of a bound.
 const BOUND: f64 = 1e-12;
@@ -34,69 +36,77 @@ struct Bounds {
 }
 
 /// A solution. `best` is the best point so far.
-pub(super) fn search(network: &Network, best: &mut Trial, work: &mut Workspace) {
-    let mut boxes = vec![first(network)];
+pub(crate) fn search(
+    network: &Network,
+    best: &mut Trial,
+    work: &mut Workspace,
+    meter: &mut Meter,
+) -> Result<(), NoAnswer> {
+    let mut boxes = vec![first(network, meter)?];
     while let Some(mut bounds) = boxes.pop() {
-        let mut at = middle(network, &bounds);
-        let arrived = descend(network, &mut at, work);
+        let mut at = middle(network, &bounds, meter)?;
+        let arrived = descend(network, &mut at, work, meter)?;
         if at.error < best.error {
             *best = at;
         }
         if arrived || best.error <= BALANCE {
-            return;
+            return Ok(());
         }
-        if narrow(network, &mut bounds) {
+        if narrow(network, &mut bounds, meter)? {
             boxes.extend(halves(network, &bounds));
         }
     }
+    Err(meter.not_found())
 }
 
 /// All waits that can be.
-fn first(network: &Network) -> Bounds {
+fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAnswer> {
     let low = vec![0.0; network.resources.len()];
-    let high = (0..low.len()).map(|k| {
-        let mut high = network.resources[k].queue;
-        while excess(network, &low, k, high) < 0.0 {
-            high *= 4.0;
+    let mut high: Vec<_> = network.resources.iter().map(|resource| resource.queue).collect();
+    for (k, high) in high.iter_mut().enumerate() {
+        while excess(network, &low, k, *high, meter)? < 0.0 {
+            *high *= 4.0;
         }
-        high
-    });
-    Bounds { high: high.collect(), low: low.clone() }
+    }
+    Ok(Bounds { low, high })
 }
 
 /// Narrows a box as long as it pays; false where nothing is left of it.
-fn narrow(network: &Network, bounds: &mut Bounds) -> bool {
+fn narrow(network: &Network, bounds: &mut Bounds, meter: &mut Meter) -> Result<bool, NoAnswer> {
     loop {
         let before = width(network, bounds);
         for k in 0..bounds.low.len() {
             let (low, high) = (bounds.low[k], bounds.high[k]);
-            if excess(network, &bounds.low, k, low) > SAME || excess(network, &bounds.high, k, high) < -SAME {
-                return false;
+            if excess(network, &bounds.low, k, low, meter)? > SAME
+                || excess(network, &bounds.high, k, high, meter)? < -SAME
+            {
+                return Ok(false);
             }
-            let above = increasing_root(low, high, BOUND, |wait| excess(network, &bounds.low, k, wait));
-            let below = increasing_root(low, high, BOUND, |wait| excess(network, &bounds.high, k, wait));
+            let above = increasing_root(low, high, BOUND, |wait| excess(network, &bounds.low, k, wait, meter))?;
+            let below = increasing_root(low, high, BOUND, |wait| excess(network, &bounds.high, k, wait, meter))?;
             (bounds.low[k], bounds.high[k]) = (below.min(above), above.max(below));
         }
         if width(network, bounds) >= 0.9 * before {
-            return true;
+            return Ok(true);
         }
     }
 }
 
 /// Utilisation at a wait of `k` less what is wanted of it, the other waits as given.
-fn excess(network: &Network, waits: &[f64], k: usize, wait: f64) -> f64 {
+fn excess(network: &Network, waits: &[f64], k: usize, wait: f64, meter: &mut Meter) -> Result<f64, NoAnswer> {
+    meter.spend()?;
     let mut waits = waits.to_vec();
     waits[k] = wait;
     let stalls: Vec<_> = network.streams.iter().map(|stream| stream.stalled(&waits)).collect();
-    let stays = space::stays(network, &stalls);
-    let on = |stream: &super::stream::Stream| stream.visits.iter().find(|visit| visit.resource == k).copied();
+    let stays = space::stays(network, &stalls, meter)?;
+    let on = |stream: &Stream| stream.visits.iter().find(|visit| visit.resource == k).copied();
     let users = network.streams.iter().zip(&stalls).filter_map(|(stream, stall)| Some((stream, stall, on(stream)?)));
     let load: f64 = users
         .map(|(stream, stall, visit)| {
             visit.lines * stream.flow(*stall, stream.mean_stay(&stays), 0.5 * stream.limit).bytes
         })
         .sum();
-    network.resources[k].utilisation(wait) - load / network.resources[k].capacity
+    Ok(network.resources[k].utilisation(wait) - load / network.resources[k].capacity)
 }
 
 /// The greatest side of a box, in utilisation.
@@ -115,14 +125,14 @@ fn half(network: &Network, bounds: &Bounds, k: usize) -> f64 {
     resource.wait(middle).clamp(bounds.low[k], bounds.high[k])
 }
 
-fn middle(network: &Network, bounds: &Bounds) -> Trial {
+fn middle(network: &Network, bounds: &Bounds, meter: &mut Meter) -> Result<Trial, NoAnswer> {
     let waits: Vec<_> = (0..bounds.low.len()).map(|k| half(network, bounds, k)).collect();
     let stalls: Vec<_> = network.streams.iter().map(|stream| stream.stalled(&waits)).collect();
     let slack = network.resources.iter().zip(&waits).map(|(resource, wait)| resource.slack(*wait)).collect();
-    let point = Point { slack, stay: space::stays(network, &stalls) };
+    let point = Point { slack, stay: space::stays(network, &stalls, meter)? };
     let mut at = Trial { point, ..Trial::default() };
-    network.evaluate(&mut at);
-    at
+    network.evaluate(&mut at, meter)?;
+    Ok(at)
 }
 
 /// Both halves of the widest side; none where it is too narrow to be halved.
@@ -141,34 +151,32 @@ fn halves(network: &Network, bounds: &Bounds) -> Vec<Bounds> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contention::tests::{at, devil, fixed_point};
-    use crate::machine::MachineSpec;
+    use crate::budget::Budget;
+    use crate::build;
+    use crate::question::Question;
+    use crate::tests::machines::{at, devil, mesh};
 
-    /// Without Newton's help: boxes narrow, the ones that hold no solution are dropped, and the one that is left is the solution.
+    /// Without Newton's help: boxes narrow, the ones that hold no solution are dropped, and what is left is the solution.
     #[test]
     fn boxes_close_in_on_the_solution() {
-        let machine = MachineSpec::synthetic("node:2 core:4").unwrap();
-        let all: Vec<_> = (0..3).map(|i| devil(at(i % 2), 0, 2)).collect();
-        let (_, solved) = fixed_point(&machine, &all, None);
-        let network = &solved.network;
-        let truth: Vec<_> =
-            network.resources.iter().zip(&solved.at.point.slack).map(|(r, s)| r.wait_at_slack(*s)).collect();
-        let mut boxes = vec![first(network)];
-        let mut rounds = 0;
+        let threads: Vec<_> = (0..3).map(|i| devil(at(i % 2), 0, 2)).collect();
+        let (network, _) = build::network(&Question { machine: &mesh(2, 1), threads: &threads, copy: None });
+        let meter = &mut Meter::new(Budget::default());
+        let mut boxes = vec![first(&network, meter).unwrap()];
+        let mut solved = middle(&network, &boxes[0], meter).unwrap();
+        assert!(descend(&network, &mut solved, &mut Workspace::default(), meter).unwrap());
+        let truth = solved.waits;
         while let Some(mut bounds) = boxes.pop() {
-            rounds += 1;
             let holds = (0..truth.len()).all(|k| bounds.low[k] <= truth[k] && truth[k] <= bounds.high[k]);
-            let left = narrow(network, &mut bounds);
+            let left = narrow(&network, &mut bounds, meter).unwrap();
             assert!(left || !holds, "{bounds:?}");
-            if left && width(network, &bounds) < 1e-3 {
-                assert!(
-                    (0..truth.len()).all(|k| (middle(network, &bounds).waits[k] - truth[k]).abs() < 1e-9),
-                    "{rounds}"
-                );
+            if left && width(&network, &bounds) < 1e-3 {
+                let found = middle(&network, &bounds, meter).unwrap().waits;
+                assert!((0..truth.len()).all(|k| (found[k] - truth[k]).abs() < 1e-9), "{found:?} {truth:?}");
                 return;
             }
             if left {
-                boxes.extend(halves(network, &bounds));
+                boxes.extend(halves(&network, &bounds));
             }
         }
         panic!("the solution was lost");

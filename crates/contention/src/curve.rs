@@ -1,18 +1,12 @@
 //! LLC misses over LLC space: a few parameters, or a table measured way by way. What the contention model asks of a curve is that
 //! more space never means more misses; a measured one may rise where it was noisy, and says so.
 
-use crate::error::SimError;
-use crate::machine::positive;
-use serde::Deserialize;
 use std::sync::Arc;
 
 const MIB: f64 = 1_048_576.0;
-/// More ways than any cache has, to bound what a file can ask for.
-const MOST_WAYS: usize = 1024;
 
 /// Misses per 1000 instructions over the space that a program holds in its LLC; never rising.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum MissCurve {
     /// A few parameters.
     Parametric(Parametric),
@@ -41,33 +35,6 @@ pub struct Measured {
     by_ways: Arc<[f64]>,
     /// The nearest curve that never rises, from no way on.
     falling: Arc<[f64]>,
-}
-
-/// As written in TOML: `{ streaming, reuse, half_mib }` or `{ way_mib, by_ways }`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    streaming: Option<f64>,
-    reuse: Option<f64>,
-    half_mib: Option<f64>,
-    way_mib: Option<f64>,
-    by_ways: Option<Vec<f64>>,
-}
-
-impl TryFrom<Written> for MissCurve {
-    type Error = &'static str;
-
-    fn try_from(written: Written) -> Result<Self, Self::Error> {
-        match written {
-            Written { streaming: Some(a), reuse: Some(b), half_mib: Some(h), way_mib: None, by_ways: None } => {
-                Ok(Self::parametric(a, b, h))
-            }
-            Written { streaming: None, reuse: None, half_mib: None, way_mib: Some(mib), by_ways: Some(ways) } => {
-                Ok(Self::measured(mib, &ways))
-            }
-            _ => Err("a miss curve is either `streaming`, `reuse` and `half_mib`, or `way_mib` and `by_ways`"),
-        }
-    }
 }
 
 impl MissCurve {
@@ -109,26 +76,6 @@ impl MissCurve {
         let Self::Measured(curve) = self else { return Vec::new() };
         let pairs = curve.by_ways.windows(2).enumerate();
         pairs.filter(|(_, pair)| pair[1] > pair[0]).map(|(index, _)| index + 2).collect()
-    }
-
-    pub(super) fn validate(&self, file: &str, key: &str) -> Result<(), SimError> {
-        let rate = |field: &str, value| super::at_least(file, &format!("{key}.{field}"), value, 0.0);
-        match self {
-            Self::Parametric(curve) => {
-                positive(file, &format!("{key}.half_mib"), curve.half_mib)?;
-                rate("streaming", curve.streaming)?;
-                rate("reuse", curve.reuse)
-            }
-            Self::Measured(curve) => {
-                positive(file, &format!("{key}.way_mib"), curve.way_mib)?;
-                let ways = curve.by_ways.len();
-                if ways == 0 || ways > MOST_WAYS {
-                    let problem = format!("has {ways} values; list one for each way, 1 to {MOST_WAYS}");
-                    return Err(SimError::value(file, &format!("{key}.by_ways"), problem));
-                }
-                curve.by_ways.iter().try_for_each(|value| rate("by_ways", *value))
-            }
-        }
     }
 }
 

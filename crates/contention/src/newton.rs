@@ -2,11 +2,12 @@
 //! It ends: every round takes a fixed part off the residual, or it gives up and says so. Near the solution it doubles the digits
 //! every round, so that a machine on which little changed is solved in two or three.
 
-use super::network::{Network, Trial};
+use crate::budget::{Meter, NoAnswer};
+use crate::network::{LONGEST, Network, Trial};
 
 /// The greatest residual of a solution: every resource carries, and every part of a cache holds, what it should to this part of its
 /// capacity.
-pub(super) const BALANCE: f64 = 1e-9;
+pub(crate) const BALANCE: f64 = 1e-9;
 /// The shortest part of Newton's step that is tried.
 const SHORTEST: f64 = 1.0 / 1024.0;
 
@@ -19,31 +20,36 @@ pub(crate) struct Workspace {
 }
 
 /// Goes from `at` (evaluated) towards a solution; whether it arrived. `at` is the best point found.
-pub(super) fn descend(network: &Network, at: &mut Trial, work: &mut Workspace) -> bool {
+pub(crate) fn descend(
+    network: &Network,
+    at: &mut Trial,
+    work: &mut Workspace,
+    meter: &mut Meter,
+) -> Result<bool, NoAnswer> {
     while at.error > BALANCE {
         jacobian(network, at, &mut work.matrix);
         work.step.clone_from(&at.residual);
-        if !eliminate(&mut work.matrix, &mut work.step) || !shorten(network, at, work) {
-            return false;
+        if !eliminate(&mut work.matrix, &mut work.step) || !shorten(network, at, work, meter)? {
+            return Ok(false);
         }
     }
-    true
+    Ok(true)
 }
 
 /// The longest of the steps 1, 1/2, 1/4, ... that pays.
-fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace) -> bool {
+fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut Meter) -> Result<bool, NoAnswer> {
     let mut length = 1.0;
     work.trial.flows.clone_from(&at.flows);
     while length >= SHORTEST {
         step(network, at, &work.step, length, &mut work.trial);
-        network.evaluate(&mut work.trial);
+        network.evaluate(&mut work.trial, meter)?;
         if work.trial.error <= (1.0 - 0.25 * length) * at.error {
             std::mem::swap(at, &mut work.trial);
-            return true;
+            return Ok(true);
         }
         length *= 0.5;
     }
-    false
+    Ok(false)
 }
 
 /// The point a part of a step away. To first order it is `at - length * step`, and yet no utilisation leaves (0, 1) and no residence time
@@ -70,8 +76,7 @@ fn jacobian(network: &Network, at: &Trial, matrix: &mut Vec<f64>) {
     matrix.clear();
     matrix.resize(n * n, 0.0);
     (0..resources).for_each(|k| matrix[k * n + k] = 1.0);
-    (0..network.spaces.len())
-        .for_each(|a| matrix[(resources + a) * (n + 1)] = at.point.stay[a] / super::space::LONGEST);
+    (0..network.spaces.len()).for_each(|a| matrix[(resources + a) * (n + 1)] = at.point.stay[a] / LONGEST);
     let mut steepness: Vec<f64> = Vec::with_capacity(resources);
     steepness.extend(network.resources.iter().zip(&at.point.slack).map(|(one, slack)| one.steepness(*slack)));
     for (stream, flow) in network.streams.iter().zip(&at.flows).filter(|(_, flow)| flow.bytes > 0.0) {

@@ -17,6 +17,11 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// Whether it can be part of a machine.
+    pub(crate) fn is_sound(&self) -> bool {
+        [self.capacity, self.queue].into_iter().all(|value| value > 0.0 && value.is_finite())
+    }
+
     /// Utilisation at which a transfer waits `wait` seconds.
     #[must_use]
     pub fn utilisation(&self, wait: f64) -> f64 {
@@ -30,19 +35,19 @@ impl Resource {
     }
 
     /// Seconds that a transfer waits where `slack` of the capacity is idle: exact also where hardly any is.
-    pub(super) fn wait_at_slack(&self, slack: f64) -> f64 {
+    pub(crate) fn wait_at_slack(&self, slack: f64) -> f64 {
         let utilisation = 1.0 - slack;
         self.queue * utilisation * utilisation / slack
     }
 
     /// The idle part of the capacity where a transfer waits `wait` seconds.
-    pub(super) fn slack(&self, wait: f64) -> f64 {
+    pub(crate) fn slack(&self, wait: f64) -> f64 {
         let utilisation = self.utilisation(wait);
         if wait > self.queue { self.queue * utilisation * utilisation / wait } else { 1.0 - utilisation }
     }
 
     /// How much longer a transfer waits for each unit of utilisation.
-    pub(super) fn steepness(&self, slack: f64) -> f64 {
+    pub(crate) fn steepness(&self, slack: f64) -> f64 {
         self.queue * (1.0 - slack) * (1.0 + slack) / (slack * slack)
     }
 }

@@ -13,18 +13,17 @@
 //! an LLC increases in every `T`. So `S` is an M-function (Rheinboldt, J. Math. Anal. Appl. 32, 1970): `S(T) = sizes` has exactly one
 //! solution, and solving part by part from below converges to it monotonically. For disjoint masks one pass is exact.
 
-use super::network::Network;
-use super::root::increasing_root;
+use crate::budget::{Meter, NoAnswer};
+use crate::network::{LONGEST, Network};
+use crate::root::increasing_root;
 
-/// Seconds after which other traffic has replaced every line (estimate: kernel threads and interrupts; 27.5 MB in 1000 s are 27 kB/s).
-pub(super) const LONGEST: f64 = 1000.0;
 /// Relative accuracy of a residence time.
 const STAY: f64 = 1e-13;
 /// Every part is full to this part of its size.
 const FULL: f64 = 1e-11;
 
 /// The parts of an LLC: sets of ways that are open to the same masks, ascending by lowest way.
-pub(super) fn parts(masks: &[u64]) -> Vec<u64> {
+pub(crate) fn parts(masks: &[u64]) -> Vec<u64> {
     let mut parts = vec![masks.iter().fold(0, |all, mask| all | mask)];
     for mask in masks {
         parts = parts.iter().flat_map(|part| [part & mask, part & !mask]).filter(|part| *part != 0).collect();
@@ -35,50 +34,71 @@ pub(super) fn parts(masks: &[u64]) -> Vec<u64> {
 }
 
 /// The residence times that just fill every part, when a miss stalls each stream for its time in `stalls`.
-pub(super) fn stays(network: &Network, stalls: &[f64]) -> Vec<f64> {
-    let mut stays: Vec<_> = (0..network.spaces.len()).map(|part| shortest(network, stalls, part)).collect();
+pub(crate) fn stays(network: &Network, stalls: &[f64], meter: &mut Meter) -> Result<Vec<f64>, NoAnswer> {
+    let mut stays = Vec::with_capacity(network.spaces.len());
+    for part in 0..network.spaces.len() {
+        stays.push(shortest(network, stalls, part, meter)?);
+    }
     loop {
         for part in 0..stays.len() {
-            let over = |stay: f64| {
+            let mut over = |stay: f64| {
                 let here = |other: usize| if other == part { stay } else { stays[other] };
-                filled(network, stalls, part, here) / network.spaces[part] - 1.0
+                Ok(filled(network, stalls, part, here, meter)? / network.spaces[part] - 1.0)
             };
             let (low, mut high) = (stays[part], 2.0 * stays[part]);
-            while high < LONGEST && over(high) < 0.0 {
+            while high < LONGEST && over(high)? < 0.0 {
                 high *= 4.0;
             }
-            stays[part] = increasing_root(low, high.min(LONGEST), STAY, over);
+            stays[part] = increasing_root(low, high.min(LONGEST), STAY, over)?;
         }
-        let full = |part: usize| filled(network, stalls, part, |other| stays[other]) / network.spaces[part] - 1.0;
-        if network.disjoint || (0..stays.len()).all(|part| full(part).abs() <= FULL) {
-            return stays;
+        if network.disjoint || all_full(network, stalls, &stays, meter)? {
+            return Ok(stays);
         }
     }
 }
 
+fn all_full(network: &Network, stalls: &[f64], stays: &[f64], meter: &mut Meter) -> Result<bool, NoAnswer> {
+    for part in 0..stays.len() {
+        let full = filled(network, stalls, part, |other| stays[other], meter)? / network.spaces[part] - 1.0;
+        if full.abs() > FULL {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The residence time if every stream inserted as fast as into an empty cache: at most the true one.
-fn shortest(network: &Network, stalls: &[f64], part: usize) -> f64 {
+fn shortest(network: &Network, stalls: &[f64], part: usize, meter: &mut Meter) -> Result<f64, NoAnswer> {
+    meter.spend()?;
     let empty = |(stream, share): &(usize, f64)| share * network.streams[*stream].flow(stalls[*stream], 0.0, 0.0).bytes;
     let size = network.spaces[part];
-    size / (size / LONGEST + network.members[part].iter().map(empty).sum::<f64>())
+    Ok(size / (size / LONGEST + network.members[part].iter().map(empty).sum::<f64>()))
 }
 
 /// Bytes that are held of a part.
-fn filled(network: &Network, stalls: &[f64], part: usize, stay: impl Fn(usize) -> f64) -> f64 {
+fn filled(
+    network: &Network,
+    stalls: &[f64],
+    part: usize,
+    stay: impl Fn(usize) -> f64,
+    meter: &mut Meter,
+) -> Result<f64, NoAnswer> {
+    meter.spend()?;
     let held = |(index, share): &(usize, f64)| {
         let stream = &network.streams[*index];
         let mean: f64 = stream.shares.iter().map(|(other, share)| share * stay(*other)).sum();
         stream.flow(stalls[*index], mean, 0.5 * stream.limit).space * share * stay(part) / mean
     };
-    network.spaces[part] * stay(part) / LONGEST + network.members[part].iter().map(held).sum::<f64>()
+    Ok(network.spaces[part] * stay(part) / LONGEST + network.members[part].iter().map(held).sum::<f64>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contention::queue::LINE;
-    use crate::contention::stream::{Misses, Stream};
-    use crate::program::MissCurve;
+    use crate::budget::Budget;
+    use crate::curve::MissCurve;
+    use crate::queue::LINE;
+    use crate::stream::{Misses, Stream};
 
     /// A stream that misses `rate` bytes a second with an empty cache and never stalls; `half_mib` of space halve its misses.
     fn stream(rate: f64, half_mib: f64, limit: f64, shares: &[(usize, f64)]) -> Stream {
@@ -91,7 +111,7 @@ mod tests {
     fn held(spaces: &[f64], streams: Vec<Stream>) -> Vec<f64> {
         let network = Network::of(vec![], spaces.to_vec(), streams);
         let stalls = vec![0.0; network.streams.len()];
-        let stays = stays(&network, &stalls);
+        let stays = stays(&network, &stalls, &mut Meter::new(Budget::default())).unwrap();
         let mean = |stream: &Stream| stream.shares.iter().map(|(part, share)| share * stays[*part]).sum();
         network.streams.iter().map(|stream| stream.flow(0.0, mean(stream), 1.0).space).collect()
     }

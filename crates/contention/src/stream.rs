@@ -10,8 +10,8 @@
 //!
 //! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T` and decreases with `S`; `b` decreases with both.
 
-use super::root::guessed_root;
-use crate::program::MissCurve;
+use crate::curve::MissCurve;
+use crate::root::guessed_root;
 
 /// Relative accuracy of the space held.
 const SPACE: f64 = 1e-13;
@@ -26,7 +26,7 @@ const UNFELT: f64 = 1e-4;
 
 /// What a stream is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     /// Bytes a second that it would miss if a miss took a second.
     pub bytes: f64,
     /// Seconds of computing a unit of work (an instruction; a page).
@@ -45,7 +45,7 @@ pub(super) struct Stream {
 
 /// Misses a unit of work.
 #[derive(Clone, Debug)]
-pub(super) enum Misses {
+pub(crate) enum Misses {
     /// By the space held beside the `private` bytes of the core; `most` is what there is without any of the LLC.
     Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
     /// Always so many.
@@ -54,7 +54,7 @@ pub(super) enum Misses {
 
 /// A resource that a miss passes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visit {
+pub(crate) struct Visit {
     /// Position among the resources.
     pub resource: usize,
     /// Lines that pass it for a miss.
@@ -65,7 +65,7 @@ pub(super) struct Visit {
 
 /// What a stream gets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flow {
+pub(crate) struct Flow {
     /// Bytes held.
     pub space: f64,
     /// Bytes missed a second.

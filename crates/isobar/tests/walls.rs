@@ -7,20 +7,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 19] = [
+const MAY_IMPORT: [(&str, &[&str]); 20] = [
     ("isobar-model", &[]),
+    ("isobar-contention", &["isobar-model"]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
     ("isobar-policy", &["isobar-model", "isobar-partition"]),
     // The page of numasim's machine is where its test backend reads.
     ("isobar-linux", &["isobar-model", "numasim-page"]),
-    ("isobar-sim", &["isobar-model"]),
+    ("isobar-sim", &["isobar-contention", "isobar-model"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     (
         "isobar-lab",
         &[
+            "isobar-contention",
             "isobar-model",
             "isobar-partition",
             "isobar-optima",
@@ -57,7 +59,8 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
 ];
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
-const PURE: [(&str, &[&str]); 6] = [
+const PURE: [(&str, &[&str]); 7] = [
+    ("isobar-contention", &["thiserror"]),
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-partition", &["thiserror"]),
     // rayon spreads work over cores; answers do not depend on how many.

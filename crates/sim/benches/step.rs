@@ -88,7 +88,7 @@ fn running(machine: &str, kinds: &[(&str, u32)]) -> Result<SimMachine, SimError>
         text += &format!("[[app]]\nprogram = \"{kind}\"\ncount = {count}\nphase_stagger = 0.37\n");
     }
     let mut machine = SimMachine::new(&Workload::from_toml("bench", &text)?, 1);
-    let Ok(_) = machine.wait(Seconds(1.0));
+    machine.wait(Seconds(1.0))?;
     Ok(machine)
 }
 

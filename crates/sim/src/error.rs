@@ -24,6 +24,15 @@ pub enum SimError {
         /// column and problem, and what would be right
         problem: String,
     },
+    /// the contention model could not say how fast the programs run
+    #[error("{when}: {source}; change the workload, or shorten the run to end before")]
+    NoAnswer {
+        /// simulated time
+        when: String,
+        /// why
+        #[source]
+        source: isobar_contention::NoAnswer,
+    },
     /// a value that cannot be
     #[error("{file}: `{key}` {problem}")]
     Value {
@@ -48,6 +57,12 @@ pub enum SimError {
         /// names that come near, or how to see all
         hint: String,
     },
+}
+
+impl From<isobar_contention::NoAnswer> for SimError {
+    fn from(source: isobar_contention::NoAnswer) -> Self {
+        Self::NoAnswer { when: "programs that run for ever".to_owned(), source }
+    }
 }
 
 impl SimError {

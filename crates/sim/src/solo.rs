@@ -26,7 +26,8 @@ pub struct Solo {
     pub numa_penalty: Option<f64>,
 }
 
-/// Runs the program alone, locally and, where there is another node, remotely. `None` where it does not end.
+/// Runs the program alone, locally and, where there is another node, remotely. `None` where it does not
+/// end, or the contention model has no answer.
 #[must_use]
 pub fn solo(program: &Arc<Program>, machine: &Arc<MachineSpec>) -> Option<Solo> {
     let home = machine.places.values().next()?.node;
@@ -42,7 +43,7 @@ pub fn solo(program: &Arc<Program>, machine: &Arc<MachineSpec>) -> Option<Solo> 
 
 /// The other node with the least latency from here, by position; ties to the lower one.
 fn nearest_other(machine: &MachineSpec, home: usize) -> Option<usize> {
-    let row = &machine.latency[home];
+    let row = &machine.memory.latency()[home];
     (0..row.len()).filter(|node| *node != home).min_by(|a, b| row[*a].total_cmp(&row[*b]))
 }
 
@@ -56,8 +57,8 @@ struct Counted {
 
 fn counted(program: &Arc<Program>, machine: &Arc<MachineSpec>, memory: usize) -> Option<Counted> {
     let mut machine = SimMachine::new(&alone(program, machine, memory), 0);
-    let Ok(_) = machine.wait(Seconds(LONG));
-    let Ok(sample) = machine.sample();
+    machine.wait(Seconds(LONG)).ok()?;
+    let sample = machine.sample().ok()?;
     let thread = sample.processes.first()?.threads.first()?.counters;
     machine.report().apps.first()?.mean_seconds?;
     Some(Counted {

@@ -2,7 +2,6 @@
 //! reference is resolved and every value checked here, so that nothing later can fail.
 
 use crate::error::SimError;
-use crate::host::Costs;
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
 use isobar_model::{CpuId, LlcId, NodeId};
@@ -84,6 +83,24 @@ impl Default for Run {
             numa_balancing: false,
             costs: Costs::default(),
         }
+    }
+}
+
+/// Which costs are charged; all, unless a workload says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Costs {
+    /// Pages that move take the time and the bandwidth of their copies; else they are there at once.
+    pub page_copies: bool,
+    /// A process whose pages move loses the time of TLB shootdowns.
+    pub shootdowns: bool,
+    /// A thread that comes to another last-level cache misses until its lines are there again.
+    pub cold_caches: bool,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self { page_copies: true, shootdowns: true, cold_caches: true }
     }
 }
 

@@ -221,7 +221,7 @@ impl Balancing {
         for (region, class, from, to, count) in moves {
             let count = process.memory.take(*region, *class, *from, *to, *count);
             moved += count;
-            let copy = MOVE.0 + PAGE_LINES * machine.latency[*to][*from] / MOVE.1;
+            let copy = MOVE.0 + PAGE_LINES * machine.memory.latency()[*to][*from] / MOVE.1;
             spent += num::float(count) * copy;
             let [from, to] = [*from, *to].map(|node| (node, num::float(count)));
             let bins = &mut self.bins[*region][*class];

@@ -164,7 +164,7 @@ impl SimMachine {
         let fixed = app.memory_node.and_then(|node| machine.node_position(node));
         let nodes: Vec<_> = process.threads.iter().map(|t| fixed.unwrap_or(machine.places[&t.cpu].node)).collect();
         let mut free = self.free_pages();
-        let latency = &machine.latency;
+        let latency = machine.memory.latency();
         self.processes[index]
             .memory
             .touch(part, |thread, pages| spill(&latency[nodes[thread]], nodes[thread], pages, &mut free));

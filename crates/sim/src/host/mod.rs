@@ -13,16 +13,15 @@ mod step;
 mod tests;
 mod ways;
 
-use crate::contention::{Contention, Solution};
+use crate::error::SimError;
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
-pub use costs::Costs;
+use isobar_contention::Solver;
 use isobar_model::{Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 
 /// First process id; the next process starts after the last thread of the one before.
@@ -44,11 +43,10 @@ pub struct SimMachine {
     /// The copy that an action waits for, and its pages that have moved.
     copied: (u64, u64),
     clusters: ways::Clusters,
-    /// Whose each rate in `solution` is.
+    /// Whose each rate of the solver's answer is.
     running: Vec<step::Runner>,
-    contention: Contention,
-    solution: Solution,
-    /// Whether anything but a phase changed since `solution` was found.
+    solver: Solver,
+    /// Whether anything but a phase changed since the solver's answer.
     changed: bool,
     /// Whether a phase did.
     stirred: bool,
@@ -71,8 +69,7 @@ impl SimMachine {
             copied: (0, 0),
             clusters: ways::Clusters::default(),
             running: Vec::new(),
-            contention: Contention::default(),
-            solution: Solution::default(),
+            solver: Solver::default(),
             changed: true,
             stirred: false,
             workload: workload.clone(),
@@ -82,12 +79,15 @@ impl SimMachine {
         machine
     }
 
-    /// The time that an application of a workload takes alone on the machine, its memory where it runs.
-    #[must_use]
-    pub fn alone_seconds(workload: &Workload, app: &App) -> Option<f64> {
+    /// The seconds that an application of a workload takes alone on the machine, its memory where it runs; `None` where it does
+    /// not complete in `run.max_seconds`.
+    ///
+    /// # Errors
+    /// [`SimError::NoAnswer`].
+    pub fn alone_seconds(workload: &Workload, app: &App) -> Result<Option<f64>, SimError> {
         let mut machine = Self::new(&workload.alone(app), 0);
-        machine.advance(workload.run.max_seconds);
-        machine.totals[0].completions.first().copied()
+        machine.advance(workload.run.max_seconds)?;
+        Ok(machine.totals[0].completions.first().copied())
     }
 
     /// How often the workload wants a policy to decide.
@@ -113,7 +113,7 @@ impl SimMachine {
         let machine = &self.workload.machine;
         let position = machine.topology.llcs().iter().position(|other| other.id == llc)?;
         let is_there = self.processes.iter().flat_map(|process| &process.threads).any(|thread| thread.tid == tid);
-        is_there.then(|| self.clusters.mask(&machine.llcs, position, tid))
+        is_there.then(|| self.clusters.mask(machine.memory.llcs()[position], position, tid))
     }
 
     /// What became of each application so far.
@@ -164,26 +164,27 @@ fn capabilities(workload: &Workload) -> Capabilities {
 }
 
 impl Machine for SimMachine {
-    type Error = Infallible;
+    /// The contention model has no answer: the run ends there.
+    type Error = SimError;
 
-    fn sample(&mut self) -> Result<Sample, Infallible> {
+    fn sample(&mut self) -> Result<Sample, SimError> {
         Ok(self.read())
     }
 
-    fn apply(&mut self, plan: &Plan) -> Result<Outcome, Infallible> {
-        let actions: Vec<_> = plan.actions.iter().map(|action| self.act(action)).collect();
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, SimError> {
+        let actions: Result<_, _> = plan.actions.iter().map(|action| self.act(action)).collect();
         if self.changed {
             self.balance();
         }
-        Ok(Outcome { actions })
+        Ok(Outcome { actions: actions? })
     }
 
-    fn wait(&mut self, interval: Seconds) -> Result<Wake, Infallible> {
-        self.advance(self.now + interval.0.max(0.0));
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, SimError> {
+        self.advance(self.now + interval.0.max(0.0))?;
         Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
     }
 
-    fn restore(&mut self) -> Result<Outcome, Infallible> {
+    fn restore(&mut self) -> Result<Outcome, SimError> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
         self.clusters.clear();
         self.changed = true;

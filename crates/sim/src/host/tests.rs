@@ -46,7 +46,7 @@ fn migrate(from: u32, to: u32, pages: u64) -> Action {
 fn alone_and_local_is_a_slowdown_of_one() {
     for program in ["mcf", "lbm", "povray", "mpi-phases"] {
         let all = on_barcelona(&[(program, "")]);
-        let alone = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap();
+        let alone = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap().unwrap();
         assert!((seconds(&all, 7)[0] / alone - 1.0).abs() < 1e-6, "{program}");
     }
 }
@@ -102,7 +102,7 @@ fn to(id: u32, cpu: u32) -> Action {
 #[test]
 fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
     let all = on_barcelona(&[("milc", "cpu = 15\nmemory_node = 0")]);
-    let local = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap();
+    let local = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap().unwrap();
     let remote = seconds(&all, 1)[0];
     assert!(remote / local > 1.1, "{remote} {local}");
     let mut machine = SimMachine::new(&all, 1);

@@ -12,14 +12,15 @@ impl MachineSpec {
     #[must_use]
     pub fn latency_under_load(&self, from: NodeId, to: NodeId, utilisation: f64) -> Option<Nanoseconds> {
         let (from, to) = (self.node_position(from)?, self.node_position(to)?);
-        let bytes = utilisation.max(0.0) * self.resources[to].capacity;
-        let passed = std::iter::once(&to).chain(&self.routes[to][from]);
+        let resources = self.memory.resources();
+        let bytes = utilisation.max(0.0) * resources[to].capacity;
+        let passed = std::iter::once(&to).chain(self.memory.route(to, from));
         let waits = passed.map(|k| {
-            let part = bytes / self.resources[*k].capacity;
-            (part < 1.0).then(|| self.resources[*k].wait(part))
+            let part = bytes / resources[*k].capacity;
+            (part < 1.0).then(|| resources[*k].wait(part))
         });
         let waits: Option<f64> = waits.sum();
-        Some(Nanoseconds((self.latency[from][to] + waits?) * 1e9))
+        Some(Nanoseconds((self.memory.latency()[from][to] + waits?) * 1e9))
     }
 }
 

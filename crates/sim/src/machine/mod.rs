@@ -12,8 +12,8 @@ pub(crate) use spec::positive;
 pub use facts::Link;
 pub use shipped::{find, shipped, text};
 
-use crate::contention::queue::Resource;
 use crate::error::SimError;
+use isobar_contention::{Cache, Machine, Parts, Place, Resource};
 use isobar_model::topology::{self, Topology};
 use isobar_model::{Bandwidth, Bytes, CpuId, NodeId, NodeMatrix, Ways, num};
 use std::collections::BTreeMap;
@@ -32,35 +32,26 @@ pub struct MachineSpec {
     pub topology: Arc<Topology>,
     /// Cycles a second of every core.
     pub hertz: f64,
-    /// Seconds of an idle memory access; row = the CPU's node, by position.
-    pub(crate) latency: Vec<Vec<f64>>,
-    /// Memory controllers, by position of their node, then the two directions of each link.
-    pub(crate) resources: Vec<Resource>,
-    /// The link directions that data passes from a node to a node, by position.
-    pub(crate) routes: Vec<Vec<Vec<usize>>>,
+    /// What the contention model needs of it, nodes and LLCs by position.
+    pub(crate) memory: Machine,
     /// Installed base pages by position of node.
     pub(crate) pages: Vec<u64>,
     /// Every CPU's node and LLC by position.
     pub(crate) places: BTreeMap<CpuId, Place>,
-    /// The LLCs by position.
-    pub(crate) llcs: Vec<Cache>,
+    /// What each LLC can allocate, by position.
+    pub(crate) classes: Vec<Classes>,
     pub(crate) smt: Smt,
     /// Memory controllers of each node, by position.
     controllers: Vec<u32>,
 }
 
-/// A last-level cache.
+/// What an LLC can allocate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cache {
-    pub bytes: f64,
-    /// Ways that can be allocated; 1 to 64.
-    pub ways: u32,
+pub(crate) struct Classes {
     /// Classes of service, that of threads in no cluster included.
     pub clos: u32,
     /// Whether the bits of a mask may lie apart.
     pub sparse: bool,
-    /// Bytes of the private cache of each core whose lines are not here too.
-    pub private: f64,
 }
 
 /// Simultaneous multithreading.
@@ -70,18 +61,6 @@ pub(crate) struct Smt {
     pub threads: u32,
     /// What all of them together execute, relative to one alone, while none misses the LLC.
     pub throughput: f64,
-}
-
-impl Cache {
-    /// Every way.
-    pub fn all_ways(self) -> u64 {
-        u64::MAX >> (64 - self.ways)
-    }
-
-    /// The bytes of a set of ways.
-    pub fn bytes_of(self, mask: u64) -> f64 {
-        self.bytes * f64::from((mask & self.all_ways()).count_ones()) / f64::from(self.ways)
-    }
 }
 
 impl Smt {
@@ -94,13 +73,6 @@ impl Smt {
         let filled = f64::from(busy - 1) / f64::from(self.threads - 1);
         f64::from(busy) / (1.0 + (self.throughput - 1.0) * filled)
     }
-}
-
-/// Where a CPU is: positions in the machine's lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub node: usize,
-    pub llc: usize,
 }
 
 impl MachineSpec {
@@ -130,9 +102,14 @@ impl MachineSpec {
 
     pub(crate) fn from_spec(file: &str, spec: &spec::Spec) -> Result<Self, SimError> {
         spec.validate(file)?;
-        let resources = spec.resources();
         let ids: Vec<_> = spec.node.iter().map(|node| node.id).collect();
-        let routes = routes::routes(file, &ids, &spec.link, &spec.route)?;
+        let llcs = spec.llcs();
+        let parts = Parts {
+            latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| ns * NANO).collect()).collect(),
+            resources: spec.resources(),
+            routes: routes::routes(file, &ids, &spec.link, &spec.route)?,
+            llcs: llcs.iter().map(|llc| cache(llc)).collect(),
+        };
         let topology = spec.topology(file)?;
         let place = |cpu: &topology::Cpu| Place {
             node: position(&ids, cpu.node),
@@ -140,15 +117,13 @@ impl MachineSpec {
         };
         Ok(Self {
             hertz: spec.clock_ghz * GIGA,
-            latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| ns * NANO).collect()).collect(),
+            memory: Machine::new(parts).map_err(|error| SimError::value(file, error.part, error.problem))?,
             pages: spec.node.iter().map(|node| u64::from(node.memory_gib) << 18).collect(),
             places: topology.cpus().iter().map(|cpu| (cpu.id, place(cpu))).collect(),
-            llcs: spec.caches(),
+            classes: llcs.iter().map(|llc| Classes { clos: llc.clos, sparse: llc.sparse_masks }).collect(),
             smt: spec.smt.as_ref().map_or(ONE_THREAD, |smt| Smt { threads: smt.threads, throughput: smt.throughput }),
             controllers: spec.node.iter().map(|node| node.controllers).collect(),
             topology: Arc::new(topology),
-            resources,
-            routes,
         })
     }
 
@@ -204,18 +179,10 @@ impl spec::Spec {
     }
 
     /// The LLCs, ascending by id as in the topology.
-    fn caches(&self) -> Vec<Cache> {
+    fn llcs(&self) -> Vec<&spec::LlcSpec> {
         let mut llcs: Vec<_> = self.llc.iter().collect();
         llcs.sort_by_key(|llc| llc.id);
-        let bytes = |llc: &spec::LlcSpec| num::float(num::round(llc.size_mib * 1_048_576.0));
-        let cache = |llc: &&spec::LlcSpec| Cache {
-            bytes: bytes(llc),
-            ways: llc.ways,
-            clos: llc.clos,
-            sparse: llc.sparse_masks,
-            private: llc.private_kib * 1024.0,
-        };
-        llcs.iter().map(cache).collect()
+        llcs
     }
 
     /// What resctrl would say: where LLCs differ, what all of them can do.
@@ -239,6 +206,11 @@ impl spec::Spec {
     }
 }
 
+fn cache(llc: &spec::LlcSpec) -> Cache {
+    let bytes = num::float(num::round(llc.size_mib * 1_048_576.0));
+    Cache { bytes, ways: llc.ways, private: llc.private_kib * 1024.0 }
+}
+
 /// The CPUs of an LLC: thread `t` of core `k` is CPU `k + t * cores`, as Linux numbers siblings on most Intel machines.
 fn cpus(llc: &spec::LlcSpec, threads: u32, cores: u32) -> Vec<topology::Cpu> {
     let cpu = |core: CpuId, thread: u32| topology::Cpu {
@@ -258,9 +230,9 @@ mod tests {
     fn opposite_corners_of_the_square_are_two_hops_apart() {
         let machine = find("barcelona-4x4").unwrap();
         assert_eq!(machine.topology.cpus().len(), 16);
-        assert_eq!(machine.routes[0][1].len(), 1);
-        assert_eq!(machine.routes[0][3].len(), 2);
-        assert!(machine.routes[2][2].is_empty());
+        assert_eq!(machine.memory.route(0, 1).len(), 1);
+        assert_eq!(machine.memory.route(0, 3).len(), 2);
+        assert!(machine.memory.route(2, 2).is_empty());
         assert_eq!(machine.topology.distances().unwrap().get(NodeId(0), NodeId(3)), Some(&17));
     }
 

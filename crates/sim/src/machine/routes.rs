@@ -96,9 +96,9 @@ mod tests {
     fn a_named_route_replaces_the_shortest_one_way() {
         // Links by position: 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions each.
         let machine = square("[[route]]\nfrom = 0\nto = 3\nvia = [2]").unwrap();
-        assert_eq!(machine.routes[0][3], [6, 10]);
-        assert_eq!(machine.routes[3][0], [9, 5]);
-        assert_eq!(square("").unwrap().routes[0][3], [4, 8]);
+        assert_eq!(machine.memory.route(0, 3), [6, 10]);
+        assert_eq!(machine.memory.route(3, 0), [9, 5]);
+        assert_eq!(square("").unwrap().memory.route(0, 3), [4, 8]);
     }
 
     #[test]

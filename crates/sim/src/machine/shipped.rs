@@ -58,7 +58,7 @@ mod tests {
         let topology = &machine.topology;
         let (first, size) =
             (&topology.llcs()[0], isobar_model::num::float(topology.llcs()[0].size.unwrap().0) / 1_048_576.0);
-        let ns = machine.latency.iter().flatten().map(|seconds| seconds * 1e9);
+        let ns = machine.memory.latency().iter().flatten().map(|seconds| seconds * 1e9);
         let cpus = topology.cpus_of_llc(first.id).unwrap().iter().count();
         (
             topology.nodes().len(),
@@ -66,9 +66,9 @@ mod tests {
             topology.llcs().len(),
             size,
             first.ways.unwrap().0,
-            machine.latency[0][0] * 1e9,
+            machine.memory.latency()[0][0] * 1e9,
             ns.fold(0.0, f64::max),
-            machine.resources[0].capacity / 1e9,
+            machine.memory.resources()[0].capacity / 1e9,
         )
     }
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn the_eight_sockets_have_the_printed_latencies() {
         let machine = find("westmere-8x10").unwrap();
-        let cycles = |from: usize, to: usize| machine.latency[from][to] * machine.hertz;
+        let cycles = |from: usize, to: usize| machine.memory.latency()[from][to] * machine.hertz;
         for (from, to, printed) in [(0, 0, 290.0), (0, 1, 454.0), (2, 6, 888.0), (4, 1, 862.0), (6, 5, 729.0)] {
             assert!((cycles(from, to) - printed).abs() < 0.2, "{from} {to} {}", cycles(from, to));
         }
@@ -130,7 +130,7 @@ mod tests {
         let machine = find("opteron-8x8").unwrap();
         let distance = |a, b| *machine.topology.distances().unwrap().get(NodeId(a), NodeId(b)).unwrap();
         assert_eq!((distance(0, 1), distance(0, 6), distance(0, 7)), (20, 20, 28));
-        assert_eq!((machine.routes[0][6].len(), machine.routes[0][7].len()), (1, 2));
+        assert_eq!((machine.memory.route(0, 6).len(), machine.memory.route(0, 7).len()), (1, 2));
     }
 
     #[test]

@@ -8,12 +8,12 @@ mod library;
 #[cfg(test)]
 mod papers;
 
-pub use curve::{Measured, MissCurve, Parametric};
 pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};
 
 use crate::error::SimError;
 use crate::machine::positive;
+pub use isobar_contention::{Measured, MissCurve, Parametric};
 use isobar_model::num;
 use serde::Deserialize;
 
@@ -28,6 +28,7 @@ pub struct Program {
     /// Cycles per instruction without LLC misses.
     pub base_cpi: f64,
     /// LLC misses per 1000 instructions over LLC space.
+    #[serde(deserialize_with = "curve::read")]
     pub mpki: MissCurve,
     /// Misses in flight together.
     pub mlp: f64,
@@ -124,7 +125,7 @@ impl Program {
         positive(file, &key("threads"), f64::from(self.threads))?;
         at_least(file, &key("base_cpi"), self.base_cpi, LEAST_CPI)?;
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
-        self.mpki.validate(file, &key("mpki"))?;
+        curve::validate(&self.mpki, file, &key("mpki"))?;
         at_least(file, &key("write_back"), self.write_back, 0.0)?;
         let shares = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
         shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;

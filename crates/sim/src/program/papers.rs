@@ -184,7 +184,8 @@ fn eighteen(name: &str) -> f64 {
 /// Slowdown on the Gold 6138 by ways, against all eleven, and misses per 1000 cycles.
 fn by_ways(library: &Library, name: &str) -> Vec<(f64, f64)> {
     let (program, machine) = (library.find("", "", name).unwrap(), on("skylake-2x20"));
-    let cpi = |mpki: f64| program.base_cpi + mpki / 1000.0 * machine.latency[0][0] * machine.hertz / program.mlp;
+    let cpi =
+        |mpki: f64| program.base_cpi + mpki / 1000.0 * machine.memory.latency()[0][0] * machine.hertz / program.mlp;
     let at = |ways: u32| mpki(library, name, 2.5 * f64::from(ways));
     (1..=11).map(|ways| (cpi(at(ways)) / cpi(at(11)), at(ways) / cpi(at(ways)))).collect()
 }

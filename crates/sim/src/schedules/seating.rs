@@ -57,7 +57,7 @@ impl<'a> Seating<'a> {
         let alike = alike(&workload.apps, &kinds(&workload.apps));
         let mut order: Vec<_> = (0..workload.apps.len()).collect();
         order.sort_by_key(|app| (alike[*app][0], *app));
-        let mut caches = vec![(0, 0); workload.machine.llcs.len()];
+        let mut caches = vec![(0, 0); workload.machine.memory.llcs().len()];
         for place in workload.machine.places.values() {
             caches[place.llc] = (place.node, caches[place.llc].1 + 1);
         }

@@ -1,7 +1,6 @@
 use super::super::SimMachine;
 use super::extra_misses;
-use crate::host::costs::Costs;
-use crate::workload::Workload;
+use crate::workload::{Costs, Workload};
 use isobar_model::{Action, CpuId, Machine, NodeId, PageSelection, Pages, Pid, Plan, Seconds, Tid, Wake};
 
 fn program(name: &str) -> std::sync::Arc<crate::Program> {
