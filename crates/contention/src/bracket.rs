@@ -1,20 +1,17 @@
-//! The sure way to the fixed point, taken where Newton's method does not arrive: a box of waits that contains every solution is narrowed and,
-//! where that stops, halved.
+//! The sure way to the fixed point, taken where Newton's method does not arrive: a box of waits that contains every solution is
+//! narrowed and, where that stops, halved. It ends, but its worst case is exponential in the resources in use: the budget bounds
+//! it. The proof is step 6 of `docs/design/contention-fixed-point.md`.
 //!
-//! At given waits the spaces are unique (space.rs), and so are the loads `L(W)`. **No load rises when a wait rises**: who stalls longer inserts
-//! less, so every residence time in the LLC grows or stays, so everybody holds as much or more and misses as often or less.
-//! Hence, on a box `[low, high]` of waits,
+//! At given waits the spaces are unique (space.rs), and so are the loads `L(W)`; no load rises when a wait rises. So on a box
+//! `[low, high]`
 //!
 //! ```text
-//! L(high) <= L(W) <= L(low)            for every W in the box
 //! high_k' = root of u_k(W_k) - L_k(W_k; others low) / C_k     no solution lies above it
 //! low_k'  = root of u_k(W_k) - L_k(W_k; others high) / C_k    no solution lies below it
 //! ```
 //!
-//! A box in which these cross holds no solution and is dropped. The first box holds all; there is at least one (Brouwer). Halving lets the
-//! widths go to 0, and with them what the residual can be inside a box, since `L` is continuous: **so it ends with a point whose residuals are
-//! within the bound**, after finitely many boxes; how many is bounded only by a power of the number of resources in use. From the middle of
-//! every box Newton's method is tried again, which in practice ends the search in the first few.
+//! and a box in which these cross is dropped. From the middle of every box Newton's method is tried again, which in practice
+//! ends the search in the first few.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{Network, Point, Trial};
@@ -30,9 +27,9 @@ const SAME: f64 = 1e-9;
 
 /// Lower and upper bounds of the waits.
 #[derive(Clone, Debug)]
-struct Bounds {
-    low: Vec<f64>,
-    high: Vec<f64>,
+pub(crate) struct Bounds {
+    pub low: Vec<f64>,
+    pub high: Vec<f64>,
 }
 
 /// A solution. `best` is the best point so far.
@@ -60,7 +57,7 @@ pub(crate) fn search(
 }
 
 /// All waits that can be.
-fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAnswer> {
+pub(crate) fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAnswer> {
     let low = vec![0.0; network.resources.len()];
     let mut high: Vec<_> = network.resources.iter().map(|resource| resource.queue).collect();
     for (k, high) in high.iter_mut().enumerate() {
@@ -72,7 +69,7 @@ fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAnswer> {
 }
 
 /// Narrows a box as long as it pays; false where nothing is left of it.
-fn narrow(network: &Network, bounds: &mut Bounds, meter: &mut Meter) -> Result<bool, NoAnswer> {
+pub(crate) fn narrow(network: &Network, bounds: &mut Bounds, meter: &mut Meter) -> Result<bool, NoAnswer> {
     loop {
         let before = width(network, bounds);
         for k in 0..bounds.low.len() {
@@ -110,7 +107,7 @@ fn excess(network: &Network, waits: &[f64], k: usize, wait: f64, meter: &mut Met
 }
 
 /// The greatest side of a box, in utilisation.
-fn width(network: &Network, bounds: &Bounds) -> f64 {
+pub(crate) fn width(network: &Network, bounds: &Bounds) -> f64 {
     (0..bounds.low.len()).map(|k| side(network, bounds, k)).fold(0.0, f64::max)
 }
 
@@ -125,7 +122,7 @@ fn half(network: &Network, bounds: &Bounds, k: usize) -> f64 {
     resource.wait(middle).clamp(bounds.low[k], bounds.high[k])
 }
 
-fn middle(network: &Network, bounds: &Bounds, meter: &mut Meter) -> Result<Trial, NoAnswer> {
+pub(crate) fn middle(network: &Network, bounds: &Bounds, meter: &mut Meter) -> Result<Trial, NoAnswer> {
     let waits: Vec<_> = (0..bounds.low.len()).map(|k| half(network, bounds, k)).collect();
     let stalls: Vec<_> = network.streams.iter().map(|stream| stream.stalled(&waits)).collect();
     let slack = network.resources.iter().zip(&waits).map(|(resource, wait)| resource.slack(*wait)).collect();
@@ -136,7 +133,7 @@ fn middle(network: &Network, bounds: &Bounds, meter: &mut Meter) -> Result<Trial
 }
 
 /// Both halves of the widest side; none where it is too narrow to be halved.
-fn halves(network: &Network, bounds: &Bounds) -> Vec<Bounds> {
+pub(crate) fn halves(network: &Network, bounds: &Bounds) -> Vec<Bounds> {
     let widest = (0..bounds.low.len()).max_by(|a, b| side(network, bounds, *a).total_cmp(&side(network, bounds, *b)));
     let Some(k) = widest else { return Vec::new() };
     let middle = half(network, bounds, k);
@@ -146,39 +143,4 @@ fn halves(network: &Network, bounds: &Bounds) -> Vec<Bounds> {
     let (mut upper, mut lower) = (bounds.clone(), bounds.clone());
     (upper.low[k], lower.high[k]) = (middle, middle);
     vec![upper, lower]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::budget::Budget;
-    use crate::build;
-    use crate::question::Question;
-    use crate::tests::machines::{at, devil, mesh};
-
-    /// Without Newton's help: boxes narrow, the ones that hold no solution are dropped, and what is left is the solution.
-    #[test]
-    fn boxes_close_in_on_the_solution() {
-        let threads: Vec<_> = (0..3).map(|i| devil(at(i % 2), 0, 2)).collect();
-        let (network, _) = build::network(&Question { machine: &mesh(2, 1), threads: &threads, copy: None });
-        let meter = &mut Meter::new(Budget::default());
-        let mut boxes = vec![first(&network, meter).unwrap()];
-        let mut solved = middle(&network, &boxes[0], meter).unwrap();
-        assert!(descend(&network, &mut solved, &mut Workspace::default(), meter).unwrap());
-        let truth = solved.waits;
-        while let Some(mut bounds) = boxes.pop() {
-            let holds = (0..truth.len()).all(|k| bounds.low[k] <= truth[k] && truth[k] <= bounds.high[k]);
-            let left = narrow(&network, &mut bounds, meter).unwrap();
-            assert!(left || !holds, "{bounds:?}");
-            if left && width(&network, &bounds) < 1e-3 {
-                let found = middle(&network, &bounds, meter).unwrap().waits;
-                assert!((0..truth.len()).all(|k| (found[k] - truth[k]).abs() < 1e-9), "{found:?} {truth:?}");
-                return;
-            }
-            if left {
-                boxes.extend(halves(&network, &bounds));
-            }
-        }
-        panic!("the solution was lost");
-    }
 }

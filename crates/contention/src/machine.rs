@@ -133,29 +133,3 @@ fn is_square<T>(rows: &[Vec<T>], nodes: usize) -> bool {
 fn positive(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tests::machines::mesh;
-
-    #[test]
-    fn parts_that_do_not_fit_together_are_refused() {
-        let good = mesh(2, 1).parts().clone();
-        let refused = |change: fn(&mut Parts)| {
-            let mut parts = good.clone();
-            change(&mut parts);
-            Machine::new(parts).unwrap_err().part
-        };
-        assert!(Machine::new(good.clone()).is_ok());
-        assert_eq!(refused(|parts| parts.latency[1].truncate(1)), "latency");
-        assert_eq!(refused(|parts| parts.latency[1][0] = f64::NAN), "latency");
-        assert_eq!(refused(|parts| parts.resources.truncate(1)), "resources");
-        assert_eq!(refused(|parts| parts.resources[0].capacity = 0.0), "resources");
-        assert_eq!(refused(|parts| parts.routes[0].truncate(1)), "routes");
-        assert_eq!(refused(|parts| parts.routes[0][1] = vec![1]), "routes");
-        assert_eq!(refused(|parts| parts.llcs[0].ways = 65), "llcs");
-        assert_eq!(refused(|parts| parts.llcs[0].bytes = f64::INFINITY), "llcs");
-        assert!(Machine::new(Parts::default()).is_err());
-    }
-}

@@ -9,6 +9,8 @@
 mod error;
 mod host;
 pub mod machine;
+#[cfg(test)]
+mod papers;
 pub mod program;
 mod report;
 pub mod schedules;

@@ -1,7 +1,7 @@
 //! What a question may cost: the budget is kept, and without enough of it there is no answer.
 
 use super::machines::{at, devil, mesh, mixed};
-use crate::{Budget, Demand, NoAnswer, PageCopy, Question, Solver, solve};
+use crate::{Budget, Demand, Machine, NoAnswer, PageCopy, Parts, Question, Solver, solve};
 
 #[test]
 fn a_small_budget_gives_no_answer_and_is_never_exceeded() {
@@ -46,4 +46,24 @@ fn what_cannot_be_asked_is_refused() {
     let copy = Some(PageCopy { from: 0, to: 2 });
     let wrong = solve(&Question { machine: &machine, threads: &[], copy }, Budget::default());
     assert_eq!(wrong, Err(NoAnswer::Copy));
+}
+
+#[test]
+fn parts_that_do_not_fit_together_are_refused() {
+    let good = mesh(2, 1).parts().clone();
+    let refused = |change: fn(&mut Parts)| {
+        let mut parts = good.clone();
+        change(&mut parts);
+        Machine::new(parts).unwrap_err().part
+    };
+    assert!(Machine::new(good.clone()).is_ok());
+    assert_eq!(refused(|parts| parts.latency[1].truncate(1)), "latency");
+    assert_eq!(refused(|parts| parts.latency[1][0] = f64::NAN), "latency");
+    assert_eq!(refused(|parts| parts.resources.truncate(1)), "resources");
+    assert_eq!(refused(|parts| parts.resources[0].capacity = 0.0), "resources");
+    assert_eq!(refused(|parts| parts.routes[0].truncate(1)), "routes");
+    assert_eq!(refused(|parts| parts.routes[0][1] = vec![1]), "routes");
+    assert_eq!(refused(|parts| parts.llcs[0].ways = 65), "llcs");
+    assert_eq!(refused(|parts| parts.llcs[0].bytes = f64::INFINITY), "llcs");
+    assert!(Machine::new(Parts::default()).is_err());
 }

@@ -1,8 +1,10 @@
 //! Tests of the whole model: its laws over random machines, machines worked out by hand, and what a question may cost.
 
+mod bracket;
 mod cost;
 mod laws;
 pub(crate) mod machines;
+mod steady;
 mod worked;
 
 use crate::{Answer, Budget, Demand, Machine, PageCopy, Question, Solver};

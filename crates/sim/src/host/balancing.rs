@@ -90,16 +90,17 @@ impl SimMachine {
             return;
         }
         let machine = std::sync::Arc::clone(&self.workload.machine);
-        for process in &mut self.processes {
+        for (p, process) in self.processes.iter_mut().enumerate() {
             let app = &self.workload.apps[process.app];
             if app.memory_node.is_some() {
                 continue;
             }
-            let mut state = process.balancing.take().unwrap_or_else(|| Balancing::new(process, &app.program, &machine));
+            let new = || Balancing::new(process, &app.program, &machine);
+            let mut state = self.balancing.remove(&p).unwrap_or_else(new);
             let moved = state.pass(process, &app.program, &machine, seconds, self.now);
             self.totals[process.app].pages_moved += moved;
             self.changed |= moved > 0;
-            process.balancing = Some(state);
+            self.balancing.insert(p, state);
         }
     }
 }

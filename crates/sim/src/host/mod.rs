@@ -21,7 +21,7 @@ use isobar_model::{Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sam
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// First process id; the next process starts after the last thread of the one before.
@@ -35,6 +35,8 @@ pub struct SimMachine {
     /// Simulated seconds.
     now: f64,
     processes: Vec<Process>,
+    /// What NUMA balancing knows of each process, by position; none before it looks.
+    balancing: BTreeMap<usize, balancing::Balancing>,
     next_pid: u32,
     copies: VecDeque<actuators::Copy>,
     totals: Vec<Totals>,
@@ -61,6 +63,7 @@ impl SimMachine {
             rng: ChaCha8Rng::seed_from_u64(seed),
             now: 0.0,
             processes: Vec::new(),
+            balancing: BTreeMap::new(),
             next_pid: FIRST_PID,
             copies: VecDeque::new(),
             totals: vec![Totals::default(); workload.apps.len()],
@@ -133,6 +136,7 @@ impl SimMachine {
     /// A new process in the place of one that ended.
     fn restart(&mut self, index: usize, app: usize) {
         self.processes[index] = self.fresh(app);
+        self.balancing.remove(&index);
         self.settle_in(index);
     }
 
@@ -152,7 +156,7 @@ impl SimMachine {
 }
 
 fn capabilities(workload: &Workload) -> Capabilities {
-    let mut missing = std::collections::BTreeMap::new();
+    let mut missing = BTreeMap::new();
     let topology = &workload.machine.topology;
     if topology.nodes().len() < 2 {
         missing.insert(Sensor::SeveralNodes, "the simulated machine has one node".to_owned());

@@ -5,8 +5,6 @@ pub mod csv;
 mod curve;
 mod file;
 mod library;
-#[cfg(test)]
-mod papers;
 
 pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};

@@ -1,9 +1,9 @@
 //! The programs held to what the papers print about them alone. A constant that is changed to bring a comparison nearer to a paper
 //! fails here.
 
-use super::{Library, shipped};
 use crate::host::SimMachine;
 use crate::machine::{MachineSpec, find};
+use crate::program::{Library, shipped};
 use crate::solo::{Solo, solo};
 use crate::workload::Workload;
 use isobar_model::{Machine, Observation, Seconds};
