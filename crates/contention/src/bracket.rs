@@ -1,17 +1,18 @@
-//! The sure way to the fixed point, taken where Newton's method does not arrive: a box of waits that contains every solution is
-//! narrowed and, where that stops, halved. It ends, but its worst case is exponential in the resources in use: the budget bounds
-//! it. The proof is step 6 of `docs/design/contention-fixed-point.md`.
+//! The sure way to the fixed point, taken where Newton's method does not arrive: a box of waits
+//! that contains every solution is narrowed and, where that stops, halved. It ends, but its worst
+//! case is exponential in the resources in use: the budget bounds it. The proof is step 6 of
+//! `docs/design/contention-fixed-point.md`.
 //!
-//! At given waits the spaces are unique (space.rs), and so are the loads `L(W)`; no load rises when a wait rises. So on a box
-//! `[low, high]`
+//! At given waits the spaces are unique (space.rs), and so are the loads `L(W)`; no load rises when
+//! a wait rises. So on a box `[low, high]`
 //!
 //! ```text
 //! high_k' = root of u_k(W_k) - L_k(W_k; others low) / C_k     no solution lies above it
 //! low_k'  = root of u_k(W_k) - L_k(W_k; others high) / C_k    no solution lies below it
 //! ```
 //!
-//! and a box in which these cross is dropped. From the middle of every box Newton's method is tried again, which in practice
-//! ends the search in the first few.
+//! and a box in which these cross is dropped. From the middle of every box Newton's method is tried
+//! again, which in practice ends the search in the first few.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{Network, Point, Trial};
@@ -22,7 +23,8 @@ use crate::stream::Stream;
 
 /// Relative accuracy of a bound.
 const BOUND: f64 = 1e-12;
-/// Bounds that cross by less than this part of the capacity are taken as equal: they are found to [`BOUND`].
+/// Bounds that cross by less than this part of the capacity are taken as equal: they are found to
+/// [`BOUND`].
 const SAME: f64 = 1e-9;
 
 /// Lower and upper bounds of the waits.

@@ -1,13 +1,14 @@
-//! How much a question may cost. The cost is counted in evaluations of the equations: each takes time in proportion to the
-//! threads and, in Newton's method, to the cube of the controllers, links and parts of caches in use.
+//! How much a question may cost. The cost is counted in evaluations of the equations: each takes
+//! time in proportion to the threads and, in Newton's method, to the cube of the controllers, links
+//! and parts of caches in use.
 
 /// The most evaluations that a question may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(pub u64);
 
 impl Default for Budget {
-    /// A million: seconds for a hundred threads. The hardest of the random questions that the tests ask takes less than a
-    /// tenth of it, an ordinary one 3 to 20 evaluations.
+    /// A million: seconds for a hundred threads. The hardest of the random questions that the tests
+    /// ask takes less than a tenth of it, an ordinary one 3 to 20 evaluations.
     fn default() -> Self {
         Self(1_000_000)
     }

@@ -1,5 +1,5 @@
-//! From a question to the equations: every thread and the page copy become a stream, every LLC is cut into parts, and the
-//! resources that no stream passes are left out.
+//! From a question to the equations: every thread and the page copy become a stream, every LLC is
+//! cut into parts, and the resources that no stream passes are left out.
 
 use crate::machine::Machine;
 use crate::network::Network;
@@ -8,10 +8,12 @@ use crate::queue::LINE;
 use crate::space;
 use crate::stream::{Misses, Stream, Visit};
 
-/// Lines that a page copy keeps in flight (estimate: a `rep movs` over a page with the hardware prefetcher).
+/// Lines that a page copy keeps in flight (estimate: a `rep movs` over a page with the hardware
+/// prefetcher).
 const COPY_MLP: f64 = 4.0;
-/// Kernel time of one page migration without the copy (estimate: with the copy about 600 MB/s, as Goglin and Furmento
-/// measured for `move_pages` on a machine of four such Opterons, IPDPS workshops 2009).
+/// Kernel time of one page migration without the copy (estimate: with the copy about 600 MB/s, as
+/// Goglin and Furmento measured for `move_pages` on a machine of four such Opterons, IPDPS
+/// workshops 2009).
 const COPY_OVERHEAD: f64 = 4e-6;
 /// Lines of a base page.
 const PAGE_LINES: f64 = 64.0;

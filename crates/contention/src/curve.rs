@@ -1,5 +1,6 @@
-//! LLC misses over LLC space: a few parameters, or a table measured way by way. What the contention model asks of a curve is that
-//! more space never means more misses; a measured one may rise where it was noisy, and says so.
+//! LLC misses over LLC space: a few parameters, or a table measured way by way. What the contention
+//! model asks of a curve is that more space never means more misses; a measured one may rise where
+//! it was noisy, and says so.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ pub enum MissCurve {
     Measured(Measured),
 }
 
-/// `streaming + reuse * half / (half + space)`. `streaming` misses come whatever the space; `reuse` is what space can save, half of it
-/// with `half_mib`.
+/// `streaming + reuse * half / (half + space)`. `streaming` misses come whatever the space; `reuse`
+/// is what space can save, half of it with `half_mib`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parametric {
     /// MPKI that no cache removes.
@@ -26,8 +27,9 @@ pub struct Parametric {
     pub half_mib: f64,
 }
 
-/// MPKI by ways as measured, interpolated between whole ways; bytes are ways times the size of a way of the cache it was measured
-/// on. Below one way it goes on to `v(1) + (v(1) - v(2))` at none (design, section 8); beyond the last way the last value holds.
+/// MPKI by ways as measured, interpolated between whole ways; bytes are ways times the size of a
+/// way of the cache it was measured on. Below one way it goes on to `v(1) + (v(1) - v(2))` at none
+/// (design, section 8); beyond the last way the last value holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     way_mib: f64,
@@ -60,8 +62,9 @@ impl MissCurve {
         self.misses_and_slope(space).0
     }
 
-    /// LLC misses per instruction with so many bytes of cache, and their slope over the space: never above 0. At a whole way, where a
-    /// measured curve has two slopes, that towards more space.
+    /// LLC misses per instruction with so many bytes of cache, and their slope over the space:
+    /// never above 0. At a whole way, where a measured curve has two slopes, that towards more
+    /// space.
     pub(crate) fn misses_and_slope(&self, space: f64) -> (f64, f64) {
         let (mpki, slope) = match self {
             Self::Parametric(curve) => curve.mpki(space / MIB),
@@ -70,7 +73,8 @@ impl MissCurve {
         (mpki / 1000.0, slope / (1000.0 * MIB))
     }
 
-    /// The way counts at which a measured curve has more misses than with one way less; none for a curve of parameters.
+    /// The way counts at which a measured curve has more misses than with one way less; none for a
+    /// curve of parameters.
     #[must_use]
     pub fn rises(&self) -> Vec<usize> {
         let Self::Measured(curve) = self else { return Vec::new() };
@@ -115,8 +119,8 @@ impl Measured {
     }
 }
 
-/// The never-rising values nearest to the given ones (least squares): neighbours that rise are pooled to their mean, until none
-/// does (Ayer and others, 1955: "pool adjacent violators").
+/// The never-rising values nearest to the given ones (least squares): neighbours that rise are
+/// pooled to their mean, until none does (Ayer and others, 1955: "pool adjacent violators").
 fn falling(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for value in values {

@@ -1,5 +1,6 @@
-//! The contention model: what every thread gets of caches, memory controllers and links, given where all of them run and
-//! where their pages are. A question is a value and so is its answer; it knows neither time nor processes, topology nor policies.
+//! The contention model: what every thread gets of caches, memory controllers and links, given
+//! where all of them run and where their pages are. A question is a value and so is its answer; it
+//! knows neither time nor processes, topology nor policies.
 //!
 //! ```text
 //! misses per instruction   mu_i = curve_i(bytes held) * phase factor
@@ -12,25 +13,27 @@
 //!
 //! # The joint fixed point
 //!
-//! network.rs writes it as equations in the utilisations `u_k` and the residence times `T_a`. newton.rs solves them all at once,
-//! by steps that are accepted only if the greatest residual falls; where no step does, bracket.rs takes over. A solution is a
-//! point where **every equation holds to 10^-9** of capacity and size; no other point is returned.
+//! network.rs writes it as equations in the utilisations `u_k` and the residence times `T_a`.
+//! newton.rs solves them all at once, by steps that are accepted only if the greatest residual
+//! falls; where no step does, bracket.rs takes over. A solution is a point where **every equation
+//! holds to 10^-9** of capacity and size; no other point is returned.
 //!
-//! Existence, uniqueness where it is proved, termination and the laws below are derived step by step in
-//! `docs/design/contention-fixed-point.md`. The search is exponential in the worst case, so a question has a [`Budget`] of
-//! evaluations and gets [`NoAnswer`] beyond it.
+//! Existence, uniqueness where it is proved, termination and the laws below are derived step by
+//! step in `docs/design/contention-fixed-point.md`. The search is exponential in the worst case, so
+//! a question has a [`Budget`] of evaluations and gets [`NoAnswer`] beyond it.
 //!
 //! # Laws
 //!
 //! - What is delivered stays below capacity, and what is demanded is delivered.
-//! - With one memory controller and equal write-back shares no thread gains from a new neighbour. Elsewhere a third may gain, but
-//!   is never faster than alone.
-//! - More ways never raise the misses of a program that has them to itself, nor, under the conditions above, of a partition.
+//! - With one memory controller and equal write-back shares no thread gains from a new neighbour.
+//!   Elsewhere a third may gain, but is never faster than alone.
+//! - More ways never raise the misses of a program that has them to itself, nor, under the
+//!   conditions above, of a partition.
 //!
 //! # Which placement is better?
 //!
-//! The rate of each thread alone is asked once; a [`Solver`] then answers candidate after candidate, each from where the last one
-//! ended.
+//! The rate of each thread alone is asked once; a [`Solver`] then answers candidate after
+//! candidate, each from where the last one ended.
 //!
 //! ```
 //! use isobar_contention::{
@@ -74,11 +77,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A private cache counts where the LLC does not hold its lines too (a victim cache): it is space beside what is held of the LLC.
-//! Else its lines are among those held.
+//! A private cache counts where the LLC does not hold its lines too (a victim cache): it is space
+//! beside what is held of the LLC. Else its lines are among those held.
 //!
-//! **Left for growth**: prefetching (in the curve's MPKI today), probe traffic of the coherence protocol, what a switch of
-//! threads on a core costs in private caches (it costs only LLC space here).
+//! **Left for growth**: prefetching (in the curve's MPKI today), probe traffic of the coherence
+//! protocol, what a switch of threads on a core costs in private caches (it costs only LLC space
+//! here).
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! What the equations need of a machine: latencies, controllers, links, routes and last-level caches, all by position. Checked
-//! when made. It knows no topology, no clock and no CPUs.
+//! What the equations need of a machine: latencies, controllers, links, routes and last-level
+//! caches, all by position. Checked when made. It knows no topology, no clock and no CPUs.
 
 use crate::queue::Resource;
 
@@ -14,7 +14,8 @@ pub struct Parts {
     pub latency: Vec<Vec<f64>>,
     /// The memory controllers of each node, in order, then every direction of every link.
     pub resources: Vec<Resource>,
-    /// `routes[from][to]`: the link directions that data passes from a node to a node, as positions in `resources`.
+    /// `routes[from][to]`: the link directions that data passes from a node to a node, as positions
+    /// in `resources`.
     pub routes: Vec<Vec<Vec<usize>>>,
     /// The last-level caches.
     pub llcs: Vec<Cache>,
@@ -27,8 +28,8 @@ pub struct Cache {
     pub bytes: f64,
     /// Ways that can be allocated; 1 to 64.
     pub ways: u32,
-    /// Bytes of the private cache of each core whose lines are not here too (this one is a victim cache); 0: its lines are
-    /// among those held here.
+    /// Bytes of the private cache of each core whose lines are not here too (this one is a victim
+    /// cache); 0: its lines are among those held here.
     pub private: f64,
 }
 
@@ -69,7 +70,8 @@ impl Machine {
     /// A machine of these parts.
     ///
     /// # Errors
-    /// [`MachineError`] where the lists do not fit together, or a latency, a capacity or a size is not a positive number.
+    /// [`MachineError`] where the lists do not fit together, or a latency, a capacity or a size is
+    /// not a positive number.
     pub fn new(parts: Parts) -> Result<Self, MachineError> {
         let nodes = parts.latency.len();
         let cache = |llc: &Cache| (1..=64).contains(&llc.ways) && positive(llc.bytes) && (llc.private >= 0.0);
@@ -113,7 +115,8 @@ impl Machine {
         &self.0.resources
     }
 
-    /// The link directions that data passes from a node to a node, as positions among [`Self::resources`].
+    /// The link directions that data passes from a node to a node, as positions among
+    /// [`Self::resources`].
     #[must_use]
     pub fn route(&self, from: usize, to: usize) -> &[usize] {
         &self.0.routes[from][to]

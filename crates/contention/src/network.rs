@@ -1,7 +1,8 @@
 //! The equations of the whole machine, and how far a point is from solving them.
 //!
-//! Unknown are the idle part `1 - u_k` of every resource and the residence time `T_a` of every part of a cache. Given both, every stream is
-//! known (stream.rs). The equations, as parts of capacity and of size:
+//! Unknown are the idle part `1 - u_k` of every resource and the residence time `T_a` of every part
+//! of a cache. Given both, every stream is known (stream.rs). The equations, as parts of capacity
+//! and of size:
 //!
 //! ```text
 //! u_k - sum of what streams put on k / C_k              = 0
@@ -12,7 +13,8 @@ use crate::budget::{Meter, NoAnswer};
 use crate::queue::Resource;
 use crate::stream::{Flow, Stream};
 
-/// Seconds after which other traffic has replaced every line (estimate: kernel threads and interrupts; 27.5 MB in 1000 s are 27 kB/s).
+/// Seconds after which other traffic has replaced every line (estimate: kernel threads and
+/// interrupts; 27.5 MB in 1000 s are 27 kB/s).
 pub(crate) const LONGEST: f64 = 1000.0;
 
 /// The equations.

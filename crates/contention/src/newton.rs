@@ -1,12 +1,13 @@
-//! The quick way to the fixed point: Newton's method on all equations at once, each step shortened until it brings the greatest residual down.
-//! It ends: every round takes a fixed part off the residual, or it gives up and says so. Near the solution it doubles the digits
-//! every round, so that a machine on which little changed is solved in two or three.
+//! The quick way to the fixed point: Newton's method on all equations at once, each step shortened
+//! until it brings the greatest residual down. It ends: every round takes a fixed part off the
+//! residual, or it gives up and says so. Near the solution it doubles the digits every round, so
+//! that a machine on which little changed is solved in two or three.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{LONGEST, Network, Trial};
 
-/// The greatest residual of a solution: every resource carries, and every part of a cache holds, what it should to this part of its
-/// capacity.
+/// The greatest residual of a solution: every resource carries, and every part of a cache holds,
+/// what it should to this part of its capacity.
 pub(crate) const BALANCE: f64 = 1e-9;
 /// The shortest part of Newton's step that is tried.
 const SHORTEST: f64 = 1.0 / 1024.0;
@@ -52,8 +53,8 @@ fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut 
     Ok(false)
 }
 
-/// The point a part of a step away. To first order it is `at - length * step`, and yet no utilisation leaves (0, 1) and no residence time
-/// becomes negative.
+/// The point a part of a step away. To first order it is `at - length * step`, and yet no
+/// utilisation leaves (0, 1) and no residence time becomes negative.
 fn step(network: &Network, at: &Trial, step: &[f64], length: f64, to: &mut Trial) {
     let resources = network.resources.len();
     let slack = at.point.slack.iter().zip(step).map(|(slack, step)| {
@@ -70,7 +71,8 @@ fn step(network: &Network, at: &Trial, step: &[f64], length: f64, to: &mut Trial
     to.point.stay.extend(stay);
 }
 
-/// Derivatives of the residuals by utilisations and by relative changes of residence times, row by row.
+/// Derivatives of the residuals by utilisations and by relative changes of residence times, row by
+/// row.
 fn jacobian(network: &Network, at: &Trial, matrix: &mut Vec<f64>) {
     let (resources, n) = (network.resources.len(), network.unknowns());
     matrix.clear();
@@ -109,7 +111,8 @@ fn jacobian(network: &Network, at: &Trial, matrix: &mut Vec<f64>) {
     }
 }
 
-/// Solves `matrix * x = right` in place by Gauss with row pivots; false where the matrix is singular.
+/// Solves `matrix * x = right` in place by Gauss with row pivots; false where the matrix is
+/// singular.
 fn eliminate(matrix: &mut [f64], right: &mut [f64]) -> bool {
     let n = right.len();
     for column in 0..n {

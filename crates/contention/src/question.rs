@@ -1,5 +1,5 @@
-//! A question to the model: which threads run where, on what machine, and which pages are being copied. Values only; solver.rs
-//! answers it.
+//! A question to the model: which threads run where, on what machine, and which pages are being
+//! copied. Values only; solver.rs answers it.
 
 use crate::budget::NoAnswer;
 use crate::curve::MissCurve;
@@ -37,11 +37,13 @@ pub struct Demand {
     pub write_back: f64,
     /// The most bytes that it can hold in a cache.
     pub footprint: f64,
-    /// Bytes that it can use for each byte that it holds: above 1 where siblings on the LLC hold lines that it shares.
+    /// Bytes that it can use for each byte that it holds: above 1 where siblings on the LLC hold
+    /// lines that it shares.
     pub reach: f64,
     /// The part of its accesses that goes to each node, by position; sums to 1.
     pub weights: Vec<f64>,
-    /// Bytes of the LLC that it holds now: where the search starts. The answer does not depend on it; 0 where not known.
+    /// Bytes of the LLC that it holds now: where the search starts. The answer does not depend on
+    /// it; 0 where not known.
     pub held: f64,
 }
 
@@ -55,8 +57,8 @@ pub struct PageCopy {
 }
 
 impl Demand {
-    /// The same thread with a core to itself, every way of its LLC and all of its memory on its node: what a slowdown is
-    /// measured against.
+    /// The same thread with a core to itself, every way of its LLC and all of its memory on its
+    /// node: what a slowdown is measured against.
     #[must_use]
     pub fn alone(&self) -> Self {
         let local = |node| if node == self.place.node { 1.0 } else { 0.0 };

@@ -1,8 +1,9 @@
 //! Memory controllers and the two directions of each link, as queues.
 //!
-//! A transfer of one cache line waits `W = q u^2 / (1 - u)` at a resource of utilisation `u`: under one tenth of a controller's
-//! idle latency at half load, two to three times it near 0.9, and beyond bound at 1, the shape that latency-against-load
-//! measurements show. So what is delivered, `C u`, stays below the capacity `C` however much is wanted.
+//! A transfer of one cache line waits `W = q u^2 / (1 - u)` at a resource of utilisation `u`: under
+//! one tenth of a controller's idle latency at half load, two to three times it near 0.9, and
+//! beyond bound at 1, the shape that latency-against-load measurements show. So what is delivered,
+//! `C u`, stays below the capacity `C` however much is wanted.
 
 /// Bytes of a cache line.
 pub const LINE: f64 = 64.0;
@@ -34,7 +35,8 @@ impl Resource {
         self.wait_at_slack(1.0 - utilisation)
     }
 
-    /// Seconds that a transfer waits where `slack` of the capacity is idle: exact also where hardly any is.
+    /// Seconds that a transfer waits where `slack` of the capacity is idle: exact also where hardly
+    /// any is.
     pub(crate) fn wait_at_slack(&self, slack: f64) -> f64 {
         let utilisation = 1.0 - slack;
         self.queue * utilisation * utilisation / slack

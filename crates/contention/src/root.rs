@@ -1,12 +1,15 @@
-//! The one-dimensional solvers under the model: the root of a continuous, increasing function in a bracket. Both keep the root bracketed
-//! and at least halve the bracket or the step every round, so that they end; both use only the four operations and the
-//! square root, which IEEE 754 rounds the same way on every machine.
+//! The one-dimensional solvers under the model: the root of a continuous, increasing function in a
+//! bracket. Both keep the root bracketed and at least halve the bracket or the step every round, so
+//! that they end; both use only the four operations and the square root, which IEEE 754 rounds the
+//! same way on every machine.
 
-/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact as a float can be.
+/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact
+/// as a float can be.
 const DOUBLED: f64 = 1e-8;
 
-/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method (Ridders 1979). Where `f` does not
-/// change sign, the end that is nearer to zero by sign: `low` where `f(low) >= 0`, else `high`.
+/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method
+/// (Ridders 1979). Where `f` does not change sign, the end that is nearer to zero by sign: `low`
+/// where `f(low) >= 0`, else `high`.
 pub(crate) fn increasing_root<E>(
     low: f64,
     high: f64,
@@ -26,7 +29,8 @@ pub(crate) fn increasing_root<E>(
             return Ok(middle);
         }
         let mid = (middle, f(middle)?);
-        // f(a) < 0 < f(b), so the square root is of a positive number and the new point lies inside the bracket.
+        // f(a) < 0 < f(b), so the square root is of a positive number and the new point lies inside
+        // the bracket.
         let point = (mid.0 - (mid.0 - a.0) * mid.1 / (mid.1 * mid.1 - a.1 * b.1).sqrt()).clamp(a.0, b.0);
         narrow(&mut a, &mut b, mid);
         if point > a.0 && point < b.0 {
@@ -48,8 +52,8 @@ fn narrow(a: &mut (f64, f64), b: &mut (f64, f64), point: (f64, f64)) {
     }
 }
 
-/// The same for a function that gives its slope too, from a guess: Newton's steps inside the bracket, halving where a step leaves it or
-/// does not shrink to half of the step before.
+/// The same for a function that gives its slope too, from a guess: Newton's steps inside the
+/// bracket, halving where a step leaves it or does not shrink to half of the step before.
 pub(crate) fn guessed_root(
     (mut low, mut high): (f64, f64),
     guess: f64,

@@ -1,5 +1,5 @@
-//! Asks the equations. [`solve`] answers one question; a [`Solver`] answers many, each from where the one before ended, and
-//! answers a changed phase without setting the equations up anew.
+//! Asks the equations. [`solve`] answers one question; a [`Solver`] answers many, each from where
+//! the one before ended, and answers a changed phase without setting the equations up anew.
 
 use crate::budget::{Budget, Meter, NoAnswer};
 use crate::machine::Machine;
@@ -49,7 +49,8 @@ pub fn solve(question: &Question, budget: Budget) -> Result<Answer, NoAnswer> {
     Ok(solver.answer)
 }
 
-/// Instructions a second of a thread alone (see [`Demand::alone`]): what its slowdowns are measured against.
+/// Instructions a second of a thread alone (see [`Demand::alone`]): what its slowdowns are measured
+/// against.
 ///
 /// # Errors
 /// As [`solve`].
@@ -59,7 +60,8 @@ pub fn alone(machine: &Machine, thread: &Demand, budget: Budget) -> Result<f64, 
 }
 
 impl Answer {
-    /// How many times as long every thread takes as `alone`, given as instructions a second by thread.
+    /// How many times as long every thread takes as `alone`, given as instructions a second by
+    /// thread.
     #[must_use]
     pub fn slowdowns(&self, alone: &[f64]) -> Vec<f64> {
         alone.iter().zip(&self.rates).map(|(alone, rate)| alone / rate).collect()
@@ -90,7 +92,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Sets the factor on the misses of a thread (its phase), by position: the same question otherwise.
+    /// Sets the factor on the misses of a thread (its phase), by position: the same question
+    /// otherwise.
     pub fn set_factor(&mut self, thread: usize, to: f64) {
         if let Some(Misses::Curve { factor, .. }) = self.network.streams.get_mut(thread).map(|s| &mut s.misses) {
             *factor = to;
@@ -124,7 +127,8 @@ impl Solver {
         loads
     }
 
-    /// The first point to try: waits as they were, residence times as the spaces held would make them.
+    /// The first point to try: waits as they were, residence times as the spaces held would make
+    /// them.
     fn start(&mut self, threads: &[Demand]) {
         let slack: Vec<_> = self.used.iter().map(|k| self.slack[*k]).collect();
         let waits: Vec<_> = self.network.resources.iter().zip(&slack).map(|(one, s)| one.wait_at_slack(*s)).collect();

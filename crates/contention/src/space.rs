@@ -1,17 +1,23 @@
 //! LLC space: the parts of each cache that streams fill, and how they share each of them.
 //!
-//! **Parts.** A stream may fill the ways of its mask. Disjoint masks make partitions, and each stream has one part. Where masks overlap,
-//! the ways that are open to exactly the same masks make one part, and a stream spreads its insertions evenly over its
-//! ways: the share of a part is its number of ways over those of the mask. (Hardware picks a victim among the ways of the mask; that the
-//! victim is equally often in each of them is the assumption.) A stream in several parts holds `T b` for the mean `T` of its parts.
+//! **Parts.** A stream may fill the ways of its mask. Disjoint masks make partitions, and each
+//! stream has one part. Where masks overlap, the ways that are open to exactly the same masks make
+//! one part, and a stream spreads its insertions evenly over its ways: the share of a part is its
+//! number of ways over those of the mask. (Hardware picks a victim among the ways of the mask; that
+//! the victim is equally often in each of them is the assumption.) A stream in several parts holds
+//! `T b` for the mean `T` of its parts.
 //!
-//! **Sharing a part.** Under (pseudo-)LRU a line stays for about the same time `T` after it is inserted, whoever owns it: occupancy is
-//! insertion rate times `T`, and `T` is such that the part is just full. Where all that is used fits, lines would stay for ever; something
-//! always comes along, so a background stream that would fill the part in `LONGEST` seconds is part of the model.
+//! **Sharing a part.** Under (pseudo-)LRU a line stays for about the same time `T` after it is
+//! inserted, whoever owns it: occupancy is insertion rate times `T`, and `T` is such that the part
+//! is just full. Where all that is used fits, lines would stay for ever; something always comes
+//! along, so a background stream that would fill the part in `LONGEST` seconds is part of the
+//! model.
 //!
-//! **Fixed point at given waits.** What fills part `a`, `S_a(T)`, increases in `T_a` and does not increase in any other `T_c`; the sum over the parts of
-//! an LLC increases in every `T`. So `S` is an M-function (Rheinboldt, J. Math. Anal. Appl. 32, 1970): `S(T) = sizes` has exactly one
-//! solution, and solving part by part from below converges to it monotonically. For disjoint masks one pass is exact.
+//! **Fixed point at given waits.** What fills part `a`, `S_a(T)`, increases in `T_a` and does not
+//! increase in any other `T_c`; the sum over the parts of an LLC increases in every `T`. So `S` is
+//! an M-function (Rheinboldt, J. Math. Anal. Appl. 32, 1970): `S(T) = sizes` has exactly one
+//! solution, and solving part by part from below converges to it monotonically. For disjoint masks
+//! one pass is exact.
 
 use crate::budget::{Meter, NoAnswer};
 use crate::network::{LONGEST, Network};
@@ -33,7 +39,8 @@ pub(crate) fn parts(masks: &[u64]) -> Vec<u64> {
     parts
 }
 
-/// The residence times that just fill every part, when a miss stalls each stream for its time in `stalls`.
+/// The residence times that just fill every part, when a miss stalls each stream for its time in
+/// `stalls`.
 pub(crate) fn stays(network: &Network, stalls: &[f64], meter: &mut Meter) -> Result<Vec<f64>, NoAnswer> {
     let mut stays = Vec::with_capacity(network.spaces.len());
     for part in 0..network.spaces.len() {
@@ -67,7 +74,8 @@ fn all_full(network: &Network, stalls: &[f64], stays: &[f64], meter: &mut Meter)
     Ok(true)
 }
 
-/// The residence time if every stream inserted as fast as into an empty cache: at most the true one.
+/// The residence time if every stream inserted as fast as into an empty cache: at most the true
+/// one.
 fn shortest(network: &Network, stalls: &[f64], part: usize, meter: &mut Meter) -> Result<f64, NoAnswer> {
     meter.spend()?;
     let empty = |(stream, share): &(usize, f64)| share * network.streams[*stream].flow(stalls[*stream], 0.0, 0.0).bytes;
@@ -100,7 +108,8 @@ mod tests {
     use crate::queue::LINE;
     use crate::stream::{Misses, Stream};
 
-    /// A stream that misses `rate` bytes a second with an empty cache and never stalls; `half_mib` of space halve its misses.
+    /// A stream that misses `rate` bytes a second with an empty cache and never stalls; `half_mib`
+    /// of space halve its misses.
     fn stream(rate: f64, half_mib: f64, limit: f64, shares: &[(usize, f64)]) -> Stream {
         let curve = MissCurve::parametric(0.0, 1000.0, half_mib);
         let misses = Misses::Curve { curve, factor: 1.0, reach: 1.0, private: 0.0, most: 1.0 };
@@ -140,8 +149,9 @@ mod tests {
         assert_eq!(parts(&[0b0111, 0b1110, 0b0111]), [0b0001, 0b0110, 0b1000]);
     }
 
-    /// By hand: A fills ways 0 and 1, B ways 1 and 2, all at the same constant rate. Way 1 takes half of each: per way, A and B put r/2 into
-    /// their own and r into the shared one, so lines stay T, T/2, T: A holds (r/2)T + (r/2)(T/2) = one way and a half.
+    /// By hand: A fills ways 0 and 1, B ways 1 and 2, all at the same constant rate. Way 1 takes
+    /// half of each: per way, A and B put r/2 into their own and r into the shared one, so lines
+    /// stay T, T/2, T: A holds (r/2)T + (r/2)(T/2) = one way and a half.
     #[test]
     fn overlapping_masks_share_what_overlaps() {
         let one = |shares: &[(usize, f64)]| stream(1e9, 1e8, 1e12, shares);

@@ -1,8 +1,10 @@
-//! A case of the general question, asked millions of times by static studies: programs that run for ever, one thread each on a
-//! core of its own, in clusters of ways of LLCs of one kind behind one memory controller, all memory local. The equations are
-//! those of [`crate::solve`], and a test checks that the answers agree; only the set-up is shorter and the first point nearer.
+//! A case of the general question, asked millions of times by static studies: programs that run for
+//! ever, one thread each on a core of its own, in clusters of ways of LLCs of one kind behind one
+//! memory controller, all memory local. The equations are those of [`crate::solve`], and a test
+//! checks that the answers agree; only the set-up is shorter and the first point nearer.
 //!
-//! Every question starts from the same point, so that the answer does not depend on what was asked before.
+//! Every question starts from the same point, so that the answer does not depend on what was asked
+//! before.
 
 use crate::budget::{Budget, Meter, NoAnswer};
 use crate::build;
@@ -90,9 +92,10 @@ impl Load {
 }
 
 impl Steady {
-    /// LLCs with ways as large as those of the machine's first LLC; a controller like that of its first node, of `bandwidth`
-    /// bytes a second where given, else of what that node sustains. The programs' masks are not looked at, and they are taken
-    /// to be on the first node with their memory.
+    /// LLCs with ways as large as those of the machine's first LLC; a controller like that of its
+    /// first node, of `bandwidth` bytes a second where given, else of what that node sustains. The
+    /// programs' masks are not looked at, and they are taken to be on the first node with their
+    /// memory.
     #[must_use]
     pub fn new(machine: &Machine, bandwidth: Option<f64>, programs: &[Demand]) -> Self {
         let first = machine.llcs().first();
@@ -159,8 +162,9 @@ impl Steady {
         self.start(network, at, loads);
     }
 
-    /// Where the search begins: everybody inserts as with an equal part of its cluster and no queue, which divides the space; who holds so
-    /// much loads the controller, which gives the queue; and both give the residence times.
+    /// Where the search begins: everybody inserts as with an equal part of its cluster and no
+    /// queue, which divides the space; who holds so much loads the controller, which gives the
+    /// queue; and both give the residence times.
     fn start(&self, network: &Network, at: &mut Trial, loads: &mut Vec<Load>) {
         at.flows.resize(network.streams.len(), Flow::default());
         loads.clear();
@@ -213,7 +217,8 @@ impl Steady {
     }
 }
 
-/// One thread of the program, on a core of its own. The first node's controller is the only resource here.
+/// One thread of the program, on a core of its own. The first node's controller is the only
+/// resource here.
 fn stream(machine: &Machine, program: &Demand) -> Stream {
     let mut stream = build::thread(machine, program);
     stream.visits.retain(|visit| visit.resource == 0);

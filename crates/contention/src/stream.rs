@@ -1,5 +1,6 @@
-//! One stream of LLC misses (a thread, or a page copy) as the solver sees it: how many bytes a second it misses, and how much of a cache it
-//! holds, when a miss stalls it for `S` seconds and a line stays in its cache for `T` seconds.
+//! One stream of LLC misses (a thread, or a page copy) as the solver sees it: how many bytes a
+//! second it misses, and how much of a cache it holds, when a miss stalls it for `S` seconds and a
+//! line stays in its cache for `T` seconds.
 //!
 //! ```text
 //! Y(x) = compute / misses(x)      seconds of computing between two misses while it holds x bytes; never decreases in x
@@ -8,7 +9,8 @@
 //! x k(x) = T b                    with k(x) = (1 - (x/F)^4)^(-1/4), which bends where min(T b, F) has its corner
 //! ```
 //!
-//! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T` and decreases with `S`; `b` decreases with both.
+//! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T`
+//! and decreases with `S`; `b` decreases with both.
 
 use crate::curve::MissCurve;
 use crate::root::guessed_root;
@@ -18,7 +20,8 @@ const SPACE: f64 = 1e-13;
 /// One miss in 10^12 instructions is none; keeps a curve that falls to 0 finite.
 const FEWEST: f64 = 1e-12;
 
-/// Where a footprint is wanted so many times over, it is held whole: by the law above to one part in 10^13.
+/// Where a footprint is wanted so many times over, it is held whole: by the law above to one part
+/// in 10^13.
 const WHOLE: f64 = 1e3;
 
 /// Below this part of a footprint the fourth power is beyond the digits of a float.
@@ -39,14 +42,16 @@ pub(crate) struct Stream {
     pub visits: Vec<Visit>,
     /// The most bytes it can hold.
     pub limit: f64,
-    /// The parts of its LLC that it inserts into, and the part of its insertions that goes to each; none: it passes the caches by.
+    /// The parts of its LLC that it inserts into, and the part of its insertions that goes to each;
+    /// none: it passes the caches by.
     pub shares: Vec<(usize, f64)>,
 }
 
 /// Misses a unit of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Misses {
-    /// By the space held beside the `private` bytes of the core; `most` is what there is without any of the LLC.
+    /// By the space held beside the `private` bytes of the core; `most` is what there is without
+    /// any of the LLC.
     Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
     /// Always so many.
     Fixed(f64),
@@ -130,7 +135,8 @@ impl Stream {
         self.bytes / (self.computing(space).0 + self.stalled(waits))
     }
 
-    /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is the space that is tried first.
+    /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is
+    /// the space that is tried first.
     pub fn flow(&self, stall: f64, stay: f64, guess: f64) -> Flow {
         if self.bytes <= 0.0 || self.is_idle() {
             return Flow::default();
@@ -189,7 +195,8 @@ impl Stream {
         (crowd, crowd * cube / (room * self.limit))
     }
 
-    /// Units of work a second, and misses a unit of work, for a flow that it got; `share` of the core is its own.
+    /// Units of work a second, and misses a unit of work, for a flow that it got; `share` of the
+    /// core is its own.
     pub fn progress(&self, flow: &Flow, share: f64) -> (f64, f64) {
         let misses = self.misses(flow.space);
         if flow.period <= 0.0 {

@@ -1,5 +1,5 @@
-//! What can be wrong with the text of a machine, a program or a workload. Each message is one line that names the file,
-//! the key and the remedy.
+//! What can be wrong with the text of a machine, a program or a workload. Each message is one line
+//! that names the file, the key and the remedy.
 
 use isobar_model::text::one_line;
 

@@ -1,8 +1,10 @@
-//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs suffer from each other as on a real one.
+//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs suffer from each other
+//! as on a real one.
 //!
-//! A [`Workload`] says which [`program`]s run on which [`machine`]; [`SimMachine`] runs it under whatever plans it is handed;
-//! [`isobar_contention`] says what each thread gets; [`RunReport`] says what became of each application. Pure: text comes in as
-//! text, randomness from a seed, time from [`isobar_model::Machine::wait`].
+//! A [`Workload`] says which [`program`]s run on which [`machine`]; [`SimMachine`] runs it under
+//! whatever plans it is handed; [`isobar_contention`] says what each thread gets; [`RunReport`]
+//! says what became of each application. Pure: text comes in as text, randomness from a seed, time
+//! from [`isobar_model::Machine::wait`].
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,6 @@
-//! What a program does alone: the numbers that papers print about single programs, and by which the programs here were chosen.
-//! One thread, all other cores idle, its memory on one node, a whole cycle of its phases (N-MASS, section 3.2).
+//! What a program does alone: the numbers that papers print about single programs, and by which the
+//! programs here were chosen. One thread, all other cores idle, its memory on one node, a whole
+//! cycle of its phases (N-MASS, section 3.2).
 
 use crate::host::SimMachine;
 use crate::machine::MachineSpec;
@@ -22,12 +23,13 @@ pub struct Solo {
     pub ipc: f64,
     /// Bytes a second to and from memory.
     pub bandwidth: f64,
-    /// CPI with its memory on the nearest other node over CPI with local memory; `None` on one node.
+    /// CPI with its memory on the nearest other node over CPI with local memory; `None` on one
+    /// node.
     pub numa_penalty: Option<f64>,
 }
 
-/// Runs the program alone, locally and, where there is another node, remotely. `None` where it does not
-/// end, or the contention model has no answer.
+/// Runs the program alone, locally and, where there is another node, remotely. `None` where it does
+/// not end, or the contention model has no answer.
 #[must_use]
 pub fn solo(program: &Arc<Program>, machine: &Arc<MachineSpec>) -> Option<Solo> {
     let home = machine.places.values().next()?.node;
@@ -114,8 +116,9 @@ mod tests {
         })
     }
 
-    /// 10 misses per 1000 instructions of 50 ns at 2.27 GHz, 2.27 in flight: 0.5 cycles an instruction besides the 0.5 without;
-    /// 0.9 with 90 ns. What it waits in queues alone is under a hundredth.
+    /// 10 misses per 1000 instructions of 50 ns at 2.27 GHz, 2.27 in flight: 0.5 cycles an
+    /// instruction besides the 0.5 without; 0.9 with 90 ns. What it waits in queues alone is under
+    /// a hundredth.
     #[test]
     fn a_program_of_known_numbers_has_them() {
         let machine = Arc::new(crate::machine::find("nehalem-2x4").unwrap());

@@ -1,5 +1,6 @@
-//! A workload: which programs run together on which machine, how often, and in what steps. Read from TOML; every
-//! reference is resolved and every value checked here, so that nothing later can fail.
+//! A workload: which programs run together on which machine, how often, and in what steps. Read
+//! from TOML; every reference is resolved and every value checked here, so that nothing later can
+//! fail.
 
 use crate::error::SimError;
 use crate::machine::{MachineSpec, find, positive};
@@ -33,7 +34,8 @@ pub struct App {
     pub start_node: Option<NodeId>,
     /// The CPU on which its first thread starts; the next ones follow by number.
     pub cpu: Option<CpuId>,
-    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where its threads first touch it.
+    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where
+    /// its threads first touch it.
     pub memory_node: Option<NodeId>,
     /// Where in its phases it starts, as a part of their cycle.
     pub phase_offset: f64,
@@ -46,8 +48,8 @@ pub struct App {
 pub struct Seats {
     /// One for each thread.
     pub llcs: Vec<LlcId>,
-    /// Whether every run starts there, whatever the load. Else only the first does, and later ones where the stock scheduler
-    /// finds the least load, these caches first among equals.
+    /// Whether every run starts there, whatever the load. Else only the first does, and later ones
+    /// where the stock scheduler finds the least load, these caches first among equals.
     pub keep: bool,
 }
 
@@ -65,8 +67,9 @@ pub struct Run {
     pub epoch_seconds: f64,
     /// The workload ends here at the latest.
     pub max_seconds: f64,
-    /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off unless set: the kernels of the
-    /// papers' machines (2.6.29, 2.6.30) had none; later ones have it on.
+    /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off
+    /// unless set: the kernels of the papers' machines (2.6.29, 2.6.30) had none; later ones have
+    /// it on.
     pub numa_balancing: bool,
     /// Which costs of acting are charged.
     pub costs: Costs,
@@ -90,7 +93,8 @@ impl Default for Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Costs {
-    /// Pages that move take the time and the bandwidth of their copies; else they are there at once.
+    /// Pages that move take the time and the bandwidth of their copies; else they are there at
+    /// once.
     pub page_copies: bool,
     /// A process whose pages move loses the time of TLB shootdowns.
     pub shootdowns: bool,
@@ -139,13 +143,13 @@ const fn one() -> u32 {
 /// More processes or threads than this are a slip of the pen.
 const MOST: u32 = 4096;
 
-/// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64 on each of 8 CPUs take
-/// seconds, 1000 minutes.
+/// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64
+/// on each of 8 CPUs take seconds, 1000 minutes.
 const MOST_PER_CPU: u32 = 64;
 
 impl Workload {
-    /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the name of one that ships,
-    /// or a synthetic one such as `node:2 llc:1 core:4`.
+    /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the
+    /// name of one that ships, or a synthetic one such as `node:2 llc:1 core:4`.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.
@@ -153,8 +157,8 @@ impl Workload {
         Self::from_toml_with(file, text, &|_| Err("no other file can be read here".to_owned()))
     }
 
-    /// Reads a workload; `read` gives the text of a `program_file`, or of a `machine` whose name ends in `.toml`, named as in the
-    /// workload, or says why it cannot.
+    /// Reads a workload; `read` gives the text of a `program_file`, or of a `machine` whose name
+    /// ends in `.toml`, named as in the workload, or says why it cannot.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.
@@ -186,7 +190,8 @@ impl Workload {
         Ok(Self { machine: Arc::new(machine), apps, run: written.run })
     }
 
-    /// The workload of one application alone, with its memory where it runs: what slowdowns are measured against.
+    /// The workload of one application alone, with its memory where it runs: what slowdowns are
+    /// measured against.
     #[must_use]
     pub fn alone(&self, app: &App) -> Self {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);

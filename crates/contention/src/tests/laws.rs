@@ -1,4 +1,5 @@
-//! The laws of the model, over random machines, placements and programs; the head of `mod.rs` says which are proved and where.
+//! The laws of the model, over random machines, placements and programs; the head of `mod.rs` says
+//! which are proved and where.
 
 use super::fixed_point;
 use super::machines::{MIB, at, devil, mesh};
@@ -11,7 +12,8 @@ fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
     let speeds = (2.0..40.0f64, 1.0..20.0f64, 0.5..30.0f64, 40.0..150.0f64, 1.1..3.0f64, 2..21u32);
     (speeds, 0.0..0.1f64).prop_map(move |((gb, link, mib, ns, factor, ways), private)| {
         let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
-        // Of link `k` from node `k` to the next one, the way there is resource `nodes + 2 k`, the way back the one after.
+        // Of link `k` from node `k` to the next one, the way there is resource `nodes + 2 k`, the
+        // way back the one after.
         let way = |from: usize, to: usize| {
             let up = (to + nodes - from) % nodes;
             let forth = (0..up).map(|hop| nodes + 2 * ((from + hop) % nodes)).collect::<Vec<_>>();
@@ -62,7 +64,8 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
     )
 }
 
-/// A curve of parameters, or the same as if measured by ways of 1 MiB: straight between them, with a kink at each.
+/// A curve of parameters, or the same as if measured by ways of 1 MiB: straight between them, with
+/// a kink at each.
 fn any_curve(streaming: f64, reuse: f64, half_mib: f64, measured: bool) -> MissCurve {
     let curve = MissCurve::parametric(streaming, reuse, half_mib);
     if !measured {
@@ -109,7 +112,8 @@ proptest! {
         let issued: f64 = all.iter().enumerate().map(|(i, one)| bytes(i) * (1.0 + one.write_back)).sum();
         let served: f64 = loads.iter().take(4).sum();
         prop_assert!((issued / served - 1.0).abs() < 1e-9, "{issued} {served}");
-        // And what the queues were solved for is what is carried: utilisations give the waits that give the loads.
+        // And what the queues were solved for is what is carried: utilisations give the waits that
+        // give the loads.
         let used = after.used.iter().zip(&after.at.point.slack);
         for (k, slack) in used {
             let part = loads[*k] / machine.resources()[*k].capacity;
@@ -141,7 +145,8 @@ proptest! {
         }
     }
 
-    /// Local memory makes every node a machine of its own, so that the theorem holds on all of them.
+    /// Local memory makes every node a machine of its own, so that the theorem holds on all of
+    /// them.
     #[test]
     fn with_local_memory_nobody_gains_on_any_machine((machine, all) in (machine(3, 2), several(3, 2, 20))) {
         let local = |one: &Demand| {
@@ -158,8 +163,9 @@ proptest! {
         }
     }
 
-    /// Over several controllers a third may gain, never beyond what it has alone. How much depends on the programs (the head of `mod.rs` says
-    /// by what): 66 % was seen, so that no lesser bound is asserted.
+    /// Over several controllers a third may gain, never beyond what it has alone. How much depends
+    /// on the programs (the head of `mod.rs` says by what): 66 % was seen, so that no lesser bound
+    /// is asserted.
     #[test]
     fn elsewhere_a_third_may_gain_and_never_beyond_alone((machine, all) in (machine(4, 1), several(4, 1, 16))) {
         let with = solve(&machine, &all);

@@ -1,11 +1,12 @@
-//! Machines and threads to test and to measure with. The benches take this file too, so that both mean the same.
+//! Machines and threads to test and to measure with. The benches take this file too, so that both
+//! mean the same.
 
 use crate::{Cache, Demand, Machine, MissCurve, Parts, Place, Resource};
 
 pub(crate) const MIB: f64 = 1_048_576.0;
 
-/// Nodes with `llcs` caches of 8 MiB each, 20 GB/s a node, 80 ns local and 130 ns remote, and a link of 10 GB/s each way
-/// between any two nodes.
+/// Nodes with `llcs` caches of 8 MiB each, 20 GB/s a node, 80 ns local and 130 ns remote, and a
+/// link of 10 GB/s each way between any two nodes.
 pub(crate) fn mesh(nodes: usize, llcs: usize) -> Machine {
     let resource = |gb: f64| Resource { capacity: gb * 1e9, queue: 15e-9 };
     let links = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))).filter(|(from, to)| from != to);
@@ -44,8 +45,9 @@ pub(crate) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
     }
 }
 
-/// Threads of eight programs as in SPEC CPU 2006 (mcf, lbm, povray, milc, omnetpp, soplex, namd, gobmk; crates/sim), spread over
-/// the nodes; three in four have local memory, the fourth half of it on the next node.
+/// Threads of eight programs as in SPEC CPU 2006 (mcf, lbm, povray, milc, omnetpp, soplex, namd,
+/// gobmk; crates/sim), spread over the nodes; three in four have local memory, the fourth half of
+/// it on the next node.
 pub(crate) fn mixed(count: usize, nodes: usize) -> Vec<Demand> {
     let programs = [
         (1.62, MissCurve::parametric(12.0, 109.4, 2.52), 7.51, 0.25, 1600.0),

@@ -1,4 +1,5 @@
-//! Tests of the whole model: its laws over random machines, machines worked out by hand, and what a question may cost.
+//! Tests of the whole model: its laws over random machines, machines worked out by hand, and what a
+//! question may cost.
 
 mod bracket;
 mod cost;

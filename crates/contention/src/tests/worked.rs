@@ -4,7 +4,8 @@ use super::fixed_point;
 use super::machines::{MIB, at, devil, mesh};
 use crate::{Cache, Demand, Machine, MissCurve, PageCopy, Parts, Resource};
 
-/// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4` (crates/sim/machines).
+/// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4`
+/// (crates/sim/machines).
 fn square() -> Machine {
     let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
     let latency = [[110, 150, 150, 190], [150, 110, 190, 150], [150, 190, 110, 150], [190, 150, 150, 110]];
@@ -56,10 +57,12 @@ fn one_thread_by_hand() {
     });
     let one = Demand { mlp: 1.0, write_back: 0.0, compute: 0.8 / 2.27e9, ..devil(at(0), 0, 1) };
     let got = fixed_point(&machine.unwrap(), &[one], None).0;
-    // All 8 MiB are its own (but for what the background fills: 64 B * 15 MPKI * 1 GHz a second fill 8 MiB in 9 ms of 1000 s).
+    // All 8 MiB are its own (but for what the background fills: 64 B * 15 MPKI * 1 GHz a second
+    // fill 8 MiB in 9 ms of 1000 s).
     let misses = (12.0 + 20.0 / 9.0) / 1000.0;
     assert!((got.misses[0] / misses - 1.0).abs() < 1e-4, "{}", got.misses[0]);
-    // t = 0.8 / 2.27 GHz + 0.014222 * (50 ns + W), u = 64 B * 0.014222 / t / 20.48 GB/s, W = 10 ns * u^2 / (1 - u).
+    // t = 0.8 / 2.27 GHz + 0.014222 * (50 ns + W), u = 64 B * 0.014222 / t / 20.48 GB/s, W = 10 ns
+    // * u^2 / (1 - u).
     let mut seconds: f64 = 1e-9;
     for _ in 0..50 {
         let u = 64.0 * misses / seconds / 20.48e9;
@@ -90,8 +93,8 @@ fn a_hundred_streams_saturate_and_share() {
     assert!((got.rates[7] * got.misses[7] * 64.0 * 1.3 / (load / 100.0) - 1.0).abs() < 1e-9);
 }
 
-/// A private cache whose lines the LLC does not hold is space of its own, however many share the LLC: half of what a thread
-/// could use.
+/// A private cache whose lines the LLC does not hold is space of its own, however many share the
+/// LLC: half of what a thread could use.
 #[test]
 fn private_space_is_beside_the_shared_one() {
     let victim = |mib: f64| {
@@ -102,7 +105,8 @@ fn private_space_is_beside_the_shared_one() {
     let (with, without) = (victim(4.0), victim(0.0));
     let one = Demand { curve: MissCurve::parametric(0.0, 20.0, 8.0), ..devil(at(0), 0, 1) };
     let misses = |machine, count| fixed_point(machine, &vec![one.clone(); count], None).0.misses[0];
-    // Alone 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12); four share the 8: 20 * 8 / (8 + 2 + 4).
+    // Alone 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12); four share the 8: 20 * 8 / (8 + 2 +
+    // 4).
     assert!((misses(&with, 1) / 0.008 - 1.0).abs() < 1e-4, "{}", misses(&with, 1));
     assert!((misses(&with, 4) / (0.16 / 14.0) - 1.0).abs() < 1e-4, "{}", misses(&with, 4));
     let worse = |machine| misses(machine, 4) / misses(machine, 1);

@@ -1,9 +1,10 @@
-//! What the actuators of the simulated machine do: bind threads, move pages, give clusters of threads ways of an LLC. Refusals are those of
-//! a real machine.
+//! What the actuators of the simulated machine do: bind threads, move pages, give clusters of
+//! threads ways of an LLC. Refusals are those of a real machine.
 //!
-//! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages have moved, and time passes for everybody
-//! meanwhile: the copies compete for controllers and links, and the process pays for shootdowns. What is reported is what is at its new place,
-//! and the next sample shows it there.
+//! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages
+//! have moved, and time passes for everybody meanwhile: the copies compete for controllers and
+//! links, and the process pays for shootdowns. What is reported is what is at its new place, and
+//! the next sample shows it there.
 
 use super::SimMachine;
 use super::ways::ClusterError;
@@ -142,7 +143,8 @@ impl SimMachine {
         moved
     }
 
-    /// Copies pages while time passes, until all have moved or cannot any more; returns how many have.
+    /// Copies pages while time passes, until all have moved or cannot any more; returns how many
+    /// have.
     fn copy_now(&mut self, mut copy: Copy) -> Result<u64, SimError> {
         if copy.left <= 0.0 {
             return Ok(0);
@@ -162,7 +164,8 @@ impl SimMachine {
         Ok(self.copied.1)
     }
 
-    /// One memory migration is a stretch of epochs in which pages of a process go to one node (DINO, table 1, counts those).
+    /// One memory migration is a stretch of epochs in which pages of a process go to one node
+    /// (DINO, table 1, counts those).
     fn count_migration(&mut self, index: usize, to: usize) {
         let process = &mut self.processes[index];
         let horizon = self.now - SAME_MIGRATION * self.workload.run.epoch_seconds;

@@ -1,5 +1,6 @@
-//! What acting costs, so that not acting pays where nothing is gained: page copies that take time and bandwidth (`step.rs`), shootdowns (`step.rs`),
-//! and here the cold cache of a thread that moved. Each can be left out, to see its share.
+//! What acting costs, so that not acting pays where nothing is gained: page copies that take time
+//! and bandwidth (`step.rs`), shootdowns (`step.rs`), and here the cold cache of a thread that
+//! moved. Each can be left out, to see its share.
 
 use super::SimMachine;
 use isobar_contention::{LINE, MissCurve};
@@ -9,7 +10,8 @@ use isobar_model::num;
 const PIECES: u32 = 16;
 
 impl SimMachine {
-    /// Makes a thread pay for the lines that it held in the caches it left. Called when it is at its new place.
+    /// Makes a thread pay for the lines that it held in the caches it left. Called when it is at
+    /// its new place.
     pub(super) fn chill(&mut self, p: usize, t: usize) {
         let machine = &self.workload.machine;
         let process = &self.processes[p];
@@ -29,9 +31,10 @@ impl SimMachine {
     }
 }
 
-/// Misses that a thread has more than with a full cache, until it holds so many bytes again. While it holds `s` it inserts a line for
-/// each miss, so that filling `ds` takes `ds / 64` misses; in those instructions it would have had `m(held) / m(s)` times as
-/// many with all. The difference is the integral of `1 - m(held) / m(s)` over the lines: nothing for a stream, at most one a line.
+/// Misses that a thread has more than with a full cache, until it holds so many bytes again. While
+/// it holds `s` it inserts a line for each miss, so that filling `ds` takes `ds / 64` misses; in
+/// those instructions it would have had `m(held) / m(s)` times as many with all. The difference is
+/// the integral of `1 - m(held) / m(s)` over the lines: nothing for a stream, at most one a line.
 fn extra_misses(curve: &MissCurve, held: f64) -> f64 {
     let full = curve.misses(held);
     let piece = held / f64::from(PIECES);

@@ -1,5 +1,5 @@
-//! The simulated host: it runs a workload on the stock scheduler, lets itself be watched and changed through the
-//! [`Machine`] seam, and keeps the truth (completion times) for the report.
+//! The simulated host: it runs a workload on the stock scheduler, lets itself be watched and
+//! changed through the [`Machine`] seam, and keeps the truth (completion times) for the report.
 
 mod actuators;
 mod balancing;
@@ -55,8 +55,8 @@ pub struct SimMachine {
 }
 
 impl SimMachine {
-    /// A machine at time 0 with every application started. The same workload and seed give the same run, to the bit, on any
-    /// machine.
+    /// A machine at time 0 with every application started. The same workload and seed give the same
+    /// run, to the bit, on any machine.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
         let mut machine = Self {
@@ -82,8 +82,8 @@ impl SimMachine {
         machine
     }
 
-    /// The seconds that an application of a workload takes alone on the machine, its memory where it runs; `None` where it does
-    /// not complete in `run.max_seconds`.
+    /// The seconds that an application of a workload takes alone on the machine, its memory where
+    /// it runs; `None` where it does not complete in `run.max_seconds`.
     ///
     /// # Errors
     /// [`SimError::NoAnswer`].
@@ -99,8 +99,9 @@ impl SimMachine {
         Seconds(self.workload.run.epoch_seconds)
     }
 
-    /// The CPUs that a thread may run on, by the scheduler's own word: what a sample does not tell, since it tells what owners
-    /// want. A second witness for tests; `None` where there is no such thread.
+    /// The CPUs that a thread may run on, by the scheduler's own word: what a sample does not tell,
+    /// since it tells what owners want. A second witness for tests; `None` where there is no such
+    /// thread.
     #[must_use]
     pub fn affinity(&self, pid: Pid, tid: Tid) -> Option<CpuSet> {
         let process = self.processes.iter().find(|process| process.pid == pid)?;
@@ -109,8 +110,8 @@ impl SimMachine {
         Some(if thread.bound { [thread.cpu].into_iter().collect() } else { online.clone() })
     }
 
-    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as [`Self::affinity`]; `None` where there
-    /// is no such LLC or thread.
+    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as
+    /// [`Self::affinity`]; `None` where there is no such LLC or thread.
     #[must_use]
     pub fn ways(&self, llc: LlcId, tid: Tid) -> Option<u64> {
         let machine = &self.workload.machine;

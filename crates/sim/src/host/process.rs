@@ -1,4 +1,5 @@
-//! A running process of the simulated machine: its threads, how far they are, and what their counters have counted.
+//! A running process of the simulated machine: its threads, how far they are, and what their
+//! counters have counted.
 
 use super::memory::Memory;
 use crate::workload::App;

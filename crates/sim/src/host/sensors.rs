@@ -1,5 +1,5 @@
-//! What the sensors of the simulated machine read: raw cumulative counters, pages, places. No slowdown, no occupancy, no
-//! queue: only what real hardware counts.
+//! What the sensors of the simulated machine read: raw cumulative counters, pages, places. No
+//! slowdown, no occupancy, no queue: only what real hardware counts.
 
 use super::SimMachine;
 use super::process::{Process, Thread};

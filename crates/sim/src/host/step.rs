@@ -1,5 +1,6 @@
-//! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant rates in between. Rates are
-//! found anew only after something changed: a phase only changes a factor, anything else sets the competition up anew.
+//! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant
+//! rates in between. Rates are found anew only after something changed: a phase only changes a
+//! factor, anything else sets the competition up anew.
 
 use super::SimMachine;
 use super::process::{Process, Thread};
@@ -9,18 +10,20 @@ use isobar_contention::{Budget, Demand, LINE, NoAnswer, PageCopy, Question};
 use isobar_model::{CpuId, num};
 use std::collections::BTreeMap;
 
-/// Cycles that each thread of a process loses for each of its pages that moves, for each thread that has to flush its TLB: 11,000
-/// cycles at 16 threads (design, section 6; CAMM, section 4, after Villavieja et al., PACT 2011), taken as linear.
+/// Cycles that each thread of a process loses for each of its pages that moves, for each thread
+/// that has to flush its TLB: 11,000 cycles at 16 threads (design, section 6; CAMM, section 4,
+/// after Villavieja et al., PACT 2011), taken as linear.
 const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
 /// A thread keeps at least this part of its time, however many pages move.
 const LEAST_TIME: f64 = 0.1;
 /// Events nearer than this are taken together.
 const INSTANT: f64 = 1e-9;
-/// Round robin: threads of one CPU take turns of so many seconds (`sched_min_granularity` of CFS, 0.75 ms, times 1 + log2 of 8 CPUs or more:
-/// `kernel/sched/fair.c`, `tunable scaling`).
+/// Round robin: threads of one CPU take turns of so many seconds (`sched_min_granularity` of CFS,
+/// 0.75 ms, times 1 + log2 of 8 CPUs or more: `kernel/sched/fair.c`, `tunable scaling`).
 const SLICE: f64 = 3e-3;
-/// Seconds that a switch between them costs by itself (Li, Ding, Shen: Quantifying the cost of context switch, ExpCS 2007: 3.8 us). The cold cache
-/// after it is in the model already: who waits inserts nothing, and its lines age.
+/// Seconds that a switch between them costs by itself (Li, Ding, Shen: Quantifying the cost of
+/// context switch, ExpCS 2007: 3.8 us). The cold cache after it is in the model already: who waits
+/// inserts nothing, and its lines age.
 const SWITCH: f64 = 3.8e-6;
 
 /// A thread that runs, and what it is on the way to.
@@ -233,7 +236,8 @@ fn private_bytes(program: &Program, threads: f64) -> f64 {
 
 fn count(thread: &mut Thread, program: &Program, instructions: f64, misses: f64, cpu_seconds: f64, hertz: f64) {
     let left = thread.goal - thread.done;
-    // A run ends at its last instruction: what is left after rounding, less than one in 10^9, is done too.
+    // A run ends at its last instruction: what is left after rounding, less than one in 10^9, is
+    // done too.
     thread.done = if left - instructions <= 1e-9 * thread.goal { thread.goal } else { thread.done + instructions };
     thread.misses += instructions * misses;
     thread.bytes += instructions * misses * LINE * (1.0 + program.write_back);

@@ -115,7 +115,8 @@ fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
     assert_eq!((report.apps[0].pages_moved, report.apps[0].memory_migrations), (174_080, 1));
 }
 
-/// As on Linux, an action comes back when its pages have moved: time has passed, and the next sample shows them where they were reported.
+/// As on Linux, an action comes back when its pages have moved: time has passed, and the next
+/// sample shows them where they were reported.
 #[test]
 fn pages_have_moved_when_an_action_comes_back_and_that_took_time() {
     let all = on_barcelona(&[("milc", "cpu = 0"), ("milc", "cpu = 12")]);
@@ -260,7 +261,8 @@ fn sensors_see_the_solo_miss_rate() {
     machine.wait(Seconds(1.0)).unwrap();
     let seen = Observation::between(&before, &machine.sample().unwrap());
     let thread = &seen.processes[0].threads[0];
-    // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per 1000 instructions.
+    // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per
+    // 1000 instructions.
     assert!((thread.mpki().unwrap().0 - 18.282).abs() < 0.01, "{:?}", thread.mpki());
     assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
     let bytes = thread.llc_misses.unwrap() * 64;

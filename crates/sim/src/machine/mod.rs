@@ -1,5 +1,6 @@
-//! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the route between any two
-//! nodes. Read from TOML or made from a synthetic topology; checked when made. It knows nothing of programs.
+//! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the
+//! route between any two nodes. Read from TOML or made from a synthetic topology; checked when
+//! made. It knows nothing of programs.
 
 mod facts;
 mod load;
@@ -21,7 +22,8 @@ use std::sync::Arc;
 
 const GIGA: f64 = 1e9;
 const NANO: f64 = 1e-9;
-/// The most nodes of a described machine: the routes between all pairs of a long chain of nodes grow with the cube of them.
+/// The most nodes of a described machine: the routes between all pairs of a long chain of nodes
+/// grow with the cube of them.
 const MOST_NODES: usize = 256;
 const ONE_THREAD: Smt = Smt { threads: 1, throughput: 1.0 };
 
@@ -64,8 +66,8 @@ pub(crate) struct Smt {
 }
 
 impl Smt {
-    /// How many times as long a thread computes while so many threads of its core, itself included, are busy. Throughput is taken as linear
-    /// between one thread and all.
+    /// How many times as long a thread computes while so many threads of its core, itself included,
+    /// are busy. Throughput is taken as linear between one thread and all.
     pub fn crowding(self, busy: u32) -> f64 {
         if busy <= 1 || self.threads <= 1 {
             return 1.0;
@@ -79,7 +81,8 @@ impl MachineSpec {
     /// Reads a machine from TOML; `file` is only named in errors.
     ///
     /// # Errors
-    /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no route joins.
+    /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no
+    /// route joins.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
         let spec: spec::Spec = crate::error::parse(file, text)?;
         if spec.node.len() > MOST_NODES {
@@ -89,8 +92,9 @@ impl MachineSpec {
         Self::from_spec(file, &spec)
     }
 
-    /// A machine from a short string such as `node:2 llc:1 core:4` (see `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns
-    /// local and 130 ns remote, 20 GB/s a node, a link of 10 GB/s each way between any two nodes.
+    /// A machine from a short string such as `node:2 llc:1 core:4` (see
+    /// `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns local and 130 ns remote, 20 GB/s a
+    /// node, a link of 10 GB/s each way between any two nodes.
     ///
     /// # Errors
     /// [`SimError::Value`] where the string is none.
@@ -127,7 +131,8 @@ impl MachineSpec {
         })
     }
 
-    /// Memory controllers of a node. Lines alternate between them, so that all are equally busy and one queue stands for them.
+    /// Memory controllers of a node. Lines alternate between them, so that all are equally busy and
+    /// one queue stands for them.
     #[must_use]
     pub fn controllers(&self, node: NodeId) -> Option<u32> {
         self.controllers.get(self.node_position(node)?).copied()
@@ -211,7 +216,8 @@ fn cache(llc: &spec::LlcSpec) -> Cache {
     Cache { bytes, ways: llc.ways, private: llc.private_kib * 1024.0 }
 }
 
-/// The CPUs of an LLC: thread `t` of core `k` is CPU `k + t * cores`, as Linux numbers siblings on most Intel machines.
+/// The CPUs of an LLC: thread `t` of core `k` is CPU `k + t * cores`, as Linux numbers siblings on
+/// most Intel machines.
 fn cpus(llc: &spec::LlcSpec, threads: u32, cores: u32) -> Vec<topology::Cpu> {
     let cpu = |core: CpuId, thread: u32| topology::Cpu {
         id: CpuId(core.0 + thread * cores),

@@ -1,5 +1,6 @@
-//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes come first in the list, so that a
-//! machine file says the same everywhere; or the nodes that the file names.
+//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes
+//! come first in the list, so that a machine file says the same everywhere; or the nodes that the
+//! file names.
 
 use super::spec::{LinkSpec, RouteSpec};
 use crate::error::SimError;
@@ -8,8 +9,9 @@ use isobar_model::NodeId;
 /// (from, to, resource) of each link direction.
 type Edge = (usize, usize, usize);
 
-/// `[from][to]` = the link directions that data passes, as positions among the machine's resources: after the `ids.len()`
-/// controllers come, for each link, the direction from `a` to `b` and the one from `b` to `a`.
+/// `[from][to]` = the link directions that data passes, as positions among the machine's resources:
+/// after the `ids.len()` controllers come, for each link, the direction from `a` to `b` and the one
+/// from `b` to `a`.
 pub(super) fn routes(
     file: &str,
     ids: &[NodeId],
@@ -37,7 +39,8 @@ fn shortest(file: &str, ids: &[NodeId], edges: &[Edge]) -> Result<Vec<Vec<Vec<us
     all.collect()
 }
 
-/// The link directions of a route that the file names; of two links between the same nodes the first.
+/// The link directions of a route that the file names; of two links between the same nodes the
+/// first.
 fn along(file: &str, ids: &[NodeId], edges: &[Edge], route: &RouteSpec) -> Result<Vec<usize>, SimError> {
     let stops: Vec<_> = [&[route.from], route.via.as_slice(), &[route.to]].concat();
     let hop = |pair: &[NodeId]| {

@@ -1,5 +1,5 @@
-//! The machines of the papers, as data files with the source of every number. It knows their names and texts; what they mean
-//! stands in the files.
+//! The machines of the papers, as data files with the source of every number. It knows their names
+//! and texts; what they mean stands in the files.
 
 use super::MachineSpec;
 use crate::error::SimError;
@@ -50,7 +50,8 @@ mod tests {
     use super::*;
     use isobar_model::NodeId;
 
-    /// nodes, CPUs of each LLC, LLCs, MiB and ways of each; local and farthest latency in ns, GB/s of a node.
+    /// nodes, CPUs of each LLC, LLCs, MiB and ways of each; local and farthest latency in ns, GB/s
+    /// of a node.
     type Facts = (usize, usize, usize, f64, u32, f64, f64, f64);
 
     fn facts(name: &str) -> Facts {
@@ -106,7 +107,8 @@ mod tests {
         }
     }
 
-    /// N-MASS and Divide&Content ran with SMT off or without a word about it, CAMM and the page-usage paper with it on.
+    /// N-MASS and Divide&Content ran with SMT off or without a word about it, CAMM and the
+    /// page-usage paper with it on.
     #[test]
     fn hardware_threads_are_as_in_the_papers() {
         for name in shipped() {

@@ -1,4 +1,5 @@
-//! A miss curve as written in TOML: `{ streaming, reuse, half_mib }` or `{ way_mib, by_ways }`, and what its values may be.
+//! A miss curve as written in TOML: `{ streaming, reuse, half_mib }` or `{ way_mib, by_ways }`, and
+//! what its values may be.
 
 use crate::error::SimError;
 use crate::machine::positive;

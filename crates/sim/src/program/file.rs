@@ -1,12 +1,14 @@
-//! A file of a user's own programs: TOML with `[[program]]` sections, as in a workload, or a measured table as CSV. It picks one program
-//! and takes text; who reads the file is the caller's business.
+//! A file of a user's own programs: TOML with `[[program]]` sections, as in a workload, or a
+//! measured table as CSV. It picks one program and takes text; who reads the file is the caller's
+//! business.
 
 use super::csv::MeasuredTable;
 use super::{Library, Program};
 use crate::error::SimError;
 use serde::Deserialize;
 
-/// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published ones.
+/// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published
+/// ones.
 const MEASURED_ON: &str = "skylake-2x20";
 
 /// A file of programs, not read yet.
@@ -26,7 +28,8 @@ struct Sections {
 }
 
 impl ProgramFile<'_> {
-    /// The program of a name, or the only one where none is named; `measured_on` is the shipped machine on which a table was measured.
+    /// The program of a name, or the only one where none is named; `measured_on` is the shipped
+    /// machine on which a table was measured.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.

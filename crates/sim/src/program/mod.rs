@@ -1,5 +1,5 @@
-//! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour only: what it suffers
-//! from others is an outcome of the model.
+//! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour
+//! only: what it suffers from others is an outcome of the model.
 
 pub mod csv;
 mod curve;
@@ -106,7 +106,8 @@ impl Program {
         let mut left = instruction % cycle;
         for phase in &self.phase {
             let length = phase.instructions_billion * 1e9;
-            // A hair before the end counts as the end: else rounding would make a phase of no length.
+            // A hair before the end counts as the end: else rounding would make a phase of no
+            // length.
             if left < length * (1.0 - 1e-9) {
                 return (phase.mpki_factor, length - left);
             }
@@ -138,7 +139,8 @@ impl Program {
 
 /// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
 pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
-/// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than they can be simulated.
+/// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than
+/// they can be simulated.
 pub(crate) const LEAST_CPI: f64 = 0.05;
 /// No rate or ratio of a program is above this.
 const MOST: f64 = 1e5;

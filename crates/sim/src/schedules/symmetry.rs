@@ -1,11 +1,13 @@
-//! The symmetries of a machine: exchanges of its last-level caches, with their nodes and links, after which it is the same machine.
-//! What runs on it runs as fast after such an exchange. It knows nothing of programs.
+//! The symmetries of a machine: exchanges of its last-level caches, with their nodes and links,
+//! after which it is the same machine. What runs on it runs as fast after such an exchange. It
+//! knows nothing of programs.
 
 use crate::machine::{Classes, MachineSpec};
 use isobar_contention::Cache;
 use std::collections::BTreeMap;
 
-/// More are not looked for: some of the symmetries give a correct answer too, only with more left to evaluate.
+/// More are not looked for: some of the symmetries give a correct answer too, only with more left
+/// to evaluate.
 const MOST: usize = 400;
 
 /// One symmetry, by position: where each LLC and each node goes.
@@ -114,7 +116,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether one exchange of link directions turns every route into the route between the images of its ends.
+    /// Whether one exchange of link directions turns every route into the route between the images
+    /// of its ends.
     fn links_follow(&self, nodes: &[usize]) -> bool {
         let memory = &self.machine.memory;
         let resources = memory.resources();
