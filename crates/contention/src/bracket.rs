@@ -70,7 +70,7 @@ pub(crate) fn first(network: &Network, meter: &mut Meter) -> Result<Bounds, NoAn
     Ok(Bounds { low, high })
 }
 
-/// Narrows a box as long as it pays; false where nothing is left of it.
+/// Narrows a box while a round takes a tenth off it; false where nothing is left of it.
 pub(crate) fn narrow(network: &Network, bounds: &mut Bounds, meter: &mut Meter) -> Result<bool, NoAnswer> {
     loop {
         let before = width(network, bounds);

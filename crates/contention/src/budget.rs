@@ -7,8 +7,8 @@
 pub struct Budget(pub u64);
 
 impl Default for Budget {
-    /// A million: seconds for a hundred threads. The hardest of the random questions that the tests
-    /// ask takes less than a tenth of it, an ordinary one 3 to 20 evaluations.
+    /// A million: seconds for a hundred threads. Ordinary questions take 3 to 20, the hardest of
+    /// the random ones in the tests about 5,000.
     fn default() -> Self {
         Self(1_000_000)
     }

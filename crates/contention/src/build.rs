@@ -76,7 +76,7 @@ fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
     }
 }
 
-/// Whoever causes a transfer waits for it, overlapped with `mlp` others.
+/// A stream waits for every transfer that it causes, overlapped with `mlp` others.
 fn visits(lines: &[f64], mlp: f64) -> Vec<Visit> {
     let visit = |(resource, lines): (usize, &f64)| Visit { resource, lines: *lines, stall: lines / mlp };
     lines.iter().enumerate().filter(|(_, lines)| **lines > 0.0).map(visit).collect()

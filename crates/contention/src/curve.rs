@@ -56,13 +56,13 @@ impl MissCurve {
         Self::Measured(Measured { way_mib, by_ways: by_ways.into(), falling: from_none.collect() })
     }
 
-    /// LLC misses per instruction with so many bytes of cache.
+    /// LLC misses per instruction with `space` bytes of cache.
     #[must_use]
     pub fn misses(&self, space: f64) -> f64 {
         self.misses_and_slope(space).0
     }
 
-    /// LLC misses per instruction with so many bytes of cache, and their slope over the space:
+    /// LLC misses per instruction with `space` bytes of cache, and their slope over the space:
     /// never above 0. At a whole way, where a measured curve has two slopes, that towards more
     /// space.
     pub(crate) fn misses_and_slope(&self, space: f64) -> (f64, f64) {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_is_smoothed_and_told() {
+    fn a_rise_is_smoothed_and_reported() {
         let curve = MissCurve::measured(1.0, &[10.0, 4.0, 6.0, 5.0]);
         assert_eq!(curve.rises(), [3]);
         let mpki = |ways: f64| curve.misses(ways * MIB) * 1000.0;

@@ -12,7 +12,7 @@ pub(crate) const BALANCE: f64 = 1e-9;
 /// The shortest part of Newton's step that is tried.
 const SHORTEST: f64 = 1.0 / 1024.0;
 
-/// Memory that is used again from call to call.
+/// Memory that is reused from call to call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
     matrix: Vec<f64>,
@@ -37,7 +37,7 @@ pub(crate) fn descend(
     Ok(true)
 }
 
-/// The longest of the steps 1, 1/2, 1/4, ... that pays.
+/// The longest of the steps 1, 1/2, 1/4, ... after which the greatest residual has fallen enough.
 fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut Meter) -> Result<bool, NoAnswer> {
     let mut length = 1.0;
     work.trial.flows.clone_from(&at.flows);

@@ -8,9 +8,9 @@
 //! `T b` for the mean `T` of its parts.
 //!
 //! **Sharing a part.** Under (pseudo-)LRU a line stays for about the same time `T` after it is
-//! inserted, whoever owns it: occupancy is insertion rate times `T`, and `T` is such that the part
-//! is just full. Where all that is used fits, lines would stay for ever; something always comes
-//! along, so a background stream that would fill the part in `LONGEST` seconds is part of the
+//! inserted, whichever stream owns it: occupancy is insertion rate times `T`, and `T` is such that
+//! the part is just full. Where all that is used fits, lines would stay for ever; something always
+//! comes along, so a background stream that would fill the part in `LONGEST` seconds is part of the
 //! model.
 //!
 //! **Fixed point at given waits.** What fills part `a`, `S_a(T)`, increases in `T_a` and does not

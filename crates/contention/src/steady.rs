@@ -28,16 +28,16 @@ pub struct Steady {
     programs: Vec<Stream>,
 }
 
-/// Programs (by position) that share so many ways, which nobody else fills.
+/// Programs that share ways which no other program fills.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharers<'a> {
-    /// Who.
+    /// The programs, by position.
     pub programs: &'a [usize],
     /// Ways.
     pub ways: usize,
 }
 
-/// How a program gets on.
+/// How fast a program runs, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Seconds an instruction.
@@ -52,7 +52,7 @@ pub struct Pace {
     pub held: f64,
 }
 
-/// Memory that is used again from question to question.
+/// Memory that is reused from question to question.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     network: Network,
@@ -162,9 +162,9 @@ impl Steady {
         self.start(network, at, loads);
     }
 
-    /// Where the search begins: everybody inserts as with an equal part of its cluster and no
-    /// queue, which divides the space; who holds so much loads the controller, which gives the
-    /// queue; and both give the residence times.
+    /// Where the search begins: every program inserts as with an equal part of its cluster and no
+    /// queue, which divides the space; what is held then loads the controller, which gives the
+    /// queue; both give the residence times.
     fn start(&self, network: &Network, at: &mut Trial, loads: &mut Vec<Load>) {
         at.flows.resize(network.streams.len(), Flow::default());
         loads.clear();

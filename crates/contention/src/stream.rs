@@ -20,7 +20,7 @@ const SPACE: f64 = 1e-13;
 /// One miss in 10^12 instructions is none; keeps a curve that falls to 0 finite.
 const FEWEST: f64 = 1e-12;
 
-/// Where a footprint is wanted so many times over, it is held whole: by the law above to one part
+/// Where this many times the footprint is wanted, it is held whole: by the law above to one part
 /// in 10^13.
 const WHOLE: f64 = 1e3;
 
@@ -53,7 +53,7 @@ pub(crate) enum Misses {
     /// By the space held beside the `private` bytes of the core; `most` is what there is without
     /// any of the LLC.
     Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
-    /// Always so many.
+    /// The same number always.
     Fixed(f64),
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// A first guess: so many bytes held, nothing else known.
+    /// A first guess: the bytes held, nothing else known.
     pub fn holding(space: f64) -> Self {
         Self { space, ..Self::default() }
     }
@@ -120,7 +120,7 @@ impl Stream {
         }
     }
 
-    /// Misses a unit of work while it holds so many bytes.
+    /// Misses a unit of work while it holds `space` bytes.
     pub fn misses(&self, space: f64) -> f64 {
         self.misses_and_slope(space).0
     }
@@ -130,7 +130,7 @@ impl Stream {
         self.stall + self.visits.iter().map(|visit| visit.stall * waits[visit.resource]).sum::<f64>()
     }
 
-    /// Bytes a second that it inserts at given waits while it holds so many.
+    /// Bytes a second that it inserts at given waits while it holds `space` bytes.
     pub fn inserted(&self, space: f64, waits: &[f64]) -> f64 {
         self.bytes / (self.computing(space).0 + self.stalled(waits))
     }

@@ -81,7 +81,7 @@ footprint_mib = 200
 
 const FORTY: [(&str, u32); 4] = [("a", 10), ("b", 10), ("c", 10), ("d", 10)];
 
-/// So many programs of each kind, on a machine such as `node:2 core:20`, in the middle of their
+/// `count` programs of each kind, on a machine such as `node:2 core:20`, in the middle of their
 /// runs.
 fn running(machine: &str, kinds: &[(&str, u32)]) -> Result<SimMachine, SimError> {
     let mut text = format!("machine = \"{machine}\"\n{PROGRAMS}");

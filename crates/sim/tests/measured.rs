@@ -1,5 +1,5 @@
-//! The published table of 55 programs, where it is at hand: each becomes a program that runs alone
-//! as it was measured.
+//! The published table of 55 programs, where it is available: each becomes a program that runs
+//! alone as it was measured.
 
 // The crate does no I/O; its tests may read what it is handed.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]

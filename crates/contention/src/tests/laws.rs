@@ -1,5 +1,5 @@
-//! The laws of the model, over random machines, placements and programs; the head of `mod.rs` says
-//! which are proved and where.
+//! The laws of the model, over random machines, placements and programs;
+//! `docs/design/contention-fixed-point.md` has the proofs.
 
 use super::fixed_point;
 use super::machines::{MIB, at, devil, mesh};
@@ -135,7 +135,7 @@ proptest! {
 
     /// The theorem: one controller, any LLCs and partitions, equal write-back shares.
     #[test]
-    fn at_one_controller_nobody_gains_from_a_neighbour(
+    fn at_one_controller_no_thread_gains_from_a_neighbour(
         (machine, all, apart, write_back) in (machine(1, 3), several(1, 3, 16), any::<bool>(), 0.0..1.0f64)
     ) {
         let all: Vec<_> = partitioned(all, apart).into_iter().map(|one| Demand { write_back, ..one }).collect();
@@ -148,7 +148,7 @@ proptest! {
     /// Local memory makes every node a machine of its own, so that the theorem holds on all of
     /// them.
     #[test]
-    fn with_local_memory_nobody_gains_on_any_machine((machine, all) in (machine(3, 2), several(3, 2, 20))) {
+    fn with_local_memory_no_thread_gains_on_any_machine((machine, all) in (machine(3, 2), several(3, 2, 20))) {
         let local = |one: &Demand| {
             let weights = (0..3).map(|node| if node == one.place.node { 1.0 } else { 0.0 }).collect();
             Demand { weights, write_back: 0.3, mask: u64::MAX, ..one.clone() }
@@ -163,9 +163,8 @@ proptest! {
         }
     }
 
-    /// Over several controllers a third may gain, never beyond what it has alone. How much depends
-    /// on the programs (the head of `mod.rs` says by what): 66 % was seen, so that no lesser bound
-    /// is asserted.
+    /// Over several controllers a third may gain, never beyond what it has alone (law 9): 66 % was
+    /// seen, so that no lesser bound is asserted.
     #[test]
     fn elsewhere_a_third_may_gain_and_never_beyond_alone((machine, all) in (machine(4, 1), several(4, 1, 16))) {
         let with = solve(&machine, &all);
@@ -177,7 +176,7 @@ proptest! {
 
     #[test]
     fn more_ways_never_raise_the_misses_of_who_has_them_alone((machine, all) in (machine(3, 1), several(3, 1, 6))) {
-        // The first program has the low ways of LLC 0, everybody else the highest one.
+        // The first program has the low ways of LLC 0, all others the highest one.
         let ways = machine.llcs()[0].ways;
         let with = |count: u32| {
             let own = Demand { place: at(0), mask: u64::MAX >> (64 - count), ..all[0].clone() };

@@ -2,7 +2,7 @@
 //! threads ways of an LLC. Refusals are those of a real machine.
 //!
 //! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages
-//! have moved, and time passes for everybody meanwhile: the copies compete for controllers and
+//! have moved, and time passes for every process meanwhile: the copies compete for controllers and
 //! links, and the process pays for shootdowns. What is reported is what is at its new place, and
 //! the next sample shows it there.
 
@@ -14,7 +14,7 @@ use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, PageSelection, P
 /// Pages on their way, copied by one kernel thread in the order in which they were asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
-    /// Tells copies apart.
+    /// Identifies the copy.
     pub number: u64,
     pub pid: Pid,
     pub thread: Option<usize>,
@@ -25,7 +25,8 @@ pub(super) struct Copy {
     pub left: f64,
 }
 
-/// A migration of the same process to the same node within so many epochs continues the one before.
+/// A migration of the same process to the same node within this many epochs continues the one
+/// before.
 const SAME_MIGRATION: f64 = 1.5;
 
 impl SimMachine {
@@ -35,7 +36,7 @@ impl SimMachine {
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
                 return self.migrate(*pid, (*from, *to), *pages, *select, *for_thread);
             }
-            // Taking it and doing nothing would show a policy an effect that is none.
+            // To accept it and do nothing would show a policy an effect that does not exist.
             Action::SetWays { memory_bandwidth_percent: Some(percent), .. } => refused(format!(
                 "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"
             )),

@@ -1,7 +1,7 @@
 //! Automatic NUMA balancing, as the kernel does it (`kernel/sched/fair.c` of Linux 6.x;
 //! `Documentation/admin-guide/sysctl/kernel.rst`, `numa_balancing_*`): memory is made inaccessible
-//! window by window, the fault on the next access tells who uses a page, and pages move to the node
-//! of the thread that faults. On or off by `numa_balancing` of a workload.
+//! window by window, the fault on the next access shows which thread uses a page, and pages move to
+//! the node of the thread that faults. On or off by `numa_balancing` of a workload.
 //!
 //! - **Scan.** One second after its start (`scan_delay_ms`) a process loses access to 256 MiB
 //!   (`scan_size_mb`) at a time. The period between two windows is such that a pass over all takes
@@ -50,7 +50,7 @@ const FAULT: f64 = 1e-6;
 /// window).
 const PROTECT: f64 = 2e-8;
 /// Seconds of a page move without its copy, and lines of the copy in flight: as for asked-for
-/// moves, see `contention`.
+/// moves, see `isobar_contention`.
 const MOVE: (f64, f64) = (4e-6, 4.0);
 const PAGE_LINES: f64 = 64.0;
 
@@ -65,7 +65,7 @@ pub(super) struct Balancing {
     scanned: f64,
     /// Faults of this pass: local, remote, private, shared.
     faults: [f64; 4],
-    /// Faults whose time nobody has spent yet.
+    /// Faults whose time is still to be charged.
     unpaid: f64,
     /// By region, class and node.
     bins: Vec<[Vec<Bin>; 2]>,
@@ -189,7 +189,7 @@ impl Balancing {
         }
     }
 
-    /// The faults on one class of pages of a region while so many accesses fell on it for each a
+    /// The faults on one class of pages of a region, given its accesses for each a
     /// second of its users.
     fn fault(&mut self, at: (usize, usize), users: &Users, accesses: f64, memory: &Memory, moves: &mut Moves) {
         let pages: Vec<f64> = memory.pages(at.0, at.1).iter().map(|count| num::float(*count)).collect();
@@ -302,7 +302,7 @@ impl Bin {
         (1.0 - others / pages.max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// So many pages, any of them, faulted on a node.
+    /// Records that `count` pages, any of them, faulted on a node.
     fn record(&mut self, node: usize, count: f64, pages: f64) {
         let kept = (1.0 - count / pages.max(1.0)).max(0.0);
         self.last.iter_mut().for_each(|last| *last *= kept);

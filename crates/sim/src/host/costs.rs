@@ -1,5 +1,5 @@
-//! What acting costs, so that not acting pays where nothing is gained: page copies that take time
-//! and bandwidth (`step.rs`), shootdowns (`step.rs`), and here the cold cache of a thread that
+//! What acting costs, so that not acting is better where nothing is gained: page copies that take
+//! time and bandwidth (`step.rs`), shootdowns (`step.rs`), and here the cold cache of a thread that
 //! moved. Each can be left out, to see its share.
 
 use super::SimMachine;
@@ -31,7 +31,7 @@ impl SimMachine {
     }
 }
 
-/// Misses that a thread has more than with a full cache, until it holds so many bytes again. While
+/// Misses that a thread has more than with a full cache, until it holds `held` bytes again. While
 /// it holds `s` it inserts a line for each miss, so that filling `ds` takes `ds / 64` misses; in
 /// those instructions it would have had `m(held) / m(s)` times as many with all. The difference is
 /// the integral of `1 - m(held) / m(s)` over the lines: nothing for a stream, at most one a line.

@@ -80,7 +80,7 @@ impl SimMachine {
         }
     }
 
-    /// The CPU so many places after a given one, wrapping around.
+    /// The CPU `number` places after a given one, wrapping around.
     fn following(&self, first: CpuId, number: usize) -> CpuId {
         let cpus = self.workload.machine.topology.cpus();
         let start = cpus.iter().position(|cpu| cpu.id == first).unwrap_or_default();

@@ -44,8 +44,7 @@ impl Memory {
     }
 
     /// Touches pages until `part` of all are resident: each thread its own and its part of the
-    /// shared ones. `place` says where a thread's next pages go: so many of the wanted ones to each
-    /// node.
+    /// shared ones. `place` says how many of a thread's next pages go to each node.
     pub fn touch(&mut self, part: f64, mut place: impl FnMut(usize, u64) -> Vec<(usize, u64)>) {
         let threads = self.regions.len() - 1;
         for (index, region) in self.regions.iter_mut().enumerate() {

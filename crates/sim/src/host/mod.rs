@@ -1,5 +1,5 @@
-//! The simulated host: it runs a workload on the stock scheduler, lets itself be watched and
-//! changed through the [`Machine`] seam, and keeps the truth (completion times) for the report.
+//! The simulated host: it runs a workload on the stock scheduler, is observed and changed through
+//! the [`Machine`] seam, and keeps the truth (completion times) for the report.
 
 mod actuators;
 mod balancing;
@@ -99,9 +99,8 @@ impl SimMachine {
         Seconds(self.workload.run.epoch_seconds)
     }
 
-    /// The CPUs that a thread may run on, by the scheduler's own word: what a sample does not tell,
-    /// since it tells what owners want. A second witness for tests; `None` where there is no such
-    /// thread.
+    /// The CPUs that a thread may run on, as the scheduler has it: a sample reports only what
+    /// owners want. A second witness for tests; `None` where there is no such thread.
     #[must_use]
     pub fn affinity(&self, pid: Pid, tid: Tid) -> Option<CpuSet> {
         let process = self.processes.iter().find(|process| process.pid == pid)?;

@@ -18,12 +18,12 @@ const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
 const LEAST_TIME: f64 = 0.1;
 /// Events nearer than this are taken together.
 const INSTANT: f64 = 1e-9;
-/// Round robin: threads of one CPU take turns of so many seconds (`sched_min_granularity` of CFS,
+/// Round robin: threads of one CPU take turns of this many seconds (`sched_min_granularity` of CFS,
 /// 0.75 ms, times 1 + log2 of 8 CPUs or more: `kernel/sched/fair.c`, `tunable scaling`).
 const SLICE: f64 = 3e-3;
-/// Seconds that a switch between them costs by itself (Li, Ding, Shen: Quantifying the cost of
-/// context switch, ExpCS 2007: 3.8 us). The cold cache after it is in the model already: who waits
-/// inserts nothing, and its lines age.
+/// Seconds that a switch between them costs without its cold cache (Li, Ding, Shen: Quantifying the
+/// cost of context switch, ExpCS 2007: 3.8 us). The cold cache after it is in the model already:
+/// who waits inserts nothing, and its lines age.
 const SWITCH: f64 = 3.8e-6;
 
 /// A thread that runs, and what it is on the way to.
@@ -47,7 +47,7 @@ impl SimMachine {
         Ok(())
     }
 
-    /// Passes time up to the next event, at most so many seconds.
+    /// Passes time up to the next event, at most `seconds`.
     pub(super) fn step_by(&mut self, seconds: f64) -> Result<(), SimError> {
         self.solve().map_err(|source| SimError::NoAnswer { when: format!("at {:.3} s", self.now), source })?;
         let length = self.next_event().clamp(INSTANT, seconds.max(INSTANT));

@@ -1,6 +1,6 @@
 //! Clusters of threads and the ways that they may fill, as resctrl keeps them: a thread is in one
-//! cluster or in none; who is in none, or runs on another LLC than its cluster's, may fill every
-//! way (resctrl's root group).
+//! cluster or in none. A thread in none, or on another LLC than its cluster's, may fill every way
+//! (resctrl's root group).
 
 use crate::machine::Classes;
 use isobar_contention::Cache;
@@ -25,7 +25,7 @@ pub(super) struct ClusterError(pub String);
 
 impl Clusters {
     /// Gives a cluster of an LLC (by position) its ways and its threads, all others stay out of it.
-    /// A cluster that nobody is left in is removed, and its class of service is free again.
+    /// A cluster without threads is removed, and its class of service is free again.
     pub fn set(
         &mut self,
         (cache, classes): (Cache, Classes),

@@ -1,4 +1,4 @@
-//! What there is to tell about a machine: its links, its latencies idle and under load.
+//! Facts about a machine for reports: its links, its idle latencies, its hops.
 
 use super::MachineSpec;
 use isobar_model::{Bandwidth, Nanoseconds, NodeId};
@@ -6,9 +6,9 @@ use isobar_model::{Bandwidth, Nanoseconds, NodeId};
 /// One direction of a link between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Whence.
+    /// Where data comes from.
     pub from: NodeId,
-    /// Whither.
+    /// Where data goes.
     pub to: NodeId,
     /// What it carries in this direction.
     pub bandwidth: Bandwidth,

@@ -66,8 +66,8 @@ pub(crate) struct Smt {
 }
 
 impl Smt {
-    /// How many times as long a thread computes while so many threads of its core, itself included,
-    /// are busy. Throughput is taken as linear between one thread and all.
+    /// The factor on a thread's computing time while `busy` threads of its core, itself included,
+    /// run. Throughput is taken as linear between one thread and all.
     pub fn crowding(self, busy: u32) -> f64 {
         if busy <= 1 || self.threads <= 1 {
             return 1.0;

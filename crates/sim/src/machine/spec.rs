@@ -203,7 +203,7 @@ fn cpu_list<'de, D: serde::Deserializer<'de>>(from: D) -> Result<CpuSet, D::Erro
     text.parse().map_err(serde::de::Error::custom)
 }
 
-/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and
+/// The range of every number in a file: beyond it are mistakes, and
 /// sums that overflow.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 

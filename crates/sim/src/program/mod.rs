@@ -83,7 +83,7 @@ impl Program {
         num::round(self.footprint_mib * 256.0).max(1)
     }
 
-    /// What is worth telling about its numbers, in words; they are used all the same.
+    /// What a user should know about its numbers, in words; they are used all the same.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let rises = self.mpki.rises();
@@ -106,7 +106,7 @@ impl Program {
         let mut left = instruction % cycle;
         for phase in &self.phase {
             let length = phase.instructions_billion * 1e9;
-            // A hair before the end counts as the end: else rounding would make a phase of no
+            // A billionth before the end counts as the end: else rounding would make a phase of no
             // length.
             if left < length * (1.0 - 1e-9) {
                 return (phase.mpki_factor, length - left);

@@ -1,4 +1,4 @@
-//! The search through assignments: threads of an application are not told apart, and of
+//! The search through assignments: threads of an application are interchangeable, and of
 //! applications that are alike only one order is listed, with the number of assignments that it
 //! stands for.
 

@@ -19,7 +19,7 @@ fn four_processes_on_two_nodes_have_six_schedules() {
     let all = balanced(&workload("nehalem-2x4", &apps), 100).unwrap();
     assert_eq!(all.len(), 6);
     assert!(all.iter().all(|one| (one.share - 1.0 / 6.0).abs() < 1e-12));
-    // Nobody stands for anybody else.
+    // No application stands for another.
     assert!(all.iter().all(|one| one.parts.iter().enumerate().all(|(app, parts)| parts.keys().eq([&app]))));
     // With memory where they run, the two nodes may be exchanged: three.
     let all = balanced(&workload("nehalem-2x4", &["\"mcf\"", "\"milc\"", "\"soplex\"", "\"lbm\""]), 100).unwrap();
