@@ -100,7 +100,7 @@ const LONGEST_NAME: usize = 100;
 fn hint(name: &str, known: &[&str]) -> String {
     let limit = name.chars().count().max(3) / 2;
     let comparable = known.iter().filter(|_| name.len() <= LONGEST_NAME);
-    let mut near: Vec<_> = comparable.map(|other| (edits(name, other), *other)).collect();
+    let mut near: Vec<_> = comparable.map(|other| (strsim::levenshtein(name, other), *other)).collect();
     near.sort_unstable();
     let near: Vec<_> = near.into_iter().filter(|(edits, _)| *edits <= limit).take(3).map(|(_, name)| name).collect();
     if near.is_empty() {
@@ -110,30 +110,12 @@ fn hint(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// Levenshtein distance, row by row.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn near_names_are_offered() {
-        assert_eq!(edits("mlic", "milc"), 2);
-        assert_eq!(edits("", "abc"), 3);
         assert_eq!(hint("mlic", &["milc", "povray"]), "; did you mean milc?");
         assert_eq!(hint("zzzzzz", &["milc", "povray"]), "; known are milc, povray");
         assert_eq!(hint(&"milc".repeat(1 << 20), &["milc"; 100]).matches("milc").count(), 100);

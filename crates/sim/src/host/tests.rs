@@ -279,3 +279,14 @@ fn who_is_early_restarts_as_a_new_process() {
     assert!(machine.processes[0].start > 3.0 && machine.processes[0].progress() > 0.1);
     assert!(machine.processes[0].pid > Pid(1001));
 }
+
+/// The model has no answer for a program of no speed: the run ends with one line, nothing is
+/// reported for it.
+#[test]
+fn a_run_that_cannot_be_solved_ends_with_an_error() {
+    let mut all = on_barcelona(&[("milc", "cpu = 0")]);
+    std::sync::Arc::make_mut(&mut all.apps[0].program).base_cpi = f64::NAN;
+    let error = SimMachine::new(&all, 1).wait(Seconds(1.0)).unwrap_err().to_string();
+    assert!(error.starts_with("at 0.000 s: thread 0 of the question has a number that"), "{error}");
+    assert!(!error.contains('\n') && SimMachine::alone_seconds(&all, &all.apps[0]).is_err());
+}
