@@ -40,7 +40,10 @@ fn run(workload: &Workload, policy: &mut dyn Policy, epoch: Seconds) {
     let mut machine = SimMachine::new(workload, 1);
     let mut before = sample(&mut machine);
     for _ in 0..EPOCHS {
-        let Ok(_) = machine.wait(epoch);
+        // A run that the contention model cannot solve ends there; it is never wrong.
+        if machine.wait(epoch).is_err() {
+            return;
+        }
         let now = sample(&mut machine);
         assert!(now.time >= before.time, "time runs backwards");
         if now.time > before.time {
@@ -48,14 +51,13 @@ fn run(workload: &Workload, policy: &mut dyn Policy, epoch: Seconds) {
         }
         before = now;
     }
-    let Ok(_) = machine.restore();
+    machine.restore().expect("nothing is solved here");
     let report = machine.report();
     assert!(report.seconds.is_finite(), "{report:?}");
 }
 
 fn sample(machine: &mut SimMachine) -> Sample {
-    let Ok(sample) = machine.sample();
-    sample
+    machine.sample().expect("nothing is solved here")
 }
 
 fn decide(policy: &mut dyn Policy, machine: &mut SimMachine, seen: &Observation) {
@@ -63,6 +65,7 @@ fn decide(policy: &mut dyn Policy, machine: &mut SimMachine, seen: &Observation)
     if let Err(fault) = plan.validate(seen) {
         panic!("{}: {fault}: {plan:?}", policy.name());
     }
-    let Ok(outcome) = machine.apply(&plan);
-    assert_eq!(outcome.actions.len(), plan.actions.len(), "an action without an outcome");
+    if let Ok(outcome) = machine.apply(&plan) {
+        assert_eq!(outcome.actions.len(), plan.actions.len(), "an action without an outcome");
+    }
 }

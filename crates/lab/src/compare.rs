@@ -226,19 +226,26 @@ fn tasks(policies: usize, repeat: u32, starts: usize) -> Vec<Task> {
 
 /// Completion time of each application alone on the machine, in seconds, in the order of the workload; `None` for one that does
 /// not end in time. Applications that are alike are simulated once.
-#[must_use]
-pub fn alone_seconds(workload: &Workload) -> Vec<Option<f64>> {
+///
+/// # Errors
+/// [`LabError::Sim`] where the contention model has no answer.
+pub fn alone_seconds(workload: &Workload) -> Result<Vec<Option<f64>>, LabError> {
     let mut known = BTreeMap::new();
     let mut alone = |app: &App| {
         let alike = (app.program.name.clone(), app.threads, app.phase_offset.to_bits());
-        *known.entry(alike).or_insert_with(|| SimMachine::alone_seconds(workload, app))
+        if let Some(seconds) = known.get(&alike) {
+            return Ok(*seconds);
+        }
+        let seconds = SimMachine::alone_seconds(workload, app)?;
+        known.insert(alike, seconds);
+        Ok(seconds)
     };
     workload.apps.iter().map(&mut alone).collect()
 }
 
 /// As [`alone_seconds`], where all must end.
 pub(crate) fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
-    let times = workload.apps.iter().zip(alone_seconds(workload));
+    let times = workload.apps.iter().zip(alone_seconds(workload)?);
     times.map(|(app, seconds)| seconds.ok_or_else(|| unfinished(workload, &app.name))).collect()
 }
 

@@ -7,20 +7,21 @@ use isobar_sim::{RunReport, SimMachine, Workload};
 /// Runs a workload under a policy to its end.
 ///
 /// # Errors
-/// [`LabError::Plan`] where the policy makes a plan that cannot be carried out: a fault of the policy.
+/// [`LabError::Plan`] where the policy makes a plan that cannot be carried out: a fault of the policy;
+/// [`LabError::Sim`] where the contention model has no answer.
 pub fn run_policy(workload: &Workload, seed: u64, policy: &mut dyn Policy) -> Result<RunReport, LabError> {
     let mut machine = SimMachine::new(workload, seed);
     let epoch = machine.epoch();
-    let Ok(mut before) = machine.sample();
+    let mut before = machine.sample()?;
     loop {
-        let Ok(wake) = machine.wait(epoch);
+        let wake = machine.wait(epoch)?;
         if wake == Wake::Ended {
             return Ok(machine.report());
         }
-        let Ok(sample) = machine.sample();
+        let sample = machine.sample()?;
         let seen = Observation::between(&before, &sample);
         let plan = checked(policy.decide(&seen), &seen)?;
-        let Ok(_) = machine.apply(&plan);
+        machine.apply(&plan)?;
         before = sample;
     }
 }

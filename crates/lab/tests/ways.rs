@@ -215,7 +215,7 @@ fn spread(values: &[f64]) -> f64 {
 #[test]
 fn divide_content_is_fairer_than_the_stock_scheduler_and_its_runs_spread_less() {
     let all = mixed("runs = 2");
-    let alone: Vec<f64> = all.apps.iter().map(|app| SimMachine::alone_seconds(&all, app).unwrap()).collect();
+    let alone: Vec<f64> = all.apps.iter().map(|app| SimMachine::alone_seconds(&all, app).unwrap().unwrap()).collect();
     let unfairness = |name: &str, seed: u64| {
         let report = run_policy(&all, seed, build(name, &Settings::default()).unwrap().as_mut()).unwrap();
         let slowdowns: Vec<f64> =

@@ -1,14 +1,14 @@
-//! What simulated time costs: 40 programs with phases on two sockets of 20 cores, in steps of 100 ms, against real time; how the cost grows
-//! from 10 to 640 programs, each on a machine with a core for it; and steps in which pages are on their way, where
-//! everything is set up anew.
+//! What simulated time costs: 40 programs with phases on two sockets of 20 cores, in steps of 100
+//! ms, against real time; how the cost grows from 10 to 640 programs, each on a machine with a core
+//! for it; and steps in which pages are on their way, where everything is set up anew.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use isobar_model::{Action, Machine, NodeId, PageSelection, Pages, Pid, Plan, Seconds};
 use isobar_sim::{SimError, SimMachine, Workload};
 use std::hint::black_box;
 
-/// Four kinds of programs: streaming, sensitive, light, and in between, each with phases of 3 to 6 seconds that begin at different times. Runs
-/// are endless, so that only phases change anything.
+/// Four kinds of programs: streaming, sensitive, light, and in between, each with phases of 3 to 6
+/// seconds that begin at different times. Runs are endless, so that only phases change anything.
 const PROGRAMS: &str = r#"
 [run]
 step_seconds = 0.1
@@ -81,14 +81,15 @@ footprint_mib = 200
 
 const FORTY: [(&str, u32); 4] = [("a", 10), ("b", 10), ("c", 10), ("d", 10)];
 
-/// So many programs of each kind, on a machine such as `node:2 core:20`, in the middle of their runs.
+/// `count` programs of each kind, on a machine such as `node:2 core:20`, in the middle of their
+/// runs.
 fn running(machine: &str, kinds: &[(&str, u32)]) -> Result<SimMachine, SimError> {
     let mut text = format!("machine = \"{machine}\"\n{PROGRAMS}");
     for (kind, count) in kinds {
         text += &format!("[[app]]\nprogram = \"{kind}\"\ncount = {count}\nphase_stagger = 0.37\n");
     }
     let mut machine = SimMachine::new(&Workload::from_toml("bench", &text)?, 1);
-    let Ok(_) = machine.wait(Seconds(1.0));
+    machine.wait(Seconds(1.0))?;
     Ok(machine)
 }
 
@@ -103,8 +104,9 @@ fn against_real_time(c: &mut Criterion) {
     group.finish();
 }
 
-/// Eight programs change their phases, all others are steady, so that on every machine equally many fixed points are found in 10 s, and the time of
-/// one is what grows; memory is local, so that the resources at work are one controller and one cache a node.
+/// Eight programs change their phases, all others are steady, so that on every machine equally many
+/// fixed points are found in 10 s, and the time of one is what grows; memory is local, so that the
+/// resources at work are one controller and one cache a node.
 #[allow(clippy::expect_used)]
 fn growth(c: &mut Criterion) {
     let mut group = c.benchmark_group("10 simulated seconds with 8 changing programs");

@@ -1,5 +1,5 @@
-//! What can be wrong with the text of a machine, a program or a workload. Each message is one line that names the file,
-//! the key and the remedy.
+//! What can be wrong with the text of a machine, a program or a workload. Each message is one line
+//! that names the file, the key and the remedy.
 
 use isobar_model::text::one_line;
 
@@ -23,6 +23,15 @@ pub enum SimError {
         line: u64,
         /// column and problem, and what would be right
         problem: String,
+    },
+    /// the contention model could not say how fast the programs run
+    #[error("{when}: {source}; change the workload, or shorten the run to end before")]
+    NoAnswer {
+        /// simulated time
+        when: String,
+        /// why
+        #[source]
+        source: isobar_contention::NoAnswer,
     },
     /// a value that cannot be
     #[error("{file}: `{key}` {problem}")]
@@ -48,6 +57,12 @@ pub enum SimError {
         /// names that come near, or how to see all
         hint: String,
     },
+}
+
+impl From<isobar_contention::NoAnswer> for SimError {
+    fn from(source: isobar_contention::NoAnswer) -> Self {
+        Self::NoAnswer { when: "programs that run for ever".to_owned(), source }
+    }
 }
 
 impl SimError {
@@ -85,7 +100,7 @@ const LONGEST_NAME: usize = 100;
 fn hint(name: &str, known: &[&str]) -> String {
     let limit = name.chars().count().max(3) / 2;
     let comparable = known.iter().filter(|_| name.len() <= LONGEST_NAME);
-    let mut near: Vec<_> = comparable.map(|other| (edits(name, other), *other)).collect();
+    let mut near: Vec<_> = comparable.map(|other| (strsim::levenshtein(name, other), *other)).collect();
     near.sort_unstable();
     let near: Vec<_> = near.into_iter().filter(|(edits, _)| *edits <= limit).take(3).map(|(_, name)| name).collect();
     if near.is_empty() {
@@ -95,30 +110,12 @@ fn hint(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// Levenshtein distance, row by row.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn near_names_are_offered() {
-        assert_eq!(edits("mlic", "milc"), 2);
-        assert_eq!(edits("", "abc"), 3);
         assert_eq!(hint("mlic", &["milc", "povray"]), "; did you mean milc?");
         assert_eq!(hint("zzzzzz", &["milc", "povray"]), "; known are milc, povray");
         assert_eq!(hint(&"milc".repeat(1 << 20), &["milc"; 100]).matches("milc").count(), 100);

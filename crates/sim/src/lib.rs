@@ -1,24 +1,29 @@
-//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs suffer from each other as on a real one.
+//! The simulated NUMA machine: a [`isobar_model::Machine`] on which programs suffer from each other
+//! as on a real one.
 //!
-//! A [`Workload`] says which [`program`]s run on which [`machine`]; [`SimMachine`] runs it under whatever plans it is handed;
-//! [`contention`] says what each thread gets; [`RunReport`] says what became of each application. Pure: text comes in as
-//! text, randomness from a seed, time from [`isobar_model::Machine::wait`].
+//! A [`Workload`] says which [`program`]s run on which [`machine`]; [`SimMachine`] runs it under
+//! whatever plans it is handed; [`isobar_contention`] says what each thread gets; [`RunReport`]
+//! says what became of each application. Pure: text comes in as text, randomness from a seed, time
+//! from [`isobar_model::Machine::wait`].
 
 #![forbid(unsafe_code)]
 
-pub mod contention;
 mod error;
 mod host;
 pub mod machine;
+#[cfg(test)]
+mod papers;
 pub mod program;
 mod report;
 pub mod schedules;
 pub mod solo;
+mod steady;
 mod workload;
 
 pub use error::SimError;
-pub use host::{Costs, SimMachine};
+pub use host::SimMachine;
 pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};
-pub use workload::{App, Run, Seats, Workload};
+pub use steady::steady;
+pub use workload::{App, Costs, Run, Seats, Workload};

@@ -1,4 +1,5 @@
-//! The published table of 55 programs, where it is at hand: each becomes a program that runs alone as it was measured.
+//! The published table of 55 programs, where it is available: each becomes a program that runs
+//! alone as it was measured.
 
 // The crate does no I/O; its tests may read what it is handed.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]
@@ -46,8 +47,8 @@ fn by_ways(read: &MeasuredTable, name: &str, machine: &MachineSpec) -> Vec<f64> 
     (1..).zip(measured).map(|(ways, slowdown)| cpi(ways) / cpi(11) / slowdown).collect()
 }
 
-/// The programs that ship as that table's authors measured them are near it: a curve of three parameters has no knees. Slowdown by ways, and IPC
-/// with all of them.
+/// The programs that ship as that table's authors measured them are near it: a curve of three
+/// parameters has no knees. Slowdown by ways, and IPC with all of them.
 #[test]
 fn shipped_curves_are_near_the_measured_ones() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/pbbcache/metrics.csv");

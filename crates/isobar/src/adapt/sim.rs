@@ -28,7 +28,9 @@ pub fn open(workload: &Workload, seed: u64) -> SimMachine {
 
 /// What became of a workload on a machine, against each of its programs alone on it.
 pub fn truth(workload: &Workload, machine: &SimMachine) -> Truth {
-    let finished = machine.report().apps.into_iter().zip(isobar_lab::alone_seconds(workload));
+    // Where the model has no answer for a program alone, no slowdown is known.
+    let alone = isobar_lab::alone_seconds(workload).unwrap_or_else(|_| vec![None; workload.apps.len()]);
+    let finished = machine.report().apps.into_iter().zip(alone);
     let apps: Vec<AppTruth> = finished.map(|(app, alone)| app_truth(app, alone)).collect();
     let slowdowns: Option<Vec<f64>> = apps.iter().map(|app| app.slowdown).collect();
     Truth { summary: slowdowns.and_then(|slowdowns| metrics::summary(&slowdowns)), apps }

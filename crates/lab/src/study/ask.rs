@@ -8,7 +8,6 @@ use super::profiles::Profiles;
 use super::workloads::Workload;
 use isobar_partition::heuristics::Scope;
 use isobar_sim::MachineSpec;
-use isobar_sim::contention::steady::Steady;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -286,7 +285,7 @@ fn bandwidth(mbps: f64) -> Result<f64, StudyError> {
 
 /// MB/s that a memory controller of a machine sustains.
 fn own_bandwidth(machine: &MachineSpec) -> f64 {
-    Steady::new(machine, None, &[]).bandwidth() / 1e6
+    isobar_sim::steady(machine, None, &[]).bandwidth() / 1e6
 }
 
 pub(super) fn positive(option: &str, value: usize) -> Result<usize, StudyError> {

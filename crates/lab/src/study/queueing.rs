@@ -13,11 +13,11 @@
 //! bandwidth, and misses never fall with either; so [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
 //! bound for all. What a cluster does depends on the wait at the controller, and that on all its clusters: the model is not separable.
 
+use isobar_contention::{NoAnswer, Pace, Scratch, Sharers, Steady};
 use isobar_model::num;
 use isobar_partition::model::{Effect, Meaningless, StaticModel};
 use isobar_partition::{Group, Profile};
-use isobar_sim::contention::steady::{Pace, Scratch, Sharers, Steady};
-use isobar_sim::{MachineSpec, Program};
+use isobar_sim::{MachineSpec, Program, steady};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The fixed point is found to 10^-9 of capacity and size; a bound leaves room for that.
@@ -48,8 +48,9 @@ impl Queueing {
         max_bandwidth: Option<f64>,
     ) -> Self {
         let bandwidth = max_bandwidth.map(|mbps| mbps * 1e6);
-        let steady = Steady::new(machine, bandwidth, &programs.iter().map(Arc::as_ref).collect::<Vec<_>>());
-        let alone = |program| (1..=ways).map(|ways| steady.alone(program, ways)).collect();
+        let steady = steady(machine, bandwidth, &programs.iter().map(Arc::as_ref).collect::<Vec<_>>());
+        // No answer is a pace of 0: slowdowns against it are infinite, and `effects` refuses them.
+        let alone = |program| (1..=ways).map(|ways| steady.alone(program, ways).unwrap_or_default()).collect();
         let alone = (0..profiles.len()).map(alone).collect();
         Self { steady, profiles, ways, shared_controller: false, alone, spare: Mutex::default() }
     }
@@ -67,12 +68,14 @@ impl Queueing {
     }
 
     /// Programs behind one controller.
-    fn together(&self, groups: &[Group], scratch: &mut Scratch, effects: &mut Vec<Effect>) {
+    fn together(&self, groups: &[Group], scratch: &mut Scratch, effects: &mut Vec<Effect>) -> Result<(), Meaningless> {
         let clusters = || groups.iter().flatten();
         let sharers = clusters().map(|cluster| Sharers { programs: &cluster.programs, ways: cluster.ways });
-        let paces = self.steady.paces(sharers, scratch);
+        let unsolved = |error: NoAnswer| Meaningless { model: self.name(), why: error.to_string() };
+        let paces = self.steady.paces(sharers, scratch).map_err(unsolved)?;
         let who = clusters().flat_map(|cluster| &cluster.programs);
         effects.extend(who.zip(paces).map(|(program, pace)| self.effect(*program, pace)));
+        Ok(())
     }
 
     fn effect(&self, program: usize, pace: &Pace) -> Effect {
@@ -110,9 +113,10 @@ impl StaticModel for Queueing {
         let mut scratch = self.scratch();
         let mut effects = Vec::with_capacity(self.profiles.len());
         if self.shared_controller {
-            self.together(groups, &mut scratch, &mut effects);
+            self.together(groups, &mut scratch, &mut effects)?;
         } else {
-            groups.iter().for_each(|group| self.together(std::slice::from_ref(group), &mut scratch, &mut effects));
+            let mut alone = groups.iter().map(std::slice::from_ref);
+            alone.try_for_each(|group| self.together(group, &mut scratch, &mut effects))?;
         }
         self.give_back(scratch);
         match effects.iter().all(|effect| effect.slowdown.is_finite() && effect.slowdown > 0.0) {

@@ -1,18 +1,20 @@
-//! What the actuators of the simulated machine do: bind threads, move pages, give clusters of threads ways of an LLC. Refusals are those of
-//! a real machine.
+//! What the actuators of the simulated machine do: bind threads, move pages, give clusters of
+//! threads ways of an LLC. Refusals are those of a real machine.
 //!
-//! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages have moved, and time passes for everybody
-//! meanwhile: the copies compete for controllers and links, and the process pays for shootdowns. What is reported is what is at its new place,
-//! and the next sample shows it there.
+//! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages
+//! have moved, and time passes for every process meanwhile: the copies compete for controllers and
+//! links, and the process pays for shootdowns. What is reported is what is at its new place, and
+//! the next sample shows it there.
 
 use super::SimMachine;
 use super::ways::ClusterError;
+use crate::error::SimError;
 use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, PageSelection, Pages, Pid, Tid, num};
 
 /// Pages on their way, copied by one kernel thread in the order in which they were asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
-    /// Tells copies apart.
+    /// Identifies the copy.
     pub number: u64,
     pub pid: Pid,
     pub thread: Option<usize>,
@@ -23,23 +25,24 @@ pub(super) struct Copy {
     pub left: f64,
 }
 
-/// A migration of the same process to the same node within so many epochs continues the one before.
+/// A migration of the same process to the same node within this many epochs continues the one
+/// before.
 const SAME_MIGRATION: f64 = 1.5;
 
 impl SimMachine {
-    pub(super) fn act(&mut self, action: &Action) -> ActionOutcome {
-        match action {
+    pub(super) fn act(&mut self, action: &Action) -> Result<ActionOutcome, SimError> {
+        Ok(match action {
             Action::MoveThread { pid, tid, cpu, .. } => self.bind(*pid, *tid, *cpu),
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
-                self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
+                return self.migrate(*pid, (*from, *to), *pages, *select, *for_thread);
             }
-            // Taking it and doing nothing would show a policy an effect that is none.
+            // To accept it and do nothing would show a policy an effect that does not exist.
             Action::SetWays { memory_bandwidth_percent: Some(percent), .. } => refused(format!(
                 "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"
             )),
             Action::SetWays { llc, cluster, way_mask, threads, .. } => self.set_ways(*llc, cluster, *way_mask, threads),
             Action::SetAllocation { .. } => left_alone("allocation policies are not simulated yet"),
-        }
+        })
     }
 
     fn bind(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> ActionOutcome {
@@ -82,7 +85,9 @@ impl SimMachine {
             return ActionOutcome::Vanished;
         }
         self.changed = true;
-        match self.clusters.set(&self.workload.machine.llcs, position, cluster, mask, &there) {
+        let machine = &self.workload.machine;
+        let what = (machine.memory.llcs()[position], machine.classes[position]);
+        match self.clusters.set(what, position, cluster, mask, &there) {
             Ok(()) => ActionOutcome::Done,
             Err(ClusterError(why)) => refused(format!("llc {llc}, cluster {cluster:?}: {why}")),
         }
@@ -95,16 +100,16 @@ impl SimMachine {
         pages: Pages,
         select: PageSelection,
         tid: Option<Tid>,
-    ) -> ActionOutcome {
+    ) -> Result<ActionOutcome, SimError> {
         let machine = &self.workload.machine;
         let (Some(from), Some(to)) = (machine.node_position(from), machine.node_position(to)) else {
-            return refused("one of the nodes is not on this machine".to_owned());
+            return Ok(refused("one of the nodes is not on this machine".to_owned()));
         };
         if from == to {
-            return left_alone("the pages are on that node already");
+            return Ok(left_alone("the pages are on that node already"));
         }
         let Some(index) = self.processes.iter().position(|process| process.pid == pid) else {
-            return ActionOutcome::Vanished;
+            return Ok(ActionOutcome::Vanished);
         };
         let there = pages.0.min(self.processes[index].memory.on_node(from));
         let room = there.min(self.free_pages()[to]);
@@ -114,20 +119,20 @@ impl SimMachine {
         }
         let copy = Copy { number: 0, pid, thread, select, from, to, left: num::float(room) };
         let moved =
-            if self.workload.run.costs.page_copies { self.copy_now(copy) } else { self.copy_at_once(index, &copy) };
+            if self.workload.run.costs.page_copies { self.copy_now(copy)? } else { self.copy_at_once(index, &copy) };
         let stayed = [
             ("no longer there", pages.0 - there),
             ("no memory on the target", there - room),
             ("the process or the run ended first", room - moved),
         ];
-        ActionOutcome::Pages {
+        Ok(ActionOutcome::Pages {
             moved: Pages(moved),
             stayed: stayed
                 .into_iter()
                 .filter(|(_, count)| *count > 0)
                 .map(|(why, count)| (why.to_owned(), Pages(count)))
                 .collect(),
-        }
+        })
     }
 
     /// Moves pages in no time: a workload that leaves out the cost of copies.
@@ -139,10 +144,11 @@ impl SimMachine {
         moved
     }
 
-    /// Copies pages while time passes, until all have moved or cannot any more; returns how many have.
-    fn copy_now(&mut self, mut copy: Copy) -> u64 {
+    /// Copies pages while time passes, until all have moved or cannot any more; returns how many
+    /// have.
+    fn copy_now(&mut self, mut copy: Copy) -> Result<u64, SimError> {
         if copy.left <= 0.0 {
-            return 0;
+            return Ok(0);
         }
         copy.number = self.next_copy;
         self.next_copy += 1;
@@ -152,14 +158,15 @@ impl SimMachine {
         self.changed = true;
         self.balance();
         while !self.ended() && self.copies.iter().any(|copy| copy.number == number) {
-            self.step_by(self.workload.run.step_seconds);
+            self.step_by(self.workload.run.step_seconds)?;
         }
         self.copies.retain(|copy| copy.number != number);
         self.changed = true;
-        self.copied.1
+        Ok(self.copied.1)
     }
 
-    /// One memory migration is a stretch of epochs in which pages of a process go to one node (DINO, table 1, counts those).
+    /// One memory migration is a stretch of epochs in which pages of a process go to one node
+    /// (DINO, table 1, counts those).
     fn count_migration(&mut self, index: usize, to: usize) {
         let process = &mut self.processes[index];
         let horizon = self.now - SAME_MIGRATION * self.workload.run.epoch_seconds;

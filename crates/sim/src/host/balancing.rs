@@ -1,23 +1,28 @@
-//! Automatic NUMA balancing, as the kernel does it (`kernel/sched/fair.c` of Linux 6.x; `Documentation/admin-guide/sysctl/kernel.rst`,
-//! `numa_balancing_*`): memory is made inaccessible window by window, the fault on the next access tells who uses a page, and
-//! pages move to the node of the thread that faults. On or off by `numa_balancing` of a workload.
+//! Automatic NUMA balancing, as the kernel does it (`kernel/sched/fair.c` of Linux 6.x;
+//! `Documentation/admin-guide/sysctl/kernel.rst`, `numa_balancing_*`): memory is made inaccessible
+//! window by window, the fault on the next access shows which thread uses a page, and pages move to
+//! the node of the thread that faults. On or off by `numa_balancing` of a workload.
 //!
-//! - **Scan.** One second after its start (`scan_delay_ms`) a process loses access to 256 MiB (`scan_size_mb`) at a time. The period
-//!   between two windows is such that a pass over all takes one second (`scan_period_min_ms`), no window sooner than 100 ms after
-//!   the last (`MAX_SCAN_WINDOW`). After each pass it adapts (`update_task_scan_period`): longer where accesses are private or
-//!   local, shorter where they are remote and shared, twice as long where nothing faulted, up to 60 s a pass
-//!   (`scan_period_max_ms`). It falls back to the start when a thread leaves its preferred node (`update_scan_period`).
-//! - **Faults.** A page faults when it is next accessed; accesses are counted by LLC misses, so that a working set in the cache does not
-//!   fault. A page moves when it faults on the same node twice in a row (`should_numa_migrate_memory`), in the first four
-//!   passes at once; shared pages only where that brings the memory nearer to the distribution of accesses, with the
-//!   kernel's hysteresis of 3 to 4.
+//! - **Scan.** One second after its start (`scan_delay_ms`) a process loses access to 256 MiB
+//!   (`scan_size_mb`) at a time. The period between two windows is such that a pass over all takes
+//!   one second (`scan_period_min_ms`), no window sooner than 100 ms after the last
+//!   (`MAX_SCAN_WINDOW`). After each pass it adapts (`update_task_scan_period`): longer where
+//!   accesses are private or local, shorter where they are remote and shared, twice as long where
+//!   nothing faulted, up to 60 s a pass (`scan_period_max_ms`). It falls back to the start when a
+//!   thread leaves its preferred node (`update_scan_period`).
+//! - **Faults.** A page faults when it is next accessed; accesses are counted by LLC misses, so
+//!   that a working set in the cache does not fault. A page moves when it faults on the same node
+//!   twice in a row (`should_numa_migrate_memory`), in the first four passes at once; shared pages
+//!   only where that brings the memory nearer to the distribution of accesses, with the kernel's
+//!   hysteresis of 3 to 4.
 //! - **Cost.** The thread that faults pays for the fault, and for the copy, which it makes itself.
 //!
-//! No constant here was fitted: that a memory-intensive program's pages follow it in about 6 s (6.2 s in Divide&Content, section on
-//! `min_migration_period`) comes from the periods above. Departures: one scan period a process, not a thread; threads do not follow
-//! their memory (`task_numa_migrate`); the traffic of these copies is not added to controllers and links; pages of 4 KiB only; no
-//! rate limit, which left the kernel in 4.20. Memory under a policy of its own (`memory_node`) is not scanned, as in the kernel
-//! (`vma_policy_mof`).
+//! No constant here was fitted: that a memory-intensive program's pages follow it in about 6 s (6.2
+//! s in Divide&Content, section on `min_migration_period`) comes from the periods above.
+//! Departures: one scan period a process, not a thread; threads do not follow their memory
+//! (`task_numa_migrate`); the traffic of these copies is not added to controllers and links; pages
+//! of 4 KiB only; no rate limit, which left the kernel in 4.20. Memory under a policy of its own
+//! (`memory_node`) is not scanned, as in the kernel (`vma_policy_mof`).
 
 use super::SimMachine;
 use super::memory::Memory;
@@ -30,7 +35,8 @@ use isobar_model::num;
 const SCAN_DELAY: f64 = 1.0;
 /// `scan_size_mb`, in base pages.
 const WINDOW: f64 = 65_536.0;
-/// `scan_period_min_ms` and `scan_period_max_ms` of a whole pass, and the least between two windows, in seconds.
+/// `scan_period_min_ms` and `scan_period_max_ms` of a whole pass, and the least between two
+/// windows, in seconds.
 const PASS: (f64, f64, f64) = (1.0, 60.0, 0.1);
 /// `NUMA_PERIOD_SLOTS`, `NUMA_PERIOD_THRESHOLD`.
 const SLOTS: (f64, f64) = (10.0, 7.0);
@@ -40,9 +46,11 @@ const EARLY: u32 = 4;
 const SHARED: (f64, f64) = (3.0, 4.0 / 3.0);
 /// Seconds of a hinting fault (estimate: a minor fault on x86).
 const FAULT: f64 = 1e-6;
-/// Seconds to make a page inaccessible (estimate: one page-table entry; the flush is shared by a window).
+/// Seconds to make a page inaccessible (estimate: one page-table entry; the flush is shared by a
+/// window).
 const PROTECT: f64 = 2e-8;
-/// Seconds of a page move without its copy, and lines of the copy in flight: as for asked-for moves, see `contention`.
+/// Seconds of a page move without its copy, and lines of the copy in flight: as for asked-for
+/// moves, see `isobar_contention`.
 const MOVE: (f64, f64) = (4e-6, 4.0);
 const PAGE_LINES: f64 = 64.0;
 
@@ -57,7 +65,7 @@ pub(super) struct Balancing {
     scanned: f64,
     /// Faults of this pass: local, remote, private, shared.
     faults: [f64; 4],
-    /// Faults whose time nobody has spent yet.
+    /// Faults whose time is still to be charged.
     unpaid: f64,
     /// By region, class and node.
     bins: Vec<[Vec<Bin>; 2]>,
@@ -90,16 +98,17 @@ impl SimMachine {
             return;
         }
         let machine = std::sync::Arc::clone(&self.workload.machine);
-        for process in &mut self.processes {
+        for (p, process) in self.processes.iter_mut().enumerate() {
             let app = &self.workload.apps[process.app];
             if app.memory_node.is_some() {
                 continue;
             }
-            let mut state = process.balancing.take().unwrap_or_else(|| Balancing::new(process, &app.program, &machine));
+            let new = || Balancing::new(process, &app.program, &machine);
+            let mut state = self.balancing.remove(&p).unwrap_or_else(new);
             let moved = state.pass(process, &app.program, &machine, seconds, self.now);
             self.totals[process.app].pages_moved += moved;
             self.changed |= moved > 0;
-            process.balancing = Some(state);
+            self.balancing.insert(p, state);
         }
     }
 }
@@ -180,7 +189,8 @@ impl Balancing {
         }
     }
 
-    /// The faults on one class of pages of a region while so many accesses fell on it for each a second of its users.
+    /// The faults on one class of pages of a region, given its accesses for each a
+    /// second of its users.
     fn fault(&mut self, at: (usize, usize), users: &Users, accesses: f64, memory: &Memory, moves: &mut Moves) {
         let pages: Vec<f64> = memory.pages(at.0, at.1).iter().map(|count| num::float(*count)).collect();
         let (total, rate): (f64, f64) = (pages.iter().sum(), users.rates.iter().sum());
@@ -221,7 +231,7 @@ impl Balancing {
         for (region, class, from, to, count) in moves {
             let count = process.memory.take(*region, *class, *from, *to, *count);
             moved += count;
-            let copy = MOVE.0 + PAGE_LINES * machine.latency[*to][*from] / MOVE.1;
+            let copy = MOVE.0 + PAGE_LINES * machine.memory.latency()[*to][*from] / MOVE.1;
             spent += num::float(count) * copy;
             let [from, to] = [*from, *to].map(|node| (node, num::float(count)));
             let bins = &mut self.bins[*region][*class];
@@ -292,7 +302,7 @@ impl Bin {
         (1.0 - others / pages.max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// So many pages, any of them, faulted on a node.
+    /// Records that `count` pages, any of them, faulted on a node.
     fn record(&mut self, node: usize, count: f64, pages: f64) {
         let kept = (1.0 - count / pages.max(1.0)).max(0.0);
         self.last.iter_mut().for_each(|last| *last *= kept);
@@ -306,7 +316,8 @@ fn nearer(users: &Users, pages: &[f64], from: usize, to: usize) -> bool {
     there > SHARED.0 * here || there * pages[from] > SHARED.1 * here * pages[to]
 }
 
-/// Least and greatest period between two windows (`task_scan_min`, `task_scan_max`), slowed by shared faults of many threads.
+/// Least and greatest period between two windows (`task_scan_min`, `task_scan_max`), slowed by
+/// shared faults of many threads.
 fn range(process: &Process, program: &Program) -> (f64, f64) {
     let windows = (process.memory.resident() / WINDOW).ceil().max(1.0);
     let slower = (num::float_len(process.threads.len()) * program.shared).max(1.0);

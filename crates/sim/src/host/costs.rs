@@ -1,44 +1,27 @@
-//! What acting costs, so that not acting pays where nothing is gained: page copies that take time and bandwidth (`step.rs`), shootdowns (`step.rs`),
-//! and here the cold cache of a thread that moved. Each can be left out, to see its share.
+//! What acting costs, so that not acting is better where nothing is gained: page copies that take
+//! time and bandwidth (`step.rs`), shootdowns (`step.rs`), and here the cold cache of a thread that
+//! moved. Each can be left out, to see its share.
 
 use super::SimMachine;
-use crate::program::MissCurve;
+use isobar_contention::{LINE, MissCurve};
 use isobar_model::num;
-use serde::Deserialize;
-
-/// Which costs are charged; all, unless a workload says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Costs {
-    /// Pages that move take the time and the bandwidth of their copies; else they are there at once.
-    pub page_copies: bool,
-    /// A process whose pages move loses the time of TLB shootdowns.
-    pub shootdowns: bool,
-    /// A thread that comes to another last-level cache misses until its lines are there again.
-    pub cold_caches: bool,
-}
-
-impl Default for Costs {
-    fn default() -> Self {
-        Self { page_copies: true, shootdowns: true, cold_caches: true }
-    }
-}
 
 /// Pieces of the sum over the space that is filled.
 const PIECES: u32 = 16;
-const LINE: f64 = 64.0;
 
 impl SimMachine {
-    /// Makes a thread pay for the lines that it held in the caches it left. Called when it is at its new place.
+    /// Makes a thread pay for the lines that it held in the caches it left. Called when it is at
+    /// its new place.
     pub(super) fn chill(&mut self, p: usize, t: usize) {
         let machine = &self.workload.machine;
         let process = &self.processes[p];
         let program = &self.workload.apps[process.app].program;
         let thread = &process.threads[t];
         let node = machine.places[&thread.cpu].node;
-        let private = machine.llcs[machine.places[&thread.cpu].llc].private;
+        let private = machine.memory.llcs()[machine.places[&thread.cpu].llc].private;
         let weights = process.memory.weights(t, node, machine.pages.len());
-        let latency: f64 = weights.iter().zip(&machine.latency[node]).map(|(weight, seconds)| weight * seconds).sum();
+        let latency: f64 =
+            weights.iter().zip(&machine.memory.latency()[node]).map(|(weight, seconds)| weight * seconds).sum();
         let seconds = extra_misses(&program.mpki, private + thread.occupancy) * latency / program.mlp;
         let thread = &mut self.processes[p].threads[t];
         thread.occupancy = 0.0;
@@ -48,9 +31,10 @@ impl SimMachine {
     }
 }
 
-/// Misses that a thread has more than with a full cache, until it holds so many bytes again. While it holds `s` it inserts a line for
-/// each miss, so that filling `ds` takes `ds / 64` misses; in those instructions it would have had `m(held) / m(s)` times as
-/// many with all. The difference is the integral of `1 - m(held) / m(s)` over the lines: nothing for a stream, at most one a line.
+/// Misses that a thread has more than with a full cache, until it holds `held` bytes again. While
+/// it holds `s` it inserts a line for each miss, so that filling `ds` takes `ds / 64` misses; in
+/// those instructions it would have had `m(held) / m(s)` times as many with all. The difference is
+/// the integral of `1 - m(held) / m(s)` over the lines: nothing for a stream, at most one a line.
 fn extra_misses(curve: &MissCurve, held: f64) -> f64 {
     let full = curve.misses(held);
     let piece = held / f64::from(PIECES);

@@ -1,9 +1,10 @@
-//! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among equals, without regard to memory
-//! intensity, and stay where they are (sticky) until a CPU idles while others are shared. Memory goes to the node of first touch, and where that
-//! is full to the nearest with room. A plan's binding is respected.
+//! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among
+//! equals, without regard to memory intensity, and stay where they are (sticky) until a CPU idles
+//! while others are shared. Memory goes to the node of first touch, and where that is full to the
+//! nearest with room. A plan's binding is respected.
 //!
-//! Departures: no wake-ups and no load averages, since simulated threads never sleep; NUMA balancing is not simulated yet (it
-//! was not in the kernels of the papers' machines).
+//! Departures: no wake-ups and no load averages, since simulated threads never sleep; NUMA
+//! balancing is not simulated yet (it was not in the kernels of the papers' machines).
 
 use super::SimMachine;
 use super::process::Thread;
@@ -15,7 +16,8 @@ use rand_chacha::rand_core::Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One of the candidates, evenly; `None` where there is none. Written out, so that it is the same on every platform.
+/// One of the candidates, evenly; `None` where there is none. Written out, so that it is the same
+/// on every platform.
 pub(super) fn pick<T: Copy>(rng: &mut ChaCha8Rng, candidates: &[T]) -> Option<T> {
     let count = u64::try_from(candidates.len()).ok().filter(|count| *count > 0)?;
     let index = (u64::from(rng.next_u32()) * count) >> 32;
@@ -33,8 +35,9 @@ impl SimMachine {
         load
     }
 
-    /// Starts every application, in any order: which come first is chance on a real machine too (N-MASS, section 4.3). Where
-    /// they find themselves is where their next runs start, other things being equal.
+    /// Starts every application, in any order: which come first is chance on a real machine too
+    /// (N-MASS, section 4.3). Where they find themselves is where their next runs start, other
+    /// things being equal.
     pub(super) fn start_all(&mut self) {
         let mut waiting: Vec<_> = (0..self.workload.apps.len()).map(|app| self.fresh(app)).collect();
         while !waiting.is_empty() {
@@ -77,16 +80,16 @@ impl SimMachine {
         }
     }
 
-    /// The CPU so many places after a given one, wrapping around.
+    /// The CPU `number` places after a given one, wrapping around.
     fn following(&self, first: CpuId, number: usize) -> CpuId {
         let cpus = self.workload.machine.topology.cpus();
         let start = cpus.iter().position(|cpu| cpu.id == first).unwrap_or_default();
         cpus[(start + number) % cpus.len()].id
     }
 
-    /// The idlest of the allowed CPUs as the kernel finds it, from the top of the scheduling domains to the bottom: the node with
-    /// the least load a CPU, there the cache, the core, the CPU (`find_idlest_group` in `kernel/sched/fair.c`); among equals
-    /// the wanted cache, else any.
+    /// The idlest of the allowed CPUs as the kernel finds it, from the top of the scheduling
+    /// domains to the bottom: the node with the least load a CPU, there the cache, the core, the
+    /// CPU (`find_idlest_group` in `kernel/sched/fair.c`); among equals the wanted cache, else any.
     fn idlest(&mut self, load: &BTreeMap<CpuId, u32>, wanted: Option<LlcId>, allowed: impl Fn(&Cpu) -> bool) -> CpuId {
         let topology = Arc::clone(&self.workload.machine.topology);
         let mut left: Vec<&Cpu> = topology.cpus().iter().filter(|cpu| allowed(cpu)).collect();
@@ -117,7 +120,8 @@ impl SimMachine {
         left.first().map_or(CpuId(0), |cpu| cpu.id)
     }
 
-    /// Idle CPUs pull unbound threads from shared ones, the nearest first: the same cache, else the same node, else any.
+    /// Idle CPUs pull unbound threads from shared ones, the nearest first: the same cache, else the
+    /// same node, else any.
     pub(super) fn balance(&mut self) {
         loop {
             let load = self.load();
@@ -164,13 +168,14 @@ impl SimMachine {
         let fixed = app.memory_node.and_then(|node| machine.node_position(node));
         let nodes: Vec<_> = process.threads.iter().map(|t| fixed.unwrap_or(machine.places[&t.cpu].node)).collect();
         let mut free = self.free_pages();
-        let latency = &machine.latency;
+        let latency = machine.memory.latency();
         self.processes[index]
             .memory
             .touch(part, |thread, pages| spill(&latency[nodes[thread]], nodes[thread], pages, &mut free));
     }
 
-    /// Free pages by position of node; a process never starts for want of memory, so it may fall to 0 and stay there.
+    /// Free pages by position of node; a process never starts for want of memory, so it may fall to
+    /// 0 and stay there.
     pub(super) fn free_pages(&self) -> Vec<u64> {
         let used = |node: usize| self.processes.iter().map(|process| process.memory.on_node(node)).sum::<u64>();
         let machine = &self.workload.machine;
@@ -178,7 +183,8 @@ impl SimMachine {
     }
 }
 
-/// Pages go to the first-touch node, then to the nearest with room; what fits nowhere stays on the first (swap is not simulated).
+/// Pages go to the first-touch node, then to the nearest with room; what fits nowhere stays on the
+/// first (swap is not simulated).
 fn spill(latency: &[f64], first: usize, pages: u64, free: &mut [u64]) -> Vec<(usize, u64)> {
     let mut nearest: Vec<_> = (0..free.len()).collect();
     nearest.sort_by(|a, b| latency[*a].total_cmp(&latency[*b]).then(a.cmp(b)));
@@ -214,7 +220,8 @@ mod tests {
     const FOUR: &str = "[[app]]\nprogram = \"mcf\"\n[[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"\n\
                         [[app]]\nprogram = \"povray\"\n";
 
-    /// Two on each node whatever the seed, and in time all six ways to do that (N-MASS, section 4.3).
+    /// Two on each node whatever the seed, and in time all six ways to do that (N-MASS, section
+    /// 4.3).
     #[test]
     fn load_is_balanced_over_nodes_and_every_balanced_schedule_is_drawn() {
         let drawn: BTreeSet<_> = (0..60).map(|seed| nodes(&SimMachine::new(&workload(FOUR), seed))).collect();

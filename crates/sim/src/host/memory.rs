@@ -1,9 +1,10 @@
 //! The pages of one process: where they are, which are hot, and which a migration takes.
 //!
-//! Pages are counted in bins: a private region for each thread and one that all share; in each, hot and cold pages by
-//! node. A sampled address lies on a hot page as often as accesses do, and its neighbours are as hot as it is (DINO,
-//! section 4: sequential-forward-backward works because hot pages lie together). So a migration around samples
-//! takes hot and cold pages in the ratio of the accesses to them, a whole resident set in the ratio of pages.
+//! Pages are counted in bins: a private region for each thread and one that all share; in each, hot
+//! and cold pages by node. A sampled address lies on a hot page as often as accesses do, and its
+//! neighbours are as hot as it is (DINO, section 4: sequential-forward-backward works because hot
+//! pages lie together). So a migration around samples takes hot and cold pages in the ratio of the
+//! accesses to them, a whole resident set in the ratio of pages.
 
 use crate::program::Program;
 use isobar_model::{PageSelection, num};
@@ -42,8 +43,8 @@ impl Memory {
         Self { regions, hot_accesses: program.hot_accesses, shared }
     }
 
-    /// Touches pages until `part` of all are resident: each thread its own and its part of the shared ones. `place` says where a thread's
-    /// next pages go: so many of the wanted ones to each node.
+    /// Touches pages until `part` of all are resident: each thread its own and its part of the
+    /// shared ones. `place` says how many of a thread's next pages go to each node.
     pub fn touch(&mut self, part: f64, mut place: impl FnMut(usize, u64) -> Vec<(usize, u64)>) {
         let threads = self.regions.len() - 1;
         for (index, region) in self.regions.iter_mut().enumerate() {
@@ -58,7 +59,8 @@ impl Memory {
         }
     }
 
-    /// Pages of one class (0 hot, 1 cold) of a region (one for each thread, then the shared one) by node.
+    /// Pages of one class (0 hot, 1 cold) of a region (one for each thread, then the shared one) by
+    /// node.
     pub fn pages(&self, region: usize, class: usize) -> &[u64] {
         &self.regions[region].pages[class]
     }
@@ -166,8 +168,9 @@ mod tests {
 
     #[test]
     fn samples_find_the_hot_pages() {
-        // 680 MiB = 174,080 pages, a fifth of them hot with 80 % of the accesses. 10,000 pages around samples: 8,000 hot ones of
-        // 34,816 carry 18.4 %, 2,000 cold ones of 139,264 carry 0.3 %.
+        // 680 MiB = 174,080 pages, a fifth of them hot with 80 % of the accesses. 10,000 pages
+        // around samples: 8,000 hot ones of 34,816 carry 18.4 %, 2,000 cold ones of 139,264 carry
+        // 0.3 %.
         let mut around = memory();
         assert_eq!(around.migrate(None, PageSelection::AroundSamples, 0, 1, 10_000), 10_000);
         let expected = 0.8 * 8_000.0 / 34_816.0 + 0.2 * 2_000.0 / 139_264.0;

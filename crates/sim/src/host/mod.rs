@@ -1,5 +1,5 @@
-//! The simulated host: it runs a workload on the stock scheduler, lets itself be watched and changed through the
-//! [`Machine`] seam, and keeps the truth (completion times) for the report.
+//! The simulated host: it runs a workload on the stock scheduler, is observed and changed through
+//! the [`Machine`] seam, and keeps the truth (completion times) for the report.
 
 mod actuators;
 mod balancing;
@@ -13,16 +13,15 @@ mod step;
 mod tests;
 mod ways;
 
-use crate::contention::{Contention, Solution};
+use crate::error::SimError;
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
-pub use costs::Costs;
+use isobar_contention::Solver;
 use isobar_model::{Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// First process id; the next process starts after the last thread of the one before.
@@ -36,6 +35,8 @@ pub struct SimMachine {
     /// Simulated seconds.
     now: f64,
     processes: Vec<Process>,
+    /// What NUMA balancing knows of each process, by position; none before it looks.
+    balancing: BTreeMap<usize, balancing::Balancing>,
     next_pid: u32,
     copies: VecDeque<actuators::Copy>,
     totals: Vec<Totals>,
@@ -44,25 +45,25 @@ pub struct SimMachine {
     /// The copy that an action waits for, and its pages that have moved.
     copied: (u64, u64),
     clusters: ways::Clusters,
-    /// Whose each rate in `solution` is.
+    /// Whose each rate of the solver's answer is.
     running: Vec<step::Runner>,
-    contention: Contention,
-    solution: Solution,
-    /// Whether anything but a phase changed since `solution` was found.
+    solver: Solver,
+    /// Whether anything but a phase changed since the solver's answer.
     changed: bool,
     /// Whether a phase did.
     stirred: bool,
 }
 
 impl SimMachine {
-    /// A machine at time 0 with every application started. The same workload and seed give the same run, to the bit, on any
-    /// machine.
+    /// A machine at time 0 with every application started. The same workload and seed give the same
+    /// run, to the bit, on any machine.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
         let mut machine = Self {
             rng: ChaCha8Rng::seed_from_u64(seed),
             now: 0.0,
             processes: Vec::new(),
+            balancing: BTreeMap::new(),
             next_pid: FIRST_PID,
             copies: VecDeque::new(),
             totals: vec![Totals::default(); workload.apps.len()],
@@ -71,8 +72,7 @@ impl SimMachine {
             copied: (0, 0),
             clusters: ways::Clusters::default(),
             running: Vec::new(),
-            contention: Contention::default(),
-            solution: Solution::default(),
+            solver: Solver::default(),
             changed: true,
             stirred: false,
             workload: workload.clone(),
@@ -82,12 +82,15 @@ impl SimMachine {
         machine
     }
 
-    /// The time that an application of a workload takes alone on the machine, its memory where it runs.
-    #[must_use]
-    pub fn alone_seconds(workload: &Workload, app: &App) -> Option<f64> {
+    /// The seconds that an application of a workload takes alone on the machine, its memory where
+    /// it runs; `None` where it does not complete in `run.max_seconds`.
+    ///
+    /// # Errors
+    /// [`SimError::NoAnswer`].
+    pub fn alone_seconds(workload: &Workload, app: &App) -> Result<Option<f64>, SimError> {
         let mut machine = Self::new(&workload.alone(app), 0);
-        machine.advance(workload.run.max_seconds);
-        machine.totals[0].completions.first().copied()
+        machine.advance(workload.run.max_seconds)?;
+        Ok(machine.totals[0].completions.first().copied())
     }
 
     /// How often the workload wants a policy to decide.
@@ -96,8 +99,8 @@ impl SimMachine {
         Seconds(self.workload.run.epoch_seconds)
     }
 
-    /// The CPUs that a thread may run on, by the scheduler's own word: what a sample does not tell, since it tells what owners
-    /// want. A second witness for tests; `None` where there is no such thread.
+    /// The CPUs that a thread may run on, as the scheduler has it: a sample reports only what
+    /// owners want. A second witness for tests; `None` where there is no such thread.
     #[must_use]
     pub fn affinity(&self, pid: Pid, tid: Tid) -> Option<CpuSet> {
         let process = self.processes.iter().find(|process| process.pid == pid)?;
@@ -106,14 +109,14 @@ impl SimMachine {
         Some(if thread.bound { [thread.cpu].into_iter().collect() } else { online.clone() })
     }
 
-    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as [`Self::affinity`]; `None` where there
-    /// is no such LLC or thread.
+    /// The ways of an LLC that a thread may fill there, as bits. A second witness for tests, as
+    /// [`Self::affinity`]; `None` where there is no such LLC or thread.
     #[must_use]
     pub fn ways(&self, llc: LlcId, tid: Tid) -> Option<u64> {
         let machine = &self.workload.machine;
         let position = machine.topology.llcs().iter().position(|other| other.id == llc)?;
         let is_there = self.processes.iter().flat_map(|process| &process.threads).any(|thread| thread.tid == tid);
-        is_there.then(|| self.clusters.mask(&machine.llcs, position, tid))
+        is_there.then(|| self.clusters.mask(machine.memory.llcs()[position], position, tid))
     }
 
     /// What became of each application so far.
@@ -133,6 +136,7 @@ impl SimMachine {
     /// A new process in the place of one that ended.
     fn restart(&mut self, index: usize, app: usize) {
         self.processes[index] = self.fresh(app);
+        self.balancing.remove(&index);
         self.settle_in(index);
     }
 
@@ -152,7 +156,7 @@ impl SimMachine {
 }
 
 fn capabilities(workload: &Workload) -> Capabilities {
-    let mut missing = std::collections::BTreeMap::new();
+    let mut missing = BTreeMap::new();
     let topology = &workload.machine.topology;
     if topology.nodes().len() < 2 {
         missing.insert(Sensor::SeveralNodes, "the simulated machine has one node".to_owned());
@@ -164,26 +168,27 @@ fn capabilities(workload: &Workload) -> Capabilities {
 }
 
 impl Machine for SimMachine {
-    type Error = Infallible;
+    /// The contention model has no answer: the run ends there.
+    type Error = SimError;
 
-    fn sample(&mut self) -> Result<Sample, Infallible> {
+    fn sample(&mut self) -> Result<Sample, SimError> {
         Ok(self.read())
     }
 
-    fn apply(&mut self, plan: &Plan) -> Result<Outcome, Infallible> {
-        let actions: Vec<_> = plan.actions.iter().map(|action| self.act(action)).collect();
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, SimError> {
+        let actions: Result<_, _> = plan.actions.iter().map(|action| self.act(action)).collect();
         if self.changed {
             self.balance();
         }
-        Ok(Outcome { actions })
+        Ok(Outcome { actions: actions? })
     }
 
-    fn wait(&mut self, interval: Seconds) -> Result<Wake, Infallible> {
-        self.advance(self.now + interval.0.max(0.0));
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, SimError> {
+        self.advance(self.now + interval.0.max(0.0))?;
         Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
     }
 
-    fn restore(&mut self) -> Result<Outcome, Infallible> {
+    fn restore(&mut self) -> Result<Outcome, SimError> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
         self.clusters.clear();
         self.changed = true;

@@ -1,6 +1,6 @@
-//! A running process of the simulated machine: its threads, how far they are, and what their counters have counted.
+//! A running process of the simulated machine: its threads, how far they are, and what their
+//! counters have counted.
 
-use super::balancing::Balancing;
 use super::memory::Memory;
 use crate::workload::App;
 use isobar_model::{CpuId, Pid, Tid, num};
@@ -18,8 +18,6 @@ pub(super) struct Process {
     pub start: f64,
     pub threads: Vec<Thread>,
     pub memory: Memory,
-    /// What NUMA balancing knows of it; `None` before it looks, or where it is off.
-    pub balancing: Option<Balancing>,
     /// Where the last page migration went, and when it was asked for.
     pub migrating: Option<(usize, f64)>,
 }
@@ -67,7 +65,7 @@ impl Process {
         };
         let memory = Memory::new(&app.program, app.threads, nodes);
         let threads = (0..app.threads).map(thread).collect();
-        Self { app: index, pid, start, threads, memory, balancing: None, migrating: None }
+        Self { app: index, pid, start, threads, memory, migrating: None }
     }
 
     /// Whether every thread has executed its instructions.

@@ -1,5 +1,5 @@
-//! What the sensors of the simulated machine read: raw cumulative counters, pages, places. No slowdown, no occupancy, no
-//! queue: only what real hardware counts.
+//! What the sensors of the simulated machine read: raw cumulative counters, pages, places. No
+//! slowdown, no occupancy, no queue: only what real hardware counts.
 
 use super::SimMachine;
 use super::process::{Process, Thread};
@@ -16,7 +16,7 @@ impl SimMachine {
     pub(super) fn read(&self) -> Sample {
         let machine = &self.workload.machine;
         let nodes = machine.nodes();
-        let rows = machine.latency.iter().map(|row| row.iter().map(|s| Nanoseconds(s * 1e9)).collect());
+        let rows = machine.memory.latency().iter().map(|row| row.iter().map(|s| Nanoseconds(s * 1e9)).collect());
         let free = self.free_pages();
         let mut processes: Vec<_> = self.processes.iter().map(|process| self.process(process)).collect();
         processes.sort_by_key(|process| process.pid);

@@ -1,25 +1,29 @@
-//! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant rates in between. Rates are
-//! found anew only after something changed: a phase only changes a factor, anything else sets the competition up anew.
+//! Time passes: from event to event (the end of a step, a phase, a run, a page copy) with constant
+//! rates in between. Rates are found anew only after something changed: a phase only changes a
+//! factor, anything else sets the competition up anew.
 
 use super::SimMachine;
 use super::process::{Process, Thread};
-use crate::contention::{Demand, queue::LINE};
+use crate::error::SimError;
 use crate::program::Program;
+use isobar_contention::{Budget, Demand, LINE, NoAnswer, PageCopy, Question};
 use isobar_model::{CpuId, num};
 use std::collections::BTreeMap;
 
-/// Cycles that each thread of a process loses for each of its pages that moves, for each thread that has to flush its TLB: 11,000
-/// cycles at 16 threads (design, section 6; CAMM, section 4, after Villavieja et al., PACT 2011), taken as linear.
+/// Cycles that each thread of a process loses for each of its pages that moves, for each thread
+/// that has to flush its TLB: 11,000 cycles at 16 threads (design, section 6; CAMM, section 4,
+/// after Villavieja et al., PACT 2011), taken as linear.
 const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
 /// A thread keeps at least this part of its time, however many pages move.
 const LEAST_TIME: f64 = 0.1;
 /// Events nearer than this are taken together.
 const INSTANT: f64 = 1e-9;
-/// Round robin: threads of one CPU take turns of so many seconds (`sched_min_granularity` of CFS, 0.75 ms, times 1 + log2 of 8 CPUs or more:
-/// `kernel/sched/fair.c`, `tunable scaling`).
+/// Round robin: threads of one CPU take turns of this many seconds (`sched_min_granularity` of CFS,
+/// 0.75 ms, times 1 + log2 of 8 CPUs or more: `kernel/sched/fair.c`, `tunable scaling`).
 const SLICE: f64 = 3e-3;
-/// Seconds that a switch between them costs by itself (Li, Ding, Shen: Quantifying the cost of context switch, ExpCS 2007: 3.8 us). The cold cache
-/// after it is in the model already: who waits inserts nothing, and its lines age.
+/// Seconds that a switch between them costs without its cold cache (Li, Ding, Shen: Quantifying the
+/// cost of context switch, ExpCS 2007: 3.8 us). The cold cache after it is in the model already:
+/// who waits inserts nothing, and its lines age.
 const SWITCH: f64 = 3.8e-6;
 
 /// A thread that runs, and what it is on the way to.
@@ -36,36 +40,39 @@ pub(super) struct Runner {
 
 impl SimMachine {
     /// Passes time until `until`, or until every application has had its runs.
-    pub(super) fn advance(&mut self, until: f64) {
+    pub(super) fn advance(&mut self, until: f64) -> Result<(), SimError> {
         while !self.ended() && until - self.now > INSTANT {
-            self.step_by(self.workload.run.step_seconds.min(until - self.now));
+            self.step_by(self.workload.run.step_seconds.min(until - self.now))?;
         }
+        Ok(())
     }
 
-    /// Passes time up to the next event, at most so many seconds.
-    pub(super) fn step_by(&mut self, seconds: f64) {
-        self.solve();
+    /// Passes time up to the next event, at most `seconds`.
+    pub(super) fn step_by(&mut self, seconds: f64) -> Result<(), SimError> {
+        self.solve().map_err(|source| SimError::NoAnswer { when: format!("at {:.3} s", self.now), source })?;
         let length = self.next_event().clamp(INSTANT, seconds.max(INSTANT));
         self.pass(length);
         self.turn_over();
+        Ok(())
     }
 
     /// Finds the rates anew where something changed.
-    fn solve(&mut self) {
+    fn solve(&mut self) -> Result<(), NoAnswer> {
         if self.changed {
-            self.compete();
+            self.compete()?;
         } else if !self.stirred {
-            return;
+            return Ok(());
         }
-        self.contention.settle(&mut self.solution);
-        for (runner, held) in self.running.iter().zip(&self.solution.held) {
+        let answer = self.solver.settle(Budget::default())?;
+        for (runner, held) in self.running.iter().zip(&answer.held) {
             self.processes[runner.process].threads[runner.thread].occupancy = *held;
         }
         (self.changed, self.stirred) = (false, false);
+        Ok(())
     }
 
     /// Sets up who competes.
-    fn compete(&mut self) {
+    fn compete(&mut self) -> Result<(), NoAnswer> {
         let load = self.load();
         let busy = self.busy(&load);
         self.running.clear();
@@ -77,13 +84,12 @@ impl SimMachine {
                 let (factor, phase_left) = program.phase_at(thread.offset + thread.done);
                 let share = 1.0 / f64::from(mates);
                 let lost = if mates > 1 { SWITCH / (SLICE + SWITCH) } else { 0.0 };
-                let demand = self.demand(process, t, (factor, share * (1.0 - lost)), &busy);
-                demands.push((demand, thread.occupancy));
+                demands.push(self.demand(process, t, (factor, share * (1.0 - lost)), &busy));
                 self.running.push(Runner { process: p, thread: t, share, phase_left });
             }
         }
-        let copy = self.copies.front().map(|copy| (copy.from, copy.to));
-        self.contention.compete(&self.workload.machine, &demands, copy);
+        let copy = self.copies.front().map(|copy| PageCopy { from: copy.from, to: copy.to });
+        self.solver.pose(&Question { machine: &self.workload.machine.memory, threads: &demands, copy })
     }
 
     /// How many CPUs of each core have something to run, by CPU.
@@ -106,17 +112,16 @@ impl SimMachine {
         Demand {
             share,
             place,
-            mask: self.clusters.mask(&machine.llcs, place.llc, thread.tid),
-            cpi: program.base_cpi * crowding,
+            mask: self.clusters.mask(machine.memory.llcs()[place.llc], place.llc, thread.tid),
+            compute: program.base_cpi * crowding / machine.hertz,
             curve: program.mpki.clone(),
             factor,
             mlp: program.mlp,
             write_back: program.write_back,
             footprint: private_bytes(program, num::float_len(process.threads.len())),
             reach: 1.0 + program.shared * siblings.max(0.0),
-            // Threads that take turns on a core have a part of its cache each.
-            private: machine.llcs[place.llc].private * share,
             weights: process.memory.weights(t, place.node, machine.pages.len()),
+            held: thread.occupancy,
         }
     }
 
@@ -126,20 +131,20 @@ impl SimMachine {
         if !moving || !self.workload.run.costs.shootdowns {
             return 1.0;
         }
-        let cycles = self.solution.copied * SHOOTDOWN_CYCLES * num::float_len(process.threads.len());
+        let cycles = self.solver.answer().copied * SHOOTDOWN_CYCLES * num::float_len(process.threads.len());
         (1.0 - cycles / self.workload.machine.hertz).max(LEAST_TIME)
     }
 
     /// Seconds until the next thread ends its run or phase, or the page copy ends.
     fn next_event(&self) -> f64 {
         let mut next = f64::INFINITY;
-        for (runner, rate) in self.running.iter().zip(&self.solution.rates) {
+        for (runner, rate) in self.running.iter().zip(&self.solver.answer().rates) {
             let process = &self.processes[runner.process];
             let thread = &process.threads[runner.thread];
             next = next.min((thread.goal - thread.done).min(runner.phase_left) / (rate * self.kept(process)));
         }
         match self.copies.front() {
-            Some(copy) => next.min(copy.left / self.solution.copied),
+            Some(copy) => next.min(copy.left / self.solver.answer().copied),
             None => next,
         }
     }
@@ -149,11 +154,11 @@ impl SimMachine {
         for (i, runner) in running.iter_mut().enumerate() {
             let kept = self.kept(&self.processes[runner.process]);
             let working = self.processes[runner.process].threads[runner.thread].pay(seconds);
-            let instructions = self.solution.rates[i] * kept * working;
+            let instructions = self.solver.answer().rates[i] * kept * working;
             let process = &mut self.processes[runner.process];
             let program = &self.workload.apps[process.app].program;
             let thread = &mut process.threads[runner.thread];
-            let (misses, on_cpu) = (self.solution.misses[i], seconds * runner.share);
+            let (misses, on_cpu) = (self.solver.answer().misses[i], seconds * runner.share);
             count(thread, program, instructions, misses, on_cpu, self.workload.machine.hertz);
             self.changed |= thread.ended();
             runner.phase_left -= instructions;
@@ -162,7 +167,7 @@ impl SimMachine {
             if runner.phase_left <= 1e-12 * at {
                 let (factor, left) = program.phase_at(at);
                 runner.phase_left = left;
-                self.contention.set_factor(i, factor);
+                self.solver.set_factor(i, factor);
                 self.stirred = true;
             }
         }
@@ -173,7 +178,7 @@ impl SimMachine {
     }
 
     fn copy_pages(&mut self, seconds: f64) {
-        let copied = self.solution.copied * seconds;
+        let copied = self.solver.answer().copied * seconds;
         let Some(copy) = self.copies.front_mut() else { return };
         let before = num::round(copy.left.ceil());
         copy.left -= copied;
@@ -231,7 +236,8 @@ fn private_bytes(program: &Program, threads: f64) -> f64 {
 
 fn count(thread: &mut Thread, program: &Program, instructions: f64, misses: f64, cpu_seconds: f64, hertz: f64) {
     let left = thread.goal - thread.done;
-    // A run ends at its last instruction: what is left after rounding, less than one in 10^9, is done too.
+    // A run ends at its last instruction: what is left after rounding, less than one in 10^9, is
+    // done too.
     thread.done = if left - instructions <= 1e-9 * thread.goal { thread.goal } else { thread.done + instructions };
     thread.misses += instructions * misses;
     thread.bytes += instructions * misses * LINE * (1.0 + program.write_back);

@@ -46,7 +46,7 @@ fn migrate(from: u32, to: u32, pages: u64) -> Action {
 fn alone_and_local_is_a_slowdown_of_one() {
     for program in ["mcf", "lbm", "povray", "mpi-phases"] {
         let all = on_barcelona(&[(program, "")]);
-        let alone = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap();
+        let alone = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap().unwrap();
         assert!((seconds(&all, 7)[0] / alone - 1.0).abs() < 1e-6, "{program}");
     }
 }
@@ -102,7 +102,7 @@ fn to(id: u32, cpu: u32) -> Action {
 #[test]
 fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
     let all = on_barcelona(&[("milc", "cpu = 15\nmemory_node = 0")]);
-    let local = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap();
+    let local = SimMachine::alone_seconds(&all, &all.apps[0]).unwrap().unwrap();
     let remote = seconds(&all, 1)[0];
     assert!(remote / local > 1.1, "{remote} {local}");
     let mut machine = SimMachine::new(&all, 1);
@@ -115,7 +115,8 @@ fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
     assert_eq!((report.apps[0].pages_moved, report.apps[0].memory_migrations), (174_080, 1));
 }
 
-/// As on Linux, an action comes back when its pages have moved: time has passed, and the next sample shows them where they were reported.
+/// As on Linux, an action comes back when its pages have moved: time has passed, and the next
+/// sample shows them where they were reported.
 #[test]
 fn pages_have_moved_when_an_action_comes_back_and_that_took_time() {
     let all = on_barcelona(&[("milc", "cpu = 0"), ("milc", "cpu = 12")]);
@@ -260,7 +261,8 @@ fn sensors_see_the_solo_miss_rate() {
     machine.wait(Seconds(1.0)).unwrap();
     let seen = Observation::between(&before, &machine.sample().unwrap());
     let thread = &seen.processes[0].threads[0];
-    // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per 1000 instructions.
+    // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per
+    // 1000 instructions.
     assert!((thread.mpki().unwrap().0 - 18.282).abs() < 0.01, "{:?}", thread.mpki());
     assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
     let bytes = thread.llc_misses.unwrap() * 64;
@@ -276,4 +278,15 @@ fn who_is_early_restarts_as_a_new_process() {
     assert_eq!((report.apps[0].completed, report.apps[1].completed), (1, 1), "{report:?}");
     assert!(machine.processes[0].start > 3.0 && machine.processes[0].progress() > 0.1);
     assert!(machine.processes[0].pid > Pid(1001));
+}
+
+/// The model has no answer for a program of no speed: the run ends with one line, nothing is
+/// reported for it.
+#[test]
+fn a_run_that_cannot_be_solved_ends_with_an_error() {
+    let mut all = on_barcelona(&[("milc", "cpu = 0")]);
+    std::sync::Arc::make_mut(&mut all.apps[0].program).base_cpi = f64::NAN;
+    let error = SimMachine::new(&all, 1).wait(Seconds(1.0)).unwrap_err().to_string();
+    assert!(error.starts_with("at 0.000 s: thread 0 of the question has a number that"), "{error}");
+    assert!(!error.contains('\n') && SimMachine::alone_seconds(&all, &all.apps[0]).is_err());
 }

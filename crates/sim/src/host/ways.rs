@@ -1,7 +1,9 @@
-//! Clusters of threads and the ways that they may fill, as resctrl keeps them: a thread is in one cluster or in none; who is in none, or runs on
-//! another LLC than its cluster's, may fill every way (resctrl's root group).
+//! Clusters of threads and the ways that they may fill, as resctrl keeps them: a thread is in one
+//! cluster or in none. A thread in none, or on another LLC than its cluster's, may fill every way
+//! (resctrl's root group).
 
-use crate::machine::Cache;
+use crate::machine::Classes;
+use isobar_contention::Cache;
 use isobar_model::Tid;
 use std::collections::BTreeSet;
 
@@ -22,17 +24,17 @@ struct Cluster {
 pub(super) struct ClusterError(pub String);
 
 impl Clusters {
-    /// Gives a cluster of an LLC (by position) its ways and its threads, all others stay out of it. A cluster that nobody is left in is
-    /// removed, and its class of service is free again.
+    /// Gives a cluster of an LLC (by position) its ways and its threads, all others stay out of it.
+    /// A cluster without threads is removed, and its class of service is free again.
     pub fn set(
         &mut self,
-        caches: &[Cache],
+        (cache, classes): (Cache, Classes),
         llc: usize,
         name: &str,
         mask: u64,
         threads: &[Tid],
     ) -> Result<(), ClusterError> {
-        check_mask(caches[llc], mask)?;
+        check_mask(cache, classes, mask)?;
         let mut next = self.0.clone();
         next.iter_mut().for_each(|cluster| cluster.threads.retain(|tid| !threads.contains(tid)));
         next.retain(|cluster| !(cluster.llc == llc && cluster.name == name || cluster.threads.is_empty()));
@@ -41,7 +43,7 @@ impl Clusters {
         }
         let here = next.iter().filter(|cluster| cluster.llc == llc).count();
         // One class is the root group's (resctrl: num_closids includes the default group).
-        let most = isobar_model::num::index(caches[llc].clos) - 1;
+        let most = isobar_model::num::index(classes.clos) - 1;
         if here > most {
             return Err(ClusterError(format!("no class of service is left; {most} clusters are the most here")));
         }
@@ -49,10 +51,10 @@ impl Clusters {
         Ok(())
     }
 
-    /// The ways that a thread may fill on an LLC (by position).
-    pub fn mask(&self, caches: &[Cache], llc: usize, tid: Tid) -> u64 {
+    /// The ways of an LLC (by position) that a thread may fill.
+    pub fn mask(&self, cache: Cache, llc: usize, tid: Tid) -> u64 {
         let own = self.0.iter().find(|cluster| cluster.llc == llc && cluster.threads.contains(&tid));
-        own.map_or_else(|| caches[llc].all_ways(), |cluster| cluster.mask)
+        own.map_or_else(|| cache.all_ways(), |cluster| cluster.mask)
     }
 
     /// Forgets threads that have ended.
@@ -68,7 +70,7 @@ impl Clusters {
 }
 
 /// What resctrl asks of a mask (`Documentation/filesystems/resctrl.rst`, "Cache Bit Masks").
-fn check_mask(cache: Cache, mask: u64) -> Result<(), ClusterError> {
+fn check_mask(cache: Cache, classes: Classes, mask: u64) -> Result<(), ClusterError> {
     let (ways, all) = (cache.ways, cache.all_ways());
     if mask == 0 {
         return Err(ClusterError("the way mask is empty; set at least one bit".to_owned()));
@@ -77,7 +79,7 @@ fn check_mask(cache: Cache, mask: u64) -> Result<(), ClusterError> {
         return Err(ClusterError(format!("the way mask {mask:#x} goes beyond the {ways} ways; use bits of {all:#x}")));
     }
     let bits = mask >> mask.trailing_zeros();
-    if bits & bits.wrapping_add(1) != 0 && !cache.sparse {
+    if bits & bits.wrapping_add(1) != 0 && !classes.sparse {
         return Err(ClusterError(format!("the way mask {mask:#x} has gaps; this cache takes only neighbouring bits")));
     }
     Ok(())
@@ -87,23 +89,24 @@ fn check_mask(cache: Cache, mask: u64) -> Result<(), ClusterError> {
 mod tests {
     use super::*;
 
-    const CACHE: Cache = Cache { bytes: 11e6, ways: 11, clos: 4, sparse: false, private: 0.0 };
+    const CACHE: Cache = Cache { bytes: 11e6, ways: 11, private: 0.0 };
+    const CLASSES: Classes = Classes { clos: 4, sparse: false };
 
     #[test]
     fn masks_are_checked_as_resctrl_does() {
-        let why = |mask| check_mask(CACHE, mask).unwrap_err().0;
+        let why = |mask| check_mask(CACHE, CLASSES, mask).unwrap_err().0;
         assert!(why(0).contains("empty") && why(0x800).contains("11 ways") && why(0b101).contains("gaps"));
-        assert!(check_mask(CACHE, 0x7ff).is_ok() && check_mask(CACHE, 0b110).is_ok());
-        assert!(check_mask(Cache { sparse: true, ..CACHE }, 0b101).is_ok());
-        assert!(check_mask(Cache { ways: 64, ..CACHE }, u64::MAX).is_ok());
+        assert!(check_mask(CACHE, CLASSES, 0x7ff).is_ok() && check_mask(CACHE, CLASSES, 0b110).is_ok());
+        assert!(check_mask(CACHE, Classes { sparse: true, ..CLASSES }, 0b101).is_ok());
+        assert!(check_mask(Cache { ways: 64, ..CACHE }, CLASSES, u64::MAX).is_ok());
     }
 
     #[test]
     fn a_thread_is_in_one_cluster_and_classes_run_out() {
-        let (caches, mut clusters) = ([CACHE, CACHE], Clusters::default());
+        let mut clusters = Clusters::default();
         let mut set = |llc, name: &str, mask, threads: &[u32]| {
             let threads: Vec<_> = threads.iter().map(|id| Tid(*id)).collect();
-            clusters.set(&caches, llc, name, mask, &threads).map_err(|error| error.0)
+            clusters.set((CACHE, CLASSES), llc, name, mask, &threads).map_err(|error| error.0)
         };
         set(0, "a", 0x3, &[1, 2]).unwrap();
         set(0, "b", 0xc, &[2]).unwrap();
@@ -112,12 +115,12 @@ mod tests {
         assert!(set(0, "d", 0x7ff, &[5]).unwrap_err().contains("3 clusters"));
         // The last thread of b leaves it, so its class is free for d.
         set(0, "d", 0x10, &[2]).unwrap();
-        let mask = |llc, id| clusters.mask(&caches, llc, Tid(id));
+        let mask = |llc, id| clusters.mask(CACHE, llc, Tid(id));
         assert_eq!((mask(0, 1), mask(0, 2), mask(0, 3), mask(0, 9)), (0x3, 0x10, 0x1c, 0x7ff));
         assert_eq!((mask(1, 1), mask(1, 4)), (0x7ff, 0x1));
         clusters.forget(|tid| tid == Tid(1));
-        assert_eq!(clusters.mask(&caches, 0, Tid(1)), 0x7ff);
+        assert_eq!(clusters.mask(CACHE, 0, Tid(1)), 0x7ff);
         clusters.clear();
-        assert_eq!(clusters.mask(&caches, 0, Tid(3)), 0x7ff);
+        assert_eq!(clusters.mask(CACHE, 0, Tid(3)), 0x7ff);
     }
 }

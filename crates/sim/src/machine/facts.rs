@@ -1,4 +1,4 @@
-//! What there is to tell about a machine: its links, its latencies idle and under load.
+//! Facts about a machine for reports: its links, its idle latencies, its hops.
 
 use super::MachineSpec;
 use isobar_model::{Bandwidth, Nanoseconds, NodeId};
@@ -6,9 +6,9 @@ use isobar_model::{Bandwidth, Nanoseconds, NodeId};
 /// One direction of a link between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Whence.
+    /// Where data comes from.
     pub from: NodeId,
-    /// Whither.
+    /// Where data goes.
     pub to: NodeId,
     /// What it carries in this direction.
     pub bandwidth: Bandwidth,
@@ -20,8 +20,10 @@ impl MachineSpec {
     pub fn links(&self) -> Vec<Link> {
         let nodes = self.nodes();
         let pairs = nodes.iter().enumerate().flat_map(|from| nodes.iter().enumerate().map(move |to| (from, to)));
-        let link = |((a, from), (b, to)): ((usize, &NodeId), (usize, &NodeId))| match self.routes[a][b].as_slice() {
-            [only] => Some(Link { from: *from, to: *to, bandwidth: Bandwidth(self.resources[*only].capacity) }),
+        let link = |((a, from), (b, to)): ((usize, &NodeId), (usize, &NodeId))| match self.memory.route(a, b) {
+            [only] => {
+                Some(Link { from: *from, to: *to, bandwidth: Bandwidth(self.memory.resources()[*only].capacity) })
+            }
             _ => None,
         };
         pairs.filter_map(link).collect()
@@ -30,13 +32,13 @@ impl MachineSpec {
     /// Idle latencies, row = the CPU's node, column = the memory's, in order of node ids.
     #[must_use]
     pub fn idle_latency(&self) -> Vec<Vec<Nanoseconds>> {
-        self.latency.iter().map(|row| row.iter().map(|seconds| Nanoseconds(seconds * 1e9)).collect()).collect()
+        self.memory.latency().iter().map(|row| row.iter().map(|seconds| Nanoseconds(seconds * 1e9)).collect()).collect()
     }
 
     /// How many links data passes from a node to a node; `None` for a node that is not there.
     #[must_use]
     pub fn hops(&self, from: NodeId, to: NodeId) -> Option<usize> {
-        Some(self.routes[self.node_position(from)?][self.node_position(to)?].len())
+        Some(self.memory.route(self.node_position(from)?, self.node_position(to)?).len())
     }
 }
 

@@ -4,22 +4,25 @@ use super::MachineSpec;
 use isobar_model::{Nanoseconds, NodeId};
 
 impl MachineSpec {
-    /// The latency of a read from CPUs of node `from` of memory of node `to`, while such reads and nothing else use the part `utilisation` of what
-    /// the memory controllers of `to` can carry; the links of the route carry the same bytes. `None` for a node that is not there and for
-    /// a load that cannot be: a controller or a link of the route would be full.
+    /// The latency of a read from CPUs of node `from` of memory of node `to`, while such reads and
+    /// nothing else use the part `utilisation` of what the memory controllers of `to` can carry;
+    /// the links of the route carry the same bytes. `None` for a node that is not there and for a
+    /// load that cannot be: a controller or a link of the route would be full.
     ///
-    /// Flat to about half of what a node carries, two to three times the idle latency at nine tenths, which is about what STREAM reaches.
+    /// Flat to about half of what a node carries, two to three times the idle latency at nine
+    /// tenths, which is about what STREAM reaches.
     #[must_use]
     pub fn latency_under_load(&self, from: NodeId, to: NodeId, utilisation: f64) -> Option<Nanoseconds> {
         let (from, to) = (self.node_position(from)?, self.node_position(to)?);
-        let bytes = utilisation.max(0.0) * self.resources[to].capacity;
-        let passed = std::iter::once(&to).chain(&self.routes[to][from]);
+        let resources = self.memory.resources();
+        let bytes = utilisation.max(0.0) * resources[to].capacity;
+        let passed = std::iter::once(&to).chain(self.memory.route(to, from));
         let waits = passed.map(|k| {
-            let part = bytes / self.resources[*k].capacity;
-            (part < 1.0).then(|| self.resources[*k].wait(part))
+            let part = bytes / resources[*k].capacity;
+            (part < 1.0).then(|| resources[*k].wait(part))
         });
         let waits: Option<f64> = waits.sum();
-        Some(Nanoseconds((self.latency[from][to] + waits?) * 1e9))
+        Some(Nanoseconds((self.memory.latency()[from][to] + waits?) * 1e9))
     }
 }
 
@@ -43,8 +46,9 @@ mod tests {
 
     #[test]
     fn a_link_narrower_than_the_controller_fills_first() {
-        // Nehalem: 20.48 GB/s a node over a link of 11.72 GB/s; at 0.5 the link carries 10.24 GB/s, u = 0.8737, and waits
-        // 12 * 0.7634 / 0.1263 = 72.5 ns, the controller 10 * 0.25 / 0.5 = 5 ns; 90 ns idle.
+        // Nehalem: 20.48 GB/s a node over a link of 11.72 GB/s; at 0.5 the link carries 10.24 GB/s,
+        // u = 0.8737, and waits 12 * 0.7634 / 0.1263 = 72.5 ns, the controller 10 * 0.25 / 0.5 = 5
+        // ns; 90 ns idle.
         let machine = find("nehalem-2x4").unwrap();
         let remote = |load| machine.latency_under_load(NodeId(1), NodeId(0), load);
         assert!((remote(0.5).unwrap().0 - 167.5).abs() < 0.2, "{:?}", remote(0.5));

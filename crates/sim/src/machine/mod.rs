@@ -1,5 +1,6 @@
-//! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the route between any two
-//! nodes. Read from TOML or made from a synthetic topology; checked when made. It knows nothing of programs.
+//! A machine to simulate: memory nodes with bandwidth, last-level caches, cores, links and the
+//! route between any two nodes. Read from TOML or made from a synthetic topology; checked when
+//! made. It knows nothing of programs.
 
 mod facts;
 mod load;
@@ -12,8 +13,8 @@ pub(crate) use spec::positive;
 pub use facts::Link;
 pub use shipped::{find, shipped, text};
 
-use crate::contention::queue::Resource;
 use crate::error::SimError;
+use isobar_contention::{Cache, Machine, Parts, Place, Resource};
 use isobar_model::topology::{self, Topology};
 use isobar_model::{Bandwidth, Bytes, CpuId, NodeId, NodeMatrix, Ways, num};
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ use std::sync::Arc;
 
 const GIGA: f64 = 1e9;
 const NANO: f64 = 1e-9;
-/// The most nodes of a described machine: the routes between all pairs of a long chain of nodes grow with the cube of them.
+/// The most nodes of a described machine: the routes between all pairs of a long chain of nodes
+/// grow with the cube of them.
 const MOST_NODES: usize = 256;
 const ONE_THREAD: Smt = Smt { threads: 1, throughput: 1.0 };
 
@@ -32,35 +34,26 @@ pub struct MachineSpec {
     pub topology: Arc<Topology>,
     /// Cycles a second of every core.
     pub hertz: f64,
-    /// Seconds of an idle memory access; row = the CPU's node, by position.
-    pub(crate) latency: Vec<Vec<f64>>,
-    /// Memory controllers, by position of their node, then the two directions of each link.
-    pub(crate) resources: Vec<Resource>,
-    /// The link directions that data passes from a node to a node, by position.
-    pub(crate) routes: Vec<Vec<Vec<usize>>>,
+    /// What the contention model needs of it, nodes and LLCs by position.
+    pub(crate) memory: Machine,
     /// Installed base pages by position of node.
     pub(crate) pages: Vec<u64>,
     /// Every CPU's node and LLC by position.
     pub(crate) places: BTreeMap<CpuId, Place>,
-    /// The LLCs by position.
-    pub(crate) llcs: Vec<Cache>,
+    /// What each LLC can allocate, by position.
+    pub(crate) classes: Vec<Classes>,
     pub(crate) smt: Smt,
     /// Memory controllers of each node, by position.
     controllers: Vec<u32>,
 }
 
-/// A last-level cache.
+/// What an LLC can allocate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cache {
-    pub bytes: f64,
-    /// Ways that can be allocated; 1 to 64.
-    pub ways: u32,
+pub(crate) struct Classes {
     /// Classes of service, that of threads in no cluster included.
     pub clos: u32,
     /// Whether the bits of a mask may lie apart.
     pub sparse: bool,
-    /// Bytes of the private cache of each core whose lines are not here too.
-    pub private: f64,
 }
 
 /// Simultaneous multithreading.
@@ -72,21 +65,9 @@ pub(crate) struct Smt {
     pub throughput: f64,
 }
 
-impl Cache {
-    /// Every way.
-    pub fn all_ways(self) -> u64 {
-        u64::MAX >> (64 - self.ways)
-    }
-
-    /// The bytes of a set of ways.
-    pub fn bytes_of(self, mask: u64) -> f64 {
-        self.bytes * f64::from((mask & self.all_ways()).count_ones()) / f64::from(self.ways)
-    }
-}
-
 impl Smt {
-    /// How many times as long a thread computes while so many threads of its core, itself included, are busy. Throughput is taken as linear
-    /// between one thread and all.
+    /// The factor on a thread's computing time while `busy` threads of its core, itself included,
+    /// run. Throughput is taken as linear between one thread and all.
     pub fn crowding(self, busy: u32) -> f64 {
         if busy <= 1 || self.threads <= 1 {
             return 1.0;
@@ -96,18 +77,12 @@ impl Smt {
     }
 }
 
-/// Where a CPU is: positions in the machine's lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub node: usize,
-    pub llc: usize,
-}
-
 impl MachineSpec {
     /// Reads a machine from TOML; `file` is only named in errors.
     ///
     /// # Errors
-    /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no route joins.
+    /// [`SimError`] where the text is no machine: unknown key, value out of range, nodes that no
+    /// route joins.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SimError> {
         let spec: spec::Spec = crate::error::parse(file, text)?;
         if spec.node.len() > MOST_NODES {
@@ -117,8 +92,9 @@ impl MachineSpec {
         Self::from_spec(file, &spec)
     }
 
-    /// A machine from a short string such as `node:2 llc:1 core:4` (see `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns
-    /// local and 130 ns remote, 20 GB/s a node, a link of 10 GB/s each way between any two nodes.
+    /// A machine from a short string such as `node:2 llc:1 core:4` (see
+    /// `isobar_model::topology::synthetic`): 2.5 GHz, 80 ns local and 130 ns remote, 20 GB/s a
+    /// node, a link of 10 GB/s each way between any two nodes.
     ///
     /// # Errors
     /// [`SimError::Value`] where the string is none.
@@ -130,9 +106,14 @@ impl MachineSpec {
 
     pub(crate) fn from_spec(file: &str, spec: &spec::Spec) -> Result<Self, SimError> {
         spec.validate(file)?;
-        let resources = spec.resources();
         let ids: Vec<_> = spec.node.iter().map(|node| node.id).collect();
-        let routes = routes::routes(file, &ids, &spec.link, &spec.route)?;
+        let llcs = spec.llcs();
+        let parts = Parts {
+            latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| ns * NANO).collect()).collect(),
+            resources: spec.resources(),
+            routes: routes::routes(file, &ids, &spec.link, &spec.route)?,
+            llcs: llcs.iter().map(|llc| cache(llc)).collect(),
+        };
         let topology = spec.topology(file)?;
         let place = |cpu: &topology::Cpu| Place {
             node: position(&ids, cpu.node),
@@ -140,19 +121,18 @@ impl MachineSpec {
         };
         Ok(Self {
             hertz: spec.clock_ghz * GIGA,
-            latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| ns * NANO).collect()).collect(),
+            memory: Machine::new(parts).map_err(|error| SimError::value(file, error.part, error.problem))?,
             pages: spec.node.iter().map(|node| u64::from(node.memory_gib) << 18).collect(),
             places: topology.cpus().iter().map(|cpu| (cpu.id, place(cpu))).collect(),
-            llcs: spec.caches(),
+            classes: llcs.iter().map(|llc| Classes { clos: llc.clos, sparse: llc.sparse_masks }).collect(),
             smt: spec.smt.as_ref().map_or(ONE_THREAD, |smt| Smt { threads: smt.threads, throughput: smt.throughput }),
             controllers: spec.node.iter().map(|node| node.controllers).collect(),
             topology: Arc::new(topology),
-            resources,
-            routes,
         })
     }
 
-    /// Memory controllers of a node. Lines alternate between them, so that all are equally busy and one queue stands for them.
+    /// Memory controllers of a node. Lines alternate between them, so that all are equally busy and
+    /// one queue stands for them.
     #[must_use]
     pub fn controllers(&self, node: NodeId) -> Option<u32> {
         self.controllers.get(self.node_position(node)?).copied()
@@ -204,18 +184,10 @@ impl spec::Spec {
     }
 
     /// The LLCs, ascending by id as in the topology.
-    fn caches(&self) -> Vec<Cache> {
+    fn llcs(&self) -> Vec<&spec::LlcSpec> {
         let mut llcs: Vec<_> = self.llc.iter().collect();
         llcs.sort_by_key(|llc| llc.id);
-        let bytes = |llc: &spec::LlcSpec| num::float(num::round(llc.size_mib * 1_048_576.0));
-        let cache = |llc: &&spec::LlcSpec| Cache {
-            bytes: bytes(llc),
-            ways: llc.ways,
-            clos: llc.clos,
-            sparse: llc.sparse_masks,
-            private: llc.private_kib * 1024.0,
-        };
-        llcs.iter().map(cache).collect()
+        llcs
     }
 
     /// What resctrl would say: where LLCs differ, what all of them can do.
@@ -239,7 +211,13 @@ impl spec::Spec {
     }
 }
 
-/// The CPUs of an LLC: thread `t` of core `k` is CPU `k + t * cores`, as Linux numbers siblings on most Intel machines.
+fn cache(llc: &spec::LlcSpec) -> Cache {
+    let bytes = num::float(num::round(llc.size_mib * 1_048_576.0));
+    Cache { bytes, ways: llc.ways, private: llc.private_kib * 1024.0 }
+}
+
+/// The CPUs of an LLC: thread `t` of core `k` is CPU `k + t * cores`, as Linux numbers siblings on
+/// most Intel machines.
 fn cpus(llc: &spec::LlcSpec, threads: u32, cores: u32) -> Vec<topology::Cpu> {
     let cpu = |core: CpuId, thread: u32| topology::Cpu {
         id: CpuId(core.0 + thread * cores),
@@ -258,9 +236,9 @@ mod tests {
     fn opposite_corners_of_the_square_are_two_hops_apart() {
         let machine = find("barcelona-4x4").unwrap();
         assert_eq!(machine.topology.cpus().len(), 16);
-        assert_eq!(machine.routes[0][1].len(), 1);
-        assert_eq!(machine.routes[0][3].len(), 2);
-        assert!(machine.routes[2][2].is_empty());
+        assert_eq!(machine.memory.route(0, 1).len(), 1);
+        assert_eq!(machine.memory.route(0, 3).len(), 2);
+        assert!(machine.memory.route(2, 2).is_empty());
         assert_eq!(machine.topology.distances().unwrap().get(NodeId(0), NodeId(3)), Some(&17));
     }
 

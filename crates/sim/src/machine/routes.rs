@@ -1,5 +1,6 @@
-//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes come first in the list, so that a
-//! machine file says the same everywhere; or the nodes that the file names.
+//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes
+//! come first in the list, so that a machine file says the same everywhere; or the nodes that the
+//! file names.
 
 use super::spec::{LinkSpec, RouteSpec};
 use crate::error::SimError;
@@ -8,8 +9,9 @@ use isobar_model::NodeId;
 /// (from, to, resource) of each link direction.
 type Edge = (usize, usize, usize);
 
-/// `[from][to]` = the link directions that data passes, as positions among the machine's resources: after the `ids.len()`
-/// controllers come, for each link, the direction from `a` to `b` and the one from `b` to `a`.
+/// `[from][to]` = the link directions that data passes, as positions among the machine's resources:
+/// after the `ids.len()` controllers come, for each link, the direction from `a` to `b` and the one
+/// from `b` to `a`.
 pub(super) fn routes(
     file: &str,
     ids: &[NodeId],
@@ -37,7 +39,8 @@ fn shortest(file: &str, ids: &[NodeId], edges: &[Edge]) -> Result<Vec<Vec<Vec<us
     all.collect()
 }
 
-/// The link directions of a route that the file names; of two links between the same nodes the first.
+/// The link directions of a route that the file names; of two links between the same nodes the
+/// first.
 fn along(file: &str, ids: &[NodeId], edges: &[Edge], route: &RouteSpec) -> Result<Vec<usize>, SimError> {
     let stops: Vec<_> = [&[route.from], route.via.as_slice(), &[route.to]].concat();
     let hop = |pair: &[NodeId]| {
@@ -96,9 +99,9 @@ mod tests {
     fn a_named_route_replaces_the_shortest_one_way() {
         // Links by position: 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions each.
         let machine = square("[[route]]\nfrom = 0\nto = 3\nvia = [2]").unwrap();
-        assert_eq!(machine.routes[0][3], [6, 10]);
-        assert_eq!(machine.routes[3][0], [9, 5]);
-        assert_eq!(square("").unwrap().routes[0][3], [4, 8]);
+        assert_eq!(machine.memory.route(0, 3), [6, 10]);
+        assert_eq!(machine.memory.route(3, 0), [9, 5]);
+        assert_eq!(square("").unwrap().memory.route(0, 3), [4, 8]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The machines of the papers, as data files with the source of every number. It knows their names and texts; what they mean
-//! stands in the files.
+//! The machines of the papers, as data files with the source of every number. It knows their names
+//! and texts; what they mean stands in the files.
 
 use super::MachineSpec;
 use crate::error::SimError;
@@ -50,7 +50,8 @@ mod tests {
     use super::*;
     use isobar_model::NodeId;
 
-    /// nodes, CPUs of each LLC, LLCs, MiB and ways of each; local and farthest latency in ns, GB/s of a node.
+    /// nodes, CPUs of each LLC, LLCs, MiB and ways of each; local and farthest latency in ns, GB/s
+    /// of a node.
     type Facts = (usize, usize, usize, f64, u32, f64, f64, f64);
 
     fn facts(name: &str) -> Facts {
@@ -58,7 +59,7 @@ mod tests {
         let topology = &machine.topology;
         let (first, size) =
             (&topology.llcs()[0], isobar_model::num::float(topology.llcs()[0].size.unwrap().0) / 1_048_576.0);
-        let ns = machine.latency.iter().flatten().map(|seconds| seconds * 1e9);
+        let ns = machine.memory.latency().iter().flatten().map(|seconds| seconds * 1e9);
         let cpus = topology.cpus_of_llc(first.id).unwrap().iter().count();
         (
             topology.nodes().len(),
@@ -66,9 +67,9 @@ mod tests {
             topology.llcs().len(),
             size,
             first.ways.unwrap().0,
-            machine.latency[0][0] * 1e9,
+            machine.memory.latency()[0][0] * 1e9,
             ns.fold(0.0, f64::max),
-            machine.resources[0].capacity / 1e9,
+            machine.memory.resources()[0].capacity / 1e9,
         )
     }
 
@@ -106,7 +107,8 @@ mod tests {
         }
     }
 
-    /// N-MASS and Divide&Content ran with SMT off or without a word about it, CAMM and the page-usage paper with it on.
+    /// N-MASS and Divide&Content ran with SMT off or without a word about it, CAMM and the
+    /// page-usage paper with it on.
     #[test]
     fn hardware_threads_are_as_in_the_papers() {
         for name in shipped() {
@@ -119,7 +121,7 @@ mod tests {
     #[test]
     fn the_eight_sockets_have_the_printed_latencies() {
         let machine = find("westmere-8x10").unwrap();
-        let cycles = |from: usize, to: usize| machine.latency[from][to] * machine.hertz;
+        let cycles = |from: usize, to: usize| machine.memory.latency()[from][to] * machine.hertz;
         for (from, to, printed) in [(0, 0, 290.0), (0, 1, 454.0), (2, 6, 888.0), (4, 1, 862.0), (6, 5, 729.0)] {
             assert!((cycles(from, to) - printed).abs() < 0.2, "{from} {to} {}", cycles(from, to));
         }
@@ -130,7 +132,7 @@ mod tests {
         let machine = find("opteron-8x8").unwrap();
         let distance = |a, b| *machine.topology.distances().unwrap().get(NodeId(a), NodeId(b)).unwrap();
         assert_eq!((distance(0, 1), distance(0, 6), distance(0, 7)), (20, 20, 28));
-        assert_eq!((machine.routes[0][6].len(), machine.routes[0][7].len()), (1, 2));
+        assert_eq!((machine.memory.route(0, 6).len(), machine.memory.route(0, 7).len()), (1, 2));
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub(crate) struct NodeSpec {
     pub memory_gib: u32,
     /// All controllers together.
     pub gb_per_s: f64,
-    /// The part of `gb_per_s` that can be delivered: below 1 where that is the peak of the channels, as vendors state it.
+    /// The part of `gb_per_s` that can be delivered: below 1 where that is the peak of the
+    /// channels, as vendors state it.
     #[serde(default = "all")]
     pub sustained: f64,
     #[serde(default = "one")]
@@ -62,7 +63,8 @@ pub(crate) struct LlcSpec {
     /// Whether the bits of a mask may lie apart (`info/L3/sparse_masks` of resctrl).
     #[serde(default)]
     pub sparse_masks: bool,
-    /// The private cache of each core, where this one takes only what leaves it (a victim cache); 0: what is there is here too.
+    /// The private cache of each core, where this one takes only what leaves it (a victim cache);
+    /// 0: what is there is here too.
     #[serde(default)]
     pub private_kib: f64,
     #[serde(deserialize_with = "cpu_list")]
@@ -73,7 +75,8 @@ const fn sixteen() -> u32 {
     16
 }
 
-/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of the way back.
+/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of
+/// the way back.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RouteSpec {
@@ -200,7 +203,8 @@ fn cpu_list<'de, D: serde::Deserializer<'de>>(from: D) -> Result<CpuSet, D::Erro
     text.parse().map_err(serde::de::Error::custom)
 }
 
-/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and sums that overflow.
+/// The range of every number in a file: beyond it are mistakes, and
+/// sums that overflow.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 /// A number that must be above 0 and of a sensible size.

@@ -1,12 +1,14 @@
-//! A file of a user's own programs: TOML with `[[program]]` sections, as in a workload, or a measured table as CSV. It picks one program
-//! and takes text; who reads the file is the caller's business.
+//! A file of a user's own programs: TOML with `[[program]]` sections, as in a workload, or a
+//! measured table as CSV. It picks one program and takes text; who reads the file is the caller's
+//! business.
 
 use super::csv::MeasuredTable;
 use super::{Library, Program};
 use crate::error::SimError;
 use serde::Deserialize;
 
-/// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published ones.
+/// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published
+/// ones.
 const MEASURED_ON: &str = "skylake-2x20";
 
 /// A file of programs, not read yet.
@@ -26,7 +28,8 @@ struct Sections {
 }
 
 impl ProgramFile<'_> {
-    /// The program of a name, or the only one where none is named; `measured_on` is the shipped machine on which a table was measured.
+    /// The program of a name, or the only one where none is named; `measured_on` is the shipped
+    /// machine on which a table was measured.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.
@@ -95,7 +98,7 @@ mod tests {
     const ONE: &str = "[[program]]\nname = \"a\"\ninstructions_billion = 1\nbase_cpi = 1\nmpki = { streaming = 1, reuse = 1, \
                        half_mib = 1 }\nmlp = 1\nwrite_back = 0\nfootprint_mib = 1\n";
 
-    fn told(path: &str, text: &str, name: Option<&str>, machine: Option<&str>) -> String {
+    fn message(path: &str, text: &str, name: Option<&str>, machine: Option<&str>) -> String {
         let error = ProgramFile { path, text }.program(name, machine).unwrap_err().to_string();
         assert!(error.starts_with(path) && !error.contains(char::is_control), "{error}");
         error
@@ -108,23 +111,24 @@ mod tests {
         assert_eq!(file.program(Some("a"), None), file.program(None, None));
         assert_eq!(file.names().unwrap(), ["a"]);
         let two = format!("{ONE}{}", ONE.replace("\"a\"", "\"b\""));
-        assert!(told("p.toml", &two, None, None).contains("must be named: this file has 2 programs, such as a"));
-        assert!(told("p.toml", &two, Some("c"), None).contains("unknown program `c`"));
+        assert!(message("p.toml", &two, None, None).contains("must be named: this file has 2 programs, such as a"));
+        assert!(message("p.toml", &two, Some("c"), None).contains("unknown program `c`"));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert!(told("p.toml", "", None, None).contains("at least one [[program]]"));
-        assert!(told("p.toml", &ONE.replace("mlp = 1", "mlp = 0"), None, None).contains("`a.mlp` is 0"));
+        assert!(message("p.toml", "", None, None).contains("at least one [[program]]"));
+        assert!(message("p.toml", &ONE.replace("mlp = 1", "mlp = 0"), None, None).contains("`a.mlp` is 0"));
         let phase = format!("{ONE}[[program.phase]]\ninstructions_billion = 0\nmpki_factor = 1\n");
         assert!(
-            told("p.toml", &phase, None, None).contains("`a.phase.instructions_billion` is 0; it must be from 0.001")
+            message("p.toml", &phase, None, None)
+                .contains("`a.phase.instructions_billion` is 0; it must be from 0.001")
         );
         let curve = "mpki = { way_mib = 2.5, by_ways = [3, -1] }";
         let measured = ONE.replace("mpki = { streaming = 1, reuse = 1, half_mib = 1 }", curve);
-        assert!(told("p.toml", &measured, None, None).contains("`a.mpki.by_ways` is -1"));
+        assert!(message("p.toml", &measured, None, None).contains("`a.mpki.by_ways` is -1"));
         let both = ONE.replace("half_mib = 1", "by_ways = [1]");
-        assert!(told("p.toml", &both, None, None).contains("a miss curve is either"));
-        assert!(told("p.csv", "BENCH\n", None, None).contains("line 1: column `NR_WAYS` is missing"));
+        assert!(message("p.toml", &both, None, None).contains("a miss curve is either"));
+        assert!(message("p.csv", "BENCH\n", None, None).contains("line 1: column `NR_WAYS` is missing"));
     }
 }

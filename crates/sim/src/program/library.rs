@@ -1,4 +1,5 @@
-//! The programs that ship, each with its suite and the machine of its paper, and those that a workload adds.
+//! The programs that ship, each with its suite and the machine of its paper, and those that a
+//! workload adds.
 
 use super::Program;
 use crate::error::SimError;
@@ -91,7 +92,8 @@ pub fn suites() -> Result<Vec<Suite>, SimError> {
     FILES.iter().map(|(file, text)| crate::error::parse(file, text)).collect()
 }
 
-/// The text of a program that ships, with the source of every number: from the remarks above its section to the end of it.
+/// The text of a program that ships, with the source of every number: from the remarks above its
+/// section to the end of it.
 #[must_use]
 pub fn text(name: &str) -> Option<String> {
     let head = format!("name = \"{name}\"");

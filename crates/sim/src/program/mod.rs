@@ -1,19 +1,17 @@
-//! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour only: what it suffers
-//! from others is an outcome of the model.
+//! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour
+//! only: what it suffers from others is an outcome of the model.
 
 pub mod csv;
 mod curve;
 mod file;
 mod library;
-#[cfg(test)]
-mod papers;
 
-pub use curve::{Measured, MissCurve, Parametric};
 pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};
 
 use crate::error::SimError;
 use crate::machine::positive;
+pub use isobar_contention::{Measured, MissCurve, Parametric};
 use isobar_model::num;
 use serde::Deserialize;
 
@@ -28,6 +26,7 @@ pub struct Program {
     /// Cycles per instruction without LLC misses.
     pub base_cpi: f64,
     /// LLC misses per 1000 instructions over LLC space.
+    #[serde(deserialize_with = "curve::read")]
     pub mpki: MissCurve,
     /// Misses in flight together.
     pub mlp: f64,
@@ -84,7 +83,7 @@ impl Program {
         num::round(self.footprint_mib * 256.0).max(1)
     }
 
-    /// What is worth telling about its numbers, in words; they are used all the same.
+    /// What a user should know about its numbers, in words; they are used all the same.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let rises = self.mpki.rises();
@@ -107,7 +106,8 @@ impl Program {
         let mut left = instruction % cycle;
         for phase in &self.phase {
             let length = phase.instructions_billion * 1e9;
-            // A hair before the end counts as the end: else rounding would make a phase of no length.
+            // A billionth before the end counts as the end: else rounding would make a phase of no
+            // length.
             if left < length * (1.0 - 1e-9) {
                 return (phase.mpki_factor, length - left);
             }
@@ -124,7 +124,7 @@ impl Program {
         positive(file, &key("threads"), f64::from(self.threads))?;
         at_least(file, &key("base_cpi"), self.base_cpi, LEAST_CPI)?;
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
-        self.mpki.validate(file, &key("mpki"))?;
+        curve::validate(&self.mpki, file, &key("mpki"))?;
         at_least(file, &key("write_back"), self.write_back, 0.0)?;
         let shares = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
         shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;
@@ -139,7 +139,8 @@ impl Program {
 
 /// A million instructions, in billions: shorter phases are noise, which belongs in the mean.
 pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
-/// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than they can be simulated.
+/// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than
+/// they can be simulated.
 pub(crate) const LEAST_CPI: f64 = 0.05;
 /// No rate or ratio of a program is above this.
 const MOST: f64 = 1e5;

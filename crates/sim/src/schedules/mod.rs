@@ -1,14 +1,16 @@
-//! Which threads run on which last-level cache: every assignment of a workload's threads, those that are the same by symmetry
-//! listed once. It runs nothing.
+//! Which threads run on which last-level cache: every assignment of a workload's threads, those
+//! that are the same by symmetry listed once. It runs nothing.
 //!
-//! **Balanced schedules** are those that a scheduler may choose which balances CPU load and knows nothing of memory: threads
-//! come in any order, each to a node with the least load, there to a cache with the least load. All orders are as likely as
-//! each other, and so are all ties; this gives N-MASS's six schedules of four processes on two nodes (section 4.3 there).
-//! **Mappings** are all assignments that leave no CPU idle while another has two threads.
+//! **Balanced schedules** are those that a scheduler may choose which balances CPU load and knows
+//! nothing of memory: threads come in any order, each to a node with the least load, there to a
+//! cache with the least load. All orders are as likely as each other, and so are all ties; this
+//! gives N-MASS's six schedules of four processes on two nodes (section 4.3 there). **Mappings**
+//! are all assignments that leave no CPU idle while another has two threads.
 //!
-//! **The same by symmetry**: applications that are alike (same program, threads, phase, home of memory) may be exchanged, and
-//! caches and nodes wherever the machine has that symmetry. A [`Schedule`] says how likely it is and who plays whose part in it, so
-//! that means over all assignments can be had from the listed ones alone.
+//! **The same by symmetry**: applications that are alike (same program, threads, phase, home of
+//! memory) may be exchanged, and caches and nodes wherever the machine has that symmetry. A
+//! [`Schedule`] says how likely it is and who plays whose part in it, so that means over all
+//! assignments can be had from the listed ones alone.
 
 mod seating;
 mod symmetry;
@@ -27,12 +29,13 @@ pub struct Schedule {
     pub llcs: Vec<Vec<LlcId>>,
     /// The part of all assignments that are this one by symmetry; over all schedules they sum to 1.
     pub share: f64,
-    /// `parts[i][j]`: how much of `share` is assignments in which application `i` fares as application `j` does in this one.
+    /// `parts[i][j]`: how much of `share` is assignments in which application `i` fares as
+    /// application `j` does in this one.
     pub parts: Vec<BTreeMap<usize, f64>>,
 }
 
-/// The most threads whose assignments are listed. What there is to list and to run for each grows with them: a hundred schedules of
-/// more threads take minutes.
+/// The most threads whose assignments are listed. What there is to list and to run for each grows
+/// with them: a hundred schedules of more threads take minutes.
 pub const MOST_THREADS: u32 = 64;
 
 /// More assignments than were allowed.
@@ -70,7 +73,8 @@ pub fn balanced(workload: &Workload, most: usize) -> Result<Vec<Schedule>, TooMa
     listing.finish()
 }
 
-/// Every mapping of a workload's threads to caches that leaves no CPU idle while another has two threads.
+/// Every mapping of a workload's threads to caches that leaves no CPU idle while another has two
+/// threads.
 ///
 /// # Errors
 /// [`TooMany`] where more than `most` differ.
@@ -88,7 +92,8 @@ fn few_threads(workload: &Workload) -> Result<(), TooMany> {
 }
 
 impl Workload {
-    /// The workload with its threads started on given caches; with `keep`, restarted there too, whatever the load.
+    /// The workload with its threads started on given caches; with `keep`, restarted there too,
+    /// whatever the load.
     #[must_use]
     pub fn seated(&self, schedule: &Schedule, keep: bool) -> Self {
         let seated =
@@ -98,7 +103,8 @@ impl Workload {
     }
 }
 
-/// What makes an assignment the one that it is: for every application its kind, its homes, and threads by cache; sorted.
+/// What makes an assignment the one that it is: for every application its kind, its homes, and
+/// threads by cache; sorted.
 type Key = Vec<(usize, [Option<usize>; 2], Vec<u32>)>;
 
 /// Assignments met so far, those that are the same taken together.

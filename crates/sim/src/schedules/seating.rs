@@ -1,5 +1,6 @@
-//! The search through assignments: threads of an application are not told apart, and of applications that are alike only one order
-//! is listed, with the number of assignments that it stands for.
+//! The search through assignments: threads of an application are interchangeable, and of
+//! applications that are alike only one order is listed, with the number of assignments that it
+//! stands for.
 
 use super::TooMany;
 use crate::workload::{App, Workload};
@@ -57,7 +58,7 @@ impl<'a> Seating<'a> {
         let alike = alike(&workload.apps, &kinds(&workload.apps));
         let mut order: Vec<_> = (0..workload.apps.len()).collect();
         order.sort_by_key(|app| (alike[*app][0], *app));
-        let mut caches = vec![(0, 0); workload.machine.llcs.len()];
+        let mut caches = vec![(0, 0); workload.machine.memory.llcs().len()];
         for place in workload.machine.places.values() {
             caches[place.llc] = (place.node, caches[place.llc].1 + 1);
         }
@@ -177,7 +178,8 @@ impl<'a> Seating<'a> {
         Ok(all)
     }
 
-    /// Assignments that differ only in which thread of an application, or which of the applications that are alike, is where.
+    /// Assignments that differ only in which thread of an application, or which of the applications
+    /// that are alike, is where.
     fn weight(&self, counts: &[Vec<u32>]) -> f64 {
         let threads =
             |counts: &Vec<u32>| factorial(counts.iter().sum()) / counts.iter().map(|n| factorial(*n)).product::<f64>();

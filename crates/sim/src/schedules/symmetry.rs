@@ -1,10 +1,13 @@
-//! The symmetries of a machine: exchanges of its last-level caches, with their nodes and links, after which it is the same machine.
-//! What runs on it runs as fast after such an exchange. It knows nothing of programs.
+//! The symmetries of a machine: exchanges of its last-level caches, with their nodes and links,
+//! after which it is the same machine. What runs on it runs as fast after such an exchange. It
+//! knows nothing of programs.
 
-use crate::machine::{Cache, MachineSpec};
+use crate::machine::{Classes, MachineSpec};
+use isobar_contention::Cache;
 use std::collections::BTreeMap;
 
-/// More are not looked for: some of the symmetries give a correct answer too, only with more left to evaluate.
+/// More are not looked for: some of the symmetries give a correct answer too, only with more left
+/// to evaluate.
 const MOST: usize = 400;
 
 /// One symmetry, by position: where each LLC and each node goes.
@@ -16,7 +19,7 @@ pub struct Symmetry {
 
 impl Symmetry {
     pub fn identity(machine: &MachineSpec) -> Self {
-        Self { llcs: (0..machine.llcs.len()).collect(), nodes: (0..machine.pages.len()).collect() }
+        Self { llcs: (0..machine.memory.llcs().len()).collect(), nodes: (0..machine.pages.len()).collect() }
     }
 }
 
@@ -24,7 +27,7 @@ impl Symmetry {
 #[derive(Clone, Debug, PartialEq)]
 struct Llc {
     node: usize,
-    cache: Cache,
+    cache: (Cache, Classes),
     /// CPUs of each of its cores, sorted.
     cores: Vec<usize>,
 }
@@ -44,9 +47,9 @@ fn llcs(machine: &MachineSpec) -> Vec<Llc> {
         let mut cores: Vec<_> = cores.into_values().collect();
         cores.sort_unstable();
         let node = here.map(|cpu| machine.places[&cpu.id].node).next().unwrap_or_default();
-        Llc { node, cache: machine.llcs[position], cores }
+        Llc { node, cache: (machine.memory.llcs()[position], machine.classes[position]), cores }
     };
-    (0..machine.llcs.len()).map(one).collect()
+    (0..machine.memory.llcs().len()).map(one).collect()
 }
 
 struct Search<'a> {
@@ -88,12 +91,12 @@ impl Search<'_> {
         if let Some(image) = nodes[from] {
             return image == to;
         }
-        let latency = |a: usize, b: usize| self.machine.latency[a][b];
+        let latency = |a: usize, b: usize| self.machine.memory.latency()[a][b];
         let alike = |a: usize, b: usize, c: usize, d: usize| latency(a, b).total_cmp(&latency(c, d)).is_eq();
         let known = nodes.iter().enumerate().filter_map(|(node, image)| Some((node, (*image)?)));
         !nodes.contains(&Some(to))
             && self.machine.pages[from] == self.machine.pages[to]
-            && self.machine.resources[from] == self.machine.resources[to]
+            && self.machine.memory.resources()[from] == self.machine.memory.resources()[to]
             && alike(from, from, to, to)
             && known.into_iter().all(|(node, image)| alike(from, node, to, image) && alike(node, from, image, to))
     }
@@ -113,13 +116,15 @@ impl Search<'_> {
         }
     }
 
-    /// Whether one exchange of link directions turns every route into the route between the images of its ends.
+    /// Whether one exchange of link directions turns every route into the route between the images
+    /// of its ends.
     fn links_follow(&self, nodes: &[usize]) -> bool {
-        let (routes, resources) = (&self.machine.routes, &self.machine.resources);
+        let memory = &self.machine.memory;
+        let resources = memory.resources();
         let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
         let pairs = (0..nodes.len()).flat_map(|a| (0..nodes.len()).map(move |b| (a, b)));
         pairs.into_iter().all(|(a, b)| {
-            let (route, image) = (&routes[a][b], &routes[nodes[a]][nodes[b]]);
+            let (route, image) = (memory.route(a, b), memory.route(nodes[a], nodes[b]));
             route.len() == image.len()
                 && route.iter().zip(image).all(|(link, to)| {
                     *there.entry(*link).or_insert(*to) == *to

@@ -28,14 +28,14 @@ pub struct Pace {
     pub misses: f64,
 }
 
-/// The pace of each, in their order; `None` where the simulator counted nothing.
+/// The pace of each, in their order; `None` where the simulator counted nothing or has no answer.
 #[must_use]
 pub fn simulate(machine: &Arc<MachineSpec>, mix: &[Placed]) -> Option<Vec<Pace>> {
     let apps = mix.iter().enumerate().map(|(at, placed)| app(at, placed)).collect();
     let run = Run { runs: 1, step_seconds: SECONDS, max_seconds: 2.0 * SECONDS, ..Run::default() };
     let mut simulated = SimMachine::new(&Workload { machine: Arc::clone(machine), apps, run }, 0);
-    let Ok(_) = simulated.wait(Seconds(SECONDS));
-    let Ok(sample) = simulated.sample();
+    simulated.wait(Seconds(SECONDS)).ok()?;
+    let sample = simulated.sample().ok()?;
     // Process ids ascend with applications.
     sample.processes.iter().map(|process| pace(&process.threads.first()?.counters)).collect()
 }

@@ -85,7 +85,7 @@ impl Scene {
         let workload = &mix.workload;
         let machine = &workload.machine;
         let library = shipped()?;
-        let seen = observed(mix, seed);
+        let seen = observed(mix, seed)?;
         let llc = |cpu| machine.topology.cpu(cpu).and_then(|cpu| cpu.llc);
         let llcs: Vec<_> = machine.topology.llcs().iter().map(|llc| llc.id).collect();
         let (mut programs, mut first) = (Vec::new(), Vec::new());
@@ -110,13 +110,13 @@ impl Scene {
     }
 }
 
-fn observed(mix: &Mix, seed: u64) -> Observation {
+fn observed(mix: &Mix, seed: u64) -> Result<Observation, LabError> {
     let mut machine = SimMachine::new(&mix.workload, seed);
-    let Ok(_) = machine.wait(WARM);
-    let Ok(before) = machine.sample();
-    let Ok(_) = machine.wait(EPOCH);
-    let Ok(after) = machine.sample();
-    Observation::between(&before, &after)
+    machine.wait(WARM)?;
+    let before = machine.sample()?;
+    machine.wait(EPOCH)?;
+    let after = machine.sample()?;
+    Ok(Observation::between(&before, &after))
 }
 
 /// Microseconds of the median call.

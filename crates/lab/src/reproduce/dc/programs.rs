@@ -9,7 +9,6 @@
 use crate::compare::LabError;
 use isobar_model::CacheClass;
 use isobar_partition::class::{ClassLimits, classify};
-use isobar_sim::contention::steady::Steady;
 use isobar_sim::machine::MachineSpec;
 use isobar_sim::program::Library;
 
@@ -114,12 +113,13 @@ pub(super) fn class(machine: &MachineSpec, library: &Library, name: &str) -> Res
 /// Slowdown against all ways, and misses per 1000 cycles, by ways.
 pub(super) fn curves(machine: &MachineSpec, library: &Library, name: &str) -> Result<(Vec<f64>, Vec<f64>), LabError> {
     let program = library.find("Divide&Content", "program", name)?;
-    let steady = Steady::new(machine, None, &[&program]);
+    let steady = isobar_sim::steady(machine, None, &[&program]);
     let ways =
         machine.topology.llcs().first().and_then(|llc| llc.ways).map_or(0, |ways| isobar_model::num::index(ways.0));
-    let paces: Vec<_> = (1..=ways).map(|ways| steady.alone(0, ways)).collect();
+    let paces = (1..=ways).map(|ways| steady.alone(0, ways)).collect::<Result<Vec<_>, _>>();
+    let paces = paces.map_err(isobar_sim::SimError::from)?;
     let best = paces.iter().map(|pace| pace.seconds).fold(f64::INFINITY, f64::min);
-    let misses = |pace: &isobar_sim::contention::steady::Pace| 1000.0 * pace.misses / (pace.seconds * machine.hertz);
+    let misses = |pace: &isobar_contention::Pace| 1000.0 * pace.misses / (pace.seconds * machine.hertz);
     Ok((paces.iter().map(|pace| pace.seconds / best).collect(), paces.iter().map(misses).collect()))
 }
 

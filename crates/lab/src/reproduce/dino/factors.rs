@@ -170,9 +170,9 @@ impl Bench {
         }
         let run = Run { runs: 1, instructions_factor: LONG, step_seconds: LONG, max_seconds: LONG, ..Run::default() };
         let mut machine = SimMachine::new(&Workload { machine: Arc::clone(&self.machine), apps, run }, 0);
-        let Ok(before) = machine.sample();
-        let Ok(_) = machine.wait(Seconds(SECONDS));
-        let Ok(after) = machine.sample();
+        let before = machine.sample()?;
+        machine.wait(Seconds(SECONDS))?;
+        let after = machine.sample()?;
         let seen = Observation::between(&before, &after);
         let thread = seen.processes.first().and_then(|process| process.threads.first());
         Ok(num::float(thread.and_then(|thread| thread.instructions).unwrap_or(1)))

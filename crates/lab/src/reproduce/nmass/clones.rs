@@ -54,7 +54,7 @@ pub(super) fn run(workload: &Workload, profiles: &Profiles, options: &Options) -
     let mut mappings = every_mapping(workload, profiles, options)?;
     mappings.sort_by_key(|split| split.remote);
     let policies: Vec<_> = profiles.policies()?.into_iter().filter(|(name, _)| name == n_mass::NAME).collect();
-    let remote = policies.first().map_or(0, |(_, make)| remote_in_the_end(workload, make().as_mut()));
+    let remote = policies.first().map_or(Ok(0), |(_, make)| remote_in_the_end(workload, make().as_mut()))?;
     let spec = CompareSpec { seed: options.seed, jobs: options.jobs, ..CompareSpec::new(workload.clone()) };
     let compared = compare(&spec, &policies)?;
     Ok(Clones { mappings, n_mass_remote: remote, n_mass: compared.policies.first().map(|row| row.summary.antt) })
@@ -87,10 +87,10 @@ fn every_mapping(workload: &Workload, profiles: &Profiles, options: &Options) ->
 /// The part of the accesses that is local, and the mean MPKI, once caches are warm.
 fn look(workload: &Workload, schedule: &Schedule) -> Option<(f64, f64)> {
     let mut machine = SimMachine::new(&workload.seated(schedule, true), 0);
-    let Ok(_) = machine.wait(WARM);
-    let Ok(before) = machine.sample();
-    let Ok(_) = machine.wait(WARM);
-    let Ok(after) = machine.sample();
+    machine.wait(WARM).ok()?;
+    let before = machine.sample().ok()?;
+    machine.wait(WARM).ok()?;
+    let after = machine.sample().ok()?;
     let seen = Observation::between(&before, &after);
     let threads: Vec<_> = seen.threads().map(|(_, thread)| thread).collect();
     let misses = |local: bool| {
@@ -106,23 +106,23 @@ fn home_of(seen: &Observation, cpu: Option<isobar_model::CpuId>) -> Option<NodeI
 }
 
 /// How many clones are away from home after some decisions of a policy.
-fn remote_in_the_end(workload: &Workload, policy: &mut dyn Policy) -> usize {
+fn remote_in_the_end(workload: &Workload, policy: &mut dyn Policy) -> Result<usize, LabError> {
     let mut machine = SimMachine::new(workload, 0);
     let epoch = machine.epoch();
-    let Ok(mut before) = machine.sample();
+    let mut before = machine.sample()?;
     let mut remote = 0;
     for _ in 0..EPOCHS {
-        let Ok(wake) = machine.wait(epoch);
+        let wake = machine.wait(epoch)?;
         if wake == Wake::Ended {
             break;
         }
-        let Ok(sample) = machine.sample();
+        let sample = machine.sample()?;
         let seen = Observation::between(&before, &sample);
         remote = seen.threads().filter(|(_, thread)| home_of(&seen, thread.cpu) != Some(HOME.0)).count();
-        let Ok(_) = machine.apply(&policy.decide(&seen));
+        machine.apply(&policy.decide(&seen))?;
         before = sample;
     }
-    remote
+    Ok(remote)
 }
 
 /// The mean of some values; `None` of none.

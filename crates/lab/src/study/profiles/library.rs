@@ -4,8 +4,7 @@
 use super::{Entry, Profiles, Source, profile};
 use crate::study::error::StudyError;
 use isobar_partition::Row;
-use isobar_sim::contention::steady::Steady;
-use isobar_sim::{MachineSpec, Program, machine, program};
+use isobar_sim::{MachineSpec, Program, SimError, machine, program, steady};
 use std::collections::BTreeMap;
 
 /// Every program that ships, on a machine that ships.
@@ -17,20 +16,20 @@ pub(super) fn on_machine(name: &str) -> Result<Profiles, StudyError> {
     let mut programs = BTreeMap::new();
     for name in library.names() {
         let program = library.find(&file, "program", name)?;
-        let rows = rows(&program, &machine, ways);
+        let rows = rows(&program, &machine, ways)?;
         let profile = profile(&file, name, rows)?;
         programs.insert(name.to_owned(), Entry { profile, source: Source::Program(program) });
     }
     Ok(Profiles { file, programs, notes: Vec::new() })
 }
 
-fn rows(program: &Program, machine: &MachineSpec, ways: usize) -> Vec<Row> {
-    let steady = Steady::new(machine, None, &[program]);
+fn rows(program: &Program, machine: &MachineSpec, ways: usize) -> Result<Vec<Row>, SimError> {
+    let steady = steady(machine, None, &[program]);
     let row = |ways: usize| {
-        let pace = steady.alone(0, ways);
+        let pace = steady.alone(0, ways)?;
         let cycles = pace.seconds * machine.hertz;
         let stalled = (1.0 - program.base_cpi / cycles).clamp(0.0, 1.0);
-        Row {
+        Ok(Row {
             ipc: 1.0 / cycles,
             llcmpki: 1000.0 * pace.misses,
             llcmpkc: 1000.0 * pace.misses / cycles,
@@ -38,7 +37,7 @@ fn rows(program: &Program, machine: &MachineSpec, ways: usize) -> Vec<Row> {
             stalls_total: stalled,
             stalls_l3_miss: stalled,
             stalls_store_buf: 0.0,
-        }
+        })
     };
     (1..=ways).map(row).collect()
 }

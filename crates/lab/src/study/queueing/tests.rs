@@ -119,7 +119,7 @@ fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
     let apps = programs(names).iter().enumerate().map(app).collect();
     let run = Run { runs: 1000, ..Run::default() };
     let mut sim = SimMachine::new(&Workload { machine: spec, apps, run }, 1);
-    let Ok(first) = sim.sample();
+    let first = sim.sample().unwrap();
     let tids: Vec<Tid> = first.processes.iter().map(|process| process.threads[0].tid).collect();
     let mut actions = Vec::new();
     for (cluster, mask) in clusters.iter().zip(Solution::way_masks(&clusters.to_vec())) {
@@ -127,10 +127,10 @@ fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
     }
     let outcome = sim.apply(&Plan { policy: "test".to_owned(), actions, ..Plan::default() });
     assert!(outcome.is_ok(), "{outcome:?}");
-    let Ok(_) = sim.wait(Seconds(1.0));
-    let Ok(before) = sim.sample();
-    let Ok(_) = sim.wait(Seconds(1.0));
-    let Ok(after) = sim.sample();
+    sim.wait(Seconds(1.0)).unwrap();
+    let before = sim.sample().unwrap();
+    sim.wait(Seconds(1.0)).unwrap();
+    let after = sim.sample().unwrap();
     let done = |sample: &isobar_model::Sample| -> BTreeMap<Tid, u64> {
         let threads = sample.processes.iter().flat_map(|process| &process.threads);
         threads.map(|thread| (thread.tid, thread.counters.instructions.unwrap().value)).collect()

@@ -42,7 +42,8 @@ fn off_means_that_no_page_moves() {
     assert!((local(&machine, 0) - 1.0).abs() < 1e-12);
 }
 
-/// After a second's delay one pass finds all pages, and early ones move at the first fault; the copy takes its time.
+/// After a second's delay one pass finds all pages, and early ones move at the first fault; the
+/// copy takes its time.
 #[test]
 fn a_program_that_starts_remote_is_local_within_six_seconds() {
     for program in ["milc", "lbm", "mcf", "soplex"] {
@@ -53,8 +54,9 @@ fn a_program_that_starts_remote_is_local_within_six_seconds() {
     }
 }
 
-/// Divide&Content measured 6.2 s on average for memory-intensive programs that had run before (section on `min_migration_period`); this model
-/// 8.3 s. It is what is left of a relaxed period, then two passes for the two faults.
+/// Divide&Content measured 6.2 s on average for memory-intensive programs that had run before
+/// (section on `min_migration_period`); this model 8.3 s. It is what is left of a relaxed period,
+/// then two passes for the two faults.
 #[test]
 fn a_program_that_is_moved_later_is_local_in_about_six_seconds() {
     let mut all = Vec::new();

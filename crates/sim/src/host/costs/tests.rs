@@ -1,7 +1,6 @@
 use super::super::SimMachine;
 use super::extra_misses;
-use crate::host::costs::Costs;
-use crate::workload::Workload;
+use crate::workload::{Costs, Workload};
 use isobar_model::{Action, CpuId, Machine, NodeId, PageSelection, Pages, Pid, Plan, Seconds, Tid, Wake};
 
 fn program(name: &str) -> std::sync::Arc<crate::Program> {
@@ -55,8 +54,9 @@ fn flip(from: u32, to: u32) -> Plan {
     Plan { actions: vec![thread, pages], ..Plan::nothing("flip") }
 }
 
-/// 150 MiB to and fro twice a second on an idle machine: where nothing can be gained, whatever is lost is the cost of acting: 11 % in all,
-/// nearly all of it page copies (they are what shootdowns are for, which have 2 %); the cold cache of 2 MB has 0.1 %.
+/// 150 MiB to and fro twice a second on an idle machine: where nothing can be gained, whatever is
+/// lost is the cost of acting: 11 % in all, nearly all of it page copies (they are what shootdowns
+/// are for, which have 2 %); the cold cache of 2 MB has 0.1 %.
 #[test]
 fn to_and_fro_costs_and_every_cost_has_its_share() {
     let loss = |costs: &Costs| run(true, costs) / run(false, costs) - 1.0;

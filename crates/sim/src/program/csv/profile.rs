@@ -42,7 +42,8 @@ impl MeasuredTable {
         let names: Vec<_> = self.names().collect();
         let rows = self.rows(name).ok_or_else(|| SimError::unknown(&self.file, "BENCH", "program", name, &names))?;
         let (way_mib, llc_mib) = self.ways(rows, machine)?;
-        let latency = machine.latency.first().and_then(|row| row.first()).copied().unwrap_or_default() * machine.hertz;
+        let latency =
+            machine.memory.latency().first().and_then(|row| row.first()).copied().unwrap_or_default() * machine.hertz;
         let (all, mlp) = (rows[rows.len() - 1], (latency / stall(rows, latency)).clamp(1.0, MOST_MLP));
         let by_ways: Vec<_> = rows.iter().map(|row| row.llcmpki).collect();
         let curve = MissCurve::measured(way_mib, &by_ways);

@@ -1,49 +1,54 @@
 //! The equations of the whole machine, and how far a point is from solving them.
 //!
-//! Unknown are the idle part `1 - u_k` of every resource and the residence time `T_a` of every part of a cache. Given both, every stream is
-//! known (stream.rs). The equations, as parts of capacity and of size:
+//! Unknown are the idle part `1 - u_k` of every resource and the residence time `T_a` of every part
+//! of a cache. Given both, every stream is known (stream.rs). The equations, as parts of capacity
+//! and of size:
 //!
 //! ```text
 //! u_k - sum of what streams put on k / C_k              = 0
 //! sum of what streams hold of a / size_a + T_a/LONGEST  = 1
 //! ```
 
-use super::queue::Resource;
-use super::space::LONGEST;
-use super::stream::{Flow, Stream};
+use crate::budget::{Meter, NoAnswer};
+use crate::queue::Resource;
+use crate::stream::{Flow, Stream};
+
+/// Seconds after which other traffic has replaced every line (estimate: kernel threads and
+/// interrupts; 27.5 MB in 1000 s are 27 kB/s).
+pub(crate) const LONGEST: f64 = 1000.0;
 
 /// The equations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Network {
-    pub(super) resources: Vec<Resource>,
+    pub resources: Vec<Resource>,
     /// Bytes of each part.
-    pub(super) spaces: Vec<f64>,
-    pub(super) streams: Vec<Stream>,
+    pub spaces: Vec<f64>,
+    pub streams: Vec<Stream>,
     /// Who fills each part, and which part of its insertions.
-    pub(super) members: Vec<Vec<(usize, f64)>>,
+    pub members: Vec<Vec<(usize, f64)>>,
     /// Whether every stream fills one part.
-    pub(super) disjoint: bool,
+    pub disjoint: bool,
 }
 
 /// Where a solution is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Point {
     /// The idle part of each resource, above 0.
-    pub(super) slack: Vec<f64>,
+    pub slack: Vec<f64>,
     /// Residence time in each part, seconds.
-    pub(super) stay: Vec<f64>,
+    pub stay: Vec<f64>,
 }
 
 /// A point with what follows from it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trial {
-    pub(super) point: Point,
-    pub(super) waits: Vec<f64>,
-    pub(super) flows: Vec<Flow>,
+    pub point: Point,
+    pub waits: Vec<f64>,
+    pub flows: Vec<Flow>,
     /// Residuals of the resources, then of the parts.
-    pub(super) residual: Vec<f64>,
+    pub residual: Vec<f64>,
     /// The greatest of them by size.
-    pub(super) error: f64,
+    pub error: f64,
 }
 
 impl Network {
@@ -62,7 +67,8 @@ impl Network {
     }
 
     /// What follows from `trial.point`; spaces are guessed from those in `trial.flows`.
-    pub fn evaluate(&self, trial: &mut Trial) {
+    pub fn evaluate(&self, trial: &mut Trial, meter: &mut Meter) -> Result<(), NoAnswer> {
+        meter.spend()?;
         let resources = self.resources.len();
         let Trial { point, waits, flows, residual, error } = trial;
         waits.clear();
@@ -83,10 +89,10 @@ impl Network {
             }
         }
         *error = residual.iter().fold(0.0, |most, one| one.abs().max(most));
+        Ok(())
     }
 
     /// Bytes a second on each resource.
-    #[cfg(test)]
     pub fn loads(&self, flows: &[Flow]) -> Vec<f64> {
         let mut loads = vec![0.0; self.resources.len()];
         for (stream, flow) in self.streams.iter().zip(flows) {
@@ -98,7 +104,7 @@ impl Network {
 
 impl Stream {
     /// The mean residence time of what it inserts; any, where it passes the caches by.
-    pub(super) fn mean_stay(&self, stays: &[f64]) -> f64 {
+    pub fn mean_stay(&self, stays: &[f64]) -> f64 {
         match self.shares.as_slice() {
             [] => 1.0,
             [(part, _)] => stays[*part],

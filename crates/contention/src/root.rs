@@ -1,35 +1,44 @@
-//! The one-dimensional solvers under the model: the root of a continuous, increasing function in a bracket. Both keep the root bracketed
-//! and at least halve the bracket or the step every round, so that they end; both use only the four operations and the
-//! square root, which IEEE 754 rounds the same way on every machine.
+//! The one-dimensional solvers under the model: the root of a continuous, increasing function in a
+//! bracket. Both keep the root bracketed and at least halve the bracket or the step every round, so
+//! that they end; both use only the four operations and the square root, which IEEE 754 rounds the
+//! same way on every machine.
 
-/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact as a float can be.
+/// A step of Newton's method by so small a part doubles its digits: the point after it is as exact
+/// as a float can be.
 const DOUBLED: f64 = 1e-8;
 
-/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method (Ridders 1979). Where `f` does not
-/// change sign, the end that is nearer to zero by sign: `low` where `f(low) >= 0`, else `high`.
-pub(super) fn increasing_root(low: f64, high: f64, tolerance: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
-    let (mut a, mut b) = ((low, f(low)), (high, f(high)));
+/// The root of `f` between `low` and `high`, to relative accuracy `tolerance`, by Ridders' method
+/// (Ridders 1979). Where `f` does not change sign, the end that is nearer to zero by sign: `low`
+/// where `f(low) >= 0`, else `high`.
+pub(crate) fn increasing_root<E>(
+    low: f64,
+    high: f64,
+    tolerance: f64,
+    mut f: impl FnMut(f64) -> Result<f64, E>,
+) -> Result<f64, E> {
+    let (mut a, mut b) = ((low, f(low)?), (high, f(high)?));
     if a.1 >= 0.0 {
-        return a.0;
+        return Ok(a.0);
     }
     if b.1 <= 0.0 {
-        return b.0;
+        return Ok(b.0);
     }
     loop {
         let middle = 0.5 * (a.0 + b.0);
         if b.0 - a.0 <= tolerance * b.0.abs() || middle <= a.0 || middle >= b.0 {
-            return middle;
+            return Ok(middle);
         }
-        let mid = (middle, f(middle));
-        // f(a) < 0 < f(b), so the square root is of a positive number and the new point lies inside the bracket.
+        let mid = (middle, f(middle)?);
+        // f(a) < 0 < f(b), so the square root is of a positive number and the new point lies inside
+        // the bracket.
         let point = (mid.0 - (mid.0 - a.0) * mid.1 / (mid.1 * mid.1 - a.1 * b.1).sqrt()).clamp(a.0, b.0);
         narrow(&mut a, &mut b, mid);
         if point > a.0 && point < b.0 {
-            narrow(&mut a, &mut b, (point, f(point)));
+            narrow(&mut a, &mut b, (point, f(point)?));
             // Close in from the other side too: the end that the point left may stay far away else.
             let beyond = if a.0 == point { point * (1.0 + 0.5 * tolerance) } else { point * (1.0 - 0.5 * tolerance) };
             if beyond > a.0 && beyond < b.0 {
-                narrow(&mut a, &mut b, (beyond, f(beyond)));
+                narrow(&mut a, &mut b, (beyond, f(beyond)?));
             }
         }
     }
@@ -43,9 +52,9 @@ fn narrow(a: &mut (f64, f64), b: &mut (f64, f64), point: (f64, f64)) {
     }
 }
 
-/// The same for a function that gives its slope too, from a guess: Newton's steps inside the bracket, halving where a step leaves it or
-/// does not shrink to half of the step before.
-pub(super) fn guessed_root(
+/// The same for a function that gives its slope too, from a guess: Newton's steps inside the
+/// bracket, halving where a step leaves it or does not shrink to half of the step before.
+pub(crate) fn guessed_root(
     (mut low, mut high): (f64, f64),
     guess: f64,
     tolerance: f64,
@@ -83,26 +92,30 @@ pub(super) fn guessed_root(
 mod tests {
     use super::{guessed_root, increasing_root};
 
+    fn root(low: f64, high: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
+        increasing_root::<()>(low, high, 1e-12, |x| Ok(f(x))).unwrap()
+    }
+
     #[test]
     fn finds_roots_of_all_shapes_in_few_evaluations() {
         let mut calls = 0;
-        let root = increasing_root(0.0, 10.0, 1e-12, |x| {
+        let found = root(0.0, 10.0, |x| {
             calls += 1;
             x * x - 2.0
         });
-        assert!((root - 2f64.sqrt()).abs() < 1e-11, "{root}");
+        assert!((found - 2f64.sqrt()).abs() < 1e-11, "{found}");
         assert!(calls < 40, "{calls}");
         // Infinite slope at the root's side, and a flat piece.
-        let steep = increasing_root(0.0, 1.0, 1e-12, |x| x.sqrt() - 1e-3);
+        let steep = root(0.0, 1.0, |x| x.sqrt() - 1e-3);
         assert!((steep - 1e-6).abs() < 1e-15, "{steep}");
-        let flat = increasing_root(0.0, 4.0, 1e-12, |x| (x - 1.0f64).max(0.0) - 0.5);
+        let flat = root(0.0, 4.0, |x| (x - 1.0f64).max(0.0) - 0.5);
         assert!((flat - 1.5).abs() < 1e-11, "{flat}");
     }
 
     #[test]
     fn without_a_change_of_sign_an_end_is_the_answer() {
-        assert!((increasing_root(1.0, 2.0, 1e-12, |x| x) - 1.0).abs() < 1e-15);
-        assert!((increasing_root(1.0, 2.0, 1e-12, |x| x - 9.0) - 2.0).abs() < 1e-15);
+        assert!((root(1.0, 2.0, |x| x) - 1.0).abs() < 1e-15);
+        assert!((root(1.0, 2.0, |x| x - 9.0) - 2.0).abs() < 1e-15);
     }
 
     #[test]

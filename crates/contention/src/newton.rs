@@ -1,16 +1,18 @@
-//! The quick way to the fixed point: Newton's method on all equations at once, each step shortened until it brings the greatest residual down.
-//! It ends: every round takes a fixed part off the residual, or it gives up and says so. Near the solution it doubles the digits
-//! every round, so that a machine on which little changed is solved in two or three.
+//! The quick way to the fixed point: Newton's method on all equations at once, each step shortened
+//! until it brings the greatest residual down. It ends: every round takes a fixed part off the
+//! residual, or it gives up and says so. Near the solution it doubles the digits every round, so
+//! that a machine on which little changed is solved in two or three.
 
-use super::network::{Network, Trial};
+use crate::budget::{Meter, NoAnswer};
+use crate::network::{LONGEST, Network, Trial};
 
-/// The greatest residual of a solution: every resource carries, and every part of a cache holds, what it should to this part of its
-/// capacity.
-pub(super) const BALANCE: f64 = 1e-9;
+/// The greatest residual of a solution: every resource carries, and every part of a cache holds,
+/// what it should to this part of its capacity.
+pub(crate) const BALANCE: f64 = 1e-9;
 /// The shortest part of Newton's step that is tried.
 const SHORTEST: f64 = 1.0 / 1024.0;
 
-/// Memory that is used again from call to call.
+/// Memory that is reused from call to call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
     matrix: Vec<f64>,
@@ -19,35 +21,40 @@ pub(crate) struct Workspace {
 }
 
 /// Goes from `at` (evaluated) towards a solution; whether it arrived. `at` is the best point found.
-pub(super) fn descend(network: &Network, at: &mut Trial, work: &mut Workspace) -> bool {
+pub(crate) fn descend(
+    network: &Network,
+    at: &mut Trial,
+    work: &mut Workspace,
+    meter: &mut Meter,
+) -> Result<bool, NoAnswer> {
     while at.error > BALANCE {
         jacobian(network, at, &mut work.matrix);
         work.step.clone_from(&at.residual);
-        if !eliminate(&mut work.matrix, &mut work.step) || !shorten(network, at, work) {
-            return false;
+        if !eliminate(&mut work.matrix, &mut work.step) || !shorten(network, at, work, meter)? {
+            return Ok(false);
         }
     }
-    true
+    Ok(true)
 }
 
-/// The longest of the steps 1, 1/2, 1/4, ... that pays.
-fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace) -> bool {
+/// The longest of the steps 1, 1/2, 1/4, ... after which the greatest residual has fallen enough.
+fn shorten(network: &Network, at: &mut Trial, work: &mut Workspace, meter: &mut Meter) -> Result<bool, NoAnswer> {
     let mut length = 1.0;
     work.trial.flows.clone_from(&at.flows);
     while length >= SHORTEST {
         step(network, at, &work.step, length, &mut work.trial);
-        network.evaluate(&mut work.trial);
+        network.evaluate(&mut work.trial, meter)?;
         if work.trial.error <= (1.0 - 0.25 * length) * at.error {
             std::mem::swap(at, &mut work.trial);
-            return true;
+            return Ok(true);
         }
         length *= 0.5;
     }
-    false
+    Ok(false)
 }
 
-/// The point a part of a step away. To first order it is `at - length * step`, and yet no utilisation leaves (0, 1) and no residence time
-/// becomes negative.
+/// The point a part of a step away. To first order it is `at - length * step`, and yet no
+/// utilisation leaves (0, 1) and no residence time becomes negative.
 fn step(network: &Network, at: &Trial, step: &[f64], length: f64, to: &mut Trial) {
     let resources = network.resources.len();
     let slack = at.point.slack.iter().zip(step).map(|(slack, step)| {
@@ -64,14 +71,14 @@ fn step(network: &Network, at: &Trial, step: &[f64], length: f64, to: &mut Trial
     to.point.stay.extend(stay);
 }
 
-/// Derivatives of the residuals by utilisations and by relative changes of residence times, row by row.
+/// Derivatives of the residuals by utilisations and by relative changes of residence times, row by
+/// row.
 fn jacobian(network: &Network, at: &Trial, matrix: &mut Vec<f64>) {
     let (resources, n) = (network.resources.len(), network.unknowns());
     matrix.clear();
     matrix.resize(n * n, 0.0);
     (0..resources).for_each(|k| matrix[k * n + k] = 1.0);
-    (0..network.spaces.len())
-        .for_each(|a| matrix[(resources + a) * (n + 1)] = at.point.stay[a] / super::space::LONGEST);
+    (0..network.spaces.len()).for_each(|a| matrix[(resources + a) * (n + 1)] = at.point.stay[a] / LONGEST);
     let mut steepness: Vec<f64> = Vec::with_capacity(resources);
     steepness.extend(network.resources.iter().zip(&at.point.slack).map(|(one, slack)| one.steepness(*slack)));
     for (stream, flow) in network.streams.iter().zip(&at.flows).filter(|(_, flow)| flow.bytes > 0.0) {
@@ -104,7 +111,8 @@ fn jacobian(network: &Network, at: &Trial, matrix: &mut Vec<f64>) {
     }
 }
 
-/// Solves `matrix * x = right` in place by Gauss with row pivots; false where the matrix is singular.
+/// Solves `matrix * x = right` in place by Gauss with row pivots; false where the matrix is
+/// singular.
 fn eliminate(matrix: &mut [f64], right: &mut [f64]) -> bool {
     let n = right.len();
     for column in 0..n {

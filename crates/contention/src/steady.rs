@@ -1,20 +1,22 @@
-//! The fixed point by itself, for static questions: programs that run for ever, one thread each on a core of its own, in clusters of ways of
-//! LLCs of one kind behind one memory controller. No machine is stepped and no time passes; it knows neither placement nor policies.
+//! A case of the general question, asked millions of times by static studies: programs that run for
+//! ever, one thread each on a core of its own, in clusters of ways of LLCs of one kind behind one
+//! memory controller, all memory local. The equations are those of [`crate::solve`], and a test
+//! checks that the answers agree; only the set-up is shorter and the first point nearer.
 //!
-//! Every question starts from the same point, so that the answer does not depend on what was asked before.
-//!
-//! A program with phases stands for its mean: the factor on misses is averaged over instructions. All memory is local.
+//! Every question starts from the same point, so that the answer does not depend on what was asked
+//! before.
 
-use super::network::{Network, Trial};
-use super::newton::Workspace;
-use super::queue::Resource;
-use super::stream::{Flow, Misses, Stream, Visit};
-use super::{Demand, bracket, newton, space, thread};
-use crate::machine::{MachineSpec, Place};
-use crate::program::Program;
+use crate::budget::{Budget, Meter, NoAnswer};
+use crate::build;
+use crate::machine::Machine;
+use crate::network::{LONGEST, Network, Trial};
+use crate::newton::Workspace;
+use crate::question::Demand;
+use crate::queue::Resource;
+use crate::solver::find;
+use crate::stream::{Flow, Stream, Visit};
 use isobar_model::num;
 
-const MIB: f64 = 1_048_576.0;
 /// Halvings of the interval in which the first queue is looked for.
 const HALVINGS: u32 = 10;
 
@@ -26,16 +28,16 @@ pub struct Steady {
     programs: Vec<Stream>,
 }
 
-/// Programs (by position) that share so many ways, which nobody else fills.
+/// Programs that share ways which no other program fills.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharers<'a> {
-    /// Who.
+    /// The programs, by position.
     pub programs: &'a [usize],
     /// Ways.
     pub ways: usize,
 }
 
-/// How a program gets on.
+/// How fast a program runs, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Seconds an instruction.
@@ -50,7 +52,7 @@ pub struct Pace {
     pub held: f64,
 }
 
-/// Memory that is used again from question to question.
+/// Memory that is reused from question to question.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     network: Network,
@@ -90,12 +92,14 @@ impl Load {
 }
 
 impl Steady {
-    /// LLCs with ways as large as those of the machine's first LLC; a controller like that of its first node, of `bandwidth` bytes a second
-    /// where given, else of what that node sustains.
+    /// LLCs with ways as large as those of the machine's first LLC; a controller like that of its
+    /// first node, of `bandwidth` bytes a second where given, else of what that node sustains. The
+    /// programs' masks are not looked at, and they are taken to be on the first node with their
+    /// memory.
     #[must_use]
-    pub fn new(machine: &MachineSpec, bandwidth: Option<f64>, programs: &[&Program]) -> Self {
-        let first = machine.llcs.first();
-        let controller = machine.resources[0];
+    pub fn new(machine: &Machine, bandwidth: Option<f64>, programs: &[Demand]) -> Self {
+        let first = machine.llcs().first();
+        let controller = machine.resources()[0];
         Self {
             way_bytes: first.map_or(0.0, |llc| llc.bytes / f64::from(llc.ways)),
             controller: Resource { capacity: bandwidth.unwrap_or(controller.capacity), ..controller },
@@ -109,28 +113,30 @@ impl Steady {
         self.controller.capacity
     }
 
-    /// The program by itself with so many ways.
-    #[must_use]
-    pub fn alone(&self, program: usize, ways: usize) -> Pace {
+    /// The program alone with a number of ways.
+    ///
+    /// # Errors
+    /// As [`Self::paces`].
+    pub fn alone(&self, program: usize, ways: usize) -> Result<Pace, NoAnswer> {
         let mut scratch = Scratch::default();
-        self.paces([Sharers { programs: &[program], ways }], &mut scratch).first().copied().unwrap_or_default()
+        Ok(self.paces([Sharers { programs: &[program], ways }], &mut scratch)?[0])
     }
 
-    /// How every program gets on while all of these run, behind one controller; in their order.
+    /// How fast every program runs while all of these run, behind one controller; in their order.
+    ///
+    /// # Errors
+    /// [`NoAnswer`] where the default [`Budget`] does not suffice.
     pub fn paces<'s, 'a>(
         &self,
         clusters: impl IntoIterator<Item = Sharers<'a>>,
         scratch: &'s mut Scratch,
-    ) -> &'s [Pace] {
+    ) -> Result<&'s [Pace], NoAnswer> {
         self.compete(clusters, scratch);
         let Scratch { network, at, work, who, paces, .. } = scratch;
-        network.evaluate(at);
-        if !newton::descend(network, at, work) {
-            bracket::search(network, at, work);
-        }
+        find(network, at, work, &mut Meter::new(Budget::default()))?;
         paces.clear();
         paces.extend(who.iter().zip(&at.flows).map(|(program, flow)| self.pace(*program, flow)));
-        paces
+        Ok(paces)
     }
 
     /// Sets up the equations and the first point.
@@ -156,8 +162,9 @@ impl Steady {
         self.start(network, at, loads);
     }
 
-    /// Where the search begins: everybody inserts as with an equal part of its cluster and no queue, which divides the space; who holds so
-    /// much loads the controller, which gives the queue; and both give the residence times.
+    /// Where the search begins: every program inserts as with an equal part of its cluster and no
+    /// queue, which divides the space; what is held then loads the controller, which gives the
+    /// queue; both give the residence times.
     fn start(&self, network: &Network, at: &mut Trial, loads: &mut Vec<Load>) {
         at.flows.resize(network.streams.len(), Flow::default());
         loads.clear();
@@ -180,7 +187,7 @@ impl Steady {
         at.point.stay.clear();
         at.point.stay.extend(network.members.iter().zip(&network.spaces).map(|(members, size)| {
             let inserted = |(index, _): &(usize, f64)| loads[*index].bytes(wait);
-            size / (size / space::LONGEST + members.iter().map(inserted).sum::<f64>())
+            size / (size / LONGEST + members.iter().map(inserted).sum::<f64>())
         }));
     }
 
@@ -210,86 +217,10 @@ impl Steady {
     }
 }
 
-/// One thread of the program, on a core of its own of the first node.
-fn stream(machine: &MachineSpec, program: &Program) -> Stream {
-    let mut weights = vec![0.0; machine.latency.len()];
-    weights[0] = 1.0;
-    let one = Demand {
-        share: 1.0,
-        place: Place { node: 0, llc: 0 },
-        mask: 0,
-        cpi: program.base_cpi,
-        curve: program.mpki.clone(),
-        factor: mean_factor(program),
-        mlp: program.mlp,
-        write_back: program.write_back,
-        footprint: program.footprint_mib * MIB,
-        reach: 1.0,
-        private: machine.llcs.first().map_or(0.0, |llc| llc.private),
-        weights,
-    };
-    let mut stream = thread(machine, &one);
-    // Only the first node's controller is asked, which is the only resource here.
+/// One thread of the program, on a core of its own. The first node's controller is the only
+/// resource here.
+fn stream(machine: &Machine, program: &Demand) -> Stream {
+    let mut stream = build::thread(machine, program);
     stream.visits.retain(|visit| visit.resource == 0);
-    debug_assert!(matches!(stream.misses, Misses::Curve { .. }));
     stream
-}
-
-fn mean_factor(program: &Program) -> f64 {
-    let all: f64 = program.phase.iter().map(|phase| phase.instructions_billion).sum();
-    let weighted: f64 = program.phase.iter().map(|phase| phase.instructions_billion * phase.mpki_factor).sum();
-    if all > 0.0 { weighted / all } else { 1.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::machine::find;
-    use crate::program::shipped;
-    use std::sync::Arc;
-
-    fn programs(names: &[&str]) -> Vec<Arc<Program>> {
-        let library = shipped().unwrap();
-        names.iter().map(|name| library.find("test", "program", name).unwrap()).collect()
-    }
-
-    fn steady(names: &[&str], bandwidth: Option<f64>) -> Steady {
-        let programs = programs(names);
-        Steady::new(&find("rome-ccx-2x4").unwrap(), bandwidth, &programs.iter().map(Arc::as_ref).collect::<Vec<_>>())
-    }
-
-    const FOUR: [&str; 4] = ["mcf", "lbm", "povray", "milc"];
-
-    #[test]
-    fn the_answer_does_not_depend_on_what_was_asked_before() {
-        let steady = steady(&FOUR, None);
-        let mut scratch = Scratch::default();
-        let all = [Sharers { programs: &[0, 1], ways: 5 }, Sharers { programs: &[2, 3], ways: 11 }];
-        let first = steady.paces(all, &mut scratch).to_vec();
-        steady.paces([Sharers { programs: &[3], ways: 1 }], &mut scratch);
-        assert_eq!(first, steady.paces(all, &mut scratch));
-    }
-
-    #[test]
-    fn ways_are_filled_and_the_controller_never_carries_more_than_it_can() {
-        let steady = steady(&FOUR, Some(3e9));
-        let mut scratch = Scratch::default();
-        let paces = steady.paces([Sharers { programs: &[0, 1, 2, 3], ways: 16 }], &mut scratch);
-        let held: f64 = paces.iter().map(|pace| pace.held).sum();
-        let carried: f64 = paces.iter().map(|pace| pace.bandwidth).sum();
-        assert!((held / (16.0 * MIB) - 1.0).abs() < 1e-3, "{held}");
-        assert!(carried < 3e9 && carried > 2.5e9, "{carried}");
-        assert!(paces.iter().all(|pace| pace.unqueued < pace.seconds));
-    }
-
-    #[test]
-    fn alone_more_ways_and_more_bandwidth_never_hurt() {
-        let (wide, narrow) = (steady(&FOUR, None), steady(&FOUR, Some(2e9)));
-        for program in 0..FOUR.len() {
-            let seconds =
-                |steady: &Steady| (1..=16).map(|ways| steady.alone(program, ways).seconds).collect::<Vec<_>>();
-            assert!(seconds(&wide).windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-8)));
-            assert!(seconds(&wide).iter().zip(seconds(&narrow)).all(|(wide, narrow)| *wide <= narrow * (1.0 + 1e-8)));
-        }
-    }
 }

@@ -1,91 +1,14 @@
-//! A workload: which programs run together on which machine, how often, and in what steps. Read from TOML; every
-//! reference is resolved and every value checked here, so that nothing later can fail.
+//! A workload as written in TOML. Every reference is resolved and every value checked here, so that
+//! nothing later can fail.
 
+use super::{App, Run, Workload};
 use crate::error::SimError;
-use crate::host::Costs;
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
-use isobar_model::{CpuId, LlcId, NodeId};
+use isobar_model::{CpuId, NodeId};
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-
-/// A workload, ready to run.
-#[derive(Clone, Debug)]
-pub struct Workload {
-    /// The machine.
-    pub machine: Arc<MachineSpec>,
-    /// The applications, one for each copy.
-    pub apps: Vec<App>,
-    /// How it runs.
-    pub run: Run,
-}
-
-/// One application of a workload.
-#[derive(Clone, Debug, PartialEq)]
-pub struct App {
-    /// The program's name, with `.1`, `.2` where there are several copies.
-    pub name: String,
-    /// The program.
-    pub program: Arc<Program>,
-    /// Its threads.
-    pub threads: u32,
-    /// The node on whose CPUs it starts; anywhere else.
-    pub start_node: Option<NodeId>,
-    /// The CPU on which its first thread starts; the next ones follow by number.
-    pub cpu: Option<CpuId>,
-    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where its threads first touch it.
-    pub memory_node: Option<NodeId>,
-    /// Where in its phases it starts, as a part of their cycle.
-    pub phase_offset: f64,
-    /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
-    pub seats: Option<Seats>,
-}
-
-/// The last-level caches of an application's threads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seats {
-    /// One for each thread.
-    pub llcs: Vec<LlcId>,
-    /// Whether every run starts there, whatever the load. Else only the first does, and later ones where the stock scheduler
-    /// finds the least load, these caches first among equals.
-    pub keep: bool,
-}
-
-/// How a workload runs.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Run {
-    /// The workload ends when every application has completed so often; who is early restarts.
-    pub runs: u32,
-    /// Factor on the instructions of every program, to shorten a run.
-    pub instructions_factor: f64,
-    /// The longest step of the simulation; it also steps at ends of phases and programs.
-    pub step_seconds: f64,
-    /// How often a policy decides.
-    pub epoch_seconds: f64,
-    /// The workload ends here at the latest.
-    pub max_seconds: f64,
-    /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off unless set: the kernels of the
-    /// papers' machines (2.6.29, 2.6.30) had none; later ones have it on.
-    pub numa_balancing: bool,
-    /// Which costs of acting are charged.
-    pub costs: Costs,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Self {
-            runs: 3,
-            instructions_factor: 1.0,
-            step_seconds: 0.1,
-            epoch_seconds: 1.0,
-            max_seconds: 36_000.0,
-            numa_balancing: false,
-            costs: Costs::default(),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -119,16 +42,15 @@ const fn one() -> u32 {
     1
 }
 
-/// More processes or threads than this are a slip of the pen.
+/// More processes or threads than this are a mistake in the file.
 const MOST: u32 = 4096;
 
-/// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64 on each of 8 CPUs take
-/// seconds, 1000 minutes.
+/// The most threads of a workload for each CPU. What a run takes grows with the square of them: 64
+/// on each of 8 CPUs take seconds, 1000 minutes.
 const MOST_PER_CPU: u32 = 64;
-
 impl Workload {
-    /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the name of one that ships,
-    /// or a synthetic one such as `node:2 llc:1 core:4`.
+    /// Reads a workload that needs no other file; `file` is only named in errors. `machine` is the
+    /// name of one that ships, or a synthetic one such as `node:2 llc:1 core:4`.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.
@@ -136,8 +58,8 @@ impl Workload {
         Self::from_toml_with(file, text, &|_| Err("no other file can be read here".to_owned()))
     }
 
-    /// Reads a workload; `read` gives the text of a `program_file`, or of a `machine` whose name ends in `.toml`, named as in the
-    /// workload, or says why it cannot.
+    /// Reads a workload; `read` gives the text of a `program_file`, or of a `machine` whose name
+    /// ends in `.toml`, named as in the workload, or says why it cannot.
     ///
     /// # Errors
     /// [`SimError`], one line, for anything that is not right.
@@ -159,33 +81,25 @@ impl Workload {
             ));
         }
         let mut apps = Vec::new();
-        let mut room = Room::on(&machine);
+        let mut threads = ThreadCount::on(&machine);
         for entry in &written.app {
             entry.validate(file, &machine)?;
             let program = entry.program(file, &library, read)?;
-            room.take(file, u64::from(entry.count) * u64::from(entry.threads.unwrap_or(program.threads)))?;
+            threads.take(file, u64::from(entry.count) * u64::from(entry.threads.unwrap_or(program.threads)))?;
             apps.extend(entry.apps(file, &program, &written.run)?);
         }
         Ok(Self { machine: Arc::new(machine), apps, run: written.run })
     }
-
-    /// The workload of one application alone, with its memory where it runs: what slowdowns are measured against.
-    #[must_use]
-    pub fn alone(&self, app: &App) -> Self {
-        let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
-        let app = App { start_node: None, memory_node: None, cpu: first, seats: None, ..app.clone() };
-        Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
-    }
 }
 
 /// How many threads a workload has, of how many that the machine can be asked to run.
-struct Room {
+struct ThreadCount {
     threads: u64,
     most: u64,
     cpus: usize,
 }
 
-impl Room {
+impl ThreadCount {
     fn on(machine: &MachineSpec) -> Self {
         let cpus = machine.topology.cpus().len();
         let most = u64::try_from(cpus).unwrap_or(u64::MAX).saturating_mul(u64::from(MOST_PER_CPU));
@@ -317,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_told_apart() {
+    fn copies_are_numbered() {
         let text = "machine = \"node:2 core:2\"\n[[app]]\nprogram = \"milc\"\ncount = 2\n[[app]]\nprogram = \"namd\"";
         let workload = Workload::from_toml("w.toml", text).unwrap();
         let names: Vec<_> = workload.apps.iter().map(|app| app.name.as_str()).collect();
@@ -339,8 +253,11 @@ mod tests {
         assert!(error(&app("program = \"milc\"\nmeasured_on = \"nehalem-2x4\"")).contains("app.measured_on"));
         for key in ["step_seconds", "epoch_seconds"] {
             for seconds in ["0", "1e-9", "1e6", "nan"] {
-                let told = error(&format!("machine = \"node:2\"\n[run]\n{key} = {seconds}"));
-                assert!(told.contains(&format!("`run.{key}` is ")) && told.contains("from 0.001 to 86400"), "{told}");
+                let message = error(&format!("machine = \"node:2\"\n[run]\n{key} = {seconds}"));
+                assert!(
+                    message.contains(&format!("`run.{key}` is ")) && message.contains("from 0.001 to 86400"),
+                    "{message}"
+                );
             }
         }
     }
@@ -352,8 +269,11 @@ mod tests {
             format!("machine = \"nehalem-2x4\"\n{}", entry.repeat(entries))
         };
         assert!(Workload::from_toml("w.toml", &text(1, 512)).is_ok());
-        let told = error(&text(1, 1000));
-        assert!(told.contains("`app` makes 1000 threads or more for 8 CPUs; list at most 512 (64 a CPU"), "{told}");
+        let message = error(&text(1, 1000));
+        assert!(
+            message.contains("`app` makes 1000 threads or more for 8 CPUs; list at most 512 (64 a CPU"),
+            "{message}"
+        );
         assert!(error(&text(10_000, 512)).contains("makes 1024 threads or more for 8 CPUs"));
     }
 

@@ -1,9 +1,9 @@
-//! The programs held to what the papers print about them alone. A constant that is changed to bring a comparison nearer to a paper
-//! fails here.
+//! The programs held to what the papers print about them alone. A constant that is changed to bring
+//! a comparison nearer to a paper fails here.
 
-use super::{Library, shipped};
 use crate::host::SimMachine;
 use crate::machine::{MachineSpec, find};
+use crate::program::{Library, shipped};
 use crate::solo::{Solo, solo};
 use crate::workload::Workload;
 use isobar_model::{Machine, Observation, Seconds};
@@ -61,7 +61,8 @@ fn penalties_on_nehalem_span_the_printed_range() {
     let penalties: Vec<_> = NMASS.iter().map(|name| of(name)).collect();
     near("least", penalties.iter().copied().fold(f64::INFINITY, f64::min), 1.0, 0.01);
     near("greatest", penalties.iter().copied().fold(0.0, f64::max), 1.46, 0.02);
-    // Section 2: with mcf remote the mean slowdown is 11 % and lbm's 1 %, so mcf's 21 %; lbm remote loses almost 30 %.
+    // Section 2: with mcf remote the mean slowdown is 11 % and lbm's 1 %, so mcf's 21 %; lbm remote
+    // loses almost 30 %.
     near("mcf", of("mcf"), 1.21, 0.02);
     near("lbm", of("lbm"), 1.28, 0.02);
     for name in ["povray", "gamess", "namd", "gobmk", "perlbench", "h264ref"] {
@@ -69,7 +70,8 @@ fn penalties_on_nehalem_span_the_printed_range() {
     }
 }
 
-/// N-MASS, 4.5: slope 0.015 and intercept 1.05 over the programs above 1 MPKI without the outlier mcf; 3.2: R^2 0.64 over all.
+/// N-MASS, 4.5: slope 0.015 and intercept 1.05 over the programs above 1 MPKI without the outlier
+/// mcf; 3.2: R^2 0.64 over all.
 #[test]
 fn penalties_on_nehalem_lie_along_the_printed_line() {
     let all = nehalem();
@@ -95,16 +97,17 @@ fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
     (y - xy / xx * x, xy / xx, xy * xy / (xx * yy))
 }
 
-/// N-MASS, 2 (figure 3.b, cases b and c): the remote program causes 56 % of the traffic when it is lbm, 33 % when it is mcf; with
-/// the penalties above that makes lbm's bandwidth alone 1.7 times mcf's.
+/// N-MASS, 2 (figure 3.b, cases b and c): the remote program causes 56 % of the traffic when it is
+/// lbm, 33 % when it is mcf; with the penalties above that makes lbm's bandwidth alone 1.7 times
+/// mcf's.
 #[test]
 fn lbm_and_mcf_share_bandwidth_as_printed() {
     let all = nehalem();
     near("lbm / mcf", all["lbm"].bandwidth / all["mcf"].bandwidth, 1.7, 0.2);
 }
 
-/// N-MASS, 3.1 (figure 4): soplex misses 35 % more with four clones on the cache and 19 % more with two; section 2: mcf 47 % more
-/// when it shares with lbm.
+/// N-MASS, 3.1 (figure 4): soplex misses 35 % more with four clones on the cache and 19 % more with
+/// two; section 2: mcf 47 % more when it shares with lbm.
 #[test]
 fn less_cache_costs_what_is_printed() {
     let library = shipped().unwrap();
@@ -114,7 +117,8 @@ fn less_cache_costs_what_is_printed() {
     near("mcf, a half", more("mcf", 4.0), 0.47, 0.06);
 }
 
-/// DINO, 2.1: solo misses per 1000 instructions on Barcelona: devils above 15, soft devils 2 to 15, turtles below 2.
+/// DINO, 2.1: solo misses per 1000 instructions on Barcelona: devils above 15, soft devils 2 to 15,
+/// turtles below 2.
 #[test]
 fn solo_classes_on_barcelona_are_the_printed_ones() {
     let (library, machine) = (shipped().unwrap(), on("barcelona-4x4"));
@@ -143,7 +147,8 @@ fn mpi_processes_change_and_mostly_stay_devils() {
     }
 }
 
-/// CAMM, table V, read as a share of 2.5 MB: 18 copies on the 45 MB of a Haswell socket, one a core.
+/// CAMM, table V, read as a share of 2.5 MB: 18 copies on the 45 MB of a Haswell socket, one a
+/// core.
 #[test]
 fn misses_of_the_virtual_machines_are_the_printed_ones() {
     for (name, printed) in [
@@ -184,7 +189,8 @@ fn eighteen(name: &str) -> f64 {
 /// Slowdown on the Gold 6138 by ways, against all eleven, and misses per 1000 cycles.
 fn by_ways(library: &Library, name: &str) -> Vec<(f64, f64)> {
     let (program, machine) = (library.find("", "", name).unwrap(), on("skylake-2x20"));
-    let cpi = |mpki: f64| program.base_cpi + mpki / 1000.0 * machine.latency[0][0] * machine.hertz / program.mlp;
+    let cpi =
+        |mpki: f64| program.base_cpi + mpki / 1000.0 * machine.memory.latency()[0][0] * machine.hertz / program.mlp;
     let at = |ways: u32| mpki(library, name, 2.5 * f64::from(ways));
     (1..=11).map(|ways| (cpi(at(ways)) / cpi(at(11)), at(ways) / cpi(at(ways)))).collect()
 }
@@ -206,8 +212,8 @@ fn classes_on_skylake_are_the_printed_ones() {
     }
 }
 
-/// Divide&Content, II-C: soplex and mcf need at least 6 of 11 ways to stay below a slowdown of 5 %; VI-B: mcf and xalancbmk are above 24 MPKI in
-/// less than 3 ways and devils, 3 to 24, in many.
+/// Divide&Content, II-C: soplex and mcf need at least 6 of 11 ways to stay below a slowdown of 5 %;
+/// VI-B: mcf and xalancbmk are above 24 MPKI in less than 3 ways and devils, 3 to 24, in many.
 #[test]
 fn space_that_programs_need_on_skylake_is_the_printed_one() {
     let library = shipped().unwrap();
@@ -220,7 +226,8 @@ fn space_that_programs_need_on_skylake_is_the_printed_one() {
     }
 }
 
-/// The constants of the fourteen, pinned: `base_cpi`, `mlp`, misses in 8 MB. Sources stand in the file.
+/// The constants of the fourteen, pinned: `base_cpi`, `mlp`, misses in 8 MB. Sources stand in the
+/// file.
 #[test]
 fn constants_are_pinned() {
     let library = shipped().unwrap();

@@ -1,50 +1,34 @@
-//! The model on machines that are worked out by hand or told by a paper.
+//! The model on machines that are worked out by hand or described by a paper.
 
-use super::{Contention, Demand, Solution};
-use crate::machine::{MachineSpec, Place, find};
-use crate::program::MissCurve;
+use super::fixed_point;
+use super::machines::{MIB, at, devil, mesh};
+use crate::{Cache, Demand, Machine, MissCurve, PageCopy, Parts, Resource};
 
-pub(super) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
-    let weights = (0..nodes).map(|node| if node == memory { 1.0 } else { 0.0 }).collect();
-    let curve = MissCurve::parametric(12.0, 20.0, 1.0);
-    Demand {
-        share: 1.0,
-        place,
-        mask: u64::MAX,
-        cpi: 0.8,
-        curve,
-        factor: 1.0,
-        mlp: 3.0,
-        write_back: 0.3,
-        footprint: 1e9,
-        reach: 1.0,
-        private: 0.0,
-        weights,
-    }
-}
-
-pub(super) fn at(node: usize) -> Place {
-    Place { node, llc: node }
-}
-
-/// What a machine gives to threads from a cold start, with the loads of its resources.
-pub(super) fn fixed_point(
-    machine: &MachineSpec,
-    all: &[Demand],
-    copy: Option<(usize, usize)>,
-) -> (Solution, Contention) {
-    let cut = |one: &Demand| Demand { mask: one.mask & machine.llcs[one.place.llc].all_ways(), ..one.clone() };
-    let all: Vec<_> = all.iter().map(|one| (cut(one), 0.0)).collect();
-    let (mut contention, mut found) = (Contention::default(), Solution::default());
-    contention.compete(machine, &all, copy);
-    contention.settle(&mut found);
-    (found, contention)
+/// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4`
+/// (crates/sim/machines).
+fn square() -> Machine {
+    let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
+    let latency = [[110, 150, 150, 190], [150, 110, 190, 150], [150, 190, 110, 150], [190, 150, 150, 110]];
+    // Links by position: 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions each.
+    let routes: [[&[usize]; 4]; 4] = [
+        [&[], &[4], &[6], &[4, 8]],
+        [&[5], &[], &[5, 6], &[8]],
+        [&[7], &[7, 4], &[], &[10]],
+        [&[9, 5], &[9], &[11], &[]],
+    ];
+    let parts = Parts {
+        latency: latency.map(|row| row.map(|ns| f64::from(ns) * 1e-9).to_vec()).to_vec(),
+        resources: [vec![resource(8.5, 20.0); 4], vec![resource(4.0, 15.0); 8]].concat(),
+        routes: routes.map(|row| row.map(<[_]>::to_vec).to_vec()).to_vec(),
+        llcs: vec![Cache { bytes: 2.0 * MIB, ways: 32, private: 0.0 }; 4],
+    };
+    Machine::new(parts).unwrap()
 }
 
 /// Figure 3 of the DINO paper: a target with three competitors, the factors added one by one.
 #[test]
 fn the_scenarios_of_dino_order_as_they_must() {
-    let machine = find("barcelona-4x4").unwrap();
+    let machine = square();
     let rate = |target: Demand, others: Vec<Demand>| {
         let all: Vec<_> = std::iter::once(target).chain(others).collect();
         fixed_point(&machine, &all, None).0.rates[0]
@@ -64,12 +48,21 @@ fn the_scenarios_of_dino_order_as_they_must() {
 /// One thread on an idle machine: every term of the model by hand.
 #[test]
 fn one_thread_by_hand() {
-    let machine = find("nehalem-2x4").unwrap();
-    let got = fixed_point(&machine, &[Demand { mlp: 1.0, write_back: 0.0, ..devil(at(0), 0, 2) }], None).0;
-    // All 8 MiB are its own (but for what the background fills: 64 B * 15 MPKI * 1 GHz a second fill 8 MiB in 9 ms of 1000 s).
+    let controller = Resource { capacity: 20.48e9, queue: 10e-9 };
+    let machine = Machine::new(Parts {
+        latency: vec![vec![50e-9]],
+        resources: vec![controller],
+        routes: vec![vec![vec![]]],
+        llcs: vec![Cache { bytes: 8.0 * MIB, ways: 16, private: 0.0 }],
+    });
+    let one = Demand { mlp: 1.0, write_back: 0.0, compute: 0.8 / 2.27e9, ..devil(at(0), 0, 1) };
+    let got = fixed_point(&machine.unwrap(), &[one], None).0;
+    // All 8 MiB are its own (but for what the background fills: 64 B * 15 MPKI * 1 GHz a second
+    // fill 8 MiB in 9 ms of 1000 s).
     let misses = (12.0 + 20.0 / 9.0) / 1000.0;
     assert!((got.misses[0] / misses - 1.0).abs() < 1e-4, "{}", got.misses[0]);
-    // t = 0.8 / 2.27 GHz + 0.014222 * (50 ns + W), u = 64 B * 0.014222 / t / 20.48 GB/s, W = 10 ns * u^2 / (1 - u).
+    // t = 0.8 / 2.27 GHz + 0.014222 * (50 ns + W), u = 64 B * 0.014222 / t / 20.48 GB/s, W = 10 ns
+    // * u^2 / (1 - u).
     let mut seconds: f64 = 1e-9;
     for _ in 0..50 {
         let u = 64.0 * misses / seconds / 20.48e9;
@@ -80,10 +73,10 @@ fn one_thread_by_hand() {
 
 #[test]
 fn a_page_copy_takes_bandwidth_from_both_nodes() {
-    let machine = find("barcelona-4x4").unwrap();
+    let machine = square();
     let all = vec![devil(at(0), 0, 4); 4];
     let quiet = fixed_point(&machine, &all, None).0;
-    let (copying, after) = fixed_point(&machine, &all, Some((0, 3)));
+    let (copying, after) = fixed_point(&machine, &all, Some(PageCopy { from: 0, to: 3 }));
     assert!(copying.rates[0] < quiet.rates[0]);
     assert!(copying.copied > 10_000.0 && copying.copied < 250_000.0, "{}", copying.copied);
     assert!((after.loads()[3] / (4096.0 * copying.copied) - 1.0).abs() < 1e-9);
@@ -92,7 +85,7 @@ fn a_page_copy_takes_bandwidth_from_both_nodes() {
 /// Eight streams of 8 GB/s each on a controller of 8.5: it saturates, and they share.
 #[test]
 fn a_hundred_streams_saturate_and_share() {
-    let machine = find("barcelona-4x4").unwrap();
+    let machine = square();
     let stream = Demand { curve: MissCurve::parametric(60.0, 0.0, 1.0), ..devil(at(0), 0, 4) };
     let (got, after) = fixed_point(&machine, &vec![stream; 100], None);
     let load = after.loads()[0];
@@ -100,29 +93,33 @@ fn a_hundred_streams_saturate_and_share() {
     assert!((got.rates[7] * got.misses[7] * 64.0 * 1.3 / (load / 100.0) - 1.0).abs() < 1e-9);
 }
 
-/// A private cache whose lines the LLC does not hold is space of its own, whoever shares the LLC: half of what a thread could use.
+/// A private cache whose lines the LLC does not hold is space of its own, however many share the
+/// LLC: half of what a thread could use.
 #[test]
 fn private_space_is_beside_the_shared_one() {
-    let machine = MachineSpec::synthetic("node:1 core:4").unwrap();
-    let one = |private| Demand { curve: MissCurve::parametric(0.0, 20.0, 8.0), private, ..devil(at(0), 0, 1) };
-    let misses = |private, count| fixed_point(&machine, &vec![one(private); count], None).0.misses[0];
-    let mib = 1_048_576.0;
-    // Alone 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12); four share the 8: 20 * 8 / (8 + 2 + 4).
-    assert!((misses(4.0 * mib, 1) / 0.008 - 1.0).abs() < 1e-4, "{}", misses(4.0 * mib, 1));
-    assert!((misses(4.0 * mib, 4) / (0.16 / 14.0) - 1.0).abs() < 1e-4, "{}", misses(4.0 * mib, 4));
-    assert!(
-        misses(0.0, 4) / misses(0.0, 1) > misses(4.0 * mib, 4) / misses(4.0 * mib, 1),
-        "it takes the edge off sharing"
-    );
+    let victim = |mib: f64| {
+        let mut parts = mesh(1, 1).parts().clone();
+        parts.llcs[0].private = mib * MIB;
+        Machine::new(parts).unwrap()
+    };
+    let (with, without) = (victim(4.0), victim(0.0));
+    let one = Demand { curve: MissCurve::parametric(0.0, 20.0, 8.0), ..devil(at(0), 0, 1) };
+    let misses = |machine, count| fixed_point(machine, &vec![one.clone(); count], None).0.misses[0];
+    // Alone 8 MiB of LLC and 4 private ones: 20 * 8 / (8 + 12); four share the 8: 20 * 8 / (8 + 2 +
+    // 4).
+    assert!((misses(&with, 1) / 0.008 - 1.0).abs() < 1e-4, "{}", misses(&with, 1));
+    assert!((misses(&with, 4) / (0.16 / 14.0) - 1.0).abs() < 1e-4, "{}", misses(&with, 4));
+    let worse = |machine| misses(machine, 4) / misses(machine, 1);
+    assert!(worse(&without) > worse(&with), "it softens sharing");
     // What fits into the private cache needs nothing of the LLC.
-    let small = Demand { footprint: 2.0 * mib, ..one(2.0 * mib) };
-    assert_eq!(fixed_point(&machine, &[small], None).0.held, [0.0]);
+    let small = Demand { footprint: 2.0 * MIB, ..one.clone() };
+    assert_eq!(fixed_point(&with, &[small], None).0.held, [0.0]);
 }
 
 /// A partition keeps a sensitive program's lines from a streaming one.
 #[test]
 fn a_partition_protects() {
-    let machine = MachineSpec::synthetic("node:1 core:4").unwrap();
+    let machine = mesh(1, 1);
     let curve = MissCurve::parametric(0.5, 30.0, 0.5);
     let soft = |mask| Demand { curve: curve.clone(), mask, ..devil(at(0), 0, 1) };
     let stream = |mask| Demand { curve: MissCurve::parametric(60.0, 30.0, 0.5), mask, ..devil(at(0), 0, 1) };
@@ -131,7 +128,7 @@ fn a_partition_protects() {
     let apart = first(soft(0xfffc), stream(0x3));
     assert!(apart.rates[0] > 1.05 * shared.rates[0], "{} {}", apart.rates[0], shared.rates[0]);
     // 14 of 16 ways of 8 MiB are 7 MiB, all its own.
-    assert!((apart.held[0] / (7.0 * 1_048_576.0) - 1.0).abs() < 1e-3, "{}", apart.held[0]);
+    assert!((apart.held[0] / (7.0 * MIB) - 1.0).abs() < 1e-3, "{}", apart.held[0]);
     // Two ways that both may fill: worse than apart, better than all shared.
     let overlap = first(soft(0xffff), stream(0x3));
     assert!(overlap.rates[0] > shared.rates[0] && overlap.held[0] > apart.held[0], "{overlap:?}");

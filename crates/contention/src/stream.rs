@@ -1,5 +1,6 @@
-//! One stream of LLC misses (a thread, or a page copy) as the solver sees it: how many bytes a second it misses, and how much of a cache it
-//! holds, when a miss stalls it for `S` seconds and a line stays in its cache for `T` seconds.
+//! One stream of LLC misses (a thread, or a page copy) as the solver sees it: how many bytes a
+//! second it misses, and how much of a cache it holds, when a miss stalls it for `S` seconds and a
+//! line stays in its cache for `T` seconds.
 //!
 //! ```text
 //! Y(x) = compute / misses(x)      seconds of computing between two misses while it holds x bytes; never decreases in x
@@ -8,17 +9,19 @@
 //! x k(x) = T b                    with k(x) = (1 - (x/F)^4)^(-1/4), which bends where min(T b, F) has its corner
 //! ```
 //!
-//! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T` and decreases with `S`; `b` decreases with both.
+//! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T`
+//! and decreases with `S`; `b` decreases with both.
 
-use super::root::guessed_root;
-use crate::program::MissCurve;
+use crate::curve::MissCurve;
+use crate::root::guessed_root;
 
 /// Relative accuracy of the space held.
 const SPACE: f64 = 1e-13;
 /// One miss in 10^12 instructions is none; keeps a curve that falls to 0 finite.
 const FEWEST: f64 = 1e-12;
 
-/// Where a footprint is wanted so many times over, it is held whole: by the law above to one part in 10^13.
+/// Where this many times the footprint is wanted, it is held whole: by the law above to one part
+/// in 10^13.
 const WHOLE: f64 = 1e3;
 
 /// Below this part of a footprint the fourth power is beyond the digits of a float.
@@ -26,7 +29,7 @@ const UNFELT: f64 = 1e-4;
 
 /// What a stream is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     /// Bytes a second that it would miss if a miss took a second.
     pub bytes: f64,
     /// Seconds of computing a unit of work (an instruction; a page).
@@ -39,22 +42,24 @@ pub(super) struct Stream {
     pub visits: Vec<Visit>,
     /// The most bytes it can hold.
     pub limit: f64,
-    /// The parts of its LLC that it inserts into, and the part of its insertions that goes to each; none: it passes the caches by.
+    /// The parts of its LLC that it inserts into, and the part of its insertions that goes to each;
+    /// none: it passes the caches by.
     pub shares: Vec<(usize, f64)>,
 }
 
 /// Misses a unit of work.
 #[derive(Clone, Debug)]
-pub(super) enum Misses {
-    /// By the space held beside the `private` bytes of the core; `most` is what there is without any of the LLC.
+pub(crate) enum Misses {
+    /// By the space held beside the `private` bytes of the core; `most` is what there is without
+    /// any of the LLC.
     Curve { curve: MissCurve, factor: f64, reach: f64, private: f64, most: f64 },
-    /// Always so many.
+    /// The same number always.
     Fixed(f64),
 }
 
 /// A resource that a miss passes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visit {
+pub(crate) struct Visit {
     /// Position among the resources.
     pub resource: usize,
     /// Lines that pass it for a miss.
@@ -65,7 +70,7 @@ pub(super) struct Visit {
 
 /// What a stream gets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flow {
+pub(crate) struct Flow {
     /// Bytes held.
     pub space: f64,
     /// Bytes missed a second.
@@ -83,7 +88,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// A first guess: so many bytes held, nothing else known.
+    /// A first guess: the bytes held, nothing else known.
     pub fn holding(space: f64) -> Self {
         Self { space, ..Self::default() }
     }
@@ -115,7 +120,7 @@ impl Stream {
         }
     }
 
-    /// Misses a unit of work while it holds so many bytes.
+    /// Misses a unit of work while it holds `space` bytes.
     pub fn misses(&self, space: f64) -> f64 {
         self.misses_and_slope(space).0
     }
@@ -125,12 +130,13 @@ impl Stream {
         self.stall + self.visits.iter().map(|visit| visit.stall * waits[visit.resource]).sum::<f64>()
     }
 
-    /// Bytes a second that it inserts at given waits while it holds so many.
+    /// Bytes a second that it inserts at given waits while it holds `space` bytes.
     pub fn inserted(&self, space: f64, waits: &[f64]) -> f64 {
         self.bytes / (self.computing(space).0 + self.stalled(waits))
     }
 
-    /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is the space that is tried first.
+    /// What it gets when a miss stalls for `stall` and a line stays for `stay` seconds; `guess` is
+    /// the space that is tried first.
     pub fn flow(&self, stall: f64, stay: f64, guess: f64) -> Flow {
         if self.bytes <= 0.0 || self.is_idle() {
             return Flow::default();
@@ -189,7 +195,8 @@ impl Stream {
         (crowd, crowd * cube / (room * self.limit))
     }
 
-    /// Units of work a second, and misses a unit of work, for a flow that it got; `share` of the core is its own.
+    /// Units of work a second, and misses a unit of work, for a flow that it got; `share` of the
+    /// core is its own.
     pub fn progress(&self, flow: &Flow, share: f64) -> (f64, f64) {
         let misses = self.misses(flow.space);
         if flow.period <= 0.0 {

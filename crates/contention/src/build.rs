@@ -1,0 +1,116 @@
+//! From a question to the equations: every thread and the page copy become a stream, every LLC is
+//! cut into parts, and the resources that no stream passes are left out.
+
+use crate::machine::Machine;
+use crate::network::Network;
+use crate::question::{Demand, PageCopy, Question};
+use crate::queue::LINE;
+use crate::space;
+use crate::stream::{Misses, Stream, Visit};
+
+/// Lines that a page copy keeps in flight (estimate: a `rep movs` over a page with the hardware
+/// prefetcher).
+const COPY_MLP: f64 = 4.0;
+/// Kernel time of one page migration without the copy (estimate: with the copy about 600 MB/s, as
+/// Goglin and Furmento measured for `move_pages` on a machine of four such Opterons, IPDPS
+/// workshops 2009).
+const COPY_OVERHEAD: f64 = 4e-6;
+/// Lines of a base page.
+const PAGE_LINES: f64 = 64.0;
+
+/// The equations of a question, and the machine's position of each resource in use.
+pub(crate) fn network(question: &Question) -> (Network, Vec<usize>) {
+    let Question { machine, threads, copy } = *question;
+    let mut streams: Vec<_> = threads.iter().map(|one| thread(machine, one)).collect();
+    streams.extend(copy.map(|copy| copying(machine, copy)));
+    let spaces = divide(machine, threads, &mut streams);
+    let used = only_used(&mut streams, machine.resources().len());
+    let resources = used.iter().map(|k| machine.resources()[*k]).collect();
+    (Network::of(resources, spaces, streams), used)
+}
+
+/// A thread as a stream; it has no part of a cache yet.
+pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
+    let home = one.place.node;
+    let mut lines = vec![0.0; machine.resources().len()];
+    // Data comes from the page's node, write-backs go there.
+    for (node, weight) in one.weights.iter().enumerate() {
+        lines[node] += weight * (1.0 + one.write_back);
+        machine.route(node, home).iter().for_each(|link| lines[*link] += weight);
+        machine.route(home, node).iter().for_each(|link| lines[*link] += weight * one.write_back);
+    }
+    let idle: f64 = one.weights.iter().zip(&machine.latency()[home]).map(|(weight, seconds)| weight * seconds).sum();
+    // Threads that take turns on a core have a part of its cache each.
+    let private = machine.llcs()[one.place.llc].private * one.share;
+    Stream {
+        bytes: LINE * one.share,
+        compute: one.compute,
+        misses: Misses::Curve {
+            curve: one.curve.clone(),
+            factor: one.factor,
+            reach: one.reach,
+            private: private.min(one.footprint),
+            most: one.curve.misses_and_slope(private).0,
+        },
+        stall: idle / one.mlp,
+        visits: visits(&lines, one.mlp),
+        limit: (one.footprint - private).max(0.0),
+        shares: Vec::new(),
+    }
+}
+
+/// A page copy by a CPU of the target: read there, over the links, written here.
+fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
+    let mut lines = vec![0.0; machine.resources().len()];
+    lines[from] += 1.0;
+    lines[to] += 1.0;
+    machine.route(from, to).iter().for_each(|link| lines[*link] += 1.0);
+    Stream {
+        bytes: LINE,
+        compute: COPY_OVERHEAD,
+        misses: Misses::Fixed(PAGE_LINES),
+        stall: machine.latency()[to][from] / COPY_MLP,
+        visits: visits(&lines, COPY_MLP),
+        limit: 0.0,
+        shares: Vec::new(),
+    }
+}
+
+/// A stream waits for every transfer that it causes, overlapped with `mlp` others.
+fn visits(lines: &[f64], mlp: f64) -> Vec<Visit> {
+    let visit = |(resource, lines): (usize, &f64)| Visit { resource, lines: *lines, stall: lines / mlp };
+    lines.iter().enumerate().filter(|(_, lines)| **lines > 0.0).map(visit).collect()
+}
+
+/// Cuts every LLC into parts and gives the threads their shares; returns the bytes of each part.
+fn divide(machine: &Machine, threads: &[Demand], streams: &mut [Stream]) -> Vec<f64> {
+    let mut spaces = Vec::new();
+    for (llc, cache) in machine.llcs().iter().enumerate() {
+        let mask = |index: usize| threads[index].mask & cache.all_ways();
+        let here: Vec<_> = (0..threads.len()).filter(|index| threads[*index].place.llc == llc).collect();
+        let mut masks: Vec<_> = here.iter().map(|index| mask(*index)).collect();
+        masks.sort_unstable();
+        masks.dedup();
+        let parts = space::parts(&masks);
+        for index in here {
+            let mask = mask(index);
+            let open = parts.iter().enumerate().filter(|(_, part)| *part & mask != 0);
+            let share = |part: &u64| f64::from(part.count_ones()) / f64::from(mask.count_ones());
+            streams[index].shares = open.map(|(number, part)| (spaces.len() + number, share(part))).collect();
+        }
+        spaces.extend(parts.iter().map(|part| cache.bytes_of(*part)));
+    }
+    spaces
+}
+
+/// Renumbers the resources that streams visit; returns the machine's number of each.
+fn only_used(streams: &mut [Stream], resources: usize) -> Vec<usize> {
+    let mut number = vec![None; resources];
+    streams.iter().flat_map(|stream| &stream.visits).for_each(|visit| number[visit.resource] = Some(0));
+    let used: Vec<_> = (0..resources).filter(|k| number[*k].is_some()).collect();
+    used.iter().enumerate().for_each(|(new, old)| number[*old] = Some(new));
+    for visit in streams.iter_mut().flat_map(|stream| &mut stream.visits) {
+        visit.resource = number[visit.resource].unwrap_or_default();
+    }
+    used
+}

@@ -1,0 +1,112 @@
+//! The contention model: what every thread gets of caches, memory controllers and links, given
+//! where all of them run and where their pages are. A question is a value and so is its answer; it
+//! knows neither time nor processes, topology nor policies.
+//!
+//! ```text
+//! misses per instruction   mu_i = curve_i(bytes held) * phase factor
+//! stall per miss           S_i  = (idle latency of the routes + waits at what they pass) / mlp_i
+//! seconds per instruction  t_i  = compute_i + mu_i * S_i
+//! rate                     r_i  = share of the core / t_i
+//! bytes held               insertion rate r_i * mu_i times the residence time of its part of the LLC     (space.rs)
+//! waits                    every controller and link direction carries what all r_i demand of it         (queue.rs)
+//! ```
+//!
+//! # The joint fixed point
+//!
+//! network.rs writes it as equations in the utilisations `u_k` and the residence times `T_a`.
+//! newton.rs solves them all at once, by steps that are accepted only if the greatest residual
+//! falls; where no step does, bracket.rs takes over. A solution is a point where **every equation
+//! holds to 10^-9** of capacity and size; no other point is returned.
+//!
+//! Existence, uniqueness where it is proved, termination and the laws below are derived step by
+//! step in `docs/design/contention-fixed-point.md`. The search is exponential in the worst case, so
+//! a question has a [`Budget`] of evaluations and gets [`NoAnswer`] beyond it.
+//!
+//! # Laws
+//!
+//! - What is delivered stays below capacity, and what is demanded is delivered.
+//! - With one memory controller and equal write-back shares no thread gains from a new neighbour.
+//!   Elsewhere a third may gain, but is never faster than alone.
+//! - More ways never raise the misses of a program that has them to itself, nor, under the
+//!   conditions above, of a partition.
+//!
+//! # Which placement is better?
+//!
+//! The rate of each thread alone is asked once; a [`Solver`] then answers candidate after
+//! candidate, each from where the last one ended.
+//!
+//! ```
+//! use isobar_contention::{
+//!     Budget, Cache, Demand, Machine, MissCurve, NoAnswer, Parts, Place, Question, Resource, Solver, alone,
+//! };
+//!
+//! // Two nodes of 10 GB/s, 80 ns local and 130 ns remote, with a cache of 8 MiB each, and a link of 5 GB/s each way.
+//! let resource = |gb: f64| Resource { capacity: gb * 1e9, queue: 15e-9 };
+//! let machine = Machine::new(Parts {
+//!     latency: vec![vec![80e-9, 130e-9], vec![130e-9, 80e-9]],
+//!     resources: vec![resource(10.0), resource(10.0), resource(5.0), resource(5.0)],
+//!     routes: vec![vec![vec![], vec![2]], vec![vec![3], vec![]]],
+//!     llcs: vec![Cache { bytes: 8.0 * 1_048_576.0, ways: 16, private: 0.0 }; 2],
+//! })?;
+//! // A thread whose pages are on node 0, at 2 GHz and 0.8 cycles an instruction; 5 to 25 misses per 1000 instructions.
+//! let thread = |node| Demand {
+//!     share: 1.0,
+//!     place: Place { node, llc: node },
+//!     mask: u64::MAX,
+//!     compute: 0.8 / 2e9,
+//!     curve: MissCurve::parametric(5.0, 20.0, 4.0),
+//!     factor: 1.0,
+//!     mlp: 4.0,
+//!     write_back: 0.3,
+//!     footprint: 1e9,
+//!     reach: 1.0,
+//!     weights: vec![1.0, 0.0],
+//!     held: 0.0,
+//! };
+//! let budget = Budget::default();
+//! let base = [0, 0].map(|node| alone(&machine, &thread(node), budget));
+//! let base = base.into_iter().collect::<Result<Vec<_>, _>>()?;
+//! let mut solver = Solver::default();
+//! let mut worst = |threads: &[Demand]| -> Result<f64, NoAnswer> {
+//!     let answer = solver.ask(&Question { machine: &machine, threads, copy: None }, budget)?;
+//!     Ok(answer.slowdowns(&base).into_iter().fold(0.0, f64::max))
+//! };
+//! let together = worst(&[thread(0), thread(0)])?;
+//! let apart = worst(&[thread(0), thread(1)])?;
+//! assert!(1.0 < apart && 1.0 < together);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A private cache counts where the LLC does not hold its lines too (a victim cache): it is space
+//! beside what is held of the LLC. Else its lines are among those held.
+//!
+//! **Left for growth**: prefetching (in the curve's MPKI today), probe traffic of the coherence
+//! protocol, what a switch of threads on a core costs in private caches (it costs only LLC space
+//! here).
+
+#![forbid(unsafe_code)]
+
+mod bracket;
+mod budget;
+mod build;
+mod curve;
+mod machine;
+mod network;
+mod newton;
+mod question;
+mod queue;
+mod root;
+mod solver;
+mod space;
+mod steady;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use budget::{Budget, NoAnswer};
+pub use curve::{Measured, MissCurve, Parametric};
+pub use machine::{Cache, Machine, MachineError, Parts, Place};
+pub use question::{Demand, PageCopy, Question};
+pub use queue::{LINE, Resource};
+pub use solver::{Answer, Solver, alone, solve};
+pub use steady::{Pace, Scratch, Sharers, Steady};

@@ -1,0 +1,18 @@
+//! Tests of the whole model: its laws over random machines, machines worked out by hand, and what a
+//! question may cost.
+
+mod bracket;
+mod cost;
+mod laws;
+pub(crate) mod machines;
+mod steady;
+mod worked;
+
+use crate::{Answer, Budget, Demand, Machine, PageCopy, Question, Solver};
+
+/// What a machine gives to threads from a cold start, with the solver that found it.
+fn fixed_point(machine: &Machine, threads: &[Demand], copy: Option<PageCopy>) -> (Answer, Solver) {
+    let mut solver = Solver::default();
+    let answer = solver.ask(&Question { machine, threads, copy }, Budget::default()).unwrap().clone();
+    (answer, solver)
+}

@@ -1,0 +1,119 @@
+//! A workload: which programs run together on which machine, how often, and in what steps. file.rs
+//! reads it.
+
+mod file;
+
+use crate::machine::MachineSpec;
+use crate::program::Program;
+use isobar_model::{CpuId, LlcId, NodeId};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// A workload, ready to run.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The machine.
+    pub machine: Arc<MachineSpec>,
+    /// The applications, one for each copy.
+    pub apps: Vec<App>,
+    /// How it runs.
+    pub run: Run,
+}
+
+/// One application of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct App {
+    /// The program's name, with `.1`, `.2` where there are several copies.
+    pub name: String,
+    /// The program.
+    pub program: Arc<Program>,
+    /// Its threads.
+    pub threads: u32,
+    /// The node on whose CPUs it starts; anywhere else.
+    pub start_node: Option<NodeId>,
+    /// The CPU on which its first thread starts; the next ones follow by number.
+    pub cpu: Option<CpuId>,
+    /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where
+    /// its threads first touch it.
+    pub memory_node: Option<NodeId>,
+    /// Where in its phases it starts, as a part of their cycle.
+    pub phase_offset: f64,
+    /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
+    pub seats: Option<Seats>,
+}
+
+/// The last-level caches of an application's threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seats {
+    /// One for each thread.
+    pub llcs: Vec<LlcId>,
+    /// Whether every run starts there, whatever the load. Else only the first does, and later ones
+    /// where the stock scheduler finds the least load, these caches first among equals.
+    pub keep: bool,
+}
+
+/// How a workload runs.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// Completed runs of every application after which the workload ends; an early one restarts.
+    pub runs: u32,
+    /// Factor on the instructions of every program, to shorten a run.
+    pub instructions_factor: f64,
+    /// The longest step of the simulation; it also steps at ends of phases and programs.
+    pub step_seconds: f64,
+    /// How often a policy decides.
+    pub epoch_seconds: f64,
+    /// The workload ends here at the latest.
+    pub max_seconds: f64,
+    /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off
+    /// unless set: the kernels of the papers' machines (2.6.29, 2.6.30) had none; later ones have
+    /// it on.
+    pub numa_balancing: bool,
+    /// Which costs of acting are charged.
+    pub costs: Costs,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            runs: 3,
+            instructions_factor: 1.0,
+            step_seconds: 0.1,
+            epoch_seconds: 1.0,
+            max_seconds: 36_000.0,
+            numa_balancing: false,
+            costs: Costs::default(),
+        }
+    }
+}
+
+/// Which costs are charged; all, unless a workload says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Costs {
+    /// Pages that move take the time and the bandwidth of their copies; else they are there at
+    /// once.
+    pub page_copies: bool,
+    /// A process whose pages move loses the time of TLB shootdowns.
+    pub shootdowns: bool,
+    /// A thread that comes to another last-level cache misses until its lines are there again.
+    pub cold_caches: bool,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self { page_copies: true, shootdowns: true, cold_caches: true }
+    }
+}
+
+impl Workload {
+    /// The workload of one application alone, with its memory where it runs: what slowdowns are
+    /// measured against.
+    #[must_use]
+    pub fn alone(&self, app: &App) -> Self {
+        let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
+        let app = App { start_node: None, memory_node: None, cpu: first, seats: None, ..app.clone() };
+        Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
+    }
+}
