@@ -1,11 +1,13 @@
-//! A program as a table over ways 1 to W: how it behaves alone when it may fill so many ways of the LLC (PBBCache's input; design,
-//! section 8). Knows the interpolation rules, and refuses to know where the figures came from.
+//! A program as a table over ways 1 to W: how it behaves alone when it may fill 1, 2, ... ways of the
+//! LLC (PBBCache's input; design, section 8). The one type for this: measured tables are read into
+//! it, policies save what they measured as it, static models and the simulator compute from it. Knows
+//! the interpolation rules, and refuses to know where the figures came from.
 
-use crate::error::PartitionError;
-use isobar_model::num;
+use crate::num;
 use std::sync::Arc;
 
-/// A program alone with so many ways.
+/// A program alone with a given number of ways. Not every machine counts every event: what was not
+/// counted is 0 (PBBCache's convention, which its tables share).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
     /// Instructions a cycle; above 0.
@@ -14,8 +16,12 @@ pub struct Row {
     pub llcmpki: f64,
     /// LLC misses per 1000 cycles.
     pub llcmpkc: f64,
-    /// Memory bandwidth, in MB/s.
+    /// LLC space in use, in KiB.
+    pub llc_usage_kb: f64,
+    /// Memory bandwidth by the bandwidth monitor, in MB/s.
     pub bandwidth_mbps: f64,
+    /// Memory bandwidth by LLC misses, in MB/s.
+    pub llcm_bandwidth: f64,
     /// The part of the cycles in which it stalls, for whatever reason.
     pub stalls_total: f64,
     /// The part of the cycles that waits for LLC misses.
@@ -56,6 +62,28 @@ const PROPERTIES: [Property; 7] = [
 /// The least value at 0 ways, where the line through 1 and 2 ways would go below it.
 const LEAST: f64 = 1e-6;
 
+/// Why figures are no profile.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProfileError {
+    /// A program without rows.
+    #[error("program `{0}` has no rows; a profile needs 1 to W ways")]
+    Empty(String),
+    /// A figure that cannot be.
+    #[error("program `{program}`, {ways} ways: {what} is {value}; it must be {must}")]
+    Figure {
+        /// the program
+        program: String,
+        /// its row
+        ways: usize,
+        /// the property
+        what: &'static str,
+        /// what was found
+        value: f64,
+        /// what would be right
+        must: &'static str,
+    },
+}
+
 /// A checked table of one program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
@@ -65,13 +93,15 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Checks a table; row `i` is the program alone with `i + 1` ways. Non-monotone curves are real and allowed.
+    /// Checks a table; row `i` is the program alone with `i + 1` ways. Non-monotone curves are real
+    /// and allowed.
     ///
     /// # Errors
-    /// [`PartitionError`] for no rows, an IPC that is not above 0, a rate that is negative, a value that is not a number.
-    pub fn new(name: &str, rows: Vec<Row>) -> Result<Self, PartitionError> {
+    /// [`ProfileError`] for no rows, an IPC that is not above 0, a rate that is negative, a value that
+    /// is not a number.
+    pub fn new(name: &str, rows: Vec<Row>) -> Result<Self, ProfileError> {
         if rows.is_empty() {
-            return Err(PartitionError::Empty(name.to_owned()));
+            return Err(ProfileError::Empty(name.to_owned()));
         }
         rows.iter().enumerate().try_for_each(|(index, row)| check(name, index + 1, row))?;
         let best = rows.iter().map(|row| row.ipc).fold(0.0, f64::max);
@@ -104,8 +134,9 @@ impl Profile {
         &self.columns[index]
     }
 
-    /// A property at a fractional number of ways (design, section 8): linear between whole ways, the last value beyond the table;
-    /// below one way linear towards `v(1) + (v(1) - v(2))`, at least 1e-6, at none.
+    /// A property at a fractional number of ways (design, section 8): linear between whole ways, the
+    /// last value beyond the table; below one way linear towards `v(1) + (v(1) - v(2))`, at least
+    /// 1e-6, at none.
     #[must_use]
     pub fn at(&self, property: Property, ways: f64) -> f64 {
         at(self.column(property), ways)
@@ -139,8 +170,8 @@ fn read(property: Property, row: &Row, best: f64) -> f64 {
     }
 }
 
-fn check(program: &str, ways: usize, row: &Row) -> Result<(), PartitionError> {
-    let wrong = |what, value, must| PartitionError::Figure { program: program.to_owned(), ways, what, value, must };
+fn check(program: &str, ways: usize, row: &Row) -> Result<(), ProfileError> {
+    let wrong = |what, value, must| ProfileError::Figure { program: program.to_owned(), ways, what, value, must };
     if !(row.ipc.is_finite() && row.ipc > 0.0) {
         return Err(wrong("ipc", row.ipc, "a number above 0"));
     }
@@ -151,6 +182,8 @@ fn check(program: &str, ways: usize, row: &Row) -> Result<(), PartitionError> {
         ("stalls_total", row.stalls_total),
         ("stalls_l3_miss", row.stalls_l3_miss),
         ("stalls_store_buf", row.stalls_store_buf),
+        ("llc_usage_kb", row.llc_usage_kb),
+        ("llcm_bandwidth", row.llcm_bandwidth),
     ];
     match rest.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
         Some((what, value)) => Err(wrong(what, value, "a number of at least 0")),

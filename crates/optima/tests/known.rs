@@ -9,7 +9,8 @@ use isobar_optima::{
 };
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::{Bandwidth, Effect, Meaningless, PbbCache, StaticModel};
-use isobar_partition::{Cluster, Group, Profile, Row};
+use isobar_model::profile::{Profile, Row};
+use isobar_partition::{Cluster, Group};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::random::{Random, Shape, workload};

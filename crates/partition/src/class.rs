@@ -7,7 +7,7 @@
 //! critical point: fewest ways with slowdown below 1.05
 //! ```
 
-use crate::profile::{Profile, Property};
+use isobar_model::profile::{Profile, Property};
 use isobar_model::CacheClass;
 
 /// The limits between the classes.

@@ -11,7 +11,8 @@ use isobar_partition::evaluate::evaluate;
 use isobar_partition::heuristics::lfoc_plus::{App, Settings, partition};
 use isobar_partition::heuristics::{Setting, by_name};
 use isobar_partition::model::{PbbCache, StaticModel};
-use isobar_partition::{Group, Profile, Property, Solution};
+use isobar_model::profile::{Profile, Property};
+use isobar_partition::{Group, Solution};
 use serde_json::Value;
 
 /// A recorded solution beside ours, for the same workload and model.

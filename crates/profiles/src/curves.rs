@@ -3,8 +3,8 @@
 //! ```toml
 //! [[program]]
 //! name = "sweep"
-//! ipc = [0.8, 0.9, 1.0]              # or slowdown = [1.25, 1.11, 1.0], where no more is known
-//! llcmpki = [20.0, 15.0, 12.0]       # misses per 1000 instructions; llcmpkc, per 1000 cycles, follows from it and from ipc
+//! ipc = [0.8, 0.9, 1.0]              # or slowdown = [1.25, 1.11, 1.0]
+//! llcmpki = [20.0, 15.0, 12.0]       # misses per 1000 instructions; llcmpkc follows from it and ipc
 //! bandwidth_mbps = [2500, 2100, 1900]
 //! stalls_total = [0.5, 0.4, 0.3]     # parts of the cycles, for pbbcache-stalls
 //! stalls_l3_miss = [0.4, 0.3, 0.2]
@@ -13,16 +13,16 @@
 //! llcm_bandwidth = [2000, 1700, 1500]
 //! ```
 //!
-//! This is also how curves measured on a running machine are saved: `ipc` (or `slowdown`) and `llcmpkc` by ways are what sampling finds;
-//! where it stopped early, arrays are shorter, and the last value stands for all beyond.
+//! This is also how curves measured on a running machine are saved: `ipc` (or `slowdown`) and
+//! `llcmpkc` by ways are what sampling finds; where it stopped early, arrays are shorter, and the last
+//! value stands for all beyond. Without `bandwidth_mbps`, `llcm_bandwidth` is taken for it.
 
-use super::{Entry, Profiles, Source, figures, profile};
-use crate::study::error::StudyError;
-use isobar_model::text::one_line;
-use isobar_sim::program::csv::{MeasuredTable, Row};
+use crate::error::ReadError;
+use crate::profiles::Profiles;
+use isobar_model::num;
+use isobar_model::profile::{Profile, Row};
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 /// More ways than any cache has.
 const MOST_WAYS: usize = 1024;
@@ -52,10 +52,10 @@ pub(super) struct Curves {
 }
 
 /// Reads a file of curves.
-pub(super) fn read(file: &str, text: &str, json: bool) -> Result<Profiles, StudyError> {
+pub(super) fn read(file: &str, text: &str, json: bool) -> Result<Profiles, ReadError> {
     let parsed: File = if json { from_json(file, text)? } else { from_toml(file, text)? };
     if parsed.program.is_empty() {
-        return Err(StudyError::file(
+        return Err(ReadError::file(
             file,
             "holds no program: write a section [[program]] with name, ipc and llcmpki for each",
         ));
@@ -64,28 +64,29 @@ pub(super) fn read(file: &str, text: &str, json: bool) -> Result<Profiles, Study
 }
 
 /// Makes profiles of curves, each name once.
-pub(super) fn collect(file: &str, all: &[Curves]) -> Result<Profiles, StudyError> {
-    let mut programs = BTreeMap::new();
-    let (mut no_misses, mut no_bandwidth) = (Vec::new(), Vec::new());
+pub(super) fn collect(file: &str, all: &[Curves]) -> Result<Profiles, ReadError> {
+    let mut names = BTreeSet::new();
+    let mut profiles = Vec::with_capacity(all.len());
     for curves in all {
-        let entry = curves.entry(file)?;
-        let without = |column: &[&Option<Vec<f64>>]| column.iter().all(|column| column.is_none());
-        if without(&[&curves.llcmpki, &curves.llcmpkc]) {
-            no_misses.push(curves.name.as_str());
-        }
-        if without(&[&curves.bandwidth_mbps, &curves.llcm_bandwidth]) {
-            no_bandwidth.push(curves.name.as_str());
-        }
-        if programs.insert(curves.name.clone(), entry).is_some() {
-            return Err(StudyError::file(file, format!("program `{}` is there twice; leave one", curves.name)));
+        profiles.push(curves.profile(file)?);
+        if !names.insert(&curves.name) {
+            return Err(ReadError::file(file, format!("program `{}` is there twice; leave one", curves.name)));
         }
     }
-    let lacks = |names: &[&str], what: &str| (!names.is_empty()).then(|| format!("{} {what}", listed(names)));
+    let note = |without: fn(&Curves) -> bool, what: &str| {
+        let names: Vec<_> = all.iter().filter(|one| without(one)).map(|one| one.name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{} {what}", listed(&names)))
+    };
     let notes = [
-        lacks(&no_misses, "without llcmpki and llcmpkc: taken as never missing"),
-        lacks(&no_bandwidth, "without bandwidth_mbps and llcm_bandwidth: taken as using none"),
+        note(Curves::without_misses, "without llcmpki and llcmpkc: taken as never missing"),
+        note(
+            |one| one.bandwidth_mbps.is_none() && one.llcm_bandwidth.is_none(),
+            "without bandwidth_mbps and llcm_bandwidth: taken as using none",
+        ),
     ];
-    Ok(Profiles { file: file.to_owned(), programs, notes: notes.into_iter().flatten().collect() })
+    let relative = all.iter().filter(|one| one.ipc.is_none() || one.without_misses());
+    let relative = relative.map(|one| one.name.clone()).collect();
+    Ok(Profiles::new(file, profiles).with_relative(relative).with_notes(notes.into_iter().flatten()))
 }
 
 /// The first names of a list.
@@ -94,35 +95,32 @@ fn listed(names: &[&str]) -> String {
     if names.len() > 3 { format!("{first} and {} more", names.len() - 3) } else { first }
 }
 
-fn from_toml(file: &str, text: &str) -> Result<File, StudyError> {
+fn from_toml(file: &str, text: &str) -> Result<File, ReadError> {
     toml::from_str(text).map_err(|error| {
-        let line =
-            error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
-        StudyError::file(file, format!("line {line}: {}", one_line(error.message())))
+        let before = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        let line = error.span().map_or(1, |span| 1 + before(span.start));
+        ReadError::line(file, u64::from(num::narrow(line)), error.message())
     })
 }
 
-fn from_json(file: &str, text: &str) -> Result<File, StudyError> {
-    serde_json::from_str(text).map_err(|error| StudyError::file(file, error.to_string()))
+fn from_json(file: &str, text: &str) -> Result<File, ReadError> {
+    serde_json::from_str(text).map_err(|error| ReadError::file(file, error.to_string()))
 }
 
 impl Curves {
-    fn entry(&self, file: &str) -> Result<Entry, StudyError> {
+    fn profile(&self, file: &str) -> Result<Profile, ReadError> {
         let ways = self.length(file)?;
-        let rows: Vec<Row> = (0..ways).map(|index| self.row(index)).collect();
-        let by_misses = self.bandwidth_mbps.is_none();
-        let profile = profile(file, &self.name, rows.iter().map(|row| figures(row, by_misses)).collect())?;
-        let source = if self.ipc.is_some() && (self.llcmpki.is_some() || self.llcmpkc.is_some()) {
-            Source::Table(Arc::new(MeasuredTable::from_rows(file, &self.name, rows)))
-        } else {
-            Source::Relative
-        };
-        Ok(Entry { profile, source })
+        let rows = (0..ways).map(|index| self.row(index)).collect();
+        Profile::new(&self.name, rows).map_err(|cause| ReadError::figures(file, cause))
+    }
+
+    const fn without_misses(&self) -> bool {
+        self.llcmpki.is_none() && self.llcmpkc.is_none()
     }
 
     /// How many ways there are: all arrays have the same length.
-    fn length(&self, file: &str) -> Result<usize, StudyError> {
-        let wrong = |problem: String| Err(StudyError::file(file, format!("program `{}`: {problem}", self.name)));
+    fn length(&self, file: &str) -> Result<usize, ReadError> {
+        let wrong = |problem: String| Err(ReadError::file(file, format!("program `{}`: {problem}", self.name)));
         let (key, first) = match (&self.ipc, &self.slowdown) {
             (Some(ipc), None) => ("ipc", ipc),
             (None, Some(slowdown)) => ("slowdown", slowdown),
@@ -164,14 +162,11 @@ impl Curves {
         let llcmpki = at(&self.llcmpki).or_else(|| Some(at(&self.llcmpkc)? / ipc)).unwrap_or_default();
         Row {
             ipc,
-            llcrpki: 0.0,
             llcmpki,
-            llcrpkc: 0.0,
             llcmpkc: at(&self.llcmpkc).unwrap_or(llcmpki * ipc),
             llc_usage_kb: rate(&self.llc_usage_kb),
-            bandwidth_mbps: rate(&self.bandwidth_mbps),
+            bandwidth_mbps: at(&self.bandwidth_mbps).unwrap_or_else(|| rate(&self.llcm_bandwidth)),
             llcm_bandwidth: rate(&self.llcm_bandwidth),
-            stalls_l2_miss: 0.0,
             stalls_l3_miss: rate(&self.stalls_l3_miss),
             stalls_total: rate(&self.stalls_total),
             stalls_store_buf: rate(&self.stalls_store_buf),

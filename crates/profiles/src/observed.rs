@@ -2,32 +2,30 @@
 //! one JSON document a line. The last that is known of a process name counts. Misses by ways are not part of an observation: those of the
 //! interval stand for every way count, which is right for the order in which programs fill a shared partition and no more.
 
-use super::Profiles;
-use super::curves::{Curves, collect};
-use crate::study::error::StudyError;
+use crate::curves::{Curves, collect};
+use crate::error::ReadError;
+use crate::profiles::Profiles;
 use isobar_model::wire::observation_from_json;
 use isobar_model::{Process, num};
 use std::collections::BTreeMap;
 
 /// Reads observations.
-pub(super) fn read(file: &str, text: &str) -> Result<Profiles, StudyError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Profiles, ReadError> {
     let mut known: BTreeMap<String, Curves> = BTreeMap::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let seen = observation_from_json(line)
-            .map_err(|error| StudyError::file(file, format!("line {}: {error}", index + 1)))?;
+        let number = u64::from(num::narrow(index + 1));
+        let seen = observation_from_json(line).map_err(|error| ReadError::line(file, number, error.to_string()))?;
         let sampled = seen.processes.iter().filter_map(curves);
         known.extend(sampled.map(|curves| (curves.name.clone(), curves)));
     }
     if known.is_empty() {
         let problem =
             "no process has `slowdown_by_ways`: curves are known once a policy that samples has run for a while";
-        return Err(StudyError::file(file, problem));
+        return Err(ReadError::file(file, problem));
     }
-    let mut profiles = collect(file, &known.into_values().collect::<Vec<_>>())?;
-    profiles
-        .notes
-        .push("misses by ways are not part of an observation: those of its interval stand for all".to_owned());
-    Ok(profiles)
+    let note = "misses by ways are not part of an observation: those of its interval stand for all";
+    let profiles = collect(file, &known.into_values().collect::<Vec<_>>())?;
+    Ok(profiles.with_notes([note.to_owned()]))
 }
 
 fn curves(process: &Process) -> Option<Curves> {

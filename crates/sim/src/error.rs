@@ -4,7 +4,7 @@
 use isobar_model::text::one_line;
 
 /// Why a simulated machine could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// the text is no TOML of the expected form
     #[error("{file}: {problem}")]
@@ -15,15 +15,8 @@ pub enum SimError {
         problem: String,
     },
     /// a measured table that does not hold together
-    #[error("{file}: line {line}: {problem}")]
-    Csv {
-        /// the file, as the caller names it
-        file: String,
-        /// the line, from 1
-        line: u64,
-        /// column and problem, and what would be right
-        problem: String,
-    },
+    #[error(transparent)]
+    Table(#[from] isobar_profiles::ReadError),
     /// a value that cannot be
     #[error("{file}: `{key}` {problem}")]
     Value {
@@ -53,10 +46,6 @@ pub enum SimError {
 impl SimError {
     pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
         Self::Value { file: file.to_owned(), key: one_line(key), problem: one_line(&problem.into()) }
-    }
-
-    pub(crate) fn csv(file: &str, line: u64, problem: impl Into<String>) -> Self {
-        Self::Csv { file: file.to_owned(), line, problem: one_line(&problem.into()) }
     }
 
     pub(crate) fn unknown(file: &str, key: &str, kind: &'static str, name: &str, known: &[&str]) -> Self {

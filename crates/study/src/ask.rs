@@ -204,7 +204,7 @@ impl Setup {
         if let Some(groups) = self.asked_groups.filter(|groups| *groups < uses) {
             return wrong(format!("llc {} is used; --groups {groups} has llc 0 to {}", uses - 1, groups - 1));
         }
-        if given.share != isobar_partition::Property::Llcmpkc && self.model == ModelKind::Queueing {
+        if given.share != isobar_model::profile::Property::Llcmpkc && self.model == ModelKind::Queueing {
             return wrong(
                 "`share` has no meaning for the queueing model: leave it out or take --model pbbcache-simple"
                     .to_owned(),

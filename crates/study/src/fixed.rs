@@ -11,7 +11,8 @@
 use super::error::StudyError;
 use super::profiles::Profiles;
 use super::workloads::{Workload, unknown};
-use isobar_partition::{Cluster, Group, Property, Solution};
+use isobar_model::profile::Property;
+use isobar_partition::{Cluster, Group, Solution};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

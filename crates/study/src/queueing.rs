@@ -13,9 +13,9 @@
 //! bandwidth, and misses never fall with either; so [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
 //! bound for all. What a cluster does depends on the wait at the controller, and that on all its clusters: the model is not separable.
 
-use isobar_model::num;
+use isobar_model::{Profile, num};
 use isobar_partition::model::{Effect, Meaningless, StaticModel};
-use isobar_partition::{Group, Profile};
+use isobar_partition::Group;
 use isobar_sim::contention::steady::{Pace, Scratch, Sharers, Steady};
 use isobar_sim::{MachineSpec, Program};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 
 use super::ask::{ModelKind, Setup};
 use super::profiles::Profiles;
-use isobar_partition::Property;
+use isobar_model::profile::Property;
 use isobar_sim::Program;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -24,7 +24,7 @@ use super::plain::none;
 use crate::error::PartitionError;
 use crate::layout::deal;
 use crate::model::StaticModel;
-use crate::profile::{Profile, Property};
+use isobar_model::profile::{Profile, Property};
 use crate::solution::{Group, Solution};
 
 /// From so many misses per 1000 instructions on, a program is a devil.

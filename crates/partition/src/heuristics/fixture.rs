@@ -2,7 +2,7 @@
 
 use super::{Setting, by_name};
 use crate::model::{Bandwidth, PbbCache};
-use crate::profile::{Profile, Row};
+use isobar_model::profile::{Profile, Row};
 use crate::solution::Solution;
 
 /// A program by its IPC and its misses, per instruction and per cycle alike, at 1, 2, ... ways.

@@ -11,7 +11,7 @@
 //! from the recursion of [`crate::share`], which is also how Whirlpool's appendix B and KPart combine curves: space goes to each in
 //! proportion to its misses.
 
-use crate::profile;
+use isobar_model::profile;
 use crate::share::shares;
 
 /// Programs that share, and their joint curve.

@@ -19,7 +19,7 @@ use super::hierarchy::{Pool, levels, shared};
 use super::lookahead::{lookahead, value};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
+use isobar_model::profile::Property;
 use crate::solution::{Cluster, Group};
 use std::collections::BTreeMap;
 

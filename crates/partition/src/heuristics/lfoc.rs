@@ -9,7 +9,7 @@ use super::lfoc_plus::{App, Settings, partition, partition_without_pairs};
 use crate::class::of_profile;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
+use isobar_model::profile::Property;
 use crate::solution::{Cluster, Group};
 
 pub(super) fn lfoc(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {

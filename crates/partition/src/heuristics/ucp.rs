@@ -12,7 +12,7 @@ use super::lookahead::lookahead;
 use super::plain::{apart, strict};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
+use isobar_model::profile::Property;
 use crate::solution::Group;
 
 pub(super) fn misses(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {

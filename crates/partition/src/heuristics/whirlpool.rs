@@ -15,7 +15,7 @@ use super::hierarchy::{Pool, levels};
 use super::lookahead::lookahead;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
+use isobar_model::profile::Property;
 use crate::solution::{Cluster, Group};
 
 /// Pools that are kept.

@@ -6,7 +6,7 @@ mod pbbcache;
 
 pub use pbbcache::{Bandwidth, PbbCache};
 
-use crate::profile::Profile;
+use isobar_model::profile::Profile;
 use crate::solution::Group;
 
 /// What a model says of one program.

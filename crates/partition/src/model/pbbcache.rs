@@ -13,7 +13,7 @@
 //! solution is [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all there is (`b_i >= 1`).
 
 use super::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
-use crate::profile::{self, Profile, Property};
+use isobar_model::profile::{self, Profile, Property};
 use crate::share::shares;
 use crate::solution::Group;
 
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_part_of_one_way_may_be_the_best_of_all() {
         // IPC 2, 1, 4: slowdowns 2, 4, 1; towards no ways 2 + (2 - 4) = 0, at least 1e-6.
-        let rows = [2.0, 1.0, 4.0].map(|ipc| crate::Row { ipc, ..crate::Row::default() });
+        let rows = [2.0, 1.0, 4.0].map(|ipc| profile::Row { ipc, ..profile::Row::default() });
         let model = PbbCache::new(Bandwidth::Simple, vec![Profile::new("a", rows.to_vec()).unwrap()], 3, None);
         assert_eq!(model.least_slowdown(0, 2), 1e-6);
     }

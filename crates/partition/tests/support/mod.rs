@@ -10,13 +10,14 @@
 )]
 
 use isobar_model::num;
+use isobar_model::profile::{Profile, Property};
 use isobar_partition::model::{Bandwidth, PbbCache};
-use isobar_partition::{Cluster, Profile, Property, Row, Solution};
+use isobar_partition::{Cluster, Solution};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A file of the reference data, or `None` (told loudly).
+/// A file of the reference data, or `None` with a line that says so.
 pub fn reference(file: &str) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/pbbcache").join(file);
     let text = std::fs::read_to_string(&path).ok();
@@ -28,28 +29,7 @@ pub fn reference(file: &str) -> Option<String> {
 
 /// The 55 measured programs, by name.
 pub fn profiles() -> Option<BTreeMap<String, Profile>> {
-    let text = reference("metrics.csv")?;
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let mut rows: BTreeMap<String, BTreeMap<usize, Row>> = BTreeMap::new();
-    for record in reader.deserialize::<BTreeMap<String, String>>() {
-        let record = record.unwrap();
-        let figure = |key: &str| record[key].parse::<f64>().unwrap();
-        let row = Row {
-            ipc: figure("ipc"),
-            llcmpki: figure("llcmpki"),
-            llcmpkc: figure("llcmpkc"),
-            bandwidth_mbps: figure("bandwidth_mbps"),
-            stalls_total: figure("stalls_total"),
-            stalls_l3_miss: figure("stalls_l3_miss"),
-            stalls_store_buf: figure("stalls_store_buf"),
-        };
-        rows.entry(record["BENCH"].clone()).or_default().insert(record["NR_WAYS"].parse().unwrap(), row);
-    }
-    let made = |(name, rows): (String, BTreeMap<usize, Row>)| {
-        let profile = Profile::new(&name, rows.into_values().collect()).unwrap();
-        (name, profile)
-    };
-    Some(rows.into_iter().map(made).collect())
+    Some(isobar_profiles::table::read("metrics.csv", &reference("metrics.csv")?).unwrap())
 }
 
 /// The 687 reference solutions.

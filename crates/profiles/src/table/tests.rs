@@ -1,5 +1,4 @@
-use super::{COLUMNS, MeasuredTable};
-use crate::machine::find;
+use super::{COLUMNS, read};
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -28,27 +27,18 @@ fn with_header(rows: &str) -> String {
 }
 
 fn refused(text: &str) -> String {
-    let error = MeasuredTable::parse("m.csv", text).unwrap_err().to_string();
+    let error = read("m.csv", text).unwrap_err().to_string();
     assert!(error.starts_with("m.csv: line ") && !error.contains(char::is_control), "{error}");
     error
 }
 
 #[test]
-fn a_program_is_found_again_in_its_table() {
-    let misses = [20.0, 15.0, 12.0, 10.0, 9.0, 8.0, 7.0, 6.5, 6.0, 5.8, 5.5];
-    let text = with_header(&(table("b", &misses) + &table("a", &[10.0; 11])));
-    let read = MeasuredTable::parse("m.csv", &text).unwrap();
-    assert_eq!(read.names().collect::<Vec<_>>(), ["a", "b"]);
-    assert!((read.rows("b").unwrap()[3].llcmpki - 10.0).abs() < 1e-12);
-    let machine = find("skylake-2x20").unwrap();
-    for name in ["a", "b"] {
-        // From the slope for b, from the stall counter for a: 85 ns at 2 GHz are 170 cycles, 40 of which a miss shows: 4.25 overlap.
-        let program = read.program(name, &machine).unwrap();
-        assert!((program.mlp - 4.25).abs() < 0.01 && (program.base_cpi - 0.5).abs() < 1e-3, "{program:?}");
-        assert!((program.write_back - 0.5).abs() < 1e-6 && (program.footprint_mib - 256.0).abs() < 1e-9, "{program:?}");
-    }
-    let curve = read.program("b", &machine).unwrap().mpki;
-    assert!((curve.misses(2.5 * 1_048_576.0 * 4.0) * 1000.0 - 10.0).abs() < 1e-9, "a way of the Gold 6138 has 2.5 MB");
+fn programs_are_read_row_by_row() {
+    let text = with_header(&(table("b", &[20.0, 15.0, 12.0, 10.0]) + &table("a", &[10.0; 4])));
+    let read = read("m.csv", &text).unwrap();
+    assert_eq!(read.keys().collect::<Vec<_>>(), ["a", "b"]);
+    let last = read["b"].rows()[3];
+    assert!((last.llcmpki - 10.0).abs() < 1e-12 && (last.llc_usage_kb - 28_000.0).abs() < 1e-12, "{last:?}");
 }
 
 #[test]
@@ -57,7 +47,7 @@ fn order_of_lines_and_columns_does_not_matter_and_others_are_ignored() {
     let swapped: Vec<_> =
         text.lines().map(|line| line.split(',').rev().chain(["x"]).collect::<Vec<_>>().join(",")).collect();
     let reordered = format!("\u{feff}{}\n{}\n{}\n{}\n", swapped[0], swapped[3], swapped[1], swapped[2]);
-    assert_eq!(MeasuredTable::parse("m.csv", &reordered), MeasuredTable::parse("m.csv", &text));
+    assert_eq!(read("m.csv", &reordered), read("m.csv", &text));
 }
 
 #[test]
@@ -97,36 +87,11 @@ fn a_program_shorter_than_the_others_lacks_a_way() {
     assert!(refused(&text).contains("line 5: column `NR_WAYS`: `b`, which begins here, has no line for 3"));
 }
 
-#[test]
-fn a_machine_with_fewer_ways_and_an_unknown_program_are_refused() {
-    let read = MeasuredTable::parse("m.csv", &with_header(&table("astar", &[1.0; 12]))).unwrap();
-    let told = |name, machine| read.program(name, &find(machine).unwrap()).unwrap_err().to_string();
-    assert!(told("astar", "skylake-2x20").contains("`NR_WAYS` goes to 12; the LLC of the machine has 11"));
-    assert!(told("atsar", "nehalem-2x4").contains("did you mean astar?"));
-}
-
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in ".{0,200}") {
-        if let Err(error) = MeasuredTable::parse("m.csv", &text) {
+        if let Err(error) = read("m.csv", &text) {
             prop_assert!(!error.to_string().contains(char::is_control));
-        }
-    }
-
-    #[test]
-    fn any_table_of_numbers_makes_a_program(
-        rows in prop::collection::vec((1e-6..1e3f64, 0.0..1e4f64, 0.0..1e6f64, 0.0..1e6f64, 0.0..1e5f64, 0.0..1.0f64), 1..16)
-    ) {
-        let line = |(index, row): (usize, &(f64, f64, f64, f64, f64, f64))| {
-            let (ipc, mpki, bandwidth, missed, used, stalls) = row;
-            format!("a,{},{ipc},1,{mpki},1,1,{used},{bandwidth},{missed},0,{stalls},0,0\n", index + 1)
-        };
-        let text = with_header(&rows.iter().enumerate().map(line).collect::<String>());
-        let read = MeasuredTable::parse("m.csv", &text).unwrap();
-        let machine = find("nehalem-2x4").unwrap();
-        match read.program("a", &machine) {
-            Ok(program) => prop_assert!(program.base_cpi.is_finite() && program.mlp >= 1.0),
-            Err(error) => prop_assert!(error.to_string().contains("a."), "{}", error),
         }
     }
 }

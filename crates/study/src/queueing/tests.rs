@@ -1,7 +1,8 @@
 use super::*;
 use isobar_model::{Action, CpuId, LlcId, Machine, NodeId, Plan, Seconds, Tid, metrics};
 use isobar_partition::evaluate::evaluate;
-use isobar_partition::{Cluster, Row, Solution};
+use isobar_model::profile::Row;
+use isobar_partition::{Cluster, Solution};
 use isobar_sim::{App, Run, SimMachine, Workload, machine, program};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

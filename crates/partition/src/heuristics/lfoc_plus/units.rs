@@ -6,7 +6,7 @@
 
 use super::super::lookahead::value;
 use super::App;
-use crate::profile::at;
+use isobar_model::profile::at;
 use crate::share::{shares, shares_of_two};
 
 /// Curves of a sensitive program, never empty.

@@ -1,39 +1,38 @@
-use super::*;
-use isobar_partition::Property;
-use isobar_sim::machine;
-
-const COLUMNS: &str = "BENCH,NR_WAYS,ipc,llcrpki,llcmpki,llcrpkc,llcmpkc,llc_usage_kb,bandwidth_mbps,llcm_bandwidth,stalls_l2_miss,\
-                       stalls_l3_miss,stalls_total,stalls_store_buf\n";
+use super::Profiles;
+use super::table::COLUMNS;
+use isobar_model::profile::Property;
 
 fn read(file: &str, text: &str) -> Profiles {
-    Profiles::from_text(file, text).unwrap()
+    super::read(file, text).unwrap()
 }
 
-fn told(file: &str, text: &str) -> String {
-    let told = Profiles::from_text(file, text).unwrap_err().to_string();
-    assert!(told.starts_with(file) && !told.contains(char::is_control), "{told}");
-    told
+fn refused(file: &str, text: &str) -> String {
+    let said = super::read(file, text).unwrap_err().to_string();
+    assert!(said.starts_with(file) && !said.contains(char::is_control), "{said}");
+    said
+}
+
+fn table(rows: &str) -> String {
+    format!("{}\n{rows}", COLUMNS.join(","))
 }
 
 #[test]
 fn a_measured_table_is_taken_column_by_column() {
     let profiles = read(
         "m.csv",
-        &format!(
-            "{COLUMNS}a,1,0.5,40,30,20,15,2000,900,800,0.6,0.5,0.7,0.1\na,2,1,40,10,40,10,4000,500,400,0.3,0.2,0.4,0.1\n"
-        ),
+        &table("a,1,0.5,40,30,20,15,2000,900,800,0.6,0.5,0.7,0.1\na,2,1,40,10,40,10,4000,500,400,0.3,0.2,0.4,0.1\n"),
     );
     let a = profiles.profile("a").unwrap();
     assert_eq!(a.column(Property::Slowdown), [2.0, 1.0]);
     assert_eq!((a.column(Property::Bandwidth), a.column(Property::Llcmpkc)), (&[900.0, 500.0][..], &[15.0, 10.0][..]));
     assert_eq!((profiles.ways(), profiles.remarks(&["a"], 2)), (2, Vec::new()));
-    assert_eq!(profiles.program("a", &machine::find("skylake-2x20").unwrap()).unwrap().name, "a");
+    assert!(!profiles.is_relative("a"));
 }
 
 #[test]
-fn without_a_bandwidth_monitor_misses_stand_in_and_that_is_told() {
+fn without_a_bandwidth_monitor_misses_stand_in_and_a_remark_says_so() {
     let table =
-        |monitor: &str, misses: &str| format!("{COLUMNS}a,1,0.5,40,30,20,15,2000,{monitor},{misses},0.6,0.5,0.7,0.1\n");
+        |monitor: &str, misses: &str| table(&format!("a,1,0.5,40,30,20,15,2000,{monitor},{misses},0.6,0.5,0.7,0.1\n"));
     let profiles = read("m.csv", &table("0", "800"));
     assert_eq!(profiles.profile("a").unwrap().column(Property::Bandwidth), [800.0]);
     assert!(profiles.remarks(&["a"], 1)[0].contains("bandwidth is taken from llcm_bandwidth"));
@@ -57,17 +56,17 @@ fn curves_may_leave_out_what_follows_from_others() {
 }
 
 #[test]
-fn slowdowns_alone_will_do_for_pbbcache_only() {
+fn slowdowns_alone_are_relative() {
     let profiles = read("p.toml", "[[program]]\nname = \"a\"\nslowdown = [2.0, 1.25, 1.0]\nllcmpkc = [15, 10, 5]\n");
     assert_eq!(profiles.profile("a").unwrap().column(Property::Slowdown), [2.0, 1.25, 1.0]);
-    let told = profiles.program("a", &machine::find("skylake-2x20").unwrap()).unwrap_err().to_string();
-    assert!(told.starts_with("p.toml: `a` has slowdowns only") && told.contains("--model pbbcache-simple"), "{told}");
+    assert!(profiles.is_relative("a"));
+    assert!(read("p.toml", "[[program]]\nname = \"a\"\nipc = [2.0, 1.25]\n").is_relative("a"), "misses are not known");
 }
 
 #[test]
-fn curves_that_do_not_hold_together_are_told() {
+fn curves_that_do_not_hold_together_are_refused() {
     let good = "[[program]]\nname = \"a\"\nipc = [0.5, 1.0]\nllcmpki = [30, 10]\n";
-    let bad = |from: &str, to: &str| told("p.toml", &good.replace(from, to));
+    let bad = |from: &str, to: &str| refused("p.toml", &good.replace(from, to));
     assert!(bad("[30, 10]", "[30]").contains("program `a`: `llcmpki` has 1 values, `ipc` has 2"));
     assert!(bad("0.5", "0").contains("program `a`: `ipc` holds 0; every value must be above 0"));
     assert!(bad("0.5", "nan").contains("`ipc` holds NaN"));
@@ -75,9 +74,9 @@ fn curves_that_do_not_hold_together_are_told() {
     assert!(bad("ipc = [0.5, 1.0]", "").contains("`ipc` is missing"));
     assert!(bad("[0.5, 1.0]", "[]").contains("`ipc` has 0 values"));
     assert!(bad("llcmpki", "llcmpk").starts_with("p.toml: line 4: unknown field `llcmpk`"));
-    assert!(told("p.toml", "").contains("holds no program"));
-    assert!(told("p.toml", &good.repeat(2)).contains("program `a` is there twice"));
-    assert!(told("p.json", "{").contains("EOF"));
+    assert!(refused("p.toml", "").contains("holds no program"));
+    assert!(refused("p.toml", &good.repeat(2)).contains("program `a` is there twice"));
+    assert!(refused("p.json", "{").contains("EOF"));
 }
 
 const SEEN: &str = r#"{"time": 12, "interval": 1, "machine": {"nodes": [{"id": 0}], "llcs": [{"id": 0, "ways": 3, "cpus": [0], "nodes": [0]}],
@@ -93,16 +92,6 @@ fn curves_of_a_running_machine_come_from_its_observations() {
     assert_eq!((a.column(Property::Slowdown), a.column(Property::Llcmpkc)), (&[1.5, 1.25, 1.0][..], &[10.0; 3][..]));
     assert_eq!((a.column(Property::Bandwidth), profiles.names().count()), (&[250.0; 3][..], 1));
     assert!(profiles.remarks(&["a"], 3)[0].contains("those of its interval stand for all"));
-    assert!(told("o.jsonl", &line.replace("[1.5, 1.25, 1.0]", "null")).contains("no process has `slowdown_by_ways`"));
-    assert!(told("o.jsonl", "{}\n").starts_with("o.jsonl: line 1: "));
-}
-
-#[test]
-fn the_simulator_s_programs_need_no_file() {
-    let profiles = Profiles::of_machine("rome-ccx-2x4").unwrap();
-    let lbm = profiles.profile("lbm").unwrap();
-    assert_eq!((profiles.ways(), lbm.ways()), (16, 16));
-    assert!(lbm.column(Property::Slowdown).windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-8)));
-    assert!((lbm.column(Property::Slowdown)[15] - 1.0).abs() < 1e-12);
-    assert!(Profiles::of_machine("rome").unwrap_err().to_string().contains("rome-ccx-2x4"));
+    assert!(refused("o.jsonl", &line.replace("[1.5, 1.25, 1.0]", "null")).contains("no process has `slowdown_by_ways`"));
+    assert!(refused("o.jsonl", "{}\n").starts_with("o.jsonl: line 1: "));
 }
