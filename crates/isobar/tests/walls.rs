@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 19] = [
+const MAY_IMPORT: [(&str, &[&str]); 21] = [
     ("isobar-model", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
     ("isobar-policy", &["isobar-model", "isobar-partition"]),
     // The page of numasim's machine is where its test backend reads.
     ("isobar-linux", &["isobar-model", "numasim-page"]),
-    ("isobar-sim", &["isobar-model"]),
+    // Reading programs over ways stands below the simulator and the studies, which both need it.
+    ("isobar-profiles", &["isobar-model"]),
+    ("isobar-sim", &["isobar-model", "isobar-profiles"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
@@ -26,10 +28,13 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
             "isobar-optima",
             "isobar-plot",
             "isobar-policy",
+            "isobar-profiles",
             "isobar-sim",
+            "isobar-study",
             "isobar-trace",
         ],
     ),
+    ("isobar-study", &["isobar-model", "isobar-optima", "isobar-partition", "isobar-profiles", "isobar-sim"]),
     // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in for the kernel's.
     ("isobar-vm", &[]),
     ("isobar-soak", &[]),
@@ -52,18 +57,22 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
             "isobar-sim",
             "isobar-trace",
             "isobar-lab",
+            "isobar-profiles",
+            "isobar-study",
         ],
     ),
 ];
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
-const PURE: [(&str, &[&str]); 6] = [
+const PURE: [(&str, &[&str]); 7] = [
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-partition", &["thiserror"]),
     // rayon spreads work over cores; answers do not depend on how many.
     ("isobar-optima", &["rayon", "thiserror"]),
     ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
-    ("isobar-sim", &["csv", "rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+    // Both read strings and touch no file.
+    ("isobar-profiles", &["csv", "serde", "serde_json", "thiserror", "toml"]),
+    ("isobar-sim", &["rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
     ("numasim-model", &["serde", "thiserror", "toml"]),
 ];
 

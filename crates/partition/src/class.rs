@@ -7,8 +7,8 @@
 //! critical point: fewest ways with slowdown below 1.05
 //! ```
 
-use isobar_model::profile::{Profile, Property};
 use isobar_model::CacheClass;
+use isobar_model::profile::{Profile, Property};
 
 /// The limits between the classes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,17 +3,26 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use isobar_model::CacheClass::{LightSharing, Sensitive, Streaming};
+use isobar_model::profile::{Profile, Row};
 use isobar_partition::heuristics::lfoc_plus::{App, Settings, partition};
 use isobar_partition::heuristics::{Setting, by_name, registry};
 use isobar_partition::model::{Bandwidth, PbbCache};
-use isobar_model::profile::{Profile, Row};
 use isobar_partition::{Cluster, PartitionError, Solution};
 use proptest::prelude::*;
 
 /// Any curve, not only those that fall.
 fn row() -> impl Strategy<Value = Row> {
     (0.1..3.0_f64, 0.0..40.0_f64, 0.0..60.0_f64, 0.0..9000.0_f64).prop_map(|(ipc, llcmpki, llcmpkc, bandwidth_mbps)| {
-        Row { ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_total: 0.5, stalls_l3_miss: 0.3, stalls_store_buf: 0.1, ..Row::default() }
+        Row {
+            ipc,
+            llcmpki,
+            llcmpkc,
+            bandwidth_mbps,
+            stalls_total: 0.5,
+            stalls_l3_miss: 0.3,
+            stalls_store_buf: 0.1,
+            ..Row::default()
+        }
     })
 }
 

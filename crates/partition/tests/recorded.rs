@@ -6,12 +6,12 @@
 mod support;
 
 use isobar_model::num;
+use isobar_model::profile::{Profile, Property};
 use isobar_partition::class::{ClassLimits, of_profile};
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::heuristics::lfoc_plus::{App, Settings, partition};
 use isobar_partition::heuristics::{Setting, by_name};
 use isobar_partition::model::{PbbCache, StaticModel};
-use isobar_model::profile::{Profile, Property};
 use isobar_partition::{Group, Solution};
 use serde_json::Value;
 

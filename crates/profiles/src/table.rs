@@ -105,11 +105,7 @@ fn columns(file: &str, headers: &csv::StringRecord) -> Result<[usize; COLUMNS.le
     Ok(found)
 }
 
-fn line(
-    file: &str,
-    columns: &[usize; COLUMNS.len()],
-    record: &csv::StringRecord,
-) -> Result<(String, Line), ReadError> {
+fn line(file: &str, columns: &[usize; COLUMNS.len()], record: &csv::StringRecord) -> Result<(String, Line), ReadError> {
     let number = record.position().map_or(0, csv::Position::line);
     let field = |column: usize| record.get(columns[column]).unwrap_or_default();
     let value = |column: usize| value(file, number, COLUMNS[column], field(column));

@@ -92,6 +92,8 @@ fn curves_of_a_running_machine_come_from_its_observations() {
     assert_eq!((a.column(Property::Slowdown), a.column(Property::Llcmpkc)), (&[1.5, 1.25, 1.0][..], &[10.0; 3][..]));
     assert_eq!((a.column(Property::Bandwidth), profiles.names().count()), (&[250.0; 3][..], 1));
     assert!(profiles.remarks(&["a"], 3)[0].contains("those of its interval stand for all"));
-    assert!(refused("o.jsonl", &line.replace("[1.5, 1.25, 1.0]", "null")).contains("no process has `slowdown_by_ways`"));
+    assert!(
+        refused("o.jsonl", &line.replace("[1.5, 1.25, 1.0]", "null")).contains("no process has `slowdown_by_ways`")
+    );
     assert!(refused("o.jsonl", "{}\n").starts_with("o.jsonl: line 1: "));
 }

@@ -1,35 +1,18 @@
-//! The algorithms of a study by name: the heuristics of the field, the exact searches, and what a file says. One call for all of them.
+//! The algorithms of a study by name: the heuristics of the field, the exact searches, and the
+//! solutions of a file. It runs none of them.
 
-use super::ask::Setup;
-use super::exact::{self, Exact};
-use isobar_partition::Solution;
-use isobar_partition::evaluate::{Evaluation, evaluate};
-use isobar_partition::heuristics::{self, Entry, Scope, Setting};
-use isobar_partition::model::StaticModel;
+use crate::exact::{self, Exact};
+use isobar_partition::heuristics::{self, Entry, Scope};
 
-pub(super) use super::exact::MOST_EXACT;
-
-/// What answers a workload.
+/// A way to answer a workload.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Algorithm {
+pub(crate) enum Algorithm {
     /// A heuristic of the registry.
     Heuristic(&'static Entry),
     /// An exact search.
     Exact(&'static Exact),
     /// Solutions from a file.
     Fixed,
-}
-
-/// An answer with its figures.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
-    pub solution: Option<Solution>,
-    pub figures: Option<Evaluation>,
-    /// Why there is no solution or there are no figures.
-    pub problem: Option<String>,
-    pub nodes_explored: u64,
-    pub proved_optimal: bool,
-    pub bound: Option<f64>,
 }
 
 impl Algorithm {
@@ -53,17 +36,17 @@ impl Algorithm {
 }
 
 /// All but `fixed`, in the order in which a help text lists them.
-pub(super) fn all() -> Vec<Algorithm> {
+pub(crate) fn all() -> Vec<Algorithm> {
     heuristics::registry().iter().map(Algorithm::Heuristic).chain(exact::EXACT.iter().map(Algorithm::Exact)).collect()
 }
 
 /// The algorithm of a name.
-pub(super) fn find(name: &str) -> Option<Algorithm> {
+pub(crate) fn find(name: &str) -> Option<Algorithm> {
     all().into_iter().chain([Algorithm::Fixed]).find(|one| one.name() == name)
 }
 
 /// Every name that `--algorithm` takes.
-pub(super) fn names() -> Vec<&'static str> {
+pub(crate) fn names() -> Vec<&'static str> {
     all().iter().map(Algorithm::name).chain(["fixed", "all"]).collect()
 }
 
@@ -76,30 +59,4 @@ pub fn described() -> Vec<(&'static str, &'static str)> {
         Algorithm::Fixed => ("fixed", "the solutions of --solution FILE, as they are"),
     };
     all().iter().chain([&Algorithm::Fixed]).map(one).collect()
-}
-
-/// What heuristics are told.
-pub(super) fn setting(model: &dyn StaticModel, setup: &Setup) -> Setting {
-    let programs = model.programs().len();
-    Setting {
-        cores_per_group: setup.cores(programs),
-        max_bandwidth: setup.bandwidth,
-        ..Setting::new(setup.groups(), programs)
-    }
-}
-
-/// A heuristic's answer.
-pub(super) fn heuristic(entry: &Entry, model: &dyn StaticModel, setup: &Setup) -> Answer {
-    match entry.run(model, &setting(model, setup)) {
-        Ok(solution) => evaluated(model, solution),
-        Err(error) => Answer { problem: Some(error.to_string()), ..Answer::default() },
-    }
-}
-
-/// A solution with its figures.
-pub(super) fn evaluated(model: &dyn StaticModel, solution: Solution) -> Answer {
-    let valid = solution.validate(model.programs().len(), model.ways()).map_err(|error| error.to_string());
-    let figures = valid.and_then(|()| evaluate(model, &solution).map_err(|error| error.to_string()));
-    let problem = figures.as_ref().err().cloned();
-    Answer { solution: Some(solution), figures: figures.ok(), problem, ..Answer::default() }
 }

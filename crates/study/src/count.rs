@@ -1,9 +1,9 @@
 //! How large the search spaces of workloads are (Divide&Content, table I).
 
-use super::Source;
-use super::ask::{positive, ways};
-use super::error::StudyError;
-use super::workloads;
+use crate::ask::Source;
+use crate::error::StudyError;
+use crate::setup::{positive, ways};
+use crate::workloads;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -87,10 +87,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_counted_says_why() {
-        let told = |apps, groups, cores, ways| counts(apps, None, groups, cores, ways).unwrap_err().to_string();
-        assert!(told(None, 1, None, 4).contains("--apps N"));
-        assert!(told(Some(3), 4, None, 4).contains("cannot fill --groups 4"));
-        assert!(told(Some(9), 2, Some(4), 4).contains("take 5 or more"));
-        assert!(told(Some(9), 2, None, 0).contains("--ways 0"));
+        let said = |apps, groups, cores, ways| counts(apps, None, groups, cores, ways).unwrap_err().to_string();
+        assert!(said(None, 1, None, 4).contains("--apps N"));
+        assert!(said(Some(3), 4, None, 4).contains("cannot fill --groups 4"));
+        assert!(said(Some(9), 2, Some(4), 4).contains("take 5 or more"));
+        assert!(said(Some(9), 2, None, 0).contains("--ways 0"));
     }
 }

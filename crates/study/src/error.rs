@@ -1,11 +1,14 @@
-//! What can be wrong with what a study is asked, in one line that names the file, line or key and what would be right. All of it is
-//! bad input: a study that has begun does not fail.
+//! What can be wrong with a request for a study, in one line that names the file, line or key and what
+//! would be right. All of it is bad input: a study that has begun does not fail.
 
+use isobar_model::profile::ProfileError;
 use isobar_model::text::one_line;
+use isobar_partition::PartitionError;
+use isobar_profiles::ReadError;
 use isobar_sim::SimError;
 
 /// Why a study cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// a file that is not right
     #[error("{file}: {problem}")]
@@ -15,34 +18,72 @@ pub enum StudyError {
         /// where in it and what, and what would be right
         problem: String,
     },
+    /// solutions that are not JSON of the expected form
+    #[error(
+        "{file}: {}: expected {{\"solutions\": [{{\"apps\": [..], \"llc\": [..], \"cluster\": [..], \"ways\": [..]}}]}}",
+        one_line(&format!("{path}: {cause}"))
+    )]
+    Json {
+        /// the file, as the caller names it
+        file: String,
+        /// the place in the document
+        path: String,
+        /// what is wrong there
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// a given solution that the machine cannot run
+    #[error("{file}: solutions[{index}]: {}", one_line(&cause.to_string()))]
+    Solution {
+        /// the file, as the caller names it
+        file: String,
+        /// its position in the file, from 0
+        index: usize,
+        /// why it cannot
+        #[source]
+        cause: PartitionError,
+    },
+    /// a program of the simulator whose figures make no table
+    #[error("{file}: {}", one_line(&cause.to_string()))]
+    Figures {
+        /// the machine that it ran on
+        file: String,
+        /// the program and the figure
+        #[source]
+        cause: ProfileError,
+    },
     /// a request that makes no sense
     #[error("{0}")]
     Request(String),
-    /// a measured table, a machine or a program that is not right
+    /// a file of programs that is not right
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// a machine or a program that is not right
     #[error(transparent)]
     Sim(#[from] SimError),
     /// no threads to compute with
-    #[error("{jobs} worker threads cannot be started: {problem}; ask for fewer jobs")]
+    #[error("{jobs} worker threads cannot be started: {cause}; ask for fewer jobs")]
     Jobs {
-        /// how many were asked for
+        /// the threads asked for
         jobs: usize,
-        /// what the system said
-        problem: String,
+        /// the system's reason
+        #[source]
+        cause: rayon::ThreadPoolBuildError,
     },
 }
 
 impl StudyError {
-    pub(super) fn file(file: &str, problem: impl Into<String>) -> Self {
+    pub(crate) fn file(file: &str, problem: impl Into<String>) -> Self {
         Self::File { file: file.to_owned(), problem: one_line(&problem.into()) }
     }
 
-    pub(super) fn request(problem: impl Into<String>) -> Self {
+    pub(crate) fn request(problem: impl Into<String>) -> Self {
         Self::Request(one_line(&problem.into()))
     }
 }
 
 /// `; did you mean ...?` with the known names that come near a misspelt one, else how to go on.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, other: &str) -> String {
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, other: &str) -> String {
     let mut near: Vec<(f64, &str)> = known
         .into_iter()
         .filter(|_| name.len() <= LONGEST_NAME)
@@ -56,7 +97,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>, 
     }
 }
 
-/// Nothing longer is like any known name, and comparing it would take minutes.
+/// Longer names are like no known name, and comparing them would take minutes.
 const LONGEST_NAME: usize = 100;
 
 /// Names less alike than this (Jaro-Winkler) are not offered.

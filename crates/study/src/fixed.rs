@@ -4,15 +4,16 @@
 //! {"solutions": [{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": [9, 2]}]}
 //! ```
 //!
-//! One value for each program in every list. Programs with one `llc` and one `cluster` share `ways`; clusters take ways from way 0 up in the
-//! order of their numbers, which may be any. `"share": "llcmpki"` splits shared ways by misses per instruction, as PBBCache's
-//! `whirlpool` does, in place of misses per cycle.
+//! One value for each program in every list. Programs with one `llc` and one `cluster` share `ways`;
+//! clusters take ways from way 0 up in the order of their numbers, which may be any.
+//! `"share": "llcmpki"` splits shared ways by misses per instruction, as PBBCache's `whirlpool` does,
+//! in place of misses per cycle.
 
-use super::error::StudyError;
-use super::profiles::Profiles;
-use super::workloads::{Workload, unknown};
+use crate::error::StudyError;
+use crate::workloads::{Workload, unknown};
 use isobar_model::profile::Property;
 use isobar_partition::{Cluster, Group, Solution};
+use isobar_profiles::Profiles;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub struct Given {
     pub programs: Vec<String>,
     /// The solution; programs are positions in `programs`.
     pub solution: Solution,
-    /// By what shared ways are split.
+    /// The property by which shared ways are split.
     pub share: Property,
 }
 
@@ -46,15 +47,17 @@ struct Written {
     share: Option<String>,
 }
 
-/// Reads a file of solutions; every program must be among `known`. Whether the ways suffice is asked later ([`check`]).
+/// Reads a file of solutions; every program must be among `known`. Whether the ways suffice is checked
+/// later ([`crate::setup::Setup::takes`]).
 ///
 /// # Errors
 /// [`StudyError::File`] with the place in the document.
 pub fn parse(file: &str, text: &str, known: &Profiles) -> Result<Vec<Given>, StudyError> {
     let read = &mut serde_json::Deserializer::from_str(text);
-    let parsed: File = serde_path_to_error::deserialize(read).map_err(|error| {
-        let expected = "expected {\"solutions\": [{\"apps\": [..], \"llc\": [..], \"cluster\": [..], \"ways\": [..]}]}";
-        StudyError::file(file, format!("{}: {}: {expected}", error.path(), error.inner()))
+    let parsed: File = serde_path_to_error::deserialize(read).map_err(|error| StudyError::Json {
+        file: file.to_owned(),
+        path: error.path().to_string(),
+        cause: error.into_inner(),
     })?;
     if parsed.solutions.is_empty() {
         return Err(StudyError::file(file, "`solutions` is empty: give at least one"));
@@ -124,7 +127,7 @@ pub fn workloads(given: &[Given]) -> Vec<Workload> {
 
 impl Given {
     /// The solution for a workload of the same programs in any order; `None` where the programs are others.
-    pub(super) fn for_workload(&self, workload: &Workload) -> Option<Solution> {
+    pub(crate) fn for_workload(&self, workload: &Workload) -> Option<Solution> {
         if workload.programs.len() != self.programs.len() {
             return None;
         }
@@ -149,7 +152,7 @@ mod tests {
 
     fn known() -> Profiles {
         let curves = |name: &str| format!("[[program]]\nname = \"{name}\"\nipc = [1.0, 2.0]\nllcmpki = [2.0, 1.0]\n");
-        Profiles::from_text("p.toml", &["a", "b"].map(curves).concat()).unwrap()
+        isobar_profiles::read("p.toml", &["a", "b"].map(curves).concat()).unwrap()
     }
 
     fn read(solution: &str) -> Result<Vec<Given>, StudyError> {
@@ -169,23 +172,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
-        let told = |solution: &str| read(solution).unwrap_err().to_string();
+    fn what_is_wrong_is_reported_with_its_place() {
+        let said = |solution: &str| read(solution).unwrap_err().to_string();
         let good = r#"{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": [9, 2]}"#;
         assert!(read(good).is_ok());
-        assert!(told(&good.replace("[9, 2]", "[9, 0]")).starts_with("s.json: solutions[0].ways[1] is 0"));
+        assert!(said(&good.replace("[9, 2]", "[9, 0]")).starts_with("s.json: solutions[0].ways[1] is 0"));
         assert!(
-            told(&good.replace("[9, 2]", "[9]"))
+            said(&good.replace("[9, 2]", "[9]"))
                 .starts_with("s.json: solutions[0].ways has 1 values; it must have one for each of the 2")
         );
         assert!(
-            told(&good.replace("[0, 1]", "[0, 0]")).contains("solutions[0].ways[1] is 2, but cluster 0 of llc 0 has 9")
+            said(&good.replace("[0, 1]", "[0, 0]")).contains("solutions[0].ways[1] is 2, but cluster 0 of llc 0 has 9")
         );
-        assert!(told(&good.replace("\"b\"", "\"c\"")).contains("solutions[0].apps[1]: unknown program `c`"));
-        assert!(told(&good.replace("[9, 2]", "[9, -2]")).contains("solutions[0].ways[1]: "));
-        assert!(told(&good.replace("[0, 0]", "[0, 99999999]")).contains("solutions[0].llc[1] is 99999999"));
-        assert!(told(&good.replace("\"ways\"", "\"way\"")).contains("unknown field `way`"));
-        assert!(told(&good.replace("}", ", \"share\": \"x\"}")).contains("solutions[0].share is `x`"));
-        assert!(told("").contains("`solutions` is empty"));
+        assert!(said(&good.replace("\"b\"", "\"c\"")).contains("solutions[0].apps[1]: unknown program `c`"));
+        assert!(said(&good.replace("[9, 2]", "[9, -2]")).contains("solutions[0].ways[1]: "));
+        assert!(said(&good.replace("[0, 0]", "[0, 99999999]")).contains("solutions[0].llc[1] is 99999999"));
+        assert!(said(&good.replace("\"ways\"", "\"way\"")).contains("unknown field `way`"));
+        assert!(said(&good.replace("}", ", \"share\": \"x\"}")).contains("solutions[0].share is `x`"));
+        assert!(said("").contains("`solutions` is empty"));
     }
 }

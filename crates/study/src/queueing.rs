@@ -1,27 +1,30 @@
 //! `queueing`: the simulator's contention model at its fixed point, as a static model. The default of a study.
 //!
-//! Each group is an LLC of W ways with a memory controller of its own (NUMA), or all groups share one (UMA). Ways are as large as those of
-//! the machine that the profiles were measured on; a cluster's programs share its ways as insertion rates and reuse have it, and all
-//! programs of a controller wait for each other in its queue.
+//! Each group is an LLC of W ways with a memory controller of its own (NUMA), or all groups share one
+//! (UMA). Ways are as large as those of the machine that the profiles were measured on; a cluster's
+//! programs share its ways by insertion rate and reuse, and all programs of a controller wait for each
+//! other in its queue.
 //!
 //! ```text
 //! slowdown_i                    = seconds an instruction here / alone with all W ways
 //! slowdown_without_bandwidth_i  = the same ratio with the misses of both, and no wait at the controller in either
 //! ```
 //!
-//! *Alone is 1*, by definition. *Nobody is ever faster than alone with the ways of its cluster*: cluster mates take space, others take
-//! bandwidth, and misses never fall with either; so [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
-//! bound for all. What a cluster does depends on the wait at the controller, and that on all its clusters: the model is not separable.
+//! *Alone is 1*, by definition. *No program is ever faster than alone with the ways of its cluster*:
+//! cluster mates take space, others take bandwidth, and misses never fall with either; so
+//! [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
+//! bound for all. What a cluster does depends on the wait at the controller, and that on all its
+//! clusters: the model is not separable.
 
-use isobar_model::{Profile, num};
-use isobar_partition::model::{Effect, Meaningless, StaticModel};
+use isobar_model::Profile;
 use isobar_partition::Group;
+use isobar_partition::model::{Effect, Meaningless, StaticModel};
 use isobar_sim::contention::steady::{Pace, Scratch, Sharers, Steady};
 use isobar_sim::{MachineSpec, Program};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The fixed point is found to 10^-9 of capacity and size; a bound leaves room for that.
-const ROOM: f64 = 1e-7;
+/// The fixed point is found to 10^-9 of capacity and size; a bound must allow for that.
+const TOLERANCE: f64 = 1e-7;
 
 /// The queueing model of one workload.
 #[derive(Debug)]
@@ -32,13 +35,13 @@ pub struct Queueing {
     shared_controller: bool,
     /// Each program alone, with 1, 2, ... ways.
     alone: Vec<Vec<Pace>>,
-    /// Memory of questions that are over.
+    /// Memory of earlier questions, for reuse.
     spare: Mutex<Vec<Scratch>>,
 }
 
 impl Queueing {
-    /// The model of a workload on LLCs of `ways` ways; `programs` and `profiles` are the same programs. `max_bandwidth` in MB/s of a controller,
-    /// else what the machine's first node sustains.
+    /// The model of a workload on LLCs of `ways` ways; `programs` and `profiles` are the same
+    /// programs. `max_bandwidth` in MB/s of a controller, else what the machine's first node sustains.
     #[must_use]
     pub fn new(
         machine: &MachineSpec,
@@ -123,13 +126,8 @@ impl StaticModel for Queueing {
 
     fn least_slowdown(&self, program: usize, ways: usize) -> f64 {
         let here = &self.alone[program][ways.clamp(1, self.ways) - 1];
-        here.seconds / self.alone[program][self.ways - 1].seconds * (1.0 - ROOM)
+        here.seconds / self.alone[program][self.ways - 1].seconds * (1.0 - TOLERANCE)
     }
-}
-
-/// How many ways an LLC of a machine has.
-pub(super) fn ways_of(machine: &MachineSpec) -> Option<usize> {
-    machine.topology.llcs().first()?.ways.map(|ways| num::index(ways.0))
 }
 
 #[cfg(test)]

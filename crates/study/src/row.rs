@@ -1,11 +1,12 @@
-//! One workload under one algorithm, as it is told: field names are those of the JSON document (design, section 8).
+//! One workload under one algorithm, as it is reported: field names are those of the JSON document
+//! (design, section 8).
 
 use isobar_model::metrics::Summary;
 use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
 use serde::Serialize;
 
-/// What came out.
+/// One answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Position of the workload, from 1.
@@ -45,7 +46,7 @@ pub struct Row {
     pub gap_percent: Option<f64>,
     /// Why there are no figures.
     pub problem: Option<String>,
-    /// What is worth telling about the programs' tables.
+    /// What is odd about the programs' tables.
     pub remarks: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ impl From<Summary> for Measures {
     }
 }
 
-/// One program: where it is and what it suffers.
+/// One program: where it is and how much it slows down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AppRow {
     /// Its name.
@@ -89,7 +90,7 @@ pub struct AppRow {
 }
 
 /// The programs under a solution, with the figures of a model where it has some.
-pub(super) fn apps(names: &[String], solution: Option<&Solution>, figures: Option<&Evaluation>) -> Vec<AppRow> {
+pub(crate) fn apps(names: &[String], solution: Option<&Solution>, figures: Option<&Evaluation>) -> Vec<AppRow> {
     let mut rows: Vec<AppRow> = names.iter().map(|name| AppRow { name: name.clone(), ..AppRow::default() }).collect();
     for (llc, group) in solution.into_iter().flat_map(|solution| solution.groups.iter().enumerate()) {
         let masks = Solution::way_masks(group);

@@ -1,7 +1,8 @@
-//! Independent pieces of work side by side, whose results stream in the order of the work: each is handed on as soon as all before it are.
-//! Pieces are begun in order, and none once somebody asked to stop; a piece that is inside a parallel search steals no other piece.
+//! Independent pieces of work side by side, whose results stream in the order of the work: each is
+//! handed on as soon as all before it are. Pieces are begun in order, and none after a request to
+//! stop; a piece that is inside a parallel search steals no other piece.
 
-use super::error::StudyError;
+use crate::error::StudyError;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -10,7 +11,7 @@ use std::sync::mpsc;
 ///
 /// # Errors
 /// [`StudyError::Jobs`] where threads cannot be started; what `sink` says.
-pub(super) fn in_order<T: Sync, R: Send, E: From<StudyError>>(
+pub(crate) fn in_order<T: Sync, R: Send, E: From<StudyError>>(
     jobs: usize,
     work: &[T],
     stopped: &(dyn Fn() -> bool + Sync),
@@ -20,21 +21,21 @@ pub(super) fn in_order<T: Sync, R: Send, E: From<StudyError>>(
     let workers = jobs.clamp(1, work.len().max(1));
     let pools = pools(workers, jobs)?;
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let (told, results) = mpsc::channel();
+    let (sender, results) = mpsc::channel();
     std::thread::scope(|scope| {
         for pool in &pools {
-            let (told, next, failed, one) = (told.clone(), &next, &failed, &one);
+            let (sender, next, failed, one) = (sender.clone(), &next, &failed, &one);
             scope.spawn(move || {
                 while !stopped() && !failed.load(Ordering::SeqCst) {
                     let index = next.fetch_add(1, Ordering::SeqCst);
                     let Some(piece) = work.get(index) else { return };
-                    if told.send((index, pool.install(|| one(piece)))).is_err() {
+                    if sender.send((index, pool.install(|| one(piece)))).is_err() {
                         return;
                     }
                 }
             });
         }
-        drop(told);
+        drop(sender);
         let done = hand_on(&results, &mut sink);
         failed.store(done.is_err(), Ordering::SeqCst);
         done
@@ -46,7 +47,7 @@ fn pools(workers: usize, jobs: usize) -> Result<Vec<rayon::ThreadPool>, StudyErr
     let threads = (jobs / workers).max(1);
     let pool = |_| {
         let built = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        built.map_err(|error| StudyError::Jobs { jobs, problem: error.to_string() })
+        built.map_err(|cause| StudyError::Jobs { jobs, cause })
     };
     (0..workers).map(pool).collect()
 }
@@ -106,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_sink_that_fails_ends_it() {
-        let failed = || StudyError::request("full");
-        let done: Result<(), StudyError> = in_order(2, &[1, 2, 3], &|| false, |piece| *piece, |_| Err(failed()));
-        assert_eq!(done, Err(failed()));
+        let fail = |_| Err(StudyError::request("full"));
+        let done: Result<(), StudyError> = in_order(2, &[1, 2, 3], &|| false, |piece| *piece, fail);
+        assert_eq!(done.unwrap_err().to_string(), "full");
     }
 }

@@ -1,80 +1,23 @@
-//! Static studies: who goes to which LLC, who shares which ways, and what is the best that anyone could do?
-//!
-//! [`Study::new`] checks what is asked; [`Study::run`] answers every workload by every algorithm and hands each [`Row`] on, in order, as soon
-//! as it is known. Text comes in as text; time comes from who watches ([`Watch`]).
+//! A study: the tasks of a request, answered side by side and reported in order.
 
-mod algorithms;
-mod ask;
-mod count;
-mod error;
-mod exact;
-mod fixed;
-mod profiles;
-mod queueing;
-mod remarks;
-mod row;
-mod stream;
-mod summary;
-mod text;
-mod workloads;
-
-pub use algorithms::described;
-pub use ask::{Ask, BANDWIDTH, MODELS, ModelKind, OBJECTIVES, Objective};
-pub use count::{Counted, counts};
-pub use error::StudyError;
-pub use fixed::Given;
-pub use profiles::{MACHINE, Profiles};
-pub use queueing::Queueing;
-pub use row::{AppRow, Measures, Row};
-pub use summary::Summary;
-pub use text::{LEGEND, Text, thousands};
-pub use workloads::Workload;
-
-use algorithms::{Algorithm, Answer};
-use ask::Setup;
+use crate::algorithms::Algorithm;
+use crate::answer::{self, Answer};
+use crate::ask::{Ask, ModelKind, Source};
+use crate::error::StudyError;
+use crate::fixed::{self, Given};
+use crate::queueing::Queueing;
+use crate::row::{self, Measures, Row};
+use crate::setup::Setup;
+use crate::watch::Watch;
+use crate::workloads::{self, Workload};
+use crate::{library, remarks, stream};
+use isobar_model::profile::{Profile, Property};
 use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
-use isobar_partition::{Profile, Property};
+use isobar_profiles::Profiles;
 use isobar_sim::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-/// A file's name and what it says.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// The name, for messages.
-    pub file: &'a str,
-    /// The content.
-    pub text: &'a str,
-}
-
-/// Who watches a study while it runs; may be asked from any thread.
-pub trait Watch: Sync {
-    /// Whether somebody asked to stop.
-    fn stopped(&self) -> bool;
-    /// The time since some moment, never going back: the only clock of a study.
-    fn elapsed(&self) -> Duration;
-    /// So many answers are there, of so many.
-    fn done(&self, done: usize, all: usize);
-    /// How a search stands.
-    fn search(&self, standing: &Standing<'_>);
-}
-
-/// How a search stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
-    /// The algorithm.
-    pub algorithm: &'a str,
-    /// Position of the workload, from 1.
-    pub workload: usize,
-    /// The objective of the best solution so far, where there is one.
-    pub best: Option<f64>,
-    /// How far it may be from the best, in percent of it, where that is known.
-    pub gap_percent: Option<f64>,
-    /// Partial solutions looked at.
-    pub nodes: u64,
-}
 
 /// A study that makes sense.
 #[derive(Debug)]
@@ -97,7 +40,8 @@ struct Task {
 }
 
 impl Study {
-    /// Checks what is asked against files and figures. Without `workloads`, each of the given solutions is for a workload of its own.
+    /// Checks a request against its files and figures. Without `workloads`, each of the given solutions
+    /// is for a workload of its own.
     ///
     /// # Errors
     /// [`StudyError`], one line that names the file, line or key, what is wrong and what would be right.
@@ -124,19 +68,20 @@ impl Study {
         workloads.iter().try_for_each(|workload| setup.fits(file, workload))?;
         let mut study = Self { setup, profiles, workloads, given, programs: BTreeMap::new(), tasks: Vec::new() };
         if study.setup.model == ModelKind::Queueing {
-            study.programs = study.programs()?;
+            let names = study.workloads.iter().flat_map(|workload| &workload.programs).collect();
+            study.programs = library::programs(&study.profiles, &names, &study.setup.spec)?;
         }
         study.tasks = study.tasks();
         Ok(study)
     }
 
-    /// What is worth telling about the profiles that are used, once for all; one line each.
+    /// The oddities of the profiles in use, over all workloads; one line each.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         self.remarks_on(self.workloads.iter().flat_map(|workload| &workload.programs))
     }
 
-    /// What the figures are of, in a line.
+    /// Model, machine, groups and bandwidth, in one line.
     #[must_use]
     pub fn heading(&self) -> String {
         let setup = &self.setup;
@@ -156,8 +101,9 @@ impl Study {
         self.tasks.len()
     }
 
-    /// Answers everything, `jobs` threads in all; rows come in the order of the workloads and, within each, of the algorithms. Ends early
-    /// where somebody asks to stop: searches tell the best that they have, and nothing else is begun.
+    /// Answers everything, `jobs` threads in all; rows come in the order of the workloads and, within
+    /// each, of the algorithms. Ends early where the observer says stop: searches report the best that
+    /// they have, and nothing else is begun.
     ///
     /// # Errors
     /// [`StudyError::Jobs`]; what `sink` says.
@@ -193,20 +139,14 @@ impl Study {
         tasks
     }
 
-    /// The given solutions that are for a workload: the one in its place where both lists go side by side, else all of the same programs.
+    /// The given solutions that are for a workload: the one in its place where both lists go side by
+    /// side, else all of the same programs.
     fn fitting(&self, number: usize) -> Vec<usize> {
         let fits = |number: usize, index: usize| self.given[index].for_workload(&self.workloads[number]).is_some();
         if self.workloads.len() == self.given.len() && (0..self.given.len()).all(|both| fits(both, both)) {
             return vec![number];
         }
         (0..self.given.len()).filter(|index| fits(number, *index)).collect()
-    }
-
-    /// The programs of all workloads, for the queueing model.
-    fn programs(&self) -> Result<BTreeMap<String, Arc<Program>>, StudyError> {
-        let names: BTreeSet<&String> = self.workloads.iter().flat_map(|workload| &workload.programs).collect();
-        let made = names.into_iter().map(|name| Ok((name.clone(), self.profiles.program(name, &self.setup.spec)?)));
-        made.collect()
     }
 
     fn model(&self, workload: &Workload, share: Property) -> Box<dyn StaticModel> {
@@ -234,18 +174,18 @@ impl Study {
         let given = task.given.map(|index| &self.given[index]);
         let model = self.model(workload, given.map_or(Property::Llcmpkc, |given| given.share));
         let begun = watch.elapsed();
-        let answer = match task.algorithm {
-            Algorithm::Heuristic(entry) => algorithms::heuristic(entry, &*model, &self.setup),
-            Algorithm::Exact(search) => exact::search(search, &*model, &self.setup, task.workload + 1, watch),
+        let answered = match task.algorithm {
+            Algorithm::Heuristic(entry) => answer::heuristic(entry, &*model, &self.setup),
+            Algorithm::Exact(search) => answer::search(search, &*model, &self.setup, task.workload + 1, watch),
             Algorithm::Fixed => match given.and_then(|given| given.for_workload(workload)) {
-                Some(solution) => algorithms::evaluated(&*model, solution),
+                Some(solution) => answer::evaluated(&*model, solution),
                 None => Answer {
                     problem: Some("no solution of the file is for these programs".to_owned()),
                     ..Answer::default()
                 },
             },
         };
-        self.row(task, &*model, answer, watch.elapsed().saturating_sub(begun).as_secs_f64())
+        self.row(task, &*model, answered, watch.elapsed().saturating_sub(begun).as_secs_f64())
     }
 
     fn row(&self, task: &Task, model: &dyn StaticModel, answer: Answer, seconds: f64) -> Row {
@@ -271,7 +211,7 @@ impl Study {
             nodes_explored: answer.nodes_explored,
             proved_optimal: answer.proved_optimal,
             bound: answer.bound,
-            gap_percent: exact::gap_percent(setup.objective, &measures, answer.bound),
+            gap_percent: answer::gap_percent(setup.objective, &measures, answer.bound),
             problem: answer.problem,
             remarks: self.remarks_on(&workload.programs),
         }

@@ -1,7 +1,7 @@
-//! Algorithms against each other over all workloads: means and medians, and what they are relative to the first algorithm's on the same
-//! workloads. Only what has figures counts; what has none is told.
+//! Algorithms against each other over all workloads: means and medians, and both relative to the first
+//! algorithm's on the same workloads. Only answers with figures count; a note says how many have none.
 
-use super::row::Row;
+use crate::row::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
-//! Rows for people: measures on one line, and below it every LLC with its ways drawn, one letter a way. Plain text without colour, in as
-//! many columns as there are, at least 60.
+//! Rows as text: measures on one line, and below it every LLC with its ways drawn, one letter a way.
+//! Plain text without colour, as wide as the terminal, at least 60 columns.
 
-use super::row::{AppRow, Row};
+use crate::row::{AppRow, Row};
 use isobar_model::text::one_line;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 const LEAST_WIDTH: usize = 60;
 /// Clusters of an LLC by letter; more have none.
 const LETTERS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// A way that nobody may fill.
+/// A way that no program may fill.
 const FREE: char = '.';
 /// A program for which bandwidth matters less than this is shown with one figure.
 const FELT: f64 = 5e-4;
@@ -31,7 +31,7 @@ of the slowdowns / their mean.
 ";
 
 impl Text {
-    /// For so many columns.
+    /// For lines of `width` columns.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self { width: width.max(LEAST_WIDTH), workload: None }
@@ -165,7 +165,7 @@ pub fn thousands(count: &impl ToString) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::row::Measures;
+    use crate::row::Measures;
 
     fn row() -> Row {
         let app = |name: &str, cluster, ways, slowdown: f64| AppRow {

@@ -1,9 +1,12 @@
-//! Workload lists: one workload a line, names separated by commas; blank lines and what follows a `#` do not count. It knows nothing of
-//! what a program does.
+//! Workload lists: one workload a line, names separated by commas; blank lines and what follows a `#`
+//! do not count. It knows nothing of what a program does.
 
-use super::ask::MOST_PROGRAMS;
-use super::error::{StudyError, nearest};
-use super::profiles::Profiles;
+use crate::error::{StudyError, nearest};
+use isobar_profiles::Profiles;
+
+/// The most programs of a workload. The cost of heuristics grows with the square of the number and
+/// faster: with this many, kpart takes seconds and 100 MB.
+pub(crate) const MOST_PROGRAMS: usize = 1024;
 
 /// Programs that run together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +46,8 @@ pub fn parse(file: &str, text: &str, known: Option<&Profiles>) -> Result<Vec<Wor
     Ok(workloads)
 }
 
-/// What there is to say of a workload that no algorithm could take in reasonable time.
-pub(super) fn too_many(programs: usize) -> String {
+/// The message for a workload that no algorithm could answer in reasonable time.
+pub(crate) fn too_many(programs: usize) -> String {
     format!("{programs} programs in a workload: at most {MOST_PROGRAMS} run together; one line is one workload")
 }
 
@@ -58,8 +61,8 @@ fn check(file: &str, line: usize, name: &str, known: Option<&Profiles>) -> Resul
     }
 }
 
-/// What there is to say of a program that the profiles lack.
-pub(super) fn unknown(name: &str, known: &Profiles) -> String {
+/// The message for a program that the profiles lack.
+pub(crate) fn unknown(name: &str, known: &Profiles) -> String {
     let other = format!("{} has {} programs", known.file(), known.names().count());
     format!("unknown program `{name}`{}", nearest(name, known.names(), &other))
 }
@@ -70,7 +73,7 @@ mod tests {
 
     fn known() -> Profiles {
         let curves = |name: &str| format!("[[program]]\nname = \"{name}\"\nipc = [1.0, 2.0]\nllcmpki = [2.0, 1.0]\n");
-        Profiles::from_text("p.toml", &["lbm", "milc", "mcf"].map(curves).concat()).unwrap()
+        isobar_profiles::read("p.toml", &["lbm", "milc", "mcf"].map(curves).concat()).unwrap()
     }
 
     #[test]
@@ -84,18 +87,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        let told = |text| parse("w.txt", text, Some(&known())).unwrap_err().to_string();
-        assert_eq!(told("lbm\n\nlbm,mlic\n"), "w.txt: line 3: unknown program `mlic`; did you mean `milc`?");
-        assert_eq!(told("zzzz"), "w.txt: line 1: unknown program `zzzz`; p.toml has 3 programs");
-        assert!(told("lbm,,mcf").starts_with("w.txt: line 1: an empty name"));
-        assert!(told("# nothing\n").starts_with("w.txt: holds no workload"));
+    fn what_is_wrong_is_reported_with_its_line() {
+        let said = |text| parse("w.txt", text, Some(&known())).unwrap_err().to_string();
+        assert_eq!(said("lbm\n\nlbm,mlic\n"), "w.txt: line 3: unknown program `mlic`; did you mean `milc`?");
+        assert_eq!(said("zzzz"), "w.txt: line 1: unknown program `zzzz`; p.toml has 3 programs");
+        assert!(said("lbm,,mcf").starts_with("w.txt: line 1: an empty name"));
+        assert!(said("# nothing\n").starts_with("w.txt: holds no workload"));
         let many = vec!["lbm"; MOST_PROGRAMS];
         assert!(parse("w.txt", &many.join(","), Some(&known())).is_ok());
         let more = vec!["lbm"; 100_000].join(",");
         let expected =
             "w.txt: line 1: 100000 programs in a workload: at most 1024 run together; one line is one workload";
-        assert_eq!(told(&more), expected);
-        assert!(!told("a\u{1b}[2J").contains(char::is_control));
+        assert_eq!(said(&more), expected);
+        assert!(!said("a\u{1b}[2J").contains(char::is_control));
     }
 }

@@ -1,6 +1,6 @@
 //! Claims as text for people: one line a claim with its verdicts, then the figures and why.
 
-use super::{Claim, Reproduction, Verdict};
+use crate::reproduce::claim::{Claim, Reproduction, Verdict};
 use std::fmt::Write;
 
 /// Characters in a line.

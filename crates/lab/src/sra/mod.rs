@@ -17,6 +17,7 @@
 
 mod claims;
 mod detector;
+mod error;
 mod places;
 mod replay;
 mod run;
@@ -27,39 +28,11 @@ mod subject;
 mod text;
 
 pub use claims::{Dino4, Dino5};
+pub use error::SraError;
 pub use run::{Cell, OverTime, ProgramRow, SeedRow, Study, Versus, study};
 pub use spec::{Spec, Timing};
 pub use strategy::{Strategy, Trigger};
 pub use text::{figures, table};
-
-/// Why a study could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SraError {
-    /// a value of the study that cannot be
-    #[error("page-migration study: `{key}` {problem}")]
-    Value {
-        /// the key
-        key: String,
-        /// what is wrong with its value, and what would be right
-        problem: String,
-    },
-    /// a program whose accesses are not described
-    #[error(
-        "page-migration study: nothing is known of how `{name}` spreads its accesses over its pages; known are {known}"
-    )]
-    Unknown {
-        /// the program
-        name: String,
-        /// the programs that are
-        known: String,
-    },
-    /// a program that the simulator does not know
-    #[error(transparent)]
-    Program(#[from] isobar_sim::SimError),
-    /// a program whose trace cannot be made
-    #[error(transparent)]
-    Trace(#[from] isobar_trace::TraceError),
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A study, program by program: one pass over a program's trace serves every strategy, K and sampling rate.
 
-use super::SraError;
 use super::claims::{Dino4, Dino5, claims};
+use super::error::SraError;
 use super::replay::{Counts, Group, Mover, Replayed, Tally, replay, signed};
 use super::spec::{PAPER_K, Spec};
 use super::strategy::{Strategy, Trigger};

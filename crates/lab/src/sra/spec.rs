@@ -1,6 +1,6 @@
 //! What a study asks, and the machine it is asked for. Every number has its source; none was chosen by what comes out.
 
-use super::SraError;
+use super::error::SraError;
 use super::strategy::Trigger;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! A program as the study needs it: its trace, and what its accesses take. How it spreads its accesses over pages is in
 //! `programs.toml`; all else is the simulator's program of the same name.
 
-use super::SraError;
+use super::error::SraError;
 use super::spec::{Spec, Timing};
 use isobar_model::num;
 use isobar_sim::Program;

@@ -1,8 +1,8 @@
 //! Random small workloads: a fixed sequence, so that a failure can be had again.
 
 use isobar_model::num;
-use isobar_partition::model::{Bandwidth, PbbCache};
 use isobar_model::profile::{Profile, Row};
+use isobar_partition::model::{Bandwidth, PbbCache};
 
 /// A linear congruential sequence.
 pub struct Random(pub u64);

@@ -24,8 +24,8 @@ use super::plain::none;
 use crate::error::PartitionError;
 use crate::layout::deal;
 use crate::model::StaticModel;
-use isobar_model::profile::{Profile, Property};
 use crate::solution::{Group, Solution};
+use isobar_model::profile::{Profile, Property};
 
 /// From so many misses per 1000 instructions on, a program is a devil.
 const DEVIL: f64 = 3.0;

@@ -17,8 +17,8 @@ use crate::balance::{Group, Load, llc_load, place, study_limits};
 use crate::class::{critical_ways, of_profile};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use isobar_model::profile::{Profile, Property};
 use crate::solution::Solution;
+use isobar_model::profile::{Profile, Property};
 
 pub(super) fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
     let ways = model.ways();

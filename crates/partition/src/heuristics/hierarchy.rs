@@ -11,8 +11,8 @@
 //! from the recursion of [`crate::share`], which is also how Whirlpool's appendix B and KPart combine curves: space goes to each in
 //! proportion to its misses.
 
-use isobar_model::profile;
 use crate::share::shares;
+use isobar_model::profile;
 
 /// Programs that share, and their joint curve.
 #[derive(Clone, Debug, PartialEq)]

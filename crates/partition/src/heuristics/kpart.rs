@@ -19,8 +19,8 @@ use super::hierarchy::{Pool, levels, shared};
 use super::lookahead::{lookahead, value};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use isobar_model::profile::Property;
 use crate::solution::{Cluster, Group};
+use isobar_model::profile::Property;
 use std::collections::BTreeMap;
 
 pub(super) fn kpart(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {

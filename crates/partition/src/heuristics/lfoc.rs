@@ -9,8 +9,8 @@ use super::lfoc_plus::{App, Settings, partition, partition_without_pairs};
 use crate::class::of_profile;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use isobar_model::profile::Property;
 use crate::solution::{Cluster, Group};
+use isobar_model::profile::Property;
 
 pub(super) fn lfoc(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {
     let settings = Settings { ways_streaming: 1, ..settings(setting) };

@@ -12,8 +12,8 @@ use super::lookahead::lookahead;
 use super::plain::{apart, strict};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use isobar_model::profile::Property;
 use crate::solution::Group;
+use isobar_model::profile::Property;
 
 pub(super) fn misses(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {
     strict("ucp", model, programs, setting)?;

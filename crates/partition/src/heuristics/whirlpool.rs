@@ -15,8 +15,8 @@ use super::hierarchy::{Pool, levels};
 use super::lookahead::lookahead;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use isobar_model::profile::Property;
 use crate::solution::{Cluster, Group};
+use isobar_model::profile::Property;
 
 /// Pools that are kept.
 const POOLS: usize = 3;

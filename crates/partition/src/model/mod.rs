@@ -6,8 +6,8 @@ mod pbbcache;
 
 pub use pbbcache::{Bandwidth, PbbCache};
 
-use isobar_model::profile::Profile;
 use crate::solution::Group;
+use isobar_model::profile::Profile;
 
 /// What a model says of one program.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,9 +13,9 @@
 //! solution is [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all there is (`b_i >= 1`).
 
 use super::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
-use isobar_model::profile::{self, Profile, Property};
 use crate::share::shares;
 use crate::solution::Group;
+use isobar_model::profile::{self, Profile, Property};
 
 /// How bandwidth slows programs down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

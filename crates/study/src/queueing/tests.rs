@@ -1,7 +1,8 @@
 use super::*;
+use isobar_model::num;
+use isobar_model::profile::Row;
 use isobar_model::{Action, CpuId, LlcId, Machine, NodeId, Plan, Seconds, Tid, metrics};
 use isobar_partition::evaluate::evaluate;
-use isobar_model::profile::Row;
 use isobar_partition::{Cluster, Solution};
 use isobar_sim::{App, Run, SimMachine, Workload, machine, program};
 use proptest::prelude::*;

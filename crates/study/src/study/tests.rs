@@ -1,4 +1,6 @@
 use super::*;
+use crate::watch::Standing;
+use isobar_optima::Objective;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -56,7 +58,7 @@ fn ask(algorithms: &[&str], model: &str) -> Ask {
 }
 
 fn study(ask: &Ask, workloads: &str) -> Result<Study, StudyError> {
-    let profiles = Profiles::from_text("p.toml", PROGRAMS).unwrap();
+    let profiles = isobar_profiles::read("p.toml", PROGRAMS).unwrap();
     Study::new(ask, profiles, Some(Source { file: "w.txt", text: workloads }), None)
 }
 
@@ -88,8 +90,8 @@ fn rows_come_workload_by_workload_and_threads_change_nothing() {
 
 #[test]
 fn the_optimum_is_never_worse_and_its_gap_is_none() {
-    for model in MODELS.map(|(name, _)| name) {
-        for objective in OBJECTIVES.map(|(name, _)| name) {
+    for model in ModelKind::ALL.map(ModelKind::name) {
+        for objective in Objective::ALL.map(Objective::name) {
             let asked = Ask { objective: objective.to_owned(), max_bandwidth: Some(9000.0), ..ask(&["all"], model) };
             let rows = rows(&study(&asked, "a,b,a\n").unwrap(), 2);
             let best = rows.iter().find(|row| row.algorithm == "opt-cluster").unwrap();
@@ -198,7 +200,7 @@ fn given_solutions_are_held_against_the_machine() {
         change(&mut asked);
         let text = format!("{{\"solutions\": [{solution}]}}");
         let source = Source { file: "s.json", text: &text };
-        let profiles = Profiles::from_text("p.toml", PROGRAMS).unwrap();
+        let profiles = isobar_profiles::read("p.toml", PROGRAMS).unwrap();
         Study::new(&asked, profiles, None, Some(source)).map(|study| rows(&study, 1)).map_err(|error| error.to_string())
     };
     let good = r#"{"apps": ["a", "b"], "llc": [0, 1], "cluster": [0, 1], "ways": [4, 3]}"#;
@@ -226,7 +228,7 @@ fn lists_that_go_side_by_side_are_paired() {
         |ways: [usize; 2]| format!(r#"{{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": {ways:?}}}"#);
     let text = format!("{{\"solutions\": [{}, {}]}}", one([1, 3]), one([3, 1]));
     let ways = |workloads: &str| -> Vec<(usize, usize)> {
-        let profiles = Profiles::from_text("p.toml", PROGRAMS).unwrap();
+        let profiles = isobar_profiles::read("p.toml", PROGRAMS).unwrap();
         let source = |file, text| Some(Source { file, text });
         let asked = ask(&["fixed"], "pbbcache-simple");
         let study = Study::new(&asked, profiles, source("w.txt", workloads), source("s.json", &text)).unwrap();
@@ -248,8 +250,8 @@ fn all_leaves_to_the_row_what_a_search_cannot_take() {
 fn what_is_odd_under_a_model_is_told_once() {
     let told = |model: &str, machine: Option<&str>, workloads: &str| {
         let profiles = match machine {
-            Some(machine) => Profiles::of_machine(machine).unwrap(),
-            None => Profiles::from_text("p.toml", &PROGRAMS.replace("29, 29, 28", "29, 31, 28")).unwrap(),
+            Some(machine) => library::of_machine(machine).unwrap(),
+            None => isobar_profiles::read("p.toml", &PROGRAMS.replace("29, 29, 28", "29, 31, 28")).unwrap(),
         };
         Study::new(&ask(&["none"], model), profiles, Some(Source { file: "w.txt", text: workloads }), None)
             .unwrap()

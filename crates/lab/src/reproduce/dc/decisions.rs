@@ -7,8 +7,8 @@
 
 use super::dynamic::{Mix, dino};
 use super::programs::{class, curves};
-use crate::compare::LabError;
-use crate::reproduce::{Claim, Verdict};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Verdict};
 use isobar_model::{CacheClass, Machine, Observation, Policy, Seconds, num};
 use isobar_partition::balance::{Limits, Program, Settings, Side, balance, llc_load};
 use isobar_partition::class::{ClassLimits, critical_ways};

@@ -1,6 +1,6 @@
 //! How much of the paper's experiments is run.
 
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,8 +18,9 @@ mod extent;
 mod programs;
 mod simulations;
 
-use super::{Options, Reproduction};
-use crate::compare::LabError;
+use crate::error::LabError;
+use crate::reproduce::claim::Reproduction;
+use crate::reproduce::options::Options;
 use extent::Extent;
 use simulations::Model;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,7 +6,7 @@
 //! equal threads; 61 in all, of six suites, as in section VI-A. Which 19 the paper has is in figure 9, which its text lacks; it names two of
 //! them, SP and myocyte (figure 3).
 
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::CacheClass;
 use isobar_partition::class::{ClassLimits, classify};
 use isobar_sim::contention::steady::Steady;

@@ -18,8 +18,8 @@
 //! the most, is told beside it.
 
 use super::{bounds, mean};
-use crate::compare::LabError;
-use crate::reproduce::{Claim, Figure, Verdict};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Figure, Verdict};
 use isobar_model::{CpuId, Machine, NodeId, Observation, Seconds, num};
 use isobar_plot::bars;
 use isobar_sim::machine::{MachineSpec, find};

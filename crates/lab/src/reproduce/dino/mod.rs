@@ -16,8 +16,9 @@ mod plots;
 mod schedulers;
 mod workloads;
 
-use super::{Options, Reproduction};
-use crate::compare::LabError;
+use crate::error::LabError;
+use crate::reproduce::claim::Reproduction;
+use crate::reproduce::options::Options;
 use crate::sra::{self, Spec};
 
 /// Runs the paper's experiments.

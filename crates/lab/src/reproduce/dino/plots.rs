@@ -4,7 +4,7 @@ use super::mean;
 use super::schedulers::{POLICIES, Runs, by_job, by_program, migrations, row, worst_case};
 use super::workloads::Named;
 use crate::compare::Comparison;
-use crate::reproduce::Figure;
+use crate::reproduce::claim::Figure;
 use isobar_plot::bars;
 use isobar_policy::baseline::linux;
 use isobar_policy::dino::{di_migrate, dino};

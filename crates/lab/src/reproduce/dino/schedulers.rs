@@ -2,8 +2,10 @@
 
 use super::workloads::{Named, changing, steady};
 use super::{bounds, mean};
-use crate::compare::{CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, compare};
-use crate::reproduce::{Claim, Options, Verdict};
+use crate::compare::{CompareSpec, Comparison, NamedPolicy, PolicyRow, compare};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Verdict};
+use crate::reproduce::options::Options;
 use crate::starts::Starts;
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::{di_migrate, di_plain, dino};

@@ -2,7 +2,8 @@
 
 use super::factors::Split;
 use super::{bounds, with};
-use crate::reproduce::{Options, Verdict};
+use crate::reproduce::claim::Verdict;
+use crate::reproduce::options::Options;
 use crate::sra::Spec;
 
 /// Effects that do not act on each other are found as they are, whatever the order: 1 for memories together, 2 for remote (of which

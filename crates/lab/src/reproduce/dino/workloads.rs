@@ -6,8 +6,8 @@
 //! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes". Processes do the same and drift apart: each starts a
 //!   sixteenth of the cycle of its phases after the one before (our reading). They do not wait for each other here.
 
-use crate::compare::LabError;
-use crate::reproduce::Options;
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use isobar_sim::Workload;
 
 /// The programs of `barcelona-4x4`: five of table 1, eight more of section 2.1, three of ours.

@@ -3,7 +3,7 @@
 use super::runs::{Run, Runs};
 use super::workloads::BOTH_ENDS;
 use super::{Clones, Pair, Seen};
-use crate::reproduce::{Claim, Verdict};
+use crate::reproduce::claim::{Claim, Verdict};
 use isobar_model::num;
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};

@@ -2,9 +2,10 @@
 //! puts them.
 
 use super::profiles::Profiles;
-use crate::compare::{CompareSpec, LabError, compare};
+use crate::compare::{CompareSpec, compare};
+use crate::error::LabError;
 use crate::optimum::{MOST_MAPPINGS, optimum};
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
 use isobar_model::{LlcId, Machine, NodeId, Observation, Policy, Seconds, Wake, num};
 use isobar_policy::nmass::n_mass;
 use isobar_sim::schedules::{Schedule, mappings};

@@ -6,7 +6,7 @@ use super::clones::Split;
 use super::profiles::POLICIES;
 use super::runs::Run;
 use super::workloads::{BOTH_ENDS, MAPS};
-use crate::reproduce::Figure;
+use crate::reproduce::claim::Figure;
 use isobar_plot::{bars, curves};
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass};

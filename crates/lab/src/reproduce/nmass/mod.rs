@@ -19,8 +19,9 @@ mod profiles;
 mod runs;
 mod workloads;
 
-use super::{Options, Reproduction};
-use crate::compare::LabError;
+use crate::error::LabError;
+use crate::reproduce::claim::Reproduction;
+use crate::reproduce::options::Options;
 use clones::Clones;
 use pair::Pair;
 use profiles::Profiles;

@@ -2,9 +2,10 @@
 //! Two of them (lbm remote, mcf remote) are where the penalties of these programs come from; that both local are worse than mcf remote is a
 //! check of the caches and the controller, to which nothing was fitted.
 
-use crate::compare::{LabError, alone, unfinished};
+use crate::compare::{alone, unfinished};
+use crate::error::LabError;
 use crate::harness::run_policy;
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 

@@ -2,7 +2,8 @@
 //! penalty and the MPKI of each sample, since its machine cannot count local and remote misses at once (section 3.4). So do we: penalties go
 //! into the policies' settings, and [`Traced`] shows them the MPKI of the profile in the place of what counters see beside others.
 
-use crate::compare::{LabError, NamedPolicy};
+use crate::compare::NamedPolicy;
+use crate::error::LabError;
 use isobar_model::{Observation, Plan, Policy, Sensor, num};
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};

@@ -2,8 +2,9 @@
 
 use super::profiles::Profiles;
 use super::workloads::Case;
-use crate::compare::{AppRow, CompareSpec, Comparison, LabError, PolicyRow, compare};
-use crate::reproduce::Options;
+use crate::compare::{AppRow, CompareSpec, Comparison, PolicyRow, compare};
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use crate::starts::Starts;
 
 /// What came out, in the order of table 2.

@@ -1,7 +1,8 @@
 //! What must come out whatever the figures are; figures themselves are not pinned.
 
 use super::*;
-use crate::reproduce::{Verdict, claims_table};
+use crate::reproduce::claim::Verdict;
+use crate::reproduce::table::claims_table;
 
 const QUICK: Options = Options { quick: true, seed: 1, jobs: 1 };
 

@@ -4,8 +4,8 @@
 //! All fourteen programs are in the library, `sphinx` as `sphinx3` and `h264` as `h264ref`; table 2 writes gamess with one s too many. Maps run
 //! are those that the paper runs: all eight for WL1 and WL9 (section 4.3), 0000 for the others (section 4.4).
 
-use crate::compare::LabError;
-use crate::reproduce::Options;
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use isobar_model::NodeId;
 use isobar_sim::Workload;
 

@@ -6,8 +6,8 @@
 
 use super::super::lookahead::value;
 use super::App;
-use isobar_model::profile::at;
 use crate::share::{shares, shares_of_two};
+use isobar_model::profile::at;
 
 /// Curves of a sensitive program, never empty.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::mixes::FIRST;
 use super::runs::{Launch, Row};
-use crate::reproduce::{Claim, Verdict};
+use crate::reproduce::claim::{Claim, Verdict};
 use isobar_model::num;
 
 /// The strategies by their place in `strategies()`.

@@ -2,7 +2,7 @@
 
 use super::claims::{antt, cov, first, of_mix, reduction, stp, throughput, unfairness};
 use super::runs::{Launch, Row};
-use crate::reproduce::Figure;
+use crate::reproduce::claim::Figure;
 use isobar_plot::{Boxes, bars, boxes};
 
 /// Strategies by their place, as figures name them.

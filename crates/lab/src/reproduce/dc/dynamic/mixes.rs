@@ -3,7 +3,7 @@
 use super::super::draw::{Dice, EIGHT, SIXTEEN, Shares, TWENTY};
 use super::super::extent::Extent;
 use super::super::programs::{PARALLEL, Pools};
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::num;
 use isobar_sim::program::{Program, shipped};
 use isobar_sim::{App, Workload};
@@ -90,7 +90,7 @@ fn per_thread(app: &mut App) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Options;
+    use crate::reproduce::options::Options;
 
     #[test]
     fn mixes_have_forty_threads_and_as_many_programs_as_printed() {

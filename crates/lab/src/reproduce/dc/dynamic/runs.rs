@@ -1,10 +1,11 @@
 //! Every mix under every policy, several times. It runs and counts; what the paper says of it, its callers know.
 
 use super::mixes::Mix;
-use crate::compare::{LabError, alone, unfinished};
+use crate::compare::{alone, unfinished};
+use crate::error::LabError;
 use crate::harness::run_policy;
 use crate::parallel;
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::{Policy, num};
 use isobar_sim::RunReport;

@@ -4,8 +4,8 @@ use super::approaches::Point;
 use super::figures::sensitive_beside_streaming;
 use super::workloads::{CORES, PLATFORMS, Platform};
 use super::{Studied, mean};
-use crate::compare::LabError;
-use crate::reproduce::{Claim, Verdict};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Verdict};
 use isobar_optima::{Count, count};
 
 /// Table I: mappings, and mappings with clusterings, on platforms A and B; and the 12.5 billion of the text.

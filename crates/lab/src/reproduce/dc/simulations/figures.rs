@@ -3,8 +3,8 @@
 use super::approaches::APPROACHES;
 use super::workloads::Platform;
 use super::{PLATFORMS, Studied};
-use crate::compare::LabError;
-use crate::reproduce::Figure;
+use crate::error::LabError;
+use crate::reproduce::claim::Figure;
 use crate::reproduce::dc::programs::class;
 use isobar_model::{CacheClass, num};
 use isobar_partition::Solution;

@@ -7,15 +7,16 @@ mod workloads;
 
 use super::draw::Dice;
 use super::extent::Extent;
-use crate::compare::LabError;
+use crate::error::LabError;
 use crate::parallel;
-use crate::reproduce::Options;
-use crate::study::{Profiles, Queueing};
+use crate::reproduce::options::Options;
 use approaches::{Answer, Point};
 use isobar_model::num;
 use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
+use isobar_profiles::Profiles;
 use isobar_sim::machine::{MachineSpec, find};
 use isobar_sim::program::{Library, shipped};
+use isobar_study::Queueing;
 use workloads::{PLATFORMS, Platform};
 
 pub(super) use claims::{dc_1, dc_2};
@@ -80,8 +81,7 @@ pub(super) fn study(
 
 impl Bench {
     fn new(platform: Platform) -> Result<Self, LabError> {
-        let study = |error: crate::study::StudyError| LabError::Study(error.to_string());
-        let profiles = Profiles::of_machine(platform.machine).map_err(study)?;
+        let profiles = isobar_study::of_machine(platform.machine)?;
         let machine = find(platform.machine)?;
         let bandwidth =
             machine.topology.nodes().first().and_then(|node| node.max_bandwidth).map_or(0.0, |most| most.0 / 1e6);

@@ -2,7 +2,7 @@
 
 use super::super::draw::{Dice, EIGHT, Shares, TWELVE};
 use super::super::programs::Pools;
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::num;
 use isobar_sim::machine::find;
 use isobar_sim::program::Library;
