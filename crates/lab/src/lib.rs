@@ -14,6 +14,7 @@ pub mod reproduce;
 mod spread;
 pub mod sra;
 mod starts;
+mod stats;
 mod table;
 
 pub use compare::{

@@ -1,10 +1,10 @@
 //! What the paper claims of page migration, beside what the study found. Verdicts are computed; a claim that does not come out
 //! says so.
 
-use super::run::{Cell, ProgramRow, SeedRow, Versus};
+use super::rows::{Cell, ProgramRow, SeedRow, Versus};
 use super::spec::PAPER_K;
 use super::strategy::Strategy;
-use isobar_model::num;
+use crate::stats::mean;
 use serde::Serialize;
 
 /// SRA in section 4.1: "as high as 74.9%".
@@ -110,9 +110,4 @@ fn dino_5(seeds: &[SeedRow], versus: &[Versus]) -> Dino5 {
         better_when_shared: !shared.is_empty() && shared.iter().all(|(_, percent)| *percent > 0.0),
         shared_percent: shared,
     }
-}
-
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / num::float(count))
 }

@@ -20,6 +20,7 @@ mod detector;
 mod error;
 mod places;
 mod replay;
+mod rows;
 mod run;
 mod sampler;
 mod spec;
@@ -29,7 +30,8 @@ mod text;
 
 pub use claims::{Dino4, Dino5};
 pub use error::SraError;
-pub use run::{Cell, OverTime, ProgramRow, SeedRow, Study, Versus, study};
+pub use rows::{Cell, OverTime, ProgramRow, SeedRow, Versus};
+pub use run::{Study, study};
 pub use spec::{Spec, Timing};
 pub use strategy::{Strategy, Trigger};
 pub use text::{figures, table};

@@ -21,7 +21,7 @@
 //! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance without having lessened it clearly
 //!    ([`Limits::least_gain`]): migrations cost, and the next turn would move somebody again.
 
-use super::{Limits, Pressure, Program, Side, bear, is_better, pressures};
+use super::load::{Limits, Pressure, Program, Side, bear, is_better, pressures};
 use isobar_model::{CacheClass, num};
 
 /// For each program its threads on either side after balancing.

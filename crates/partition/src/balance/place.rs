@@ -4,7 +4,8 @@
 //! balanced whether or not their imbalance passes the thresholds of algorithm 3. With two groups the first pass is all there is to do; with
 //! more, pairs are visited in order until a pass changes nothing, at most [`PASSES`] times.
 
-use super::{Limits, Program, Side, balance};
+use super::load::{Limits, Program, Settings, Side};
+use super::pair::balance;
 use isobar_model::{CacheClass, num};
 
 /// Passes over all pairs.
@@ -17,7 +18,7 @@ pub struct Load {
     pub class: CacheClass,
     /// Its memory bandwidth.
     pub bandwidth: f64,
-    /// Ways that it needs ([`super::llc_load`]).
+    /// Ways that it needs ([`super::load::llc_load`]).
     pub llc: f64,
 }
 
@@ -82,7 +83,7 @@ fn settle(loads: &[Load], groups: &[Group], limits: &Limits, (a, b): (usize, usi
 #[must_use]
 pub fn study_limits(loads: &[Load], groups: usize, ways: usize, max_bandwidth: Option<f64>) -> Limits {
     let sum: f64 = loads.iter().map(|load| load.bandwidth).sum();
-    let limits = super::Settings::default();
+    let limits = Settings::default();
     let max = max_bandwidth.unwrap_or_else(|| sum / num::float_len(groups.max(1))).max(f64::MIN_POSITIVE);
     Limits { bandwidth_tie: 0.0, least_gain: 0.0, ..limits.limits(ways, max) }
 }
@@ -94,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn load(class: CacheClass, bandwidth: f64, critical: usize) -> Load {
-        Load { class, bandwidth, llc: super::super::llc_load(class, critical) }
+        Load { class, bandwidth, llc: crate::balance::llc_load(class, critical) }
     }
 
     fn groups(count: usize, slots: usize) -> Vec<Group> {

@@ -17,8 +17,7 @@
 //! (3) The miss rate is that of the program alone with all ways; online it is the current one. (4) No two LLCs hold a given program
 //! already, so nothing is kept where it is.
 
-use super::OneLlc;
-use super::Setting;
+use super::entry::{OneLlc, Setting};
 use super::lfoc::lfoc_plus;
 use super::plain::none;
 use crate::error::PartitionError;

@@ -10,8 +10,8 @@
 //! *Departures from the paper.* (1) There is no placement to start from: programs are dealt round robin first, and migrations are free.
 //! (2) The bandwidth of a program is that of its profile with the ways that it needs, which is what it is about to be given.
 
-use super::Setting;
 use super::dino::partitioned;
+use super::entry::Setting;
 use super::lfoc::lfoc_plus;
 use crate::balance::{Group, Load, llc_load, place, study_limits};
 use crate::class::{critical_ways, of_profile};

@@ -1,6 +1,7 @@
 //! Workloads for tests of heuristics.
 
-use super::{Setting, by_name};
+use super::by_name;
+use super::entry::Setting;
 use crate::model::{Bandwidth, PbbCache};
 use crate::solution::Solution;
 use isobar_model::profile::{Profile, Row};

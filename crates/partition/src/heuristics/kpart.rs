@@ -14,7 +14,7 @@
 //! sum of its members' speedups at their shares, so that the estimate that chooses K is also what the ways are given by. (2) Profiles
 //! are given; KPart's DynaWay, which measures them, has no part in a static study. (3) Among equal estimates, more clusters.
 
-use super::Setting;
+use super::entry::Setting;
 use super::hierarchy::{Pool, levels, shared};
 use super::lookahead::{lookahead, value};
 use crate::error::PartitionError;

@@ -4,7 +4,7 @@
 //! Commodity Multicores*, ICPP 2019) is the same algorithm without pairs: streaming partitions are one way wide, and every sensitive
 //! program has a partition of its own, sized by lookahead on slowdown curves.
 
-use super::Setting;
+use super::entry::Setting;
 use super::lfoc_plus::{App, Settings, partition, partition_without_pairs};
 use crate::class::of_profile;
 use crate::error::PartitionError;

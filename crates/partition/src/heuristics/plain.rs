@@ -4,7 +4,7 @@
 //! the first programs get one more where they do not divide. More programs than ways, or than classes of service, is refused: strict
 //! partitioning has no answer there.
 
-use super::Setting;
+use super::entry::Setting;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
 use crate::solution::{Cluster, Group};

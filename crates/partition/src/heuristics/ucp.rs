@@ -7,7 +7,7 @@
 //! *Departures from the paper.* Curves come from the profiles, not from shadow tags. More programs than ways, or than classes of
 //! service, is refused, as by `equal`.
 
-use super::Setting;
+use super::entry::Setting;
 use super::lookahead::lookahead;
 use super::plain::{apart, strict};
 use crate::error::PartitionError;

@@ -10,7 +10,7 @@
 //! applies its clustering to the programs of a workload, and so do we. (2) Three pools, as WhirlTool's evaluation takes; fewer where
 //! programs, ways or classes of service are fewer. The recorded solutions of the simulator have one pool throughout, which is `none`.
 
-use super::Setting;
+use super::entry::Setting;
 use super::hierarchy::{Pool, levels};
 use super::lookahead::lookahead;
 use crate::error::PartitionError;

@@ -12,7 +12,7 @@
 //! much more than the others and the controller is overcommitted. It would be a slowdown that is infinite or negative. Such a
 //! solution is [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all there is (`b_i >= 1`).
 
-use super::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
+use super::seam::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
 use crate::share::shares;
 use crate::solution::Group;
 use isobar_model::profile::{self, Profile, Property};

@@ -17,9 +17,9 @@
 //! (Shapley, 1953). What a remote T alone loses is RL; the rest of what being remote adds is IC. The split with the cache added last, which gives it
 //! the most, is told beside it.
 
-use super::{bounds, mean};
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Figure, Verdict};
+use crate::stats::{bounds, mean_or_zero};
 use isobar_model::{CpuId, Machine, NodeId, Observation, Seconds, num};
 use isobar_plot::bars;
 use isobar_sim::machine::{MachineSpec, find};
@@ -213,14 +213,14 @@ impl Factors {
 
     /// CA, MC, IC, RL: mean over the devils and soft devils, in per cent.
     fn mean_percents(&self) -> [f64; 4] {
-        [0, 1, 2, 3].map(|factor| mean(self.shown().map(|target| target.split.percents()[factor])))
+        [0, 1, 2, 3].map(|factor| mean_or_zero(self.shown().map(|target| target.split.percents()[factor])))
     }
 
     pub fn claim(&self) -> Claim {
         let [cache, controller, interconnect, remote] = self.mean_percents();
         let most_cache = bounds(self.shown().map(|target| target.split.percents()[0])).map_or(0.0, |(_, most)| most);
-        let first = mean(self.shown().map(|target| target.cache_first));
-        let last = mean(self.shown().map(|target| target.cache_last));
+        let first = mean_or_zero(self.shown().map(|target| target.cache_first));
+        let last = mean_or_zero(self.shown().map(|target| target.cache_last));
         let worst = bounds(self.targets.iter().map(|target| target.by_class[0][3])).map_or(0.0, |(_, most)| most);
         let near = (worst / SCENARIO_3 - 1.0).abs() <= SCENARIO_3_BAND;
         Claim {

@@ -39,19 +39,5 @@ fn with(options: &Options, pages: &Spec) -> Result<Reproduction, LabError> {
     Ok(Reproduction { paper: "dino", claims: claims.concat(), figures: figures.concat() })
 }
 
-/// The least and the greatest of some values; `None` of none.
-fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
-    values.into_iter().fold(None, |seen: Option<(f64, f64)>, value| {
-        let (least, most) = seen.unwrap_or((value, value));
-        Some((least.min(value), most.max(value)))
-    })
-}
-
-/// The mean of some values; 0 of none.
-fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The pure parts by hand; a quick run of all.
 
 use super::factors::Split;
-use super::{bounds, with};
+use super::with;
 use crate::reproduce::claim::Verdict;
 use crate::reproduce::options::Options;
 use crate::sra::Spec;
@@ -22,12 +22,6 @@ fn what_only_all_cost_is_shared() {
     assert_eq!((split.cache, split.controller, split.interconnect, split.remote_latency), (3.0, 3.0, 2.0, 1.0));
     let [cache, controller, interconnect, remote] = split.percents();
     assert!((cache + controller + interconnect + remote - 100.0).abs() < 1e-9 && (remote - 100.0 / 9.0).abs() < 1e-9);
-}
-
-#[test]
-fn bounds_of_none_are_none() {
-    assert_eq!(bounds([]), None);
-    assert_eq!(bounds([3.0, -1.0, 2.0]), Some((-1.0, 3.0)));
 }
 
 /// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by far.

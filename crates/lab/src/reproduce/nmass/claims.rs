@@ -1,9 +1,12 @@
 //! The five claims of design section 7, each with its band.
 
+use super::clones::Clones;
+use super::pair::Pair;
 use super::runs::{Run, Runs};
+use super::seen::Seen;
 use super::workloads::BOTH_ENDS;
-use super::{Clones, Pair, Seen};
 use crate::reproduce::claim::{Claim, Verdict};
+use crate::stats::mean_or_zero;
 use isobar_model::num;
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};
@@ -106,7 +109,7 @@ fn failing(behind: &[&str]) -> String {
 }
 
 fn nmass_3(runs: &Runs) -> Claim {
-    let mean = mean(runs.0.iter().map(|run| run.gain(n_mass::NAME)));
+    let mean = mean_or_zero(runs.0.iter().map(|run| run.gain(n_mass::NAME)));
     let best = -least(runs.0.iter().flat_map(|run| run.gains(n_mass::NAME)).map(|gain| -gain));
     let worst_default = |name| -least(runs.of(name).flat_map(|run| run.degradations(linux::NAME)).map(|one| -one));
     let [light, heavy] = BOTH_ENDS.map(worst_default);
@@ -150,7 +153,7 @@ fn nmass_4(runs: &Runs) -> Claim {
 fn nmass_5(seen: &Seen) -> Claim {
     let runs = &seen.runs;
     let drawn = seen.profiles.0.values().map(|solo| solo.bandwidth).fold(0.0, f64::max) / 1e9;
-    let average = |policy| mean(runs.on_one_node().map(|run| run.gain(policy)));
+    let average = |policy| mean_or_zero(runs.on_one_node().map(|run| run.gain(policy)));
     let [local, profiled, estimated] = [maximum_local::NAME, n_mass::NAME, n_mass_regression::NAME].map(average);
     let is_hurt = |run: &&Run| least(run.gains(n_mass_regression::NAME)) < HURT;
     let hurt: Vec<_> = runs.on_one_node().filter(is_hurt).map(|run| run.case.name).collect();
@@ -181,9 +184,4 @@ fn within(ours: f64, paper: f64) -> bool {
 
 fn least(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
 }

@@ -1,10 +1,10 @@
 //! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7 (penalties), 9 (misses of the workloads), 10 (maps),
 //! 11 and 12 (programs). Figures 1, 2, 6 and 8 are drawings.
 
-use super::Seen;
 use super::clones::Split;
 use super::profiles::POLICIES;
 use super::runs::Run;
+use super::seen::Seen;
 use super::workloads::{BOTH_ENDS, MAPS};
 use crate::reproduce::claim::Figure;
 use isobar_plot::{bars, curves};

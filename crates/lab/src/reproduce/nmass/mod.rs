@@ -17,24 +17,14 @@ mod figures;
 mod pair;
 mod profiles;
 mod runs;
+mod seen;
 mod workloads;
 
 use crate::error::LabError;
 use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
-use clones::Clones;
-use pair::Pair;
 use profiles::Profiles;
-use runs::Runs;
-
-/// All that was measured.
-#[derive(Clone, Debug)]
-struct Seen {
-    profiles: Profiles,
-    pair: Vec<Pair>,
-    clones: Clones,
-    runs: Runs,
-}
+use seen::Seen;
 
 /// Runs the paper's experiments.
 ///

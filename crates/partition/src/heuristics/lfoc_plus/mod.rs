@@ -5,7 +5,7 @@
 //! |---|---|
 //! | ST, CS, LS | `of_class` with [`CacheClass`] |
 //! | max_str_parts, gaps_per_str, ways_str | [`Settings`] |
-//! | parts4str, used | `Room` |
+//! | parts4str, used | `Budget` |
 //! | pair_clustering | `pairs` |
 //!
 //! ```text
@@ -20,8 +20,8 @@
 //!
 //! *Departures from the paper.*
 //! 1. Line 21, `gaps_avail = r - |TargetC| * gaps_per_str` with r the streaming programs of a partition, is never above 0, against the
-//!    text ("by first populating partitions with streaming applications"). Read: r is the room of the partition in gaps, of which each
-//!    streaming program takes `gaps_per_str`. A way has room for `max_str_parts` streaming programs (in LFOC, where the parameter comes
+//!    text ("by first populating partitions with streaming applications"). Read: r is the capacity of the partition in gaps, of which each
+//!    streaming program takes `gaps_per_str`. A way holds `max_str_parts` streaming programs (in LFOC, where the parameter comes
 //!    from, a streaming partition is one way wide): `gaps_avail = (max_str_parts * ways - |TargetC|) * gaps_per_str`.
 //! 2. Where ways do not suffice for the streaming partitions and the least partition of a sensitive program, there is one streaming
 //!    partition; where that is too much, it has the least number of ways; where that is too much, all share one cluster.
@@ -32,27 +32,17 @@
 mod pairs;
 mod units;
 
+pub use units::App;
+
 use crate::solution::Cluster;
 use isobar_model::CacheClass;
-
-/// What LFOC+ knows of a program.
-#[derive(Clone, Copy, Debug)]
-pub struct App<'a> {
-    /// Its class.
-    pub class: CacheClass,
-    /// Slowdown alone with 1, 2, ... ways; the last value stands for all beyond. Needed for sensitive programs only: others may leave
-    /// it empty (read as 1).
-    pub slowdown: &'a [f64],
-    /// LLC misses per 1000 cycles alone with 1, 2, ... ways; as `slowdown` (empty is read as 0).
-    pub llcmpkc: &'a [f64],
-}
 
 /// The parameters of algorithm 1, and two limits of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a way of it has room for.
+    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a way of it holds.
     pub max_streaming_parts: usize,
-    /// `gaps_per_str`: light-sharing programs that the room of one streaming program holds.
+    /// `gaps_per_str`: light-sharing programs in the place of one streaming program.
     pub gaps_per_streaming: usize,
     /// `ways_str`: ways of a streaming partition.
     pub ways_streaming: usize,
@@ -85,11 +75,11 @@ fn clusters(apps: &[App<'_>], ways: usize, settings: &Settings, split: pairs::Sp
     let of_class = |class| apps.iter().enumerate().filter(move |(_, app)| app.class == class).map(|(index, _)| index);
     let streaming: Vec<usize> = of_class(CacheClass::Streaming).collect();
     let sensitive: Vec<usize> = of_class(CacheClass::Sensitive).collect();
-    let room = if sensitive.is_empty() { None } else { Room::of(streaming.len(), sensitive.len(), ways, settings) };
-    let Some(room) = room else { return everything(apps.len(), ways) };
-    let mut clusters = room.streaming(&streaming);
-    clusters.extend(room.sensitive(&sensitive, apps, split));
-    let (first, others) = clusters.split_at_mut(room.parts);
+    let budget = if sensitive.is_empty() { None } else { Budget::of(streaming.len(), sensitive.len(), ways, settings) };
+    let Some(budget) = budget else { return everything(apps.len(), ways) };
+    let mut clusters = budget.streaming(&streaming);
+    clusters.extend(budget.sensitive(&sensitive, apps, split));
+    let (first, others) = clusters.split_at_mut(budget.parts);
     share_lightly(of_class(CacheClass::LightSharing), first, others, settings);
     clusters.iter_mut().for_each(|cluster| cluster.programs.sort_unstable());
     clusters
@@ -101,7 +91,7 @@ fn everything(programs: usize, ways: usize) -> Vec<Cluster> {
 
 /// How ways and clusters are split between streaming programs and sensitive ones.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct Budget {
     /// Streaming partitions: 0, 1 or 2.
     parts: usize,
     /// Ways of each.
@@ -113,20 +103,21 @@ struct Room {
     least: usize,
 }
 
-impl Room {
-    /// The most generous room that leaves sensitive programs at least one partition; `None` where all have to share one cluster.
+impl Budget {
+    /// The most generous budget that leaves sensitive programs at least one partition; `None` where all
+    /// must share one cluster.
     fn of(streaming: usize, sensitive: usize, ways: usize, settings: &Settings) -> Option<Self> {
         let least = settings.min_ways.clamp(1, ways.max(1));
         let most_clusters = settings.max_clusters.unwrap_or(usize::MAX);
         let wide = settings.ways_streaming.max(least);
         let wanted = streaming.div_ceil(settings.max_streaming_parts.max(1)).min(2);
         let parts = if most_clusters < wanted.saturating_add(sensitive) { wanted.min(1) } else { wanted };
-        let room = |(parts, ways_each): (usize, usize)| {
+        let budget = |(parts, ways_each): (usize, usize)| {
             let left = ways.checked_sub(parts * ways_each)?;
             let clusters_left = most_clusters.saturating_sub(parts);
             (left >= least && clusters_left > 0).then_some(Self { parts, ways_each, left, clusters_left, least })
         };
-        [(parts, wide), (parts.min(1), wide), (parts.min(1), least)].into_iter().find_map(room)
+        [(parts, wide), (parts.min(1), wide), (parts.min(1), least)].into_iter().find_map(budget)
     }
 
     /// Step 1: as many streaming clusters as needed.
@@ -161,8 +152,8 @@ fn share_lightly(
     settings: &Settings,
 ) {
     for target in streaming {
-        let room = (settings.max_streaming_parts * target.ways).saturating_sub(target.programs.len());
-        target.programs.extend(light.by_ref().take(room * settings.gaps_per_streaming));
+        let free = (settings.max_streaming_parts * target.ways).saturating_sub(target.programs.len());
+        target.programs.extend(light.by_ref().take(free * settings.gaps_per_streaming));
     }
     let count = others.len().max(1);
     light.enumerate().for_each(|(turn, program)| others[turn % count].programs.push(program));

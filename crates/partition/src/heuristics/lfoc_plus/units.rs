@@ -5,9 +5,21 @@
 //! is above two may more than two meet.
 
 use super::super::lookahead::value;
-use super::App;
 use crate::share::{shares, shares_of_two};
+use isobar_model::CacheClass;
 use isobar_model::profile::at;
+
+/// What LFOC+ knows of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct App<'a> {
+    /// Its class.
+    pub class: CacheClass,
+    /// Slowdown alone with 1, 2, ... ways; the last value stands for all beyond. Needed for sensitive programs only: others may leave
+    /// it empty (read as 1).
+    pub slowdown: &'a [f64],
+    /// LLC misses per 1000 cycles alone with 1, 2, ... ways; as `slowdown` (empty is read as 0).
+    pub llcmpkc: &'a [f64],
+}
 
 /// Curves of a sensitive program, never empty.
 #[derive(Clone, Copy, Debug)]

@@ -38,14 +38,14 @@ pub(super) const FIRST: usize = EACH;
 
 /// A mix.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Mix {
+pub(crate) struct Mix {
     /// 1 to 30.
     pub number: usize,
     pub workload: Workload,
 }
 
 /// The mixes that are run: the first ones of each kind.
-pub(in super::super) fn mixes(extent: &Extent, seed: u64) -> Result<Vec<Mix>, LabError> {
+pub(crate) fn mixes(extent: &Extent, seed: u64) -> Result<Vec<Mix>, LabError> {
     let library = shipped()?;
     let pools = Pools::on(&isobar_sim::machine::find(MACHINE)?, &library)?;
     let mut mixes = Vec::new();

@@ -15,7 +15,7 @@ pub(super) type Strategy = (&'static str, fn() -> Box<dyn Policy>);
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Launch {
+pub(crate) struct Launch {
     pub summary: Summary,
     /// By application.
     pub slowdowns: Vec<f64>,
@@ -25,7 +25,7 @@ pub(in super::super) struct Launch {
 
 /// A mix under every policy.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Row {
+pub(crate) struct Row {
     /// Of the mix: 1 to 30.
     pub number: usize,
     pub apps: Vec<String>,
@@ -40,7 +40,7 @@ struct Task {
 }
 
 /// Runs all; `progress` is told after each run.
-pub(in super::super) fn run(
+pub(crate) fn run(
     mixes: &[Mix],
     strategies: &[Strategy],
     launches: usize,

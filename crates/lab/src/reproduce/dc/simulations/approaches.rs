@@ -16,21 +16,20 @@ use isobar_partition::model::StaticModel;
 use isobar_partition::{Group, Solution};
 
 /// In the order of the figure's legend.
-pub(in super::super) const APPROACHES: [&str; 5] =
-    ["opt-map", "opt-map+opt-part", "optimal", "best-map+lfoc+", "divide-content"];
+pub(crate) const APPROACHES: [&str; 5] = ["opt-map", "opt-map+opt-part", "optimal", "best-map+lfoc+", "divide-content"];
 /// The paper takes one random mapping for each workload; the mean over some has less noise.
 const DRAWS: u32 = 35;
 
 /// Unfairness and STP.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in super::super) struct Point {
+pub(crate) struct Point {
     pub unfairness: f64,
     pub stp: f64,
 }
 
 /// An approach's solution.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Answer {
+pub(crate) struct Answer {
     pub point: Point,
     pub solution: Solution,
     /// Whether it is proved to be the best of its kind; a heuristic's never is.

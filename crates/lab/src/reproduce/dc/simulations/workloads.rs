@@ -12,7 +12,7 @@ pub(super) const CORES: usize = 4;
 
 /// A platform of the simulations.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Platform {
+pub(crate) struct Platform {
     pub name: &'static str,
     pub machine: &'static str,
     /// LLCs, each with a memory node of its own.
