@@ -1,5 +1,5 @@
-//! The one error of this crate: why an experiment could not be made. Each message is one line; what a
-//! crate below reported stays attached as the cause.
+//! The one error of this crate: why an experiment could not be made. Each message is one line; what
+//! a crate below reported stays attached as the cause.
 
 use crate::sra::SraError;
 use isobar_model::validate::PlanFault;

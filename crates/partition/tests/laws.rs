@@ -82,7 +82,8 @@ proptest! {
         }
     }
 
-    /// Where order decides nothing: no remainder, no dealing, no ties (with curves that fall, a slowdown of 1 needs all ways).
+    /// Where order decides nothing: no remainder, no dealing, no ties (with curves that fall, a
+    /// slowdown of 1 needs all ways).
     #[test]
     fn renaming_programs_renames_the_answer(
         tables in prop::collection::vec(prop::collection::vec(row(), 11), 1..8), turn in 0_usize..8,
@@ -102,7 +103,8 @@ proptest! {
             for cluster in &mut renamed.groups[0] {
                 cluster.programs = cluster.programs.iter().map(back).collect();
             }
-            // Light-sharing programs go round in order: they are the exception that the algorithm makes.
+            // Light-sharing programs go round in order: they are the exception that the algorithm
+            // makes.
             let light = name.starts_with("lfoc") && lights(&programs) > 0;
             prop_assert!(light || renamed.canonical() == run(&programs), "{}", name);
         }

@@ -1,5 +1,6 @@
-//! Our heuristics beside the recorded solutions of the same names: where the algorithm leaves no choice they are the same, where it does
-//! ours are no less fair on average. Figures are printed (`--nocapture`).
+//! Our heuristics beside the recorded solutions of the same names: where the algorithm leaves no
+//! choice they are the same, where it does ours are no less fair on average. Figures are printed
+//! (`--nocapture`).
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_macros)]
 
@@ -97,7 +98,8 @@ fn lfoc_plus_is_no_less_fair() {
     averages("lfoc+ at 2 ways beside records at 1 way", &pairs("lfoc+", default, |model| run("lfoc+", model)).unwrap());
 }
 
-/// The records with several groups: the dealing of `dino` differs (ours is the paper's example), and so does the balance's start.
+/// The records with several groups: the dealing of `dino` differs (ours is the paper's example),
+/// and so does the balance's start.
 #[test]
 fn groups_side_by_side() {
     let lfoc_plus = |record: &Value| record["options"]["cache_part"] == "lfoc+";

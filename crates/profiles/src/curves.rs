@@ -1,21 +1,22 @@
-//! Our own form of profiles, in TOML or JSON: an array over ways for each figure, the first value with one way.
+//! Our own form of profiles, in TOML or JSON: an array over ways for each figure, the first value
+//! with one way.
 //!
 //! ```toml
 //! [[program]]
 //! name = "sweep"
 //! ipc = [0.8, 0.9, 1.0]              # or slowdown = [1.25, 1.11, 1.0]
-//! llcmpki = [20.0, 15.0, 12.0]       # misses per 1000 instructions; llcmpkc follows from it and ipc
+//! llcmpki = [20.0, 15.0, 12.0]       # per 1000 instructions; llcmpkc follows from it and ipc
 //! bandwidth_mbps = [2500, 2100, 1900]
 //! stalls_total = [0.5, 0.4, 0.3]     # parts of the cycles, for pbbcache-stalls
 //! stalls_l3_miss = [0.4, 0.3, 0.2]
 //! stalls_store_buf = [0.01, 0.01, 0.01]
-//! llc_usage_kb = [2500, 5000, 7500]  # for the queueing model: what it fills, and bandwidth by misses alone
+//! llc_usage_kb = [2500, 5000, 7500]  # for the queueing model: occupied space, bandwidth by misses
 //! llcm_bandwidth = [2000, 1700, 1500]
 //! ```
 //!
 //! This is also how curves measured on a running machine are saved: `ipc` (or `slowdown`) and
-//! `llcmpkc` by ways are what sampling finds; where it stopped early, arrays are shorter, and the last
-//! value stands for all beyond. Without `bandwidth_mbps`, `llcm_bandwidth` is taken for it.
+//! `llcmpkc` by ways are what sampling finds; where it stopped early, arrays are shorter, and the
+//! last value stands for all beyond. Without `bandwidth_mbps`, `llcm_bandwidth` is taken for it.
 
 use crate::error::ReadError;
 use crate::profiles::Profiles;

@@ -1,7 +1,7 @@
-//! Programs over ways, as files have them: measured tables in CSV ([`table`]), curves in TOML or JSON,
-//! observations of a running machine in JSON lines. All become [`isobar_model::Profile`]s, which the
-//! simulator, static models and studies share; that is why the readers stand below all of them. Takes
-//! text, and refuses to know what is asked about the programs. Pure.
+//! Programs over ways, as files have them: measured tables in CSV ([`table`]), curves in TOML or
+//! JSON, observations of a running machine in JSON lines. All become [`isobar_model::Profile`]s,
+//! which the simulator, static models and studies share; that is why the readers stand below all of
+//! them. Takes text, and refuses to know what is asked about the programs. Pure.
 
 #![forbid(unsafe_code)]
 

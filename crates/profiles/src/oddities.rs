@@ -1,4 +1,5 @@
-//! What is odd about tables and yet used as it stands: measurements are not monotone, and tables end.
+//! What is odd about tables and yet used as it stands: measurements are not monotone, and tables
+//! end.
 
 use isobar_model::profile::{Profile, Property};
 

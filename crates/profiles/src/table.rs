@@ -1,5 +1,5 @@
-//! Measured tables: how programs behave alone with 1 to W ways of an LLC, as comma-separated text in
-//! the form that PBBCache and its users publish. Read strictly: what is missing, negative, not a
+//! Measured tables: how programs behave alone with 1 to W ways of an LLC, as comma-separated text
+//! in the form that PBBCache and its users publish. Read strictly: what is missing, negative, not a
 //! number or there twice is reported with its line and column. It takes text and refuses to know
 //! where it came from.
 

@@ -99,8 +99,8 @@ fn found_by(found: Optimum) -> Answer {
     }
 }
 
-/// A search that was stopped may have less than what a heuristic finds at once: then that is the best
-/// so far, where the search looks at all solutions. What bounds the search bounds it too.
+/// A search that was stopped may have less than what a heuristic finds at once: then that is the
+/// best so far, where the search looks at all solutions. What bounds the search bounds it too.
 fn better(search: &Exact, model: &dyn StaticModel, setup: &Setup, found: Answer) -> Answer {
     let worth = |answer: &Answer| worth(setup.objective, answer);
     let (nodes_explored, own) = (found.nodes_explored, found.bound);

@@ -24,7 +24,8 @@ pub struct Counted {
     pub solutions: u128,
 }
 
-/// Sizes by `apps`, or those that occur in a list of workloads, ascending. `cores`: else an even spread.
+/// Sizes by `apps`, or those that occur in a list of workloads, ascending. `cores`: else an even
+/// spread.
 ///
 /// # Errors
 /// [`StudyError`]: no size, sizes that do not fit.

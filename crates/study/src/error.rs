@@ -1,5 +1,5 @@
-//! What can be wrong with a request for a study, in one line that names the file, line or key and what
-//! would be right. All of it is bad input: a study that has begun does not fail.
+//! What can be wrong with a request for a study, in one line that names the file, line or key and
+//! what would be right. All of it is bad input: a study that has begun does not fail.
 
 use isobar_model::profile::ProfileError;
 use isobar_model::text::one_line;

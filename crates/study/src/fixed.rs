@@ -4,10 +4,10 @@
 //! {"solutions": [{"apps": ["a", "b"], "llc": [0, 0], "cluster": [0, 1], "ways": [9, 2]}]}
 //! ```
 //!
-//! One value for each program in every list. Programs with one `llc` and one `cluster` share `ways`;
-//! clusters take ways from way 0 up in the order of their numbers, which may be any.
-//! `"share": "llcmpki"` splits shared ways by misses per instruction, as PBBCache's `whirlpool` does,
-//! in place of misses per cycle.
+//! One value for each program in every list. Programs with one `llc` and one `cluster` share
+//! `ways`; clusters take ways from way 0 up in the order of their numbers, which may be any.
+//! `"share": "llcmpki"` splits shared ways by misses per instruction, as PBBCache's `whirlpool`
+//! does, in place of misses per cycle.
 
 use crate::error::StudyError;
 use crate::workloads::{Workload, unknown};
@@ -47,8 +47,8 @@ struct Written {
     share: Option<String>,
 }
 
-/// Reads a file of solutions; every program must be among `known`. Whether the ways suffice is checked
-/// later ([`crate::setup::Setup::takes`]).
+/// Reads a file of solutions; every program must be among `known`. Whether the ways suffice is
+/// checked later ([`crate::setup::Setup::takes`]).
 ///
 /// # Errors
 /// [`StudyError::File`] with the place in the document.
@@ -126,7 +126,8 @@ pub fn workloads(given: &[Given]) -> Vec<Workload> {
 }
 
 impl Given {
-    /// The solution for a workload of the same programs in any order; `None` where the programs are others.
+    /// The solution for a workload of the same programs in any order; `None` where the programs are
+    /// others.
     pub(crate) fn for_workload(&self, workload: &Workload) -> Option<Solution> {
         if workload.programs.len() != self.programs.len() {
             return None;

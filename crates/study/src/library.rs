@@ -1,7 +1,7 @@
-//! The simulator's programs in a study: as tables, each alone on a machine with 1, 2, ... ways of its
-//! LLC by the contention model, so that a study needs no measured file; and the programs that the
-//! queueing model computes with. One thread of each; what stalls a program beside its misses is part
-//! of its cycles, and no stall here.
+//! The simulator's programs in a study: as tables, each alone on a machine with 1, 2, ... ways of
+//! its LLC by the contention model, so that a study needs no measured file; and the programs that
+//! the queueing model computes with. One thread of each; what stalls a program beside its misses is
+//! part of its cycles, and no stall here.
 
 use crate::error::StudyError;
 use crate::workloads::unknown;
@@ -37,8 +37,8 @@ pub fn of_machine(name: &str) -> Result<Profiles, StudyError> {
 /// Programs for the queueing model; `machine` is the one that a table was measured on.
 ///
 /// # Errors
-/// [`StudyError`] for a program that is not there, that has slowdowns only, or a table with more ways
-/// than the machine.
+/// [`StudyError`] for a program that is not there, that has slowdowns only, or a table with more
+/// ways than the machine.
 pub(crate) fn programs(
     profiles: &Profiles,
     names: &BTreeSet<&String>,

@@ -1,17 +1,18 @@
-//! `queueing`: the simulator's contention model at its fixed point, as a static model. The default of a study.
+//! `queueing`: the simulator's contention model at its fixed point, as a static model. The default
+//! of a study.
 //!
-//! Each group is an LLC of W ways with a memory controller of its own (NUMA), or all groups share one
-//! (UMA). Ways are as large as those of the machine that the profiles were measured on; a cluster's
-//! programs share its ways by insertion rate and reuse, and all programs of a controller wait for each
-//! other in its queue.
+//! Each group is an LLC of W ways with a memory controller of its own (NUMA), or all groups share
+//! one (UMA). Ways are as large as those of the machine that the profiles were measured on; a
+//! cluster's programs share its ways by insertion rate and reuse, and all programs of a controller
+//! wait for each other in its queue.
 //!
 //! ```text
 //! slowdown_i                    = seconds an instruction here / alone with all W ways
-//! slowdown_without_bandwidth_i  = the same ratio with the misses of both, and no wait at the controller in either
+//! slowdown_without_bandwidth_i  = the same ratio, with no wait at the controller in either
 //! ```
 //!
-//! *Alone is 1*, by definition. *No program is ever faster than alone with the ways of its cluster*:
-//! cluster mates take space, others take bandwidth, and misses never fall with either; so
+//! *Alone is 1*, by definition. *No program is ever faster than alone with the ways of its
+//! cluster*: cluster mates take space, others take bandwidth, and misses never fall with either; so
 //! [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
 //! bound for all. What a cluster does depends on the wait at the controller, and that on all its
 //! clusters: the model is not separable.
@@ -41,7 +42,8 @@ pub struct Queueing {
 
 impl Queueing {
     /// The model of a workload on LLCs of `ways` ways; `programs` and `profiles` are the same
-    /// programs. `max_bandwidth` in MB/s of a controller, else what the machine's first node sustains.
+    /// programs. `max_bandwidth` in MB/s of a controller, else what the machine's first node
+    /// sustains.
     #[must_use]
     pub fn new(
         machine: &MachineSpec,

@@ -1,5 +1,5 @@
-//! Oddities of tables and programs under the model of a study, which uses them all the same. One line
-//! for each kind of oddity, with the number of programs and the name of one.
+//! Oddities of tables and programs under the model of a study, which uses them all the same. One
+//! line for each kind of oddity, with the number of programs and the name of one.
 
 use crate::ask::ModelKind;
 use crate::setup::Setup;

@@ -40,7 +40,8 @@ pub struct Row {
     pub nodes_explored: u64,
     /// Whether it is proved that nothing is better, under this model and objective.
     pub proved_optimal: bool,
-    /// What no solution goes beyond: a lower bound of unfairness, an upper one of STP. Searches only.
+    /// What no solution goes beyond: a lower bound of unfairness, an upper one of STP. Searches
+    /// only.
     pub bound: Option<f64>,
     /// How far the solution may be from the best, in percent of it.
     pub gap_percent: Option<f64>,

@@ -1,5 +1,5 @@
-//! A request that makes sense: names become algorithms and a model, numbers are checked against each
-//! other and against the workloads. It computes nothing.
+//! A request that makes sense: names become algorithms and a model, numbers are checked against
+//! each other and against the workloads. It computes nothing.
 
 use crate::algorithms::{self, Algorithm};
 use crate::ask::{Ask, ModelKind};
@@ -32,7 +32,8 @@ pub(crate) struct Setup {
     pub model: ModelKind,
     /// As asked, for the model; see [`Setup::bandwidth`].
     pub max_bandwidth: Option<f64>,
-    /// MB/s of each memory controller: as asked, else for `queueing` the machine's; `None`: no limit.
+    /// MB/s of each memory controller: as asked, else for `queueing` the machine's; `None`: no
+    /// limit.
     pub bandwidth: Option<f64>,
     /// As asked; see [`Setup::groups`].
     asked_groups: Option<usize>,
@@ -184,7 +185,8 @@ fn algorithms(names: &[String], groups: usize) -> Result<Vec<Algorithm>, StudyEr
     Ok(found)
 }
 
-/// Whether an algorithm is for this number of LLCs. Heuristics for one LLC take each of several by itself.
+/// Whether an algorithm is for this number of LLCs. Heuristics for one LLC take each of several by
+/// itself.
 fn fits(one: &Algorithm, groups: usize) -> Result<(), StudyError> {
     let name = one.name();
     match (one, one.scope()) {
@@ -204,7 +206,8 @@ fn unknown(name: &str) -> StudyError {
     StudyError::request(format!("--algorithm {name}: unknown algorithm{hint}"))
 }
 
-/// Bandwidths that the models can tell apart, in MB/s: far below, queues grow until their fixed point is beyond any number.
+/// Bandwidths that the models can tell apart, in MB/s: far below, queues grow until their fixed
+/// point is beyond any number.
 pub const BANDWIDTH: RangeInclusive<f64> = 1.0..=1e9;
 
 fn bandwidth(mbps: f64) -> Result<f64, StudyError> {

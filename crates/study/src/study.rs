@@ -40,11 +40,12 @@ struct Task {
 }
 
 impl Study {
-    /// Checks a request against its files and figures. Without `workloads`, each of the given solutions
-    /// is for a workload of its own.
+    /// Checks a request against its files and figures. Without `workloads`, each of the given
+    /// solutions is for a workload of its own.
     ///
     /// # Errors
-    /// [`StudyError`], one line that names the file, line or key, what is wrong and what would be right.
+    /// [`StudyError`], one line that names the file, line or key, what is wrong and what would be
+    /// right.
     pub fn new(
         ask: &Ask,
         profiles: Profiles,
@@ -101,9 +102,9 @@ impl Study {
         self.tasks.len()
     }
 
-    /// Answers everything, `jobs` threads in all; rows come in the order of the workloads and, within
-    /// each, of the algorithms. Ends early where the observer says stop: searches report the best that
-    /// they have, and nothing else is begun.
+    /// Answers everything, `jobs` threads in all; rows come in the order of the workloads and,
+    /// within each, of the algorithms. Ends early where the observer says stop: searches report the
+    /// best that they have, and nothing else is begun.
     ///
     /// # Errors
     /// [`StudyError::Jobs`]; what `sink` says.
@@ -139,8 +140,8 @@ impl Study {
         tasks
     }
 
-    /// The given solutions that are for a workload: the one in its place where both lists go side by
-    /// side, else all of the same programs.
+    /// The given solutions that are for a workload: the one in its place where both lists go side
+    /// by side, else all of the same programs.
     fn fitting(&self, number: usize) -> Vec<usize> {
         let fits = |number: usize, index: usize| self.given[index].for_workload(&self.workloads[number]).is_some();
         if self.workloads.len() == self.given.len() && (0..self.given.len()).all(|both| fits(both, both)) {

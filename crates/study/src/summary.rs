@@ -1,5 +1,6 @@
-//! Algorithms against each other over all workloads: means and medians, and both relative to the first
-//! algorithm's on the same workloads. Only answers with figures count; a note says how many have none.
+//! Algorithms against each other over all workloads: means and medians, and both relative to the
+//! first algorithm's on the same workloads. Only answers with figures count; a note says how many
+//! have none.
 
 use crate::row::Row;
 use std::collections::BTreeMap;

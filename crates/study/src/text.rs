@@ -1,5 +1,5 @@
-//! Rows as text: measures on one line, and below it every LLC with its ways drawn, one letter a way.
-//! Plain text without colour, as wide as the terminal, at least 60 columns.
+//! Rows as text: measures on one line, and below it every LLC with its ways drawn, one letter a
+//! way. Plain text without colour, as wide as the terminal, at least 60 columns.
 
 use crate::row::{AppRow, Row};
 use isobar_model::text::one_line;
@@ -83,7 +83,8 @@ impl Text {
         }
     }
 
-    /// Words behind a head, on as many lines as it takes; continued lines begin below the first word.
+    /// Words behind a head, on as many lines as it takes; continued lines begin below the first
+    /// word.
     fn wrap(&self, text: &mut String, head: &str, words: &[String], between: &str) {
         let indent = head.chars().count();
         let mut line = head.to_owned();

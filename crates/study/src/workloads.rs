@@ -1,5 +1,5 @@
-//! Workload lists: one workload a line, names separated by commas; blank lines and what follows a `#`
-//! do not count. It knows nothing of what a program does.
+//! Workload lists: one workload a line, names separated by commas; blank lines and what follows a
+//! `#` do not count. It knows nothing of what a program does.
 
 use crate::error::{StudyError, nearest};
 use isobar_profiles::Profiles;
@@ -20,7 +20,8 @@ pub struct Workload {
 /// Reads a list; every program must be among `known`, where that is asked.
 ///
 /// # Errors
-/// [`StudyError::File`] with the line: an unknown program and the names nearest to it, an empty name, no workload at all.
+/// [`StudyError::File`] with the line: an unknown program and the names nearest to it, an empty
+/// name, no workload at all.
 pub fn parse(file: &str, text: &str, known: Option<&Profiles>) -> Result<Vec<Workload>, StudyError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut workloads = Vec::new();

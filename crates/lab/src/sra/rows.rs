@@ -44,7 +44,8 @@ pub struct SeedRow {
     pub seed: u64,
     /// Mean SRA over the programs in per cent, in the order of [`Strategy::COMPARED`].
     pub by_strategy: Vec<(Strategy, f64)>,
-    /// Completion time with the paper's K over that with whole resident sets, improvement in per cent: each program whose threads share.
+    /// Completion time with the paper's K over that with whole resident sets, improvement in per
+    /// cent: each program whose threads share.
     pub shared_percent: Vec<(String, f64)>,
 }
 
@@ -57,7 +58,8 @@ pub struct OverTime {
     pub sra_percent: f64,
 }
 
-/// How a program does with K pages a sample, or with its whole resident set, when copying takes time.
+/// How a program does with K pages a sample, or with its whole resident set, when copying takes
+/// time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Versus {
     /// The program.
@@ -66,7 +68,8 @@ pub struct Versus {
     pub shared: bool,
     /// K; none = the whole resident set.
     pub k: Option<u32>,
-    /// Remote accesses of all threads saved, in per cent of those of the moved thread; below 0 where those that stayed lose more.
+    /// Remote accesses of all threads saved, in per cent of those of the moved thread; below 0
+    /// where those that stayed lose more.
     pub sra_percent: f64,
     /// Page moves.
     pub moves: u64,

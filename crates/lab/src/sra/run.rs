@@ -1,4 +1,5 @@
-//! A study, program by program: one pass over a program's trace serves every strategy, K and sampling rate.
+//! A study, program by program: one pass over a program's trace serves every strategy, K and
+//! sampling rate.
 
 use super::claims::{Dino4, Dino5, claims};
 use super::error::SraError;
@@ -14,7 +15,8 @@ use serde::Serialize;
 
 /// Bytes of a base page.
 const PAGE: f64 = 4096.0;
-/// Pages that the walk over a resident set asks for at a time; small against a resident set, large against a call.
+/// Pages that the walk over a resident set asks for at a time; small against a resident set, large
+/// against a call.
 const CHUNK: u32 = 64;
 /// Parts of the trace after which the SRA so far is looked at.
 const STOPS: [f64; 3] = [0.1, 0.2, 0.5];
@@ -32,7 +34,8 @@ pub struct Study {
     pub means: Vec<Cell>,
     /// Mean SRA over the programs with the paper's K and the daemon's samples, by seed.
     pub by_seed: Vec<SeedRow>,
-    /// Mean SRA of the forward-backward strategy with the paper's K and the daemon's samples, by time after the move.
+    /// Mean SRA of the forward-backward strategy with the paper's K and the daemon's samples, by
+    /// time after the move.
     pub over_time: Vec<OverTime>,
     /// K against moving whole resident sets, with a daemon that takes its time.
     pub versus: Vec<Versus>,
@@ -72,7 +75,8 @@ struct Found {
 }
 
 impl Found {
-    /// A single-threaded program: the strategies with the daemon's samples and at every rate, then K against the resident set.
+    /// A single-threaded program: the strategies with the daemon's samples and at every rate, then
+    /// K against the resident set.
     fn program(&mut self, spec: &Spec, subject: &Subject) -> Result<(), SraError> {
         let mut rates = vec![(None, spec.all_ks())];
         rates.extend(spec.rates.iter().map(|rate| (Some(*rate), spec.all_ks())));
@@ -138,7 +142,8 @@ fn compared(spec: &Spec, subject: &Subject, rate: Option<f64>, ks: &[u32]) -> Gr
     Group::every(period, spec.seed, movers)
 }
 
-/// Forward-backward with every K, and a walk over the resident set, by a daemon that copies a page after the other.
+/// Forward-backward with every K, and a walk over the resident set, by a daemon that copies a page
+/// after the other.
 fn against_whole(spec: &Spec, subject: &Subject) -> Vec<Group> {
     let copy = PAGE / spec.timing.copy_bytes_per_second * subject.accesses_per_second;
     let ks = spec.all_ks().into_iter();
@@ -148,7 +153,8 @@ fn against_whole(spec: &Spec, subject: &Subject) -> Vec<Group> {
     vec![Group::every(daemon_period(spec, subject), spec.seed, windows), Group::new(steps, vec![whole])]
 }
 
-/// The random pages of a strategy depend on the seed and on K alone, so that adding another K changes nothing.
+/// The random pages of a strategy depend on the seed and on K alone, so that adding another K
+/// changes nothing.
 fn mover(spec: &Spec, subject: &Subject, strategy: Strategy, k: u32, trigger: Trigger) -> Mover {
     let rng = ChaCha8Rng::seed_from_u64(spec.seed ^ (u64::from(k) << 32));
     Mover::new(strategy, k, trigger, subject.recipe.pages(), rng)
@@ -202,7 +208,8 @@ fn means(cells: &[Cell]) -> Vec<Cell> {
     heads.map(mean).collect()
 }
 
-/// What the claims rest on, by seed: the first seed's is done, the others need the paper's K and the daemon's samples only.
+/// What the claims rest on, by seed: the first seed's is done, the others need the paper's K and
+/// the daemon's samples only.
 fn by_seed(
     spec: &Spec,
     (alone, shared): (&[Subject], &[Subject]),

@@ -8,7 +8,8 @@ use crate::stats::mean;
 use isobar_plot as svg;
 use std::fmt::Write;
 
-/// The study as aligned text: SRA by strategy, K and rate; K against whole resident sets; the claims.
+/// The study as aligned text: SRA by strategy, K and rate; K against whole resident sets; the
+/// claims.
 #[must_use]
 pub fn table(study: &Study) -> String {
     let mut text = String::new();

@@ -1,11 +1,12 @@
-//! What balancing computes with: programs as loads, groups as sides, thresholds, and when two sides are
-//! uneven (algorithm 3). Arithmetic alone; who moves where is decided in [`super::balance`].
+//! What balancing computes with: programs as loads, groups as sides, thresholds, and when two sides
+//! are uneven (algorithm 3). Arithmetic alone; who moves where is decided in [`super::balance`].
 
 use isobar_model::{CacheClass, num};
 
 /// The LLC load of a light-sharing program, in ways (section V.B).
 pub const LIGHT_WAYS: f64 = 1.0;
-/// The LLC load of a streaming program: the ways of the partition that confines it (section V.B, `ways_str`).
+/// The LLC load of a streaming program: the ways of the partition that confines it (section V.B,
+/// `ways_str`).
 pub const STREAMING_WAYS: f64 = 2.0;
 
 /// The LLC load of a program: its critical point where it is sensitive.
@@ -65,7 +66,8 @@ pub struct Limits {
     pub bandwidth_tie: f64,
     /// Whether both groups use one memory node: bandwidth cannot be balanced between them then.
     pub shared_memory: bool,
-    /// What a balancing that leaves an imbalance must take off it, in thresholds, to be worth its migrations; 0: anything.
+    /// What a balancing that leaves an imbalance must take off it, in thresholds, to be worth its
+    /// migrations; 0: anything.
     pub least_gain: f64,
 }
 
@@ -149,8 +151,8 @@ pub enum Uneven {
     Bandwidth,
 }
 
-/// The last conditions of `eligible_for_balancing` (algorithm 3, lines 5 to 15): a clear imbalance of a
-/// resource that is short.
+/// The last conditions of `eligible_for_balancing` (algorithm 3, lines 5 to 15): a clear imbalance
+/// of a resource that is short.
 #[must_use]
 pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> Option<Uneven> {
     let Gaps { llc, bandwidth } = gaps(sides, limits);

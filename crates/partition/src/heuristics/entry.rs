@@ -15,7 +15,8 @@ pub struct Setting {
     pub cores_per_group: usize,
     /// Where the classes of programs end (LFOC, LFOC+).
     pub classes: ClassLimits,
-    /// The hardware's classes of service: clusters that one LLC may have. `None` = as many as wanted.
+    /// The hardware's classes of service: clusters that one LLC may have. `None` = as many as
+    /// wanted.
     pub max_clusters: Option<usize>,
     /// The fewest ways that a partition may have (`min_cbm_bits`).
     pub min_ways: usize,
@@ -98,7 +99,8 @@ impl Entry {
     /// Its answer for the whole workload of a model, canonical.
     ///
     /// # Errors
-    /// [`PartitionError::Refused`] where the workload does not fit (more programs than cores, or than ways where it is strict).
+    /// [`PartitionError::Refused`] where the workload does not fit (more programs than cores, or
+    /// than ways where it is strict).
     pub fn run(&self, model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
         seated(self.name, model, setting)?;
         let solution = match self.rule {

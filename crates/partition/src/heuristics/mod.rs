@@ -1,9 +1,11 @@
-//! The heuristics of the field, by name: each answers a workload with a solution, from profiles alone. One file a paper, one registry.
-//! Knows which heuristic decides what; refuses to know how good its answers are (`evaluate` does).
+//! The heuristics of the field, by name: each answers a workload with a solution, from profiles
+//! alone. One file a paper, one registry. Knows which heuristic decides what; refuses to know how
+//! good its answers are (`evaluate` does).
 //!
-//! *One LLC*: a heuristic clusters the programs of one group and gives each cluster its ways. With more than one group, the programs
-//! are taken in their order, `cores_per_group` to a group, and every group is partitioned by itself. *Groups*: the heuristic also says
-//! who goes where.
+//! *One LLC*: a heuristic clusters the programs of one group and gives each cluster its ways. With
+//! more than one group, the programs are taken in their order, `cores_per_group` to a group, and
+//! every group is partitioned by itself. *Groups*: the heuristic also says which program goes to
+//! which LLC.
 
 mod dino;
 mod divide_content;

@@ -1,4 +1,5 @@
-//! Reads the measured tables and reference solutions of `../shared/pbbcache`, where they are there. They are not part of the project.
+//! Reads the measured tables and reference solutions of `../shared/pbbcache`, where they are there.
+//! They are not part of the project.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,7 +43,8 @@ pub fn model(record: &Value, profiles: &BTreeMap<String, Profile>) -> PbbCache {
     let apps = record["apps"].as_array().unwrap();
     let programs = apps.iter().map(|app| profiles[app["app"].as_str().unwrap()].clone()).collect();
     let kind = if record["model"] == "pbbcache-stalls" { Bandwidth::Stalls } else { Bandwidth::Simple };
-    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all else by misses per cycle.
+    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all else by misses per
+    // cycle.
     let misses = if record["algorithm"] == "whirlpool" { Property::Llcmpki } else { Property::Llcmpkc };
     let model = PbbCache::new(kind, programs, 11, record["max_bandwidth_mbps"].as_f64());
     model.shared_by(misses).uma(record["topology"] == "uma")

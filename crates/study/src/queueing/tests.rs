@@ -105,7 +105,8 @@ fn the_part_of_the_cache_is_never_more_than_all() {
     assert!(effects.iter().all(|effect| effect.slowdown_without_bandwidth >= 1.0 - 1e-9), "{effects:?}");
 }
 
-/// Programs on the cores of one node of the simulated machine, each started there with its memory, in the given clusters.
+/// Programs on the cores of one node of the simulated machine, each started there with its memory,
+/// in the given clusters.
 fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
     let spec = Arc::new(machine::find("rome-ccx-2x4").unwrap());
     let app = |(index, program): (usize, &Arc<Program>)| App {
@@ -177,7 +178,7 @@ fn a_running_machine_converges_to_it() {
     }
 }
 
-/// Clusters of six programs: who is with whom, and how many of 16 ways each has.
+/// Clusters of six programs: which share, and the ways of 16 that each has.
 fn any_group() -> impl Strategy<Value = Group> {
     prop::collection::vec((0..4_usize, 1..5_usize), 6).prop_map(|drawn| {
         let mut group: Vec<Cluster> = Vec::new();

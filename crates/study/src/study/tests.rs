@@ -4,7 +4,7 @@ use isobar_optima::Objective;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Nobody stops; what is told is kept.
+/// Never stops; counts the answers.
 struct Silent(Mutex<usize>, Instant);
 
 impl Watch for Silent {
@@ -77,14 +77,14 @@ fn rows(study: &Study, jobs: usize) -> Vec<Row> {
 fn rows_come_workload_by_workload_and_threads_change_nothing() {
     let asked = ask(&["none", "equal", "opt-cluster"], "queueing");
     let study = study(&asked, "a,b\nb,b,a\n# c\na,a,b,b\n").unwrap();
-    let told = |jobs| {
+    let said = |jobs| {
         rows(&study, jobs).into_iter().map(|row| Row { seconds: 0.0, nodes_explored: 0, ..row }).collect::<Vec<_>>()
     };
-    let one = told(1);
+    let one = said(1);
     let order: Vec<_> = one.iter().map(|row| (row.workload, row.line, row.algorithm.as_str())).collect();
     assert_eq!(order[..4], [(1, 1, "none"), (1, 1, "equal"), (1, 1, "opt-cluster"), (2, 2, "none")]);
     assert_eq!((one.len(), order[8]), (9, (3, 4, "opt-cluster")));
-    assert_eq!(one, told(4));
+    assert_eq!(one, said(4));
     assert!(one.iter().all(|row| row.problem.is_none() && row.measures.stp.is_some()));
 }
 
@@ -106,10 +106,11 @@ fn the_optimum_is_never_worse_and_its_gap_is_none() {
     }
 }
 
-/// Two sensitive programs (4 ways and 1000 MB/s each), a streaming one (2 ways and 3900 MB/s) and a light one, dealt round robin: both
-/// sensitive ones on LLC 0, gaps of 5 ways and 1910 MB/s. Apart, the gaps are 1 way and 3890 MB/s. Thresholds are 2 ways and 35 % of what a
-/// controller delivers: of 30000 MB/s, apart is better (0.5 thresholds, not 2.5); without a limit it counts 35 % of the mean load, 2955 MB/s, and
-/// apart is worse (3.8 thresholds).
+/// Two sensitive programs (4 ways and 1000 MB/s each), a streaming one (2 ways and 3900 MB/s) and a
+/// light one, dealt round robin: both sensitive ones on LLC 0, gaps of 5 ways and 1910 MB/s. Apart,
+/// the gaps are 1 way and 3890 MB/s. Thresholds are 2 ways and 35 % of what a controller delivers:
+/// of 30000 MB/s, apart is better (0.5 thresholds, not 2.5); without a limit it counts 35 % of the
+/// mean load, 2955 MB/s, and apart is worse (3.8 thresholds).
 #[test]
 fn divide_content_minds_the_bandwidth_of_the_controllers() {
     let apart = |model: &str, max_bandwidth: Option<f64>| {
@@ -154,48 +155,48 @@ fn time_ends_a_search_with_the_best_so_far() {
 
 #[test]
 fn a_request_that_makes_no_sense_is_one_line() {
-    let told = |change: &dyn Fn(&mut Ask), workloads: &str| {
+    let said = |change: &dyn Fn(&mut Ask), workloads: &str| {
         let mut asked = ask(&["none"], "queueing");
         change(&mut asked);
-        let told = study(&asked, workloads).unwrap_err().to_string();
-        assert!(!told.contains(char::is_control), "{told}");
-        told
+        let said = study(&asked, workloads).unwrap_err().to_string();
+        assert!(!said.contains(char::is_control), "{said}");
+        said
     };
     let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     assert_eq!(
-        told(&|ask| ask.groups = Some(3), "a,b"),
+        said(&|ask| ask.groups = Some(3), "a,b"),
         "w.txt: line 1: 2 programs cannot fill 3 groups: take --groups 2 or fewer"
     );
     assert!(
-        told(&|ask| ask.cores = Some(1), "a,b")
+        said(&|ask| ask.cores = Some(1), "a,b")
             .contains("2 programs do not fit on 1 cores (1 groups of 1): take --cores 2 or more")
     );
-    assert!(told(&|ask| ask.ways = Some(0), "a").starts_with("--ways 0: expected"));
-    assert!(told(&|ask| ask.groups = Some(0), "a").starts_with("--groups 0: expected"));
-    assert!(told(&|ask| ask.max_bandwidth = Some(0.0), "a").starts_with("--max-bandwidth 0: expected MB/s from 1"));
-    assert!(told(&|ask| ask.max_bandwidth = Some(1e-300), "a").contains("expected MB/s from 1 to 1e9, such as 20000"));
-    assert!(told(&|ask| ask.max_bandwidth = Some(f64::NAN), "a").starts_with("--max-bandwidth NaN"));
-    assert!(told(&|ask| ask.model = "queuing".to_owned(), "a").contains("unknown model; did you mean `queueing`?"));
-    assert!(told(&|ask| ask.objective = "fairness".to_owned(), "a").contains("did you mean `unfairness`?"));
-    assert!(told(&|ask| ask.algorithms = named(&["lfco+"]), "a").contains("unknown algorithm; did you mean `lfoc+`"));
-    assert!(told(&|ask| ask.algorithms = named(&["none", "none"]), "a").contains("`none` occurs twice"));
-    assert!(told(&|ask| ask.algorithms = named(&["dino"]), "a").contains("--groups N, 2 or more"));
+    assert!(said(&|ask| ask.ways = Some(0), "a").starts_with("--ways 0: expected"));
+    assert!(said(&|ask| ask.groups = Some(0), "a").starts_with("--groups 0: expected"));
+    assert!(said(&|ask| ask.max_bandwidth = Some(0.0), "a").starts_with("--max-bandwidth 0: expected MB/s from 1"));
+    assert!(said(&|ask| ask.max_bandwidth = Some(1e-300), "a").contains("expected MB/s from 1 to 1e9, such as 20000"));
+    assert!(said(&|ask| ask.max_bandwidth = Some(f64::NAN), "a").starts_with("--max-bandwidth NaN"));
+    assert!(said(&|ask| ask.model = "queuing".to_owned(), "a").contains("unknown model; did you mean `queueing`?"));
+    assert!(said(&|ask| ask.objective = "fairness".to_owned(), "a").contains("did you mean `unfairness`?"));
+    assert!(said(&|ask| ask.algorithms = named(&["lfco+"]), "a").contains("unknown algorithm; did you mean `lfoc+`"));
+    assert!(said(&|ask| ask.algorithms = named(&["none", "none"]), "a").contains("`none` occurs twice"));
+    assert!(said(&|ask| ask.algorithms = named(&["dino"]), "a").contains("--groups N, 2 or more"));
     assert!(
-        told(&|ask| (ask.algorithms, ask.groups) = (named(&["opt-cluster"]), Some(2)), "a,b")
+        said(&|ask| (ask.algorithms, ask.groups) = (named(&["opt-cluster"]), Some(2)), "a,b")
             .contains("is for one LLC")
     );
-    assert!(told(&|ask| ask.algorithms = named(&["fixed"]), "a").contains("--solution FILE"));
-    assert!(told(&|ask| ask.machine = Some("skylake".to_owned()), "a").contains("skylake-2x20"));
+    assert!(said(&|ask| ask.algorithms = named(&["fixed"]), "a").contains("--solution FILE"));
+    assert!(said(&|ask| ask.machine = Some("skylake".to_owned()), "a").contains("skylake-2x20"));
     let many = ["a"; 65].join(",");
     assert!(
-        told(&|ask| ask.algorithms = named(&["opt-part"]), &many)
+        said(&|ask| ask.algorithms = named(&["opt-part"]), &many)
             .contains("65 programs are too many for the exact search of `opt-part`: at most 64")
     );
 }
 
 #[test]
 fn given_solutions_are_held_against_the_machine() {
-    let told = |solution: &str, change: &dyn Fn(&mut Ask)| {
+    let said = |solution: &str, change: &dyn Fn(&mut Ask)| {
         let mut asked = ask(&["fixed"], "pbbcache-simple");
         change(&mut asked);
         let text = format!("{{\"solutions\": [{solution}]}}");
@@ -204,22 +205,22 @@ fn given_solutions_are_held_against_the_machine() {
         Study::new(&asked, profiles, None, Some(source)).map(|study| rows(&study, 1)).map_err(|error| error.to_string())
     };
     let good = r#"{"apps": ["a", "b"], "llc": [0, 1], "cluster": [0, 1], "ways": [4, 3]}"#;
-    let row = &told(good, &|_| ()).unwrap()[0];
+    let row = &said(good, &|_| ()).unwrap()[0];
     assert_eq!((row.groups, row.apps[1].way_mask.as_deref(), row.apps[0].slowdown), (2, Some("0x7"), Some(1.0)));
     let wide = good.replace("[4, 3]", "[5, 3]");
-    assert_eq!(told(&wide, &|_| ()).unwrap_err(), "s.json: solutions[0]: group 0 uses 5 ways; the cache has 4");
-    assert!(told(&wide, &|ask| ask.ways = Some(5)).is_ok());
-    assert!(told(good, &|ask| ask.groups = Some(1)).unwrap_err().contains("llc 1 is used; --groups 1 has llc 0 to 0"));
+    assert_eq!(said(&wide, &|_| ()).unwrap_err(), "s.json: solutions[0]: group 0 uses 5 ways; the cache has 4");
+    assert!(said(&wide, &|ask| ask.ways = Some(5)).is_ok());
+    assert!(said(good, &|ask| ask.groups = Some(1)).unwrap_err().contains("llc 1 is used; --groups 1 has llc 0 to 0"));
     let both = good.replace("[0, 1], \"cluster\"", "[0, 0], \"cluster\"").replace("[4, 3]", "[1, 3]");
-    assert!(told(&both, &|_| ()).is_ok());
+    assert!(said(&both, &|_| ()).is_ok());
     assert!(
-        told(&both, &|ask| (ask.cores, ask.groups) = (Some(1), Some(2)))
+        said(&both, &|ask| (ask.cores, ask.groups) = (Some(1), Some(2)))
             .unwrap_err()
             .contains("llc 0 runs 2 programs; --cores gives it 1")
     );
     let shared = good.replace('}', ", \"share\": \"llcmpki\"}");
-    assert!(told(&shared, &|_| ()).is_ok());
-    assert!(told(&shared, &|ask| ask.model = "queueing".to_owned()).unwrap_err().contains("`share` has no meaning"));
+    assert!(said(&shared, &|_| ()).is_ok());
+    assert!(said(&shared, &|ask| ask.model = "queueing".to_owned()).unwrap_err().contains("`share` has no meaning"));
 }
 
 #[test]
@@ -247,8 +248,8 @@ fn all_leaves_to_the_row_what_a_search_cannot_take() {
 }
 
 #[test]
-fn what_is_odd_under_a_model_is_told_once() {
-    let told = |model: &str, machine: Option<&str>, workloads: &str| {
+fn what_is_odd_under_a_model_is_reported_once() {
+    let said = |model: &str, machine: Option<&str>, workloads: &str| {
         let profiles = match machine {
             Some(machine) => library::of_machine(machine).unwrap(),
             None => isobar_profiles::read("p.toml", &PROGRAMS.replace("29, 29, 28", "29, 31, 28")).unwrap(),
@@ -257,10 +258,10 @@ fn what_is_odd_under_a_model_is_told_once() {
             .unwrap()
             .remarks()
     };
-    assert_eq!(told("pbbcache-simple", None, "a,b\nb,a"), Vec::<String>::new());
-    assert!(told("pbbcache-stalls", None, "a,b\nb,a")[0].starts_with("p.toml: a and 1 more: no stalls are known"));
-    assert!(told("queueing", None, "a,b")[0].starts_with("p.toml: b: misses rise with a way more somewhere"));
-    let library = told("queueing", Some("haswell-2x18"), "specjbb,lu-mpi");
+    assert_eq!(said("pbbcache-simple", None, "a,b\nb,a"), Vec::<String>::new());
+    assert!(said("pbbcache-stalls", None, "a,b\nb,a")[0].starts_with("p.toml: a and 1 more: no stalls are known"));
+    assert!(said("queueing", None, "a,b")[0].starts_with("p.toml: b: misses rise with a way more somewhere"));
+    let library = said("queueing", Some("haswell-2x18"), "specjbb,lu-mpi");
     assert!(
         library[0].contains("lu-mpi: has phases") && library[1].contains("specjbb: has several threads"),
         "{library:?}"

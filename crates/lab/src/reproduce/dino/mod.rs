@@ -1,5 +1,5 @@
-//! Blagodurov et al., "A Case for NUMA-aware Contention Management on Multicore Systems" (2011): its claims on the simulated machines
-//! of that paper.
+//! Blagodurov et al., "A Case for NUMA-aware Contention Management on Multicore Systems" (2011):
+//! its claims on the simulated machines of that paper.
 //!
 //! | claim | paper | here |
 //! |---|---|---|
@@ -8,7 +8,8 @@
 //! | dino-3 | table 1 | [`schedulers`] |
 //! | dino-4, dino-5 | sections 4.1 and 5.2 | [`pages`], from [`crate::sra`] |
 //!
-//! Figures are not in the text of the paper that we have: a bar is only compared where the text names its height.
+//! Figures are not in the text of the paper that we have: a bar is only compared where the text
+//! names its height.
 
 mod factors;
 mod pages;

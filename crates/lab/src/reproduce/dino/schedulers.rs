@@ -1,4 +1,5 @@
-//! DI-Plain, DI-Migrate and DINO against the stock scheduler (sections 3.2 and 5.3), and how often each moves memory (table 1).
+//! DI-Plain, DI-Migrate and DINO against the stock scheduler (sections 3.2 and 5.3), and how often
+//! each moves memory (table 1).
 
 use super::workloads::{Named, changing, steady};
 use crate::compare::{CompareSpec, Comparison, NamedPolicy, PolicyRow, compare};

@@ -11,10 +11,11 @@ use isobar_model::num;
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};
 
-/// Points that locality at the optimum may differ by: half the distance between neighbouring mappings (57, 80 and 100 %).
+/// Points that locality at the optimum may differ by: half the distance between neighbouring
+/// mappings (57, 80 and 100 %).
 const LOCALITY: f64 = 10.0;
-/// Per cent that count as no difference: the first second, before any policy can decide, is 0.5 % of the shortest run, and a restart gives
-/// the same again.
+/// Per cent that count as no difference: the first second, before any policy can decide, is 0.5 %
+/// of the shortest run, and a restart gives the same again.
 const NONE: f64 = 0.5;
 /// Points that two means may differ by where the paper says "approximately the same".
 const SAME: f64 = 1.0;

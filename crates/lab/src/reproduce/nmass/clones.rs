@@ -1,5 +1,5 @@
-//! Four clones of soplex, memory on node 0, in every mapping from all local to all remote (section 3.1, figures 4 and 5), and where N-MASS
-//! puts them.
+//! Four clones of soplex, memory on node 0, in every mapping from all local to all remote (section
+//! 3.1, figures 4 and 5), and where N-MASS puts them.
 
 use super::profiles::Profiles;
 use crate::compare::{CompareSpec, compare};

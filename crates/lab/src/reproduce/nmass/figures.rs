@@ -1,5 +1,6 @@
-//! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7 (penalties), 9 (misses of the workloads), 10 (maps),
-//! 11 and 12 (programs). Figures 1, 2, 6 and 8 are drawings.
+//! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7
+//! (penalties), 9 (misses of the workloads), 10 (maps), 11 and 12 (programs). Figures 1, 2, 6 and 8
+//! are drawings.
 
 use super::clones::Split;
 use super::profiles::POLICIES;
@@ -94,7 +95,7 @@ fn by_map(seen: &Seen, file: &str, title: &str, value: impl Fn(&Run) -> f64, uni
     columns(file, title, &MAPS.map(str::to_owned), &series, unit)
 }
 
-/// Figures 11 and 12: improvement of every program of every workload of so many processes.
+/// Figures 11 and 12: improvement of every program of every workload of `processes` processes.
 fn by_program(seen: &Seen, number: &str, kind: &str, processes: usize) -> Figure {
     let runs: Vec<_> = seen.runs.on_one_node().filter(|run| run.case.workload.apps.len() == processes).collect();
     let name = |run: &&Run| {

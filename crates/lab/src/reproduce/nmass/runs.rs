@@ -1,4 +1,5 @@
-//! Every workload and map under every policy, against the stock scheduler: the mean over all its balanced schedules, as in section 4.3.
+//! Every workload and map under every policy, against the stock scheduler: the mean over all its
+//! balanced schedules, as in section 4.3.
 
 use super::profiles::Profiles;
 use super::workloads::Case;
@@ -18,7 +19,7 @@ pub(super) struct Run {
     pub compared: Comparison,
 }
 
-/// Runs every case; `progress` is told how many are done.
+/// Runs every case; `progress` is called with the number done.
 pub(super) fn run(
     cases: Vec<Case>,
     profiles: &Profiles,

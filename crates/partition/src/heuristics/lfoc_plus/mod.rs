@@ -1,5 +1,6 @@
-//! LFOC+ (J. C. Saez, F. Castro, G. Fanizzi, M. Prieto-Matias: *LFOC+: A Fair OS-Level Cache-Clustering Policy for Commodity Multicore
-//! Systems*, IEEE TC 2022), as algorithm 1 of C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content*, IEEE TPDS 2023, prints it.
+//! LFOC+ (J. C. Saez, F. Castro, G. Fanizzi, M. Prieto-Matias: *LFOC+: A Fair OS-Level
+//! Cache-Clustering Policy for Commodity Multicore Systems*, IEEE TC 2022), as algorithm 1 of C.
+//! Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content*, IEEE TPDS 2023, prints it.
 //!
 //! | paper | here |
 //! |---|---|
@@ -10,23 +11,29 @@
 //!
 //! ```text
 //! no sensitive program: one cluster of everything
-//! 1: parts4str = min(2, ceil(|ST| / max_str_parts)) partitions of ways_str ways, ceil(|ST| / parts4str) streaming programs each
+//! 1: parts4str = min(2, ceil(|ST| / max_str_parts)) partitions of ways_str ways,
+//!    ceil(|ST| / parts4str) streaming programs each
 //! 2: sensitive programs share what is left, by pair clustering
-//! 3: light-sharing programs fill the gaps of the streaming partitions, the rest go round the others
+//! 3: light-sharing programs fill the gaps of the streaming partitions, the rest the others in turn
 //! ```
 //!
-//! *Properties.* All ways are used. A streaming program never shares with a sensitive one where there are ways and classes of service for
-//! two clusters. At most two sensitive programs share where there are ways and classes of service for that.
+//! *Properties.* All ways are used. A streaming program never shares with a sensitive one where
+//! there are ways and classes of service for two clusters. At most two sensitive programs share
+//! where there are ways and classes of service for that.
 //!
 //! *Departures from the paper.*
-//! 1. Line 21, `gaps_avail = r - |TargetC| * gaps_per_str` with r the streaming programs of a partition, is never above 0, against the
-//!    text ("by first populating partitions with streaming applications"). Read: r is the capacity of the partition in gaps, of which each
-//!    streaming program takes `gaps_per_str`. A way holds `max_str_parts` streaming programs (in LFOC, where the parameter comes
-//!    from, a streaming partition is one way wide): `gaps_avail = (max_str_parts * ways - |TargetC|) * gaps_per_str`.
-//! 2. Where ways do not suffice for the streaming partitions and the least partition of a sensitive program, there is one streaming
-//!    partition; where that is too much, it has the least number of ways; where that is too much, all share one cluster.
-//! 3. Where classes of service do not suffice: streaming programs share one partition with each other first, then sensitive clusters are
-//!    merged by least harm (see `units`), then all share one cluster.
+//! 1. Line 21, `gaps_avail = r - |TargetC| * gaps_per_str` with r the streaming programs of a
+//!    partition, is never above 0, against the text ("by first populating partitions with streaming
+//!    applications"). Read: r is the capacity of the partition in gaps, of which each streaming
+//!    program takes `gaps_per_str`. A way holds `max_str_parts` streaming programs (in LFOC, where
+//!    the parameter comes from, a streaming partition is one way wide):
+//!    `gaps_avail = (max_str_parts * ways - |TargetC|) * gaps_per_str`.
+//! 2. Where ways do not suffice for the streaming partitions and the least partition of a sensitive
+//!    program, there is one streaming partition; where that is too much, it has the least number of
+//!    ways; where that is too much, all share one cluster.
+//! 3. Where classes of service do not suffice: streaming programs share one partition with each
+//!    other first, then sensitive clusters are merged by least harm (see `units`), then all share
+//!    one cluster.
 //! 4. Every partition has at least `min_ways`, which the hardware may demand.
 
 mod pairs;
@@ -40,7 +47,8 @@ use isobar_model::CacheClass;
 /// The parameters of algorithm 1, and two limits of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a way of it holds.
+    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a
+    /// way of it holds.
     pub max_streaming_parts: usize,
     /// `gaps_per_str`: light-sharing programs in the place of one streaming program.
     pub gaps_per_streaming: usize,
@@ -58,14 +66,15 @@ impl Default for Settings {
     }
 }
 
-/// The clusters of one LLC of `ways` ways; programs are positions in `apps`, ascending. Streaming clusters come first. Their ways add up
-/// to `ways`. Empty where `apps` is.
+/// The clusters of one LLC of `ways` ways; programs are positions in `apps`, ascending. Streaming
+/// clusters come first. Their ways add up to `ways`. Empty where `apps` is.
 #[must_use]
 pub fn partition(apps: &[App<'_>], ways: usize, settings: &Settings) -> Vec<Cluster> {
     clusters(apps, ways, settings, pairs::in_pairs)
 }
 
-/// The same with a partition for every sensitive program (LFOC), as far as ways and classes of service allow.
+/// The same with a partition for every sensitive program (LFOC), as far as ways and classes of
+/// service allow.
 #[must_use]
 pub fn partition_without_pairs(apps: &[App<'_>], ways: usize, settings: &Settings) -> Vec<Cluster> {
     clusters(apps, ways, settings, pairs::apart)
@@ -104,8 +113,8 @@ struct Budget {
 }
 
 impl Budget {
-    /// The most generous budget that leaves sensitive programs at least one partition; `None` where all
-    /// must share one cluster.
+    /// The most generous budget that leaves sensitive programs at least one partition; `None` where
+    /// all must share one cluster.
     fn of(streaming: usize, sensitive: usize, ways: usize, settings: &Settings) -> Option<Self> {
         let least = settings.min_ways.clamp(1, ways.max(1));
         let most_clusters = settings.max_clusters.unwrap_or(usize::MAX);
@@ -144,7 +153,8 @@ impl Budget {
     }
 }
 
-/// Step 3: light-sharing programs go to the streaming clusters while these have gaps, then round the others.
+/// Step 3: light-sharing programs go to the streaming clusters while these have gaps, then round
+/// the others.
 fn share_lightly(
     mut light: impl Iterator<Item = usize>,
     streaming: &mut [Cluster],

@@ -1,4 +1,5 @@
-//! The 30 mixes of section VI-A on `skylake-2x20`: 40 threads each, two programs of several threads and the rest of one.
+//! The 30 mixes of section VI-A on `skylake-2x20`: 40 threads each, two programs of several threads
+//! and the rest of one.
 
 use super::super::draw::{Dice, EIGHT, SIXTEEN, Shares, TWENTY};
 use super::super::extent::Extent;
@@ -12,12 +13,14 @@ use std::sync::Arc;
 
 /// The paper's machine.
 const MACHINE: &str = "skylake-2x20";
-/// Longest step of the simulation: NUMA balancing looks no more often, and its windows are longer than that on average.
+/// Longest step of the simulation: NUMA balancing looks no more often, and its windows are longer
+/// than that on average.
 const STEP: f64 = 0.5;
 /// Mixes of a kind.
 const EACH: usize = 10;
 
-/// A kind of mix: single-threaded programs with their shares of classes, and the threads of each of the two others.
+/// A kind of mix: single-threaded programs with their shares of classes, and the threads of each of
+/// the two others.
 pub(super) struct Kind {
     singles: usize,
     shares: Shares,
@@ -80,7 +83,8 @@ impl Kind {
 /// Mixes draw from streams of their own, apart from the static workloads.
 const STREAM: u64 = 1 << 32;
 
-/// A program's run is written for the threads of another machine: as many instructions a thread, so that it takes about as long here.
+/// A program's run is written for the threads of another machine: as many instructions a thread, so
+/// that it takes about as long here.
 fn per_thread(app: &mut App) {
     let part = f64::from(app.threads) / f64::from(app.program.threads);
     let instructions_billion = app.program.instructions_billion * part;

@@ -1,4 +1,5 @@
-//! Every mix under every policy, several times. It runs and counts; what the paper says of it, its callers know.
+//! Every mix under every policy, several times. It runs and counts; what the paper says of it, its
+//! callers know.
 
 use super::mixes::Mix;
 use crate::compare::{alone, unfinished};
@@ -39,7 +40,7 @@ struct Task {
     repeat: usize,
 }
 
-/// Runs all; `progress` is told after each run.
+/// Runs all; `progress` is called after each run.
 pub(crate) fn run(
     mixes: &[Mix],
     strategies: &[Strategy],

@@ -2,7 +2,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | OptMap, OptMap+OptPart, Optimal, BestMapLFOC+ | `isobar_optima`, for unfairness, ties to the higher STP |
+//! | OptMap, OptMap+OptPart, Optimal, BestMapLFOC+ | `isobar_optima`, for unfairness |
 //! | DC | `divide-content` of `isobar_partition::heuristics` |
 //! | a random mapping, no partitioning | the mean over [`DRAWS`] random mappings |
 

@@ -9,7 +9,8 @@ use crate::reproduce::claim::{Claim, Verdict};
 use crate::stats::mean_or_zero;
 use isobar_optima::{Count, count};
 
-/// Table I: mappings, and mappings with clusterings, on platforms A and B; and the 12.5 billion of the text.
+/// Table I: mappings, and mappings with clusterings, on platforms A and B; and the 12.5 billion of
+/// the text.
 const TABLE_1: [(u128, u128); 2] = [(35, 83_370), (5_775, 20_634_075)];
 const SIXTEEN_PROGRAMS: u128 = 12_518_005_500;
 const WAYS: usize = 16;

@@ -30,7 +30,7 @@ fn one_platform(all: &[Studied], platform: &Platform, model: &str, slug: &str) -
     Figure { file: format!("dc-figure-5-{}-{slug}.svg", platform.name.to_lowercase()), title, svg }
 }
 
-/// The nine of figure 6 as far as the text tells: three of each class, of table II.
+/// The nine of figure 6 as far as the text names them: three of each class, of table II.
 const NINE: [&str; 9] =
     ["astar06", "mcf06", "omnetpp17", "fotonik3d17", "lbm17", "milc06", "gamess06", "povray17", "x264ref17"];
 const CLASSES: [(CacheClass, &str); 3] = [
@@ -94,7 +94,8 @@ pub(crate) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabError> {
     Ok(figures)
 }
 
-/// Co-runners of streaming programs that are sensitive, in per cent, under opt-map and under optimal.
+/// Co-runners of streaming programs that are sensitive, in per cent, under opt-map and under
+/// optimal.
 pub(crate) fn sensitive_beside_streaming(all: &[Studied]) -> Result<[f64; 2], LabError> {
     let mut parts = [0.0; 2];
     for (part, (approach, _)) in parts.iter_mut().zip(SHOWN) {
