@@ -1,9 +1,12 @@
-//! Measured tables as CSV. Every program of one that is accepted can be made for every machine with ways enough, and runs alone.
+//! Measured tables as CSV. Every program of one that is accepted can be made for every machine with
+//! enough ways, and runs alone.
 
 #![no_main]
 
+use isobar_model::Profile;
+use isobar_profiles::table;
 use isobar_sim::machine::{MachineSpec, find};
-use isobar_sim::program::csv::MeasuredTable;
+use isobar_sim::program::Program;
 use isobar_sim::solo::solo;
 use libfuzzer_sys::fuzz_target;
 use std::sync::{Arc, LazyLock};
@@ -13,14 +16,14 @@ static MACHINES: LazyLock<Vec<Arc<MachineSpec>>> = LazyLock::new(|| {
     ["skylake-2x20", "itanium-2x4"].map(machine).to_vec()
 });
 
-fuzz_target!(|text: &str| match MeasuredTable::parse("input", text) {
-    Ok(table) => table.names().for_each(|name| check(&table, name)),
+fuzz_target!(|text: &str| match table::read("input", text) {
+    Ok(table) => table.values().for_each(check),
     Err(error) => assert!(!error.to_string().contains(char::is_control), "{error:?}"),
 });
 
-fn check(table: &MeasuredTable, name: &str) {
+fn check(profile: &Profile) {
     for machine in MACHINES.iter() {
-        match table.program(name, machine) {
+        match Program::measured("input", profile, machine) {
             Ok(program) => {
                 assert!(program.notes().iter().all(|note| !note.contains(char::is_control)), "{program:?}");
                 if let Some(seen) = solo(&Arc::new(program), machine) {

@@ -1,11 +1,13 @@
-//! The files of a static study: profiles, a list of workloads and given solutions, in one input with a line `---` between them. The profiles
-//! are read as every form that there is. What is refused is refused in one line; what is accepted is answered by every heuristic and by the
-//! given solutions, as rows that survive JSON and text.
+//! The files of a static study: profiles, a list of workloads and given solutions, in one input with a
+//! line `---` between them. The profiles are read in every form that there is. What is refused is
+//! refused in one line; what is accepted is answered by every heuristic and by the given solutions, as
+//! rows that survive JSON and text.
 
 #![no_main]
 
-use isobar_lab::study::{Ask, MODELS, Profiles, Row, Source, Standing, Study, StudyError, Text, Watch};
 use isobar_partition::heuristics::{self, Entry, Scope};
+use isobar_profiles::Profiles;
+use isobar_study::{Ask, ModelKind, Row, Source, Standing, Study, StudyError, Text, Watch};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
@@ -19,7 +21,7 @@ fuzz_target!(|text: &str| {
     let mut files = text.split("\n---\n");
     let (profiles, workloads, solutions) = (files.next().unwrap_or_default(), files.next(), files.next());
     for file in ["p.csv", "p.toml", "p.json", "p.jsonl"] {
-        match Profiles::from_text(file, profiles) {
+        match isobar_profiles::read(file, profiles) {
             Ok(profiles) => check(&profiles, workloads, solutions),
             Err(error) => one_line(&error.to_string()),
         }
@@ -40,7 +42,7 @@ fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) 
     {
         return;
     }
-    for (model, _) in MODELS {
+    for model in ModelKind::ALL.map(ModelKind::name) {
         for groups in [None, Some(2)] {
             let workloads = workloads.map(|text| Source { file: "w.txt", text });
             let solutions = solutions.map(|text| Source { file: "s.json", text });
@@ -52,7 +54,7 @@ fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) 
     }
 }
 
-/// Every heuristic that is for so many groups. The searches are left out: they take long by their nature.
+/// Every heuristic that is for this number of groups. The searches are left out: they take long by their nature.
 fn ask(model: &str, groups: Option<usize>, fixed: bool) -> Ask {
     let fits = |entry: &&Entry| groups.is_some() || entry.scope() != Scope::Groups;
     let heuristics = heuristics::registry().iter().filter(fits).map(|entry| entry.name);
@@ -93,7 +95,7 @@ fn check_row(row: &Row) {
     serde_json::to_string(row).unwrap_or_else(|error| panic!("{error}: {row:?}"));
 }
 
-/// Nobody watches, and no time passes.
+/// No observer, and no time passes.
 struct Alone;
 
 impl Watch for Alone {

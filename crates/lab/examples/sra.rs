@@ -1,5 +1,6 @@
-//! The page-migration study of the DINO paper: `cargo run --release -p isobar-lab --example sra [-- quick|paper [seconds [folder]]]`.
-//! Prints the table; with a folder, writes the figures and the study as JSON into it.
+//! The page-migration study of the DINO paper:
+//! `cargo run --release -p isobar-lab --example sra [-- quick|paper [seconds [folder]]]`. Prints
+//! the table; with a folder, writes the figures and the study as JSON into it.
 
 use isobar_lab::sra::{Spec, figures, study, table};
 use std::error::Error;

@@ -6,14 +6,13 @@
 
 mod rows;
 
+use crate::error::LabError;
 use crate::harness::run_policy;
 use crate::parallel;
 use crate::spread::Spread;
 use crate::starts::{Starts, starts};
 use isobar_model::Policy;
 use isobar_model::metrics::Summary;
-use isobar_model::validate::PlanFault;
-use isobar_sim::schedules::TooMany;
 use isobar_sim::{App, SimMachine, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,57 +43,6 @@ impl CompareSpec {
 
 /// A policy by its canonical name, and how to make a fresh one.
 pub type NamedPolicy<'a> = (String, Box<dyn Fn() -> Box<dyn Policy> + Sync + 'a>);
-
-/// Why a comparison could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum LabError {
-    /// a policy made a plan that cannot be carried out
-    #[error("policy {policy} made a plan at {time} s that cannot be carried out: {fault}")]
-    Plan {
-        /// the policy
-        policy: String,
-        /// simulated seconds
-        time: f64,
-        /// what is wrong with the plan
-        fault: PlanFault,
-    },
-    /// a policy that does not take its settings
-    #[error(transparent)]
-    Settings(#[from] isobar_policy::settings::ConfigError),
-    /// an application never completed
-    #[error("{app} did not complete within run.max_seconds = {max_seconds}: raise it or lower run.instructions_factor")]
-    Unfinished {
-        /// the application
-        app: String,
-        /// the limit
-        max_seconds: f64,
-    },
-    /// more starts or mappings than were to be evaluated
-    #[error("{what}: {error}")]
-    TooMany {
-        /// what was to be evaluated
-        what: &'static str,
-        /// how many there are
-        error: TooMany,
-    },
-    /// a machine, program or workload that is not right
-    #[error(transparent)]
-    Sim(#[from] isobar_sim::SimError),
-    /// a page-migration study that could not be made
-    #[error(transparent)]
-    Sra(#[from] crate::sra::SraError),
-    /// a static study that could not be made
-    #[error("{0}")]
-    Study(String),
-    /// no threads to compute with
-    #[error("{jobs} worker threads cannot be started: {problem}; ask for fewer jobs")]
-    Jobs {
-        /// how many were asked for
-        jobs: usize,
-        /// what the system said
-        problem: String,
-    },
-}
 
 /// How the policies did.
 #[derive(Clone, Debug, PartialEq, Serialize)]

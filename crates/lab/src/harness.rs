@@ -1,6 +1,6 @@
 //! The loop of the program over a simulated machine: sample, observe, decide, check, apply, wait.
 
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::{Machine, Observation, Plan, Policy, Wake};
 use isobar_sim::{RunReport, SimMachine, Workload};
 

@@ -1,11 +1,12 @@
 //! Experiments: policies compared on equal terms.
 //!
-//! [`compare()`] runs every policy on the same simulated machine, workload and seeds, through the same seams as the live
-//! program; [`table`] and serde print what came out.
+//! [`compare()`] runs every policy on the same simulated machine, workload and seeds, through the
+//! same seams as the live program; [`table`] and serde print what came out.
 
 #![forbid(unsafe_code)]
 
 mod compare;
+mod error;
 mod harness;
 mod optimum;
 mod parallel;
@@ -13,12 +14,13 @@ pub mod reproduce;
 mod spread;
 pub mod sra;
 mod starts;
-pub mod study;
+mod stats;
 mod table;
 
 pub use compare::{
-    AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
+    AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
 };
+pub use error::LabError;
 pub use harness::run_policy;
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
 pub use spread::{Spread, half_width_95};

@@ -4,7 +4,8 @@
 //! Threads stay where they are put for the whole run, and so do those of later runs of an application; memory is where the workload
 //! puts it, else where it is first touched. What moves in the course of a run can do better than any of these.
 
-use crate::compare::{LabError, alone, unfinished};
+use crate::compare::{alone, unfinished};
+use crate::error::LabError;
 use crate::harness::run_policy;
 use crate::parallel;
 use isobar_model::metrics::{self, Summary};

@@ -1,9 +1,9 @@
 //! Independent pieces of work side by side. Results come in the order of the work, whatever ends first.
 
-use crate::compare::LabError;
+use crate::error::LabError;
 use rayon::prelude::*;
 
-/// Does each piece of work, `jobs` at a time. Of several failures the first in order is told.
+/// Does each piece of work, `jobs` at a time. Of several failures the first in order is returned.
 pub(crate) fn each<T: Sync, R: Send>(
     jobs: usize,
     work: &[T],
@@ -13,7 +13,7 @@ pub(crate) fn each<T: Sync, R: Send>(
         return work.iter().map(one).collect();
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    let pool = pool.map_err(|error| LabError::Jobs { jobs, problem: error.to_string() })?;
+    let pool = pool.map_err(|cause| LabError::Jobs { jobs, cause })?;
     let done: Vec<_> = pool.install(|| work.par_iter().map(&one).collect());
     done.into_iter().collect()
 }

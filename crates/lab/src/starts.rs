@@ -1,6 +1,6 @@
 //! Where the threads of a comparison start: every balanced schedule where they are few, else one drawn by each seed.
 
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_sim::Workload;
 use isobar_sim::schedules::{Schedule, balanced};
 use std::collections::BTreeMap;

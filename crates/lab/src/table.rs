@@ -11,7 +11,8 @@ use std::fmt::Write;
 /// Policies side by side this many at a time, so that a line stays within 110 columns.
 const SIDE_BY_SIDE: usize = 4;
 
-/// The comparison as aligned text: one line for each policy, then the slowdown of each application under each policy.
+/// The comparison as aligned text: one line for each policy, then the slowdown of each application
+/// under each policy.
 #[must_use]
 pub fn table(comparison: &Comparison) -> String {
     let mut text = String::new();
@@ -69,7 +70,8 @@ fn means_over(comparison: &Comparison) -> String {
     }
 }
 
-/// Least and greatest run, and how sure the means are. Left out for a single run, which has neither.
+/// Least and greatest run, and how sure the means are. Left out for a single run, which has
+/// neither.
 fn spreads(text: &mut String, comparison: &Comparison) {
     if comparison.repeat == 1 && comparison.schedules.is_none_or(|all| all == 1) {
         return;
@@ -146,7 +148,8 @@ fn slowdowns(text: &mut String, policies: &[PolicyRow]) {
     }
 }
 
-/// The first characters of a name; control characters, which a program's name may hold, are shown as `?`.
+/// The first characters of a name; control characters, which a program's name may hold, are shown
+/// as `?`.
 fn short(name: &str, most: usize) -> String {
     name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
 }

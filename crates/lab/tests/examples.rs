@@ -1,4 +1,5 @@
-//! The workloads that ship under `examples/workloads` are read and run to their end on the stock scheduler.
+//! The workloads that ship under `examples/workloads` are read and run to their end on the stock
+//! scheduler.
 
 use isobar_lab::{CompareSpec, NamedPolicy, compare, table};
 use isobar_model::{Observation, Plan, Policy, Sensor};

@@ -1,5 +1,6 @@
-//! The policies that divide ways on the simulated machine: what holds of every mask they set, how much of the time they sample, how soon they
-//! notice a class that changes, and how far runs differ.
+//! The policies that divide ways on the simulated machine: what holds of every mask they set, how
+//! much of the time they sample, how soon they notice a class that changes, and how far runs
+//! differ.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -120,7 +121,8 @@ fn masks_are_contiguous_cover_the_cache_and_nobody_is_without_ways() {
             let (mut clusters, mut moving, mut parted) = (Clusters::default(), BTreeSet::new(), 0);
             drive(&mixed("runs = 3"), seed, policy.as_mut(), 120, |epoch, seen, plan| {
                 clusters.take(seen, plan);
-                // Threads on the way, and runs that ended within this epoch, leave an LLC as it is for a moment.
+                // Threads on the way, and runs that ended within this epoch, leave an LLC as it is
+                // for a moment.
                 moving = if plan.actions.is_empty() { BTreeSet::new() } else { in_motion(seen, plan) };
                 for llc in seen.machine.llcs().iter().filter(|llc| !moving.contains(&llc.id)) {
                     let masks = clusters.masks(llc.id);
@@ -202,7 +204,8 @@ fn a_class_change_is_noticed_within_a_bounded_number_of_epochs() {
             noticed = Some(epoch);
         }
     });
-    // Three epochs that do not match, two or three readings, and another program that may be sampled just then.
+    // Three epochs that do not match, two or three readings, and another program that may be
+    // sampled just then.
     let (changed, noticed) = (changed.unwrap(), noticed.unwrap());
     assert!(changed > 20 && noticed - changed <= 8, "changed in epoch {changed}, confined in epoch {noticed}");
 }

@@ -4,12 +4,12 @@
 use crate::observation::{CacheClass, Observation};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::units::Seconds;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 /// A machine that can be watched and changed.
 pub trait Machine {
@@ -69,17 +69,13 @@ pub trait Policy {
     }
 }
 
-/// A program over LLC ways, as a policy measured it; `curve[i]` is with `i + 1` ways.
+/// A program over LLC ways, as a policy measured it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WayCurves {
-    /// Its name.
-    pub name: Arc<str>,
     /// Its class.
     pub class: CacheClass,
-    /// Instructions a cycle.
-    pub ipc: Vec<f64>,
-    /// LLC misses per 1000 instructions.
-    pub llcmpki: Vec<f64>,
+    /// Its IPC and misses; a policy measures no other column.
+    pub profile: Profile,
 }
 
 /// Something that a machine may be able to measure or do, named for people.

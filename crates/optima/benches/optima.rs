@@ -10,8 +10,8 @@ mod reference;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, criterion_group, criterion_main};
+use isobar_model::Profile;
 use isobar_optima::{Objective, Options, opt_cluster, optimal};
-use isobar_partition::Profile;
 use isobar_partition::model::{Bandwidth, PbbCache};
 use random::{Random, Shape, workload};
 use std::hint::black_box;

@@ -15,6 +15,26 @@ pub enum Objective {
     Throughput,
 }
 
+impl Objective {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Unfairness, Self::Throughput];
+
+    /// Its name in options and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.of("unfairness", "stp")
+    }
+
+    /// The one of two figures that it is about.
+    #[must_use]
+    pub const fn of<T: Copy>(self, unfairness: T, stp: T) -> T {
+        match self {
+            Self::Unfairness => unfairness,
+            Self::Throughput => stp,
+        }
+    }
+}
+
 /// How a search is to run.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
@@ -26,12 +46,12 @@ pub struct Options<'a> {
     pub cores: Option<usize>,
     /// Asked now and then: `true` ends the search with the best so far.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Told now and then, from whatever thread.
+    /// Called now and then, from any thread.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 
 impl Options<'_> {
-    /// One group without a limit of cores; never stops early, tells nothing.
+    /// One group without a limit of cores; never stops early, reports nothing.
     #[must_use]
     pub fn new(objective: Objective) -> Self {
         Self { objective, groups: 1, cores: None, stop: &|| false, progress: &|_| () }
@@ -81,7 +101,7 @@ pub enum OptimaError {
     /// More programs than a search can tell apart.
     #[error("{0} programs are more than the 64 that an exact search takes; use a heuristic")]
     TooMany(usize),
-    /// No room.
+    /// More programs than cores.
     #[error("{programs} programs do not fit {groups} groups of {cores} cores; give more groups or cores")]
     NoRoom {
         /// programs of the workload
@@ -109,7 +129,7 @@ pub enum OptimaError {
     },
     /// No solution has a meaning under the model; one of the reasons.
     #[error("no solution has a meaning: {0}")]
-    NoMeaning(Meaningless),
+    NoMeaning(#[source] Meaningless),
     /// Stopped before anything was found.
     #[error("stopped before the first solution was found; allow more time")]
     Stopped,

@@ -27,10 +27,7 @@ pub(crate) struct Figures {
 impl Figures {
     /// The figure that the objective is about.
     pub fn objective(&self, objective: Objective) -> f64 {
-        match objective {
-            Objective::Unfairness => self.unfairness,
-            Objective::Throughput => self.stp,
-        }
+        objective.of(self.unfairness, self.stp)
     }
 
     /// `Less` is better.

@@ -4,12 +4,13 @@
 
 mod support;
 
+use isobar_model::profile::{Profile, Row};
 use isobar_optima::{
     Objective, OptimaError, Optimum, Options, best_map, opt_cluster, opt_map, opt_map_then_part, opt_part, optimal,
 };
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::{Bandwidth, Effect, Meaningless, PbbCache, StaticModel};
-use isobar_partition::{Cluster, Group, Profile, Row};
+use isobar_partition::{Cluster, Group};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::random::{Random, Shape, workload};

@@ -1,4 +1,5 @@
-//! One LFOC+ decision for 22 applications; the target is under 13 us (Divide&Content, section VI), as for its mixes with the most programs.
+//! One LFOC+ decision for 22 applications; the target is under 13 us (Divide&Content, section VI),
+//! as for its mixes with the most programs.
 
 #![allow(missing_docs)]
 

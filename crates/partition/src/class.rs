@@ -1,25 +1,26 @@
 //! Classes of programs by their curves (design, section 8; LFOC+, section 2.B of Divide&Content).
 //!
 //! ```text
-//! streaming:      some way count has slowdown <= 1.03 and LLCMPKC >= 14, and none has slowdown >= 1.06
+//! streaming:      some way count has slowdown <= 1.03 and LLCMPKC >= 14, none slowdown >= 1.06
 //! sensitive:      else, some count of at least 2 ways has slowdown >= 1.05
 //! light sharing:  else
 //! critical point: fewest ways with slowdown below 1.05
 //! ```
 
-use crate::profile::{Profile, Property};
 use isobar_model::CacheClass;
+use isobar_model::profile::{Profile, Property};
 
 /// The limits between the classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassLimits {
     /// A streaming program has a way count with at most this slowdown ...
     pub streaming_slowdown: f64,
-    /// ... and at least so many misses per 1000 cycles there ...
+    /// ... and at least this number of misses per 1000 cycles there ...
     pub streaming_llcmpkc: f64,
     /// ... and no way count with this slowdown or more.
     pub streaming_never: f64,
-    /// A sensitive program has a count of at least 2 ways with this slowdown or more; the critical point is the first below it.
+    /// A sensitive program has a count of at least 2 ways with this slowdown or more; the critical
+    /// point is the first below it.
     pub sensitive_slowdown: f64,
 }
 
@@ -29,7 +30,8 @@ impl Default for ClassLimits {
     }
 }
 
-/// The class of a program from its curves at 1, 2, ... ways (slices of one length; shorter where sampling stopped early).
+/// The class of a program from its curves at 1, 2, ... ways (slices of one length; shorter where
+/// sampling stopped early).
 #[must_use]
 pub fn classify(slowdown: &[f64], llcmpkc: &[f64], limits: ClassLimits) -> CacheClass {
     let streams =
@@ -44,7 +46,8 @@ pub fn classify(slowdown: &[f64], llcmpkc: &[f64], limits: ClassLimits) -> Cache
     }
 }
 
-/// The fewest ways with a slowdown below the sensitive limit; the whole curve's length where there is none.
+/// The fewest ways with a slowdown below the sensitive limit; the whole curve's length where there
+/// is none.
 #[must_use]
 pub fn critical_ways(slowdown: &[f64], limits: ClassLimits) -> usize {
     slowdown.iter().position(|slow| *slow < limits.sensitive_slowdown).map_or(slowdown.len(), |index| index + 1)

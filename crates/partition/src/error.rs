@@ -1,25 +1,8 @@
-//! What can be wrong with a profile or a solution, in one line that names the remedy.
+//! What can be wrong with a workload or a solution, in one line that names the remedy.
 
-/// Why something is not a profile or a solution.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// Why there is no solution, or something is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
-    /// A program without rows.
-    #[error("program `{0}` has no rows; a profile needs 1 to W ways")]
-    Empty(String),
-    /// A figure that cannot be.
-    #[error("program `{program}`, {ways} ways: {what} is {value}; it must be {must}")]
-    Figure {
-        /// the program
-        program: String,
-        /// its row
-        ways: usize,
-        /// the property
-        what: &'static str,
-        /// what was found
-        value: f64,
-        /// what would be right
-        must: &'static str,
-    },
     /// A workload that a heuristic cannot take.
     #[error("`{heuristic}` cannot take this workload: {why}")]
     Refused {

@@ -1,4 +1,5 @@
-//! A solution's figures under a model: each program's effect, and the four measures over all slowdowns.
+//! A solution's figures under a model: each program's effect, and the four measures over all
+//! slowdowns.
 
 use crate::model::{Effect, Meaningless, StaticModel};
 use crate::solution::Solution;

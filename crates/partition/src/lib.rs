@@ -1,6 +1,8 @@
-//! Who shares which ways of which LLC, as a static question: programs are tables over way counts, a solution says who goes to which
-//! group (LLC) and who shares which ways there, and a model says how much each program slows down. Heuristics of the field answer
-//! the question; the online policies use the same code. Pure: no clock, no files, no machine.
+//! Who shares which ways of which LLC, as a static question: programs are tables over way counts
+//! ([`isobar_model::Profile`]), a solution says which program goes to which group (LLC) and which
+//! programs share which ways there, and a model says how much each program slows down. Heuristics
+//! of the field answer the question; the online policies use the same code. Pure: no clock, no
+//! files, no machine.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +13,8 @@ pub mod evaluate;
 pub mod heuristics;
 pub mod layout;
 pub mod model;
-mod profile;
 pub mod share;
 mod solution;
 
 pub use error::PartitionError;
-pub use profile::{Profile, Property, Row};
 pub use solution::{Cluster, Group, Solution};

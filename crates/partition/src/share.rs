@@ -1,18 +1,21 @@
-//! What each program of a cluster gets of the ways that they share: the recursion that PBBCache's models use (design, section 8).
+//! What each program of a cluster gets of the ways that they share: the recursion that PBBCache's
+//! models use (design, section 8).
 //!
 //! ```text
 //! x_i = 0
 //! for n in 1..=k:  r_i = misses of i at index x_i;  x_i += r_i / sum r;  share_i = x_i * n / sum x
 //! ```
 //!
-//! Index 0 is the 1-way value. The scaled shares are the result for `n` ways; the recursion goes on from the unscaled ones.
+//! Index 0 is the 1-way value. The scaled shares are the result for `n` ways; the recursion goes on
+//! from the unscaled ones.
 
 use isobar_model::num;
 
-/// Effective, fractional ways of each program of a cluster, for every cluster size from 1 to `ways`: `result[k - 1][i]`. `misses[i]`
-/// is the program's LLCMPKC (or MPKI: `whirlpool`) at 1, 2, ... ways. A program alone gets all.
+/// Effective, fractional ways of each program of a cluster, for every cluster size from 1 to
+/// `ways`: `result[k - 1][i]`. `misses[i]` is the program's LLCMPKC (or MPKI: `whirlpool`) at 1, 2,
+/// ... ways. A program alone gets all.
 ///
-/// Where nobody misses at all, everyone gets the same.
+/// Where no program misses at all, all get the same.
 #[must_use]
 pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
     if misses.len() == 1 {
@@ -33,8 +36,8 @@ pub fn shares(misses: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
     result
 }
 
-/// [`shares`] of two programs at one size of at least 1, without the sizes before it and without allocating: their raw shares always add up to the
-/// ways reached, so that nothing is scaled.
+/// [`shares`] of two programs at one size of at least 1, without the sizes before it and without
+/// allocating: their raw shares always add up to the ways reached, so that nothing is scaled.
 #[must_use]
 pub fn shares_of_two(misses: [&[f64]; 2], ways: usize) -> [f64; 2] {
     let part = |of_a: f64, of_b: f64| if of_a + of_b > 0.0 { of_a / (of_a + of_b) } else { 0.5 };
@@ -63,8 +66,9 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // Rates 30 and 10 at first: shares 3/4 and 1/4. Second way: a at index 0.75 reads 30 - 0.75 * 20 = 15, b at 0.25 reads 10; raw
-        // shares 0.75 + 15/25 = 1.35 and 0.25 + 10/25 = 0.65: their sum is 2, so nothing is scaled.
+        // Rates 30 and 10 at first: shares 3/4 and 1/4. Second way: a at index 0.75 reads 30 - 0.75
+        // * 20 = 15, b at 0.25 reads 10; raw shares 0.75 + 15/25 = 1.35 and 0.25 + 10/25 = 0.65:
+        // their sum is 2, so nothing is scaled.
         let got = shares(&[&[30.0, 10.0], &[10.0, 10.0]], 2);
         assert_eq!(got[0], vec![0.75, 0.25]);
         assert!((got[1][0] - 1.35).abs() < 1e-12 && (got[1][1] - 0.65).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Who goes to which group (LLC) and who shares which ways there.
+//! Which program goes to which group (LLC), and which programs share which ways there.
 
 use crate::error::PartitionError;
 use isobar_model::num;
@@ -12,7 +12,8 @@ pub struct Cluster {
     pub ways: usize,
 }
 
-/// The clusters of one LLC; their ways add up to at most the LLC's. Empty where no program runs on it.
+/// The clusters of one LLC; their ways add up to at most the LLC's. Empty where no program runs on
+/// it.
 pub type Group = Vec<Cluster>;
 
 /// A whole answer: one entry per group.
@@ -53,7 +54,8 @@ impl Solution {
             .flat_map(|(group, clusters)| clusters.iter().map(move |cluster| (group, cluster)))
     }
 
-    /// Sorts programs within clusters and clusters within groups (by their first program), so that equal answers are equal values.
+    /// Sorts programs within clusters and clusters within groups (by their first program), so that
+    /// equal answers are equal values.
     #[must_use]
     pub fn canonical(mut self) -> Self {
         for group in &mut self.groups {
@@ -76,7 +78,8 @@ impl Solution {
         group.iter().map(mask).collect()
     }
 
-    /// Checks that every one of `programs` programs is there once, no cluster is empty, and ways suffice.
+    /// Checks that every one of `programs` programs is there once, no cluster is empty, and ways
+    /// suffice.
     ///
     /// # Errors
     /// [`PartitionError::Solution`], naming the program or group and what would be right.

@@ -3,16 +3,26 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use isobar_model::CacheClass::{LightSharing, Sensitive, Streaming};
+use isobar_model::profile::{Profile, Row};
 use isobar_partition::heuristics::lfoc_plus::{App, Settings, partition};
 use isobar_partition::heuristics::{Setting, by_name, registry};
 use isobar_partition::model::{Bandwidth, PbbCache};
-use isobar_partition::{Cluster, PartitionError, Profile, Row, Solution};
+use isobar_partition::{Cluster, PartitionError, Solution};
 use proptest::prelude::*;
 
 /// Any curve, not only those that fall.
 fn row() -> impl Strategy<Value = Row> {
     (0.1..3.0_f64, 0.0..40.0_f64, 0.0..60.0_f64, 0.0..9000.0_f64).prop_map(|(ipc, llcmpki, llcmpkc, bandwidth_mbps)| {
-        Row { ipc, llcmpki, llcmpkc, bandwidth_mbps, stalls_total: 0.5, stalls_l3_miss: 0.3, stalls_store_buf: 0.1 }
+        Row {
+            ipc,
+            llcmpki,
+            llcmpkc,
+            bandwidth_mbps,
+            stalls_total: 0.5,
+            stalls_l3_miss: 0.3,
+            stalls_store_buf: 0.1,
+            ..Row::default()
+        }
     })
 }
 
@@ -72,7 +82,8 @@ proptest! {
         }
     }
 
-    /// Where order decides nothing: no remainder, no dealing, no ties (with curves that fall, a slowdown of 1 needs all ways).
+    /// Where order decides nothing: no remainder, no dealing, no ties (with curves that fall, a
+    /// slowdown of 1 needs all ways).
     #[test]
     fn renaming_programs_renames_the_answer(
         tables in prop::collection::vec(prop::collection::vec(row(), 11), 1..8), turn in 0_usize..8,
@@ -92,7 +103,8 @@ proptest! {
             for cluster in &mut renamed.groups[0] {
                 cluster.programs = cluster.programs.iter().map(back).collect();
             }
-            // Light-sharing programs go round in order: they are the exception that the algorithm makes.
+            // Light-sharing programs go round in order: they are the exception that the algorithm
+            // makes.
             let light = name.starts_with("lfoc") && lights(&programs) > 0;
             prop_assert!(light || renamed.canonical() == run(&programs), "{}", name);
         }

@@ -1,17 +1,19 @@
-//! Our heuristics beside the recorded solutions of the same names: where the algorithm leaves no choice they are the same, where it does
-//! ours are no less fair on average. Figures are printed (`--nocapture`).
+//! Our heuristics beside the recorded solutions of the same names: where the algorithm leaves no
+//! choice they are the same, where it does ours are no less fair on average. Figures are printed
+//! (`--nocapture`).
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_macros)]
 
 mod support;
 
 use isobar_model::num;
+use isobar_model::profile::{Profile, Property};
 use isobar_partition::class::{ClassLimits, of_profile};
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::heuristics::lfoc_plus::{App, Settings, partition};
 use isobar_partition::heuristics::{Setting, by_name};
 use isobar_partition::model::{PbbCache, StaticModel};
-use isobar_partition::{Group, Profile, Property, Solution};
+use isobar_partition::{Group, Solution};
 use serde_json::Value;
 
 /// A recorded solution beside ours, for the same workload and model.
@@ -96,7 +98,8 @@ fn lfoc_plus_is_no_less_fair() {
     averages("lfoc+ at 2 ways beside records at 1 way", &pairs("lfoc+", default, |model| run("lfoc+", model)).unwrap());
 }
 
-/// The records with several groups: the dealing of `dino` differs (ours is the paper's example), and so does the balance's start.
+/// The records with several groups: the dealing of `dino` differs (ours is the paper's example),
+/// and so does the balance's start.
 #[test]
 fn groups_side_by_side() {
     let lfoc_plus = |record: &Value| record["options"]["cache_part"] == "lfoc+";

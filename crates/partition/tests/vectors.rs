@@ -4,7 +4,7 @@
 
 mod support;
 
-use isobar_partition::Profile;
+use isobar_model::Profile;
 use isobar_partition::evaluate::evaluate;
 use serde_json::Value;
 use std::collections::BTreeMap;

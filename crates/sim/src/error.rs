@@ -4,7 +4,7 @@
 use isobar_model::text::one_line;
 
 /// Why a simulated machine could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
     /// the text is no TOML of the expected form
     #[error("{file}: {problem}")]
@@ -15,15 +15,8 @@ pub enum SimError {
         problem: String,
     },
     /// a measured table that does not hold together
-    #[error("{file}: line {line}: {problem}")]
-    Csv {
-        /// the file, as the caller names it
-        file: String,
-        /// the line, from 1
-        line: u64,
-        /// column and problem, and what would be right
-        problem: String,
-    },
+    #[error(transparent)]
+    Table(#[from] isobar_profiles::ReadError),
     /// the contention model could not say how fast the programs run
     #[error("{when}: {source}; change the workload, or shorten the run to end before")]
     NoAnswer {
@@ -68,10 +61,6 @@ impl From<isobar_contention::NoAnswer> for SimError {
 impl SimError {
     pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
         Self::Value { file: file.to_owned(), key: one_line(key), problem: one_line(&problem.into()) }
-    }
-
-    pub(crate) fn csv(file: &str, line: u64, problem: impl Into<String>) -> Self {
-        Self::Csv { file: file.to_owned(), line, problem: one_line(&problem.into()) }
     }
 
     pub(crate) fn unknown(file: &str, key: &str, kind: &'static str, name: &str, known: &[&str]) -> Self {

@@ -4,8 +4,10 @@
 // The crate does no I/O; its tests may read what it is handed.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros)]
 
+use isobar_model::Profile;
+use isobar_profiles::table;
 use isobar_sim::machine::{MachineSpec, find};
-use isobar_sim::program::csv::MeasuredTable;
+use isobar_sim::program::Program;
 use isobar_sim::solo::solo;
 use std::sync::Arc;
 
@@ -17,17 +19,18 @@ fn measured_programs_run_alone_as_measured() {
         eprintln!("SKIPPED: {path} is not there");
         return;
     };
-    let read = MeasuredTable::parse("metrics.csv", &text).unwrap();
-    assert_eq!(read.names().count(), 55);
+    let read = table::read("metrics.csv", &text).unwrap();
+    assert_eq!(read.len(), 55);
     let machine = Arc::new(find("skylake-2x20").unwrap());
-    let rises = read.names().filter(|name| !read.program(name, &machine).unwrap().mpki.rises().is_empty()).count();
+    let program = |profile| Program::measured("metrics.csv", profile, &machine).unwrap();
+    let rises = read.values().filter(|profile| !program(profile).mpki.rises().is_empty()).count();
     assert!(rises > 0, "real curves are not all monotone");
     let mut slowdowns = Vec::new();
-    for name in read.names() {
-        let (program, measured) = (read.program(name, &machine).unwrap(), read.rows(name).unwrap()[10]);
-        let seen = solo(&Arc::new(program), &machine).unwrap();
+    for (name, profile) in &read {
+        let measured = profile.rows()[10];
+        let seen = solo(&Arc::new(program(profile)), &machine).unwrap();
         assert!((seen.ipc / measured.ipc - 1.0).abs() < 0.03, "{name}: IPC {} measured {}", seen.ipc, measured.ipc);
-        slowdowns.extend(by_ways(&read, name, &machine));
+        slowdowns.extend(by_ways(profile, &program(profile), &machine));
         assert!((seen.mpki - measured.llcmpki).abs() < 0.05 * measured.llcmpki + 0.05, "{name}: {seen:?} {measured:?}");
     }
     let error = |part: &f64| (part - 1.0).abs();
@@ -38,8 +41,8 @@ fn measured_programs_run_alone_as_measured() {
 }
 
 /// Slowdown against all ways by the model over the measured one, for each way count.
-fn by_ways(read: &MeasuredTable, name: &str, machine: &MachineSpec) -> Vec<f64> {
-    let (program, rows) = (read.program(name, machine).unwrap(), read.rows(name).unwrap());
+fn by_ways(profile: &Profile, program: &Program, machine: &MachineSpec) -> Vec<f64> {
+    let rows = profile.rows();
     let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
     let cpi =
         |ways: u32| program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp;
@@ -56,7 +59,7 @@ fn shipped_curves_are_near_the_measured_ones() {
         eprintln!("SKIPPED: {path} is not there");
         return;
     };
-    let read = MeasuredTable::parse("metrics.csv", &text).unwrap();
+    let read = table::read("metrics.csv", &text).unwrap();
     let machine = Arc::new(find("skylake-2x20").unwrap());
     let suites = isobar_sim::program::suites().unwrap();
     let suite = suites.iter().find(|suite| suite.suite == "SPEC CPU2006 on a Gold 6138").unwrap();
@@ -64,7 +67,7 @@ fn shipped_curves_are_near_the_measured_ones() {
     let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
     let mut errors = Vec::new();
     for program in &suite.program {
-        let rows = read.rows(&program.name).unwrap();
+        let rows = read[&program.name].rows();
         let cpi = |ways: u32| {
             program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp
         };

@@ -15,7 +15,9 @@ const PURE: [(&str, &[&str]); 7] = [
     // rayon spreads work over cores; answers do not depend on how many.
     ("isobar-optima", &["rayon", "thiserror"]),
     ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
-    ("isobar-sim", &["csv", "rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+    // Both read strings and touch no file.
+    ("isobar-profiles", &["csv", "serde", "serde_json", "thiserror", "toml"]),
+    ("isobar-sim", &["rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
     ("numasim-model", &["serde", "thiserror", "toml"]),
 ];
 

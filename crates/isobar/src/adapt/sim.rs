@@ -73,7 +73,12 @@ pub fn compare(
     let spec = CompareSpec { workload: read(file)?, seed, repeat, starts: starts(wanted.schedules), jobs };
     let failed = |error| match error {
         LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
-        LabError::Jobs { .. } | LabError::Sim(_) | LabError::Sra(_) | LabError::Study(_) | LabError::Settings(_) => {
+        LabError::Jobs { .. }
+        | LabError::Sim(_)
+        | LabError::Sra(_)
+        | LabError::Study(_)
+        | LabError::Approach { .. }
+        | LabError::Settings(_) => {
             anyhow::anyhow!("{error}")
         }
         LabError::Plan { .. } => anyhow::anyhow!("internal error: {error}"),

@@ -5,16 +5,17 @@ use crate::args::StudyArgs;
 use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::signals::StopFlag;
-use isobar_lab::study::{self, Ask, MACHINE, Profiles, Source, Standing, Study, StudyError, Watch};
+use isobar_profiles::Profiles;
+use isobar_study::{Ask, MACHINE, Source, Standing, Study, Watch};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub use isobar_lab::study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
+pub use isobar_study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
 
 /// One line for each algorithm, for the help.
 pub fn described() -> String {
-    let algorithms = study::described();
+    let algorithms = isobar_study::described();
     let width = algorithms.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     algorithms.iter().fold(String::new(), |mut text, (name, summary)| {
         // Writing into a String cannot fail.
@@ -45,7 +46,8 @@ pub fn counts(args: &StudyArgs) -> anyhow::Result<Vec<Counted>> {
         (None, Some(file)) => profiles(file)?.ways(),
         (None, None) => return Err(bad_input("--count needs the ways of a cache: add --ways W or --profiles FILE")),
     };
-    study::counts(args.apps, list.as_ref().map(source), args.groups.unwrap_or(1), args.cores, ways).map_err(bad_input)
+    isobar_study::counts(args.apps, list.as_ref().map(source), args.groups.unwrap_or(1), args.cores, ways)
+        .map_err(bad_input)
 }
 
 /// Answers everything; each row is handed on in order.
@@ -106,14 +108,13 @@ fn ask(args: &StudyArgs) -> Ask {
 }
 
 fn profiles(name: &str) -> anyhow::Result<Profiles> {
-    let made: Result<Profiles, StudyError> = match name.strip_prefix(MACHINE) {
-        Some(machine) => Profiles::of_machine(machine),
+    match name.strip_prefix(MACHINE) {
+        Some(machine) => isobar_study::of_machine(machine).map_err(bad_input),
         None => {
             let (file, text) = read(Path::new(name), input::TABLE, "a table of programs, or machine:NAME")?;
-            Profiles::from_text(&file, &text)
+            isobar_profiles::read(&file, &text).map_err(bad_input)
         }
-    };
-    made.map_err(bad_input)
+    }
 }
 
 fn read(file: &Path, limit: u64, expected: &str) -> anyhow::Result<(String, String)> {

@@ -2,6 +2,7 @@
 
 use crate::failure::{self, bad_input};
 use anyhow::Context as _;
+use isobar_model::profile::Row;
 use isobar_model::{CacheClass, WayCurves};
 use std::fmt::Write as _;
 use std::fs;
@@ -49,7 +50,7 @@ fn text(learnt: &[WayCurves]) -> String {
          # way. Misses are as counted; IPC is the best one over the slowdown that the growth of misses explains.\n",
     );
     for curves in learnt {
-        let name = toml::Value::String(curves.name.to_string());
+        let name = toml::Value::String(curves.profile.name().to_owned());
         let class = match curves.class {
             CacheClass::LightSharing => "light sharing",
             CacheClass::Streaming => "streaming",
@@ -59,30 +60,28 @@ fn text(learnt: &[WayCurves]) -> String {
         let _ = write!(
             text,
             "\n# {class}\n[[program]]\nname = {name}\nipc = {}\nllcmpki = {}\n",
-            array(&curves.ipc),
-            array(&curves.llcmpki)
+            array(curves.profile.rows(), |row| row.ipc),
+            array(curves.profile.rows(), |row| row.llcmpki)
         );
     }
     text
 }
 
-fn array(values: &[f64]) -> String {
-    let figures: Vec<String> = values.iter().map(|value| format!("{value:.4}")).collect();
+fn array(rows: &[Row], figure: fn(&Row) -> f64) -> String {
+    let figures: Vec<String> = rows.iter().map(|row| format!("{:.4}", figure(row))).collect();
     format!("[{}]", figures.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobar_model::Profile;
 
     #[test]
     fn what_is_written_is_toml_whatever_the_name() {
-        let curves = WayCurves {
-            name: "a\"b\nc".into(),
-            class: CacheClass::Sensitive,
-            ipc: vec![0.5, 1.0],
-            llcmpki: vec![9.0, 3.0],
-        };
+        let rows = [(0.5, 9.0), (1.0, 3.0)].map(|(ipc, llcmpki)| Row { ipc, llcmpki, ..Row::default() });
+        let profile = Profile::new("a\"b\nc", rows.to_vec()).unwrap();
+        let curves = WayCurves { class: CacheClass::Sensitive, profile };
         let read: toml::Table = toml::from_str(&text(&[curves])).unwrap();
         let program = &read["program"][0];
         assert_eq!(program["name"].as_str(), Some("a\"b\nc"));

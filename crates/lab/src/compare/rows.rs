@@ -1,6 +1,7 @@
 //! From runs to the rows of a comparison: means over starts and repeats, and their spread. Arithmetic only.
 
-use super::{AppRow, LabError, PolicyRow, RowSpread, unfinished};
+use super::{AppRow, PolicyRow, RowSpread, unfinished};
+use crate::error::LabError;
 use crate::spread::{Spread, spread};
 use crate::starts::Start;
 use isobar_model::metrics::{self, Summary};

@@ -1,8 +1,9 @@
-//! The papers' claims, each run again on the simulated machine: the paper's figure, ours, and whether sign and size agree. A claim
-//! that does not come out stays in the table as such.
+//! The papers' claims, each run again on the simulated machine: the paper's figure, ours, and
+//! whether sign and size agree. A claim that does not come out stays in the table as such.
 //!
-//! One folder a paper; each gives its [`Claim`]s and the figures of the paper that can be drawn. Nothing here is fitted: machines and
-//! programs are calibrated on what the papers print about machines and solo runs.
+//! One folder a paper; each gives its [`Claim`]s and the figures of the paper that can be drawn.
+//! Nothing here is fitted: machines and programs are calibrated on what the papers print about
+//! machines and solo runs.
 
 mod claim;
 mod dc;

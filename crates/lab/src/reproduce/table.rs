@@ -1,6 +1,6 @@
 //! Claims as text for people: one line a claim with its verdicts, then the figures and why.
 
-use super::{Claim, Reproduction, Verdict};
+use crate::reproduce::claim::{Claim, Reproduction, Verdict};
 use std::fmt::Write;
 
 /// Characters in a line.
@@ -8,7 +8,8 @@ const WIDTH: usize = 110;
 /// Where the text of an entry begins.
 const INDENT: usize = 10;
 
-/// The claims of a paper: id, sign, size and claim in a line, and below each the paper's figure, ours, and why.
+/// The claims of a paper: id, sign, size and claim in a line, and below each the paper's figure,
+/// ours, and why.
 #[must_use]
 pub fn claims_table(reproduction: &Reproduction) -> String {
     let mut text = format!("{:<INDENT$}{:<6}{:<9}{}\n", "claim", "sign", "size", "what the paper says");

@@ -1,25 +1,29 @@
-//! What the paper claims of page migration, beside what the study found. Verdicts are computed; a claim that does not come out
-//! says so.
+//! What the paper claims of page migration, beside what the study found. Verdicts are computed; a
+//! claim that does not come out says so.
 
-use super::run::{Cell, ProgramRow, SeedRow, Versus};
+use super::rows::{Cell, ProgramRow, SeedRow, Versus};
 use super::spec::PAPER_K;
 use super::strategy::Strategy;
-use isobar_model::num;
+use crate::stats::mean;
 use serde::Serialize;
 
 /// SRA in section 4.1: "as high as 74.9%".
 const PAPER_SRA: f64 = 74.9;
-/// How far ours may lie from it, in points: traces that were made from a few sentences tell no more.
+/// How far ours may lie from it, in points: traces that were made from a few sentences show no
+/// more.
 const SRA_BAND: f64 = 10.0;
-/// What "comparable" may mean, in per cent of completion time: the deviation of the paper's runs is under 6 % (section 3.2).
+/// What "comparable" may mean, in per cent of completion time: the deviation of the paper's runs is
+/// under 6 % (section 3.2).
 const COMPARABLE: f64 = 6.0;
 
-/// Claim dino-4: sampling under 1 % of accesses, K = 4096: about 75 % SRA; sequential-forward-backward beats the others.
+/// Claim dino-4: sampling under 1 % of accesses, K = 4096: about 75 % SRA;
+/// sequential-forward-backward beats the others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dino4 {
     /// The paper's SRA in per cent.
     pub paper_sra_percent: f64,
-    /// Ours: mean over the programs and seeds, with the samples of the paper's daemon (one in 10 ms).
+    /// Ours: mean over the programs and seeds, with the samples of the paper's daemon (one in 10
+    /// ms).
     pub sra_percent: Option<f64>,
     /// The part of the accesses that these samples are, in per cent, the mean over the programs.
     pub sampled_percent: Option<f64>,
@@ -37,14 +41,17 @@ pub struct Dino4 {
     pub size_agrees: bool,
 }
 
-/// Claim dino-5: K = 4096 does as well as whole resident sets when they are small, better when they are large and shared.
+/// Claim dino-5: K = 4096 does as well as whole resident sets when they are small, better when they
+/// are large and shared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dino5 {
-    /// Completion time with K = 4096 over that with whole resident sets, improvement in per cent: mean over single-threaded programs.
+    /// Completion time with K = 4096 over that with whole resident sets, improvement in per cent:
+    /// mean over single-threaded programs.
     pub alone_percent: Option<f64>,
     /// The same for each program whose threads share data: mean over the seeds.
     pub shared_percent: Vec<(String, f64)>,
-    /// The lowest K with which single-threaded programs are comparable (within 6 %) to whole resident sets.
+    /// The lowest K with which single-threaded programs are comparable (within 6 %) to whole
+    /// resident sets.
     pub least_k: Option<u32>,
     /// Whether K = 4096 is comparable for single-threaded programs.
     pub comparable: bool,
@@ -110,9 +117,4 @@ fn dino_5(seeds: &[SeedRow], versus: &[Versus]) -> Dino5 {
         better_when_shared: !shared.is_empty() && shared.iter().all(|(_, percent)| *percent > 0.0),
         shared_percent: shared,
     }
-}
-
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / num::float(count))
 }

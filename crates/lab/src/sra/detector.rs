@@ -1,13 +1,15 @@
-//! Strides in a thread's accesses, as a hardware prefetcher finds them: memory is watched in regions of 4 MiB, each with the page
-//! that was last accessed, the distance to the one before, and how often that distance came again.
+//! Strides in a thread's accesses, as a hardware prefetcher finds them: memory is watched in
+//! regions of 4 MiB, each with the page that was last accessed, the distance to the one before, and
+//! how often that distance came again.
 //!
-//! It sees every access, sampled or not: more than a daemon could, so that the pattern strategy is judged at its best.
+//! It sees every access, sampled or not: more than a daemon could, so that the pattern strategy is
+//! judged at its best.
 
 use isobar_model::num;
 
 /// Pages of a region, as a power of two: 1024 pages, 4 MiB.
 const REGION: u32 = 10;
-/// A distance that came again so many times is a pattern, as stride prefetchers ask.
+/// A distance that came again this often is a pattern, as in stride prefetchers.
 const SURE: u8 = 2;
 
 /// The prefetcher's table, of all threads.

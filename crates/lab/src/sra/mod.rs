@@ -1,24 +1,30 @@
-//! The memory-migration study of the DINO paper (section 4.1, and the effect of K, section 5.2): how many remote accesses does a strategy
-//! save after a thread was moved, by K (pages a sample moves) and by how many accesses are sampled?
+//! The memory-migration study of the DINO paper (section 4.1, and the effect of K, section 5.2):
+//! how many remote accesses does a strategy save after a thread was moved, by K (pages a sample
+//! moves) and by how many accesses are sampled?
 //!
-//! [`study`] replays a trace of LLC misses of each program. *SRA* (saved remote accesses) is the per cent of remote accesses that a
-//! strategy removes, against moving no page. Knows traces and strategies; what a scheduler does with it, it does not know.
+//! [`study`] replays a trace of LLC misses of each program. *SRA* (saved remote accesses) is the
+//! per cent of remote accesses that a strategy removes, against moving no page. Knows traces and
+//! strategies; what a scheduler does with it, it does not know.
 //!
-//! Two daemons are studied. The paper's simulator of section 4.1 counts accesses only: its pages move at once. For the effect of K
-//! on completion time the daemon copies at a finite speed and takes no sample meanwhile; a whole resident set is
-//! copied by the same daemon, at the same speed.
+//! Two daemons are studied. The paper's simulator of section 4.1 counts accesses only: its pages
+//! move at once. For the effect of K on completion time the daemon copies at a finite speed and
+//! takes no sample meanwhile; a whole resident set is copied by the same daemon, at the same speed.
 //!
 //! Departures from the paper, each with its reason:
-//! 1. Traces are generated from what is printed about programs (sizes, classes of miss rates) and from what the programs
-//!    compute: `programs.toml`. The paper's traces are not published.
-//! 2. Samples are drawn from accesses to memory. A real IBS sample may also be a cache hit, on a page that need not be the one
-//!    in memory traffic; the paper's simulator, too, looks at misses only.
-//! 3. Time in a trace passes as if all accesses were local: what a strategy saves does not speed up what follows.
+//! 1. Traces are generated from what is printed about programs (sizes, classes of miss rates) and
+//!    from what the programs compute: `programs.toml`. The paper's traces are not published.
+//! 2. Samples are drawn from accesses to memory. A real IBS sample may also be a cache hit, on a
+//!    page that need not be the one in memory traffic; the paper's simulator, too, looks at misses
+//!    only.
+//! 3. Time in a trace passes as if all accesses were local: what a strategy saves does not speed up
+//!    what follows.
 
 mod claims;
 mod detector;
+mod error;
 mod places;
 mod replay;
+mod rows;
 mod run;
 mod sampler;
 mod spec;
@@ -27,39 +33,12 @@ mod subject;
 mod text;
 
 pub use claims::{Dino4, Dino5};
-pub use run::{Cell, OverTime, ProgramRow, SeedRow, Study, Versus, study};
+pub use error::SraError;
+pub use rows::{Cell, OverTime, ProgramRow, SeedRow, Versus};
+pub use run::{Study, study};
 pub use spec::{Spec, Timing};
 pub use strategy::{Strategy, Trigger};
 pub use text::{figures, table};
-
-/// Why a study could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SraError {
-    /// a value of the study that cannot be
-    #[error("page-migration study: `{key}` {problem}")]
-    Value {
-        /// the key
-        key: String,
-        /// what is wrong with its value, and what would be right
-        problem: String,
-    },
-    /// a program whose accesses are not described
-    #[error(
-        "page-migration study: nothing is known of how `{name}` spreads its accesses over its pages; known are {known}"
-    )]
-    Unknown {
-        /// the program
-        name: String,
-        /// the programs that are
-        known: String,
-    },
-    /// a program that the simulator does not know
-    #[error(transparent)]
-    Program(#[from] isobar_sim::SimError),
-    /// a program whose trace cannot be made
-    #[error(transparent)]
-    Trace(#[from] isobar_trace::TraceError),
-}
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,8 @@ impl Places {
         (self.0[num::index(page / BITS)] >> (page % BITS)) & 1 == 1
     }
 
-    /// Moves the pages `[first, end)` to the thread's node (`there`) or back, and tells `moved` of each that was elsewhere.
+    /// Moves the pages `[first, end)` to the thread's node (`there`) or back, and calls `moved`
+    /// with each that was elsewhere.
     pub(super) fn set(&mut self, first: u32, end: u32, there: bool, mut moved: impl FnMut(u32)) {
         let mut page = first;
         while page < end {
@@ -55,10 +56,10 @@ mod tests {
             let (mut places, mut plain) = (Places::new(300), vec![false; 300]);
             for (a, b, there) in moves {
                 let (first, end) = (a.min(b), a.max(b));
-                let mut told = Vec::new();
-                places.set(first, end, there, |page| told.push(page));
+                let mut moved = Vec::new();
+                places.set(first, end, there, |page| moved.push(page));
                 let expected: Vec<u32> = (first..end).filter(|page| plain[*page as usize] != there).collect();
-                prop_assert_eq!(told, expected);
+                prop_assert_eq!(moved, expected);
                 plain[first as usize..end as usize].fill(there);
                 let seen: Vec<bool> = (0..300).map(|page| places.moved(page)).collect();
                 prop_assert_eq!(&seen, &plain);

@@ -1,12 +1,15 @@
 //! One pass over a trace for any number of strategies at once.
 //!
-//! The process ran on one node, with its memory. At the start of the trace, thread 0 has moved to another node; the other
-//! threads, if any, have stayed. A sample moves pages to the node of the thread that was sampled.
+//! The process ran on one node, with its memory. At the start of the trace, thread 0 has moved to
+//! another node; the other threads, if any, have stayed. A sample moves pages to the node of the
+//! thread that was sampled.
 //!
-//! What a strategy does between samples is nothing, so that nothing needs to be done for it: with a count of accesses so far
-//! for each page and node, a page that moves from node n to node m at time t adds m(t) - n(t) to the remote accesses, and at the
-//! end each page adds the accesses of the node where it is not. (Until t those of m were remote; from t on those of n are,
-//! n(end) - n(t).) So an access costs the same however many strategies are studied, and a strategy costs by page moved.
+//! What a strategy does between samples is nothing, so that nothing needs to be done for it: with a
+//! count of accesses so far for each page and node, a page that moves from node n to node m at time
+//! t adds m(t) - n(t) to the remote accesses, and at the end each page adds the accesses of the
+//! node where it is not. (Until t those of m were remote; from t on those of n are, n(end) - n(t).)
+//! So an access costs the same however many strategies are studied, and a strategy costs by page
+//! moved.
 
 use super::detector::Detector;
 use super::places::Places;
@@ -40,7 +43,8 @@ impl Counts {
         Self { pages, there: zeros.clone(), here: zeros, last }
     }
 
-    /// Before the first access of a trace that is read but once: which moves are wasted is not known then.
+    /// Before the first access of a trace that is read but once: which moves are wasted is not
+    /// known then.
     pub(super) fn once(pages: u32) -> Self {
         Self::new(pages, std::iter::empty())
     }
@@ -68,13 +72,13 @@ pub(super) struct Tally {
     pub acted: u64,
     /// Page moves; a page that moves to and fro counts each time.
     pub moves: u64,
-    /// Moves of pages that nobody accessed afterwards.
+    /// Moves of pages that no thread accessed afterwards.
     pub wasted: u64,
 }
 
 impl Tally {
-    /// Saved remote accesses in per cent; `None` where there were none to save. Below 0 where threads that stayed lost more than the
-    /// moved one gained.
+    /// Saved remote accesses in per cent; `None` where there were none to save. Below 0 where
+    /// threads that stayed lost more than the moved one gained.
     pub(super) fn sra(&self) -> Option<f64> {
         let unmoved = num::float(self.unmoved);
         (self.unmoved > 0).then(|| 100.0 * (unmoved - signed(self.remote)) / unmoved)
@@ -125,7 +129,8 @@ impl Mover {
         }
     }
 
-    /// The same with a daemon that copies, and so takes no sample meanwhile, for so many accesses a page.
+    /// The same with a daemon that copies, and so takes no sample meanwhile, for so many accesses a
+    /// page.
     pub(super) fn copying(self, accesses_per_page: f64) -> Self {
         Self { copy: accesses_per_page, ..self }
     }
@@ -150,7 +155,8 @@ impl Mover {
         self.busy = at + num::round(num::float(self.moves - before) * self.copy);
     }
 
-    /// Which pages to move, and whether to the node of the thread that moved; `None` where the sample asks for nothing.
+    /// Which pages to move, and whether to the node of the thread that moved; `None` where the
+    /// sample asks for nothing.
     fn request(&mut self, access: Access, detector: &Detector, pages: u32) -> Option<(Request, bool)> {
         if self.strategy == Strategy::ResidentSet {
             let page = self.cursor;

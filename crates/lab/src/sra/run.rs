@@ -1,8 +1,10 @@
-//! A study, program by program: one pass over a program's trace serves every strategy, K and sampling rate.
+//! A study, program by program: one pass over a program's trace serves every strategy, K and
+//! sampling rate.
 
-use super::SraError;
 use super::claims::{Dino4, Dino5, claims};
+use super::error::SraError;
 use super::replay::{Counts, Group, Mover, Replayed, Tally, replay, signed};
+use super::rows::{Cell, OverTime, ProgramRow, SeedRow, Versus};
 use super::spec::{PAPER_K, Spec};
 use super::strategy::{Strategy, Trigger};
 use super::subject::{Subject, subjects};
@@ -13,15 +15,16 @@ use serde::Serialize;
 
 /// Bytes of a base page.
 const PAGE: f64 = 4096.0;
-/// Pages that the walk over a resident set asks for at a time; small against a resident set, large against a call.
+/// Pages that the walk over a resident set asks for at a time; small against a resident set, large
+/// against a call.
 const CHUNK: u32 = 64;
 /// Parts of the trace after which the SRA so far is looked at.
 const STOPS: [f64; 3] = [0.1, 0.2, 0.5];
 
-/// What came out.
+/// The results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Study {
-    /// What was asked.
+    /// The request.
     pub spec: Spec,
     /// The programs.
     pub programs: Vec<ProgramRow>,
@@ -31,7 +34,8 @@ pub struct Study {
     pub means: Vec<Cell>,
     /// Mean SRA over the programs with the paper's K and the daemon's samples, by seed.
     pub by_seed: Vec<SeedRow>,
-    /// Mean SRA of the forward-backward strategy with the paper's K and the daemon's samples, by time after the move.
+    /// Mean SRA of the forward-backward strategy with the paper's K and the daemon's samples, by
+    /// time after the move.
     pub over_time: Vec<OverTime>,
     /// K against moving whole resident sets, with a daemon that takes its time.
     pub versus: Vec<Versus>,
@@ -39,81 +43,6 @@ pub struct Study {
     pub dino_4: Dino4,
     /// Claim dino-5.
     pub dino_5: Dino5,
-}
-
-/// A program of the study.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProgramRow {
-    /// Its name.
-    pub name: String,
-    /// Its threads; the first of them moves.
-    pub threads: u16,
-    /// Pages of its resident set.
-    pub pages: u32,
-    /// Accesses of its trace.
-    pub accesses: u64,
-    /// The part of its accesses that the daemon samples, in per cent.
-    pub sampled_percent: f64,
-}
-
-/// A strategy with a K and a rate of samples.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
-    /// The program; none = the mean over all.
-    pub program: Option<String>,
-    /// The strategy.
-    pub strategy: Strategy,
-    /// Pages a sample moves.
-    pub k: u32,
-    /// The part of the accesses that is sampled; none = the daemon's, one sample in 10 ms.
-    pub rate: Option<f64>,
-    /// Saved remote accesses in per cent.
-    pub sra_percent: f64,
-    /// Page moves.
-    pub moves: f64,
-    /// Moves of pages that were not accessed any more.
-    pub wasted: f64,
-}
-
-/// The strategies with one seed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SeedRow {
-    /// The seed.
-    pub seed: u64,
-    /// Mean SRA over the programs in per cent, in the order of [`Strategy::COMPARED`].
-    pub by_strategy: Vec<(Strategy, f64)>,
-    /// Completion time with the paper's K over that with whole resident sets, improvement in per cent: each program whose threads share.
-    pub shared_percent: Vec<(String, f64)>,
-}
-
-/// SRA at a time after the move.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct OverTime {
-    /// Seconds of execution.
-    pub seconds: f64,
-    /// Mean SRA until then, in per cent.
-    pub sra_percent: f64,
-}
-
-/// How a program does with K pages a sample, or with its whole resident set, when copying takes time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Versus {
-    /// The program.
-    pub program: String,
-    /// Whether its threads share data.
-    pub shared: bool,
-    /// K; none = the whole resident set.
-    pub k: Option<u32>,
-    /// Remote accesses of all threads saved, in per cent of those of the moved thread; below 0 where those that stayed lose more.
-    pub sra_percent: f64,
-    /// Page moves.
-    pub moves: u64,
-    /// Moves of pages that were not accessed any more.
-    pub wasted: u64,
-    /// Shorter completion time than without moving pages, in per cent.
-    pub gain_percent: f64,
-    /// Shorter completion time than with the whole resident set, in per cent (figures 9 and 10).
-    pub over_whole_percent: f64,
 }
 
 /// Runs the study.
@@ -146,7 +75,8 @@ struct Found {
 }
 
 impl Found {
-    /// A single-threaded program: the strategies with the daemon's samples and at every rate, then K against the resident set.
+    /// A single-threaded program: the strategies with the daemon's samples and at every rate, then
+    /// K against the resident set.
     fn program(&mut self, spec: &Spec, subject: &Subject) -> Result<(), SraError> {
         let mut rates = vec![(None, spec.all_ks())];
         rates.extend(spec.rates.iter().map(|rate| (Some(*rate), spec.all_ks())));
@@ -212,7 +142,8 @@ fn compared(spec: &Spec, subject: &Subject, rate: Option<f64>, ks: &[u32]) -> Gr
     Group::every(period, spec.seed, movers)
 }
 
-/// Forward-backward with every K, and a walk over the resident set, by a daemon that copies a page after the other.
+/// Forward-backward with every K, and a walk over the resident set, by a daemon that copies a page
+/// after the other.
 fn against_whole(spec: &Spec, subject: &Subject) -> Vec<Group> {
     let copy = PAGE / spec.timing.copy_bytes_per_second * subject.accesses_per_second;
     let ks = spec.all_ks().into_iter();
@@ -222,7 +153,8 @@ fn against_whole(spec: &Spec, subject: &Subject) -> Vec<Group> {
     vec![Group::every(daemon_period(spec, subject), spec.seed, windows), Group::new(steps, vec![whole])]
 }
 
-/// The random pages of a strategy depend on the seed and on K alone, so that adding another K changes nothing.
+/// The random pages of a strategy depend on the seed and on K alone, so that adding another K
+/// changes nothing.
 fn mover(spec: &Spec, subject: &Subject, strategy: Strategy, k: u32, trigger: Trigger) -> Mover {
     let rng = ChaCha8Rng::seed_from_u64(spec.seed ^ (u64::from(k) << 32));
     Mover::new(strategy, k, trigger, subject.recipe.pages(), rng)
@@ -276,7 +208,8 @@ fn means(cells: &[Cell]) -> Vec<Cell> {
     heads.map(mean).collect()
 }
 
-/// What the claims rest on, by seed: the first seed's is done, the others need the paper's K and the daemon's samples only.
+/// What the claims rest on, by seed: the first seed's is done, the others need the paper's K and
+/// the daemon's samples only.
 fn by_seed(
     spec: &Spec,
     (alone, shared): (&[Subject], &[Subject]),

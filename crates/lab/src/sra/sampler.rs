@@ -1,5 +1,6 @@
-//! Which accesses are sampled: one in each stretch of `period` accesses, at a random place in it, as instruction-based sampling
-//! randomises its counter so that a loop of the program cannot hide from it.
+//! Which accesses are sampled: one in each stretch of `period` accesses, at a random place in it,
+//! as instruction-based sampling randomises its counter so that a loop of the program cannot hide
+//! from it.
 
 use isobar_model::num;
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,7 @@
-//! What a study asks, and the machine it is asked for. Every number has its source; none was chosen by what comes out.
+//! What a study asks, and the machine it is asked for. Every number has its source; none was chosen
+//! by what comes out.
 
-use super::SraError;
+use super::error::SraError;
 use super::strategy::Trigger;
 use serde::Serialize;
 
@@ -15,13 +16,14 @@ pub struct Spec {
     pub ks: Vec<u32>,
     /// Parts of the accesses that are sampled, from 0 to 1.
     pub rates: Vec<f64>,
-    /// Seconds of execution after the thread was moved. One second is DINO's interval (section 3.3.3): what a migration has
-    /// saved by the next decision. The paper prints no length for its traces; `over_time` of the study shows what others give.
+    /// Seconds of execution after the thread was moved. One second is DINO's interval (section
+    /// 3.3.3): what a migration has saved by the next decision. The paper prints no length for its
+    /// traces; `over_time` of the study shows what others give.
     pub seconds: f64,
     /// Seed of traces, samples and random pages.
     pub seed: u64,
-    /// Seeds, from that one on, over which the strategies, and K against resident sets that threads share, are
-    /// compared at K = 4096; at least 1. All else is of the first.
+    /// Seeds, from that one on, over which the strategies, and K against resident sets that threads
+    /// share, are compared at K = 4096; at least 1. All else is of the first.
     pub repeats: u64,
     /// Which samples move pages.
     pub trigger: Trigger,
@@ -44,12 +46,14 @@ pub struct Timing {
     pub daemon_seconds: f64,
     /// Bytes that the daemon can move in a second, where its speed counts.
     pub copy_bytes_per_second: f64,
-    /// Cycles that each thread of a process loses when a page moves, for each thread that has to flush its TLB.
+    /// Cycles that each thread of a process loses when a page moves, for each thread that has to
+    /// flush its TLB.
     pub shootdown_cycles: f64,
 }
 
 impl Default for Timing {
-    /// `barcelona-4x4`, the first machine of the DINO paper; clock, cache and latencies as in its data file.
+    /// `barcelona-4x4`, the first machine of the DINO paper; clock, cache and latencies as in its
+    /// data file.
     fn default() -> Self {
         Self {
             hertz: 2.3e9,
@@ -58,8 +62,8 @@ impl Default for Timing {
             remote_ns: 150.0,
             // DINO, section 4.2: "wakes up every ten milliseconds".
             daemon_seconds: 0.01,
-            // Estimate: move_pages of Linux 2.6.29 on quad-core Opterons, the order that Goglin and Furmento show (the
-            // paper's reference 8).
+            // Estimate: move_pages of Linux 2.6.29 on quad-core Opterons, the order that Goglin and
+            // Furmento show (the paper's reference 8).
             copy_bytes_per_second: 600e6,
             // As the simulator: 11,000 cycles at 16 threads (design, section 6), taken as linear.
             shootdown_cycles: 11_000.0 / 16.0,

@@ -1,16 +1,19 @@
-//! The migration strategies of the DINO paper, section 4.1: given a sampled address, which pages move.
+//! The migration strategies of the DINO paper, section 4.1: given a sampled address, which pages
+//! move.
 //!
 //! | strategy | pages that move with page p |
 //! |---|---|
 //! | sequential-forward | p to p + K - 1 |
 //! | sequential-forward-backward | p - K/2 to p + K/2 |
 //! | random | p and K - 1 pages drawn from all resident ones |
-//! | pattern | p, p + s, p + 2s, ... (K pages), where the thread's previous accesses near p came at stride s; else p |
+//! | pattern | p, p + s, p + 2s, ... (K pages) for previous accesses near p at stride s; else p |
 //!
 //! Readings, where the paper is silent:
 //! 1. Every strategy moves the requested page. At K = 1 all four are the same.
-//! 2. K/2 pages precede and K/2 follow, so that an even K moves K + 1 pages; at the ends of memory there are fewer.
-//! 3. Random pages are drawn one by one: a page drawn twice moves once. K at or above the resident set moves all of it.
+//! 2. K/2 pages precede and K/2 follow, so that an even K moves K + 1 pages; at the ends of memory
+//!    there are fewer.
+//! 3. Random pages are drawn one by one: a page drawn twice moves once. K at or above the resident
+//!    set moves all of it.
 //! 4. A pattern is what a stride prefetcher finds: see [`super::detector`].
 //! 5. Resident memory is one stretch of addresses: windows do not end at the borders of arrays.
 
@@ -42,9 +45,11 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// Those of remote accesses: "detects when a thread is about to perform an access to a remote domain" (section 4.1).
+    /// Those of remote accesses: "detects when a thread is about to perform an access to a remote
+    /// domain" (section 4.1).
     Remote,
-    /// All: the daemon of section 4.2 does not ask where the page is, and its window may hold remote pages all the same.
+    /// All: the daemon of section 4.2 does not ask where the page is, and its window may hold
+    /// remote pages all the same.
     Any,
 }
 

@@ -1,7 +1,7 @@
-//! A program as the study needs it: its trace, and what its accesses take. How it spreads its accesses over pages is in
-//! `programs.toml`; all else is the simulator's program of the same name.
+//! A program as the study needs it: its trace, and what its accesses take. How it spreads its
+//! accesses over pages is in `programs.toml`; all else is the simulator's program of the same name.
 
-use super::SraError;
+use super::error::SraError;
 use super::spec::{Spec, Timing};
 use isobar_model::num;
 use isobar_sim::Program;
@@ -52,7 +52,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Seconds of all threads together, when so many accesses were remote and so many pages moved.
+    /// Seconds of all threads together, for the given remote accesses and page moves.
     pub(super) fn thread_seconds(&self, remote: f64, moves: f64, timing: &Timing) -> f64 {
         let threads = f64::from(self.recipe.threads);
         let local = num::float(self.recipe.accesses) / self.accesses_per_second * threads;

@@ -16,7 +16,8 @@ fn small() -> Spec {
 #[test]
 fn a_study_has_a_cell_for_everything_that_was_asked() {
     let study = study(&small()).unwrap();
-    // 4 strategies, K = 1, 64 and the paper's 4096, the daemon's samples and two rates, two programs.
+    // 4 strategies, K = 1, 64 and the paper's 4096, the daemon's samples and two rates, two
+    // programs.
     assert_eq!((study.cells.len(), study.means.len()), (4 * 3 * 3 * 2, 4 * 3 * 3));
     assert!(study.cells.iter().all(|cell| (0.0..=100.0).contains(&cell.sra_percent)));
     assert_eq!(study.versus.len(), 3 * 4);

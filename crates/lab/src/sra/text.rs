@@ -1,13 +1,15 @@
 //! A study for people: a table of at most 110 columns, and the figures.
 
-use super::claims::mean;
-use super::run::{Cell, Study, Versus};
+use super::rows::{Cell, Versus};
+use super::run::Study;
 use super::spec::PAPER_K;
 use super::strategy::Strategy;
+use crate::stats::mean;
 use isobar_plot as svg;
 use std::fmt::Write;
 
-/// The study as aligned text: SRA by strategy, K and rate; K against whole resident sets; the claims.
+/// The study as aligned text: SRA by strategy, K and rate; K against whole resident sets; the
+/// claims.
 #[must_use]
 pub fn table(study: &Study) -> String {
     let mut text = String::new();

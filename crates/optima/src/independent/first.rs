@@ -11,10 +11,10 @@
 //! a tie (were it lower, the solution with the dominating point would be fairer than the optimum). So the least slowdowns that groups
 //! really have within a tie of the level are asked for, and each is a level of its own.
 
+use super::cover::Cover;
 use super::front::{Front, Keep, Matters};
-use super::weigh::{Others, Weighed};
+use super::weigh::{Others, Weighed, Weigher};
 use super::window::Window;
-use super::{Helpers, Limits};
 use crate::group::{Groups, spelled};
 use crate::options::OptimaError;
 use crate::problem::Problem;
@@ -23,6 +23,21 @@ use crate::set::Set;
 use crate::watch::Watch;
 use isobar_partition::Group;
 use std::collections::BTreeSet;
+
+/// What equally good solutions must keep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The greatest unfairness.
+    pub ratio: f64,
+    /// The least throughput.
+    pub floor: f64,
+}
+
+/// Tables that searches share.
+pub(crate) struct Helpers {
+    pub cover: Cover,
+    pub weigher: Weigher,
+}
 
 /// The first of all solutions within the limits. `fronts` must hold every set of such a solution, with the points that matter. `None`
 /// where the search was stopped.

@@ -24,6 +24,7 @@ use crate::rank::{STEP, TIE};
 use crate::set::Set;
 use crate::watch::Watch;
 use cover::Cover;
+use first::{Helpers, Limits};
 use front::{Front, Keep, Matters, fronts, sets};
 use isobar_partition::Group;
 use weigh::Weigher;
@@ -40,21 +41,6 @@ const SHORT: u128 = 1 << 24;
 pub(crate) struct Settled {
     pub groups: Option<Vec<Group>>,
     pub bound: f64,
-}
-
-/// What equally good solutions must keep.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// The greatest unfairness.
-    pub ratio: f64,
-    /// The least throughput.
-    pub floor: f64,
-}
-
-/// Tables that searches share.
-pub(crate) struct Helpers {
-    cover: Cover,
-    weigher: Weigher,
 }
 
 /// Solves a problem whose groups are independent.

@@ -1,8 +1,8 @@
 //! Random small workloads: a fixed sequence, so that a failure can be had again.
 
 use isobar_model::num;
+use isobar_model::profile::{Profile, Row};
 use isobar_partition::model::{Bandwidth, PbbCache};
-use isobar_partition::{Profile, Row};
 
 /// A linear congruential sequence.
 pub struct Random(pub u64);
@@ -58,6 +58,7 @@ pub fn profile(random: &mut Random, name: &str, ways: usize, shape: Shape) -> Pr
             stalls_total: stalls,
             stalls_l3_miss: stalls * random.one_of(&[0.0, 0.5, 0.9]),
             stalls_store_buf: random.one_of(&[0.0, 0.125]),
+            ..Row::default()
         }
     };
     let rows = (1..=ways).map(&mut row).collect();

@@ -1,27 +1,36 @@
 //! The four steps of section V.B on one pair of groups.
 //!
 //! ```text
-//! 1  whoever moved recently or is bound by its user stays; the others are sorted into MT, CS, ST and LS
-//! 2  programs with several threads, the largest first: packed on the side that holds most of them, else on the other, where there are slots
-//! 3  sensitive programs by falling L_LLC to the lower AG_LLC; streaming ones by falling L_BW to the lower AG_BW; light-sharing ones stay
-//!    where there is a slot; without slots on one side: to the side with more of them
-//! 4  while the AG_BW are further apart than `bw_load_thr`: threads of streaming programs with several threads change places with
-//!    light-sharing threads of the other side, those of programs with several threads first
+//! 1  programs that moved recently or that their user bound stay; the others are sorted into MT, CS,
+//!    ST and LS
+//! 2  programs with several threads, the largest first: packed on the side that holds most of them,
+//!    else on the other, where there are slots
+//! 3  sensitive programs by falling L_LLC to the lower AG_LLC; streaming ones by falling L_BW to the
+//!    lower AG_BW; light-sharing ones stay where there is a slot; without slots on one side: to the
+//!    side with more of them
+//! 4  while the AG_BW are further apart than `bw_load_thr`: threads of streaming programs with
+//!    several threads change places with light-sharing threads of the other side, those of programs
+//!    with several threads first
 //! ```
 //!
-//! *Properties*: no thread is lost; no side gets more threads than slots as long as all threads fit and the fixed ones leave the room;
-//! the result is less uneven than the start (the worse of the two gaps, in thresholds), or the start itself; equal loads keep a program where it is.
+//! *Properties*: no thread is lost; no side gets more threads than slots as long as all threads fit
+//! and the fixed ones leave enough slots; the result is less uneven than the start (the worse of
+//! the two gaps, in thresholds), or the start itself; equal loads keep a program where it is.
 //!
 //! *Departures from the paper*
 //! 1. A program on both sides counts with its ways on both and with its bandwidth by threads.
-//! 2. A program with as many threads on one side as on the other is packed where less of what its class needs is used.
-//! 3. Step 4 takes a free slot before a swap: one migration instead of two. Where no streaming program of several threads is left on the
-//!    side with more bandwidth, it takes a sensitive one: packed by step 2, it is as much of a load for its node.
-//! 4. Two like programs of one thread that would change places stay (`Run::uncross`): the loads would be the same.
-//! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance without having lessened it clearly
-//!    ([`Limits::least_gain`]): migrations cost, and the next turn would move somebody again.
+//! 2. A program with as many threads on one side as on the other is packed where less of what its
+//!    class needs is used.
+//! 3. Step 4 takes a free slot before a swap: one migration instead of two. Where no streaming
+//!    program of several threads is left on the side with more bandwidth, it takes a sensitive one:
+//!    packed by step 2, it is as much of a load for its node.
+//! 4. Two like programs of one thread that would change places stay (`Run::uncross`): the loads
+//!    would be the same.
+//! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance
+//!    without having lessened it clearly ([`Limits::least_gain`]): migrations cost, and the next
+//!    turn would move a program again.
 
-use super::{Limits, Pressure, Program, Side, bear, is_better, pressures};
+use super::load::{Limits, Pressure, Program, Side, bear, is_better, pressures};
 use isobar_model::{CacheClass, num};
 
 /// For each program its threads on either side after balancing.
@@ -125,8 +134,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The side with the lower load (`gap` is side 0 less side 1), the program's own on a tie; where one has no slot left, the one with
-    /// more of them.
+    /// The side with the lower load (`gap` is side 0 less side 1), the program's own on a tie;
+    /// where one has no slot left, the one with more of them.
     fn lower(&self, index: usize, gap: f64) -> usize {
         let own = usize::from(self.programs[index].threads[1] > 0);
         let [a, b] = self.free;
@@ -140,7 +149,8 @@ impl<'a> Run<'a> {
 
     /// Step 4.
     fn even_out(&mut self) {
-        // Every turn moves a heavy thread to the other side for good, so the threads bound the turns.
+        // Every turn moves a heavy thread to the other side for good, so the threads bound the
+        // turns.
         let most = self.programs.iter().map(Program::count).sum::<usize>();
         for _ in 0..if self.limits.shared_memory { 0 } else { most } {
             let gap = self.load[0].bandwidth - self.load[1].bandwidth;
@@ -151,7 +161,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Moves one thread of a heavy program from a side, for a free slot or a light-sharing thread; false where no pair narrows the gap.
+    /// Moves one thread of a heavy program from a side, for a free slot or a light-sharing thread;
+    /// false where no pair narrows the gap.
     fn shift(&mut self, from: usize, gap: f64) -> bool {
         let Some(heavy) = self.heaviest(from) else { return false };
         if self.free[1 - from] > 0 {
@@ -175,7 +186,8 @@ impl<'a> Run<'a> {
         !self.programs[index].fixed && self.assigned[index].is_some_and(|threads| threads[side] > 0)
     }
 
-    /// The movable program of several threads with the most bandwidth a thread on a side, streaming ones first, light-sharing ones never.
+    /// The movable program of several threads with the most bandwidth a thread on a side, streaming
+    /// ones first, light-sharing ones never.
     fn heaviest(&self, side: usize) -> Option<usize> {
         let heavy = |index: &usize| {
             let program = &self.programs[*index];
@@ -189,7 +201,8 @@ impl<'a> Run<'a> {
         (0..self.programs.len()).filter(heavy).max_by(order)
     }
 
-    /// The movable light-sharing program on a side that has the least bandwidth a thread, those of several threads first.
+    /// The movable light-sharing program on a side that has the least bandwidth a thread, those of
+    /// several threads first.
     fn lightest(&self, side: usize) -> Option<usize> {
         let light = |index: &usize| self.programs[*index].class == CacheClass::LightSharing && self.there(*index, side);
         let key = |index: &usize| (self.programs[*index].count() < 2, each(&self.programs[*index]));
@@ -215,7 +228,8 @@ impl<'a> Run<'a> {
         self.load[1 - from].llc += if joined { program.llc } else { 0.0 };
     }
 
-    /// Two programs of one thread, of one class and with like loads, that would change places, stay where they are.
+    /// Two programs of one thread, of one class and with like loads, that would change places, stay
+    /// where they are.
     fn uncross(&mut self) {
         for a in 0..self.programs.len() {
             if let Some(b) = self.crossed(a, 0).and_then(|_| (0..self.programs.len()).find(|b| self.alike(a, *b))) {

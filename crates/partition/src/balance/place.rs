@@ -1,10 +1,13 @@
-//! A whole placement for the static study: Divide&Content's balancing applied to every pair of groups until nothing changes.
+//! A whole placement for the static study: Divide&Content's balancing applied to every pair of
+//! groups until nothing changes.
 //!
-//! The start is round robin: programs in order, one to each group that has a slot. In a study migrations cost nothing, so pairs are
-//! balanced whether or not their imbalance passes the thresholds of algorithm 3. With two groups the first pass is all there is to do; with
-//! more, pairs are visited in order until a pass changes nothing, at most [`PASSES`] times.
+//! The start is round robin: programs in order, one to each group that has a slot. In a study
+//! migrations cost nothing, so pairs are balanced whether or not their imbalance passes the
+//! thresholds of algorithm 3. With two groups the first pass is all there is to do; with more,
+//! pairs are visited in order until a pass changes nothing, at most [`PASSES`] times.
 
-use super::{Limits, Program, Side, balance};
+use super::load::{Limits, Program, Settings, Side};
+use super::pair::balance;
 use isobar_model::{CacheClass, num};
 
 /// Passes over all pairs.
@@ -17,7 +20,7 @@ pub struct Load {
     pub class: CacheClass,
     /// Its memory bandwidth.
     pub bandwidth: f64,
-    /// Ways that it needs ([`super::llc_load`]).
+    /// Ways that it needs ([`super::load::llc_load`]).
     pub llc: f64,
 }
 
@@ -48,7 +51,8 @@ pub fn place(loads: &[Load], groups: &[Group], limits: &Limits) -> Vec<usize> {
     placed
 }
 
-/// Programs in order, one to each group that has a slot left; all slots taken: to each group in turn.
+/// Programs in order, one to each group that has a slot left; all slots taken: to each group in
+/// turn.
 fn round_robin(programs: usize, groups: &[Group]) -> Vec<usize> {
     let deepest = groups.iter().map(|group| group.slots).max().unwrap_or(0);
     let seats = (0..deepest).flat_map(|depth| (0..groups.len()).filter(move |group| groups[*group].slots > depth));
@@ -77,12 +81,12 @@ fn settle(loads: &[Load], groups: &[Group], limits: &Limits, (a, b): (usize, usi
     }
 }
 
-/// Limits for a study: thresholds in the profile's unit of bandwidth; without one, bandwidth is balanced all the same, in terms of the sum of
-/// all loads.
+/// Limits for a study: thresholds in the profile's unit of bandwidth; without one, bandwidth is
+/// balanced all the same, in terms of the sum of all loads.
 #[must_use]
 pub fn study_limits(loads: &[Load], groups: usize, ways: usize, max_bandwidth: Option<f64>) -> Limits {
     let sum: f64 = loads.iter().map(|load| load.bandwidth).sum();
-    let limits = super::Settings::default();
+    let limits = Settings::default();
     let max = max_bandwidth.unwrap_or_else(|| sum / num::float_len(groups.max(1))).max(f64::MIN_POSITIVE);
     Limits { bandwidth_tie: 0.0, least_gain: 0.0, ..limits.limits(ways, max) }
 }
@@ -94,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn load(class: CacheClass, bandwidth: f64, critical: usize) -> Load {
-        Load { class, bandwidth, llc: super::super::llc_load(class, critical) }
+        Load { class, bandwidth, llc: crate::balance::llc_load(class, critical) }
     }
 
     fn groups(count: usize, slots: usize) -> Vec<Group> {
@@ -103,8 +107,8 @@ mod tests {
 
     #[test]
     fn sensitive_and_streaming_programs_are_spread() {
-        // Figure 7 of the paper: 4 streaming, 2 sensitive and 2 light-sharing programs on two groups of four: one sensitive, two streaming
-        // and one light-sharing each.
+        // Figure 7 of the paper: 4 streaming, 2 sensitive and 2 light-sharing programs on two
+        // groups of four: one sensitive, two streaming and one light-sharing each.
         let mut loads =
             vec![load(Sensitive, 2.0, 8), load(Light, 0.1, 0), load(Sensitive, 2.0, 7), load(Light, 0.1, 0)];
         loads.extend([5.0, 4.0, 3.0, 2.0].map(|bandwidth| load(Streaming, bandwidth, 0)));

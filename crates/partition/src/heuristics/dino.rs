@@ -1,5 +1,6 @@
-//! `dino` and `dino+lfoc+` of a static workload (S. Blagodurov, S. Zhuravlev, M. Dashti, A. Fedorova: *A Case for NUMA-aware Contention
-//! Management on Multicore Systems*, USENIX ATC 2011, section 3.3; C. Bilbao et al.: *Divide&Content*, IEEE TPDS 2023, section VI).
+//! `dino` and `dino+lfoc+` of a static workload (S. Blagodurov, S. Zhuravlev, M. Dashti, A.
+//! Fedorova: *A Case for NUMA-aware Contention Management on Multicore Systems*, USENIX ATC 2011,
+//! section 3.3; C. Bilbao et al.: *Divide&Content*, IEEE TPDS 2023, section VI).
 //!
 //! | paper | here |
 //! |---|---|
@@ -12,24 +13,24 @@
 //! dino: everyone shares all ways;  dino+lfoc+: LFOC+ on every LLC
 //! ```
 //!
-//! *Departures from the paper.* (1) The limits are 3 and 24, which Divide&Content's authors use on their larger LLC, not 2 and 100. (2)
-//! Within a class, programs stand in the order of the workload: the paper says nothing, and miss rates within a class are noise to it.
-//! (3) The miss rate is that of the program alone with all ways; online it is the current one. (4) No two LLCs hold a given program
-//! already, so nothing is kept where it is.
+//! *Departures from the paper.* (1) The limits are 3 and 24, which Divide&Content's authors use on
+//! their larger LLC, not 2 and 100. (2) Within a class, programs stand in the order of the
+//! workload: the paper says nothing, and miss rates within a class are noise to it. (3) The miss
+//! rate is that of the program alone with all ways; online it is the current one. (4) No two LLCs
+//! hold a given program already, so nothing is kept where it is.
 
-use super::OneLlc;
-use super::Setting;
+use super::entry::{OneLlc, Setting};
 use super::lfoc::lfoc_plus;
 use super::plain::none;
 use crate::error::PartitionError;
 use crate::layout::deal;
 use crate::model::StaticModel;
-use crate::profile::{Profile, Property};
 use crate::solution::{Group, Solution};
+use isobar_model::profile::{Profile, Property};
 
-/// From so many misses per 1000 instructions on, a program is a devil.
+/// From this number of misses per 1000 instructions on, a program is a devil.
 const DEVIL: f64 = 3.0;
-/// Above so many, it is a superdevil.
+/// Above this number, it is a superdevil.
 const SUPERDEVIL: f64 = 24.0;
 
 /// Classes, most intensive first.
@@ -90,7 +91,8 @@ mod tests {
 
     #[test]
     fn the_paper_s_example() {
-        // D D d d d t t t, in any order of the workload, on 4 domains of 2 cores: D t | D t | d t | d d.
+        // D D d d d t t t, in any order of the workload, on 4 domains of 2 cores: D t | D t | d t |
+        // d d.
         let of = |mpki: f64| program(&[(1.0, mpki)]);
         let programs = [30.0, 5.0, 1.0, 5.0, 25.0, 1.0, 1.0, 3.0].map(of);
         let got = answer("dino", &programs, 1, &Setting::new(4, 8));

@@ -1,24 +1,27 @@
-//! `divide-content` of a static workload (C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content: A Fair OS-Level Resource Manager for
-//! Contention Balancing on NUMA Multicores*, IEEE TPDS 2023, section V; the simulations of section IV).
+//! `divide-content` of a static workload (C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content:
+//! A Fair OS-Level Resource Manager for Contention Balancing on NUMA Multicores*, IEEE TPDS 2023,
+//! section V; the simulations of section IV).
 //!
 //! ```text
-//! load of a program: bandwidth; ways that it needs (light sharing 1, streaming 2, sensitive its critical point)
+//! load of a program: bandwidth; ways that it needs (light sharing 1, streaming 2, sensitive its
+//!   critical point)
 //! place the programs so that groups bear as much of either     see `balance`
 //! LFOC+ on every LLC
 //! ```
 //!
-//! *Departures from the paper.* (1) There is no placement to start from: programs are dealt round robin first, and migrations are free.
-//! (2) The bandwidth of a program is that of its profile with the ways that it needs, which is what it is about to be given.
+//! *Departures from the paper.* (1) There is no placement to start from: programs are dealt round
+//! robin first, and migrations are free. (2) The bandwidth of a program is that of its profile with
+//! the ways that it needs, which is what it is about to be given.
 
-use super::Setting;
 use super::dino::partitioned;
+use super::entry::Setting;
 use super::lfoc::lfoc_plus;
 use crate::balance::{Group, Load, llc_load, place, study_limits};
 use crate::class::{critical_ways, of_profile};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::{Profile, Property};
 use crate::solution::Solution;
+use isobar_model::profile::{Profile, Property};
 
 pub(super) fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
     let ways = model.ways();
@@ -44,7 +47,8 @@ mod tests {
 
     #[test]
     fn sensitive_and_streaming_programs_are_spread_and_kept_apart() {
-        // Two of each on two LLCs of two cores: one of each on either, and LFOC+ gives the streaming one 2 of 4 ways.
+        // Two of each on two LLCs of two cores: one of each on either, and LFOC+ gives the
+        // streaming one 2 of 4 ways.
         let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
         let streaming = program(&[(1.0, 20.0); 4]);
         let programs = [sensitive.clone(), streaming.clone(), sensitive, streaming];

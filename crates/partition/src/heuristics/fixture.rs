@@ -1,9 +1,10 @@
 //! Workloads for tests of heuristics.
 
-use super::{Setting, by_name};
+use super::by_name;
+use super::entry::Setting;
 use crate::model::{Bandwidth, PbbCache};
-use crate::profile::{Profile, Row};
 use crate::solution::Solution;
+use isobar_model::profile::{Profile, Row};
 
 /// A program by its IPC and its misses, per instruction and per cycle alike, at 1, 2, ... ways.
 pub fn program(curve: &[(f64, f64)]) -> Profile {

@@ -1,18 +1,20 @@
-//! Hierarchical clustering of programs by what they lose when they share: the part that Whirlpool and KPart have in common.
+//! Hierarchical clustering of programs by what they lose when they share: the part that Whirlpool
+//! and KPart have in common.
 //!
 //! ```text
 //! combined(P)(s)      = sum over i in P of misses_i(share of i when P shares s ways)
 //! partitioned(A,B)(s) = min over splits s = x + y of combined(A)(x) + combined(B)(y)
-//! distance(A, B)      = sum over s of combined(A + B)(s) - partitioned(A, B)(s)          the area between the two curves
-//! start: every program a pool; merge the two nearest pools until one is left; every stage is a level
+//! distance(A, B)      = sum over s of combined(A + B)(s) - partitioned(A, B)(s)   the area between
+//! start: every program a pool; merge the two nearest until one is left; every stage is a level
 //! ```
 //!
-//! A program that streams loses nothing by company of its kind, and two that fit together lose nothing either: distance 0. Shares come
-//! from the recursion of [`crate::share`], which is also how Whirlpool's appendix B and KPart combine curves: space goes to each in
-//! proportion to its misses.
+//! A program that streams loses nothing by company of its kind, and two that fit together lose
+//! nothing either: distance 0. Shares come from the recursion of [`crate::share`], which is also
+//! how Whirlpool's appendix B and KPart combine curves: space goes to each in proportion to its
+//! misses.
 
-use crate::profile;
 use crate::share::shares;
+use isobar_model::profile;
 
 /// Programs that share, and their joint curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +25,8 @@ pub(super) struct Pool {
     pub misses: Vec<f64>,
 }
 
-/// The pools of every level: first each program alone, last all together. `curves[i][w - 1]` are misses of a program with `w` ways.
+/// The pools of every level: first each program alone, last all together. `curves[i][w - 1]` are
+/// misses of a program with `w` ways.
 pub(super) fn levels(curves: &[&[f64]], ways: usize) -> Vec<Vec<Pool>> {
     let alone = |program| combine(vec![program], curves, ways);
     let mut pools: Vec<Pool> = (0..curves.len()).map(alone).collect();
@@ -40,7 +43,8 @@ pub(super) fn levels(curves: &[&[f64]], ways: usize) -> Vec<Vec<Pool>> {
     levels
 }
 
-/// Slowdowns, or any other figure, of the members of a pool at every size from 1 way: `result[k - 1][i]`.
+/// Slowdowns, or any other figure, of the members of a pool at every size from 1 way:
+/// `result[k - 1][i]`.
 pub(super) fn shared(members: &[usize], misses: &[&[f64]], figures: &[&[f64]], ways: usize) -> Vec<Vec<f64>> {
     let curves: Vec<&[f64]> = members.iter().map(|member| misses[*member]).collect();
     let read = |shares: &Vec<f64>| {
@@ -115,11 +119,13 @@ mod tests {
 
     #[test]
     fn distance_by_hand() {
-        // Rates 20 and 10 share 2 ways as 4/3 and 2/3. Alone, any split of 2 ways has 20 + 10 misses. Shared: 20 + (10 at 2/3 way).
-        // The second falls by 5 a way, so it has 15 at none and 10 at one: 10 + 5/3 at 2/3. Distance 5/3, up to 2 ways.
+        // Rates 20 and 10 share 2 ways as 4/3 and 2/3. Alone, any split of 2 ways has 20 + 10
+        // misses. Shared: 20 + (10 at 2/3 way). The second falls by 5 a way, so it has 15 at none
+        // and 10 at one: 10 + 5/3 at 2/3. Distance 5/3, up to 2 ways.
         let curves: [&[f64]; 2] = [&[20.0, 20.0], &[10.0, 5.0]];
         let [a, b] = [0, 1].map(|program| combine(vec![program], &curves, 2));
-        // Second step: index 2/3 of a reads 20, index 1/3 of b reads 10 - 5/3; share of a = 2/3 + 20 / (20 + 25/3).
+        // Second step: index 2/3 of a reads 20, index 1/3 of b reads 10 - 5/3; share of a = 2/3 +
+        // 20 / (20 + 25/3).
         let a_share = 2.0 / 3.0 + 20.0 / (20.0 + 25.0 / 3.0);
         let expected = 5.0 * (1.0 - (2.0 - a_share));
         assert!((Pair::of(&a, &b, &curves, 2).distance - expected).abs() < 1e-12);

@@ -1,26 +1,28 @@
-//! `kpart` (N. El-Sayed, A. Mukkara, P.-A. Tsai, H. Kasture, X. Ma, D. Sanchez: *KPart: A Hybrid Cache Partitioning-Sharing Technique
-//! for Commodity Multicores*, HPCA 2018, section III).
+//! `kpart` (N. El-Sayed, A. Mukkara, P.-A. Tsai, H. Kasture, X. Ma, D. Sanchez: *KPart: A Hybrid
+//! Cache Partitioning-Sharing Technique for Commodity Multicores*, HPCA 2018, section III).
 //!
 //! ```text
-//! build the hierarchy of clusters, by what sharing costs in misses per cycle        see `hierarchy`
+//! build the hierarchy of clusters, by the cost of sharing in misses per cycle (see `hierarchy`)
 //! for K = programs, ..., 1 clusters (no more than partitions there are):
 //!     give the K clusters their ways by lookahead
 //!     estimate every program's performance from its share of its cluster's ways
 //! take the K with the greatest estimated weighted speedup
 //! ```
 //!
-//! *Departures from the paper.* (1) The lookahead is on the clusters' estimated weighted speedup, the paper's own objective, and not on
-//! their misses: with misses, a program that misses much and minds little takes ways from one that minds. The curve of a cluster is the
-//! sum of its members' speedups at their shares, so that the estimate that chooses K is also what the ways are given by. (2) Profiles
-//! are given; KPart's DynaWay, which measures them, has no part in a static study. (3) Among equal estimates, more clusters.
+//! *Departures from the paper.* (1) The lookahead is on the clusters' estimated weighted speedup,
+//! the paper's own objective, and not on their misses: with misses, a program that misses much and
+//! minds little takes ways from one that minds. The curve of a cluster is the sum of its members'
+//! speedups at their shares, so that the estimate that chooses K is also what the ways are given
+//! by. (2) Profiles are given; KPart's DynaWay, which measures them, has no part in a static study.
+//! (3) Among equal estimates, more clusters.
 
-use super::Setting;
+use super::entry::Setting;
 use super::hierarchy::{Pool, levels, shared};
 use super::lookahead::{lookahead, value};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
 use crate::solution::{Cluster, Group};
+use isobar_model::profile::Property;
 use std::collections::BTreeMap;
 
 pub(super) fn kpart(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {
@@ -52,7 +54,8 @@ struct Estimate<'a> {
 }
 
 impl Estimate<'_> {
-    /// The clusters of a level with their ways, and the weighted speedup that they should have. `curves` are those known by members.
+    /// The clusters of a level with their ways, and the weighted speedup that they should have.
+    /// `curves` are those known by members.
     fn sized(
         &self,
         level: Vec<Pool>,
@@ -85,8 +88,9 @@ mod tests {
 
     #[test]
     fn as_many_clusters_as_promise_the_most() {
-        // Two that stream and do not mind, one that needs 3 of 4 ways (speedups 0.25, 0.5, 1, 1). Three clusters leave it 2 ways: 2.5. Two
-        // clusters, the streaming ones together on one way: 3. One cluster: it gets less than 3 of 4 ways.
+        // Two that stream and do not mind, one that needs 3 of 4 ways (speedups 0.25, 0.5, 1, 1).
+        // Three clusters leave it 2 ways: 2.5. Two clusters, the streaming ones together on one
+        // way: 3. One cluster: it gets less than 3 of 4 ways.
         let stream = program(&[(1.0, 20.0); 4]);
         let needs = program(&[(0.25, 20.0), (0.5, 20.0), (1.0, 1.0), (1.0, 1.0)]);
         let got = answer("kpart", &[stream.clone(), needs, stream], 4, &Setting::new(1, 3));

@@ -1,16 +1,18 @@
-//! `lfoc` and `lfoc+` of a static workload: classes and curves come from the profiles, the clusters from [`super::lfoc_plus`].
+//! `lfoc` and `lfoc+` of a static workload: classes and curves come from the profiles, the clusters
+//! from [`super::lfoc_plus`].
 //!
-//! `lfoc` (A. Garcia-Garcia, J. C. Saez, F. Castro, M. Prieto-Matias: *LFOC: A Lightweight Fairness-Oriented Cache Clustering Policy for
-//! Commodity Multicores*, ICPP 2019) is the same algorithm without pairs: streaming partitions are one way wide, and every sensitive
-//! program has a partition of its own, sized by lookahead on slowdown curves.
+//! `lfoc` (A. Garcia-Garcia, J. C. Saez, F. Castro, M. Prieto-Matias: *LFOC: A Lightweight
+//! Fairness-Oriented Cache Clustering Policy for Commodity Multicores*, ICPP 2019) is the same
+//! algorithm without pairs: streaming partitions are one way wide, and every sensitive program has
+//! a partition of its own, sized by lookahead on slowdown curves.
 
-use super::Setting;
+use super::entry::Setting;
 use super::lfoc_plus::{App, Settings, partition, partition_without_pairs};
 use crate::class::of_profile;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
 use crate::solution::{Cluster, Group};
+use isobar_model::profile::Property;
 
 pub(super) fn lfoc(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {
     let settings = Settings { ways_streaming: 1, ..settings(setting) };
@@ -55,8 +57,9 @@ mod tests {
 
     #[test]
     fn classes_come_from_the_profiles() {
-        // Sensitive: slowdowns 2, 1.25, 1, 1. Streaming: 20 misses at no slowdown. Light sharing: neither. LFOC's streaming partition has one
-        // way, LFOC+'s two; the light-sharing program goes there.
+        // Sensitive: slowdowns 2, 1.25, 1, 1. Streaming: 20 misses at no slowdown. Light sharing:
+        // neither. LFOC's streaming partition has one way, LFOC+'s two; the light-sharing program
+        // goes there.
         let sensitive = program(&[(0.5, 9.0), (0.8, 5.0), (1.0, 1.0), (1.0, 1.0)]);
         let streaming = program(&[(1.0, 20.0); 4]);
         let light = program(&[(1.0, 1.0); 4]);

@@ -1,23 +1,27 @@
-//! The lookahead algorithm of utility-based cache partitioning (M. Qureshi, Y. Patt: *Utility-Based Cache Partitioning*, MICRO 2006,
-//! algorithm 2), over any curves that are to become small: misses, slowdowns, lost performance.
+//! The lookahead algorithm of utility-based cache partitioning (M. Qureshi, Y. Patt: *Utility-Based
+//! Cache Partitioning*, MICRO 2006, algorithm 2), over any curves that are to become small: misses,
+//! slowdowns, lost performance.
 //!
 //! ```text
 //! every program starts with its least number of ways
 //! while ways are left:
-//!     for each program i, each k up to the ways left:   utility(i, k) = (curve_i(a_i) - curve_i(a_i + k)) / k
+//!     for each program i, each k up to the ways left:
+//!         utility(i, k) = (curve_i(a_i) - curve_i(a_i + k)) / k
 //!     a_i += k for the greatest utility
 //! ```
 //!
 //! Looking k ways ahead finds the gain behind a plateau, which a greedy step of one way does not.
 //!
-//! *Properties.* The ways given add up to the ways there are. Every round gives at least one way, so that it ends on any curve.
+//! *Properties.* The ways given add up to the ways there are. Every round gives at least one way,
+//! so that it ends on any curve.
 //!
-//! *Departures from the paper.* (1) Ties go to the first program, then to the fewest ways (the paper says nothing). (2) Where every
-//! utility is negative (measured curves may rise with more ways), the least harmful is taken: a partition has to go somewhere, and a way
-//! that nobody uses helps nobody else. (3) A curve counts as flat beyond its end.
+//! *Departures from the paper.* (1) Ties go to the first program, then to the fewest ways (the
+//! paper says nothing). (2) Where every utility is negative (measured curves may rise with more
+//! ways), the least harmful is taken: a partition has to go somewhere, and an unused way
+//! helps no other program. (3) A curve counts as flat beyond its end.
 
-/// How many ways each curve gets: `curves[i][w - 1]` is its value with `w` ways; `least` ways are given to each, even where `ways` do
-/// not suffice. An empty curve counts as flat.
+/// How many ways each curve gets: `curves[i][w - 1]` is its value with `w` ways; `least` ways are
+/// given to each, even where `ways` do not suffice. An empty curve counts as flat.
 #[must_use]
 pub fn lookahead<C: AsRef<[f64]>>(curves: &[C], ways: usize, least: usize) -> Vec<usize> {
     let mut given = vec![least; curves.len()];
@@ -35,7 +39,8 @@ pub fn extend<C: AsRef<[f64]>>(curves: &[C], given: &mut [usize], ways: usize) {
     }
 }
 
-/// A curve's value with `ways` ways, at least 1; the last value beyond its end, 0 where it is empty.
+/// A curve's value with `ways` ways, at least 1; the last value beyond its end, 0 where it is
+/// empty.
 pub(super) fn value(curve: &[f64], ways: usize) -> f64 {
     curve.get(ways.saturating_sub(1)).or(curve.last()).copied().unwrap_or_default()
 }
@@ -80,7 +85,7 @@ mod tests {
     #[test]
     fn no_curve_and_short_curves_are_flat() {
         assert!(lookahead::<[f64; 0]>(&[], 4, 1).is_empty());
-        assert_eq!(lookahead(&[&[][..], &[2.0, 1.0]], 6, 1), [4, 2], "one way for 1, then nobody gains");
+        assert_eq!(lookahead(&[&[][..], &[2.0, 1.0]], 6, 1), [4, 2], "one way for 1, then no program gains");
     }
 
     proptest! {

@@ -1,10 +1,11 @@
 //! `none` and `equal`: what everything else is compared with.
 //!
-//! `none`: all programs of a group share all its ways. `equal`: every program has a partition of its own, ways as even as they come;
-//! the first programs get one more where they do not divide. More programs than ways, or than classes of service, is refused: strict
-//! partitioning has no answer there.
+//! `none`: all programs of a group share all its ways. `equal`: every program has a partition of
+//! its own, ways as even as they come; the first programs get one more where they do not divide.
+//! More programs than ways, or than classes of service, is refused: strict partitioning has no
+//! answer there.
 
-use super::Setting;
+use super::entry::Setting;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
 use crate::solution::{Cluster, Group};

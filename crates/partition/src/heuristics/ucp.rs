@@ -1,19 +1,20 @@
-//! `ucp` and `ucp-slowdown`: one partition a program, sized by the lookahead algorithm (see [`super::lookahead`]).
+//! `ucp` and `ucp-slowdown`: one partition a program, sized by the lookahead algorithm (see
+//! [`super::lookahead`]).
 //!
-//! `ucp` (M. Qureshi, Y. Patt: *Utility-Based Cache Partitioning*, MICRO 2006) makes the sum of misses per 1000 instructions small.
-//! `ucp-slowdown` runs the same algorithm on slowdown curves: the sum of slowdowns, which does not favour programs that miss much and
-//! mind little.
+//! `ucp` (M. Qureshi, Y. Patt: *Utility-Based Cache Partitioning*, MICRO 2006) makes the sum of
+//! misses per 1000 instructions small. `ucp-slowdown` runs the same algorithm on slowdown curves:
+//! the sum of slowdowns, which does not favour programs that miss much and mind little.
 //!
-//! *Departures from the paper.* Curves come from the profiles, not from shadow tags. More programs than ways, or than classes of
-//! service, is refused, as by `equal`.
+//! *Departures from the paper.* Curves come from the profiles, not from shadow tags. More programs
+//! than ways, or than classes of service, is refused, as by `equal`.
 
-use super::Setting;
+use super::entry::Setting;
 use super::lookahead::lookahead;
 use super::plain::{apart, strict};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::profile::Property;
 use crate::solution::Group;
+use isobar_model::profile::Property;
 
 pub(super) fn misses(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {
     strict("ucp", model, programs, setting)?;
@@ -41,8 +42,8 @@ mod tests {
 
     #[test]
     fn misses_and_slowdowns_disagree() {
-        // The first misses much and minds little, the second the other way round. Two ways to give: 10 misses a way against 1; slowdowns
-        // 1.02, 1.01, 1 against 3, 2, 1.
+        // The first misses much and minds little, the second the other way round. Two ways to give:
+        // 10 misses a way against 1; slowdowns 1.02, 1.01, 1 against 3, 2, 1.
         let much = program(&[(1.0 / 1.02, 30.0), (1.0 / 1.01, 20.0), (1.0, 10.0)]);
         let slow = program(&[(1.0 / 3.0, 3.0), (0.5, 2.0), (1.0, 1.0)]);
         let ways = |name| answer(name, &[much.clone(), slow.clone()], 4, &Setting::new(1, 2))[0].clone();

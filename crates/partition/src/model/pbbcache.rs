@@ -1,21 +1,26 @@
-//! `pbbcache-simple` and `pbbcache-stalls`: the static model of the simulator that Divide&Content's authors extended, written from the
-//! formulas of the design (section 8), so that both tools can be run on the same inputs.
+//! `pbbcache-simple` and `pbbcache-stalls`: the static model of the simulator that Divide&Content's
+//! authors extended, written from the formulas of the design (section 8), so that both tools can be
+//! run on the same inputs.
 //!
 //! ```text
-//! slowdown_i = slowdown(effective ways) * factor_i          M: the controller's bandwidth; B_i: what i would take
+//! M: the controller's bandwidth; B_i: what program i would take
+//! slowdown_i = slowdown(effective ways) * factor_i
 //! simple:  sum B > M:  factor_i = 1 / (1 - B_i (sum B - M) / sum B^2), else 1
-//! stalls:  b_i = B_i / M;  sum u_i = U;  u_i = (-(1-U) + sqrt((1-U)^2 + 4 (1-U) b_i / (1 - b_i))) / 2
+//! stalls:  b_i = B_i / M;  sum u_i = U;
+//!          u_i = (-(1-U) + sqrt((1-U)^2 + 4 (1-U) b_i / (1 - b_i))) / 2
 //!          factor_i = (st_i + m_i (b_i / u_i - 1)) / st_i,   m_i = min(st_i, l3_miss_i + store_buf_i)
 //! ```
 //!
-//! **Where the simple factor has no meaning.** Its denominator is 0 or less as soon as `B_i (sum B - M) >= sum B^2`: one program takes
-//! much more than the others and the controller is overcommitted. It would be a slowdown that is infinite or negative. Such a
-//! solution is [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all there is (`b_i >= 1`).
+//! **Where the simple factor has no meaning.** Its denominator is 0 or less as soon as
+//! `B_i (sum B - M) >= sum B^2`: one program takes much more than the others and the controller is
+//! overcommitted. It would be a slowdown that is infinite or negative. Such a solution is
+//! [`Meaningless`], never a number. `stalls` has no meaning where one program alone would take all
+//! there is (`b_i >= 1`).
 
-use super::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
-use crate::profile::{self, Profile, Property};
+use super::seam::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
 use crate::share::shares;
 use crate::solution::Group;
+use isobar_model::profile::{self, Profile, Property};
 
 /// How bandwidth slows programs down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +46,8 @@ pub struct PbbCache {
 }
 
 impl PbbCache {
-    /// The model of a workload on LLCs of `ways` ways. `max_bandwidth` in MB/s, of a group (or of all of them, where they share the
-    /// controller); `None` = no limit, all factors 1.
+    /// The model of a workload on LLCs of `ways` ways. `max_bandwidth` in MB/s, of a group (or of
+    /// all of them, where they share the controller); `None` = no limit, all factors 1.
     #[must_use]
     pub fn new(bandwidth: Bandwidth, programs: Vec<Profile>, ways: usize, max_bandwidth: Option<f64>) -> Self {
         Self { bandwidth, programs, ways, max_bandwidth, shared_controller: false, misses: Property::Llcmpkc }
@@ -54,7 +59,8 @@ impl PbbCache {
         Self { shared_controller, ..self }
     }
 
-    /// The same, with shared ways split by another property than LLCMPKC (PBBCache's `whirlpool` takes MPKI).
+    /// The same, with shared ways split by another property than LLCMPKC (PBBCache's `whirlpool`
+    /// takes MPKI).
     #[must_use]
     pub fn shared_by(self, misses: Property) -> Self {
         Self { misses, ..self }
@@ -162,7 +168,8 @@ impl StaticModel for PbbCache {
     }
 
     fn least_slowdown(&self, program: usize, ways: usize) -> f64 {
-        // A part of one way may be better than one way where the curve is not monotone: the line below one way ends at 0 ways.
+        // A part of one way may be better than one way where the curve is not monotone: the line
+        // below one way ends at 0 ways.
         let column = self.programs[program].column(Property::Slowdown);
         column[..ways.clamp(1, column.len())].iter().copied().fold(profile::at(column, 0.0), f64::min)
     }
@@ -194,8 +201,9 @@ impl Separable for PbbCache {
     }
 }
 
-/// `simple`: the pressure is `(sum B - M) / sum B^2`, at least 0; so it is at least p where the sum of `B - p B^2` is at least M.
-/// `stalls`: the pressure is U; the sum of uses falls with U, so U is at least p where the sum of uses at p is at least p.
+/// `simple`: the pressure is `(sum B - M) / sum B^2`, at least 0; so it is at least p where the sum
+/// of `B - p B^2` is at least M. `stalls`: the pressure is U; the sum of uses falls with U, so U is
+/// at least p where the sum of uses at p is at least p.
 impl Pressure for PbbCache {
     fn load(&self, demand: &Demand, p: f64) -> f64 {
         match self.bandwidth {
@@ -269,8 +277,9 @@ fn grown(demand: &Demand, b: f64, total: f64) -> f64 {
     }
 }
 
-/// The part of the controller's time that a program uses where all use `total`: the root of `u^2 + (1-U) u = (1-U) b / (1-b)`, in the form
-/// that does not take nearly equal numbers from each other where `b` is small.
+/// The part of the controller's time that a program uses where all use `total`: the root of
+/// `u^2 + (1-U) u = (1-U) b / (1-b)`, in the form that does not take nearly equal numbers from each
+/// other where `b` is small.
 fn used(wanted: f64, total: f64) -> f64 {
     let free = 1.0 - total;
     if free <= 0.0 {
@@ -280,7 +289,8 @@ fn used(wanted: f64, total: f64) -> f64 {
     2.0 * asked / ((free * free + 4.0 * asked).sqrt() + free)
 }
 
-/// The total utilisation U at which the sum of all uses is U: their sum falls with U and is above it at 0.
+/// The total utilisation U at which the sum of all uses is U: their sum falls with U and is above
+/// it at 0.
 fn utilisation(wanted: &(impl Iterator<Item = f64> + Clone)) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
@@ -304,7 +314,8 @@ mod tests {
 
     #[test]
     fn the_simple_factor_by_hand() {
-        // 30 + 10 over 35: excess 5, squares 1000; 1 / (1 - 30 * 5 / 1000) and 1 / (1 - 10 * 5 / 1000).
+        // 30 + 10 over 35: excess 5, squares 1000; 1 / (1 - 30 * 5 / 1000) and 1 / (1 - 10 * 5 /
+        // 1000).
         let mut factors = [0.0; 2];
         simple(&[demand(30.0), demand(10.0)], 35.0, &mut factors).unwrap();
         assert!((factors[0] - 1.0 / 0.85).abs() < 1e-12 && (factors[1] - 1.0 / 0.95).abs() < 1e-12);
@@ -324,7 +335,7 @@ mod tests {
     #[test]
     fn a_part_of_one_way_may_be_the_best_of_all() {
         // IPC 2, 1, 4: slowdowns 2, 4, 1; towards no ways 2 + (2 - 4) = 0, at least 1e-6.
-        let rows = [2.0, 1.0, 4.0].map(|ipc| crate::Row { ipc, ..crate::Row::default() });
+        let rows = [2.0, 1.0, 4.0].map(|ipc| profile::Row { ipc, ..profile::Row::default() });
         let model = PbbCache::new(Bandwidth::Simple, vec![Profile::new("a", rows.to_vec()).unwrap()], 3, None);
         assert_eq!(model.least_slowdown(0, 2), 1e-6);
     }
@@ -361,7 +372,8 @@ mod tests {
 
     #[test]
     fn only_the_stalls_on_memory_grow() {
-        // Two programs of b = 0.5: 2 u = U and u^2 + (1-U) u = 1 - U, so u^2 - 3 u + 1 = 0, u = (3 - sqrt 5) / 2.
+        // Two programs of b = 0.5: 2 u = U and u^2 + (1-U) u = 1 - U, so u^2 - 3 u + 1 = 0, u = (3
+        // - sqrt 5) / 2.
         let u = (3.0 - 5.0_f64.sqrt()) / 2.0;
         assert!((utilisation(&[0.5, 0.5].into_iter()) - 2.0 * u).abs() < 1e-9);
         let mut factors = [1.0; 2];

@@ -1,4 +1,5 @@
-//! Reads the measured tables and reference solutions of `../shared/pbbcache`, where they are there. They are not part of the project.
+//! Reads the measured tables and reference solutions of `../shared/pbbcache`, where they are there.
+//! They are not part of the project.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,13 +11,14 @@
 )]
 
 use isobar_model::num;
+use isobar_model::profile::{Profile, Property};
 use isobar_partition::model::{Bandwidth, PbbCache};
-use isobar_partition::{Cluster, Profile, Property, Row, Solution};
+use isobar_partition::{Cluster, Solution};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A file of the reference data, or `None` (told loudly).
+/// A file of the reference data, or `None` with a line that says so.
 pub fn reference(file: &str) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/pbbcache").join(file);
     let text = std::fs::read_to_string(&path).ok();
@@ -28,28 +30,7 @@ pub fn reference(file: &str) -> Option<String> {
 
 /// The 55 measured programs, by name.
 pub fn profiles() -> Option<BTreeMap<String, Profile>> {
-    let text = reference("metrics.csv")?;
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let mut rows: BTreeMap<String, BTreeMap<usize, Row>> = BTreeMap::new();
-    for record in reader.deserialize::<BTreeMap<String, String>>() {
-        let record = record.unwrap();
-        let figure = |key: &str| record[key].parse::<f64>().unwrap();
-        let row = Row {
-            ipc: figure("ipc"),
-            llcmpki: figure("llcmpki"),
-            llcmpkc: figure("llcmpkc"),
-            bandwidth_mbps: figure("bandwidth_mbps"),
-            stalls_total: figure("stalls_total"),
-            stalls_l3_miss: figure("stalls_l3_miss"),
-            stalls_store_buf: figure("stalls_store_buf"),
-        };
-        rows.entry(record["BENCH"].clone()).or_default().insert(record["NR_WAYS"].parse().unwrap(), row);
-    }
-    let made = |(name, rows): (String, BTreeMap<usize, Row>)| {
-        let profile = Profile::new(&name, rows.into_values().collect()).unwrap();
-        (name, profile)
-    };
-    Some(rows.into_iter().map(made).collect())
+    Some(isobar_profiles::table::read("metrics.csv", &reference("metrics.csv")?).unwrap())
 }
 
 /// The 687 reference solutions.
@@ -62,7 +43,8 @@ pub fn model(record: &Value, profiles: &BTreeMap<String, Profile>) -> PbbCache {
     let apps = record["apps"].as_array().unwrap();
     let programs = apps.iter().map(|app| profiles[app["app"].as_str().unwrap()].clone()).collect();
     let kind = if record["model"] == "pbbcache-stalls" { Bandwidth::Stalls } else { Bandwidth::Simple };
-    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all else by misses per cycle.
+    // PBBCache's `whirlpool` splits shared ways by misses per instruction, all else by misses per
+    // cycle.
     let misses = if record["algorithm"] == "whirlpool" { Property::Llcmpki } else { Property::Llcmpkc };
     let model = PbbCache::new(kind, programs, 11, record["max_bandwidth_mbps"].as_f64());
     model.shared_by(misses).uma(record["topology"] == "uma")

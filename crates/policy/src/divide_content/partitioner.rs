@@ -135,8 +135,8 @@ impl Partitioner {
     #[must_use]
     pub fn learnt(&self) -> Vec<WayCurves> {
         let mut all: Vec<WayCurves> = self.programs.list().iter().filter_map(Program::learnt).collect();
-        all.sort_by(|a, b| a.name.cmp(&b.name));
-        all.dedup_by(|later, first| later.name == first.name);
+        all.sort_by(|a, b| a.profile.name().cmp(b.profile.name()));
+        all.dedup_by(|later, first| later.profile.name() == first.profile.name());
         all
     }
 

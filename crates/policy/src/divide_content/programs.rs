@@ -14,6 +14,7 @@
 use super::config::Config;
 use super::known::{Departure, Known};
 use super::reading::Reading;
+use isobar_model::profile::{Profile, Row};
 use isobar_model::{Observation, Pid, Process, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
@@ -68,7 +69,9 @@ impl Program {
     pub fn learnt(&self) -> Option<WayCurves> {
         let known = self.known.as_ref()?;
         let (ipc, llcmpki) = known.curves()?;
-        Some(WayCurves { name: Arc::clone(&self.name), class: known.class, ipc, llcmpki })
+        let row = |(ipc, llcmpki): (f64, f64)| Row { ipc, llcmpki, llcmpkc: llcmpki * ipc, ..Row::default() };
+        let profile = Profile::new(&self.name, ipc.into_iter().zip(llcmpki).map(row).collect()).ok()?;
+        Some(WayCurves { class: known.class, profile })
     }
 
     fn new(process: &Process, since: f64) -> Self {

@@ -2,9 +2,9 @@
 //! measured table as CSV. It picks one program and takes text; who reads the file is the caller's
 //! business.
 
-use super::csv::MeasuredTable;
 use super::{Library, Program};
 use crate::error::SimError;
+use isobar_profiles::table;
 use serde::Deserialize;
 
 /// Where tables are taken to be measured, unless said otherwise: the Gold 6138 of the published
@@ -47,19 +47,22 @@ impl ProgramFile<'_> {
     /// [`SimError`], one line, for anything that is not right.
     pub fn names(&self) -> Result<Vec<String>, SimError> {
         if self.path.to_ascii_lowercase().ends_with(".csv") {
-            return Ok(MeasuredTable::parse(self.path, self.text)?.names().map(str::to_owned).collect());
+            return Ok(table::read(self.path, self.text)?.into_keys().collect());
         }
         Ok(self.sections()?.names().map(str::to_owned).collect())
     }
 
     fn measured(&self, name: Option<&str>, machine: &str) -> Result<Program, SimError> {
-        let table = MeasuredTable::parse(self.path, self.text)?;
-        let names: Vec<_> = table.names().collect();
+        let table = table::read(self.path, self.text)?;
+        let names: Vec<_> = table.keys().map(String::as_str).collect();
         let known = crate::machine::shipped();
         if !known.contains(&machine) {
             return Err(SimError::unknown(self.path, "measured_on", "machine", machine, &known));
         }
-        table.program(self.one(name, &names)?, &crate::machine::find(machine)?)
+        let name = self.one(name, &names)?;
+        let machine = crate::machine::find(machine)?;
+        let unknown = || SimError::unknown(self.path, "BENCH", "program", name, &names);
+        Program::measured(self.path, table.get(name).ok_or_else(unknown)?, &machine)
     }
 
     fn described(&self, name: Option<&str>) -> Result<Program, SimError> {
@@ -130,5 +133,8 @@ mod tests {
         let both = ONE.replace("half_mib = 1", "by_ways = [1]");
         assert!(message("p.toml", &both, None, None).contains("a miss curve is either"));
         assert!(message("p.csv", "BENCH\n", None, None).contains("line 1: column `NR_WAYS` is missing"));
+        let table = format!("{}\nastar,1,1,0,0,0,0,0,0,0,0,0,0,0\n", table::COLUMNS.join(","));
+        assert_eq!(ProgramFile { path: "p.csv", text: &table }.program(None, None).unwrap().name, "astar");
+        assert!(message("p.csv", &table, Some("atsar"), None).contains("`BENCH` names unknown program `atsar`"));
     }
 }

@@ -1,10 +1,12 @@
 //! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour
 //! only: what it suffers from others is an outcome of the model.
 
-pub mod csv;
 mod curve;
 mod file;
 mod library;
+mod measured;
+#[cfg(test)]
+mod papers;
 
 pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};

@@ -1,14 +1,16 @@
-//! Claim dc-6: what one decision costs. It reads the clock, so that its figures, and no others here, differ from run to run.
+//! Claim dc-6: what one decision costs. It reads the clock, so that its figures, and no others
+//! here, differ from run to run.
 //!
-//! Of the first ten mixes (22 programs, 40 threads, table IV) the first is taken where its threads start. *Balancing*: the four steps of
-//! Divide&Content on both groups, from loads to who belongs where (`isobar_partition::balance`). *Partitioning*: LFOC+ on the programs
-//! of one group. *DINO*: a whole decision of the policy, observation to plan with its reasons in words. The paper times functions of a
-//! kernel module; what the policies do besides (sensors, plans) is in `cargo bench`.
+//! Of the first ten mixes (22 programs, 40 threads, table IV) the first is taken where its threads
+//! start. *Balancing*: the four steps of Divide&Content on both groups, from loads to who belongs
+//! where (`isobar_partition::balance`). *Partitioning*: LFOC+ on the programs of one group. *DINO*:
+//! a whole decision of the policy, observation to plan with its reasons in words. The paper times
+//! functions of a kernel module; what the policies do besides (sensors, plans) is in `cargo bench`.
 
 use super::dynamic::{Mix, dino};
 use super::programs::{class, curves};
-use crate::compare::LabError;
-use crate::reproduce::{Claim, Verdict};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Verdict};
 use isobar_model::{CacheClass, Machine, Observation, Policy, Seconds, num};
 use isobar_partition::balance::{Limits, Program, Settings, Side, balance, llc_load};
 use isobar_partition::class::{ClassLimits, critical_ways};
@@ -18,7 +20,7 @@ use isobar_sim::program::shipped;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Calls of which the median is told.
+/// Calls of which the median is reported.
 const CALLS: usize = 501;
 /// Simulated seconds before the observation, and of it.
 const WARM: Seconds = Seconds(20.0);

@@ -1,9 +1,11 @@
 //! Workloads drawn at random by a seed. It knows shares of classes and names, no machine.
 //!
-//! The paper says of its 240 workloads that they were "randomly generated [...] by combining SPEC CPU2006 and CPU2017 programs", of its 30 mixes
-//! that they "combine varying amounts" of the three classes; which programs they have is in figure 9, which its text lacks. So each
-//! program's class is drawn with the shares that the authors' published lists of as many programs have (PBBCache, `workloads8.txt` to
-//! `workloads20.txt`, by the classes here), then a program of that class that the workload does not have yet.
+//! The paper says of its 240 workloads that they were "randomly generated [...] by combining SPEC
+//! CPU2006 and CPU2017 programs", of its 30 mixes that they "combine varying amounts" of the three
+//! classes; which programs they have is in figure 9, which its text lacks. So each program's class
+//! is drawn with the shares that the authors' published lists of as many programs have (PBBCache,
+//! `workloads8.txt` to `workloads20.txt`, by the classes here), then a program of that class that
+//! the workload does not have yet.
 
 use super::programs::Pools;
 use isobar_model::num;
@@ -49,13 +51,13 @@ impl Dice {
         num::float(u64::from(self.0.next_u32())) / num::float(1 << 32)
     }
 
-    /// So many different ones of a list, in the order drawn; all of them where there are no more.
+    /// `count` different items of a list, in the order drawn; all of them where there are no more.
     pub fn some<T: Copy>(&mut self, count: usize, of: &[T]) -> Vec<T> {
         let mut left = of.to_vec();
         (0..count.min(of.len())).map(|_| left.swap_remove(self.below(left.len()))).collect()
     }
 
-    /// So many different single-threaded programs.
+    /// `count` different single-threaded programs.
     pub fn programs(&mut self, count: usize, shares: Shares, pools: &Pools) -> Vec<&'static str> {
         let mut left = pools.clone();
         (0..count).filter_map(|_| self.program(shares, &mut left)).collect()

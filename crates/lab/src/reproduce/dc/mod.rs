@@ -1,15 +1,16 @@
-//! Bilbao, Saez and Prieto-Matias, "Divide&Content: A Fair OS-Level Resource Manager for Contention Balancing on NUMA Multicores" (TPDS 2023):
-//! its claims on the machines of that paper.
+//! Bilbao, Saez and Prieto-Matias, "Divide&Content: A Fair OS-Level Resource Manager for Contention
+//! Balancing on NUMA Multicores" (TPDS 2023): its claims on the machines of that paper.
 //!
 //! | claim | paper | here |
 //! |---|---|---|
 //! | dc-1 | section IV, table I | [`simulations`]: counted |
-//! | dc-2 | section IV, figures 5 and 6 | [`simulations`]: 240 workloads under static models, exact optima |
-//! | dc-3, dc-4, dc-5 | section VI, figures 10 and 11, tables III and IV | [`dynamic`]: 30 mixes under four strategies, ten runs each |
+//! | dc-2 | section IV, figures 5 and 6 | [`simulations`]: 240 workloads, exact optima |
+//! | dc-3, dc-4, dc-5 | section VI, figures 10, 11, tables III, IV | [`dynamic`]: 30 mixes, ten runs each |
 //! | dc-6 | table IV | [`decisions`]: timed |
 //!
-//! Figures are not in the text of the paper that we have: which programs each workload and mix has is not known. They are drawn by class, by
-//! the seed ([`draw`]), from the programs that the authors use ([`programs`]); these are calibrated on solo runs alone.
+//! Figures are not in the text of the paper that we have: which programs each workload and mix has
+//! is not known. They are drawn by class, by the seed ([`draw`]), from the programs that the
+//! authors use ([`programs`]); these are calibrated on solo runs alone.
 
 mod decisions;
 mod draw;
@@ -18,8 +19,9 @@ mod extent;
 mod programs;
 mod simulations;
 
-use super::{Options, Reproduction};
-use crate::compare::LabError;
+use crate::error::LabError;
+use crate::reproduce::claim::Reproduction;
+use crate::reproduce::options::Options;
 use extent::Extent;
 use simulations::Model;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,12 +1,13 @@
-//! The programs of the paper's workloads, and which class each has on a machine. It knows names; what they do stands in the simulator's
-//! library.
+//! The programs of the paper's workloads, and which class each has on a machine. It knows names;
+//! what they do stands in the simulator's library.
 //!
-//! *Single-threaded* (SPEC CPU2006 and CPU2017): the 42 that the authors' published lists of workloads name (PBBCache,
-//! `workloads*.txt`). *Multithreaded*: 19 of PARSEC 3, the NAS parallel benchmarks, SPEC OMP2012 and Rodinia that split their data among
-//! equal threads; 61 in all, of six suites, as in section VI-A. Which 19 the paper has is in figure 9, which its text lacks; it names two of
-//! them, SP and myocyte (figure 3).
+//! *Single-threaded* (SPEC CPU2006 and CPU2017): the 42 that the authors' published lists of
+//! workloads name (PBBCache, `workloads*.txt`). *Multithreaded*: 19 of PARSEC 3, the NAS parallel
+//! benchmarks, SPEC OMP2012 and Rodinia that split their data among equal threads; 61 in all, of
+//! six suites, as in section VI-A. Which 19 the paper has is in figure 9, which its text lacks; it
+//! names two of them, SP and myocyte (figure 3).
 
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::CacheClass;
 use isobar_partition::class::{ClassLimits, classify};
 use isobar_sim::machine::MachineSpec;
@@ -104,7 +105,8 @@ impl Pools {
     }
 }
 
-/// The class of one thread of a program that runs alone on the machine with one way, two, and so on.
+/// The class of one thread of a program that runs alone on the machine with one way, two, and so
+/// on.
 pub(super) fn class(machine: &MachineSpec, library: &Library, name: &str) -> Result<CacheClass, LabError> {
     let (slowdown, llcmpkc) = curves(machine, library, name)?;
     Ok(classify(&slowdown, &llcmpkc, ClassLimits::default()))
@@ -151,7 +153,8 @@ mod tests {
         }
     }
 
-    /// II-C and figure 2: soplex and mcf need at least 6 of 11 ways for a slowdown below 5 %; imagick shares lightly.
+    /// II-C and figure 2: soplex and mcf need at least 6 of 11 ways for a slowdown below 5 %;
+    /// imagick shares lightly.
     #[test]
     fn critical_points_on_skylake_are_the_printed_ones() {
         let (library, machine) = (shipped().unwrap(), find("skylake-2x20").unwrap());
@@ -162,7 +165,8 @@ mod tests {
         assert_eq!(class(&machine, &library, "imagick17").unwrap(), CacheClass::LightSharing);
     }
 
-    /// VI-B: xalancbmk and mcf are super-devils (above 24 MPKI) with less than 3 ways of 2.5 MB, devils (3 to 24) with many.
+    /// VI-B: xalancbmk and mcf are super-devils (above 24 MPKI) with less than 3 ways of 2.5 MB,
+    /// devils (3 to 24) with many.
     #[test]
     fn dino_classes_on_skylake_cross_where_printed() {
         let library = shipped().unwrap();

@@ -1,7 +1,8 @@
 //! What must come out whatever the figures are; figures themselves are not pinned.
 
 use super::*;
-use crate::reproduce::{Verdict, claims_table};
+use crate::reproduce::claim::Verdict;
+use crate::reproduce::table::claims_table;
 
 /// All of it, as small as it can be.
 const TINY: Extent = Extent { workloads: [1, 0], mixes: 1, launches: 2, minutes: 0.5 };

@@ -1,9 +1,10 @@
-//! Section 2.1: what contention for the cache (CA), the memory controller (MC) and the interconnect (IC), and remote latency (RL) each cost a
-//! target program T beside three competitors C.
+//! Section 2.1: what contention for the cache (CA), the memory controller (MC) and the interconnect
+//! (IC), and remote latency (RL) each cost a target program T beside three competitors C.
 //!
-//! The paper varies three things: whether T runs where its memory is, whether T and C share a domain, and whether their memories do: its
-//! scenarios 0 to 7. Its figure 3, which draws them, is not in the text that we have; the numbers below are read from the text (0 is contention-free, 3 is a
-//! T alone on its domain with remote memory beside C's, 7 is the worst).
+//! The paper varies three things: whether T runs where its memory is, whether T and C share a
+//! domain, and whether their memories do: its scenarios 0 to 7. Its figure 3, which draws them, is
+//! not in the text that we have; the numbers below are read from the text (0 is contention-free, 3
+//! is a T alone on its domain with remote memory beside C's, 7 is the worst).
 //!
 //! | scenario | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 //! |---|---|---|---|---|---|---|---|---|
@@ -11,15 +12,17 @@
 //! | C run on | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 1 |
 //! | memory of C on | 1 | 0 | 1 | 0 | 1 | 0 | 1 | 0 |
 //!
-//! T's memory is on node 0. Between two scenarios that differ in one of the three, the paper reads off one factor; which pairs it took for its figure 5 is
-//! not in the text. Factors act on each other (a miss that the cache no longer saves costs more where memory is slow), so that pairs differ:
-//! for each factor there are four. We weigh them so that the parts add up to all of scenario 7: the mean over the orders in which the three can be added
-//! (Shapley, 1953). What a remote T alone loses is RL; the rest of what being remote adds is IC. The split with the cache added last, which gives it
-//! the most, is told beside it.
+//! T's memory is on node 0. Between two scenarios that differ in one of the three, the paper reads
+//! off one factor; which pairs it took for its figure 5 is not in the text. Factors act on each
+//! other (a miss that the cache no longer saves costs more where memory is slow), so that pairs
+//! differ: for each factor there are four. We weigh them so that the parts add up to all of
+//! scenario 7: the mean over the orders in which the three can be added (Shapley, 1953). What a
+//! remote T alone loses is RL; the rest of what being remote adds is IC. The split with the cache
+//! added last, which gives it the most, is reported beside it.
 
-use super::{bounds, mean};
-use crate::compare::LabError;
-use crate::reproduce::{Claim, Figure, Verdict};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Figure, Verdict};
+use crate::stats::{bounds, mean_or_zero};
 use isobar_model::{CpuId, Machine, NodeId, Observation, Seconds, num};
 use isobar_plot::bars;
 use isobar_sim::machine::{MachineSpec, find};
@@ -29,8 +32,8 @@ use std::sync::Arc;
 
 /// The paper's machine of this section.
 const MACHINE: &str = "barcelona-4x4";
-/// Section 2.1: three devils, three soft devils, three turtles; both targets and, three of a class at a time, competitors. Which three of a class
-/// competed is in no text: all three is our reading.
+/// Section 2.1: three devils, three soft devils, three turtles; both targets and, three of a class
+/// at a time, competitors. Which three of a class competed is in no text: all three is our reading.
 pub(super) const CLASSES: [(&str, [&str; 3]); 3] = [
     ("devils", ["mcf", "omnetpp", "milc"]),
     ("soft devils", ["gcc", "bwaves", "bzip2"]),
@@ -40,7 +43,7 @@ pub(super) const CLASSES: [(&str, [&str; 3]); 3] = [
 const HOME: u32 = 0;
 /// Longer than a program needs to reach a steady state, which it starts in.
 const SECONDS: f64 = 1.0;
-/// Nobody ends.
+/// No program ends.
 const LONG: f64 = 1e9;
 
 /// Where T runs, and where its competitors run and have their memory.
@@ -77,7 +80,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// From the degradations in scenarios 0 to 7 and that of a remote T alone. Bits of a scenario's number: 1 memories together, 2 remote, 4 cache.
+    /// From the degradations in scenarios 0 to 7 and that of a remote T alone. Bits of a scenario's
+    /// number: 1 memories together, 2 remote, 4 cache.
     pub fn of(scenarios: &[f64; 8], remote_alone: f64) -> Self {
         let remote = added(scenarios, 2);
         Self {
@@ -95,8 +99,8 @@ impl Split {
     }
 }
 
-/// What a factor adds in the mean over the orders of adding the three: it is first or last in a third of them each, and between
-/// either of the others in a sixth.
+/// What a factor adds in the mean over the orders of adding the three: it is first or last in a
+/// third of them each, and between either of the others in a sixth.
 fn added(scenarios: &[f64; 8], factor: usize) -> f64 {
     let without = (0..8_usize).filter(|scenario| scenario & factor == 0);
     let weight = |scenario: usize| if scenario.count_ones() == 1 { 1.0 / 6.0 } else { 1.0 / 3.0 };
@@ -112,7 +116,8 @@ struct Target {
     by_class: Vec<[f64; 8]>,
     /// Beside devils.
     split: Split,
-    /// CA added first (scenario 4) and last (7 without 3), as parts of the degradation in scenario 7, in per cent.
+    /// CA added first (scenario 4) and last (7 without 3), as parts of the degradation in scenario
+    /// 7, in per cent.
     cache_first: f64,
     cache_last: f64,
 }
@@ -198,7 +203,8 @@ impl Bench {
     }
 }
 
-/// "Contributing at most 20 % to the overall degradation" (section 2.1), and as much again for what is read from figures.
+/// "Contributing at most 20 % to the overall degradation" (section 2.1), and as much again for what
+/// is read from figures.
 const MOST_CACHE: f64 = 20.0;
 /// MILC in scenario 3: "reaching 110 %".
 const SCENARIO_3: f64 = 110.0;
@@ -206,21 +212,22 @@ const SCENARIO_3: f64 = 110.0;
 const SCENARIO_3_BAND: f64 = 0.5;
 
 impl Factors {
-    /// Targets whose degradation the paper breaks down: "turtles are not shown, because their performance degradation is negligible".
+    /// Targets whose degradation the paper breaks down: "turtles are not shown, because their
+    /// performance degradation is negligible".
     fn shown(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|target| !target.turtle)
     }
 
     /// CA, MC, IC, RL: mean over the devils and soft devils, in per cent.
     fn mean_percents(&self) -> [f64; 4] {
-        [0, 1, 2, 3].map(|factor| mean(self.shown().map(|target| target.split.percents()[factor])))
+        [0, 1, 2, 3].map(|factor| mean_or_zero(self.shown().map(|target| target.split.percents()[factor])))
     }
 
     pub fn claim(&self) -> Claim {
         let [cache, controller, interconnect, remote] = self.mean_percents();
         let most_cache = bounds(self.shown().map(|target| target.split.percents()[0])).map_or(0.0, |(_, most)| most);
-        let first = mean(self.shown().map(|target| target.cache_first));
-        let last = mean(self.shown().map(|target| target.cache_last));
+        let first = mean_or_zero(self.shown().map(|target| target.cache_first));
+        let last = mean_or_zero(self.shown().map(|target| target.cache_last));
         let worst = bounds(self.targets.iter().map(|target| target.by_class[0][3])).map_or(0.0, |(_, most)| most);
         let near = (worst / SCENARIO_3 - 1.0).abs() <= SCENARIO_3_BAND;
         Claim {

@@ -1,5 +1,5 @@
-//! Blagodurov et al., "A Case for NUMA-aware Contention Management on Multicore Systems" (2011): its claims on the simulated machines
-//! of that paper.
+//! Blagodurov et al., "A Case for NUMA-aware Contention Management on Multicore Systems" (2011):
+//! its claims on the simulated machines of that paper.
 //!
 //! | claim | paper | here |
 //! |---|---|---|
@@ -8,7 +8,8 @@
 //! | dino-3 | table 1 | [`schedulers`] |
 //! | dino-4, dino-5 | sections 4.1 and 5.2 | [`pages`], from [`crate::sra`] |
 //!
-//! Figures are not in the text of the paper that we have: a bar is only compared where the text names its height.
+//! Figures are not in the text of the paper that we have: a bar is only compared where the text
+//! names its height.
 
 mod factors;
 mod pages;
@@ -16,8 +17,9 @@ mod plots;
 mod schedulers;
 mod workloads;
 
-use super::{Options, Reproduction};
-use crate::compare::LabError;
+use crate::error::LabError;
+use crate::reproduce::claim::Reproduction;
+use crate::reproduce::options::Options;
 use crate::sra::{self, Spec};
 
 /// Runs the paper's experiments.
@@ -36,20 +38,6 @@ fn with(options: &Options, pages: &Spec) -> Result<Reproduction, LabError> {
     let claims = [vec![factors.claim()], runs.claims(), pages::claims(&study)];
     let figures = [factors.figures(), plots::figures(&runs), pages::figures(&study)];
     Ok(Reproduction { paper: "dino", claims: claims.concat(), figures: figures.concat() })
-}
-
-/// The least and the greatest of some values; `None` of none.
-fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
-    values.into_iter().fold(None, |seen: Option<(f64, f64)>, value| {
-        let (least, most) = seen.unwrap_or((value, value));
-        Some((least.min(value), most.max(value)))
-    })
-}
-
-/// The mean of some values; 0 of none.
-fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Claims dino-4 and dino-5, from the page-migration study.
 
-use crate::reproduce::{Claim, Figure, Options, Verdict};
+use crate::reproduce::claim::{Claim, Figure, Verdict};
+use crate::reproduce::options::Options;
 use crate::sra::{self, Spec, Study};
 
 /// The study behind both claims.

@@ -1,10 +1,10 @@
 //! Figures 6, 7, 11 and 12 and table 1 as bars.
 
-use super::mean;
 use super::schedulers::{POLICIES, Runs, by_job, by_program, migrations, row, worst_case};
 use super::workloads::Named;
 use crate::compare::Comparison;
-use crate::reproduce::Figure;
+use crate::reproduce::claim::Figure;
+use crate::stats::mean_or_zero;
 use isobar_plot::bars;
 use isobar_policy::baseline::linux;
 use isobar_policy::dino::{di_migrate, dino};
@@ -39,7 +39,7 @@ fn table_1(runs: &Runs) -> Figure {
     let categories: Vec<_> = first().flat_map(|(_, of)| programs(of)).chain(jobs(runs)).collect();
     let series = [di_migrate::NAME, dino::NAME].map(|policy| {
         let steady = first().flat_map(|(_, of)| migrations(of, policy));
-        let jobs = runs.changing.iter().map(|(_, of)| mean(migrations(of, policy)));
+        let jobs = runs.changing.iter().map(|(_, of)| mean_or_zero(migrations(of, policy)));
         (policy.to_owned(), steady.chain(jobs).map(Some).collect())
     });
     let title = "Memory migrations by the hour and process (DINO, table 1)";

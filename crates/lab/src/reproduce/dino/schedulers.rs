@@ -1,10 +1,13 @@
-//! DI-Plain, DI-Migrate and DINO against the stock scheduler (sections 3.2 and 5.3), and how often each moves memory (table 1).
+//! DI-Plain, DI-Migrate and DINO against the stock scheduler (sections 3.2 and 5.3), and how often
+//! each moves memory (table 1).
 
 use super::workloads::{Named, changing, steady};
-use super::{bounds, mean};
-use crate::compare::{CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, compare};
-use crate::reproduce::{Claim, Options, Verdict};
+use crate::compare::{CompareSpec, Comparison, NamedPolicy, PolicyRow, compare};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Verdict};
+use crate::reproduce::options::Options;
 use crate::starts::Starts;
+use crate::stats::{bounds, mean_or_zero};
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::{di_migrate, di_plain, dino};
 
@@ -62,7 +65,7 @@ struct Gains {
 impl Gains {
     fn of(values: &[f64]) -> Self {
         let (worst, best) = bounds(values.iter().copied()).unwrap_or_default();
-        Self { mean: mean(values.iter().copied()), worst, best }
+        Self { mean: mean_or_zero(values.iter().copied()), worst, best }
     }
 
     fn words(&self) -> String {
@@ -123,7 +126,7 @@ impl Runs {
 
     /// Migrations an hour of the jobs: the mean of their processes.
     fn job_hourly(&self, policy: &str) -> Vec<f64> {
-        self.changing.iter().map(|(_, of)| mean(migrations(of, policy))).collect()
+        self.changing.iter().map(|(_, of)| mean_or_zero(migrations(of, policy))).collect()
     }
 
     pub fn claims(&self) -> Vec<Claim> {
@@ -163,10 +166,10 @@ impl Runs {
             |policy| (self.steady_hourly(policy, false), self.job_hourly(policy), self.steady_hourly(policy, true));
         let [(migrate, migrate_jobs, migrate_copies), (dino, dino_jobs, dino_copies)] =
             [di_migrate::NAME, dino::NAME].map(of);
-        let means = [&migrate, &migrate_jobs, &dino, &dino_jobs].map(|seen| mean(seen.iter().copied()));
+        let means = [&migrate, &migrate_jobs, &dino, &dino_jobs].map(|seen| mean_or_zero(seen.iter().copied()));
         let sign = means[2] < means[0] && means[3] < means[1] && means[1] > means[0];
         let within = |seen: &[f64], (least, most): (f64, f64)| {
-            let seen = mean(seen.iter().copied());
+            let seen = mean_or_zero(seen.iter().copied());
             (least / FACTOR..=most * FACTOR).contains(&seen)
         };
         let size = within(&migrate, (11.0, 47.0))
@@ -198,7 +201,7 @@ impl Runs {
 
 fn span(values: &[f64]) -> String {
     let Some((least, most)) = bounds(values.iter().copied()) else { return "not run".to_owned() };
-    format!("{:.0} ({least:.0} to {most:.0})", mean(values.iter().copied()))
+    format!("{:.0} ({least:.0} to {most:.0})", mean_or_zero(values.iter().copied()))
 }
 
 /// Points by which the best and the worst may differ.

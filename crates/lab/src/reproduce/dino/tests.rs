@@ -1,12 +1,13 @@
 //! The pure parts by hand; a quick run of all.
 
 use super::factors::Split;
-use super::{bounds, with};
-use crate::reproduce::{Options, Verdict};
+use super::with;
+use crate::reproduce::claim::Verdict;
+use crate::reproduce::options::Options;
 use crate::sra::Spec;
 
-/// Effects that do not act on each other are found as they are, whatever the order: 1 for memories together, 2 for remote (of which
-/// 0.5 alone), 4 for the cache.
+/// Effects that do not act on each other are found as they are, whatever the order: 1 for memories
+/// together, 2 for remote (of which 0.5 alone), 4 for the cache.
 #[test]
 fn independent_factors_are_found() {
     let split = Split::of(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 0.5);
@@ -14,7 +15,8 @@ fn independent_factors_are_found() {
     assert!((split.interconnect - 1.5).abs() < 1e-12 && (split.remote_latency - 0.5).abs() < 1e-12);
 }
 
-/// All at once cost 10, one or two of them nothing: each is last in a third of the orders, and the parts add up.
+/// All at once cost 10, one or two of them nothing: each is last in a third of the orders, and the
+/// parts add up.
 #[test]
 fn what_only_all_cost_is_shared() {
     let split = Split::of(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0], 1.0);
@@ -23,13 +25,8 @@ fn what_only_all_cost_is_shared() {
     assert!((cache + controller + interconnect + remote - 100.0).abs() < 1e-9 && (remote - 100.0 / 9.0).abs() < 1e-9);
 }
 
-#[test]
-fn bounds_of_none_are_none() {
-    assert_eq!(bounds([]), None);
-    assert_eq!(bounds([3.0, -1.0, 2.0]), Some((-1.0, 3.0)));
-}
-
-/// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by far.
+/// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by
+/// far.
 #[test]
 fn a_quick_run_tells_every_claim_of_the_design() {
     let pages = Spec {

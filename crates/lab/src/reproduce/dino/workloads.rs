@@ -1,13 +1,15 @@
-//! The paper's workloads (sections 3.2 and 5.1), as far as its text names them: lists of programs are in figures that it does not print.
-//! Chosen before any of them was run.
+//! The paper's workloads (sections 3.2 and 5.1), as far as its text names them: lists of programs
+//! are in figures that it does not print. Chosen before any of them was run.
 //!
-//! - SPEC CPU2006, "launched simultaneously", one program a core: the programs that the text names (section 2.1 and table 1) and, to fill sixteen cores,
-//!   three more of that suite; half of them for its smaller machine; and the workload with copies that ships as an example.
-//! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes". Processes do the same and drift apart: each starts a
-//!   sixteenth of the cycle of its phases after the one before (our reading). They do not wait for each other here.
+//! - SPEC CPU2006, "launched simultaneously", one program a core: the programs that the text names
+//!   (section 2.1 and table 1) and, to fill sixteen cores, three more of that suite; half of them
+//!   for its smaller machine; and the workload with copies that ships as an example.
+//! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes". Processes
+//!   do the same and drift apart: each starts a sixteenth of the cycle of its phases after the one
+//!   before (our reading). They do not wait for each other here.
 
-use crate::compare::LabError;
-use crate::reproduce::Options;
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use isobar_sim::Workload;
 
 /// The programs of `barcelona-4x4`: five of table 1, eight more of section 2.1, three of ours.
@@ -29,7 +31,8 @@ const SIXTEEN: [&str; 16] = [
     "gobmk",
     "perlbench",
 ];
-/// Four devils and four turtles for `barcelona-2x4`, which has less memory: five of table 1, three of section 2.1.
+/// Four devils and four turtles for `barcelona-2x4`, which has less memory: five of table 1, three
+/// of section 2.1.
 const EIGHT: [&str; 8] = ["soplex", "milc", "lbm", "gamess", "namd", "mcf", "povray", "h264ref"];
 const COPIES: &str = include_str!("../../../../../examples/workloads/dino-spec.toml");
 /// The jobs of table 1.
@@ -74,9 +77,11 @@ fn list(machine: &str, programs: &[&str]) -> String {
     format!("machine = \"{machine}\"\n{apps}")
 }
 
-/// Programs are shortened to about a minute alone; the paper runs "reference sets in both cases", which take some 700 s on such CPUs: reference
-/// times of SPEC CPU2006 of 5,320 (povray) to 22,130 s (h264ref), mostly about 9,000, over base ratios of about 12 (estimate for a Barcelona
-/// of 2.3 GHz). A short run would count its restarts, each of which brings pages to a new place, as migrations an hour.
+/// Programs are shortened to about a minute alone; the paper runs "reference sets in both cases",
+/// which take some 700 s on such CPUs: reference times of SPEC CPU2006 of 5,320 (povray) to 22,130
+/// s (h264ref), mostly about 9,000, over base ratios of about 12 (estimate for a Barcelona of 2.3
+/// GHz). A short run would count its restarts, each of which brings pages to a new place, as
+/// migrations an hour.
 const REFERENCE: f64 = 12.0;
 
 /// Three runs of each program as in section 3.2; quick: one.

@@ -1,17 +1,21 @@
 //! The five claims of design section 7, each with its band.
 
+use super::clones::Clones;
+use super::pair::Pair;
 use super::runs::{Run, Runs};
+use super::seen::Seen;
 use super::workloads::BOTH_ENDS;
-use super::{Clones, Pair, Seen};
-use crate::reproduce::{Claim, Verdict};
+use crate::reproduce::claim::{Claim, Verdict};
+use crate::stats::mean_or_zero;
 use isobar_model::num;
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};
 
-/// Points that locality at the optimum may differ by: half the distance between neighbouring mappings (57, 80 and 100 %).
+/// Points that locality at the optimum may differ by: half the distance between neighbouring
+/// mappings (57, 80 and 100 %).
 const LOCALITY: f64 = 10.0;
-/// Per cent that count as no difference: the first second, before any policy can decide, is 0.5 % of the shortest run, and a restart gives
-/// the same again.
+/// Per cent that count as no difference: the first second, before any policy can decide, is 0.5 %
+/// of the shortest run, and a restart gives the same again.
 const NONE: f64 = 0.5;
 /// Points that two means may differ by where the paper says "approximately the same".
 const SAME: f64 = 1.0;
@@ -106,7 +110,7 @@ fn failing(behind: &[&str]) -> String {
 }
 
 fn nmass_3(runs: &Runs) -> Claim {
-    let mean = mean(runs.0.iter().map(|run| run.gain(n_mass::NAME)));
+    let mean = mean_or_zero(runs.0.iter().map(|run| run.gain(n_mass::NAME)));
     let best = -least(runs.0.iter().flat_map(|run| run.gains(n_mass::NAME)).map(|gain| -gain));
     let worst_default = |name| -least(runs.of(name).flat_map(|run| run.degradations(linux::NAME)).map(|one| -one));
     let [light, heavy] = BOTH_ENDS.map(worst_default);
@@ -150,7 +154,7 @@ fn nmass_4(runs: &Runs) -> Claim {
 fn nmass_5(seen: &Seen) -> Claim {
     let runs = &seen.runs;
     let drawn = seen.profiles.0.values().map(|solo| solo.bandwidth).fold(0.0, f64::max) / 1e9;
-    let average = |policy| mean(runs.on_one_node().map(|run| run.gain(policy)));
+    let average = |policy| mean_or_zero(runs.on_one_node().map(|run| run.gain(policy)));
     let [local, profiled, estimated] = [maximum_local::NAME, n_mass::NAME, n_mass_regression::NAME].map(average);
     let is_hurt = |run: &&Run| least(run.gains(n_mass_regression::NAME)) < HURT;
     let hurt: Vec<_> = runs.on_one_node().filter(is_hurt).map(|run| run.case.name).collect();
@@ -181,9 +185,4 @@ fn within(ours: f64, paper: f64) -> bool {
 
 fn least(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
 }

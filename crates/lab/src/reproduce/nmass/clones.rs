@@ -1,10 +1,12 @@
-//! Four clones of soplex, memory on node 0, in every mapping from all local to all remote (section 3.1, figures 4 and 5), and where N-MASS
-//! puts them.
+//! Four clones of soplex, memory on node 0, in every mapping from all local to all remote (section
+//! 3.1, figures 4 and 5), and where N-MASS puts them.
 
 use super::profiles::Profiles;
-use crate::compare::{CompareSpec, LabError, compare};
+use crate::compare::{CompareSpec, compare};
+use crate::error::LabError;
 use crate::optimum::{MOST_MAPPINGS, optimum};
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
+use crate::stats::mean;
 use isobar_model::{LlcId, Machine, NodeId, Observation, Policy, Seconds, Wake, num};
 use isobar_policy::nmass::n_mass;
 use isobar_sim::schedules::{Schedule, mappings};
@@ -123,10 +125,4 @@ fn remote_in_the_end(workload: &Workload, policy: &mut dyn Policy) -> Result<usi
         before = sample;
     }
     Ok(remote)
-}
-
-/// The mean of some values; `None` of none.
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }

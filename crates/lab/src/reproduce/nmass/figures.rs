@@ -1,12 +1,13 @@
-//! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7 (penalties), 9 (misses of the workloads), 10 (maps),
-//! 11 and 12 (programs). Figures 1, 2, 6 and 8 are drawings.
+//! The paper's figures, drawn from what came out: 3.c (two programs), 4 and 5 (clones), 7
+//! (penalties), 9 (misses of the workloads), 10 (maps), 11 and 12 (programs). Figures 1, 2, 6 and 8
+//! are drawings.
 
-use super::Seen;
 use super::clones::Split;
 use super::profiles::POLICIES;
 use super::runs::Run;
+use super::seen::Seen;
 use super::workloads::{BOTH_ENDS, MAPS};
-use crate::reproduce::Figure;
+use crate::reproduce::claim::Figure;
 use isobar_plot::{bars, curves};
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass};
@@ -94,7 +95,7 @@ fn by_map(seen: &Seen, file: &str, title: &str, value: impl Fn(&Run) -> f64, uni
     columns(file, title, &MAPS.map(str::to_owned), &series, unit)
 }
 
-/// Figures 11 and 12: improvement of every program of every workload of so many processes.
+/// Figures 11 and 12: improvement of every program of every workload of `processes` processes.
 fn by_program(seen: &Seen, number: &str, kind: &str, processes: usize) -> Figure {
     let runs: Vec<_> = seen.runs.on_one_node().filter(|run| run.case.workload.apps.len() == processes).collect();
     let name = |run: &&Run| {

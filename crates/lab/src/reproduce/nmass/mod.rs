@@ -1,15 +1,17 @@
-//! Majo and Gross, "Memory Management in NUMA Multicore Systems: Trapped between Cache Contention and Interconnect Overhead" (ISMM 2011):
-//! its claims on the simulated machine of that paper, `nehalem-2x4`.
+//! Majo and Gross, "Memory Management in NUMA Multicore Systems: Trapped between Cache Contention
+//! and Interconnect Overhead" (ISMM 2011): its claims on the simulated machine of that paper,
+//! `nehalem-2x4`.
 //!
 //! | claim | paper | here |
 //! |---|---|---|
-//! | (figure 3.c) | section 2 | [`pair`]: the one figure whose bars the text tells |
+//! | (figure 3.c) | section 2 | [`pair`]: the one figure whose bars the text gives |
 //! | nmass-1 | section 3.1, figures 4 and 5 | [`clones`]: every mapping of the four clones |
-//! | nmass-2, 3, 5 | sections 4.3 to 4.5, figures 10 to 12 | [`runs`]: the workloads of table 2 under each policy |
+//! | nmass-2, 3, 5 | sections 4.3 to 4.5, figures 10 to 12 | [`runs`]: table 2 under each policy |
 //! | nmass-4 | section 4.3, figures 10.e and 10.f | the same |
 //!
-//! NUMA penalties are measured first, each program alone, as the paper does (section 3.2; [`profiles`]). Figures are not in the text of
-//! the paper that we have: a bar is only compared where the text names its height.
+//! NUMA penalties are measured first, each program alone, as the paper does (section 3.2;
+//! [`profiles`]). Figures are not in the text of the paper that we have: a bar is only compared
+//! where the text names its height.
 
 mod claims;
 mod clones;
@@ -17,23 +19,14 @@ mod figures;
 mod pair;
 mod profiles;
 mod runs;
+mod seen;
 mod workloads;
 
-use super::{Options, Reproduction};
-use crate::compare::LabError;
-use clones::Clones;
-use pair::Pair;
+use crate::error::LabError;
+use crate::reproduce::claim::Reproduction;
+use crate::reproduce::options::Options;
 use profiles::Profiles;
-use runs::Runs;
-
-/// All that was measured.
-#[derive(Clone, Debug)]
-struct Seen {
-    profiles: Profiles,
-    pair: Vec<Pair>,
-    clones: Clones,
-    runs: Runs,
-}
+use seen::Seen;
 
 /// Runs the paper's experiments.
 ///

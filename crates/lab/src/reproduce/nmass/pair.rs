@@ -1,19 +1,21 @@
-//! mcf and lbm, memory on node 0, in the three mappings of section 2 (figures 2 and 3.c): the one experiment whose every bar the text tells.
-//! Two of them (lbm remote, mcf remote) are where the penalties of these programs come from; that both local are worse than mcf remote is a
-//! check of the caches and the controller, to which nothing was fitted.
+//! mcf and lbm, memory on node 0, in the three mappings of section 2 (figures 2 and 3.c): the one
+//! experiment whose every bar the text gives. Two of them (lbm remote, mcf remote) are where the
+//! penalties of these programs come from; that both local are worse than mcf remote is a check of
+//! the caches and the controller, to which nothing was fitted.
 
-use crate::compare::{LabError, alone, unfinished};
+use crate::compare::{alone, unfinished};
+use crate::error::LabError;
 use crate::harness::run_policy;
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 
-/// Slowdowns of mcf and lbm in per cent; `None` where the text tells none.
-type Told = [Option<f64>; 2];
+/// Slowdowns of mcf and lbm in per cent; `None` where the text gives none.
+type Printed = [Option<f64>; 2];
 
-/// Mappings of figure 2, the CPUs of mcf and lbm there, and their slowdowns in per cent as section 2 tells them; mcf's in (a) and (c) from lbm's and
-/// the mean.
-const MAPPINGS: [(&str, [u32; 2], Told); 3] = [
+/// Mappings of figure 2, the CPUs of mcf and lbm there, and their slowdowns in per cent as section
+/// 2 gives them; mcf's in (a) and (c) from lbm's and the mean.
+const MAPPINGS: [(&str, [u32; 2], Printed); 3] = [
     ("(a) both local", [0, 1], [Some(23.0), Some(11.0)]),
     ("(b) lbm remote", [0, 4], [None, Some(30.0)]),
     ("(c) mcf remote", [4, 0], [Some(21.0), Some(1.0)]),
@@ -23,7 +25,7 @@ const MAPPINGS: [(&str, [u32; 2], Told); 3] = [
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub mapping: &'static str,
-    pub printed: Told,
+    pub printed: Printed,
     pub ours: [f64; 2],
 }
 

@@ -1,8 +1,11 @@
-//! Profiles: every program alone, locally and remotely (equation 1, figure 7). The paper gives its policies traces of such runs, with the
-//! penalty and the MPKI of each sample, since its machine cannot count local and remote misses at once (section 3.4). So do we: penalties go
-//! into the policies' settings, and [`Traced`] shows them the MPKI of the profile in the place of what counters see beside others.
+//! Profiles: every program alone, locally and remotely (equation 1, figure 7). The paper gives its
+//! policies traces of such runs, with the penalty and the MPKI of each sample, since its machine
+//! cannot count local and remote misses at once (section 3.4). So do we: penalties go into the
+//! policies' settings, and [`Traced`] shows them the MPKI of the profile in the place of what
+//! counters see beside others.
 
-use crate::compare::{LabError, NamedPolicy};
+use crate::compare::NamedPolicy;
+use crate::error::LabError;
 use isobar_model::{Observation, Plan, Policy, Sensor, num};
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};
@@ -73,7 +76,8 @@ fn maker(name: &'static str, settings: &Arc<Settings>, rates: &Arc<Rates>) -> Re
     Ok((name.to_owned(), Box::new(make)))
 }
 
-/// A policy that is shown the miss rates of profiles. Programs here are steady, so that a trace is one number.
+/// A policy that is shown the miss rates of profiles. Programs here are steady, so that a trace is
+/// one number.
 struct Traced {
     policy: Box<dyn Policy>,
     rates: Arc<Rates>,

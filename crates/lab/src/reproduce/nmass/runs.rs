@@ -1,9 +1,11 @@
-//! Every workload and map under every policy, against the stock scheduler: the mean over all its balanced schedules, as in section 4.3.
+//! Every workload and map under every policy, against the stock scheduler: the mean over all its
+//! balanced schedules, as in section 4.3.
 
 use super::profiles::Profiles;
 use super::workloads::Case;
-use crate::compare::{AppRow, CompareSpec, Comparison, LabError, PolicyRow, compare};
-use crate::reproduce::Options;
+use crate::compare::{AppRow, CompareSpec, Comparison, PolicyRow, compare};
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use crate::starts::Starts;
 
 /// What came out, in the order of table 2.
@@ -17,7 +19,7 @@ pub(super) struct Run {
     pub compared: Comparison,
 }
 
-/// Runs every case; `progress` is told how many are done.
+/// Runs every case; `progress` is called with the number done.
 pub(super) fn run(
     cases: Vec<Case>,
     profiles: &Profiles,

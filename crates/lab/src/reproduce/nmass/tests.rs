@@ -1,7 +1,8 @@
 //! What must come out whatever the figures are; figures themselves are not pinned.
 
 use super::*;
-use crate::reproduce::{Verdict, claims_table};
+use crate::reproduce::claim::Verdict;
+use crate::reproduce::table::claims_table;
 
 const QUICK: Options = Options { quick: true, seed: 1, jobs: 1 };
 
@@ -35,8 +36,9 @@ fn jobs_change_no_byte() {
     assert_eq!(text(1), text(2));
 }
 
-/// Figure 4: 35 % more misses with all clones on one cache, 19 % at 57 % locality. They follow from the curve, which was fitted to them; what
-/// is tested is that the model shares caches as the curve supposes.
+/// Figure 4: 35 % more misses with all clones on one cache, 19 % at 57 % locality. They follow from
+/// the curve, which was fitted to them; what is tested is that the model shares caches as the curve
+/// supposes.
 #[test]
 fn clones_share_caches_and_locality_falls_with_each_that_leaves() {
     let workload = workloads::clones(&QUICK).unwrap();
@@ -52,8 +54,8 @@ fn clones_share_caches_and_locality_falls_with_each_that_leaves() {
     near(seen.mappings[0].locality, 100.0);
 }
 
-/// Section 2: with both local mean slowdown is 17 %, lbm's 11 %; with mcf remote the mean is 11 %. With the controller at its printed peak both
-/// local came out better than mcf remote.
+/// Section 2: with both local mean slowdown is 17 %, lbm's 11 %; with mcf remote the mean is 11 %.
+/// With the controller at its printed peak both local came out better than mcf remote.
 #[test]
 fn mcf_and_lbm_are_better_apart_although_one_is_remote() {
     let seen = pair::run(&QUICK).unwrap();

@@ -1,11 +1,13 @@
-//! The workloads of the paper: table 2, with the allocation maps of table 3, and the four clones of section 3.1. They ship as examples for
-//! `isobar sim` with all memory on node 0; other maps only move the homes.
+//! The workloads of the paper: table 2, with the allocation maps of table 3, and the four clones of
+//! section 3.1. They ship as examples for `isobar sim` with all memory on node 0; other maps only
+//! move the homes.
 //!
-//! All fourteen programs are in the library, `sphinx` as `sphinx3` and `h264` as `h264ref`; table 2 writes gamess with one s too many. Maps run
-//! are those that the paper runs: all eight for WL1 and WL9 (section 4.3), 0000 for the others (section 4.4).
+//! All fourteen programs are in the library, `sphinx` as `sphinx3` and `h264` as `h264ref`; table 2
+//! writes gamess with one s too many. Maps run are those that the paper runs: all eight for WL1 and
+//! WL9 (section 4.3), 0000 for the others (section 4.4).
 
-use crate::compare::LabError;
-use crate::reproduce::Options;
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use isobar_model::NodeId;
 use isobar_sim::Workload;
 
@@ -29,7 +31,8 @@ const TABLE: [(&str, &str); 11] = [
     ("WL10", example!("wl10")),
     ("WL11", example!("wl11")),
 ];
-/// The workloads at the ends of the spectrum of memory-boundedness, run with every map (section 4.3).
+/// The workloads at the ends of the spectrum of memory-boundedness, run with every map (section
+/// 4.3).
 pub(super) const BOTH_ENDS: [&str; 2] = ["WL1", "WL9"];
 /// Table 3, balanced first.
 pub(super) const MAPS: [&str; 8] = ["1100", "1010", "1001", "1000", "0100", "0010", "0001", "0000"];
@@ -92,8 +95,9 @@ fn read(name: &str, text: &str, options: &Options) -> Result<Workload, LabError>
 mod tests {
     use super::*;
 
-    /// Table 2: how many programs, and how many of them memory-bound; section 4.5: those are at 1 MPKI and above. Table 2 counts sphinx as
-    /// compute-bound, ours is not (see its remarks in the library).
+    /// Table 2: how many programs, and how many of them memory-bound; section 4.5: those are at 1
+    /// MPKI and above. Table 2 counts sphinx as compute-bound, ours is not (see its remarks in the
+    /// library).
     #[test]
     fn table_2_is_told_right() {
         let counts = |name: &str| {
@@ -104,9 +108,9 @@ mod tests {
             assert!(apps.iter().all(|app| app.memory_node == Some(NodeId(0))));
             (memory, apps.len() - memory)
         };
-        let told = TABLE.map(|(name, _)| counts(name));
+        let counted = TABLE.map(|(name, _)| counts(name));
         let printed = [(1, 3), (2, 2), (2, 2), (2, 2), (2, 2), (1, 3), (2, 2), (3, 1), (4, 0), (3, 5), (4, 4)];
-        assert_eq!(told, printed);
+        assert_eq!(counted, printed);
     }
 
     #[test]

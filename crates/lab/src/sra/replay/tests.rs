@@ -44,8 +44,8 @@ fn plain(trace: &[Access], k: u32, samples: &[u64]) -> (i64, u64) {
 
 #[test]
 fn a_sample_saves_its_own_access_and_all_later_ones_of_its_pages() {
-    // Pages 5 and 6 move at the third access, so the first two were remote; page 9 stays remote: 3 of 6 saved. Page 6 was moved for
-    // nothing: its only access was before.
+    // Pages 5 and 6 move at the third access, so the first two were remote; page 9 stays remote: 3
+    // of 6 saved. Page 6 was moved for nothing: its only access was before.
     let trace = accesses(&[6, 5, 5, 9, 5, 5]);
     let tally = run(&trace, Strategy::Forward, 2, Trigger::Remote, vec![2]);
     assert_eq!(tally, Tally { unmoved: 6, remote: 3, acted: 1, moves: 2, wasted: 1 });
@@ -54,7 +54,8 @@ fn a_sample_saves_its_own_access_and_all_later_ones_of_its_pages() {
 
 #[test]
 fn threads_that_stay_lose_what_the_moved_one_gains() {
-    // Thread 0 accesses page 1 twice, thread 1 three times; it moves at the first access: 2 saved, 3 made remote.
+    // Thread 0 accesses page 1 twice, thread 1 three times; it moves at the first access: 2 saved,
+    // 3 made remote.
     let trace = by_threads(&[(0, 1), (1, 1), (0, 1), (1, 1), (1, 1)]);
     let one = run(&trace, Strategy::Forward, 1, Trigger::Remote, vec![0]);
     assert_eq!((one.unmoved, one.remote, one.moves), (2, 3, 1));
@@ -129,7 +130,8 @@ proptest! {
         }
     }
 
-    /// A theorem where every sample moves its window: whatever was local with fewer samples, or with less K, is local with more.
+    /// A theorem where every sample moves its window: whatever was local with fewer samples, or
+    /// with less K, is local with more.
     #[test]
     fn more_samples_and_more_pages_never_save_less_when_every_sample_moves_its_window(
         pages in pages(), samples in samples(), k in 1..100_u32, keep in prop::collection::vec(prop::bool::ANY, 30),

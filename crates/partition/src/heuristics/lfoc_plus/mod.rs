@@ -1,58 +1,56 @@
-//! LFOC+ (J. C. Saez, F. Castro, G. Fanizzi, M. Prieto-Matias: *LFOC+: A Fair OS-Level Cache-Clustering Policy for Commodity Multicore
-//! Systems*, IEEE TC 2022), as algorithm 1 of C. Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content*, IEEE TPDS 2023, prints it.
+//! LFOC+ (J. C. Saez, F. Castro, G. Fanizzi, M. Prieto-Matias: *LFOC+: A Fair OS-Level
+//! Cache-Clustering Policy for Commodity Multicore Systems*, IEEE TC 2022), as algorithm 1 of C.
+//! Bilbao, J. C. Saez, M. Prieto-Matias: *Divide&Content*, IEEE TPDS 2023, prints it.
 //!
 //! | paper | here |
 //! |---|---|
 //! | ST, CS, LS | `of_class` with [`CacheClass`] |
 //! | max_str_parts, gaps_per_str, ways_str | [`Settings`] |
-//! | parts4str, used | `Room` |
+//! | parts4str, used | `Budget` |
 //! | pair_clustering | `pairs` |
 //!
 //! ```text
 //! no sensitive program: one cluster of everything
-//! 1: parts4str = min(2, ceil(|ST| / max_str_parts)) partitions of ways_str ways, ceil(|ST| / parts4str) streaming programs each
+//! 1: parts4str = min(2, ceil(|ST| / max_str_parts)) partitions of ways_str ways,
+//!    ceil(|ST| / parts4str) streaming programs each
 //! 2: sensitive programs share what is left, by pair clustering
-//! 3: light-sharing programs fill the gaps of the streaming partitions, the rest go round the others
+//! 3: light-sharing programs fill the gaps of the streaming partitions, the rest the others in turn
 //! ```
 //!
-//! *Properties.* All ways are used. A streaming program never shares with a sensitive one where there are ways and classes of service for
-//! two clusters. At most two sensitive programs share where there are ways and classes of service for that.
+//! *Properties.* All ways are used. A streaming program never shares with a sensitive one where
+//! there are ways and classes of service for two clusters. At most two sensitive programs share
+//! where there are ways and classes of service for that.
 //!
 //! *Departures from the paper.*
-//! 1. Line 21, `gaps_avail = r - |TargetC| * gaps_per_str` with r the streaming programs of a partition, is never above 0, against the
-//!    text ("by first populating partitions with streaming applications"). Read: r is the room of the partition in gaps, of which each
-//!    streaming program takes `gaps_per_str`. A way has room for `max_str_parts` streaming programs (in LFOC, where the parameter comes
-//!    from, a streaming partition is one way wide): `gaps_avail = (max_str_parts * ways - |TargetC|) * gaps_per_str`.
-//! 2. Where ways do not suffice for the streaming partitions and the least partition of a sensitive program, there is one streaming
-//!    partition; where that is too much, it has the least number of ways; where that is too much, all share one cluster.
-//! 3. Where classes of service do not suffice: streaming programs share one partition with each other first, then sensitive clusters are
-//!    merged by least harm (see `units`), then all share one cluster.
+//! 1. Line 21, `gaps_avail = r - |TargetC| * gaps_per_str` with r the streaming programs of a
+//!    partition, is never above 0, against the text ("by first populating partitions with streaming
+//!    applications"). Read: r is the capacity of the partition in gaps, of which each streaming
+//!    program takes `gaps_per_str`. A way holds `max_str_parts` streaming programs (in LFOC, where
+//!    the parameter comes from, a streaming partition is one way wide):
+//!    `gaps_avail = (max_str_parts * ways - |TargetC|) * gaps_per_str`.
+//! 2. Where ways do not suffice for the streaming partitions and the least partition of a sensitive
+//!    program, there is one streaming partition; where that is too much, it has the least number of
+//!    ways; where that is too much, all share one cluster.
+//! 3. Where classes of service do not suffice: streaming programs share one partition with each
+//!    other first, then sensitive clusters are merged by least harm (see `units`), then all share
+//!    one cluster.
 //! 4. Every partition has at least `min_ways`, which the hardware may demand.
 
 mod pairs;
 mod units;
 
+pub use units::App;
+
 use crate::solution::Cluster;
 use isobar_model::CacheClass;
-
-/// What LFOC+ knows of a program.
-#[derive(Clone, Copy, Debug)]
-pub struct App<'a> {
-    /// Its class.
-    pub class: CacheClass,
-    /// Slowdown alone with 1, 2, ... ways; the last value stands for all beyond. Needed for sensitive programs only: others may leave
-    /// it empty (read as 1).
-    pub slowdown: &'a [f64],
-    /// LLC misses per 1000 cycles alone with 1, 2, ... ways; as `slowdown` (empty is read as 0).
-    pub llcmpkc: &'a [f64],
-}
 
 /// The parameters of algorithm 1, and two limits of the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a way of it has room for.
+    /// `max_str_parts`: streaming programs that one streaming partition is meant for, and that a
+    /// way of it holds.
     pub max_streaming_parts: usize,
-    /// `gaps_per_str`: light-sharing programs that the room of one streaming program holds.
+    /// `gaps_per_str`: light-sharing programs in the place of one streaming program.
     pub gaps_per_streaming: usize,
     /// `ways_str`: ways of a streaming partition.
     pub ways_streaming: usize,
@@ -68,14 +66,15 @@ impl Default for Settings {
     }
 }
 
-/// The clusters of one LLC of `ways` ways; programs are positions in `apps`, ascending. Streaming clusters come first. Their ways add up
-/// to `ways`. Empty where `apps` is.
+/// The clusters of one LLC of `ways` ways; programs are positions in `apps`, ascending. Streaming
+/// clusters come first. Their ways add up to `ways`. Empty where `apps` is.
 #[must_use]
 pub fn partition(apps: &[App<'_>], ways: usize, settings: &Settings) -> Vec<Cluster> {
     clusters(apps, ways, settings, pairs::in_pairs)
 }
 
-/// The same with a partition for every sensitive program (LFOC), as far as ways and classes of service allow.
+/// The same with a partition for every sensitive program (LFOC), as far as ways and classes of
+/// service allow.
 #[must_use]
 pub fn partition_without_pairs(apps: &[App<'_>], ways: usize, settings: &Settings) -> Vec<Cluster> {
     clusters(apps, ways, settings, pairs::apart)
@@ -85,11 +84,11 @@ fn clusters(apps: &[App<'_>], ways: usize, settings: &Settings, split: pairs::Sp
     let of_class = |class| apps.iter().enumerate().filter(move |(_, app)| app.class == class).map(|(index, _)| index);
     let streaming: Vec<usize> = of_class(CacheClass::Streaming).collect();
     let sensitive: Vec<usize> = of_class(CacheClass::Sensitive).collect();
-    let room = if sensitive.is_empty() { None } else { Room::of(streaming.len(), sensitive.len(), ways, settings) };
-    let Some(room) = room else { return everything(apps.len(), ways) };
-    let mut clusters = room.streaming(&streaming);
-    clusters.extend(room.sensitive(&sensitive, apps, split));
-    let (first, others) = clusters.split_at_mut(room.parts);
+    let budget = if sensitive.is_empty() { None } else { Budget::of(streaming.len(), sensitive.len(), ways, settings) };
+    let Some(budget) = budget else { return everything(apps.len(), ways) };
+    let mut clusters = budget.streaming(&streaming);
+    clusters.extend(budget.sensitive(&sensitive, apps, split));
+    let (first, others) = clusters.split_at_mut(budget.parts);
     share_lightly(of_class(CacheClass::LightSharing), first, others, settings);
     clusters.iter_mut().for_each(|cluster| cluster.programs.sort_unstable());
     clusters
@@ -101,7 +100,7 @@ fn everything(programs: usize, ways: usize) -> Vec<Cluster> {
 
 /// How ways and clusters are split between streaming programs and sensitive ones.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct Budget {
     /// Streaming partitions: 0, 1 or 2.
     parts: usize,
     /// Ways of each.
@@ -113,20 +112,21 @@ struct Room {
     least: usize,
 }
 
-impl Room {
-    /// The most generous room that leaves sensitive programs at least one partition; `None` where all have to share one cluster.
+impl Budget {
+    /// The most generous budget that leaves sensitive programs at least one partition; `None` where
+    /// all must share one cluster.
     fn of(streaming: usize, sensitive: usize, ways: usize, settings: &Settings) -> Option<Self> {
         let least = settings.min_ways.clamp(1, ways.max(1));
         let most_clusters = settings.max_clusters.unwrap_or(usize::MAX);
         let wide = settings.ways_streaming.max(least);
         let wanted = streaming.div_ceil(settings.max_streaming_parts.max(1)).min(2);
         let parts = if most_clusters < wanted.saturating_add(sensitive) { wanted.min(1) } else { wanted };
-        let room = |(parts, ways_each): (usize, usize)| {
+        let budget = |(parts, ways_each): (usize, usize)| {
             let left = ways.checked_sub(parts * ways_each)?;
             let clusters_left = most_clusters.saturating_sub(parts);
             (left >= least && clusters_left > 0).then_some(Self { parts, ways_each, left, clusters_left, least })
         };
-        [(parts, wide), (parts.min(1), wide), (parts.min(1), least)].into_iter().find_map(room)
+        [(parts, wide), (parts.min(1), wide), (parts.min(1), least)].into_iter().find_map(budget)
     }
 
     /// Step 1: as many streaming clusters as needed.
@@ -153,7 +153,8 @@ impl Room {
     }
 }
 
-/// Step 3: light-sharing programs go to the streaming clusters while these have gaps, then round the others.
+/// Step 3: light-sharing programs go to the streaming clusters while these have gaps, then round
+/// the others.
 fn share_lightly(
     mut light: impl Iterator<Item = usize>,
     streaming: &mut [Cluster],
@@ -161,8 +162,8 @@ fn share_lightly(
     settings: &Settings,
 ) {
     for target in streaming {
-        let room = (settings.max_streaming_parts * target.ways).saturating_sub(target.programs.len());
-        target.programs.extend(light.by_ref().take(room * settings.gaps_per_streaming));
+        let free = (settings.max_streaming_parts * target.ways).saturating_sub(target.programs.len());
+        target.programs.extend(light.by_ref().take(free * settings.gaps_per_streaming));
     }
     let count = others.len().max(1);
     light.enumerate().for_each(|(turn, program)| others[turn % count].programs.push(program));

@@ -5,17 +5,22 @@
 //! repeat, from the most slowed-down program down:
 //!     share:  it and another single program share both partitions, joined
 //!     gain:   two single programs with the fewest ways share one partition, and it takes the other
-//!     take what lowers the summed slowdown most; where nothing does, the next program; where nobody finds anything, stop
+//!     take what lowers the summed slowdown most; where nothing does, the next program; where
+//!     nothing does for any program, stop
 //! of all solutions met, the one with the least unfairness
 //! ```
 //!
-//! *Properties.* At most two share; a program is merged once; every move lowers the summed slowdown, and merges, so that it ends.
+//! *Properties.* At most two share; a program is merged once; every move lowers the summed
+//! slowdown, and merges, so that it ends.
 //!
-//! *Readings.* (1) The walk starts twice. Lookahead on slowdown curves minimises the sum of slowdowns, and may leave the worst-off
-//! program where it is, where no pair helps it: soplex, cactusADM and twice sphinx3 get 5, 3, 2 and 1 of 11 ways. The fair start gives the
-//! most slowed-down program the fewest ways that help it, as long as there are such, and what is left by lookahead: 5, 2, 2 and 2.
-//! (2) Unfairness is that of the workload: where streaming or light-sharing programs run beside, whose slowdown is about 1 by their
-//! class, the least slowdown is at most 1. Ties: the smaller sum, then the first met. (3) More programs than partitions: see `units`.
+//! *Readings.* (1) The walk starts twice. Lookahead on slowdown curves minimises the sum of
+//! slowdowns, and may leave the worst-off program where it is, where no pair helps it: soplex,
+//! cactusADM and twice sphinx3 get 5, 3, 2 and 1 of 11 ways. The fair start gives the most
+//! slowed-down program the fewest ways that help it, as long as there are such, and what is left by
+//! lookahead: 5, 2, 2 and 2. (2) Unfairness is that of the workload: where streaming or
+//! light-sharing programs run beside, whose slowdown is about 1 by their class, the least slowdown
+//! is at most 1. Ties: the smaller sum, then the first met. (3) More programs than partitions: see
+//! `units`.
 
 use super::super::lookahead::{extend, lookahead, value};
 use super::units::{Curves, Harm, Unit, harm, reduce, together};
@@ -81,7 +86,8 @@ fn sized(units: &[Unit], given: &[usize], curves: &[Curves<'_>]) -> Vec<Unit> {
     units.iter().zip(given).map(|(unit, ways)| Unit::new(unit.members.clone(), *ways, curves)).collect()
 }
 
-/// The fair start: ways go to the most slowed-down unit, by the mean of its programs, as few at a time as help it.
+/// The fair start: ways go to the most slowed-down unit, by the mean of its programs, as few at a
+/// time as help it.
 fn fair(by_unit: &[Cow<'_, [f64]>], units: &[Unit], limits: Limits) -> Vec<usize> {
     let mut given = vec![limits.least; units.len()];
     let mut left = limits.ways.saturating_sub(limits.least * units.len());
@@ -130,7 +136,8 @@ fn walk(units: Vec<Unit>, curves: &[Curves<'_>], limits: Limits, best: &mut Opti
     }
 }
 
-/// Two units, the first below the second, and by how much the summed slowdown grows where they share.
+/// Two units, the first below the second, and by how much the summed slowdown grows where they
+/// share.
 type Joint = (f64, usize, usize);
 
 struct Walk<'a> {
@@ -138,7 +145,8 @@ struct Walk<'a> {
     units: Vec<Unit>,
     curves: &'a [Curves<'a>],
     least: usize,
-    /// Single units that join their partitions, as far as known; neither has changed since. By `first * units + second`.
+    /// Single units that join their partitions, as far as known; neither has changed since. By
+    /// `first * units + second`.
     joined: Vec<Option<f64>>,
     /// Single units with the fewest ways that share one such partition, cheapest first.
     tight: Vec<Joint>,

@@ -35,7 +35,8 @@ fn nobody_sensitive_means_one_cluster() {
 
 #[test]
 fn more_than_five_streaming_programs_have_two_partitions() {
-    // 6 streaming programs: min(2, ceil(6 / 5)) = 2 partitions of 2 ways, ceil(6 / 2) = 3 each; 11 - 4 = 7 are left.
+    // 6 streaming programs: min(2, ceil(6 / 5)) = 2 partitions of 2 ways, ceil(6 / 2) = 3 each; 11
+    // - 4 = 7 are left.
     let mut apps = vec![plain(Streaming); 6];
     apps.push(sensitive(STEEP));
     check(&apps, 11, usual(), &[(&[0, 1, 2], 2), (&[3, 4, 5], 2), (&[6], 7)]);
@@ -44,7 +45,8 @@ fn more_than_five_streaming_programs_have_two_partitions() {
 
 #[test]
 fn light_sharing_programs_fill_the_gaps_then_go_round() {
-    // Two streaming partitions of 4 programs and 2 ways: 10 places, 6 free, of 3 gaps: the first takes all seven.
+    // Two streaming partitions of 4 programs and 2 ways: 10 places, 6 free, of 3 gaps: the first
+    // takes all seven.
     let mut apps = vec![plain(Streaming); 8];
     apps.extend([sensitive(STEEP), sensitive(STEEP)]);
     apps.extend([plain(LightSharing); 7]);
@@ -58,24 +60,27 @@ fn light_sharing_programs_fill_the_gaps_then_go_round() {
 
 #[test]
 fn the_most_slowed_down_gains_a_way_where_two_share() {
-    // Three ways, one each: 4 + 1.2 + 1.2. The steep one with two ways and the flat ones on one: 1 + 1.2 + 1.2. Joining the steep one
-    // with a flat one would give it one way of two: 4.
+    // Three ways, one each: 4 + 1.2 + 1.2. The steep one with two ways and the flat ones on one: 1
+    // + 1.2 + 1.2. Joining the steep one with a flat one would give it one way of two: 4.
     check(&[sensitive(FLAT), sensitive(STEEP), sensitive(FLAT)], 3, usual(), &[(&[0, 2], 1), (&[1], 2)]);
 }
 
 #[test]
 fn two_that_differ_share_what_neither_has_alone() {
-    // Ways 1 and 2 leave 3 + 2; joined, the first misses nine times as much and takes most of the three: less in sum.
+    // Ways 1 and 2 leave 3 + 2; joined, the first misses nine times as much and takes most of the
+    // three: less in sum.
     let greedy = App { class: Sensitive, slowdown: &[3.0, 2.0, 1.0], llcmpkc: &[90.0, 90.0, 90.0] };
     let modest = App { class: Sensitive, slowdown: &[1.1, 1.0, 1.0], llcmpkc: &[10.0, 10.0, 10.0] };
-    // Lookahead: the greedy one gets 2 ways: 2 + 1.1 = 3.1. Joined: 2.7 and 0.3 ways: 1.3 + (1.1 + 0.7 * 0.1) = 2.47.
+    // Lookahead: the greedy one gets 2 ways: 2 + 1.1 = 3.1. Joined: 2.7 and 0.3 ways: 1.3 + (1.1 +
+    // 0.7 * 0.1) = 2.47.
     check(&[greedy, modest], 3, usual(), &[(&[0, 1], 3)]);
 }
 
 #[test]
 fn the_fair_start_is_taken_where_it_is_fairer() {
-    // 2 ways to give. Lookahead gives both to the second (0.2 a way against 0.05): 1.5 and 1.0. The fair start gives both to the first, the
-    // most slowed-down one throughout: 1.4 and 1.4. Joined they have two each: 1.45 and 1.2.
+    // 2 ways to give. Lookahead gives both to the second (0.2 a way against 0.05): 1.5 and 1.0. The
+    // fair start gives both to the first, the most slowed-down one throughout: 1.4 and 1.4. Joined
+    // they have two each: 1.45 and 1.2.
     let slow = sensitive(&[1.5, 1.45, 1.4, 1.35]);
     let quick = sensitive(&[1.4, 1.2, 1.0, 1.0]);
     check(&[slow, quick], 4, usual(), &[(&[0], 3), (&[1], 1)]);

@@ -1,13 +1,27 @@
-//! Sensitive programs that share a partition, what it should do to them, and which of them to merge where partitions are too many.
+//! Sensitive programs that share a partition, what it should do to them, and which of them to merge
+//! where partitions are too many.
 //!
-//! **Least harm.** While there are more partitions than there may be, merge the two that add least to the summed slowdown; ties go to
-//! the first ones. Nobody gets a third companion while others can still be paired: only where the even share of programs per partition
-//! is above two may more than two meet.
+//! **Least harm.** While there are more partitions than there may be, merge the two that add least
+//! to the summed slowdown; ties go to the first ones. No program gets a third companion while
+//! others can still be paired: only where the even share of programs per partition is above two may
+//! more than two meet.
 
 use super::super::lookahead::value;
-use super::App;
-use crate::profile::at;
 use crate::share::{shares, shares_of_two};
+use isobar_model::CacheClass;
+use isobar_model::profile::at;
+
+/// What LFOC+ knows of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct App<'a> {
+    /// Its class.
+    pub class: CacheClass,
+    /// Slowdown alone with 1, 2, ... ways; the last value stands for all beyond. Needed for
+    /// sensitive programs only: others may leave it empty (read as 1).
+    pub slowdown: &'a [f64],
+    /// LLC misses per 1000 cycles alone with 1, 2, ... ways; as `slowdown` (empty is read as 0).
+    pub llcmpkc: &'a [f64],
+}
 
 /// Curves of a sensitive program, never empty.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +81,7 @@ impl Unit {
         self.members.len() == 1
     }
 
-    /// Takes another unit's programs in, and has so many ways then.
+    /// Takes another unit's programs in; the unit then has `ways` ways.
     pub fn absorb(&mut self, other: Self, ways: usize, curves: &[Curves<'_>]) {
         self.members.extend(other.members);
         self.members.sort_unstable();
@@ -100,7 +114,8 @@ pub(super) fn together(one: &Curves<'_>, two: &Curves<'_>, ways: usize) -> Harm 
     Harm::one(at(one.slowdown, of_one)).and(Harm::one(at(two.slowdown, of_two)))
 }
 
-/// Merges units until at most `most` are left (see the top). `ways` says how many ways two partitions have when merged.
+/// Merges units until at most `most` are left (see the top). `ways` says how many ways two
+/// partitions have when merged.
 pub(super) fn reduce(units: &mut Vec<Unit>, most: usize, curves: &[Curves<'_>], ways: impl Fn(&Unit, &Unit) -> usize) {
     let most = most.max(1);
     if units.len() <= most {
@@ -185,8 +200,9 @@ mod tests {
         let mut units: Vec<Unit> = (0..5).map(|program| Unit::new(vec![program], 1, &curves)).collect();
         reduce(&mut units, 3, &curves, |_, _| 1);
         let members: Vec<_> = units.iter().map(|unit| unit.members.clone()).collect();
-        // Half a way costs a flat one 0.05 and a sharp one 0.5. First two flat ones; the third would cost less with them than with a sharp
-        // one, but three partitions hold five programs without that.
+        // Half a way costs a flat one 0.05 and a sharp one 0.5. First two flat ones; the third
+        // would cost less with them than with a sharp one, but three partitions hold five programs
+        // without that.
         assert_eq!(members[0], [0, 2]);
         assert_eq!(members.iter().map(Vec::len).max(), Some(2));
     }

@@ -2,8 +2,8 @@
 
 use super::mixes::FIRST;
 use super::runs::{Launch, Row};
-use crate::reproduce::{Claim, Verdict};
-use isobar_model::num;
+use crate::reproduce::claim::{Claim, Verdict};
+use crate::stats::mean_or_zero;
 
 /// The strategies by their place in `strategies()`.
 const LINUX: usize = 0;
@@ -23,7 +23,10 @@ pub(super) struct Gain {
 
 impl Gain {
     fn of(values: &[f64]) -> Self {
-        Self { mean: mean(values), max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max) }
+        Self {
+            mean: mean_or_zero(values.iter().copied()),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
     }
 
     fn words(self) -> String {
@@ -31,13 +34,9 @@ impl Gain {
     }
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / num::float_len(values.len().max(1))
-}
-
 /// The mean of a measure over a mix's launches.
 pub(super) fn of_mix(row: &Row, strategy: usize, read: fn(&Launch) -> f64) -> f64 {
-    mean(&row.launches[strategy].iter().map(read).collect::<Vec<_>>())
+    mean_or_zero(row.launches[strategy].iter().map(read))
 }
 
 /// By how much a strategy reduces a measure against stock Linux, in per cent.
@@ -76,11 +75,11 @@ const fn migrations(launch: &Launch) -> f64 {
 fn spread(row: &Row, strategy: usize, read: fn(&Launch) -> f64) -> f64 {
     let values: Vec<f64> = row.launches[strategy].iter().map(read).collect();
     let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(*v), most.max(*v)));
-    100.0 * (most - least) / mean(&values)
+    100.0 * (most - least) / mean_or_zero(values)
 }
 
 /// All three.
-pub(in super::super) fn claims(rows: &[Row]) -> Vec<Claim> {
+pub(crate) fn claims(rows: &[Row]) -> Vec<Claim> {
     vec![dc_3(rows), dc_4(rows), dc_5(rows)]
 }
 
@@ -129,7 +128,7 @@ fn dc_3(rows: &[Row]) -> Claim {
 
 fn dc_4(rows: &[Row]) -> Claim {
     let first = first(rows);
-    let wide = |strategy: usize, read| mean(&first.iter().map(|row| spread(row, strategy, read)).collect::<Vec<_>>());
+    let wide = |strategy: usize, read| mean_or_zero(first.iter().map(|row| spread(row, strategy, read)));
     let words = |read| {
         let of = |(strategy, name): (usize, &str)| format!("{name} {:.1}", wide(strategy, read));
         let others: Vec<_> = OTHERS.into_iter().map(of).collect();
@@ -163,7 +162,7 @@ const PRINTED_MIGRATIONS: [f64; 3] = [5.97, 5.77, 2.32];
 
 fn dc_5(rows: &[Row]) -> Claim {
     let first = first(rows);
-    let rate = |strategy| mean(&first.iter().map(|row| of_mix(row, strategy, migrations)).collect::<Vec<_>>());
+    let rate = |strategy| mean_or_zero(first.iter().map(|row| of_mix(row, strategy, migrations)));
     let [dino, dino_lfoc, content] = OTHERS.map(|(strategy, _)| rate(strategy));
     let near = |(ours, printed): (&f64, &f64)| (printed / FACTOR..=printed * FACTOR).contains(ours);
     let size = [dino, dino_lfoc, content].iter().zip(&PRINTED_MIGRATIONS).all(near);

@@ -2,7 +2,7 @@
 
 use super::claims::{antt, cov, first, of_mix, reduction, stp, throughput, unfairness};
 use super::runs::{Launch, Row};
-use crate::reproduce::Figure;
+use crate::reproduce::claim::Figure;
 use isobar_plot::{Boxes, bars, boxes};
 
 /// Strategies by their place, as figures name them.
@@ -13,7 +13,7 @@ const COMPARED: [(usize, &str); 3] = [(0, "linux"), (1, "dino"), (3, "divide-con
 const ONE: usize = 4;
 
 /// All of them.
-pub(in super::super) fn figures(rows: &[Row]) -> Vec<Figure> {
+pub(crate) fn figures(rows: &[Row]) -> Vec<Figure> {
     let first = first(rows);
     let one = rows.iter().find(|row| row.number == ONE).or_else(|| rows.first());
     let both = [(0, "c"), (3, "d")].into_iter();

@@ -1,9 +1,10 @@
-//! The 30 mixes of section VI-A on `skylake-2x20`: 40 threads each, two programs of several threads and the rest of one.
+//! The 30 mixes of section VI-A on `skylake-2x20`: 40 threads each, two programs of several threads
+//! and the rest of one.
 
 use super::super::draw::{Dice, EIGHT, SIXTEEN, Shares, TWENTY};
 use super::super::extent::Extent;
 use super::super::programs::{PARALLEL, Pools};
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::num;
 use isobar_sim::program::{Program, shipped};
 use isobar_sim::{App, Workload};
@@ -12,12 +13,14 @@ use std::sync::Arc;
 
 /// The paper's machine.
 const MACHINE: &str = "skylake-2x20";
-/// Longest step of the simulation: NUMA balancing looks no more often, and its windows are longer than that on average.
+/// Longest step of the simulation: NUMA balancing looks no more often, and its windows are longer
+/// than that on average.
 const STEP: f64 = 0.5;
 /// Mixes of a kind.
 const EACH: usize = 10;
 
-/// A kind of mix: single-threaded programs with their shares of classes, and the threads of each of the two others.
+/// A kind of mix: single-threaded programs with their shares of classes, and the threads of each of
+/// the two others.
 pub(super) struct Kind {
     singles: usize,
     shares: Shares,
@@ -38,14 +41,14 @@ pub(super) const FIRST: usize = EACH;
 
 /// A mix.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Mix {
+pub(crate) struct Mix {
     /// 1 to 30.
     pub number: usize,
     pub workload: Workload,
 }
 
 /// The mixes that are run: the first ones of each kind.
-pub(in super::super) fn mixes(extent: &Extent, seed: u64) -> Result<Vec<Mix>, LabError> {
+pub(crate) fn mixes(extent: &Extent, seed: u64) -> Result<Vec<Mix>, LabError> {
     let library = shipped()?;
     let pools = Pools::on(&isobar_sim::machine::find(MACHINE)?, &library)?;
     let mut mixes = Vec::new();
@@ -80,7 +83,8 @@ impl Kind {
 /// Mixes draw from streams of their own, apart from the static workloads.
 const STREAM: u64 = 1 << 32;
 
-/// A program's run is written for the threads of another machine: as many instructions a thread, so that it takes about as long here.
+/// A program's run is written for the threads of another machine: as many instructions a thread, so
+/// that it takes about as long here.
 fn per_thread(app: &mut App) {
     let part = f64::from(app.threads) / f64::from(app.program.threads);
     let instructions_billion = app.program.instructions_billion * part;
@@ -90,7 +94,7 @@ fn per_thread(app: &mut App) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Options;
+    use crate::reproduce::options::Options;
 
     #[test]
     fn mixes_have_forty_threads_and_as_many_programs_as_printed() {

@@ -12,8 +12,8 @@ pub(super) use mixes::{Mix, mixes};
 pub(super) use policies::dino;
 
 use super::extent::Extent;
-use crate::compare::LabError;
-use crate::reproduce::Options;
+use crate::error::LabError;
+use crate::reproduce::options::Options;
 use policies::strategies;
 use runs::Row;
 

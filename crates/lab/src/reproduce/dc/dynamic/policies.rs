@@ -18,14 +18,16 @@ pub(super) fn strategies() -> [Strategy; 4] {
     ]
 }
 
-/// "The low and high LLCMPKI thresholds for application classification in DINO were set to 3 and 24".
-pub(in super::super) fn dino() -> ThreadsOnly<Dino> {
+/// "The low and high LLCMPKI thresholds for application classification in DINO were set to 3 and
+/// 24".
+pub(crate) fn dino() -> ThreadsOnly<Dino> {
     ThreadsOnly(Dino::new(dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() }))
 }
 
-/// DINO as the paper implements it: "this implementation, like DC's, uses Linux's automatic NUMA balancing" (section III) and moves no page itself.
+/// DINO as the paper implements it: "this implementation, like DC's, uses Linux's automatic NUMA
+/// balancing" (section III) and moves no page itself.
 #[derive(Debug)]
-pub(in super::super) struct ThreadsOnly<P>(P);
+pub(crate) struct ThreadsOnly<P>(P);
 
 impl<P: Policy> Policy for ThreadsOnly<P> {
     fn name(&self) -> &'static str {

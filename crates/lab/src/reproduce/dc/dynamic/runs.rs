@@ -1,10 +1,12 @@
-//! Every mix under every policy, several times. It runs and counts; what the paper says of it, its callers know.
+//! Every mix under every policy, several times. It runs and counts; what the paper says of it, its
+//! callers know.
 
 use super::mixes::Mix;
-use crate::compare::{LabError, alone, unfinished};
+use crate::compare::{alone, unfinished};
+use crate::error::LabError;
 use crate::harness::run_policy;
 use crate::parallel;
-use crate::reproduce::Options;
+use crate::reproduce::options::Options;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::{Policy, num};
 use isobar_sim::RunReport;
@@ -14,7 +16,7 @@ pub(super) type Strategy = (&'static str, fn() -> Box<dyn Policy>);
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Launch {
+pub(crate) struct Launch {
     pub summary: Summary,
     /// By application.
     pub slowdowns: Vec<f64>,
@@ -24,7 +26,7 @@ pub(in super::super) struct Launch {
 
 /// A mix under every policy.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Row {
+pub(crate) struct Row {
     /// Of the mix: 1 to 30.
     pub number: usize,
     pub apps: Vec<String>,
@@ -38,8 +40,8 @@ struct Task {
     repeat: usize,
 }
 
-/// Runs all; `progress` is told after each run.
-pub(in super::super) fn run(
+/// Runs all; `progress` is called after each run.
+pub(crate) fn run(
     mixes: &[Mix],
     strategies: &[Strategy],
     launches: usize,

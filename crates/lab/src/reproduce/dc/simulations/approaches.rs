@@ -2,13 +2,13 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | OptMap, OptMap+OptPart, Optimal, BestMapLFOC+ | `isobar_optima`, for unfairness, ties to the higher STP |
+//! | OptMap, OptMap+OptPart, Optimal, BestMapLFOC+ | `isobar_optima`, for unfairness |
 //! | DC | `divide-content` of `isobar_partition::heuristics` |
 //! | a random mapping, no partitioning | the mean over [`DRAWS`] random mappings |
 
 use super::super::draw::Dice;
 use super::workloads::CORES;
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_optima::{Objective, Optimum, Options as Search, best_map, opt_map, opt_map_then_part, optimal};
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::heuristics::{self, Rule, Setting};
@@ -16,21 +16,20 @@ use isobar_partition::model::StaticModel;
 use isobar_partition::{Group, Solution};
 
 /// In the order of the figure's legend.
-pub(in super::super) const APPROACHES: [&str; 5] =
-    ["opt-map", "opt-map+opt-part", "optimal", "best-map+lfoc+", "divide-content"];
+pub(crate) const APPROACHES: [&str; 5] = ["opt-map", "opt-map+opt-part", "optimal", "best-map+lfoc+", "divide-content"];
 /// The paper takes one random mapping for each workload; the mean over some has less noise.
 const DRAWS: u32 = 35;
 
 /// Unfairness and STP.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in super::super) struct Point {
+pub(crate) struct Point {
     pub unfairness: f64,
     pub stp: f64,
 }
 
 /// An approach's solution.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Answer {
+pub(crate) struct Answer {
     pub point: Point,
     pub solution: Solution,
     /// Whether it is proved to be the best of its kind; a heuristic's never is.
@@ -46,20 +45,17 @@ pub(super) fn answers(model: &dyn StaticModel, groups: usize, bandwidth: f64) ->
     };
     let search = Search { groups, cores: Some(CORES), ..Search::new(Objective::Unfairness) };
     let lfoc_plus = |programs: &[usize]| partitioned(model, programs, &setting);
-    let mut answers = Vec::new();
-    for found in [
+    let found = [
         opt_map(model, &search),
         opt_map_then_part(model, &search),
         optimal(model, &search),
         best_map(model, &search, &lfoc_plus),
-    ] {
-        answers.push(exact(found.map_err(|error| failed(&error))?));
-    }
-    answers.push(divide_content(model, &setting)?);
-    Ok(answers)
+    ];
+    let exact = APPROACHES.iter().zip(found).map(|(name, found)| Ok(exact(found.map_err(failed(name))?)));
+    exact.chain([divide_content(model, &setting)]).collect()
 }
 
-/// LFOC+ on one group; none where it refuses, which the search tells.
+/// LFOC+ on one group; none where it refuses, which the search reports.
 fn partitioned(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Group {
     match heuristics::by_name("lfoc+").map(|entry| entry.rule) {
         Some(Rule::OneLlc(partition)) => partition(model, programs, setting).unwrap_or_default(),
@@ -74,10 +70,10 @@ fn exact(found: Optimum) -> Answer {
 }
 
 fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Answer, LabError> {
-    let entry = heuristics::by_name("divide-content");
-    let entry = entry.ok_or_else(|| failed(&"the heuristic divide-content is not there"))?;
-    let solution = entry.run(model, setting).map_err(|error| failed(&error))?;
-    Ok(Answer { point: point(model, &solution)?, solution, proved: false })
+    let name = "divide-content";
+    let entry = heuristics::by_name(name).ok_or("no such heuristic").map_err(failed(name))?;
+    let solution = entry.run(model, setting).map_err(failed(name))?;
+    Ok(Answer { point: point(name, model, &solution)?, solution, proved: false })
 }
 
 /// The mean over random mappings that fill all cores, nothing partitioned.
@@ -86,18 +82,19 @@ pub(super) fn random(model: &dyn StaticModel, groups: usize, dice: &mut Dice) ->
     for _ in 0..DRAWS {
         let seats: Vec<usize> = (0..groups).flat_map(|group| [group; CORES]).collect();
         let llcs = dice.some(seats.len(), &seats);
-        let seen = point(model, &Solution::unpartitioned(&llcs, groups, model.ways()))?;
+        let seen = point("random mapping", model, &Solution::unpartitioned(&llcs, groups, model.ways()))?;
         sum = Point { unfairness: sum.unfairness + seen.unfairness, stp: sum.stp + seen.stp };
     }
     let draws = f64::from(DRAWS);
     Ok(Point { unfairness: sum.unfairness / draws, stp: sum.stp / draws })
 }
 
-fn point(model: &dyn StaticModel, solution: &Solution) -> Result<Point, LabError> {
-    let summary = evaluate(model, solution).map_err(|error| failed(&error))?.summary;
+fn point(approach: &'static str, model: &dyn StaticModel, solution: &Solution) -> Result<Point, LabError> {
+    let summary = evaluate(model, solution).map_err(failed(approach))?.summary;
     Ok(Point { unfairness: summary.unfairness, stp: summary.stp })
 }
 
-fn failed(problem: &dyn std::fmt::Display) -> LabError {
-    LabError::Study(problem.to_string())
+/// What an approach reports, under its name.
+fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(approach: &'static str) -> impl FnOnce(E) -> LabError {
+    move |cause| LabError::Approach { approach, cause: cause.into() }
 }

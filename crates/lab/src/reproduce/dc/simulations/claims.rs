@@ -2,19 +2,21 @@
 
 use super::approaches::Point;
 use super::figures::sensitive_beside_streaming;
+use super::study::Studied;
 use super::workloads::{CORES, PLATFORMS, Platform};
-use super::{Studied, mean};
-use crate::compare::LabError;
-use crate::reproduce::{Claim, Verdict};
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Verdict};
+use crate::stats::mean_or_zero;
 use isobar_optima::{Count, count};
 
-/// Table I: mappings, and mappings with clusterings, on platforms A and B; and the 12.5 billion of the text.
+/// Table I: mappings, and mappings with clusterings, on platforms A and B; and the 12.5 billion of
+/// the text.
 const TABLE_1: [(u128, u128); 2] = [(35, 83_370), (5_775, 20_634_075)];
 const SIXTEEN_PROGRAMS: u128 = 12_518_005_500;
 const WAYS: usize = 16;
 
 /// Table I.
-pub(in super::super) fn dc_1() -> Claim {
+pub(crate) fn dc_1() -> Claim {
     let size = |groups: usize| count(groups * CORES, groups, Some(CORES), WAYS);
     let platforms = PLATFORMS.map(|platform: Platform| size(platform.groups));
     let sixteen = size(4).solutions;
@@ -58,16 +60,17 @@ pub(super) struct Gaps {
 impl Gaps {
     pub fn of(all: &[Studied]) -> Self {
         let point = |one: &Studied, approach: usize| -> Point { one.answers[approach].point };
+        let mean = |of: &dyn Fn(&Studied) -> f64| mean_or_zero(all.iter().map(of));
         let beyond = |approach: usize, base: usize| {
-            100.0 * mean(all, |one| point(one, approach).unfairness / point(one, base).unfairness - 1.0)
+            100.0 * mean(&|one| point(one, approach).unfairness / point(one, base).unfairness - 1.0)
         };
         Self {
-            reduction: 100.0 * mean(all, |one| 1.0 - point(one, OPTIMAL).unfairness / point(one, OPT_MAP).unfairness),
+            reduction: 100.0 * mean(&|one| 1.0 - point(one, OPTIMAL).unfairness / point(one, OPT_MAP).unfairness),
             sequential: beyond(SEQUENTIAL, OPTIMAL),
             best_map: beyond(BEST_MAP, OPTIMAL),
             unfairness: beyond(DIVIDE_CONTENT, BEST_MAP),
-            stp: 100.0 * mean(all, |one| 1.0 - point(one, DIVIDE_CONTENT).stp / point(one, BEST_MAP).stp),
-            random: 100.0 * mean(all, |one| 1.0 - one.normalised(DIVIDE_CONTENT).unfairness),
+            stp: 100.0 * mean(&|one| 1.0 - point(one, DIVIDE_CONTENT).stp / point(one, BEST_MAP).stp),
+            random: 100.0 * mean(&|one| 1.0 - one.normalised(DIVIDE_CONTENT).unfairness),
         }
     }
 
@@ -100,7 +103,7 @@ const CLOSE: f64 = 5.0;
 const PRINTED_GAP: f64 = 1.5;
 
 /// Figure 5.
-pub(in super::super) fn dc_2(queueing: &[Studied], pbbcache: &[Studied]) -> Result<Claim, LabError> {
+pub(crate) fn dc_2(queueing: &[Studied], pbbcache: &[Studied]) -> Result<Claim, LabError> {
     let (own, theirs) = (Gaps::of(queueing), Gaps::of(pbbcache));
     let unproved =
         |all: &[Studied]| all.iter().flat_map(|one| &one.answers[..DIVIDE_CONTENT]).filter(|one| !one.proved).count();

@@ -1,10 +1,10 @@
 //! Figures 5 and 6.
 
 use super::approaches::APPROACHES;
-use super::workloads::Platform;
-use super::{PLATFORMS, Studied};
-use crate::compare::LabError;
-use crate::reproduce::Figure;
+use super::study::Studied;
+use super::workloads::{PLATFORMS, Platform};
+use crate::error::LabError;
+use crate::reproduce::claim::Figure;
 use crate::reproduce::dc::programs::class;
 use isobar_model::{CacheClass, num};
 use isobar_partition::Solution;
@@ -14,7 +14,7 @@ use isobar_sim::program::shipped;
 use std::collections::BTreeMap;
 
 /// Figure 5: one plot a platform.
-pub(in super::super) fn figure_5(all: &[Studied], model: &str, slug: &str) -> Vec<Figure> {
+pub(crate) fn figure_5(all: &[Studied], model: &str, slug: &str) -> Vec<Figure> {
     PLATFORMS.iter().map(|platform| one_platform(all, platform, model, slug)).collect()
 }
 
@@ -30,7 +30,7 @@ fn one_platform(all: &[Studied], platform: &Platform, model: &str, slug: &str) -
     Figure { file: format!("dc-figure-5-{}-{slug}.svg", platform.name.to_lowercase()), title, svg }
 }
 
-/// The nine of figure 6 as far as the text tells: three of each class, of table II.
+/// The nine of figure 6 as far as the text names them: three of each class, of table II.
 const NINE: [&str; 9] =
     ["astar06", "mcf06", "omnetpp17", "fotonik3d17", "lbm17", "milc06", "gamess06", "povray17", "x264ref17"];
 const CLASSES: [(CacheClass, &str); 3] = [
@@ -43,7 +43,7 @@ const SHOWN: [(usize, &str); 2] = [(0, "opt-map"), (2, "optimal")];
 
 /// Who runs beside whom: by class of both, the part of co-runners in per cent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in super::super) struct Beside(BTreeMap<&'static str, BTreeMap<CacheClass, usize>>);
+pub(crate) struct Beside(BTreeMap<&'static str, BTreeMap<CacheClass, usize>>);
 
 impl Beside {
     fn of(all: &[Studied], approach: usize) -> Result<(Self, BTreeMap<&'static str, CacheClass>), LabError> {
@@ -80,7 +80,7 @@ impl Beside {
 }
 
 /// Figure 6.
-pub(in super::super) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabError> {
+pub(crate) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabError> {
     let mut figures = Vec::new();
     for (approach, name) in SHOWN {
         let (beside, _) = Beside::of(all, approach)?;
@@ -94,8 +94,9 @@ pub(in super::super) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabErro
     Ok(figures)
 }
 
-/// Co-runners of streaming programs that are sensitive, in per cent, under opt-map and under optimal.
-pub(in super::super) fn sensitive_beside_streaming(all: &[Studied]) -> Result<[f64; 2], LabError> {
+/// Co-runners of streaming programs that are sensitive, in per cent, under opt-map and under
+/// optimal.
+pub(crate) fn sensitive_beside_streaming(all: &[Studied]) -> Result<[f64; 2], LabError> {
     let mut parts = [0.0; 2];
     for (part, (approach, _)) in parts.iter_mut().zip(SHOWN) {
         let (beside, classes) = Beside::of(all, approach)?;

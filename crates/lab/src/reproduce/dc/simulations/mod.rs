@@ -1,118 +1,12 @@
-//! Section IV: the 240 workloads under the static model, by the theoretical approaches and by Divide&Content's own.
+//! Section IV: the 240 workloads under the static model, by the theoretical approaches and by
+//! Divide&Content's own.
 
 mod approaches;
 mod claims;
 mod figures;
+mod study;
 mod workloads;
-
-use super::draw::Dice;
-use super::extent::Extent;
-use crate::compare::LabError;
-use crate::parallel;
-use crate::reproduce::Options;
-use crate::study::{Profiles, Queueing};
-use approaches::{Answer, Point};
-use isobar_model::num;
-use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
-use isobar_sim::machine::{MachineSpec, find};
-use isobar_sim::program::{Library, shipped};
-use workloads::{PLATFORMS, Platform};
 
 pub(super) use claims::{dc_1, dc_2};
 pub(super) use figures::{figure_5, figure_6};
-
-/// Under which static model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Model {
-    /// The simulator's.
-    Queueing,
-    /// That of the paper's simulator.
-    PbbCache,
-}
-
-/// A workload by every approach.
-#[derive(Clone, Debug)]
-pub(super) struct Studied {
-    pub platform: &'static str,
-    pub programs: Vec<&'static str>,
-    pub random: Point,
-    /// In the order of [`APPROACHES`].
-    pub answers: Vec<Answer>,
-}
-
-impl Studied {
-    /// Unfairness and STP of an approach over those of the random mapping.
-    pub fn normalised(&self, approach: usize) -> Point {
-        let Point { unfairness, stp } = self.answers[approach].point;
-        Point { unfairness: unfairness / self.random.unfairness, stp: stp / self.random.stp }
-    }
-}
-
-/// What a platform's questions need.
-struct Bench {
-    platform: Platform,
-    machine: MachineSpec,
-    library: Library,
-    profiles: Profiles,
-    /// Of a memory node, in MB/s.
-    bandwidth: f64,
-}
-
-/// Studies every workload of both platforms; `progress` is told after each.
-pub(super) fn study(
-    model: Model,
-    extent: &Extent,
-    options: &Options,
-    progress: &(dyn Fn() + Sync),
-) -> Result<Vec<Studied>, LabError> {
-    let mut all = Vec::new();
-    for (platform, count) in PLATFORMS.into_iter().zip(extent.workloads) {
-        let bench = Bench::new(platform)?;
-        let workloads: Vec<_> = (0..).zip(platform.workloads(&bench.library, count, options.seed)?).collect();
-        all.extend(parallel::each(options.jobs, &workloads, |(number, programs)| {
-            let seen = bench.one(model, programs, platform.dice(options.seed, *number));
-            progress();
-            seen
-        })?);
-    }
-    Ok(all)
-}
-
-impl Bench {
-    fn new(platform: Platform) -> Result<Self, LabError> {
-        let study = |error: crate::study::StudyError| LabError::Study(error.to_string());
-        let profiles = Profiles::of_machine(platform.machine).map_err(study)?;
-        let machine = find(platform.machine)?;
-        let bandwidth =
-            machine.topology.nodes().first().and_then(|node| node.max_bandwidth).map_or(0.0, |most| most.0 / 1e6);
-        Ok(Self { platform, machine, library: shipped()?, profiles, bandwidth })
-    }
-
-    fn one(&self, model: Model, programs: &[&'static str], mut dice: Dice) -> Result<Studied, LabError> {
-        let model = self.model(model, programs)?;
-        let groups = self.platform.groups;
-        Ok(Studied {
-            platform: self.platform.name,
-            programs: programs.to_vec(),
-            random: approaches::random(&*model, groups, &mut dice)?,
-            answers: approaches::answers(&*model, groups, self.bandwidth)?,
-        })
-    }
-
-    fn model(&self, model: Model, programs: &[&'static str]) -> Result<Box<dyn StaticModel>, LabError> {
-        let profiles: Vec<_> = programs.iter().filter_map(|name| self.profiles.profile(name)).cloned().collect();
-        let ways = self.profiles.ways();
-        let found = programs.iter().map(|name| self.library.find("section IV", "program", name));
-        let programs = found.collect::<Result<Vec<_>, _>>()?;
-        let queueing = || Queueing::new(&self.machine, &programs, profiles.clone(), ways, None);
-        Ok(match model {
-            Model::Queueing => Box::new(queueing()),
-            Model::PbbCache => Box::new(PbbCache::new(Bandwidth::Stalls, profiles.clone(), ways, Some(self.bandwidth))),
-        })
-    }
-}
-
-/// A mean over workloads.
-fn mean(all: &[Studied], of: impl Fn(&Studied) -> f64) -> f64 {
-    all.iter().map(of).sum::<f64>() / num::float_len(all.len().max(1))
-}
+pub(super) use study::{Model, study};

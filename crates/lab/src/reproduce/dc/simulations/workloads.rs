@@ -2,7 +2,7 @@
 
 use super::super::draw::{Dice, EIGHT, Shares, TWELVE};
 use super::super::programs::Pools;
-use crate::compare::LabError;
+use crate::error::LabError;
 use isobar_model::num;
 use isobar_sim::machine::find;
 use isobar_sim::program::Library;
@@ -12,7 +12,7 @@ pub(super) const CORES: usize = 4;
 
 /// A platform of the simulations.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Platform {
+pub(crate) struct Platform {
     pub name: &'static str,
     pub machine: &'static str,
     /// LLCs, each with a memory node of its own.

@@ -1,0 +1,70 @@
+//! The one error of this crate: why an experiment could not be made. Each message is one line; what
+//! a crate below reported stays attached as the cause.
+
+use crate::sra::SraError;
+use isobar_model::validate::PlanFault;
+use isobar_sim::schedules::TooMany;
+use isobar_study::StudyError;
+
+/// Why an experiment could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// a policy made a plan that cannot be carried out
+    #[error("policy {policy} made a plan at {time} s that cannot be carried out: {fault}")]
+    Plan {
+        /// the policy
+        policy: String,
+        /// simulated seconds
+        time: f64,
+        /// what is wrong with the plan
+        #[source]
+        fault: PlanFault,
+    },
+    /// a policy that does not take its settings
+    #[error(transparent)]
+    Settings(#[from] isobar_policy::settings::ConfigError),
+    /// an application never completed
+    #[error("{app} did not complete within run.max_seconds = {max_seconds}: raise it or lower run.instructions_factor")]
+    Unfinished {
+        /// the application
+        app: String,
+        /// the limit
+        max_seconds: f64,
+    },
+    /// more starts or mappings than were to be evaluated
+    #[error("{what}: {error}")]
+    TooMany {
+        /// what was to be evaluated
+        what: &'static str,
+        /// how many there are
+        #[source]
+        error: TooMany,
+    },
+    /// a machine, program or workload that is not right
+    #[error(transparent)]
+    Sim(#[from] isobar_sim::SimError),
+    /// a page-migration study that could not be made
+    #[error(transparent)]
+    Sra(#[from] SraError),
+    /// a static study that could not be made
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// an approach that found no solution of a static question
+    #[error("{approach}: {cause}")]
+    Approach {
+        /// the algorithm
+        approach: &'static str,
+        /// its reason
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// no threads to compute with
+    #[error("{jobs} worker threads cannot be started: {cause}; ask for fewer jobs")]
+    Jobs {
+        /// the threads asked for
+        jobs: usize,
+        /// the system's reason
+        #[source]
+        cause: rayon::ThreadPoolBuildError,
+    },
+}

@@ -1,0 +1,246 @@
+//! What balancing computes with: programs as loads, groups as sides, thresholds, and when two sides
+//! are uneven (algorithm 3). Arithmetic alone; who moves where is decided in [`super::balance`].
+
+use isobar_model::{CacheClass, num};
+
+/// The LLC load of a light-sharing program, in ways (section V.B).
+pub const LIGHT_WAYS: f64 = 1.0;
+/// The LLC load of a streaming program: the ways of the partition that confines it (section V.B,
+/// `ways_str`).
+pub const STREAMING_WAYS: f64 = 2.0;
+
+/// The LLC load of a program: its critical point where it is sensitive.
+#[must_use]
+pub fn llc_load(class: CacheClass, critical_ways: usize) -> f64 {
+    match class {
+        CacheClass::LightSharing => LIGHT_WAYS,
+        CacheClass::Streaming => STREAMING_WAYS,
+        CacheClass::Sensitive => num::float_len(critical_ways),
+    }
+}
+
+/// A program on a pair of groups.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Program {
+    /// Its class.
+    pub class: CacheClass,
+    /// Its threads on either side now.
+    pub threads: [usize; 2],
+    /// Memory bandwidth of all these threads, in any unit that the limits share.
+    pub bandwidth: f64,
+    /// Ways that it needs; a program on both sides needs them on both.
+    pub llc: f64,
+    /// Whether it stays where it is: moved recently, or bound by its user.
+    pub fixed: bool,
+}
+
+impl Program {
+    /// Its threads on both sides together.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.threads[0] + self.threads[1]
+    }
+}
+
+/// One of the two groups that are balanced.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Side {
+    /// CPUs for the threads of the programs.
+    pub slots: usize,
+    /// Bandwidth that the memory node of this group delivers to other groups.
+    pub other_bandwidth: f64,
+}
+
+/// Thresholds, in ways and in the unit of the bandwidth loads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Ways of an LLC.
+    pub ways: f64,
+    /// `llc_load_thr`: a gap of more ways than this is an imbalance.
+    pub llc_gap: f64,
+    /// `low_bw_thr`: up to here bandwidth is no matter.
+    pub low_bandwidth: f64,
+    /// `bw_load_thr`: a greater gap is an imbalance.
+    pub bandwidth_gap: f64,
+    /// A lesser gap counts as none: two measured rates are never equal.
+    pub bandwidth_tie: f64,
+    /// Whether both groups use one memory node: bandwidth cannot be balanced between them then.
+    pub shared_memory: bool,
+    /// What a balancing that leaves an imbalance must take off it, in thresholds, to be worth its
+    /// migrations; 0: anything.
+    pub least_gain: f64,
+}
+
+/// Thresholds as shares of what a machine has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Per cent of the LLC's ways, rounded to whole ways (section VI-A: 5 of 11, "roughly 45 %").
+    pub llc_gap_percent: f64,
+    /// Per cent of a node's maximum bandwidth (section VI-A: 15).
+    pub low_bandwidth_percent: f64,
+    /// Per cent of a node's maximum bandwidth (section VI-A: 35).
+    pub bandwidth_gap_percent: f64,
+    /// Per cent of a node's maximum bandwidth below which two rates count as equal (ours).
+    pub bandwidth_tie_percent: f64,
+    /// [`Limits::least_gain`], in per cent of a threshold (ours).
+    pub least_gain_percent: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            llc_gap_percent: 45.0,
+            low_bandwidth_percent: 15.0,
+            bandwidth_gap_percent: 35.0,
+            bandwidth_tie_percent: 2.0,
+            least_gain_percent: 25.0,
+        }
+    }
+}
+
+impl Settings {
+    /// The thresholds for two LLCs of `ways` ways and two memory nodes of `max_bandwidth`.
+    #[must_use]
+    pub fn limits(&self, ways: usize, max_bandwidth: f64) -> Limits {
+        let of_node = |percent: f64| percent / 100.0 * max_bandwidth;
+        let ways = num::float_len(ways);
+        Limits {
+            ways,
+            llc_gap: (self.llc_gap_percent / 100.0 * ways).round(),
+            low_bandwidth: of_node(self.low_bandwidth_percent),
+            bandwidth_gap: of_node(self.bandwidth_gap_percent),
+            bandwidth_tie: of_node(self.bandwidth_tie_percent),
+            shared_memory: false,
+            least_gain: self.least_gain_percent / 100.0,
+        }
+    }
+}
+
+/// The aggregated loads of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pressure {
+    /// `AG_LLC`, in ways.
+    pub llc: f64,
+    /// `AG_BW`, of the group's whole memory node.
+    pub bandwidth: f64,
+}
+
+/// Adds a program, with the given number of its threads on either side, to the loads of both.
+pub(super) fn bear(program: &Program, threads: [usize; 2], sides: &mut [Pressure; 2]) {
+    let each = program.bandwidth / num::float_len(program.count().max(1));
+    for (side, threads) in sides.iter_mut().zip(threads).filter(|(_, threads)| *threads > 0) {
+        side.llc += program.llc;
+        side.bandwidth += each * num::float_len(threads);
+    }
+}
+
+/// The loads of both sides with the programs where they are.
+#[must_use]
+pub fn pressures(programs: &[Program], sides: &[Side; 2]) -> [Pressure; 2] {
+    let mut sum = sides.map(|side| Pressure { llc: 0.0, bandwidth: side.other_bandwidth });
+    programs.iter().for_each(|program| bear(program, program.threads, &mut sum));
+    sum
+}
+
+/// Which of two resources is used much and unevenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uneven {
+    /// `compare_llc_load`.
+    Cache,
+    /// `compare_bw_load`.
+    Bandwidth,
+}
+
+/// The last conditions of `eligible_for_balancing` (algorithm 3, lines 5 to 15): a clear imbalance
+/// of a resource that is short.
+#[must_use]
+pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> Option<Uneven> {
+    let Gaps { llc, bandwidth } = gaps(sides, limits);
+    let [a, b] = sides;
+    let plenty = a.llc <= limits.ways && b.llc <= limits.ways;
+    let idle = a.bandwidth <= limits.low_bandwidth && b.bandwidth <= limits.low_bandwidth;
+    if !plenty && llc > limits.llc_gap {
+        Some(Uneven::Cache)
+    } else if !idle && bandwidth > limits.bandwidth_gap {
+        Some(Uneven::Bandwidth)
+    } else {
+        None
+    }
+}
+
+/// Whether two sides are better off after a balancing than before, by enough to move programs for.
+pub(super) fn is_better(before: &[Pressure; 2], after: &[Pressure; 2], limits: &Limits) -> bool {
+    let [before_gaps, after_gaps] = [before, after].map(|sides| gaps(sides, limits));
+    let in_thresholds = |gaps: &Gaps| [part(gaps.llc, limits.llc_gap), part(gaps.bandwidth, limits.bandwidth_gap)];
+    let [old, new] = [in_thresholds(&before_gaps), in_thresholds(&after_gaps)];
+    if limits.least_gain > 0.0 && uneven(after, limits).is_some() {
+        // What is below its threshold is no imbalance, however it changes.
+        let excess = |gaps: [f64; 2]| gaps.iter().map(|gap| (gap - 1.0).max(0.0)).sum::<f64>();
+        return excess(old) - excess(new) >= limits.least_gain;
+    }
+    let worst_first = |[a, b]: [f64; 2]| (a.max(b), a.min(b));
+    worst_first(new) < worst_first(old)
+}
+
+/// How far two sides are apart.
+struct Gaps {
+    llc: f64,
+    bandwidth: f64,
+}
+
+fn gaps([a, b]: &[Pressure; 2], limits: &Limits) -> Gaps {
+    let bandwidth = if limits.shared_memory { 0.0 } else { (a.bandwidth - b.bandwidth).abs() };
+    Gaps { llc: (a.llc - b.llc).abs(), bandwidth }
+}
+
+fn part(gap: f64, limit: f64) -> f64 {
+    if limit > 0.0 { gap / limit } else { gap }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sides(loads: [(f64, f64); 2]) -> [Pressure; 2] {
+        loads.map(|(llc, bandwidth)| Pressure { llc, bandwidth })
+    }
+
+    /// The paper's machine: 11 ways and 76 GB/s.
+    fn skylake() -> Limits {
+        Settings::default().limits(11, 76.0)
+    }
+
+    #[test]
+    fn thresholds_are_those_of_the_paper_on_its_machine() {
+        let limits = skylake();
+        assert_eq!(limits.llc_gap, 5.0);
+        assert!((limits.low_bandwidth - 11.4).abs() < 1e-9 && (limits.bandwidth_gap - 26.6).abs() < 1e-9);
+        assert_eq!(Settings::default().limits(16, 1.0).llc_gap, 7.0);
+    }
+
+    #[test]
+    fn algorithm_3_wants_a_resource_that_is_short_and_uneven() {
+        let uneven = |loads| uneven(&sides(loads), &skylake());
+        assert_eq!(uneven([(11.0, 0.0), (0.0, 0.0)]), None, "both fit their LLC, line 8");
+        assert_eq!(uneven([(12.0, 0.0), (7.0, 0.0)]), None, "a gap of 5 is not more than 5, line 10");
+        assert_eq!(uneven([(13.0, 0.0), (7.0, 0.0)]), Some(Uneven::Cache));
+        assert_eq!(uneven([(0.0, 11.4), (0.0, 0.0)]), None, "both low, line 12");
+        assert_eq!(uneven([(0.0, 38.0), (0.0, 11.5)]), None, "a gap of 26.5, line 15");
+        assert_eq!(uneven([(0.0, 38.2), (0.0, 11.5)]), Some(Uneven::Bandwidth));
+        let shared = Limits { shared_memory: true, ..skylake() };
+        assert_eq!(super::uneven(&sides([(0.0, 70.0), (0.0, 0.0)]), &shared), None);
+    }
+
+    #[test]
+    fn a_program_on_both_sides_needs_its_ways_on_both_and_splits_its_bandwidth() {
+        let program = Program { class: CacheClass::Sensitive, threads: [3, 1], bandwidth: 8.0, llc: 4.0, fixed: false };
+        let side = Side { slots: 4, other_bandwidth: 1.0 };
+        assert_eq!(pressures(&[program], &[side, side]), sides([(4.0, 7.0), (4.0, 3.0)]));
+    }
+
+    #[test]
+    fn llc_loads_by_class() {
+        let loads = [CacheClass::LightSharing, CacheClass::Streaming, CacheClass::Sensitive].map(|c| llc_load(c, 6));
+        assert_eq!(loads, [1.0, 2.0, 6.0]);
+    }
+}

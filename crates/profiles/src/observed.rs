@@ -1,0 +1,48 @@
+//! Curves measured on a running machine, as observations carry them (`slowdown_by_ways`;
+//! `isobar manage --json` prints observations): one JSON document a line. The last that is known of
+//! a process name counts. Misses by ways are not part of an observation: those of the interval
+//! stand for every way count, which is right for the order in which programs fill a shared
+//! partition and no more.
+
+use crate::curves::{Curves, collect};
+use crate::error::ReadError;
+use crate::profiles::Profiles;
+use isobar_model::wire::observation_from_json;
+use isobar_model::{Process, num};
+use std::collections::BTreeMap;
+
+/// Reads observations.
+pub(super) fn read(file: &str, text: &str) -> Result<Profiles, ReadError> {
+    let mut known: BTreeMap<String, Curves> = BTreeMap::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let number = u64::from(num::narrow(index + 1));
+        let seen = observation_from_json(line).map_err(|error| ReadError::line(file, number, error.to_string()))?;
+        let sampled = seen.processes.iter().filter_map(curves);
+        known.extend(sampled.map(|curves| (curves.name.clone(), curves)));
+    }
+    if known.is_empty() {
+        let problem =
+            "no process has `slowdown_by_ways`: curves are known once a policy that samples has run for a while";
+        return Err(ReadError::file(file, problem));
+    }
+    let note = "misses by ways are not part of an observation: those of its interval stand for all";
+    let profiles = collect(file, &known.into_values().collect::<Vec<_>>())?;
+    Ok(profiles.with_notes([note.to_owned()]))
+}
+
+fn curves(process: &Process) -> Option<Curves> {
+    let slowdown = process.slowdown_by_ways.clone().filter(|slowdown| !slowdown.is_empty())?;
+    let sum = |of: fn(&isobar_model::Thread) -> Option<u64>| process.threads.iter().map(of).sum::<Option<u64>>();
+    let per_cycle = sum(|thread| thread.llc_misses).zip(sum(|thread| thread.cycles));
+    let llcmpkc = per_cycle
+        .filter(|(_, cycles)| *cycles > 0)
+        .map(|(misses, cycles)| 1000.0 * num::float(misses) / num::float(cycles));
+    let bandwidth: Option<f64> = process.threads.iter().map(|thread| thread.bandwidth.map(|rate| rate.0 / 1e6)).sum();
+    Some(Curves {
+        name: process.name.to_string(),
+        llcmpkc: llcmpkc.map(|rate| vec![rate; slowdown.len()]),
+        bandwidth_mbps: bandwidth.map(|rate| vec![rate; slowdown.len()]),
+        slowdown: Some(slowdown),
+        ..Curves::default()
+    })
+}
