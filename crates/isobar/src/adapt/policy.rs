@@ -5,7 +5,8 @@ use crate::config::{Config, Setting};
 use crate::failure::bad_input;
 use crate::lack::{self, Lack};
 use isobar_model::{Capabilities, Policy, Sensor};
-use isobar_policy::registry::{self, Moves};
+use isobar_policy::entry::{Entry, Moves};
+use isobar_policy::registry;
 use isobar_policy::settings::Settings;
 use std::path::Path;
 
@@ -40,7 +41,8 @@ pub fn settings(name: &str, config: &Config) -> anyhow::Result<Settings> {
     for Setting { key, value } in &config.sets {
         let profile = profile::content(key, value)?;
         let value = profile.as_ref().unwrap_or(value);
-        settings.set(key, value).map_err(|error| bad_input(format!("--set {key}={value}: {error}")))?;
+        registry::set(&mut settings, key, value)
+            .map_err(|error| bad_input(format!("--set {key}={value}: {error}")))?;
     }
     // Only here, since two keys may be possible together and not one by one. The message begins with the key.
     registry::build(name, &settings).map_err(|error| bad_input(format!("--set {error}")))?;
@@ -64,7 +66,7 @@ fn of_file(name: &str, config: &Config) -> anyhow::Result<Settings> {
 
 /// The policies whose needs a machine meets.
 pub fn would_run(capabilities: &Capabilities) -> Vec<&'static str> {
-    let runs = |entry: &&registry::Entry| capabilities.lacking(entry.needs).is_empty();
+    let runs = |entry: &&Entry| capabilities.lacking(entry.needs).is_empty();
     registry::entries().iter().filter(runs).map(|entry| entry.name).collect()
 }
 
@@ -76,7 +78,7 @@ pub fn names() -> Vec<&'static str> {
 /// Every policy with what it decides, a line each.
 pub fn described() -> String {
     let width = names().iter().map(|name| name.len()).max().unwrap_or(0);
-    let line = |entry: &registry::Entry| format!("  {:<width$}  {}", entry.name, entry.summary);
+    let line = |entry: &Entry| format!("  {:<width$}  {}", entry.name, entry.summary);
     registry::entries().iter().map(line).collect::<Vec<_>>().join("\n")
 }
 

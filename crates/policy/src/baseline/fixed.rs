@@ -19,14 +19,14 @@ mod places;
 mod tries;
 mod ways;
 
+use crate::entry::{Entry, Moves, Of};
 use crate::kit::pairs::{means, refused};
 use crate::kit::words::whole_percent;
-use crate::settings::{ConfigError, PolicyConfig};
+use crate::settings::{ConfigError, Section, settings};
 use isobar_model::{
     Action, CpuId, NodeMap, Observation, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor, Thread, Tid,
 };
 use places::{PagePlace, ThreadPlace};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tries::Tries;
 use ways::WayPlace;
@@ -34,35 +34,38 @@ use ways::WayPlace;
 /// Canonical name.
 pub const NAME: &str = "fixed";
 
-/// Settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// CPUs of threads: `NAME=CPU` for every thread of a process, `NAME/INDEX=CPU` for one.
-    pub threads: String,
-    /// Nodes of pages: `NAME=NODE` for all pages of a process, `NAME=FROM>TO` for those of one node.
-    pub pages: String,
-    /// Pages that move in one interval, by process and node that they leave; around samples, by thread too.
-    pub pages_per_epoch: u64,
-    /// Move pages around sampled addresses, as DINO does, and not any.
-    pub around_samples: bool,
-    /// Ways of processes: `NAME=LLC:MASK`, and `NAME=LLC:MASK:PERCENT` with a share of the memory bandwidth.
-    pub ways: String,
-}
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: "baseline",
+    summary: "threads and pages where the settings say",
+    moves: Moves::ThreadsAndPages,
+    needs: &[],
+    make: &Of { defaults: Config::default, new: Fixed::new },
+};
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            threads: String::new(),
-            pages: String::new(),
-            pages_per_epoch: 4096,
-            around_samples: false,
-            ways: String::new(),
-        }
+settings! {
+    /// Settings.
+    pub struct Config {
+        /// CPUs of threads, as "alpha/0=5 beta=3": NAME=CPU for every thread of a process, NAME/INDEX=CPU for
+        /// one; NAME is a process name or a pid. INDEX counts the threads that are managed, by ascending
+        /// thread id from 0: with manage.min_cpu_percent = 0 these are all threads of the process.
+        pub threads: String = String::new(),
+        /// Nodes of pages, as "alpha=2 beta=0>1": NAME=NODE for all pages of a process, NAME=FROM>TO for
+        /// those of one node.
+        pub pages: String = String::new(),
+        /// Pages that move in one interval, by process and node that they leave; around samples, by thread
+        /// too.
+        pub pages_per_epoch: u64 = 4096,
+        /// Move pages around sampled addresses, as DINO does, instead of any pages.
+        pub around_samples: bool = false,
+        /// Cache ways of processes, as "alpha=0:0x3": NAME=LLC:MASK, and NAME=LLC:MASK:PERCENT with a share of
+        /// the memory bandwidth.
+        pub ways: String = String::new(),
     }
 }
 
-impl PolicyConfig for Config {
+impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
         if self.pages_per_epoch == 0 {
             return Err(ConfigError::impossible(section, "pages_per_epoch", 0, "at least 1"));
@@ -92,7 +95,8 @@ type Bound = BTreeMap<(Pid, Tid), CpuId>;
 impl Fixed {
     /// With validated settings; a list that is not valid is taken as empty.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    #[expect(clippy::needless_pass_by_value, reason = "as every policy is made")]
+    pub fn new(config: Config) -> Self {
         Self {
             threads: ThreadPlace::list(&config.threads).unwrap_or_default(),
             pages: PagePlace::list(&config.pages).unwrap_or_default(),
@@ -112,7 +116,7 @@ impl Policy for Fixed {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        &[]
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {

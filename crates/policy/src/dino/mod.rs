@@ -13,3 +13,8 @@ pub mod dino;
 pub mod seating;
 #[cfg(test)]
 mod test_kit;
+
+use crate::entry::Entry;
+
+/// The policies of the paper.
+pub const POLICIES: [Entry; 3] = [di_plain::ENTRY, di_migrate::ENTRY, dino::ENTRY];

@@ -33,19 +33,28 @@
 //! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
 use super::ground::Ground;
+use super::lfoc_plus::PAPER;
 use super::moves::{Balanced, Moves};
 use super::partitioner::{Partitioner, Whole};
 use super::pressure::Pressures;
 use super::settings::{Balancing, Config};
 use super::unrest::Unrest;
+use crate::entry::{Entry, Moves as Kinds, Of};
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
 /// Canonical name.
 pub const NAME: &str = "divide-content";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] = &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays];
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "threads to LLCs so that all bear alike, then ways as lfoc+",
+    moves: Kinds::Threads,
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays],
+    make: &Of { defaults: Config::default, new: DivideContent::new },
+};
 
 /// Divide&Content.
 #[derive(Debug)]
@@ -63,10 +72,10 @@ pub struct DivideContent {
 impl DivideContent {
     /// With validated settings.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new((balancing, lfoc): Config) -> Self {
         Self {
-            config: config.balancing,
-            partitioner: Partitioner::new(config.lfoc),
+            config: balancing,
+            partitioner: Partitioner::new(lfoc),
             ground: None,
             pressures: Pressures::default(),
             unrest: Unrest::default(),
@@ -82,7 +91,7 @@ impl Policy for DivideContent {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {

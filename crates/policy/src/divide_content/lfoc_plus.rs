@@ -31,13 +31,25 @@
 
 use super::config::Config;
 use super::partitioner::Partitioner;
+use crate::entry::{Entry, Moves, Of};
 use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "lfoc+";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] = &[Sensor::Instructions, Sensor::LlcMisses, Sensor::CacheWays];
+/// The paper.
+pub const PAPER: &str = "Bilbao et al., Divide&Content: A Fair OS-Level Resource Manager for Contention \
+                         Balancing on NUMA Multicores (2023)";
+
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "ways of every LLC to clusters of programs, by sampled classes",
+    moves: Moves::Nothing,
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::CacheWays],
+    make: &Of { defaults: Config::default, new: LfocPlus::new },
+};
 
 /// LFOC+.
 #[derive(Debug)]
@@ -59,7 +71,7 @@ impl Policy for LfocPlus {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {

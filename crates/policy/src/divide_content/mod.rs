@@ -26,3 +26,8 @@ pub mod settings;
 mod test_kit;
 pub mod unrest;
 mod words;
+
+use crate::entry::Entry;
+
+/// The policies of the paper.
+pub const POLICIES: [Entry; 3] = [lfoc_plus::ENTRY, divide_content::ENTRY, dino_lfoc_plus::ENTRY];

@@ -1,52 +1,39 @@
 //! The settings of `divide-content`: its own, and those of LFOC+ in the same section.
 
-use super::config::{self, Config as LfocConfig, number};
-use crate::settings::{ConfigError, PolicyConfig};
+use super::config::{Config as LfocConfig, number};
+use crate::settings::{ConfigError, Section, settings};
 use isobar_partition::balance;
-use serde::{Deserialize, Serialize};
 
-/// Settings of the contention balancing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Balancing {
-    /// Seconds from one balancing to the next (section VI-A: 1).
-    pub balance_seconds: f64,
-    /// `min_migration_period`: seconds for which a program that was moved stays (section V.C: 8).
-    pub min_migration_seconds: f64,
-    /// Seconds for which a group that was balanced is not balanced again (algorithm 3, `recently_balanced`; no figure is given).
-    pub group_rest_seconds: f64,
-    /// `low_bw_thr`, in per cent of a node's maximum bandwidth (section VI-A: 15).
-    pub low_bandwidth_percent: f64,
-    /// `bw_load_thr`, in per cent of a node's maximum bandwidth (section VI-A: 35).
-    pub bandwidth_gap_percent: f64,
-    /// `llc_load_thr`, in per cent of the ways, rounded to whole ways (section VI-A: 5 of 11 ways, 45 %).
-    pub llc_gap_percent: f64,
-    /// Per cent of a node's maximum bandwidth below which two rates count as equal.
-    pub bandwidth_tie_percent: f64,
-    /// Per cent of a threshold that a balancing which cannot mend an imbalance must take off it, to be worth its migrations.
-    pub least_gain_percent: f64,
-    /// Epochs for which two uneven groups hold the same programs before they are balanced (algorithm 2 does not wait); balanced anyway after
-    /// ten times as many.
-    pub uneven_epochs: u32,
-    /// What a node's memory delivers at most, in GB/s; 0: as the machine says, else the most that was seen of a node, at least 10.
-    pub max_bandwidth_gb_per_s: f64,
-}
-
-impl Default for Balancing {
-    fn default() -> Self {
-        let thresholds = balance::Settings::default();
-        Self {
-            balance_seconds: 1.0,
-            min_migration_seconds: 8.0,
-            group_rest_seconds: 4.0,
-            low_bandwidth_percent: thresholds.low_bandwidth_percent,
-            bandwidth_gap_percent: thresholds.bandwidth_gap_percent,
-            llc_gap_percent: thresholds.llc_gap_percent,
-            bandwidth_tie_percent: thresholds.bandwidth_tie_percent,
-            least_gain_percent: thresholds.least_gain_percent,
-            uneven_epochs: 3,
-            max_bandwidth_gb_per_s: 0.0,
-        }
+settings! {
+    /// Settings of the contention balancing. A group is the CPUs of one LLC.
+    pub struct Balancing {
+        /// Seconds from one balancing to the next (section VI-A: 1).
+        pub balance_seconds: f64 = 1.0,
+        /// `min_migration_period`: seconds for which a program that was moved stays (section V.C: 8).
+        pub min_migration_seconds: f64 = 8.0,
+        /// Seconds for which a group that was balanced is not balanced again (algorithm 3,
+        /// `recently_balanced`; no figure is given).
+        pub group_rest_seconds: f64 = 4.0,
+        /// `low_bw_thr`, in per cent of a node's maximum bandwidth: up to here bandwidth does not matter
+        /// (section VI-A: 15).
+        pub low_bandwidth_percent: f64 = balance::Settings::default().low_bandwidth_percent,
+        /// `bw_load_thr`, in per cent of a node's maximum bandwidth: two nodes must differ by more (section
+        /// VI-A: 35).
+        pub bandwidth_gap_percent: f64 = balance::Settings::default().bandwidth_gap_percent,
+        /// `llc_load_thr`, in per cent of the ways, rounded to whole ways: the loads of two LLCs must differ
+        /// by more (section VI-A: 5 of 11 ways, 45 %).
+        pub llc_gap_percent: f64 = balance::Settings::default().llc_gap_percent,
+        /// Per cent of a node's maximum bandwidth below which two rates count as equal.
+        pub bandwidth_tie_percent: f64 = balance::Settings::default().bandwidth_tie_percent,
+        /// Per cent of a threshold by which a balancing that cannot remove an imbalance must reduce it, to be
+        /// worth its migrations.
+        pub least_gain_percent: f64 = balance::Settings::default().least_gain_percent,
+        /// Epochs for which two uneven groups hold the same programs before they are balanced (algorithm 2
+        /// does not wait); they are balanced anyway after ten times as many.
+        pub uneven_epochs: u32 = 3,
+        /// Maximum bandwidth of a node's memory, in GB/s; 0: as the machine says, else the most that was seen
+        /// of a node, at least 10.
+        pub max_bandwidth_gb_per_s: f64 = 0.0,
     }
 }
 
@@ -64,7 +51,7 @@ impl Balancing {
     }
 }
 
-impl PolicyConfig for Balancing {
+impl Section for Balancing {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
         let keys = [
             ("balance_seconds", self.balance_seconds, 86_400.0),
@@ -82,50 +69,27 @@ impl PolicyConfig for Balancing {
     }
 }
 
-/// All settings of `divide-content`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Config {
-    /// The contention balancing.
-    pub balancing: Balancing,
-    /// LFOC+.
-    pub lfoc: LfocConfig,
-}
-
-impl Config {
-    /// All defaults, in one table.
-    #[must_use]
-    pub fn defaults() -> toml::Table {
-        config::merged(Balancing::defaults(), LfocConfig::defaults())
-    }
-
-    /// Reads and checks a section.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] that names the key.
-    pub fn read(section: &str, mut table: toml::Table) -> Result<Self, ConfigError> {
-        config::known(section, &table, &Self::defaults())?;
-        let own = config::take::<Balancing>(&mut table);
-        Ok(Self { balancing: Balancing::read(section, own)?, lfoc: LfocConfig::read(section, table)? })
-    }
-}
+/// All settings of `divide-content`: the contention balancing and LFOC+.
+pub type Config = (Balancing, LfocConfig);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::PolicyConfig;
 
     #[test]
     fn one_section_holds_both() {
-        let read = |text: &str| Config::read("divide-content", text.parse().unwrap());
-        let config = read("min_migration_seconds = 4\nways_streaming = 3").unwrap();
-        assert_eq!((config.balancing.min_migration_seconds, config.lfoc.ways_streaming), (4.0, 3));
+        let read = |text: &str| Config::default().with("divide-content", text.parse().unwrap());
+        let (balancing, lfoc) = read("min_migration_seconds = 4\nways_streaming = 3").unwrap();
+        assert_eq!((balancing.min_migration_seconds, lfoc.ways_streaming), (4.0, 3));
         assert_eq!(read("").unwrap(), Config::default());
-        let said = |text: &str| read(text).unwrap_err().to_string();
+        let refused = |text: &str| read(text).unwrap_err().to_string();
         assert_eq!(
-            said("llc_gap_percent = 101"),
+            refused("llc_gap_percent = 101"),
             "divide-content.llc_gap_percent: 101 is impossible: expected 0 to 100"
         );
         assert!(
-            said("llc_gap = 5").starts_with("divide-content.llc_gap: unknown key: expected one of balance_seconds,")
+            refused("llc_gap = 5").starts_with("divide-content.llc_gap: unknown key: expected one of balance_seconds,")
         );
     }
 }

@@ -14,21 +14,42 @@ use super::domains::{Domains, SeatId};
 use super::group::Member;
 use super::ping_pong::{Limits, PingPong, Verdict};
 use super::words::whole_percent;
+use crate::settings::{ConfigError, Section, settings};
 use isobar_model::{Action, NodeId, NodeMap, Observation, PageSelection, Pages, Pid, Process, Tid};
 
-/// How pages follow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Follow {
-    /// K: pages around one sample (section 4.1).
-    pub pages_per_sample: u64,
-    /// Samples in one interval: 100, since the daemon wakes every 10 ms.
-    pub samples_per_interval: u64,
-    /// Which pages.
-    pub select: PageSelection,
-    /// Below this share of remote pages, in per cent, the rest may stay.
-    pub stray_percent: f64,
-    /// When to stop because of ping-pong; `None` = never (DI-Migrate).
-    pub ping_pong: Option<Limits>,
+settings! {
+    /// How pages follow.
+    pub struct PageSettings {
+        /// K: pages moved around one sampled address (section 4.1: 4096).
+        pub pages_per_sample: u64 = 4096,
+        /// Sampled addresses in one interval (section 4.2: 100 in 1 s, as the daemon wakes every 10 ms).
+        pub samples_per_interval: u64 = 100,
+        /// Move the whole resident set instead of pages around samples (section 5.2).
+        pub whole_resident_set: bool = false,
+        /// Remote pages, in per cent of all pages of a process, below which the rest may stay.
+        pub stray_percent: f64 = 5.0,
+    }
+}
+
+impl Section for PageSettings {
+    fn validate(&self, section: &str) -> Result<(), ConfigError> {
+        let counts =
+            [("pages_per_sample", self.pages_per_sample), ("samples_per_interval", self.samples_per_interval)];
+        if let Some((key, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(ConfigError::impossible(section, key, count, "at least 1"));
+        }
+        if !(0.0..=100.0).contains(&self.stray_percent) {
+            return Err(ConfigError::impossible(section, "stray_percent", self.stray_percent, "0 to 100"));
+        }
+        Ok(())
+    }
+}
+
+impl PageSettings {
+    /// Which pages a migration takes.
+    const fn selection(&self) -> PageSelection {
+        if self.whole_resident_set { PageSelection::ResidentSet } else { PageSelection::AroundSamples }
+    }
 }
 
 /// Where a thread will run, seen from its memory.
@@ -66,7 +87,7 @@ impl Place {
 /// What is remembered between intervals.
 #[derive(Clone, Debug)]
 pub struct Follower {
-    how: Follow,
+    settings: PageSettings,
     ping_pong: Option<PingPong>,
     /// Ascending by process and node; of the last interval only.
     stuck: Vec<(Key, Stuck)>,
@@ -95,10 +116,10 @@ pub struct Asked {
 }
 
 impl Follower {
-    /// Nothing remembered yet.
+    /// Nothing remembered yet; `limits` say when to stop because of ping-pong, `None`: never (DI-Migrate).
     #[must_use]
-    pub fn new(how: Follow) -> Self {
-        Self { how, ping_pong: how.ping_pong.map(PingPong::new), stuck: Vec::new() }
+    pub fn new(settings: PageSettings, limits: Option<Limits>) -> Self {
+        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Vec::new() }
     }
 
     /// The migrations that a layout asks for. `places` are ascending by process; `now` counts intervals.
@@ -127,11 +148,11 @@ impl Follower {
         let total: u64 = pages.values().map(|count| count.0).sum();
         let away: u64 = pages.iter().filter_map(remote).map(|(_, count)| count).sum();
         let arrived = places.iter().any(|place| place.was != place.will);
-        if percent(away, total) <= self.how.stray_percent {
+        if percent(away, total) <= self.settings.stray_percent {
             return Vec::new();
         }
-        let whole = self.how.select == PageSelection::ResidentSet;
-        let per_interval = self.how.pages_per_sample.saturating_mul(self.how.samples_per_interval);
+        let whole = self.settings.whole_resident_set;
+        let per_interval = self.settings.pages_per_sample.saturating_mul(self.settings.samples_per_interval);
         let nodes = pages
             .iter()
             .filter_map(remote)
@@ -167,7 +188,7 @@ impl Follower {
         let together = crossing.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
         let wish = |threads: &[(NodeId, NodeId, Tid)]| {
             let (from, to, first) = threads[0];
-            let pages = take(&mut left, from, self.how.pages_per_sample.saturating_mul(threads.len() as u64));
+            let pages = take(&mut left, from, self.settings.pages_per_sample.saturating_mul(threads.len() as u64));
             let (thread, who) = match threads.len() {
                 1 => (Some(first), format!("thread {first} goes")),
                 several => (None, format!("{several} threads go")),
@@ -187,12 +208,12 @@ impl Follower {
                 from,
                 to,
                 pages: Pages(pages),
-                select: self.how.select,
+                select: self.settings.selection(),
                 for_thread: thread,
                 reason,
             }),
             Verdict::Found => {
-                let rest = self.how.ping_pong.map_or(0, |limits| limits.rest);
+                let rest = self.ping_pong.as_ref().map_or(0, PingPong::rest);
                 asked.notes.push(format!(
                     "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for {rest} intervals"
                 ));
@@ -238,13 +259,17 @@ mod tests {
     use super::*;
     use isobar_model::wire::observation_from_json;
 
-    const HOW: Follow = Follow {
-        pages_per_sample: 10,
-        samples_per_interval: 5,
-        select: PageSelection::AroundSamples,
-        stray_percent: 1.0,
-        ping_pong: Some(Limits { window: 10, reversals: 2, rest: 5 }),
-    };
+    const LIMITS: Limits = Limits { window: 10, reversals: 2, rest: 5 };
+
+    fn follower(limits: Option<Limits>) -> Follower {
+        let settings = PageSettings {
+            pages_per_sample: 10,
+            samples_per_interval: 5,
+            whole_resident_set: false,
+            stray_percent: 1.0,
+        };
+        Follower::new(settings, limits)
+    }
 
     fn seen(pages: &str) -> Observation {
         observation_from_json(&format!(
@@ -269,7 +294,7 @@ mod tests {
 
     #[test]
     fn pages_follow_a_process_whose_threads_are_together() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         assert_eq!(asked(&mut follower, "[80, 20]", &[place(7, 0, 1), place(8, 1, 1)], 0), ["0>1:50"]);
         assert_eq!(asked(&mut follower, "[30, 70]", &[place(7, 1, 1), place(8, 1, 1)], 1), ["0>1:30"]);
         assert!(asked(&mut follower, "[1, 99]", &[place(7, 1, 1), place(8, 1, 1)], 2).is_empty(), "strays may stay");
@@ -277,7 +302,7 @@ mod tests {
 
     #[test]
     fn what_does_not_move_is_left_in_peace() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         let places = [place(7, 1, 1), place(8, 1, 1)];
         let tries = (0..6).map(|now| asked(&mut follower, "[80, 20]", &places, now).len());
         assert_eq!(tries.collect::<Vec<_>>(), [1, 1, 1, 0, 0, 0]);
@@ -285,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_crosses_takes_k_pages_of_what_is_there() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         assert_eq!(asked(&mut follower, "[15, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
         assert_eq!(asked(&mut follower, "null", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
         assert!(asked(&mut follower, "[0, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0).is_empty());
@@ -293,14 +318,14 @@ mod tests {
 
     #[test]
     fn threads_that_cross_together_take_their_pages_in_one_migration() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         let places = [place(7, 0, 1), place(8, 0, 1), place(9, 0, 0), place(10, 1, 0)];
         assert_eq!(asked(&mut follower, "[100, 5]", &places, 0), ["0>1:20", "1>0:5"]);
     }
 
     #[test]
     fn memory_that_goes_back_and_forth_rests() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         let there = [place(7, 0, 1), place(8, 0, 0)];
         let back = [place(7, 1, 0), place(8, 0, 0)];
         let back_pages = "[50, 50]";
@@ -313,7 +338,7 @@ mod tests {
 
     #[test]
     fn without_a_detector_it_goes_on() {
-        let mut follower = Follower::new(Follow { ping_pong: None, ..HOW });
+        let mut follower = follower(None);
         let there = [place(7, 0, 1), place(8, 0, 0)];
         let back = [place(7, 1, 0), place(8, 0, 0)];
         let total: usize = (0..8)

@@ -28,7 +28,7 @@ pub fn wrong(entry: &str, expected: &str) -> String {
 
 /// Makes such a message the error of a setting.
 pub(crate) fn refused<'a>(section: &'a str, key: &'a str) -> impl Fn(String) -> ConfigError + 'a {
-    move |message| ConfigError::Value { key: format!("{section}.{key}"), message }
+    move |message| ConfigError::of(section, key, message)
 }
 
 /// Whether a name in the settings means a process: its name, whole or as the kernel cuts it, or its pid.

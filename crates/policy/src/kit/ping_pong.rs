@@ -55,6 +55,12 @@ impl PingPong {
         Self { limits, pairs: BTreeMap::new(), resting: BTreeMap::new() }
     }
 
+    /// For how many intervals memory that goes back and forth stays.
+    #[must_use]
+    pub const fn rest(&self) -> u32 {
+        self.limits.rest
+    }
+
     /// Whether pages of a process may go from a node to another in interval `now`; remembers that they do.
     pub fn ask(&mut self, pid: Pid, from: NodeId, to: NodeId, now: u64) -> Verdict {
         if self.resting.get(&pid).is_some_and(|until| now < *until) {

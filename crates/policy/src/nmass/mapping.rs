@@ -33,24 +33,24 @@ pub struct Mapping<'m, 'a> {
 }
 
 impl<'m, 'a> Mapping<'m, 'a> {
-    /// Nobody mapped; pinned threads sit where they are.
+    /// No thread mapped; pinned threads sit where they are.
     #[must_use]
-    pub fn new(machine: &'m Topology, domains: &'m Domains, cast: &'m Programs<'a>) -> Self {
+    pub fn new(machine: &'m Topology, domains: &'m Domains, programs: &'m Programs<'a>) -> Self {
         let mut mapping = Self {
             domains,
             machine,
-            members: &cast.groups.members,
-            rates: &cast.rates,
+            members: &programs.groups.members,
+            rates: &programs.rates,
             cache_of: caches(domains),
             pressure: vec![0.0; domains.domains().len()],
             core_load: vec![0; domains.core_count()],
-            seat_load: cast.groups.load.clone(),
-            at: vec![None; cast.groups.members.len()],
+            seat_load: programs.groups.load.clone(),
+            at: vec![None; programs.groups.members.len()],
         };
-        for (seat, load) in domains.seats().iter().zip(&cast.groups.load) {
+        for (seat, load) in domains.seats().iter().zip(&programs.groups.load) {
             mapping.core_load[seat.core] += load;
         }
-        for (seat, pressure) in &cast.pinned {
+        for (seat, pressure) in &programs.pinned {
             mapping.pressure[mapping.cache_of[domains.seat(*seat).domain.0]] += pressure;
         }
         mapping

@@ -20,7 +20,7 @@
 //!
 //! *Departures from the paper* that concern all three; those of a step are in its file.
 //! 1. A process may have several threads, which the paper excludes (section 5). Its threads stay together where there are
-//!    cores; its pressure is the sum over its threads, each of which has a core, as the pressure of so many processes.
+//!    cores; its pressure is the sum over its threads, each of which has a core, as if each were a process.
 //! 2. SMT siblings are no cores (the paper turns SMT off, section 4.1): a sibling gets a thread only when every core has one.
 //! 3. More threads than cores, which algorithm 1 excludes: cores take a second thread when all have one, at home first; the
 //!    refinement wants free cores and so does nothing.
@@ -28,9 +28,12 @@
 //!    others, within those CPUs. Threads that were never measured and processes without a home take no part.
 //! 5. A thread that executed nothing keeps its last miss rate.
 
+pub mod config;
 pub mod decision;
 pub mod home;
 pub mod mapping;
+#[cfg(test)]
+mod mapping_tests;
 pub mod max_local;
 pub mod maximum_local;
 pub mod n_mass;
@@ -39,6 +42,13 @@ pub mod penalty;
 pub mod programs;
 pub mod refine;
 pub mod scheduler;
+#[cfg(test)]
+mod scheduler_tests;
 pub mod seating;
 #[cfg(test)]
 mod test_kit;
+
+use crate::entry::Entry;
+
+/// The policies of the paper.
+pub const POLICIES: [Entry; 3] = [maximum_local::ENTRY, n_mass::ENTRY, n_mass_regression::ENTRY];

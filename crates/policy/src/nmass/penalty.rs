@@ -6,7 +6,6 @@
 //! other way round the line goes through figure 7 (design, reading 2).
 
 use crate::kit::pairs::{means, pairs, wrong};
-use crate::settings::ConfigError;
 use isobar_model::text::one_line;
 use isobar_model::{Mpki, Process};
 use serde::de::{Error, MapAccess, Visitor};
@@ -40,17 +39,6 @@ impl Regression {
     #[must_use]
     pub fn of(self, rate: Mpki) -> Penalty {
         Penalty { value: (self.intercept + self.slope * rate.0).max(1.0), measured: false }
-    }
-
-    pub(super) fn check(self, section: &str) -> Result<(), ConfigError> {
-        let wrong = |key, value| Err(ConfigError::impossible(section, key, value, "a number of 0 or more"));
-        if !(self.intercept.is_finite() && self.intercept >= 0.0) {
-            return wrong("regression_intercept", self.intercept);
-        }
-        if !(self.slope.is_finite() && self.slope >= 0.0) {
-            return wrong("regression_slope", self.slope);
-        }
-        Ok(())
     }
 }
 
@@ -201,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_penalties_are_told() {
+    fn bad_penalties_are_named() {
         let cases = [
             ("p = \"soplex\"", "`soplex` is impossible: expected NAME=VALUE, such as soplex=1.3"),
             ("p = \"soplex=x\"", "`soplex=x` is impossible: expected a number, as in soplex=1.3"),

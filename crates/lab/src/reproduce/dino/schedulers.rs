@@ -7,6 +7,7 @@ use crate::reproduce::{Claim, Options, Verdict};
 use crate::starts::Starts;
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::{di_migrate, di_plain, dino};
+use isobar_policy::kit::pages::PageSettings;
 
 /// The paper's three, in the order of its figures.
 pub(super) const POLICIES: [&str; 3] = [di_plain::NAME, di_migrate::NAME, dino::NAME];
@@ -45,9 +46,9 @@ fn policies() -> Vec<NamedPolicy<'static>> {
         (di_plain::NAME.to_owned(), Box::new(|| Box::new(di_plain::DiPlain::default()))),
         (
             di_migrate::NAME.to_owned(),
-            Box::new(|| Box::new(di_migrate::DiMigrate::new(&di_migrate::Config::default()))),
+            Box::new(|| Box::new(di_migrate::DiMigrate::new(PageSettings::default()))),
         ),
-        (dino::NAME.to_owned(), Box::new(|| Box::new(dino::Dino::new(dino::Config::default())))),
+        (dino::NAME.to_owned(), Box::new(|| Box::new(dino::Dino::new(dino::Settings::default())))),
     ]
 }
 
