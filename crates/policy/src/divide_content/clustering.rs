@@ -4,7 +4,7 @@
 use super::clusters::{Kind, Wanted};
 use super::config::Config;
 use super::programs::Program;
-use super::room::Room;
+use super::capacity::Room;
 use isobar_model::{CacheClass, Tid};
 use isobar_partition::heuristics::lfoc_plus::{App, partition};
 

@@ -32,13 +32,13 @@
 //!    missed for a moment, and all would move for it.
 //! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
-use super::ground::Ground;
+use super::core_groups::Ground;
 use super::lfoc_plus::PAPER;
 use super::moves::{Balanced, Moves};
 use super::partitioner::{Partitioner, Whole};
 use super::pressure::Pressures;
-use super::settings::{Balancing, Config};
-use super::unrest::Unrest;
+use super::balancing::{Balancing, Config};
+use super::stability::Unrest;
 use crate::entry::{Entry, Moves as Kinds, Of};
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
@@ -194,7 +194,7 @@ impl DivideContent {
     fn limits(&self, ground: &Ground, a: usize, b: usize) -> balance::Limits {
         let (one, other) = (&ground.groups()[a], &ground.groups()[b]);
         let set = Some(self.config.max_bandwidth_gb_per_s * 1e9).filter(|max| *max > 0.0);
-        let of_node = |group: &super::ground::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
+        let of_node = |group: &super::core_groups::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
         let max = of_node(one).min(of_node(other));
         let limits = self.config.thresholds().limits(one.ways.min(other.ways), max);
         balance::Limits { shared_memory: one.node == other.node, ..limits }

@@ -6,7 +6,7 @@
 //! | fairness mode, sampling mode | [`Partitioner::sampling`] |
 //! | sampling partition, complementary partition | clusters `sampling` and `rest` |
 //! | light sharing, streaming, cache sensitive | [`isobar_model::CacheClass`] |
-//! | slowdown and miss-rate curves, critical point | [`super::known::Known`] |
+//! | slowdown and miss-rate curves, critical point | [`super::profile::Known`] |
 //! | reference thread | [`super::programs::Program::reference`] |
 //! | algorithm 1, pair clustering | [`isobar_partition::heuristics::lfoc_plus`] |
 //!
@@ -21,9 +21,9 @@
 //! *Properties*: see [`super::partitioner`]. Threads are never moved.
 //!
 //! *Departures from the paper*
-//! 1. The greatest sampling partition is read second ([`super::probe`]).
+//! 1. The greatest sampling partition is read second ([`super::sampling`]).
 //! 2. Class transitions are read from misses per instruction, which contention for bandwidth does not change, and from an IPC that is too
-//!    high; the paper's example is an LLCMPKC that falls, which contention lets fall, too ([`super::known`]).
+//!    high; the paper's example is an LLCMPKC that falls, which contention lets fall, too ([`super::profile`]).
 //! 3. Profiles of earlier phases, and of earlier runs by name, are kept ([`super::programs`]).
 //! 4. Who is not known yet counts as light-sharing.
 //! 5. A program on two LLCs has one profile; it is sampled where its reference thread runs, and clustered on both.

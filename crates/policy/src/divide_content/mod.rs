@@ -5,26 +5,26 @@
 //! comparison of section VI-A. Algorithm 1 and the four steps of balancing are pure arithmetic of `isobar_partition`, which the static study
 //! shares.
 
+pub mod balancing;
+pub mod capacity;
 mod clustering;
 pub mod clusters;
 pub mod config;
+pub mod core_groups;
 pub mod dino_lfoc_plus;
 #[allow(clippy::module_inception)] // The paper and its policy share a name.
 pub mod divide_content;
-pub mod ground;
-pub mod known;
 pub mod lfoc_plus;
 pub mod moves;
 pub mod partitioner;
 pub mod pressure;
-pub mod probe;
+pub mod profile;
 pub mod programs;
 pub mod reading;
-pub mod room;
-pub mod settings;
+pub mod sampling;
+pub mod stability;
 #[cfg(test)]
 mod test_kit;
-pub mod unrest;
 mod words;
 
 use crate::entry::Entry;

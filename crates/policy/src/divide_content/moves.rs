@@ -1,6 +1,6 @@
 //! Which threads change their group, and which CPUs they get: those of the threads that leave are free for those that come.
 
-use super::ground::{Ground, Load};
+use super::core_groups::{Ground, Load};
 use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use isobar_model::{Action, CpuId, Observation, Pid, Process, Thread, Tid};

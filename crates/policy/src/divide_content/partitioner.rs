@@ -7,9 +7,9 @@
 use super::clustering::cluster;
 use super::clusters::{Clusters, Kind, Wanted};
 use super::config::Config;
-use super::probe::{Next, Probe, Rules, Span};
+use super::sampling::{Next, Probe, Rules, Span};
 use super::programs::{Program, Programs};
-use super::room::Room;
+use super::capacity::Room;
 use super::words;
 use isobar_model::{Action, CpuId, LlcId, Observation, Pid, Tid, Topology, WayCurves, num};
 use std::sync::Arc;

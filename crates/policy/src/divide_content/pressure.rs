@@ -1,7 +1,7 @@
 //! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC` and `AG_BW`), and the programs of a pair of
 //! groups as the balancing wants them.
 
-use super::ground::Ground;
+use super::core_groups::Ground;
 use super::partitioner::Partitioner;
 use super::programs::Program as Known;
 use crate::kit::words::Tenths;
@@ -134,7 +134,7 @@ impl Pressures {
 
 /// `L_LLC`; who is not known yet counts as light-sharing.
 fn llc_load(program: &Known) -> f64 {
-    program.known.as_ref().map_or(balance::LIGHT_WAYS, super::known::Known::llc_load)
+    program.known.as_ref().map_or(balance::LIGHT_WAYS, super::profile::Known::llc_load)
 }
 
 /// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each thread in either group.

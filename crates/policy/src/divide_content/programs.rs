@@ -12,7 +12,7 @@
 //! a class transition like any other.
 
 use super::config::Config;
-use super::known::{Departure, Known};
+use super::profile::{Departure, Known};
 use super::reading::Reading;
 use isobar_model::{Observation, Pid, Process, Thread, Tid, WayCurves, num};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Reasons of LFOC+'s actions, in words. They are written only for what changes.
 
 use super::clusters::Kind;
-use super::known::Departure;
+use super::profile::Departure;
 use super::partitioner::Whole;
 use super::programs::Program;
 use isobar_model::{CacheClass, Pid, num};

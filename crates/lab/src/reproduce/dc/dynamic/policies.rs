@@ -6,7 +6,7 @@ use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::dino::{self, Dino};
 use isobar_policy::divide_content::dino_lfoc_plus::{self, DinoLfocPlus};
 use isobar_policy::divide_content::divide_content::{self, DivideContent};
-use isobar_policy::divide_content::settings;
+use isobar_policy::divide_content::balancing;
 use isobar_policy::kit::pages::PageSettings;
 
 /// In the order of table III, after what they are measured against.
@@ -15,7 +15,7 @@ pub(super) fn strategies() -> [Strategy; 4] {
         (linux::NAME, || Box::new(Linux)),
         (dino::NAME, || Box::new(dino())),
         (dino_lfoc_plus::NAME, || Box::new(ThreadsOnly(DinoLfocPlus::new(dino_lfoc_plus::defaults())))),
-        (divide_content::NAME, || Box::new(DivideContent::new(settings::Config::default()))),
+        (divide_content::NAME, || Box::new(DivideContent::new(balancing::Config::default()))),
     ]
 }
 

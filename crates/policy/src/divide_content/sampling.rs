@@ -12,7 +12,7 @@
 //! whoever is as fast with the fewest ways is not sensitive, and that takes two readings instead of one a way. Between the last reading and
 //! the greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
 
-use super::known::{Known, slowdown};
+use super::profile::{Known, slowdown};
 use super::reading::Reading;
 use isobar_model::Pid;
 use isobar_partition::class::ClassLimits;
