@@ -37,8 +37,7 @@ use isobar_model::{Action, Mpki, Observation, Plan, Policy, Sensor};
 pub const NAME: &str = "di-plain";
 
 /// The paper.
-pub const PAPER: &str =
-    "Blagodurov et al., A Case for NUMA-aware Contention Management on Multicore Systems (2011)";
+pub const PAPER: &str = "Blagodurov et al., A Case for NUMA-aware Contention Management on Multicore Systems (2011)";
 
 /// The policy.
 pub const ENTRY: Entry = Entry {

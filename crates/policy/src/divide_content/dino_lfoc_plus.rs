@@ -21,13 +21,7 @@ pub const ENTRY: Entry = Entry {
     paper: PAPER,
     summary: "dino places threads and pages, lfoc+ partitions every LLC",
     moves: Moves::ThreadsAndPages,
-    needs: &[
-        Sensor::Instructions,
-        Sensor::LlcMisses,
-        Sensor::PagesByNode,
-        Sensor::SeveralDomains,
-        Sensor::CacheWays,
-    ],
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::SeveralDomains, Sensor::CacheWays],
     make: &Of { defaults, new: DinoLfocPlus::new },
 };
 

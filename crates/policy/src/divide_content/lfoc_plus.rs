@@ -6,7 +6,7 @@
 //! | fairness mode, sampling mode | [`Partitioner::sampling`] |
 //! | sampling partition, complementary partition | clusters `sampling` and `rest` |
 //! | light sharing, streaming, cache sensitive | [`isobar_model::CacheClass`] |
-//! | slowdown and miss-rate curves, critical point | [`super::profile::Known`] |
+//! | slowdown and miss-rate curves, critical point | [`super::profile::Profile`] |
 //! | reference thread | [`super::programs::Program::reference`] |
 //! | algorithm 1, pair clustering | [`isobar_partition::heuristics::lfoc_plus`] |
 //!

@@ -1,6 +1,6 @@
 //! Which threads change their group, and which CPUs they get: those of the threads that leave are free for those that come.
 
-use super::core_groups::{Ground, Load};
+use super::core_groups::{CoreGroups, Load};
 use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use isobar_model::{Action, CpuId, Observation, Pid, Process, Thread, Tid};
@@ -51,35 +51,35 @@ pub struct Moves {
 
 impl Moves {
     /// Takes an epoch: everybody sits where it ran.
-    pub fn observe(&mut self, seen: &Observation, ground: &Ground) {
+    pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups) {
         self.moving.clear();
-        self.load.clear(ground);
-        let seats = seen.threads().filter_map(|(_, thread)| ground.seat_of(thread.cpu?));
-        seats.for_each(|seat| self.load.add(ground, seat));
+        self.load.clear(core_groups);
+        let seats = seen.threads().filter_map(|(_, thread)| core_groups.seat_of(thread.cpu?));
+        seats.for_each(|seat| self.load.add(core_groups, seat));
     }
 
     /// The actions of a balancing; `why` is the pair's loads in words. Who finds no better CPU than its own stays.
     pub fn carry_out(
         &mut self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         balanced: &Balanced<'_>,
         why: &str,
         actions: &mut Vec<Action>,
     ) -> Vec<Moved> {
         let leaving = leaving(seen, partitioner, balanced);
-        let seat = |thread: &Thread| ground.seat_of(thread.cpu?);
-        leaving.iter().filter_map(|one| seat(one.thread)).for_each(|seat| self.load.remove(ground, seat));
+        let seat = |thread: &Thread| core_groups.seat_of(thread.cpu?);
+        leaving.iter().filter_map(|one| seat(one.thread)).for_each(|seat| self.load.remove(core_groups, seat));
         let mut moved = Vec::with_capacity(leaving.len());
         for Leaving { process, thread, from, to } in leaving {
             let Some(old) = seat(thread) else { continue };
-            let best = self.load.best(ground, to, thread).filter(|best| self.load.on(*best) <= self.load.on(old));
-            self.load.add(ground, best.unwrap_or(old));
+            let best = self.load.best(core_groups, to, thread).filter(|best| self.load.on(*best) <= self.load.on(old));
+            self.load.add(core_groups, best.unwrap_or(old));
             let Some(best) = best else { continue };
-            let id = ground.groups()[to].id;
+            let id = core_groups.groups()[to].id;
             let reason = format!("{why}: {} goes to llc {id}", process.name);
-            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: ground.cpu(best), reason });
+            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: core_groups.cpu(best), reason });
             self.moving.push(thread.tid);
             moved.push(Moved { pid: process.pid, tid: thread.tid, from, to });
         }
@@ -91,7 +91,7 @@ impl Moves {
     pub fn settle(
         &mut self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         pressures: &Pressures,
         actions: &mut Vec<Action>,
@@ -102,7 +102,7 @@ impl Moves {
                 continue;
             }
             let group = thread.cpu.and_then(|cpu| partitioner.llc_of(cpu));
-            let Some(group) = group.filter(|group| pressures.crowd(*group) <= ground.groups()[*group].seats.len())
+            let Some(group) = group.filter(|group| pressures.crowd(*group) <= core_groups.groups()[*group].seats.len())
             else {
                 continue;
             };
@@ -110,24 +110,25 @@ impl Moves {
             if before.binary_search(&(thread.tid, group)).is_ok() {
                 continue;
             }
-            let Some(cpu) = self.own_cpu(ground, group, thread) else { continue };
-            let reason = format!("stays on llc {}: the kernel's scheduler could move it on", ground.groups()[group].id);
+            let Some(cpu) = self.own_cpu(core_groups, group, thread) else { continue };
+            let reason =
+                format!("stays on llc {}: the kernel's scheduler could move it on", core_groups.groups()[group].id);
             actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, reason });
         }
         self.asked.sort_unstable();
     }
 
     /// The CPU on which a thread stays: its own where nobody else is there.
-    fn own_cpu(&mut self, ground: &Ground, group: usize, thread: &Thread) -> Option<CpuId> {
-        let own = ground.seat_of(thread.cpu?)?;
+    fn own_cpu(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<CpuId> {
+        let own = core_groups.seat_of(thread.cpu?)?;
         let allowed = thread.may_run_on(thread.cpu?);
         if allowed && self.load.on(own) <= 1 {
             return thread.cpu;
         }
-        self.load.remove(ground, own);
-        let best = self.load.best(ground, group, thread);
-        self.load.add(ground, best.unwrap_or(own));
-        best.map(|seat| ground.cpu(seat))
+        self.load.remove(core_groups, own);
+        let best = self.load.best(core_groups, group, thread);
+        self.load.add(core_groups, best.unwrap_or(own));
+        best.map(|seat| core_groups.cpu(seat))
     }
 }
 

@@ -4,12 +4,12 @@
 //! allows; every managed thread on a partitioned LLC is in one of its clusters; one program an LLC is sampled at a time; where nothing
 //! changed, nothing is set.
 
+use super::capacity::Capacity;
 use super::clustering::cluster;
 use super::clusters::{Clusters, Kind, Wanted};
 use super::config::Config;
-use super::sampling::{Next, Probe, Rules, Span};
 use super::programs::{Program, Programs};
-use super::capacity::Room;
+use super::sampling::{Next, Rules, Sampling, Span};
 use super::words;
 use isobar_model::{Action, CpuId, LlcId, Observation, Pid, Tid, Topology, WayCurves, num};
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub struct Partitioner {
 #[derive(Debug)]
 struct OneLlc {
     id: LlcId,
-    room: Option<Room>,
+    capacity: Option<Capacity>,
     cpus: usize,
     /// Threads that run here, with their program by position; ascending by pid, then tid.
     members: Vec<(usize, Tid)>,
     clusters: Clusters,
-    probe: Option<Probe>,
+    sampling: Option<Sampling>,
     /// For whom the clusters were made: nothing changes while these are the same.
     made_for: Option<Vec<(Pid, u32, Tid)>>,
 }
@@ -69,7 +69,7 @@ impl Partitioner {
     pub fn observe(&mut self, seen: &Observation) {
         self.epoch += 1;
         self.fit(&seen.machine);
-        let ways = self.llcs.iter().filter_map(|llc| llc.room).map(|room| room.ways).max().unwrap_or(0);
+        let ways = self.llcs.iter().filter_map(|llc| llc.capacity).map(|capacity| capacity.ways).max().unwrap_or(0);
         self.programs.follow(seen, &self.config, ways);
         self.seat(seen);
         self.judge();
@@ -77,7 +77,7 @@ impl Partitioner {
 
     /// Learns the machine, where it is another one than before.
     fn fit(&mut self, machine: &Arc<Topology>) {
-        if self.machine.as_ref().is_some_and(|known| Arc::ptr_eq(known, machine) || known == machine) {
+        if self.machine.as_ref().is_some_and(|old| Arc::ptr_eq(old, machine) || old == machine) {
             self.machine = Some(Arc::clone(machine));
             return;
         }
@@ -91,11 +91,11 @@ impl Partitioner {
         let mut keep = |id: LlcId| old.iter().position(|llc| llc.id == id).map(|at| old.swap_remove(at).clusters);
         let fresh = |llc: &isobar_model::topology::Llc| OneLlc {
             id: llc.id,
-            room: Room::of(machine, llc),
+            capacity: Capacity::of(machine, llc),
             cpus: machine.cpus_of_llc(llc.id).map_or(0, isobar_model::CpuSet::len),
             members: Vec::new(),
             clusters: keep(llc.id).unwrap_or_default(),
-            probe: None,
+            sampling: None,
             made_for: None,
         };
         self.llcs = machine.llcs().iter().map(fresh).collect();
@@ -124,10 +124,12 @@ impl Partitioner {
     fn judge(&mut self) {
         for index in 0..self.programs.list().len() {
             let Some(program) = self.programs.get_mut(index) else { return };
-            let Some(llc) = program.llc.map(|llc| &self.llcs[llc]).filter(|llc| llc.probe.is_none()) else { continue };
-            let Some(room) = llc.room else { continue };
+            let Some(llc) = program.llc.map(|llc| &self.llcs[llc]).filter(|llc| llc.sampling.is_none()) else {
+                continue;
+            };
+            let Some(capacity) = llc.capacity else { continue };
             let own = program.reference.and_then(|tid| llc.clusters.ways_of(tid));
-            program.judge(own.unwrap_or(room.ways), self.epoch, &self.config);
+            program.judge(own.unwrap_or(capacity.ways), self.epoch, &self.config);
         }
     }
 
@@ -160,65 +162,65 @@ impl Partitioner {
 
     /// The ways of an LLC, where they can be divided.
     #[must_use]
-    pub fn room(&self, llc: usize) -> Option<Room> {
-        self.llcs[llc].room
+    pub fn capacity(&self, llc: usize) -> Option<Capacity> {
+        self.llcs[llc].capacity
     }
 
     /// Whether an LLC is in sampling mode.
     #[must_use]
     pub fn sampling(&self, llc: usize) -> bool {
-        self.llcs[llc].probe.is_some()
+        self.llcs[llc].sampling.is_some()
     }
 
     /// Takes the reading of the program that is sampled on an LLC, and begins with the next one that waits. Only where there is
     /// `company`, somebody whom the classes matter to.
     pub fn sample(&mut self, llc: usize, now: f64, company: bool) {
-        if let Some(mut probe) = self.llcs[llc].probe.take() {
-            self.llcs[llc].probe = self.read(llc, &mut probe).then_some(probe);
+        if let Some(mut sampling) = self.llcs[llc].sampling.take() {
+            self.llcs[llc].sampling = self.read(llc, &mut sampling).then_some(sampling);
         }
-        if self.llcs[llc].probe.is_none() && company {
-            self.llcs[llc].probe = self.next_probe(llc, now);
+        if self.llcs[llc].sampling.is_none() && company {
+            self.llcs[llc].sampling = self.next_sampling(llc, now);
         }
     }
 
     /// Gives up the sampling on an LLC; the program is sampled anew later.
     pub fn stop_sampling(&mut self, llc: usize) {
-        self.llcs[llc].probe = None;
+        self.llcs[llc].sampling = None;
     }
 
     /// Whether the sampling goes on.
-    fn read(&mut self, llc: usize, probe: &mut Probe) -> bool {
+    fn read(&mut self, llc: usize, sampling: &mut Sampling) -> bool {
         let rules = Rules {
             classes: self.config.classes(),
             light_llcmpkc: self.config.light_llcmpkc,
             streaming_ways: num::index(self.config.ways_streaming),
             epochs: self.config.probe_epochs,
         };
-        let position = self.programs.position(probe.pid);
+        let position = self.programs.position(sampling.pid);
         let Some(program) = position.and_then(|position| self.programs.get_mut(position)) else { return false };
         if program.llc != Some(llc) {
             return false;
         }
-        match probe.read(program.reading, &rules) {
+        match sampling.read(program.reading, &rules) {
             Next::Ways(_) => return true,
-            Next::Done(known) => program.sampled(known, self.epoch, &self.config),
+            Next::Done(profile) => program.sampled(profile, self.epoch, &self.config),
             Next::GiveUp => program.not_sampled(self.epoch, &self.config),
         }
         false
     }
 
     /// The program of an LLC that has waited longest for its class, those that have none first.
-    fn next_probe(&self, llc: usize, now: f64) -> Option<Probe> {
-        let room = self.llcs[llc].room.filter(Room::divides)?;
+    fn next_sampling(&self, llc: usize, now: f64) -> Option<Sampling> {
+        let capacity = self.llcs[llc].capacity.filter(Capacity::is_divisible)?;
         let here =
             |program: &&Program| program.llc == Some(llc) && program.wants_sampling(now, self.epoch, &self.config);
         let order = |a: &&Program, b: &&Program| {
-            let known = a.known.is_some().cmp(&b.known.is_some());
-            known.then(a.since.total_cmp(&b.since)).then(a.pid.cmp(&b.pid))
+            let profiled = a.profile.is_some().cmp(&b.profile.is_some());
+            profiled.then(a.since.total_cmp(&b.since)).then(a.pid.cmp(&b.pid))
         };
         let program = self.programs.list().iter().filter(here).min_by(order)?;
-        let span = Span { least: room.least, most: room.ways - room.least, ways: room.ways };
-        Some(Probe::new(program.pid, span))
+        let span = Span { least: capacity.min_ways, most: capacity.ways - capacity.min_ways, ways: capacity.ways };
+        Some(Sampling::new(program.pid, span))
     }
 
     /// Whether threads of more than one program run on an LLC.
@@ -257,15 +259,15 @@ impl Partitioner {
 
     /// The actions that give an LLC the partitions of its mode.
     pub fn partition(&mut self, llc: usize, actions: &mut Vec<Action>) {
-        let Some(room) = self.llcs[llc].room else { return };
-        if let Some(probe) = self.llcs[llc].probe.clone() {
-            return self.isolate(llc, room, &probe, actions);
+        let Some(capacity) = self.llcs[llc].capacity else { return };
+        if let Some(sampling) = self.llcs[llc].sampling.clone() {
+            return self.isolate(llc, capacity, &sampling, actions);
         }
         if self.unchanged(llc) {
             return;
         }
         let list = self.programs.list();
-        let wanted = cluster(list, &self.llcs[llc].members, room, &self.config);
+        let wanted = cluster(list, &self.llcs[llc].members, capacity, &self.config);
         let (programs, clusters): (Vec<Vec<usize>>, Vec<Wanted>) = wanted.into_iter().unzip();
         let ways: Vec<usize> = clusters.iter().map(|cluster| num::index(cluster.mask.count_ones())).collect();
         let kinds: Vec<Kind> = clusters.iter().map(|cluster| cluster.kind).collect();
@@ -278,7 +280,7 @@ impl Partitioner {
             None if none => words::whole(Whole::NothingToProtect).to_owned(),
             None => words::UNUSED.to_owned(),
         };
-        self.llcs[llc].set(room, clusters, &self.threads, why, actions);
+        self.llcs[llc].set(capacity, clusters, &self.threads, why, actions);
     }
 
     /// Whether the clusters of an LLC were made for what is there now; remembers what is there now.
@@ -295,17 +297,17 @@ impl Partitioner {
 
     /// Takes all partitions of an LLC away.
     pub fn release(&mut self, llc: usize, why: Whole, actions: &mut Vec<Action>) {
-        self.llcs[llc].probe = None;
+        self.llcs[llc].sampling = None;
         self.llcs[llc].made_for = None;
-        let Some(room) = self.llcs[llc].room.filter(|_| !self.llcs[llc].clusters.is_empty()) else { return };
-        self.llcs[llc].set(room, Vec::new(), &self.threads, |_| words::whole(why).to_owned(), actions);
+        let Some(capacity) = self.llcs[llc].capacity.filter(|_| !self.llcs[llc].clusters.is_empty()) else { return };
+        self.llcs[llc].set(capacity, Vec::new(), &self.threads, |_| words::whole(why).to_owned(), actions);
     }
 
     /// The sampled program in its partition, everybody else in the rest.
-    fn isolate(&mut self, llc: usize, room: Room, probe: &Probe, actions: &mut Vec<Action>) {
+    fn isolate(&mut self, llc: usize, capacity: Capacity, sampling: &Sampling, actions: &mut Vec<Action>) {
         self.llcs[llc].made_for = None;
-        let masks = room.lay([probe.ways, room.ways - probe.ways]);
-        let position = self.programs.position(probe.pid);
+        let masks = capacity.masks([sampling.ways, capacity.ways - sampling.ways]);
+        let position = self.programs.position(sampling.pid);
         let sampled = |member: &&(usize, Tid)| Some(member.0) == position;
         let members = &self.llcs[llc].members;
         let cluster = |kind, mask, own: bool| {
@@ -318,9 +320,9 @@ impl Partitioner {
         let wanted: Vec<Wanted> = both.into_iter().filter(|cluster| !cluster.threads.is_empty()).collect();
         let name = position.map(|position| Arc::clone(&self.programs.list()[position].name)).unwrap_or_default();
         let again = position.and_then(|position| self.programs.list()[position].departed);
-        let ways = (probe.ways, room.ways);
-        let why = |index: Option<usize>| words::sampling(index, probe.pid, &name, ways, again);
-        self.llcs[llc].set(room, wanted, &self.threads, why, actions);
+        let ways = (sampling.ways, capacity.ways);
+        let why = |index: Option<usize>| words::sampling(index, sampling.pid, &name, ways, again);
+        self.llcs[llc].set(capacity, wanted, &self.threads, why, actions);
     }
 }
 
@@ -328,14 +330,14 @@ impl OneLlc {
     /// Sets the clusters; `threads` are all that there are, ascending.
     fn set(
         &mut self,
-        room: Room,
+        capacity: Capacity,
         wanted: Vec<Wanted>,
         threads: &[Tid],
         why: impl Fn(Option<usize>) -> String,
         actions: &mut Vec<Action>,
     ) {
         let here = |tid: Tid| threads.binary_search(&tid).is_ok();
-        self.clusters.change(self.id, wanted, room.whole(), here, why, actions);
+        self.clusters.change(self.id, wanted, capacity.full_mask(), here, why, actions);
     }
 }
 

@@ -12,7 +12,7 @@ const STEP: f64 = 0.05;
 
 /// A program's profile. Curves are for 1, 2, ... ways.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct Profile {
     /// Its class.
     pub class: CacheClass,
     /// Fewest ways with a slowdown below the limit.
@@ -25,7 +25,7 @@ pub struct Known {
     curve: Vec<Reading>,
 }
 
-impl Known {
+impl Profile {
     /// From what a profile says of a process; `None` where it says neither class nor curve. Where a curve is missing: a sensitive program's
     /// slowdown grows by 5 % with each way below the critical point; all programs miss alike.
     #[must_use]
@@ -69,7 +69,7 @@ impl Known {
         Some(Self { class, critical: critical_ways(&slowdown, limits), slowdown, llcmpkc, curve })
     }
 
-    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best one over [`Known::slowdown`], since the IPC of
+    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best one over [`Profile::slowdown`], since the IPC of
     /// a reading also shows the traffic of others. `None` for a profile that was given.
     #[must_use]
     pub fn curves(&self) -> Option<(Vec<f64>, Vec<f64>)> {
@@ -163,20 +163,20 @@ mod tests {
         Reading { ipc, llcmpkc: mpki * ipc, mpki }
     }
 
-    fn measured(readings: &[(usize, f64, f64)]) -> Known {
+    fn measured(readings: &[(usize, f64, f64)]) -> Profile {
         let mut by_ways = vec![None; 4];
         readings.iter().for_each(|(ways, ipc, mpki)| by_ways[ways - 1] = Some(reading(*ipc, *mpki)));
-        Known::measured(&by_ways, 5, ClassLimits::default(), 2).unwrap()
+        Profile::measured(&by_ways, 5, ClassLimits::default(), 2).unwrap()
     }
 
     #[test]
     fn lines_between_readings_and_the_nearest_one_beyond() {
-        let known = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
+        let profile = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
         // IPC 1, 1.6, 1.8, 2, 2: slowdowns 2, 1.25, 1.11, 1, 1.
-        let rounded: Vec<f64> = known.slowdown.iter().map(|slowdown| (slowdown * 100.0).round()).collect();
+        let rounded: Vec<f64> = profile.slowdown.iter().map(|slowdown| (slowdown * 100.0).round()).collect();
         assert_eq!(rounded, [200.0, 125.0, 111.0, 100.0, 100.0]);
-        assert_eq!((known.class, known.critical), (CacheClass::Sensitive, 4));
-        let mpki: Vec<f64> = known.curve.iter().map(|point| point.mpki).collect();
+        assert_eq!((profile.class, profile.critical), (CacheClass::Sensitive, 4));
+        let mpki: Vec<f64> = profile.curve.iter().map(|point| point.mpki).collect();
         assert_eq!(mpki, [20.0, 10.0, 7.0, 4.0, 4.0]);
     }
 
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_transition_shows_in_misses_or_speed() {
-        let known = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
-        let departs = |ipc, mpki, ways| known.departs(&reading(ipc, mpki), ways, 50.0);
+        let profile = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
+        let departs = |ipc, mpki, ways| profile.departs(&reading(ipc, mpki), ways, 50.0);
         assert_eq!(departs(1.0, 30.0, 4), None, "20 * 1.5 + 1 = 31 are allowed");
         assert_eq!(departs(1.0, 32.0, 4), Some(Departure::MissesMore));
         assert_eq!(departs(1.0, 5.9, 2), Some(Departure::MissesLess), "5.9 * 1.5 + 1 < 10: two ways do not explain it");
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn profiles_are_taken_as_far_as_they_go() {
         let given =
-            |class, critical, curve| Known::given(&process(class, critical, curve), ClassLimits::default(), 4, None);
+            |class, critical, curve| Profile::given(&process(class, critical, curve), ClassLimits::default(), 4, None);
         assert_eq!(given(None, None, None), None);
         let whole = given(Some(CacheClass::Sensitive), None, Some(vec![1.5, 1.2, 1.0, 1.0])).unwrap();
         assert_eq!((whole.critical, whole.is_given()), (3, true));

@@ -10,7 +10,7 @@ const PATIENCE: u32 = 3;
 
 /// Memory of what was done.
 #[derive(Debug, Default)]
-pub struct Unrest {
+pub struct Stability {
     under_way: Vec<UnderWay>,
     /// When programs last moved, ascending by pid.
     moved: Vec<(Pid, f64)>,
@@ -46,7 +46,7 @@ struct UnderWay {
     epochs: u32,
 }
 
-impl Unrest {
+impl Stability {
     /// Sees who has arrived, and forgets who is gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         self.groups.resize(partitioner.llcs(), State::default());

@@ -1,8 +1,8 @@
 //! Reasons of LFOC+'s actions, in words. They are written only for what changes.
 
 use super::clusters::Kind;
-use super::profile::Departure;
 use super::partitioner::Whole;
+use super::profile::Departure;
 use super::programs::Program;
 use isobar_model::{CacheClass, Pid, num};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub const fn whole(why: Whole) -> &'static str {
 #[must_use]
 pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
     let of = |class: CacheClass| {
-        let own = move |program: &&&Program| program.known.as_ref().map(|known| known.class) == Some(class);
+        let own = move |program: &&&Program| program.profile.as_ref().map(|profile| profile.class) == Some(class);
         programs.iter().filter(own)
     };
     let mut reason = String::with_capacity(96);
@@ -38,15 +38,15 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
     match kind {
         Kind::Sensitive => {
             for (index, program) in of(main).take(NAMED).enumerate() {
-                let Some(known) = &program.known else { continue };
+                let Some(profile) = &program.profile else { continue };
                 let alone =
-                    known.slowdown.get(ways.saturating_sub(1)).or(known.slowdown.last()).copied().unwrap_or(1.0);
+                    profile.slowdown.get(ways.saturating_sub(1)).or(profile.slowdown.last()).copied().unwrap_or(1.0);
                 let percent = num::round((alone - 1.0) * 100.0);
                 let comma = if index > 0 { ", " } else { "" };
                 let _ = write!(
                     reason,
                     "{comma}{} is sensitive: {percent} % slower with these ways alone, below 5 % from {} on",
-                    program.name, known.critical
+                    program.name, profile.critical
                 );
             }
         }

@@ -33,8 +33,7 @@ settings! {
 
 impl Section for PageSettings {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
-        let counts =
-            [("pages_per_sample", self.pages_per_sample), ("samples_per_interval", self.samples_per_interval)];
+        let counts = [("pages_per_sample", self.pages_per_sample), ("samples_per_interval", self.samples_per_interval)];
         if let Some((key, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(ConfigError::impossible(section, key, count, "at least 1"));
         }

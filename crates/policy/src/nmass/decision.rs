@@ -10,11 +10,11 @@
 //! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a thread may use change, or
 //!    the machine or the threads pinned by their owner do.
 
+use super::config::Config;
 use super::mapping::Mapping;
 use super::max_local::map_maxlocal;
 use super::programs::{Program, Programs};
 use super::refine::{Refined, refine_mapping};
-use super::config::Config;
 use super::seating::seat;
 use crate::kit::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, NodeId, Pid, Tid, Topology};

@@ -1,9 +1,9 @@
 //! Program characterization (section 3.2): of every process its threads, its home, its cache pressure (MPKI) and its NUMA
 //! penalty. The notes say which processes and threads are left out, and why.
 
+use super::config::Config;
 use super::home::{Homes, NearestCpus};
 use super::penalty::Penalty;
-use super::config::Config;
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::group::{Groups, Member};
 use isobar_model::text::one_line;
@@ -74,7 +74,8 @@ impl Characterizer {
     /// The programs of an observation.
     pub fn programs<'a>(&mut self, seen: &'a Observation, domains: &Domains, config: &Config) -> Programs<'a> {
         let rates = self.rates.update(seen);
-        let homes = self.homes.update(&NearestCpus::on(&seen.machine), &seen.processes, config.home_margin_percent / 100.0);
+        let homes =
+            self.homes.update(&NearestCpus::on(&seen.machine), &seen.processes, config.home_margin_percent / 100.0);
         let process_of = |(at, process): (usize, &Process)| std::iter::repeat_n(at, process.threads.len());
         let process_of: Vec<usize> = seen.processes.iter().enumerate().flat_map(process_of).collect();
         let measured = |index: usize| rates[index].is_some() && homes[process_of[index]].is_some();
@@ -180,7 +181,12 @@ mod tests {
         let domains = Domains::of(&seen.machine);
         let mut characterizer = Characterizer::default();
         let pressures = |characterizer: &mut Characterizer, seen: &Observation| -> Vec<f64> {
-            characterizer.programs(seen, &domains, &Config::default()).list.iter().map(|program| program.pressure).collect()
+            characterizer
+                .programs(seen, &domains, &Config::default())
+                .list
+                .iter()
+                .map(|program| program.pressure)
+                .collect()
         };
         assert_eq!(pressures(&mut characterizer, &seen), [12.0, 1.0]);
         seen.processes[0].threads[1].instructions = Some(0);

@@ -52,7 +52,9 @@ impl<'m, 'a> Assignment<'m, 'a> {
 
     /// A thread in its domain keeps its core, unless that has its share already.
     fn keep(&mut self, member: usize) {
-        let (Some(domain), Some(now)) = (self.wanted[member], self.programs.groups.members[member].seat) else { return };
+        let (Some(domain), Some(now)) = (self.wanted[member], self.programs.groups.members[member].seat) else {
+            return;
+        };
         let seat = self.domains.seat(now);
         let (core, place) = self.level[domain.0];
         let has_room = self.core_load[seat.core] < core && self.seat_load[now.0] < place;
