@@ -10,6 +10,7 @@
 pub mod baseline;
 pub mod dino;
 pub mod divide_content;
+pub mod documentation;
 pub mod entry;
 pub mod kit;
 pub mod nmass;

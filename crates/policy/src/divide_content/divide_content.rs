@@ -3,11 +3,11 @@
 //! | paper | here |
 //! |---|---|
 //! | core group | LLC, by position ([`CoreGroups`]) |
-//! | `in_sampling_mode` | [`Partitioner::sampling`] |
+//! | `in_sampling_mode` | [`Partitioner::is_sampling`] |
 //! | `migrations_pending` | [`Stability::pending`] |
 //! | `recently_balanced` | [`Stability::rests`] |
 //! | `compare_llc_load`, `compare_bw_load` | [`balance::uneven`] |
-//! | `balance_groups` | [`balance::balance`], and [`Moves`] for who goes where |
+//! | `balance_groups` | [`balance::balance`], and [`Migrations`] for who goes where |
 //! | `lfoc_plus_partitioning` | [`Partitioner::partition`] |
 //! | `min_migration_period` | [`Balancing::min_migration_seconds`] |
 //!
@@ -35,11 +35,12 @@
 use super::balancing::{Balancing, Config};
 use super::core_groups::CoreGroups;
 use super::lfoc_plus::PAPER;
-use super::moves::{Balanced, Moves};
-use super::partitioner::{Partitioner, Whole};
+use super::migrations::{Balanced, Migrations};
+use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use super::stability::Stability;
-use crate::entry::{Entry, Moves as Kinds, Of};
+use super::words::Unpartitioned;
+use crate::entry::{Entry, Moves, Of};
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
@@ -51,7 +52,7 @@ pub const ENTRY: Entry = Entry {
     name: NAME,
     paper: PAPER,
     summary: "threads to LLCs so that all bear alike, then ways as lfoc+",
-    moves: Kinds::Threads,
+    moves: Moves::Threads,
     needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays],
     make: &Of { defaults: Config::default, new: DivideContent::new },
 };
@@ -64,7 +65,7 @@ pub struct DivideContent {
     core_groups: Option<CoreGroups>,
     pressures: Pressures,
     stability: Stability,
-    moves: Moves,
+    migrations: Migrations,
     /// When groups were last compared.
     compared: Option<f64>,
 }
@@ -79,7 +80,7 @@ impl DivideContent {
             core_groups: None,
             pressures: Pressures::default(),
             stability: Stability::default(),
-            moves: Moves::default(),
+            migrations: Migrations::default(),
             compared: None,
         }
     }
@@ -103,7 +104,7 @@ impl Policy for DivideContent {
         self.partitioner.observe(seen);
         self.stability.observe(seen, &self.partitioner);
         self.pressures.observe(seen, &core_groups, &self.partitioner);
-        self.moves.observe(seen, &core_groups);
+        self.migrations.observe(seen, &core_groups);
         let balancing = self.is_due(seen.time.0);
         for group in 0..core_groups.groups().len() {
             self.sample(seen, group);
@@ -112,7 +113,7 @@ impl Policy for DivideContent {
         for group in 0..core_groups.groups().len() {
             self.divide_and_content(seen, &core_groups, group, balancing, &mut plan.actions, &mut ways);
         }
-        self.moves.settle(seen, &core_groups, &self.partitioner, &self.pressures, &mut plan.actions);
+        self.migrations.settle(seen, &core_groups, &self.partitioner, &self.pressures, &mut plan.actions);
         plan.actions.append(&mut ways);
         self.stability.end_epoch(&self.partitioner);
         self.core_groups = Some(core_groups);
@@ -135,7 +136,7 @@ impl DivideContent {
 
     /// LFOC+'s sampling mode, where it makes sense: classes decide who moves, so one program a group is enough.
     fn sample(&mut self, seen: &Observation, group: usize) {
-        let calm = !self.stability.pending(group) && !self.partitioner.crowded(group);
+        let calm = !self.stability.pending(group) && !self.partitioner.is_oversubscribed(group);
         self.partitioner.sample(group, seen.time.0, calm && seen.processes.len() > 1);
     }
 
@@ -149,7 +150,7 @@ impl DivideContent {
         moves: &mut Vec<Action>,
         ways: &mut Vec<Action>,
     ) {
-        if self.partitioner.sampling(group) {
+        if self.partitioner.is_sampling(group) {
             return self.partitioner.partition(group, ways);
         }
         if self.stability.pending(group) {
@@ -159,8 +160,8 @@ impl DivideContent {
         if partner.is_some_and(|remote| self.balance_groups(seen, core_groups, group, remote, moves)) {
             return;
         }
-        if self.partitioner.crowded(group) {
-            self.partitioner.release(group, Whole::Oversubscribed, ways);
+        if self.partitioner.is_oversubscribed(group) {
+            self.partitioner.release(group, Unpartitioned::Oversubscribed, ways);
         } else {
             self.partitioner.partition(group, ways);
         }
@@ -176,7 +177,8 @@ impl DivideContent {
     /// Whether a group may take part in a balancing: the paper asks it of the remote group only, but what would be measured of the local one
     /// is no better.
     fn is_stable(&self, group: usize, now: f64) -> bool {
-        let unstable = self.partitioner.sampling(group) || self.stability.pending(group) || !self.stability.calm(group);
+        let unstable =
+            self.partitioner.is_sampling(group) || self.stability.pending(group) || !self.stability.calm(group);
         !unstable && !self.stability.rests(group, now, self.config.group_rest_seconds)
     }
 
@@ -218,7 +220,7 @@ impl DivideContent {
         let found = balance::balance(&programs, &self.pressures.sides(core_groups, pair), &limits);
         let why = self.pressures.words(core_groups, pair);
         let balanced = Balanced { pair, members: &members, programs: &programs, after: &found };
-        let moved = self.moves.carry_out(seen, core_groups, &self.partitioner, &balanced, &why, actions);
+        let moved = self.migrations.carry_out(seen, core_groups, &self.partitioner, &balanced, &why, actions);
         let any = !moved.is_empty();
         self.stability.moved(&moved, now);
         if any {

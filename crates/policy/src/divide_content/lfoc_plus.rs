@@ -3,7 +3,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | fairness mode, sampling mode | [`Partitioner::sampling`] |
+//! | fairness mode, sampling mode | [`Partitioner::is_sampling`] |
 //! | sampling partition, complementary partition | clusters `sampling` and `rest` |
 //! | light sharing, streaming, cache sensitive | [`isobar_model::CacheClass`] |
 //! | slowdown and miss-rate curves, critical point | [`super::profile::Profile`] |

@@ -15,7 +15,8 @@ pub mod dino_lfoc_plus;
 #[allow(clippy::module_inception)] // The paper and its policy share a name.
 pub mod divide_content;
 pub mod lfoc_plus;
-pub mod moves;
+pub mod llcs;
+pub mod migrations;
 pub mod partitioner;
 pub mod pressure;
 pub mod profile;

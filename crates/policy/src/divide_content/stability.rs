@@ -1,7 +1,7 @@
 //! What makes a group contention-wise unstable (section V.C): migrations that are still under way, loads that are not its own, a balancing that
 //! has just been; and who moved when.
 
-use super::moves::Moved;
+use super::migrations::Moved;
 use super::partitioner::Partitioner;
 use isobar_model::{Observation, Pid, Tid};
 
@@ -75,7 +75,7 @@ impl Stability {
     /// Remembers, at the end of a decision, which groups' next loads will be their own.
     pub fn end_epoch(&mut self, partitioner: &Partitioner) {
         for (group, state) in self.groups.iter_mut().enumerate() {
-            state.calm = !partitioner.sampling(group) && !state.pending;
+            state.calm = !partitioner.is_sampling(group) && !state.pending;
         }
     }
 

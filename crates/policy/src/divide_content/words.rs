@@ -1,7 +1,6 @@
 //! Reasons of LFOC+'s actions, in words. They are written only for what changes.
 
 use super::clusters::Kind;
-use super::partitioner::Whole;
 use super::profile::Departure;
 use super::programs::Program;
 use isobar_model::{CacheClass, Pid, num};
@@ -14,11 +13,22 @@ pub const UNUSED: &str = "nobody is in this cluster any more";
 const NAMED: usize = 3;
 
 /// Why an LLC has no partitions.
-#[must_use]
-pub const fn whole(why: Whole) -> &'static str {
-    match why {
-        Whole::NothingToProtect => "no sensitive program shares this cache with another: all use all of it",
-        Whole::Oversubscribed => "more threads than CPUs: the cache is not partitioned",
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpartitioned {
+    /// No program has to be protected from another.
+    NothingToProtect,
+    /// There are more threads than CPUs (section V.A).
+    Oversubscribed,
+}
+
+impl Unpartitioned {
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NothingToProtect => "no sensitive program shares this cache with another: all use all of it",
+            Self::Oversubscribed => "more threads than CPUs: the cache is not partitioned",
+        }
     }
 }
 

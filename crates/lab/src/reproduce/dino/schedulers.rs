@@ -44,10 +44,7 @@ fn policies() -> Vec<NamedPolicy<'static>> {
     vec![
         (linux::NAME.to_owned(), Box::new(|| Box::new(Linux))),
         (di_plain::NAME.to_owned(), Box::new(|| Box::new(di_plain::DiPlain::default()))),
-        (
-            di_migrate::NAME.to_owned(),
-            Box::new(|| Box::new(di_migrate::DiMigrate::new(PageSettings::default()))),
-        ),
+        (di_migrate::NAME.to_owned(), Box::new(|| Box::new(di_migrate::DiMigrate::new(PageSettings::default())))),
         (dino::NAME.to_owned(), Box::new(|| Box::new(dino::Dino::new(dino::Settings::default())))),
     ]
 }

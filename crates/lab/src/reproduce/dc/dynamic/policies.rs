@@ -4,9 +4,9 @@ use super::runs::Strategy;
 use isobar_model::{Action, Observation, Plan, Policy, Sensor};
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::dino::{self, Dino};
+use isobar_policy::divide_content::balancing;
 use isobar_policy::divide_content::dino_lfoc_plus::{self, DinoLfocPlus};
 use isobar_policy::divide_content::divide_content::{self, DivideContent};
-use isobar_policy::divide_content::balancing;
 use isobar_policy::kit::pages::PageSettings;
 
 /// In the order of table III, after what they are measured against.

@@ -41,7 +41,7 @@ pub struct Balanced<'a> {
 
 /// Where everybody sits, as far as it is planned.
 #[derive(Debug, Default)]
-pub struct Moves {
+pub struct Migrations {
     load: Load,
     /// Threads that this epoch's plan moves.
     moving: Vec<Tid>,
@@ -49,7 +49,7 @@ pub struct Moves {
     asked: Vec<(Tid, usize)>,
 }
 
-impl Moves {
+impl Migrations {
     /// Takes an epoch: everybody sits where it ran.
     pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups) {
         self.moving.clear();
