@@ -1,6 +1,6 @@
-//! What there is to say about policies and their settings, made from their entries: help, the example
-//! configuration, and the page `docs/policies.md`. Knows how each is laid out; what a setting means is
-//! said where it is declared.
+//! What there is to say about policies and their settings, made from their entries: help, the
+//! example configuration, and the page `docs/policies.md`. Knows how each is laid out; what a
+//! setting means is said where it is declared.
 
 use crate::entry::{Entry, Moves};
 use crate::registry::entries;
@@ -50,7 +50,8 @@ pub fn help() -> String {
     rows().into_iter().map(policy).collect::<Vec<_>>().join("\n")
 }
 
-/// The sections of all policies in the example configuration: every key with its meaning and default.
+/// The sections of all policies in the example configuration: every key with its meaning and
+/// default.
 #[must_use]
 pub fn example() -> String {
     let setting = |(Setting { key, meaning, default }, before): Row| match before {

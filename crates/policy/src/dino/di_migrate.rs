@@ -1,15 +1,17 @@
-//! `di-migrate`: Distributed Intensity with memory (DINO paper, section 3.2): the threads of [`super::di_plain`], and their pages
-//! go with them as in section 4.
+//! `di-migrate`: Distributed Intensity with memory (DINO paper, section 3.2): the threads of
+//! [`super::di_plain`], and their pages go with them as in section 4.
 //!
-//! *Properties*: as `di-plain`; and no page is asked to move to the node where it is, nor more pages than there are.
+//! *Properties*: as `di-plain`; and no page is asked to move to the node where it is, nor more
+//! pages than there are.
 //!
-//! *Departures from the paper*: those of `di-plain`, and the reading of the migration daemon in [`crate::kit::pages`]. There is
-//! no ping-pong detection: that is DINO's.
+//! *Departures from the paper*: those of `di-plain`, and the reading of the migration daemon in
+//! [`crate::kit::pages`]. There is no ping-pong detection: that is DINO's.
 
 use super::di_plain::{self, PAPER};
 use crate::entry::{Entry, Moves, Of};
 use crate::kit::domains::CachedDomains;
-use crate::kit::pages::{Follower, PageSettings, Place};
+use crate::kit::page_settings::PageSettings;
+use crate::kit::pages::{Follower, Place};
 use isobar_model::{Observation, Plan, Policy, Sensor};
 
 /// Canonical name.

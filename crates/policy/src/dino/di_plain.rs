@@ -15,9 +15,9 @@
 //!     move no memory
 //! ```
 //!
-//! *Properties*: every measured thread that its owner did not pin has exactly one core; no core has two threads while
-//! another that they may use has none; cores differ by at most one thread; equal miss rates are ordered by pid and tid, so
-//! that the plan depends on nothing but the observation.
+//! *Properties*: every measured thread that its owner did not pin has exactly one core; no core has
+//! two threads while another that they may use has none; cores differ by at most one thread; equal
+//! miss rates are ordered by pid and tid, so that the plan depends on nothing but the observation.
 //!
 //! *Departures from the paper*
 //! 1. Both passes visit the domains in order (design, reading 3).
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn passes_alternate_over_sorted_threads() {
-        // Falling miss rates on 4 domains of 2 cores: 1st to 4th on cores 0 2 4 6, last to 5th on cores 1 3 5 7.
+        // Falling miss rates on 4 domains of 2 cores: 1st to 4th on cores 0 2 4 6, last to 5th on
+        // cores 1 3 5 7.
         let seen = example(
             "node:4 core:2",
             &[

@@ -10,27 +10,31 @@
 //!
 //! ```text
 //! every interval:
-//!     class of each thread, with hysteresis                          class::History
-//!     sort the class instances; deal them from alternating ends     layout
-//!     threads whose core has a slot of their class keep it          Seating::keep_cores, keep_domains
-//!     the others fill the slots of their class                      Seating::fill
+//!     class of each thread, with hysteresis                     class::History
+//!     sort the class instances; deal them from alternating ends layout
+//!     threads whose core has a slot of their class keep it      Seating::keep_cores, keep_domains
+//!     the others fill the slots of their class                  Seating::fill
 //!     threads of one program are brought together by switching
-//!         threads of one class                                      colocate
-//!     pages follow their threads, unless they ping-pong             Follower
+//!         threads of one class                                  colocate
+//!     pages follow their threads, unless they ping-pong         Follower
 //! ```
 //!
-//! *Properties*: every domain gets the classes that the layout gives it; no core has two threads while another that they may
-//! use has none; in the interval after a decision was carried out, with unchanged classes, nothing moves but what brings
-//! threads of one program together; the same history gives the same plan.
+//! *Properties*: every domain gets the classes that the layout gives it; no core has two threads
+//! while another that they may use has none; in the interval after a decision was carried out, with
+//! unchanged classes, nothing moves but what brings threads of one program together; the same
+//! history gives the same plan.
 //!
 //! *Departures from the paper*
-//! 1. Both passes of the layout visit the domains in order (design, reading 3); more threads than cores: [`crate::kit::layout`].
-//! 2. A thread also keeps its core when its domain has a slot of its class on another core ([`super::seating`], step 2).
+//! 1. Both passes of the layout visit the domains in order (design, reading 3); more threads than
+//!    cores: [`crate::kit::layout`].
+//! 2. A thread also keeps its core when its domain has a slot of its class on another core
+//!    ([`super::seating`], step 2).
 //! 3. The final pass wants a gain ([`super::colocate`]).
-//! 4. The old solution is where threads were seen, not where we put them: Linux may have moved what we did not pin.
+//! 4. The old solution is where threads were seen, not where we put them: Linux may have moved what
+//!    we did not pin.
 //! 5. Ping-pong is named, not defined, in the paper; [`crate::kit::ping_pong`] defines it.
-//! 6. Threads that may use some CPUs only are laid out before the others, within those CPUs; threads pinned by their owner
-//!    count as load on their core.
+//! 6. Threads that may use some CPUs only are laid out before the others, within those CPUs;
+//!    threads pinned by their owner count as load on their core.
 //! 7. A thread that executed nothing keeps its class; one that was never measured takes no part.
 
 use super::class::{Class, History};
@@ -39,10 +43,12 @@ use super::di_migrate;
 use super::di_plain::PAPER;
 use super::seating::{How, Seating, Slot};
 use crate::entry::{Entry, Moves, Of};
+use crate::kit::before::Before;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
-use crate::kit::pages::{Follower, PageSettings, Place};
+use crate::kit::page_settings::PageSettings;
+use crate::kit::pages::{Follower, Place};
 use crate::kit::ping_pong::Limits;
 use crate::kit::words::Tenths;
 use crate::settings::{ConfigError, Section, settings};
@@ -68,16 +74,16 @@ pub type Settings = (Config, PageSettings);
 settings! {
     /// DINO's own settings. Intervals are those in which the policy decides (1 s in the paper).
     pub struct Config {
-        /// From this miss rate on, in MPKI (LLC misses per 1000 instructions), a thread is a devil (section
-        /// 3.3.2: 2; Divide&Content's authors used 3).
+        /// From this miss rate on, in MPKI (LLC misses per 1000 instructions), a thread is a devil
+        /// (section 3.3.2: 2; Divide&Content's authors used 3).
         pub devil_mpki: f64 = 2.0,
-        /// Above this miss rate, in MPKI, a thread is a super-devil (section 3.3.2: 100; Divide&Content's
-        /// authors used 24).
+        /// Above this miss rate, in MPKI, a thread is a super-devil (section 3.3.2: 100;
+        /// Divide&Content's authors used 24).
         pub super_devil_mpki: f64 = 100.0,
         /// Intervals that are looked back on for a change of class, 1 to 64 (section 3.3.3: 10).
         pub class_window: u32 = 10,
-        /// Intervals of those that a thread must have spent in its new class, 1 to `class_window` (section
-        /// 3.3.3: 7).
+        /// Intervals of those that a thread must have spent in its new class, 1 to `class_window`
+        /// (section 3.3.3: 7).
         pub class_votes: u32 = 7,
         /// Intervals for which a page migration is remembered in the search for ping-pong.
         pub ping_pong_window: u32 = 20,
@@ -143,17 +149,17 @@ impl Dino {
         }
     }
 
-    /// The class of each thread of the observation, in its order; `None` for one that was never measured. Histories of
-    /// threads that are gone are dropped.
+    /// The class of each thread of the observation, in its order; `None` for one that was never
+    /// measured. Histories of threads that are gone are dropped.
     fn classify(&mut self, seen: &Observation) -> Vec<Option<Class>> {
         let Config { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = self.config;
-        let mut before = std::mem::take(&mut self.histories).into_iter().peekable();
-        let mut classes = Vec::with_capacity(before.len());
-        self.histories.reserve(before.len());
+        let threads = self.histories.len();
+        let mut before = Before::take_from(&mut self.histories);
+        let mut classes = Vec::with_capacity(threads);
+        self.histories.reserve(threads);
         for (process, thread) in seen.threads() {
             let key = (process.pid, thread.tid);
-            while before.next_if(|(old, _)| *old < key).is_some() {}
-            let known = before.next_if(|(old, _)| *old == key).map(|(_, history)| history);
+            let known = before.take(&key);
             let rate = thread.mpki().map(|rate| Class::of(rate, Mpki(devil_mpki), Mpki(super_devil_mpki)));
             let history = match (known, rate) {
                 (Some(history), Some(class)) => Some(history.with(class, class_window, class_votes)),

@@ -4,8 +4,9 @@ use super::*;
 use crate::dino::test_kit::{example, programs};
 use crate::test_kit::{carry_out, cpus_after, with_pages};
 
-/// Threads 0, 3, 4 and 5 are process 0 (here 10, since a pid of 0 is odd); 1, 2, 6 and 7 are processes of their own.
-/// Thread n runs on core n. Classes now: D = 0 and 7, d = 2, 4 and 6, t = 1, 3 and 5; thread 7 was a turtle before.
+/// Threads 0, 3, 4 and 5 are process 0 (here 10, since a pid of 0 is odd); 1, 2, 6 and 7 are
+/// processes of their own. Thread n runs on core n. Classes now: D = 0 and 7, d = 2, 4 and 6, t =
+/// 1, 3 and 5; thread 7 was a turtle before.
 const MACHINE: &str = "node:4 core:2";
 const NOW: [(u32, u32, u32, f64); 8] = [
     (10, 0, 0, 150.0),
@@ -148,10 +149,12 @@ fn hysteresis_holds_a_thread_back() {
     let mut dino = Dino::new(Settings::default());
     let calm = example("node:2 core:2", &[(1, 0, 50.0), (2, 2, 50.0), (3, 1, 1.0), (4, 3, 1.0)]);
     assert_eq!(dino.decide(&calm).actions, []);
-    // Threads 1 and 3 change roles: both domains have one devil still, so nothing needs to move, ever.
+    // Threads 1 and 3 change roles: both domains have one devil still, so nothing needs to move,
+    // ever.
     let swapped = example("node:2 core:2", &[(1, 0, 1.0), (2, 2, 50.0), (3, 1, 50.0), (4, 3, 1.0)]);
     (0..12).for_each(|_| assert_eq!(dino.decide(&swapped).actions, []));
-    // Threads 2 and 3 become turtle and devil: domain 0 has two devils, but only in the seventh interval is that believed.
+    // Threads 2 and 3 become turtle and devil: domain 0 has two devils, but only in the seventh
+    // interval is that believed.
     let mut dino = Dino::new(Settings::default());
     dino.decide(&calm);
     let crowded = example("node:2 core:2", &[(1, 0, 50.0), (2, 2, 1.0), (3, 1, 50.0), (4, 3, 1.0)]);
@@ -187,7 +190,8 @@ fn more_threads_than_cores_share_them_evenly() {
     assert_eq!(loads, [1, 1, 2, 2], "6 threads on 4 cores");
 }
 
-/// A thread on its core that nothing holds there is bound, once; where that is not known, it is taken to be held.
+/// A thread on its core that nothing holds there is bound, once; where that is not known, it is
+/// taken to be held.
 #[test]
 fn a_kept_core_is_held() {
     let mut seen = example("node:2 core:1", &[(1, 0, 30.0), (2, 1, 30.0)]);
@@ -228,8 +232,8 @@ fn without_miss_rates_it_says_so() {
 
 #[test]
 fn pages_of_a_program_that_is_thrown_to_and_fro_come_to_rest() {
-    // Programs 1 and 2 are devil and turtle in turns, without hysteresis: the devil's slot is on node 0, so both cross in
-    // every interval and their pages follow.
+    // Programs 1 and 2 are devil and turtle in turns, without hysteresis: the devil's slot is on
+    // node 0, so both cross in every interval and their pages follow.
     let mut dino = at_once();
     let mut migrations = String::new();
     let mut notes = Vec::new();

@@ -9,30 +9,31 @@ settings! {
     pub struct Balancing {
         /// Seconds from one balancing to the next (section VI-A: 1).
         pub balance_seconds: f64 = 1.0,
-        /// `min_migration_period`: seconds for which a program that was moved stays (section V.C: 8).
+        /// `min_migration_period`: seconds for which a program that was moved stays (section V.C:
+        /// 8).
         pub min_migration_seconds: f64 = 8.0,
         /// Seconds for which a group that was balanced is not balanced again (algorithm 3,
         /// `recently_balanced`; no figure is given).
         pub group_rest_seconds: f64 = 4.0,
-        /// `low_bw_thr`, in per cent of a node's maximum bandwidth: up to here bandwidth does not matter
-        /// (section VI-A: 15).
+        /// `low_bw_thr`, in per cent of a node's maximum bandwidth: up to here bandwidth does not
+        /// matter (section VI-A: 15).
         pub low_bandwidth_percent: f64 = balance::Settings::default().low_bandwidth_percent,
-        /// `bw_load_thr`, in per cent of a node's maximum bandwidth: two nodes must differ by more (section
-        /// VI-A: 35).
+        /// `bw_load_thr`, in per cent of a node's maximum bandwidth: two nodes must differ by more
+        /// (section VI-A: 35).
         pub bandwidth_gap_percent: f64 = balance::Settings::default().bandwidth_gap_percent,
-        /// `llc_load_thr`, in per cent of the ways, rounded to whole ways: the loads of two LLCs must differ
-        /// by more (section VI-A: 5 of 11 ways, 45 %).
+        /// `llc_load_thr`, in per cent of the ways, rounded to whole ways: the loads of two LLCs
+        /// must differ by more (section VI-A: 5 of 11 ways, 45 %).
         pub llc_gap_percent: f64 = balance::Settings::default().llc_gap_percent,
         /// Per cent of a node's maximum bandwidth below which two rates count as equal.
         pub bandwidth_tie_percent: f64 = balance::Settings::default().bandwidth_tie_percent,
-        /// Per cent of a threshold by which a balancing that cannot remove an imbalance must reduce it, to be
-        /// worth its migrations.
+        /// Per cent of a threshold by which a balancing that cannot remove an imbalance must reduce
+        /// it, to be worth its migrations.
         pub least_gain_percent: f64 = balance::Settings::default().least_gain_percent,
-        /// Epochs for which two uneven groups hold the same programs before they are balanced (algorithm 2
-        /// does not wait); they are balanced anyway after ten times as many.
+        /// Epochs for which two uneven groups hold the same programs before they are balanced
+        /// (algorithm 2 does not wait); they are balanced anyway after ten times as many.
         pub uneven_epochs: u32 = 3,
-        /// Maximum bandwidth of a node's memory, in GB/s; 0: as the machine says, else the most that was seen
-        /// of a node, at least 10.
+        /// Maximum bandwidth of a node's memory, in GB/s; 0: as the machine says, else the most
+        /// that was seen of a node, at least 10.
         pub max_bandwidth_gb_per_s: f64 = 0.0,
     }
 }

@@ -1,8 +1,10 @@
-//! The ways of one LLC as resctrl lets them be divided (`Documentation/filesystems/resctrl.rst`, `info/L3`): how many, how few at once, for
-//! how many clusters, and which end of the cache others use too.
+//! The ways of one LLC as resctrl lets them be divided (`Documentation/filesystems/resctrl.rst`,
+//! `info/L3`): how many, how few at once, for how many clusters, and which end of the cache others
+//! use too.
 //!
-//! Partitions are laid side by side from one end: first those that are most worth protecting. Bits that other agents may use
-//! (`shareable_bits`) lie at one end of the mask; the laying begins at the other, so they fall to the last partitions.
+//! Partitions are laid side by side from one end: first those that are most worth protecting. Bits
+//! that other agents may use (`shareable_bits`) lie at one end of the mask; the laying begins at
+//! the other, so they fall to the last partitions.
 
 use isobar_model::topology::Llc;
 use isobar_model::{Topology, num};
@@ -63,7 +65,8 @@ impl Capacity {
         bits(self.ways) << self.shift
     }
 
-    /// Masks of partitions with so many ways, the most worth protecting first; they fit side by side.
+    /// Masks of partitions with these numbers of ways, the most worth protecting first; they fit
+    /// side by side.
     #[must_use]
     pub fn masks(&self, partitions: impl IntoIterator<Item = usize>) -> Vec<u64> {
         let mut used = 0;
@@ -76,7 +79,7 @@ impl Capacity {
     }
 }
 
-/// So many low bits.
+/// A mask of `count` low bits.
 const fn bits(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }

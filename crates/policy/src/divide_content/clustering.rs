@@ -1,5 +1,6 @@
-//! Algorithm 1 on the programs of one LLC that runs: from what is known of each to the clusters that are wanted, with masks and threads.
-//! Knows the order in which clusters are laid; refuses to know when they are set, and what the LLC has now ([`super::clusters`]).
+//! Algorithm 1 on the programs of one LLC that runs: from what is known of each to the clusters
+//! that are wanted, with masks and threads. Knows the order in which clusters are laid; refuses to
+//! know when they are set, and what the LLC has now ([`super::clusters`]).
 
 use super::capacity::Capacity;
 use super::clusters::{Kind, Wanted};
@@ -11,8 +12,9 @@ use isobar_partition::heuristics::lfoc_plus::{App, partition};
 /// A cluster of Algorithm 1 by what it is for: its programs by position, and how many ways it has.
 type Found = (Kind, Vec<usize>, usize);
 
-/// The programs of each cluster (by position in `list`), and the cluster; in the order in which they are laid. `members` are the LLC's
-/// threads with their program, ascending by it. Empty where ways cannot be divided or nobody needs protection.
+/// The programs of each cluster (by position in `list`), and the cluster; in the order in which
+/// they are laid. `members` are the LLC's threads with their program, ascending by it. Empty where
+/// ways cannot be divided or no program needs protection.
 #[must_use]
 pub fn cluster(
     list: &[Program],
@@ -33,8 +35,8 @@ pub fn cluster(
     clusters.into_iter().zip(masks).map(wanted).collect()
 }
 
-/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. None where ways cannot be divided, there is one program,
-/// nobody is sensitive, or all would be in one cluster.
+/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. None where ways
+/// cannot be divided, there is one program, none is sensitive, or all would be in one cluster.
 fn found(list: &[Program], here: &[usize], capacity: Capacity, config: &Config) -> Vec<Found> {
     let class = |at: &usize| class_of(&list[*at]);
     if !capacity.is_divisible() || here.len() < 2 || !here.iter().any(|at| class(at) == CacheClass::Sensitive) {
@@ -63,7 +65,8 @@ fn threads(members: &[(usize, Tid)], programs: &[usize]) -> Vec<Tid> {
     threads
 }
 
-/// The class of a program; who is not known yet is taken for light-sharing, as most are, and kept beside streaming programs first.
+/// The class of a program; without a profile it counts as light-sharing, as most are, and is kept
+/// beside streaming programs first.
 fn class_of(program: &Program) -> CacheClass {
     program.profile.as_ref().map_or(CacheClass::LightSharing, |profile| profile.class)
 }

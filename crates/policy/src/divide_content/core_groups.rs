@@ -1,4 +1,5 @@
-//! The core groups of a machine: each LLC with its CPUs and its memory node, and which CPU a thread takes there.
+//! The core groups of a machine: each LLC with its CPUs and its memory node, and which CPU a thread
+//! takes there.
 
 use crate::kit::domains::{Domains, SeatId};
 use isobar_model::{CpuId, CpuSet, LlcId, Thread, Topology, num};
@@ -101,7 +102,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Nobody anywhere.
+    /// No thread anywhere.
     pub fn clear(&mut self, core_groups: &CoreGroups) {
         self.seats.clear();
         self.seats.resize(core_groups.domains.seats().len(), 0);
@@ -128,7 +129,8 @@ impl Load {
         self.seats[seat.0]
     }
 
-    /// The seat of a group that a thread may use with the fewest threads, on the core with the fewest, the first of them.
+    /// The seat of a group that a thread may use with the fewest threads, on the core with the
+    /// fewest, the first of them.
     #[must_use]
     pub fn best(&self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<SeatId> {
         let seats = core_groups.groups[group].seats.iter().copied();

@@ -1,15 +1,17 @@
-//! `dino+lfoc+`: DINO places threads and pages, LFOC+ partitions every LLC (Divide&Content, section VI-A, DINO/LFOC+): two approaches that
-//! do not know of each other, which is what Divide&Content is compared with.
+//! `dino+lfoc+`: DINO places threads and pages, LFOC+ partitions every LLC (Divide&Content, section
+//! VI-A, DINO/LFOC+): two approaches that do not know of each other, which is what Divide&Content
+//! is compared with.
 //!
-//! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an epoch keeps the partitions that it has; a
-//! sampling there is given up and begins anew. DINO's thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
+//! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an
+//! epoch keeps the partitions that it has; a sampling there is given up and begins anew. DINO's
+//! thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
 
 use super::config::Config as LfocConfig;
 use super::lfoc_plus::PAPER;
 use super::partitioner::Partitioner;
 use crate::dino::dino::{self, Dino};
 use crate::entry::{Entry, Moves, Of};
-use crate::kit::pages::PageSettings;
+use crate::kit::page_settings::PageSettings;
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.

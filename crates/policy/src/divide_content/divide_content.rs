@@ -7,29 +7,36 @@
 //! | `migrations_pending` | [`Stability::pending`] |
 //! | `recently_balanced` | [`Stability::rests`] |
 //! | `compare_llc_load`, `compare_bw_load` | [`balance::uneven`] |
-//! | `balance_groups` | [`balance::balance`], and [`Migrations`] for who goes where |
+//! | `balance_groups` | [`balance::balance`], and [`Migrations`] for which threads go where |
 //! | `lfoc_plus_partitioning` | [`Partitioner::partition`] |
 //! | `min_migration_period` | [`Balancing::min_migration_seconds`] |
 //!
 //! ```text
 //! every epoch, on every group:
-//!     sampling mode: next reading; nobody moves
+//!     sampling mode: next reading; no thread moves
 //!     migrations pending: wait
-//!     a remote group that is calm, did not just take part, and bears clearly more or less: balance the two      (at most once a second)
+//!     a remote group that is stable and bears clearly more or less:
+//!         balance the two                                            (at most once a second)
 //!     nothing was balanced: LFOC+ on this group; more threads than CPUs: no partitions
 //! ```
 //!
-//! *Properties*: threads that their owner bound stay; nobody moves twice within `min_migration_seconds`; while a group is sampled, nobody
-//! enters or leaves it by a plan; a thread that moves gets a CPU that it may use, a free one where there is one, on a free core first.
+//! *Properties*: threads that their owner bound stay; no program moves twice within
+//! `min_migration_seconds`; while a group is sampled, no plan moves a thread into or out of it; a
+//! thread that moves gets a CPU that it may use, a free one where there is one, on a free core
+//! first.
 //!
 //! *Departures from the paper*
-//! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds a thread to one CPU. So that the kernel does
-//!    not change groups behind our back, threads that nobody bound are bound where they run, unless the group is oversubscribed.
-//! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they are not those of its own making.
-//! 3. Who has no class or no bandwidth yet stays where it is.
-//! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways between LLCs of one node.
-//! 5. Two groups are balanced once they have held the same programs for some epochs ([`Stability::lasts`]): a program between two runs is
-//!    missed for a moment, and all would move for it.
+//! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds
+//!    a thread to one CPU. So that the kernel does not change groups behind our back, threads that
+//!    no owner bound are bound where they run, unless the group is oversubscribed.
+//! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they
+//!    are not those of its own making.
+//! 3. A program without a class or a bandwidth yet stays where it is.
+//! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways
+//!    between LLCs of one node.
+//! 5. Two groups are balanced once they have held the same programs for some epochs
+//!    ([`Stability::lasts`]): a program between two runs is missed for a moment, and all would move
+//!    for it.
 //! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
 use super::balancing::{Balancing, Config};
@@ -134,7 +141,8 @@ impl DivideContent {
         due
     }
 
-    /// LFOC+'s sampling mode, where it makes sense: classes decide who moves, so one program a group is enough.
+    /// LFOC+'s sampling mode, where it makes sense: classes decide what moves, so one program a
+    /// group is enough.
     fn sample(&mut self, seen: &Observation, group: usize) {
         let calm = !self.stability.pending(group) && !self.partitioner.is_oversubscribed(group);
         self.partitioner.sample(group, seen.time.0, calm && seen.processes.len() > 1);
@@ -174,8 +182,8 @@ impl DivideContent {
         (0..groups).find(|remote| stable && *remote != local && self.eligible(core_groups, *remote, local, now))
     }
 
-    /// Whether a group may take part in a balancing: the paper asks it of the remote group only, but what would be measured of the local one
-    /// is no better.
+    /// Whether a group may take part in a balancing: the paper asks it of the remote group only,
+    /// but what would be measured of the local one is no better.
     fn is_stable(&self, group: usize, now: f64) -> bool {
         let unstable =
             self.partitioner.is_sampling(group) || self.stability.pending(group) || !self.stability.calm(group);

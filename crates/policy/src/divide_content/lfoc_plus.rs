@@ -1,5 +1,6 @@
-//! `lfoc+`: LFOC+ on every LLC by itself (Divide&Content, sections II.B and V.A; Saez, Castro, Prieto-Matias: *LFOC+: A Fair OS-Level
-//! Cache-Clustering Policy for Commodity Multicore Systems*, IEEE TC 2022).
+//! `lfoc+`: LFOC+ on every LLC by itself (Divide&Content, sections II.B and V.A; Saez, Castro,
+//! Prieto-Matias: *LFOC+: A Fair OS-Level Cache-Clustering Policy for Commodity Multicore Systems*,
+//! IEEE TC 2022).
 //!
 //! | paper | here |
 //! |---|---|
@@ -13,7 +14,7 @@
 //! ```text
 //! every epoch, on every LLC:
 //!     a program is sampled: take its reading; next size, or its class is clear
-//!     nobody is sampled, and somebody waits for a class: begin
+//!     no program is sampled, and one waits for a class: begin
 //!     sampling: the program in its partition, the others in the rest
 //!     else, where programs, threads or classes changed: algorithm 1
 //! ```
@@ -22,11 +23,13 @@
 //!
 //! *Departures from the paper*
 //! 1. The greatest sampling partition is read second ([`super::sampling`]).
-//! 2. Class transitions are read from misses per instruction, which contention for bandwidth does not change, and from an IPC that is too
-//!    high; the paper's example is an LLCMPKC that falls, which contention lets fall, too ([`super::profile`]).
+//! 2. Class transitions are read from misses per instruction, which contention for bandwidth does
+//!    not change, and from an IPC that is too high; the paper's example is an LLCMPKC that falls,
+//!    which contention lets fall, too ([`super::profile`]).
 //! 3. Profiles of earlier phases, and of earlier runs by name, are kept ([`super::programs`]).
-//! 4. Who is not known yet counts as light-sharing.
-//! 5. A program on two LLCs has one profile; it is sampled where its reference thread runs, and clustered on both.
+//! 4. A program without a profile counts as light-sharing.
+//! 5. A program on two LLCs has one profile; it is sampled where its reference thread runs, and
+//!    clustered on both.
 //! 6. Algorithm 1 runs where something changed, not by a clock.
 
 use super::config::Config;

@@ -1,5 +1,5 @@
-//! The LLCs of a machine, by position, and what is on each: threads, clusters, a sampling. Knows where
-//! threads run; refuses to know which partitions there should be ([`super::partitioner`]).
+//! The LLCs of a machine, by position, and what is on each: threads, clusters, a sampling. Knows
+//! where threads run; refuses to know which partitions there should be ([`super::partitioner`]).
 
 use super::capacity::Capacity;
 use super::clusters::{Clusters, Wanted};
@@ -120,8 +120,8 @@ impl Llc {
         self.members.first().is_some_and(|(first, _)| self.members.iter().any(|(program, _)| program != first))
     }
 
-    /// Whether more threads than CPUs run here: LFOC+ was not made for that, and does not partition then
-    /// (section V.A).
+    /// Whether more threads than CPUs run here: LFOC+ was not made for that, and does not partition
+    /// then (section V.A).
     #[must_use]
     pub fn is_oversubscribed(&self) -> bool {
         self.members.len() > self.cpus

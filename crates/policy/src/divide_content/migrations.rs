@@ -1,4 +1,5 @@
-//! Which threads change their group, and which CPUs they get: those of the threads that leave are free for those that come.
+//! Which threads change their group, and which CPUs they get: those of the threads that leave are
+//! free for those that come.
 
 use super::core_groups::{CoreGroups, Load};
 use super::partitioner::Partitioner;
@@ -27,7 +28,8 @@ struct Leaving<'a> {
     to: usize,
 }
 
-/// A balancing: the programs of two groups, by position, as they are and with their threads on either side afterwards.
+/// A balancing: the programs of two groups, by position, as they are and with their threads on
+/// either side afterwards.
 pub struct Balanced<'a> {
     /// The two groups.
     pub pair: [usize; 2],
@@ -39,18 +41,19 @@ pub struct Balanced<'a> {
     pub after: &'a [[usize; 2]],
 }
 
-/// Where everybody sits, as far as it is planned.
+/// Where every thread sits, as far as it is planned.
 #[derive(Debug, Default)]
 pub struct Migrations {
     load: Load,
     /// Threads that this epoch's plan moves.
     moving: Vec<Tid>,
-    /// Threads that were asked to stay on a group: who does not do so is not asked again. Ascending.
+    /// Threads that were asked to stay on a group: one that does not stay is not asked again.
+    /// Ascending.
     asked: Vec<(Tid, usize)>,
 }
 
 impl Migrations {
-    /// Takes an epoch: everybody sits where it ran.
+    /// Takes an epoch: every thread sits where it ran.
     pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups) {
         self.moving.clear();
         self.load.clear(core_groups);
@@ -58,7 +61,8 @@ impl Migrations {
         seats.for_each(|seat| self.load.add(core_groups, seat));
     }
 
-    /// The actions of a balancing; `why` is the pair's loads in words. Who finds no better CPU than its own stays.
+    /// The actions of a balancing; `why` is the pair's loads in words. A thread that finds no
+    /// better CPU than its own stays.
     pub fn carry_out(
         &mut self,
         seen: &Observation,
@@ -86,8 +90,8 @@ impl Migrations {
         moved
     }
 
-    /// Binds whom nobody bound where it runs, or beside where it shares a CPU: else the kernel's scheduler would undo groups. Each thread is
-    /// asked once on each group.
+    /// Binds unbound threads where they run, or beside where they share a CPU: else the kernel's
+    /// scheduler would undo groups. Each thread is asked once on each group.
     pub fn settle(
         &mut self,
         seen: &Observation,
@@ -118,7 +122,7 @@ impl Migrations {
         self.asked.sort_unstable();
     }
 
-    /// The CPU on which a thread stays: its own where nobody else is there.
+    /// The CPU on which a thread stays: its own where no other thread is there.
     fn own_cpu(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<CpuId> {
         let own = core_groups.seat_of(thread.cpu?)?;
         let allowed = thread.may_run_on(thread.cpu?);
@@ -132,7 +136,8 @@ impl Migrations {
     }
 }
 
-/// The threads that change sides: of a program that gives some away, those with the highest ids, but for its reference thread, which goes last.
+/// The threads that change sides: of a program that gives some away, those with the highest ids,
+/// but for its reference thread, which goes last.
 fn leaving<'a>(seen: &'a Observation, partitioner: &Partitioner, balanced: &Balanced<'_>) -> Vec<Leaving<'a>> {
     let mut leaving = Vec::new();
     for ((member, program), after) in balanced.members.iter().zip(balanced.programs).zip(balanced.after) {

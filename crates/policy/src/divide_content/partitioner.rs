@@ -1,8 +1,10 @@
-//! LFOC+ on every LLC of a machine, each by itself (section V.A): who is where, who is sampled, and the clusters that follow.
+//! LFOC+ on every LLC of a machine, each by itself (section V.A): the sampling of programs, and
+//! the clusters that follow.
 //!
-//! *Properties*: the partitions of an LLC are contiguous, lie side by side within its mask, cover it, and none is smaller than the hardware
-//! allows; every managed thread on a partitioned LLC is in one of its clusters; one program an LLC is sampled at a time; where nothing
-//! changed, nothing is set.
+//! *Properties*: the partitions of an LLC are contiguous, lie side by side within its mask, cover
+//! it, and none is smaller than the hardware allows; every managed thread on a partitioned LLC is
+//! in one of its clusters; one program an LLC is sampled at a time; where nothing changed, nothing
+//! is set.
 
 use super::capacity::Capacity;
 use super::clustering::cluster;
@@ -31,8 +33,8 @@ impl Partitioner {
         Self { config, llcs: Llcs::default(), programs: Programs::default(), epoch: 0 }
     }
 
-    /// Takes an epoch: where threads run, what each counted, and whether that matches the profiles. Call it
-    /// once an epoch, first.
+    /// Takes an epoch: where threads run, what each counted, and whether that matches the profiles.
+    /// Call it once an epoch, first.
     pub fn observe(&mut self, seen: &Observation) {
         self.epoch += 1;
         self.llcs.fit(&seen.machine);
@@ -89,8 +91,8 @@ impl Partitioner {
         self.llc(llc).sampling.is_some()
     }
 
-    /// Takes the reading of the program that is sampled on an LLC, and begins with the next one that waits. Only where there is
-    /// `company`: other programs to which its class matters.
+    /// Takes the reading of the program that is sampled on an LLC, and begins with the next one
+    /// that waits. Only where there is `company`: other programs to which its class matters.
     pub fn sample(&mut self, llc: usize, now: f64, company: bool) {
         if let Some(mut sampling) = self.llcs.get_mut(llc).sampling.take() {
             self.llcs.get_mut(llc).sampling = self.read(llc, &mut sampling).then_some(sampling);
@@ -157,7 +159,8 @@ impl Partitioner {
         self.llc(llc).is_oversubscribed()
     }
 
-    /// LFOC+ on an LLC, whatever its mode: the next reading, then partitions; none where it is oversubscribed.
+    /// LFOC+ on an LLC, whatever its mode: the next reading, then partitions; none where it is
+    /// oversubscribed.
     pub fn run(&mut self, llc: usize, now: f64, actions: &mut Vec<Action>) {
         if self.is_oversubscribed(llc) {
             return self.release(llc, Unpartitioned::Oversubscribed, actions);

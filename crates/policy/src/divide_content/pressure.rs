@@ -1,5 +1,5 @@
-//! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC` and `AG_BW`), and the programs of a pair of
-//! groups as the balancing wants them.
+//! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC`
+//! and `AG_BW`), and the programs of a pair of groups as the balancing wants them.
 
 use super::core_groups::CoreGroups;
 use super::partitioner::Partitioner;
@@ -8,7 +8,8 @@ use crate::kit::words::Tenths;
 use isobar_model::{CacheClass, Observation, Pid, Process, num};
 use isobar_partition::balance::{self, Pressure, Program, Side};
 
-/// A node's maximum bandwidth is at least this, in bytes a second, where nobody says what it is: one channel of DDR3-1333.
+/// A node's maximum bandwidth is at least this, in bytes a second, where it is not given:
+/// one channel of DDR3-1333.
 const LEAST_MAXIMUM: f64 = 10e9;
 
 /// Loads of all groups over the last epoch.
@@ -76,7 +77,8 @@ impl Pressures {
         })
     }
 
-    /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every thread of both, a slot is a core.
+    /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every
+    /// thread of both, a slot is a core.
     #[must_use]
     pub fn sides(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> [Side; 2] {
         let threads: usize = pair.iter().map(|group| self.crowd[*group]).sum();
@@ -91,7 +93,8 @@ impl Pressures {
         })
     }
 
-    /// The programs with threads on a pair of groups: their positions, and how the balancing sees them. `stays` says who moved too recently.
+    /// The programs with threads on a pair of groups: their positions, and how the balancing sees
+    /// them. `stays` says which moved too recently.
     pub fn programs(
         &self,
         seen: &Observation,
@@ -136,12 +139,13 @@ impl Pressures {
     }
 }
 
-/// `L_LLC`; who is not known yet counts as light-sharing.
+/// `L_LLC`; a program without a profile counts as light-sharing.
 fn llc_load(program: &Profiled) -> f64 {
     program.profile.as_ref().map_or(balance::LIGHT_WAYS, super::profile::Profile::llc_load)
 }
 
-/// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each thread in either group.
+/// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each
+/// thread in either group.
 fn is_bound(process: &Process, core_groups: &CoreGroups, pair: [usize; 2], threads: usize) -> bool {
     let too_few = |allowed| {
         pair.iter().any(|group| {

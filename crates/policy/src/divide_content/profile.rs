@@ -1,13 +1,16 @@
-//! What LFOC+ knows of a program: its class, its critical point and its curves over ways; from a profile or from readings with some numbers
-//! of ways. And when what is measured does not match it any more.
+//! What LFOC+ knows of a program: its class, its critical point and its curves over ways; from a
+//! profile or from readings with some numbers of ways. And whether measurements still match
+//! it.
 
 use super::reading::Reading;
 use isobar_model::{CacheClass, Process, num};
 use isobar_partition::class::{ClassLimits, classify, critical_ways};
 
-/// Misses per 1000 instructions by which two rates may always differ: below, no change of a rate matters to anyone.
+/// Misses per 1000 instructions by which two rates may always differ: below, no change of a rate
+/// matters.
 const FLOOR_MPKI: f64 = 1.0;
-/// The slowdown of a sensitive program grows by so much with each way below its critical point, where only that point is given.
+/// The slowdown of a sensitive program grows by this much with each way below its critical point,
+/// where only that point is given.
 const STEP: f64 = 0.05;
 
 /// A program's profile. Curves are for 1, 2, ... ways.
@@ -21,20 +24,22 @@ pub struct Profile {
     pub slowdown: Vec<f64>,
     /// LLC misses per 1000 cycles.
     pub llcmpkc: Vec<f64>,
-    /// What was measured, by ways; empty where the profile was given: then nothing is compared with it.
+    /// What was measured, by ways; empty where the profile was given: then nothing is compared with
+    /// it.
     curve: Vec<Reading>,
 }
 
 impl Profile {
-    /// From what a profile says of a process; `None` where it says neither class nor curve. Where a curve is missing: a sensitive program's
-    /// slowdown grows by 5 % with each way below the critical point; all programs miss alike.
+    /// From what a profile says of a process; `None` where it says neither class nor curve. Where a
+    /// curve is missing: a sensitive program's slowdown grows by 5 % with each way below the
+    /// critical point; all programs miss alike.
     #[must_use]
     pub fn given(process: &Process, limits: ClassLimits, ways: usize, now: Option<Reading>) -> Option<Self> {
         let misses = now.map_or(1.0, |reading| reading.llcmpkc);
         let curve = process.slowdown_by_ways.as_ref().filter(|curve| !curve.is_empty());
         let class = process.cache_class.or_else(|| Some(classify(curve?, &vec![misses; curve?.len()], limits)))?;
-        let told = process.critical_ways.map(num::index);
-        let critical = told.or_else(|| Some(critical_ways(curve?, limits))).unwrap_or(ways).clamp(1, ways.max(1));
+        let given = process.critical_ways.map(num::index);
+        let critical = given.or_else(|| Some(critical_ways(curve?, limits))).unwrap_or(ways).clamp(1, ways.max(1));
         let below = |have: usize| if have < critical { 1.0 + STEP * num::float_len(critical + 1 - have) } else { 1.0 };
         let slowdown = match (curve, class) {
             (Some(curve), _) => curve.clone(),
@@ -45,9 +50,11 @@ impl Profile {
         Some(Self { class, critical, slowdown, llcmpkc, curve: Vec::new() })
     }
 
-    /// From readings with some numbers of ways (`readings[i]` with `i + 1`; at least one is there), straight lines between them, and the
-    /// nearest one beyond. Slowdowns are [`slowdown`] against the reading with most ways. Streaming programs are told by their curve from
-    /// `streaming_ways` on, the ways that they get: with fewer, many of them are slowed down (section V.B).
+    /// From readings with some numbers of ways (`readings[i]` with `i + 1`; at least one is there),
+    /// straight lines between them, and the nearest one beyond. Slowdowns are [`slowdown`] against
+    /// the reading with most ways. Streaming programs are recognised by their curve from
+    /// `streaming_ways` on, the ways that they get: with fewer, many of them are slowed down
+    /// (section V.B).
     #[must_use]
     pub fn measured(
         readings: &[Option<Reading>],
@@ -69,8 +76,9 @@ impl Profile {
         Some(Self { class, critical: critical_ways(&slowdown, limits), slowdown, llcmpkc, curve })
     }
 
-    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best one over [`Profile::slowdown`], since the IPC of
-    /// a reading also shows the traffic of others. `None` for a profile that was given.
+    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best
+    /// one over [`Profile::slowdown`], since the IPC of a reading also shows the traffic of others.
+    /// `None` for a profile that was given.
     #[must_use]
     pub fn curves(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let best = self.curve.last()?.ipc;
@@ -90,7 +98,8 @@ impl Profile {
         self.curve.is_empty()
     }
 
-    /// How a reading in a partition of at most `ways` ways differs from the profile by more than `percent`; `None` where it does not.
+    /// How a reading in a partition of at most `ways` ways differs from the profile by more than
+    /// `percent`; `None` where it does not.
     #[must_use]
     pub fn departs(&self, reading: &Reading, ways: usize, percent: f64) -> Option<Departure> {
         let factor = 1.0 + percent / 100.0;
@@ -110,9 +119,10 @@ impl Profile {
     }
 }
 
-/// How much slower a program is with some ways than with the most, for the ways' sake. In sampling mode the others have what is left of
-/// the cache, so their traffic, and with it the time of every miss, differs from reading to reading: whatever the IPC says, a program
-/// whose misses did not grow was not slowed down by ways, and one whose misses grew by half by no more than half.
+/// How much slower a program is with some ways than with the most, for the ways' sake. In sampling
+/// mode the others have what is left of the cache, so their traffic, and with it the time of every
+/// miss, differs from reading to reading: whatever the IPC says, a program whose misses did not
+/// grow was not slowed down by ways, and one whose misses grew by half by no more than half.
 #[must_use]
 pub fn slowdown(reading: &Reading, most: &Reading) -> f64 {
     let misses = if reading.mpki > most.mpki { reading.mpki / most.mpki } else { 1.0 };
@@ -182,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_traffic_of_others_is_no_slowdown_of_ways() {
-        // Slower by 20 % with the most ways, since the others are squeezed; slower by 30 % with 10 % more misses.
+        // Slower by 20 % with the most ways, since the others are squeezed; slower by 30 % with 10
+        // % more misses.
         assert_eq!(slowdown(&reading(1.2, 20.0), &reading(1.0, 20.0)), 1.0);
         assert_eq!(slowdown(&reading(1.0, 22.0), &reading(1.3, 20.0)), 1.1);
         assert_eq!(slowdown(&reading(1.0, 40.0), &reading(1.3, 20.0)), 1.3);
@@ -216,15 +227,10 @@ mod tests {
 
     fn process(class: Option<CacheClass>, critical: Option<u32>, curve: Option<Vec<f64>>) -> Process {
         Process {
-            pid: isobar_model::Pid(1),
-            name: "a".into(),
-            pages: None,
-            accessed_pages: None,
-            numa_penalty: None,
             cache_class: class,
             critical_ways: critical,
             slowdown_by_ways: curve,
-            threads: Vec::new(),
+            ..crate::test_kit::process(1, Vec::new())
         }
     }
 
@@ -235,7 +241,8 @@ mod tests {
         assert_eq!(given(None, None, None), None);
         let whole = given(Some(CacheClass::Sensitive), None, Some(vec![1.5, 1.2, 1.0, 1.0])).unwrap();
         assert_eq!((whole.critical, whole.is_given()), (3, true));
-        // Below the critical point of 3 the slowdown grows by 5 % a way, from 10 %: it must be clearly above the limit of 5 %.
+        // Below the critical point of 3 the slowdown grows by 5 % a way, from 10 %: it must be
+        // clearly above the limit of 5 %.
         let point = given(Some(CacheClass::Sensitive), Some(3), None).unwrap();
         assert!(point.slowdown.iter().zip([1.15, 1.1, 1.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
         assert_eq!(critical_ways(&point.slowdown, ClassLimits::default()), 3);

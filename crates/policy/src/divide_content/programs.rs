@@ -1,15 +1,19 @@
-//! The programs that LFOC+ follows: what each counted in the last epoch, what is known of it, and whether that still holds. A program is a
-//! process; its profile goes wherever its threads go, so nothing has to be handed over when it changes its LLC (section V.A).
+//! The programs that LFOC+ follows: what each counted in the last epoch, what is known of it, and
+//! whether that still holds. A program is a process; its profile goes wherever its threads go, so
+//! nothing has to be handed over when it changes its LLC (section V.A).
 //!
-//! *Reference thread* (section II.B): all threads of a data-parallel program do the same, so one stands for all: the busiest one when
-//! the program was first seen, and a new busiest one when that has ended.
+//! *Reference thread* (section II.B): all threads of a data-parallel program do the same, so one
+//! stands for all: the busiest one when the program was first seen, and a new busiest one when that
+//! has ended.
 //!
-//! *Class transitions*: [`Profile::departs`] for several epochs in a row; then the program is sampled again, at the earliest some epochs after
-//! its last sampling. A program whose profile is soon wrong again rests for twice as long, so that one that changes all the time cannot
-//! keep its LLC in sampling mode. Profiles of earlier phases are kept: where one fits what is measured, it is taken instead.
+//! *Class transitions*: [`Profile::departs`] for several epochs in a row; then the program is
+//! sampled again, at the earliest some epochs after its last sampling. A program whose profile is
+//! soon wrong again rests for twice as long, so that one that changes all the time cannot keep its
+//! LLC in sampling mode. Profiles of earlier phases are kept: where one fits what is measured, it
+//! is taken instead.
 //!
-//! *Next runs*: the profile of a program that has ended is kept by name, and its next run begins with it. Where it does not fit, that is
-//! a class transition like any other.
+//! *Next runs*: the profile of a program that has ended is kept by name, and its next run begins
+//! with it. Where it does not fit, that is a class transition like any other.
 
 use super::config::Config;
 use super::profile::{Departure, Profile};
@@ -19,7 +23,7 @@ use std::sync::Arc;
 
 /// Profiles of earlier phases that are kept for a program.
 const PHASES: usize = 4;
-/// A profile that is wrong again within so many rests was wrong soon.
+/// A profile that is wrong again within this number of rests was soon wrong.
 const SOON: u64 = 4;
 /// Bytes that an LLC miss moves.
 const LINE: f64 = 64.0;
@@ -222,7 +226,8 @@ impl Programs {
         self.list.binary_search_by_key(&pid, |program| program.pid).ok()
     }
 
-    /// Follows an observation: program `i` is its process `i` afterwards. `ways` is how many curves are made for.
+    /// Follows an observation: program `i` is its process `i` afterwards. `ways` is how many curves
+    /// are made for.
     pub fn follow(&mut self, seen: &Observation, config: &Config, ways: usize) {
         let since = seen.time.0 - seen.interval.0;
         let mut before = std::mem::take(&mut self.list).into_iter().peekable();

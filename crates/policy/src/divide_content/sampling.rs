@@ -1,16 +1,21 @@
-//! LFOC+'s sampling mode for one program (section II.B): the program alone in a sampling partition, everybody else in the rest, and one
-//! reading after another with another number of ways, until its class is clear.
+//! LFOC+'s sampling mode for one program (section II.B): the program alone in a sampling partition,
+//! all others in the rest, and one reading after another with another number of ways, until its
+//! class is clear.
 //!
 //! ```text
-//! with the fewest ways: hardly a miss                                       -> light sharing
-//! with the most ways: no slower with the fewest                             -> streaming if it misses much, else light sharing
-//! with one way more each time, until it is no slower than with the most     -> by its curve; one that misses much and is hardly slower with
-//!                                                                              the ways of a streaming partition: streaming
+//! with the fewest ways: hardly a miss
+//!     -> light sharing
+//! with the most ways: no slower with the fewest
+//!     -> streaming if it misses much, else light sharing
+//! with one way more each time, until it is no slower than with the most
+//!     -> by its curve; streaming if it misses much and is hardly slower with the ways of a
+//!        streaming partition
 //! ```
 //!
-//! *Departure from the paper*: it only says that different heuristics spare it most sizes. Here the greatest partition is read second:
-//! whoever is as fast with the fewest ways is not sensitive, and that takes two readings instead of one a way. Between the last reading and
-//! the greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
+//! *Departure from the paper*: it only says that different heuristics spare it most sizes. Here the
+//! greatest partition is read second: a program that is as fast with the fewest ways is not
+//! sensitive, and that takes two readings instead of one a way. Between the last reading and the
+//! greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
 
 use super::profile::{Profile, slowdown};
 use super::reading::Reading;
@@ -47,7 +52,7 @@ pub struct Rules {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Measure with so many ways.
+    /// Measure with this number of ways.
     Ways(usize),
     /// The program is known.
     Done(Profile),
@@ -137,7 +142,8 @@ mod tests {
         epochs: 1,
     };
 
-    /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways; the ways of each epoch, and the class.
+    /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways; the ways of each
+    /// epoch, and the class.
     fn sampled(ipc: [f64; 6], llcmpkc: [f64; 6], rules: &Rules) -> (Vec<usize>, CacheClass, usize) {
         let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
         let mut epochs = vec![sampling.ways];

@@ -1,11 +1,12 @@
-//! What makes a group contention-wise unstable (section V.C): migrations that are still under way, loads that are not its own, a balancing that
-//! has just been; and who moved when.
+//! What makes a group contention-wise unstable (section V.C): migrations that are still under way,
+//! loads that are not its own, a balancing that has just been; and which program moved when.
 
 use super::migrations::Moved;
 use super::partitioner::Partitioner;
 use isobar_model::{Observation, Pid, Tid};
 
-/// Epochs after which a thread that did not arrive is given up: it was refused, or the kernel has other plans.
+/// Epochs after which a thread that did not arrive is given up: it was refused, or the kernel has
+/// other plans.
 const PATIENCE: u32 = 3;
 
 /// Memory of what was done.
@@ -47,7 +48,7 @@ struct UnderWay {
 }
 
 impl Stability {
-    /// Sees who has arrived, and forgets who is gone.
+    /// Sees which threads have arrived, and forgets those that are gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         self.groups.resize(partitioner.llcs(), State::default());
         self.uneven.resize(self.groups.len() * self.groups.len(), 0);
@@ -102,8 +103,9 @@ impl Stability {
         self.begun = true;
     }
 
-    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with the same programs, or over ten times as
-    /// many with whichever. A program between two runs is nothing to move others for.
+    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with
+    /// the same programs, or over ten times as many with whichever. A program between two runs is
+    /// nothing to move others for.
     pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, epochs: u32) -> bool {
         let at = a.min(b) * self.groups.len() + a.max(b);
         self.uneven[at] = if uneven { self.uneven[at].saturating_add(1) } else { 0 };
@@ -117,7 +119,7 @@ impl Stability {
         self.groups[group].balanced.is_some_and(|last| now - last < seconds)
     }
 
-    /// Whether a program moved less than so many seconds ago.
+    /// Whether a program moved less than `seconds` ago.
     #[must_use]
     pub fn resides(&self, pid: Pid, now: f64, seconds: f64) -> bool {
         let last = self.moved.binary_search_by_key(&pid, |(pid, _)| *pid).ok();

@@ -84,7 +84,8 @@ fn name_all<'a>(reason: &mut String, programs: impl Iterator<Item = &'a &'a Prog
     }
 }
 
-/// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is removed) is as it is.
+/// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is
+/// removed) is as it is.
 #[must_use]
 pub fn sampling(
     index: Option<usize>,

@@ -1,55 +1,22 @@
-//! Pages follow their threads (DINO, section 4.2): after a layout, pages that lie on other nodes than the threads that use
-//! them are asked to move, so many around each sampled address.
+//! Pages follow their threads (DINO, section 4.2): after a layout, pages that lie on other nodes
+//! than the threads that use them are asked to move: K around each sampled address.
 //!
-//! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around it, wherever the thread
-//! runs then. Here the decision of an interval asks for all of that at once: K pages a sample, at most as many samples as
-//! the daemon would have taken.
+//! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around
+//! it, wherever the thread runs then. Here the decision of an interval asks for all of that at
+//! once: K pages a sample, at most as many samples as the daemon would have taken.
 //!
-//! - All threads of a process on one node: its pages on every other node follow, until at most `stray_percent` are left or
-//!   what is left does not move (shared libraries, locked pages).
-//! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of them, from the node that
-//!   it left. More would move the memory of the others away from them.
+//! - All threads of a process on one node: its pages on every other node follow, until at most
+//!   `stray_percent` are left or what is left does not move (shared libraries, locked pages).
+//! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of
+//!   them, from the node that it left. More would move the memory of the others away from them.
 
 use super::domains::{Domains, SeatId};
 use super::group::Member;
+use super::page_settings::PageSettings;
 use super::ping_pong::{Limits, PingPong, Verdict};
+use super::stuck::Stuck;
 use super::words::whole_percent;
-use crate::settings::{ConfigError, Section, settings};
-use isobar_model::{Action, NodeId, NodeMap, Observation, PageSelection, Pages, Pid, Process, Tid};
-
-settings! {
-    /// How pages follow.
-    pub struct PageSettings {
-        /// K: pages moved around one sampled address (section 4.1: 4096).
-        pub pages_per_sample: u64 = 4096,
-        /// Sampled addresses in one interval (section 4.2: 100 in 1 s, as the daemon wakes every 10 ms).
-        pub samples_per_interval: u64 = 100,
-        /// Move the whole resident set instead of pages around samples (section 5.2).
-        pub whole_resident_set: bool = false,
-        /// Remote pages, in per cent of all pages of a process, below which the rest may stay.
-        pub stray_percent: f64 = 5.0,
-    }
-}
-
-impl Section for PageSettings {
-    fn validate(&self, section: &str) -> Result<(), ConfigError> {
-        let counts = [("pages_per_sample", self.pages_per_sample), ("samples_per_interval", self.samples_per_interval)];
-        if let Some((key, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(ConfigError::impossible(section, key, count, "at least 1"));
-        }
-        if !(0.0..=100.0).contains(&self.stray_percent) {
-            return Err(ConfigError::impossible(section, "stray_percent", self.stray_percent, "0 to 100"));
-        }
-        Ok(())
-    }
-}
-
-impl PageSettings {
-    /// Which pages a migration takes.
-    const fn selection(&self) -> PageSelection {
-        if self.whole_resident_set { PageSelection::ResidentSet } else { PageSelection::AroundSamples }
-    }
-}
+use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Process, Tid};
 
 /// Where a thread will run, seen from its memory.
 #[derive(Clone, Copy, Debug)]
@@ -88,22 +55,8 @@ impl Place {
 pub struct Follower {
     settings: PageSettings,
     ping_pong: Option<PingPong>,
-    /// Ascending by process and node; of the last interval only.
-    stuck: Vec<(Key, Stuck)>,
+    stuck: Stuck,
 }
-
-/// Process, from, to.
-type Key = (Pid, NodeId, NodeId);
-
-/// Pages that were asked to move and are still there.
-#[derive(Clone, Copy, Debug)]
-struct Stuck {
-    left: u64,
-    tries: u32,
-}
-
-/// After so many intervals without fewer remote pages, what is left is taken as immovable.
-const PATIENCE: u32 = 3;
 
 /// What one interval asks for.
 #[derive(Debug, Default)]
@@ -115,16 +68,18 @@ pub struct Asked {
 }
 
 impl Follower {
-    /// Nothing remembered yet; `limits` say when to stop because of ping-pong, `None`: never (DI-Migrate).
+    /// Nothing remembered yet; `limits` say when to stop because of ping-pong, `None`: never
+    /// (DI-Migrate).
     #[must_use]
     pub fn new(settings: PageSettings, limits: Option<Limits>) -> Self {
-        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Vec::new() }
+        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Stuck::default() }
     }
 
-    /// The migrations that a layout asks for. `places` are ascending by process; `now` counts intervals.
+    /// The migrations that a layout asks for. `places` are ascending by process; `now` counts
+    /// intervals.
     pub fn follow(&mut self, seen: &Observation, places: &[Place], now: u64) -> Asked {
         let alive = |pid: Pid| seen.processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
-        let mut before = std::mem::take(&mut self.stuck).into_iter().peekable();
+        self.stuck.next_interval();
         if let Some(detector) = &mut self.ping_pong {
             detector.keep_only(alive);
         }
@@ -132,7 +87,7 @@ impl Follower {
         for together in places.chunk_by(|a, b| a.process == b.process) {
             let process = &seen.processes[together[0].process];
             let wishes = match single_node(together) {
-                Some(node) => self.gather(process, node, together, &mut before),
+                Some(node) => self.gather(process, node, together),
                 None => self.accompany(process, together),
             };
             wishes.into_iter().for_each(|wish| self.ask(process.pid, wish, now, &mut asked));
@@ -141,7 +96,7 @@ impl Follower {
     }
 
     /// All threads run on `to`: pages on the other nodes follow.
-    fn gather(&mut self, process: &Process, to: NodeId, places: &[Place], before: &mut Before) -> Vec<Wish> {
+    fn gather(&mut self, process: &Process, to: NodeId, places: &[Place]) -> Vec<Wish> {
         let Some(pages) = &process.pages else { return self.accompany(process, places) };
         let remote = |(node, count): (NodeId, &Pages)| (node != to && count.0 > 0).then_some((node, count.0));
         let total: u64 = pages.values().map(|count| count.0).sum();
@@ -155,7 +110,7 @@ impl Follower {
         let nodes = pages
             .iter()
             .filter_map(remote)
-            .filter(|(node, left)| self.moves((process.pid, *node, to), *left, arrived, before));
+            .filter(|(node, left)| self.stuck.moves((process.pid, *node, to), *left, arrived));
         let wish = |(from, count): (NodeId, u64)| {
             let limit = if whole { count } else { count.min(per_interval) };
             let reason = format!(
@@ -167,19 +122,8 @@ impl Follower {
         nodes.map(wish).collect()
     }
 
-    /// Whether remote pages still get fewer; a thread that has just arrived gives them another chance.
-    fn moves(&mut self, key: Key, left: u64, arrived: bool, before: &mut Before) -> bool {
-        while before.next_if(|(old, _)| *old < key).is_some() {}
-        let known = before.next_if(|(old, _)| *old == key);
-        let stuck = known.map_or(Stuck { left: u64::MAX, tries: 0 }, |(_, stuck)| stuck);
-        let fewer = left < stuck.left;
-        let tries = if fewer || arrived { 0 } else { stuck.tries + 1 };
-        let left = if fewer || arrived { left } else { stuck.left };
-        self.stuck.push((key, Stuck { left, tries: tries.min(PATIENCE) }));
-        tries < PATIENCE
-    }
-
-    /// Threads run on several nodes, or the pages are not measured: K pages go with each thread that crosses.
+    /// Threads run on several nodes, or the pages are not measured: K pages go with each thread
+    /// that crosses.
     fn accompany(&self, process: &Process, places: &[Place]) -> Vec<Wish> {
         let mut crossing: Vec<(NodeId, NodeId, Tid)> = places.iter().filter_map(Place::crosses).collect();
         crossing.sort_unstable();
@@ -221,9 +165,6 @@ impl Follower {
         }
     }
 }
-
-/// What was stuck in the last interval, walked along in the order of processes and nodes.
-type Before = std::iter::Peekable<std::vec::IntoIter<(Key, Stuck)>>;
 
 struct Wish {
     from: NodeId,
@@ -331,7 +272,8 @@ mod tests {
         let counts: Vec<_> = (0..8)
             .map(|now| asked(&mut follower, back_pages, if now % 2 == 0 { &there } else { &back }, now).len())
             .collect();
-        // Interval 1 gathers (all threads on node 0), which reverses interval 0; interval 2 is the second reversal.
+        // Interval 1 gathers (all threads on node 0), which reverses interval 0; interval 2 is the
+        // second reversal.
         assert_eq!(counts, [1, 1, 0, 0, 0, 0, 0, 1]);
     }
 

@@ -8,26 +8,30 @@ use isobar_model::{Mpki, Process, num};
 settings! {
     /// Settings.
     pub struct Config {
-        /// Measured NUMA penalties (CPI remote / CPI local, 1 or more) by the name or pid of a process,
-        /// as "soplex=1.3 mcf=1.46" or {soplex = 1.3}; for other processes the regression estimates it.
+        /// Measured NUMA penalties (CPI remote / CPI local, 1 or more) by the name or pid of a
+        /// process, as "soplex=1.3 mcf=1.46" or {soplex = 1.3}; for other processes the regression
+        /// estimates it.
         pub penalties: Option<Penalties> = Some(Penalties::default()),
-        /// A TOML file of such penalties, for processes that `penalties` lacks; the path is relative to
-        /// the configuration file. It has a table [numa_penalty] with lines such as soplex = 1.3.
+        /// A TOML file of such penalties, for processes that `penalties` lacks; the path is
+        /// relative to the configuration file. It has a table [numa_penalty] with lines such as
+        /// soplex = 1.3.
         pub profile: Option<Profile> = Some(Profile::default()),
-        /// Pressure of an LLC, in MPKI (LLC misses per 1000 instructions, summed over its threads), from
-        /// which on it takes no remote process: where the interconnect of the machine saturates (section
-        /// 3.4: 60 on two Xeon E5520).
+        /// Pressure of an LLC, in MPKI (LLC misses per 1000 instructions, summed over its threads),
+        /// from which on it takes no remote process: where the interconnect of the machine
+        /// saturates (section 3.4: 60 on two Xeon E5520).
         pub threshold_mpki: Option<f64> = Some(60.0),
         /// Estimated NUMA penalty without misses (section 4.5: 1.05).
         pub regression_intercept: f64 = PAPER.intercept,
         /// Growth of the estimated NUMA penalty with each MPKI (section 4.5: 0.015).
         pub regression_slope: f64 = PAPER.slope,
-        /// Change of a process's MPKI, in per cent, after which the mapping is made anew (section 3.4: 20).
+        /// Change of a process's MPKI, in per cent, after which the mapping is made anew (section
+        /// 3.4: 20).
         pub change_percent: f64 = 20.0,
-        /// MPKI below which changes do not count (section 4.5: programs below 1 are not memory-bound).
+        /// MPKI below which changes do not count (section 4.5: programs below 1 are not
+        /// memory-bound).
         pub change_floor_mpki: f64 = 1.0,
-        /// Pages, in per cent of all, by which another node must exceed the home of a process to become
-        /// its home.
+        /// Pages, in per cent of all, by which another node must exceed the home of a process to
+        /// become its home.
         pub home_margin_percent: f64 = 10.0,
     }
 }

@@ -1,14 +1,17 @@
-//! A decision, and whether it still holds: "the scheduler is invoked if a process's MPKI changes by more than 20 % relative to
-//! the previous scheduler epoch" (section 3.4). Until then every thread that is not on its core is brought back to it.
+//! A decision, and whether it still holds: "the scheduler is invoked if a process's MPKI changes by
+//! more than 20 % relative to the previous scheduler epoch" (section 3.4). Until then every thread
+//! that is not on its core is brought back to it.
 //!
 //! *Departures from the paper*
-//! 1. The change is measured against the MPKI of the last decision, not of the last interval: a slow drift counts, too.
-//! 2. Changes among miss rates below a floor do not count (section 4.5 calls programs below 1 MPKI not memory-bound): 0.01 to
-//!    0.02 is noise.
-//! 3. When threads have ended and nothing is new, one interval passes before the next decision: what ends is often followed by the
-//!    next of its kind, whose miss rate is known an interval later. A core that is free for so long is not worth two moves.
-//! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a thread may use change, or
-//!    the machine or the threads pinned by their owner do.
+//! 1. The change is measured against the MPKI of the last decision, not of the last interval: a
+//!    slow drift counts, too.
+//! 2. Changes among miss rates below a floor do not count (section 4.5 calls programs below 1 MPKI
+//!    not memory-bound): 0.01 to 0.02 is noise.
+//! 3. When threads have ended and nothing is new, one interval passes before the next decision:
+//!    what ends is often followed by the next of its kind, whose miss rate is known an interval
+//!    later. A core that is free for so long is not worth two moves.
+//! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a
+//!    thread may use change, or the machine or the threads pinned by their owner do.
 
 use super::config::Config;
 use super::mapping::Mapping;

@@ -1,12 +1,13 @@
-//! The home of a process: where it runs locally (section 2). The paper gives every process one home; section 5 says how it is
-//! found where memory is scattered: by the distribution of pages.
+//! The home of a process: where it runs locally (section 2). The paper gives every process one
+//! home; section 5 says how it is found where memory is scattered: by the distribution of pages.
 //!
 //! - Home is the node with most of the process's pages; on a tie the lowest id.
-//! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's distances, on a tie the lowest
-//!   id): running there is as local as can be.
-//! - A process keeps its home until another node has more of its pages by a margin, so that memory that is spread evenly
-//!   does not send it to and fro.
+//! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's
+//!   distances, on a tie the lowest id): running there is as local as can be.
+//! - A process keeps its home until another node has more of its pages by a margin, so that memory
+//!   that is spread evenly does not send it to and fro.
 
+use crate::kit::before::Before;
 use isobar_model::{NodeId, NodeMap, Pages, Pid, Process, Topology, num};
 
 /// For each node the nearest one with CPUs.
@@ -28,7 +29,8 @@ impl NearestCpus {
     }
 }
 
-/// How far a node is from another, 10 = at home. Where the kernel gives no distances, every other node is equally far.
+/// How far a node is from another, 10 = at home. Where the kernel gives no distances, every other
+/// node is equally far.
 #[must_use]
 pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
     let distance = machine.distances().and_then(|distances| distances.get(from, to)).copied();
@@ -40,14 +42,13 @@ pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
 pub struct Homes(Vec<(Pid, NodeId)>);
 
 impl Homes {
-    /// The home of each process, in their order; `None` where its pages were not counted or it has none. `margin` is a share
-    /// of all its pages.
+    /// The home of each process, in their order; `None` where its pages were not counted or it has
+    /// none. `margin` is a share of all its pages.
     pub fn update(&mut self, nearest: &NearestCpus, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
-        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        let mut before = Before::take_from(&mut self.0);
         let mut homes = Vec::with_capacity(processes.len());
         for process in processes {
-            while before.next_if(|(pid, _)| *pid < process.pid).is_some() {}
-            let old = before.next_if(|(pid, _)| *pid == process.pid).map(|(_, home)| home);
+            let old = before.take(&process.pid);
             let home = process.pages.as_ref().and_then(|pages| choose(&gathered(nearest, pages), old, margin));
             self.0.extend(home.map(|home| (process.pid, home)));
             homes.push(home);

@@ -1,12 +1,15 @@
-//! A mapping of threads to cores while it is being made: who sits where, which cores are free, and the pressure on every LLC.
-//! It knows arithmetic and no rule: which process goes where is [`super::max_local`]'s and [`super::refine`]'s.
+//! A mapping of threads to cores while it is being made: which thread is on which core, which cores
+//! are free, and the pressure on every LLC. It knows arithmetic and no rule: which process goes
+//! where is [`super::max_local`]'s and [`super::refine`]'s.
 //!
-//! The pressure of an LLC is the sum of the MPKI of the threads on it; that of a thread which runs remotely is multiplied by
-//! its process's NUMA penalty ("if mapping processes onto a different LLC results in the remote execution of the re-mapped
-//! process, then we account also for the performance penalty", section 3.1).
+//! The pressure of an LLC is the sum of the MPKI of the threads on it; that of a thread which runs
+//! remotely is multiplied by its process's NUMA penalty ("if mapping processes onto a different LLC
+//! results in the remote execution of the re-mapped process, then we account also for the
+//! performance penalty", section 3.1).
 //!
-//! *Departure from the paper*: lines 3 and 4 of algorithm 3 add up plain MPKI, also of surplus processes that step 2 mapped
-//! remotely. Here those are weighted as the ones are that step 3 maps remotely.
+//! *Departure from the paper*: lines 3 and 4 of algorithm 3 add up plain MPKI, also of surplus
+//! processes that step 2 mapped remotely. Here those are weighted as the ones are that step 3 maps
+//! remotely.
 
 use super::home::distance;
 use super::programs::{Program, Programs};
@@ -139,7 +142,8 @@ impl<'m, 'a> Mapping<'m, 'a> {
         })
     }
 
-    /// The least loaded core that a member may use, in the first of the domains where there are several.
+    /// The least loaded core that a member may use, in the first of the domains where there are
+    /// several.
     #[must_use]
     pub fn least_loaded(&self, member: usize, order: &[DomainId]) -> Option<SeatId> {
         let ranked = order.iter().enumerate();

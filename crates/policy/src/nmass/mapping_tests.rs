@@ -28,7 +28,8 @@ fn the_threshold_limits_how_many_run_remotely() {
 
 #[test]
 fn of_two_the_one_with_the_lower_penalty_goes() {
-    // Section 2, figure 3: lbm loses almost 30 % when remote, so case (c), mcf remote, is the better one.
+    // Section 2, figure 3: lbm loses almost 30 % when remote, so case (c), mcf remote, is the
+    // better one.
     let rows = [(1, 0, 20.0, Some(1.1), HOME_0), (2, 1, 25.0, Some(1.3), HOME_0)];
     assert_eq!(nodes(&N_MASS, NEHALEM, &rows), [1, 0]);
 }
@@ -49,8 +50,9 @@ fn balanced_memory_is_mapped_as_by_maximum_local() {
 
 #[test]
 fn unbalanced_memory_moves_the_lowest_penalties_first() {
-    // Map 1100. 50 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 28; then the back of node 0's is 4, 0.2 MPKI:
-    // 25.2 | 27.8; then 3: 25.4 | 27.6; what is left there would only widen the gap.
+    // Map 1100. 50 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 28; then the back
+    // of node 0's is 4, 0.2 MPKI: 25.2 | 27.8; then 3: 25.4 | 27.6; what is left there would only
+    // widen the gap.
     let rows = [
         (1, 0, 25.0, Some(1.3), HOME_1),
         (2, 1, 25.0, Some(1.104), HOME_1),
@@ -84,7 +86,8 @@ fn when_cores_run_out_the_highest_penalties_stay_at_home() {
 
 #[test]
 fn surplus_takes_no_core_from_those_at_home() {
-    // Three nodes of one core. As printed, 2 (surplus of node 0, penalty 1.4) would take node 1 before 3 (1.1) does.
+    // Three nodes of one core. As printed, 2 (surplus of node 0, penalty 1.4) would take node 1
+    // before 3 (1.1) does.
     let rows: [Row<'_>; 3] =
         [(1, 0, 5.0, Some(1.5), &[9, 0, 0]), (2, 1, 5.0, Some(1.4), &[9, 0, 0]), (3, 2, 5.0, Some(1.1), &[0, 9, 0])];
     assert_eq!(nodes(&MAXIMUM_LOCAL, "node:3 core:1", &rows), [0, 2, 1]);
@@ -103,7 +106,8 @@ fn more_processes_than_cores_share_cores_at_home_first() {
 
 #[test]
 fn from_the_fullest_of_four_to_the_emptiest() {
-    // Two cores a node: 60 | 39 | 39 | 0 after step 2 (the surplus of node 0 spreads), then 30 | 39 | 39 | 39.
+    // Two cores a node: 60 | 39 | 39 | 0 after step 2 (the surplus of node 0 spreads), then 30 | 39
+    // | 39 | 39.
     let rows: Vec<Row<'_>> = (1..5).map(|pid| -> Row<'_> { (pid, 0, 30.0, Some(1.3), &[9, 0, 0, 0]) }).collect();
     assert_eq!(nodes(&MAXIMUM_LOCAL, "node:4 core:2", &rows), [0, 0, 1, 2]);
     assert_eq!(nodes(&N_MASS, "node:4 core:2", &rows), [0, 3, 1, 2]);
@@ -132,7 +136,8 @@ fn surplus_and_refinement_go_to_the_nearest_node() {
 
 #[test]
 fn an_llc_of_the_home_node_goes_before_a_remote_one() {
-    // One node's two LLCs of two cores, twice. Step 2 balances within the home: 30 + 10 | 20 + 20 and nothing is remote yet.
+    // One node's two LLCs of two cores, twice. Step 2 balances within the home: 30 + 10 | 20 + 20
+    // and nothing is remote yet.
     let rows = [
         (1, 0, 30.0, Some(1.4), HOME_0),
         (2, 0, 20.0, Some(1.3), HOME_0),
@@ -147,7 +152,8 @@ fn an_llc_of_the_home_node_goes_before_a_remote_one() {
 
 #[test]
 fn siblings_are_used_when_every_core_is_taken() {
-    // Two cores of two threads a node (CPUs 0 2 and 1 3 are siblings on node 0 or 0 1 and 2 3: whatever the kernel says).
+    // Two cores of two threads a node (CPUs 0 2 and 1 3 are siblings on node 0 or 0 1 and 2 3:
+    // whatever the kernel says).
     let rows: Vec<Row<'_>> = (0..3).map(|pid| -> Row<'_> { (pid, 0, 0.0, Some(1.2), HOME_0) }).collect();
     let mut seen = observation("node:2 core:2 pu:2", &rows);
     assert_eq!(nodes_after(policy(&MAXIMUM_LOCAL).as_mut(), &mut seen), [0, 0, 1]);
@@ -160,7 +166,8 @@ fn siblings_are_used_when_every_core_is_taken() {
 
 #[test]
 fn threads_of_a_process_stay_together() {
-    // 1 has two threads of 15 MPKI, 2 is single: 70 on node 0. The back is 1, whole: 40 | 2 * 15 * 1.2 = 36.
+    // 1 has two threads of 15 MPKI, 2 is single: 70 on node 0. The back is 1, whole: 40 | 2 * 15 *
+    // 1.2 = 36.
     let mut seen = observation(NEHALEM, &[(1, 0, 15.0, Some(1.2), HOME_0), (9, 2, 40.0, Some(1.3), HOME_0)]);
     seen.processes[0].threads.push(thread(2, 1, 15.0));
     assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen), [1, 1, 0]);
@@ -183,7 +190,8 @@ fn memory_without_cpus_makes_the_nearest_node_home() {
 
 #[test]
 fn pinned_threads_take_cores_and_add_pressure() {
-    // 3 is pinned on node 1 with 100 MPKI at home: node 1 is above the threshold, so no process goes there.
+    // 3 is pinned on node 1 with 100 MPKI at home: node 1 is above the threshold, so no process
+    // goes there.
     let rows = [(1, 0, 30.0, Some(1.3), HOME_0), (2, 1, 30.0, Some(1.3), HOME_0), (3, 4, 100.0, Some(1.3), HOME_1)];
     let mut seen = observation(NEHALEM, &rows);
     assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen), [0, 0, 1]);

@@ -1,10 +1,12 @@
-//! `maximum-local`: every process at home, as far as there are cores. It "is similar to N-MASS, except it does not include the
-//! cache-aware refinement step" (section 4.3): steps 1 and 2 of algorithm 1, see [`super::max_local`].
+//! `maximum-local`: every process at home, as far as there are cores. It "is similar to N-MASS,
+//! except it does not include the cache-aware refinement step" (section 4.3): steps 1 and 2 of
+//! algorithm 1, see [`super::max_local`].
 //!
-//! *Properties*: those of step 2; equal observations move nothing once the first decision is carried out.
+//! *Properties*: those of step 2; equal observations move nothing once the first decision is
+//! carried out.
 //!
-//! *Departures from the paper*: those of the folder ([`super`]) and of the steps. A process without a measured penalty is
-//! sorted by the estimate of section 4.5; the notes name it.
+//! *Departures from the paper*: those of the folder ([`super`]) and of the steps. A process without
+//! a measured penalty is sorted by the estimate of section 4.5; the notes name it.
 
 use super::config::Config;
 use super::scheduler::{NEEDS, PAPER, Scheduler};

@@ -1,10 +1,11 @@
-//! `n-mass-regression`: N-MASS that knows no measured NUMA penalties: "instead, we estimate the NUMA penalty based on the MPKI
-//! rate" (section 4.5). Penalties in the observation are not looked at.
+//! `n-mass-regression`: N-MASS that knows no measured NUMA penalties: "instead, we estimate the
+//! NUMA penalty based on the MPKI rate" (section 4.5). Penalties in the observation are not looked
+//! at.
 //!
 //! *Properties*: as [`super::n_mass`].
 //!
-//! *Departures from the paper*: as [`super::n_mass`], but for the last; and the two numbers of the regression
-//! ([`super::penalty`]).
+//! *Departures from the paper*: as [`super::n_mass`], but for the last; and the two numbers of the
+//! regression ([`super::penalty`]).
 
 use super::config::Config;
 use super::scheduler::{NEEDS, PAPER, Scheduler};

@@ -1,9 +1,9 @@
-//! The NUMA penalty of a program: CPI remote / CPI local, at least 1 (equation 1). From a profile where there is one, else
-//! estimated from the miss rate by the linear model of section 4.5: "if the NUMA penalty cannot be obtained directly, the MPKI
-//! offers a reasonable approximation".
+//! The NUMA penalty of a program: CPI remote / CPI local, at least 1 (equation 1). From a profile
+//! where there is one, else estimated from the miss rate by the linear model of section 4.5: "if
+//! the NUMA penalty cannot be obtained directly, the MPKI offers a reasonable approximation".
 //!
-//! *Departure from the paper*: the text swaps the model's two numbers ("slope intercept and slope are 0.015 and 1.05"); the
-//! other way round the line goes through figure 7 (design, reading 2).
+//! *Departure from the paper*: the text swaps the model's two numbers ("slope intercept and slope
+//! are 0.015 and 1.05"); the other way round the line goes through figure 7 (design, reading 2).
 
 use crate::kit::pairs::{means, pairs, wrong};
 use isobar_model::text::one_line;
@@ -42,13 +42,15 @@ impl Regression {
     }
 }
 
-/// Measured penalties by the name or pid of a process. Written as a table, or as text: `"soplex=1.3 mcf=1.46"`.
+/// Measured penalties by the name or pid of a process. Written as a table, or as text: `"soplex=1.3
+/// mcf=1.46"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Penalties(BTreeMap<String, f64>);
 
 impl Penalties {
-    /// The penalty of a process: from the observation, else from this table; `None` where neither has it.
+    /// The penalty of a process: from the observation, else from this table; `None` where neither
+    /// has it.
     #[must_use]
     pub fn of(&self, process: &Process) -> Option<Penalty> {
         let known = || self.0.iter().find(|(name, _)| means(name, process)).map(|(_, penalty)| *penalty);
@@ -86,8 +88,8 @@ impl Penalties {
     }
 }
 
-/// The setting `profile`: the name of a file of penalties. A policy reads no file: whoever makes it puts the file's penalties in
-/// the place of its name, and a name that is left is refused.
+/// The setting `profile`: the name of a file of penalties. A policy reads no file: the code that
+/// makes it puts the file's penalties in the place of its name, and a name that is left is refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile(pub Penalties);
 

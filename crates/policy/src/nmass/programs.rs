@@ -1,9 +1,11 @@
-//! Program characterization (section 3.2): of every process its threads, its home, its cache pressure (MPKI) and its NUMA
-//! penalty. The notes say which processes and threads are left out, and why.
+//! Program characterization (section 3.2): of every process its threads, its home, its cache
+//! pressure (MPKI) and its NUMA penalty. The notes say which processes and threads are left out,
+//! and why.
 
 use super::config::Config;
 use super::home::{Homes, NearestCpus};
 use super::penalty::Penalty;
+use crate::kit::before::Before;
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::group::{Groups, Member};
 use isobar_model::text::one_line;
@@ -49,12 +51,11 @@ pub struct Rates(Vec<((Pid, Tid), Mpki)>);
 impl Rates {
     /// The rate of each thread in this interval, or else its last one.
     pub fn update(&mut self, seen: &Observation) -> Vec<Option<Mpki>> {
-        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        let mut before = Before::take_from(&mut self.0);
         let mut rates = Vec::new();
         for (process, thread) in seen.threads() {
             let id = (process.pid, thread.tid);
-            while before.next_if(|(old, _)| *old < id).is_some() {}
-            let old = before.next_if(|(old, _)| *old == id).map(|(_, rate)| rate);
+            let old = before.take(&id);
             let rate = thread.mpki().or(old);
             self.0.extend(rate.map(|rate| (id, rate)));
             rates.push(rate);

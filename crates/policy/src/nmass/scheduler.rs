@@ -97,8 +97,8 @@ impl Scheduler {
     }
 }
 
-/// A move for every thread that is not on its core. A thread that slept since it was bound is where it last ran, and will wake
-/// up on its core.
+/// A move for every thread that is not on its core. A thread that slept since it was bound is where
+/// it last ran, and will wake up on its core.
 fn moves(domains: &Domains, programs: &Programs<'_>, decision: &Decision, fresh: bool) -> Vec<Action> {
     let mut actions = Vec::new();
     for (program, refined) in programs.list.iter().zip(&decision.refined) {

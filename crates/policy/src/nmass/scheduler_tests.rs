@@ -39,7 +39,8 @@ fn a_thread_on_its_core_that_nothing_holds_there_is_bound() {
 
 #[test]
 fn a_change_of_more_than_20_percent_makes_a_new_decision() {
-    // 2 would bring node 1 to 50 * 1.18 = 59; with 55 it would be 64.9, above the threshold, but 10 % is no change.
+    // 2 would bring node 1 to 50 * 1.18 = 59; with 55 it would be 64.9, above the threshold, but 10
+    // % is no change.
     let mut policy = policy(&N_MASS);
     let mut seen = observation(NEHALEM, &[(1, 0, 50.0, Some(1.3), HOME_0), (2, 1, 50.0, Some(1.18), HOME_0)]);
     let mut step = |mpki: f64| {

@@ -1,14 +1,16 @@
-//! Which core of its processor a thread gets. The paper maps to processors and takes any free core; here a thread keeps the one
-//! that it has wherever it can, so that a mapping that has been carried out moves nothing when it is made again.
+//! Which core of its processor a thread gets. The paper maps to processors and takes any free core;
+//! here a thread keeps the one that it has wherever it can, so that a mapping that has been carried
+//! out moves nothing when it is made again.
 //!
-//! *Properties*: every thread stays in the domain that the mapping gave it; cores of a domain differ by at most one thread
-//! where no thread is confined or pinned; a thread leaves its core only when it has to.
+//! *Properties*: every thread stays in the domain that the mapping gave it; cores of a domain
+//! differ by at most one thread where no thread is confined or pinned; a thread leaves its core
+//! only when it has to.
 
 use super::programs::Programs;
 use crate::kit::domains::{DomainId, Domains, SeatId};
 
-/// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread that the mapping has no place
-/// for stays without.
+/// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread
+/// that the mapping has no place for stays without.
 #[must_use]
 pub fn seat(domains: &Domains, programs: &Programs<'_>, mapped: &[Option<SeatId>]) -> Vec<Option<SeatId>> {
     let mut assignment = Assignment::new(domains, programs, mapped);

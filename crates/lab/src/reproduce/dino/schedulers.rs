@@ -7,7 +7,7 @@ use crate::reproduce::{Claim, Options, Verdict};
 use crate::starts::Starts;
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::{di_migrate, di_plain, dino};
-use isobar_policy::kit::pages::PageSettings;
+use isobar_policy::kit::page_settings::PageSettings;
 
 /// The paper's three, in the order of its figures.
 pub(super) const POLICIES: [&str; 3] = [di_plain::NAME, di_migrate::NAME, dino::NAME];

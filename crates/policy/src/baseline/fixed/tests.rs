@@ -164,7 +164,8 @@ fn around_samples_each_thread_speaks_for_its_own_pages() {
         })
         .collect();
     let tids: Vec<_> = with_pages("[12, 0, 90]").processes[0].threads.iter().map(|thread| thread.tid.0).collect();
-    // Twelve pages on node 0: eight for the first thread, what is left for the second, none for a third.
+    // Twelve pages on node 0: eight for the first thread, what is left for the second, none for a
+    // third.
     let expected: Vec<_> = tids.iter().zip([8, 4]).map(|(tid, pages)| (Some(*tid), pages)).collect();
     assert_eq!(asked, expected);
 }

@@ -7,7 +7,7 @@ use isobar_policy::dino::dino::{self, Dino};
 use isobar_policy::divide_content::balancing;
 use isobar_policy::divide_content::dino_lfoc_plus::{self, DinoLfocPlus};
 use isobar_policy::divide_content::divide_content::{self, DivideContent};
-use isobar_policy::kit::pages::PageSettings;
+use isobar_policy::kit::page_settings::PageSettings;
 
 /// In the order of table III, after what they are measured against.
 pub(super) fn strategies() -> [Strategy; 4] {
