@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
     }
     let mut settings = Settings::default();
     for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
-        if let Err(error) = settings.set(key, value) {
+        if let Err(error) = registry::set(&mut settings, key, value) {
             assert!(!error.to_string().contains(char::is_control), "{error:?}");
         }
     }

@@ -296,8 +296,10 @@ pub enum Schedules {
 /// Reads the command line. What clap has to say about it is already printed when this returns an exit code: help and
 /// version on stdout, a mistake in one line on stderr. `policies` is the list below the help of the whole, `algorithms` that below
 /// `study`.
-pub fn parse(policies: &str, algorithms: &str) -> Result<Args, ExitCode> {
-    let command = Args::command().after_help(format!("Policies:\n{policies}"));
+pub fn parse((policies, settings): &(String, String), algorithms: &str) -> Result<Args, ExitCode> {
+    let command = Args::command()
+        .after_help(format!("Policies (with their settings: isobar --help):\n{policies}"))
+        .after_long_help(format!("Policies with their settings (--set POLICY.KEY=VALUE):\n\n{settings}"));
     let command = command.mut_subcommand("study", |study| {
         let examples = study.get_after_help().map(ToString::to_string).unwrap_or_default();
         study.after_help(format!("Algorithms:\n{algorithms}\n{examples}"))

@@ -22,7 +22,7 @@ pub enum LabError {
     },
     /// a policy that does not take its settings
     #[error(transparent)]
-    Settings(#[from] isobar_policy::settings::ConfigError),
+    Settings(#[from] isobar_policy::registry::RegistryError),
     /// an application never completed
     #[error("{app} did not complete within run.max_seconds = {max_seconds}: raise it or lower run.instructions_factor")]
     Unfinished {

@@ -1,8 +1,9 @@
-//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000, on one core; one decision of Divide&Content
-//! for 22 applications and 40 threads under 11 us, one of LFOC+ under 13 us (the paper's own figures, section VI-C).
+//! Decisions of every policy. Targets: DINO under 15 us for 40 threads and under 10 ms for 10,000,
+//! on one core; one decision of Divide&Content for 22 applications and 40 threads under 11 us, one
+//! of LFOC+ under 13 us (the paper's own figures, section VI-C).
 //!
-//! `first` is a decision on a crowded machine, in which almost every thread moves; `steady` the next ones, after it was
-//! carried out.
+//! `first` is a decision on a crowded machine, in which almost every thread moves; `steady` the
+//! next ones, after it was carried out.
 
 #![allow(missing_docs, clippy::expect_used, clippy::cast_precision_loss)]
 
@@ -23,7 +24,8 @@ fn home(machine: &Topology, number: u32) -> NodeMap<Pages> {
     machine.nodes().iter().map(|node| (node.id, Pages(if node.id == home { 80_000 } else { 0 }))).collect()
 }
 
-/// `programs` of `threads` threads; miss rates from all three classes, threads scattered over the CPUs.
+/// `programs` of `threads` threads; miss rates from all three classes, threads scattered over the
+/// CPUs.
 fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
     let machine = Arc::new(synthetic(machine).expect("a machine"));
     let cpus = u32::try_from(machine.cpus().len()).expect("few CPUs");
@@ -94,7 +96,8 @@ fn decide(c: &mut Criterion) {
     }
 }
 
-/// The composition of the paper's first ten workloads: twenty programs of one thread and two of ten, on 2 x 20 cores; classes are known.
+/// The composition of the paper's first ten workloads: twenty programs of one thread and two of
+/// ten, on 2 x 20 cores; classes are known.
 fn mixed() -> Observation {
     let mut seen = observation("node:2 core:20", 22, 10);
     let mut cpus = (0..40).map(|cpu| CpuId(cpu * 17 % 40));
@@ -125,8 +128,8 @@ fn lopsided() -> Observation {
     seen
 }
 
-/// One decision with all work: `lfoc+` clusters both LLCs anew since a class changed, `divide-content` evens out two groups; then such in which
-/// nothing changed.
+/// One decision with all work: `lfoc+` clusters both LLCs anew since a class changed,
+/// `divide-content` evens out two groups; then such in which nothing changed.
 fn ways(c: &mut Criterion) {
     let of = "40 threads, 22 programs, 40 cores";
     let (one, mut other) = (mixed(), mixed());
@@ -144,7 +147,8 @@ fn ways(c: &mut Criterion) {
     });
     c.bench_function(&format!("lfoc+/steady/{of}"), |b| b.iter(|| policy.decide(black_box(&one))));
     let uneven = lopsided();
-    // Nobody carries anything out: every fourth decision finds the groups uneven anew and no thread under way.
+    // No plan is carried out: every fourth decision finds the groups uneven anew and no thread
+    // under way.
     let primed = || {
         let mut policy = build("divide-content", &impatient()).expect("a policy");
         (0..4).for_each(|_| drop(policy.decide(&uneven)));

@@ -1,10 +1,14 @@
-//! The settings of policies: one section a policy, from a configuration file and from `--set POLICY.KEY=VALUE`. Every error
-//! is one line that names the key and what would be right.
+//! The settings of policies: one section per policy, from a configuration file and from
+//! `--set POLICY.KEY=VALUE`. Every error is one line that names the key and what would be right.
+//!
+//! [`settings!`] declares a section: each key with its type, its default and, as its doc comment,
+//! what it means. Help, the example configuration and the documentation are made from that. This
+//! file knows how a section is read; it refuses to know which policies there are: that is
+//! [`crate::registry`]'s.
 
-use crate::registry;
 use isobar_model::text::one_line;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Settings by policy; what is not set keeps its default.
@@ -16,16 +20,6 @@ pub struct Settings {
 /// Why settings were refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// no policy of this name
-    #[error("unknown policy `{name}`: expected one of {known}{hint}")]
-    UnknownPolicy {
-        /// what was asked for
-        name: String,
-        /// the policies that there are
-        known: String,
-        /// the nearest one, in words, or nothing
-        hint: String,
-    },
     /// a key that is not POLICY.KEY
     #[error("{0}: expected POLICY.KEY=VALUE, such as dino.class_window=10")]
     NotASetting(String),
@@ -43,110 +37,190 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn unknown_policy(name: &str) -> Self {
-        let names: Vec<_> = registry::entries().iter().map(|entry| entry.name).collect();
-        let hint = nearest(name, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Self::UnknownPolicy { name: name.escape_default().to_string(), known: names.join(", "), hint }
-    }
-
     /// A value that is impossible, with what would be right.
     pub(crate) fn impossible(section: &str, key: &str, value: impl std::fmt::Display, expected: &str) -> Self {
-        let message = format!("{value} is impossible: expected {expected}");
+        Self::of(section, key, format!("{value} is impossible: expected {expected}"))
+    }
+
+    /// An error of one key.
+    pub(crate) fn of(section: &str, key: impl std::fmt::Display, message: String) -> Self {
         Self::Value { key: format!("{section}.{key}"), message }
     }
 }
 
 impl Settings {
-    /// Settings from the tables of a configuration file, one a policy.
+    /// Settings from the tables of a configuration file, one per policy. Names and keys are checked
+    /// by [`crate::registry::build`].
     ///
     /// # Errors
-    /// [`ConfigError`] for a section that names no policy or is no table; keys are checked by [`registry::build`].
+    /// [`ConfigError::NotASection`] for a section that is no table.
     pub fn from_tables(tables: toml::Table) -> Result<Self, ConfigError> {
-        let mut sections = BTreeMap::new();
-        for (name, value) in tables {
-            registry::find(&name)?;
-            let toml::Value::Table(table) = value else { return Err(ConfigError::NotASection(name)) };
-            sections.insert(name, table);
-        }
-        Ok(Self { sections })
+        let section = |(name, value)| match value {
+            toml::Value::Table(table) => Ok((name, table)),
+            _ => Err(ConfigError::NotASection(name)),
+        };
+        Ok(Self { sections: tables.into_iter().map(section).collect::<Result<_, _>>()? })
     }
 
     /// Sets one key, as `--set dino.class_window=1` does; what is no TOML value is taken as text.
     ///
     /// # Errors
-    /// [`ConfigError`] where the key is not POLICY.KEY or names no policy.
+    /// [`ConfigError::NotASetting`] where the key is not POLICY.KEY.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let parts = key.split_once('.').filter(|(_, name)| !name.is_empty());
-        let (section, name) = parts.ok_or_else(|| ConfigError::NotASetting(one_line(key)))?;
-        registry::find(section)?;
+        let (section, name) = split(key)?;
         let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
         let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
         self.sections.entry(section.to_owned()).or_default().insert(name.to_owned(), value);
         Ok(())
     }
 
+    /// Every section, by the name of its policy.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (&String, &toml::Table)> {
         self.sections.iter()
     }
 
+    /// The section of a policy, empty where nothing is set.
     pub(crate) fn section(&self, name: &str) -> toml::Table {
         self.sections.get(name).cloned().unwrap_or_default()
     }
 }
 
-/// The settings of one policy: a struct whose fields all have defaults and refuse unknown keys.
-pub trait PolicyConfig: Default + Serialize + DeserializeOwned {
+/// The policy and the key of `POLICY.KEY`.
+pub(crate) fn split(key: &str) -> Result<(&str, &str), ConfigError> {
+    let parts = key.split_once('.').filter(|(_, name)| !name.is_empty());
+    parts.ok_or_else(|| ConfigError::NotASetting(one_line(key)))
+}
+
+/// One key of a section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its name.
+    pub key: &'static str,
+    /// What it means, its unit, and the section of the paper that it is from.
+    pub meaning: &'static str,
+    /// Its value where nothing is set.
+    pub default: toml::Value,
+}
+
+/// The settings of one policy, with the defaults of that policy as values.
+pub trait PolicyConfig: Sized {
+    /// The keys that a section may have, in the order of the documentation.
+    fn settings(&self) -> Vec<Setting>;
+
+    /// Whether a key is one of these settings'.
+    fn has(key: &str) -> bool;
+
+    /// Reads and checks a section that has every key.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] that names the key.
+    fn parse(section: &str, table: toml::Table) -> Result<Self, ConfigError>;
+
+    /// These settings with those of a section in their place.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] that names the key.
+    fn with(self, section: &str, table: toml::Table) -> Result<Self, ConfigError> {
+        let own = self.settings().into_iter().map(|setting| (setting.key.to_owned(), setting.default));
+        let mut all: toml::Table = own.collect();
+        if let Some(key) = table.keys().find(|key| !all.contains_key(*key)) {
+            let names: Vec<_> = all.keys().map(String::as_str).collect();
+            let expected = if names.is_empty() { "none".to_owned() } else { format!("one of {}", names.join(", ")) };
+            return Err(ConfigError::of(section, key.escape_default(), format!("unknown key: expected {expected}")));
+        }
+        all.extend(table);
+        Self::parse(section, all)
+    }
+}
+
+/// The keys of a section with what they mean, in order: what [`settings!`] makes of doc comments.
+pub trait Documented {
+    /// Key and doc comment.
+    const KEYS: &'static [(&'static str, &'static str)];
+}
+
+/// A section that [`settings!`] declared. A key whose default is `None` is not one of the policy's.
+pub trait Section: Documented + Serialize + DeserializeOwned {
     /// Checks the values against each other.
     ///
     /// # Errors
     /// [`ConfigError::Value`] for the first impossible one.
     fn validate(&self, section: &str) -> Result<(), ConfigError>;
+}
 
-    /// The defaults as a table.
-    #[must_use]
-    fn defaults() -> toml::Table {
-        toml::Table::try_from(Self::default()).unwrap_or_default()
+impl<S: Section> PolicyConfig for S {
+    fn settings(&self) -> Vec<Setting> {
+        let values = toml::Table::try_from(self).unwrap_or_default();
+        let setting = |(key, doc): &(&'static str, &'static str)| {
+            Some(Setting { key, meaning: doc.trim(), default: values.get(*key)?.clone() })
+        };
+        S::KEYS.iter().filter_map(setting).collect()
     }
 
-    /// Reads and checks a section.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] that names the key.
-    fn read(section: &str, table: toml::Table) -> Result<Self, ConfigError> {
-        let known = Self::defaults();
-        if let Some(key) = table.keys().find(|key| !known.contains_key(*key)) {
-            let names: Vec<_> = known.keys().map(String::as_str).collect();
-            let expected = if names.is_empty() { "none".to_owned() } else { format!("one of {}", names.join(", ")) };
-            let message = format!("unknown key: expected {expected}");
-            return Err(ConfigError::Value { key: format!("{section}.{}", key.escape_default()), message });
-        }
+    fn has(key: &str) -> bool {
+        S::KEYS.iter().any(|(own, _)| *own == key)
+    }
+
+    fn parse(section: &str, table: toml::Table) -> Result<Self, ConfigError> {
         let config: Self = serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(|error| {
             let message = one_line(&error.inner().message().replace('\n', " "));
-            ConfigError::Value { key: format!("{section}.{}", error.path()), message }
+            ConfigError::of(section, error.path(), message)
         })?;
         config.validate(section)?;
         Ok(config)
     }
 }
 
-/// The settings of a policy that has none.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct NoSettings {}
+/// Two sets of settings in one section.
+impl<A: PolicyConfig, B: PolicyConfig> PolicyConfig for (A, B) {
+    fn settings(&self) -> Vec<Setting> {
+        self.0.settings().into_iter().chain(self.1.settings()).collect()
+    }
 
-impl PolicyConfig for NoSettings {
-    fn validate(&self, _: &str) -> Result<(), ConfigError> {
-        Ok(())
+    fn has(key: &str) -> bool {
+        A::has(key) || B::has(key)
+    }
+
+    fn parse(section: &str, table: toml::Table) -> Result<Self, ConfigError> {
+        let (first, second) = table.into_iter().partition(|(key, _)| A::has(key));
+        Ok((A::parse(section, first)?, B::parse(section, second)?))
     }
 }
 
-/// Nothing longer than this is near to any known name, and comparing it would take time and memory.
-const LONGEST_TYPED: usize = 100;
+/// Declares the settings of a policy: a struct whose fields have their defaults beside them, and
+/// whose doc comments are kept for help and documentation.
+macro_rules! settings {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[doc = $doc:literal])+ pub $key:ident: $kind:ty = $default:expr,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[doc = $doc])+ pub $key: $kind,)*
+        }
 
-/// The known name that is nearest to what was typed, if any is near.
-fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
-    if typed.len() > LONGEST_TYPED {
-        return None;
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+
+        impl $crate::settings::Documented for $name {
+            const KEYS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($key), concat!($($doc),+)),)*];
+        }
+    };
+}
+pub(crate) use settings;
+
+settings! {
+    /// The settings of a policy that has none.
+    pub struct NoSettings {}
+}
+
+impl Section for NoSettings {
+    fn validate(&self, _: &str) -> Result<(), ConfigError> {
+        Ok(())
     }
-    let best = known.iter().map(|name| (strsim::damerau_levenshtein(typed, name), *name)).min()?;
-    (best.0 <= 3 && best.0 < best.1.len()).then_some(best.1)
 }

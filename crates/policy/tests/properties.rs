@@ -37,7 +37,7 @@ const WAYS: [&str; 3] = ["lfoc+", "divide-content", "dino+lfoc+"];
 /// Clusters by LLC and name, as a machine keeps them: ways and threads.
 type Clusters = BTreeMap<(LlcId, String), (u64, BTreeSet<Tid>)>;
 
-/// Carries out a plan's clusters: a thread is in one, and a cluster that nobody is left in is gone.
+/// Carries out a plan's clusters: a thread is in one, and an empty cluster is gone.
 fn set_ways(clusters: &mut Clusters, plan: &Plan) {
     for action in &plan.actions {
         if let Action::SetWays { llc, cluster, way_mask, threads, .. } = action {
@@ -53,7 +53,7 @@ fn check_masks(clusters: &Clusters, seen: &Observation) {
     for llc in seen.machine.llcs() {
         let masks: Vec<u64> =
             clusters.iter().filter(|((of, _), _)| *of == llc.id).map(|(_, (mask, _))| *mask).collect();
-        // A program that is sampled with nobody beside it leaves the rest of the cache to nobody.
+        // A program that is sampled alone leaves the rest of the cache unused.
         let alone = masks.len() == 1 && clusters.contains_key(&(llc.id, "sampling".to_owned()));
         if masks.is_empty() || alone {
             continue;
@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn cores_are_loaded_evenly(case in case()) {
         let mut case = case;
-        // Everyone free to move and measured: the first decision evens the cores out.
+        // All threads free to move and measured: the first decision evens the cores out.
         for seed in case.processes.iter_mut().flat_map(|(threads, ..)| threads) {
             (seed.pinned, seed.allowed) = (false, None);
             seed.mpki = seed.mpki.or(Some(1));
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn ways_are_contiguous_cover_the_cache_and_leave_nobody_out(case in case()) {
+    fn ways_are_contiguous_cover_the_cache_and_leave_no_thread_out(case in case()) {
         let seen = observations(&case, |id| id);
         for mut policy in policies().into_iter().filter(|policy| WAYS.contains(&policy.name())) {
             let mut clusters = Clusters::new();
@@ -192,7 +192,8 @@ proptest! {
 
     #[test]
     fn dino_comes_to_rest(case in case()) {
-        // Carrying out decisions on unchanged miss rates ends in a placement that DINO leaves alone.
+        // Carrying out decisions on unchanged miss rates ends in a placement that DINO leaves
+        // alone.
         let mut seen = observations(&case, |id| id).swap_remove(0);
         seen.processes.iter_mut().for_each(|process| process.pages = None);
         let mut dino = build("dino", &Settings::default()).unwrap();
@@ -221,8 +222,9 @@ proptest! {
             let plan = policy.decide(&seen);
             carry_out(&mut seen, &plan);
             prop_assert_eq!(policy.decide(&seen).actions, vec![], "{}", name);
-            // Without it, too, but for confined threads whose CPUs overlap and where threads share cores: those may settle in steps,
-            // since which of a core's threads is taken for its holder depends on who came first.
+            // Without it, too, but for confined threads whose CPUs overlap and where threads share
+            // cores: those may settle in steps, since which of a core's threads is taken for its
+            // holder depends on which came first.
             let rest = (0..10).find(|_| {
                 let plan = build(name, &Settings::default()).unwrap().decide(&seen);
                 carry_out(&mut seen, &plan);
@@ -238,7 +240,7 @@ proptest! {
     #[test]
     fn nmass_keeps_every_core_busy_and_maximum_local_is_local(case in case()) {
         let mut case = case;
-        free_everyone(&mut case);
+        free_all(&mut case);
         for name in NMASS {
             let mut seen = observations(&case, |id| id).swap_remove(0);
             let plan = build(name, &Settings::default()).unwrap().decide(&seen);
@@ -258,8 +260,8 @@ proptest! {
 
 const NMASS: [&str; 3] = ["maximum-local", "n-mass", "n-mass-regression"];
 
-/// Nobody pinned or confined, everyone measured, every process with a home.
-fn free_everyone(case: &mut Case) {
+/// No thread pinned or confined, all measured, every process with a home.
+fn free_all(case: &mut Case) {
     for (threads, pages, ..) in &mut case.processes {
         for seed in threads {
             (seed.pinned, seed.allowed, seed.mpki) = (false, None, seed.mpki.or(Some(1)));

@@ -51,7 +51,7 @@ pub fn content(key: &str, value: &str) -> anyhow::Result<Option<String>> {
 }
 
 fn has_profile(policy: &str) -> bool {
-    registry::find(policy).is_ok_and(|entry| (entry.defaults)().contains_key(KEY))
+    registry::find(policy).is_ok_and(|entry| entry.settings().iter().any(|setting| setting.key == KEY))
 }
 
 fn read(file: &Path, key: &str) -> anyhow::Result<Value> {

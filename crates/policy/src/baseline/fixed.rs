@@ -1,32 +1,34 @@
-//! `fixed`: threads, pages and cache ways where the settings say. What `taskset`, `numactl` and `pqos` do by hand, for processes that already
-//! run, with reasons, safety and restore as for every other policy. It measures nothing and optimises nothing.
+//! `fixed`: threads, pages and cache ways where the settings say. What `taskset`, `numactl` and
+//! `pqos` do by hand, for processes that already run, with reasons, safety and restore as for every
+//! other policy. It measures nothing and optimises nothing.
 //!
 //! ```text
 //! every interval, for every process that the settings name:
 //!     bind each thread to its CPU, unless it is bound and has stayed there
-//!     move pages that are on a wrong node to the right one, so many from each node
+//!     move pages that are on a wrong node to the right one, a limited number from each node
 //!     give its threads the ways of an LLC, unless they have them
 //! ```
 //!
-//! *Properties*: a thread on its CPU is bound once and then left alone; no page is asked to move to where it is, nor more
-//! pages than there are; pages that do not move are left in peace after three tries and tried again once a minute (60
-//! intervals); what cannot be done is told in the notes.
+//! *Properties*: a thread on its CPU is bound once and then left alone; no page is asked to move to
+//! where it is, nor more pages than there are; pages that do not move are left alone after three
+//! tries and tried again once a minute (60 intervals); the notes say what cannot be done.
 //!
-//! A thread's index counts the threads that are seen, in ascending order of thread id. `manage` shows a policy busy threads
-//! only: with `manage.min_cpu_percent = 0` the index counts all threads of the process.
+//! A thread's index counts the threads that are seen, in ascending order of thread id. `manage`
+//! shows a policy busy threads only: with `manage.min_cpu_percent = 0` the index counts all threads
+//! of the process.
 
 mod places;
 mod tries;
 mod ways;
 
+use crate::entry::{Entry, Moves, Of};
 use crate::kit::pairs::{means, refused};
 use crate::kit::words::whole_percent;
-use crate::settings::{ConfigError, PolicyConfig};
+use crate::settings::{ConfigError, Section, settings};
 use isobar_model::{
     Action, CpuId, NodeMap, Observation, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor, Thread, Tid,
 };
 use places::{PagePlace, ThreadPlace};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tries::Tries;
 use ways::WayPlace;
@@ -34,35 +36,39 @@ use ways::WayPlace;
 /// Canonical name.
 pub const NAME: &str = "fixed";
 
-/// Settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// CPUs of threads: `NAME=CPU` for every thread of a process, `NAME/INDEX=CPU` for one.
-    pub threads: String,
-    /// Nodes of pages: `NAME=NODE` for all pages of a process, `NAME=FROM>TO` for those of one node.
-    pub pages: String,
-    /// Pages that move in one interval, by process and node that they leave; around samples, by thread too.
-    pub pages_per_epoch: u64,
-    /// Move pages around sampled addresses, as DINO does, and not any.
-    pub around_samples: bool,
-    /// Ways of processes: `NAME=LLC:MASK`, and `NAME=LLC:MASK:PERCENT` with a share of the memory bandwidth.
-    pub ways: String,
-}
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: "baseline",
+    summary: "threads and pages where the settings say",
+    moves: Moves::ThreadsAndPages,
+    needs: &[],
+    make: &Of { defaults: Config::default, new: Fixed::new },
+};
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            threads: String::new(),
-            pages: String::new(),
-            pages_per_epoch: 4096,
-            around_samples: false,
-            ways: String::new(),
-        }
+settings! {
+    /// Settings.
+    pub struct Config {
+        /// CPUs of threads, as "alpha/0=5 beta=3": NAME=CPU for every thread of a process,
+        /// NAME/INDEX=CPU for one; NAME is a process name or a pid. INDEX counts the threads that
+        /// are managed, by ascending thread id from 0: with manage.min_cpu_percent = 0 these are
+        /// all threads of the process.
+        pub threads: String = String::new(),
+        /// Nodes of pages, as "alpha=2 beta=0>1": NAME=NODE for all pages of a process,
+        /// NAME=FROM>TO for those of one node.
+        pub pages: String = String::new(),
+        /// Pages that move in one interval, by process and node that they leave; around samples, by
+        /// thread too.
+        pub pages_per_epoch: u64 = 4096,
+        /// Move pages around sampled addresses, as DINO does, instead of any pages.
+        pub around_samples: bool = false,
+        /// Cache ways of processes, as "alpha=0:0x3": NAME=LLC:MASK, and NAME=LLC:MASK:PERCENT with
+        /// a share of the memory bandwidth.
+        pub ways: String = String::new(),
     }
 }
 
-impl PolicyConfig for Config {
+impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
         if self.pages_per_epoch == 0 {
             return Err(ConfigError::impossible(section, "pages_per_epoch", 0, "at least 1"));
@@ -92,7 +98,8 @@ type Bound = BTreeMap<(Pid, Tid), CpuId>;
 impl Fixed {
     /// With validated settings; a list that is not valid is taken as empty.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    #[expect(clippy::needless_pass_by_value, reason = "as every policy is made")]
+    pub fn new(config: Config) -> Self {
         Self {
             threads: ThreadPlace::list(&config.threads).unwrap_or_default(),
             pages: PagePlace::list(&config.pages).unwrap_or_default(),
@@ -112,7 +119,7 @@ impl Policy for Fixed {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        &[]
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {
@@ -202,7 +209,8 @@ impl Fixed {
         }
     }
 
-    /// So many pages for whom: any pages of the process, or those around the samples of each thread.
+    /// The pages to move by thread: any pages of the process, or those around the samples of each
+    /// thread.
     fn shares(&self, process: &Process, mut left: u64) -> Vec<(Option<Tid>, Pages)> {
         if self.select == PageSelection::ResidentSet {
             return vec![(None, Pages(left.min(self.pages_per_epoch)))];
@@ -222,7 +230,7 @@ fn thread_misfit(seen: &Observation, place: &ThreadPlace) -> Option<String> {
     }
     let mut named = seen.processes.iter().filter(|process| means(&place.name, process)).peekable();
     if named.peek().is_none() {
-        return Some(NOBODY.to_owned());
+        return Some(ABSENT.to_owned());
     }
     let index = place.index?;
     let short = named.all(|process| process.threads.len() <= index);
@@ -233,11 +241,11 @@ fn page_misfit(seen: &Observation, place: &PagePlace) -> Option<String> {
     let absent = place.from.into_iter().chain([place.to]).find(|node| seen.machine.node(*node).is_none());
     match absent {
         Some(node) => Some(format!("node {node} is not on this machine")),
-        None => (!seen.processes.iter().any(|process| means(&place.name, process))).then(|| NOBODY.to_owned()),
+        None => (!seen.processes.iter().any(|process| means(&place.name, process))).then(|| ABSENT.to_owned()),
     }
 }
 
-const NOBODY: &str = "no process of this name or pid is seen";
+const ABSENT: &str = "no process of this name or pid is seen";
 
 /// Why a thread cannot be bound to a CPU.
 fn refusal(thread: &Thread, cpu: CpuId) -> Option<String> {
@@ -247,8 +255,8 @@ fn refusal(thread: &Thread, cpu: CpuId) -> Option<String> {
     (!thread.may_run_on(cpu)).then(|| format!("may not run on cpu {cpu}: its owner or its cpuset excludes it"))
 }
 
-/// Whether a thread was bound to a CPU before and did not run elsewhere since. One that slept is where it last ran; being
-/// bound, it will wake up on its CPU.
+/// Whether a thread was bound to a CPU before and did not run elsewhere since. One that slept is
+/// where it last ran; being bound, it will wake up on its CPU.
 fn is_bound(thread: &Thread, cpu: CpuId, before: Option<CpuId>) -> bool {
     let slept = thread.cpu_time == Some(Seconds(0.0)) || thread.instructions == Some(0);
     before == Some(cpu) && (thread.cpu.is_none_or(|at| at == cpu) || slept)

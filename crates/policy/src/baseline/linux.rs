@@ -1,10 +1,22 @@
-//! `linux`: the stock scheduler. It decides nothing; on a live machine that makes `manage` a pure observer, in the
-//! simulator it leaves threads where the model of the stock scheduler put them.
+//! `linux`: the stock scheduler. It decides nothing; on a live machine that makes `manage` a pure
+//! observer, in the simulator it leaves threads where the model of the stock scheduler put them.
 
+use crate::entry::{Entry, Moves, Of};
+use crate::settings::NoSettings;
 use isobar_model::{Observation, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "linux";
+
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: "baseline",
+    summary: "decides nothing: the stock scheduler",
+    moves: Moves::Nothing,
+    needs: &[],
+    make: &Of { defaults: NoSettings::default, new: |_| Linux },
+};
 
 /// The policy that leaves everything to the kernel.
 #[derive(Debug, Default)]
@@ -16,7 +28,7 @@ impl Policy for Linux {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        &[]
+        ENTRY.needs
     }
 
     fn decide(&mut self, _: &Observation) -> Plan {

@@ -1,5 +1,5 @@
-//! DINO's classes and their hysteresis (section 3.3.2 and 3.3.3): a thread changes class only when it spent at least `votes`
-//! of its last `window` intervals in the new one.
+//! DINO's classes and their hysteresis (section 3.3.2 and 3.3.3): a thread changes class only when
+//! it spent at least `votes` of its last `window` intervals in the new one.
 
 use isobar_model::Mpki;
 use std::fmt;
@@ -29,7 +29,8 @@ impl Class {
         }
     }
 
-    /// The class of a miss rate. `devil` and `super_devil` are the thresholds, both inclusive for the middle class.
+    /// The class of a miss rate. `devil` and `super_devil` are the thresholds, both inclusive for
+    /// the middle class.
     #[must_use]
     pub fn of(rate: Mpki, devil: Mpki, super_devil: Mpki) -> Self {
         if rate.0 < devil.0 {

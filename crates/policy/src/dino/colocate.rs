@@ -1,21 +1,22 @@
-//! The final pass for multithreaded programs (DINO, section 3.3.3): threads of one program are brought onto one domain where
-//! that does not change the layout.
+//! The final pass for multithreaded programs (DINO, section 3.3.3): threads of one program are
+//! brought onto one domain where that does not change the layout.
 //!
 //! | paper | here |
 //! |---|---|
 //! | thread A, in the order of the tuples | position, in the order of the seats |
-//! | B: same program, not yet iterated, another domain than A | the first positions after A's domain that hold the program |
+//! | B: same program, not yet iterated, another domain than A | positions after A's domain |
 //! | C: in A's domain, another program, same class as B | a position of A's domain |
 //! | switch B and C in the new solution | `Pass::switch` |
 //!
-//! *Properties*: a switch exchanges two threads of one class, so every domain keeps its classes; the number of pairs of one
-//! program that share a domain grows with every switch, so the pass converges over intervals and two programs cannot take the
-//! same core from each other in turns.
+//! *Properties*: a switch exchanges two threads of one class, so every domain keeps its classes;
+//! the number of pairs of one program that share a domain grows with every switch, so the pass
+//! converges over intervals and two programs cannot take the same core from each other in turns.
 //!
-//! *Departures from the paper*: (1) a switch must bring together more pairs of threads than it parts; as printed, it looks at
-//! A's program only. (2) B and C must be allowed to run on the same CPUs: otherwise the
-//! next layout would undo the switch. (3) For each A at most [`TRY_B`] threads B and
-//! for each of these [`TRY_C`] threads C are looked at, which keeps the pass linear in the number of threads.
+//! *Departures from the paper*: (1) a switch must bring together more pairs of threads than it
+//! parts; as printed, it looks at A's program only. (2) B and C must be allowed to run on the same
+//! CPUs: otherwise the next layout would undo the switch. (3) For each A at most [`TRY_B`] threads
+//! B and for each of these [`TRY_C`] threads C are looked at, which keeps the pass linear in the
+//! number of threads.
 
 use super::class::Class;
 use crate::kit::domains::{Domains, SeatId};
@@ -40,8 +41,9 @@ pub struct Tuple<'a> {
     pub seat: SeatId,
 }
 
-/// Switches threads until no A finds a B and a C any more. The tuples come back in the order of their seats. Returns the
-/// positions that were switched: the thread that joins its program, and the thread that made room for it.
+/// Switches threads until no A finds a B and a C any more. The tuples come back in the order of
+/// their seats. Returns the positions that were switched: the thread that joins its program, and
+/// the thread that made room for it.
 pub fn colocate(domains: &Domains, tuples: &mut [Tuple<'_>]) -> Vec<(usize, usize)> {
     tuples.sort_unstable_by_key(|tuple| (tuple.seat, tuple.member.index));
     let mut pass = Pass::new(domains, tuples);
@@ -130,7 +132,8 @@ impl<'t, 'a> Pass<'t, 'a> {
         })
     }
 
-    /// By how much the number of pairs of one program on one domain grows when the threads at `b` and `c` change places.
+    /// By how much the number of pairs of one program on one domain grows when the threads at `b`
+    /// and `c` change places.
     fn gain(&self, b: usize, c: usize) -> i64 {
         let (from, to) = (self.domain(b), self.domain(c));
         self.gain_of(b, from, to) + self.gain_of(c, to, from)

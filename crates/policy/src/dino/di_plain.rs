@@ -15,9 +15,9 @@
 //!     move no memory
 //! ```
 //!
-//! *Properties*: every measured thread that its owner did not pin has exactly one core; no core has two threads while
-//! another that they may use has none; cores differ by at most one thread; equal miss rates are ordered by pid and tid, so
-//! that the plan depends on nothing but the observation.
+//! *Properties*: every measured thread that its owner did not pin has exactly one core; no core has
+//! two threads while another that they may use has none; cores differ by at most one thread; equal
+//! miss rates are ordered by pid and tid, so that the plan depends on nothing but the observation.
 //!
 //! *Departures from the paper*
 //! 1. Both passes visit the domains in order (design, reading 3).
@@ -25,17 +25,29 @@
 //! 3. Threads that may use some CPUs only are laid out before the others, within those CPUs.
 //! 4. A thread that executed nothing has no miss rate in this interval; it is left where it is.
 
+use crate::entry::{Entry, Moves, Of};
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
 use crate::kit::words::Tenths;
+use crate::settings::NoSettings;
 use isobar_model::{Action, Mpki, Observation, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "di-plain";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] = &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains];
+/// The paper.
+pub const PAPER: &str = "Blagodurov et al., A Case for NUMA-aware Contention Management on Multicore Systems (2011)";
+
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "thread to core by miss rate; memory stays",
+    moves: Moves::Threads,
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains],
+    make: &Of { defaults: NoSettings::default, new: |_| DiPlain::default() },
+};
 
 /// Distributed Intensity without memory migration. It remembers nothing of earlier intervals.
 #[derive(Debug, Default)]
@@ -49,7 +61,7 @@ impl Policy for DiPlain {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {
@@ -119,11 +131,13 @@ fn to_its_core(domains: &Domains, placed: &Placed<'_>) -> Action {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dino::test_kit::{cpus_after, example};
+    use crate::dino::test_kit::example;
+    use crate::test_kit::cpus_after;
 
     #[test]
     fn passes_alternate_over_sorted_threads() {
-        // Falling miss rates on 4 domains of 2 cores: 1st to 4th on cores 0 2 4 6, last to 5th on cores 1 3 5 7.
+        // Falling miss rates on 4 domains of 2 cores: 1st to 4th on cores 0 2 4 6, last to 5th on
+        // cores 1 3 5 7.
         let seen = example(
             "node:4 core:2",
             &[
@@ -154,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_tell_the_rank() {
+    fn reasons_name_the_rank() {
         let seen = example("node:2 core:1", &[(1, 0, 1.0), (2, 1, 30.0)]);
         let plan = DiPlain::default().decide(&seen);
         assert_eq!(plan.actions[1].reason(), "30.0 MPKI, rank 1 of 2: dealt to llc 0 (node 0)");

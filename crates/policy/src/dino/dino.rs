@@ -10,125 +10,113 @@
 //!
 //! ```text
 //! every interval:
-//!     class of each thread, with hysteresis                          class::History
-//!     sort the class instances; deal them from alternating ends     layout
-//!     threads whose core has a slot of their class keep it          Seating::keep_cores, keep_domains
-//!     the others fill the slots of their class                      Seating::fill
+//!     class of each thread, with hysteresis                     class::History
+//!     sort the class instances; deal them from alternating ends layout
+//!     threads whose core has a slot of their class keep it      Seating::keep_cores, keep_domains
+//!     the others fill the slots of their class                  Seating::fill
 //!     threads of one program are brought together by switching
-//!         threads of one class                                      colocate
-//!     pages follow their threads, unless they ping-pong             Follower
+//!         threads of one class                                  colocate
+//!     pages follow their threads, unless they ping-pong         Follower
 //! ```
 //!
-//! *Properties*: every domain gets the classes that the layout gives it; no core has two threads while another that they may
-//! use has none; in the interval after a decision was carried out, with unchanged classes, nothing moves but what brings
-//! threads of one program together; the same history gives the same plan.
+//! *Properties*: every domain gets the classes that the layout gives it; no core has two threads
+//! while another that they may use has none; in the interval after a decision was carried out, with
+//! unchanged classes, nothing moves but what brings threads of one program together; the same
+//! history gives the same plan.
 //!
 //! *Departures from the paper*
-//! 1. Both passes of the layout visit the domains in order (design, reading 3); more threads than cores: [`crate::kit::layout`].
-//! 2. A thread also keeps its core when its domain has a slot of its class on another core ([`super::seating`], step 2).
+//! 1. Both passes of the layout visit the domains in order (design, reading 3); more threads than
+//!    cores: [`crate::kit::layout`].
+//! 2. A thread also keeps its core when its domain has a slot of its class on another core
+//!    ([`super::seating`], step 2).
 //! 3. The final pass wants a gain ([`super::colocate`]).
-//! 4. The old solution is where threads were seen, not where we put them: Linux may have moved what we did not pin.
+//! 4. The old solution is where threads were seen, not where we put them: Linux may have moved what
+//!    we did not pin.
 //! 5. Ping-pong is named, not defined, in the paper; [`crate::kit::ping_pong`] defines it.
-//! 6. Threads that may use some CPUs only are laid out before the others, within those CPUs; threads pinned by their owner
-//!    count as load on their core.
+//! 6. Threads that may use some CPUs only are laid out before the others, within those CPUs;
+//!    threads pinned by their owner count as load on their core.
 //! 7. A thread that executed nothing keeps its class; one that was never measured takes no part.
 
 use super::class::{Class, History};
 use super::colocate::{Tuple, colocate};
-use super::di_migrate::{check_pages, selection};
+use super::di_migrate;
+use super::di_plain::PAPER;
 use super::seating::{How, Seating, Slot};
+use crate::entry::{Entry, Moves, Of};
+use crate::kit::before::Before;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
-use crate::kit::pages::{Follow, Follower, Place};
+use crate::kit::page_settings::PageSettings;
+use crate::kit::pages::{Follower, Place};
 use crate::kit::ping_pong::Limits;
 use crate::kit::words::Tenths;
-use crate::settings::{ConfigError, PolicyConfig};
+use crate::settings::{ConfigError, Section, settings};
 use isobar_model::{Action, CpuSet, Mpki, Observation, Pid, Plan, Policy, Sensor, Tid};
-use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Canonical name.
 pub const NAME: &str = "dino";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] = super::di_migrate::NEEDS;
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "thread to core by class, superfluous moves avoided; pages follow",
+    moves: Moves::ThreadsAndPages,
+    needs: di_migrate::ENTRY.needs,
+    make: &Of { defaults: Settings::default, new: Dino::new },
+};
 
-/// Settings. Intervals are those in which the policy decides (1 s in the paper).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// From this miss rate on, in MPKI, a thread is a devil (section 3.3.2: 2; Divide&Content's authors used 3).
-    pub devil_mpki: f64,
-    /// Above this miss rate, in MPKI, a thread is a super-devil (section 3.3.2: 100; Divide&Content's authors used 24).
-    pub super_devil_mpki: f64,
-    /// Intervals that are looked back on for a change of class (section 3.3.3: 10), at most 64.
-    pub class_window: u32,
-    /// Intervals of those that a thread must have spent in its new class (section 3.3.3: 7).
-    pub class_votes: u32,
-    /// K: pages moved around one sampled address (section 4.1: 4096).
-    pub pages_per_sample: u64,
-    /// Samples in one interval (section 4.2: the daemon wakes every 10 ms).
-    pub samples_per_interval: u64,
-    /// Move the whole resident set instead of pages around samples (section 5.2).
-    pub whole_resident_set: bool,
-    /// Remote pages, in per cent of all, below which the rest may stay.
-    pub stray_percent: f64,
-    /// Intervals for which a page migration is remembered in the search for ping-pong.
-    pub ping_pong_window: u32,
-    /// Reversals within the window that stop the migration of a process's pages.
-    pub ping_pong_reversals: u32,
-    /// Intervals for which they then stay.
-    pub ping_pong_rest: u32,
-}
+/// All settings of DINO, in one section.
+pub type Settings = (Config, PageSettings);
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            devil_mpki: 2.0,
-            super_devil_mpki: 100.0,
-            class_window: 10,
-            class_votes: 7,
-            pages_per_sample: 4096,
-            samples_per_interval: 100,
-            whole_resident_set: false,
-            stray_percent: 5.0,
-            ping_pong_window: 20,
-            ping_pong_reversals: 2,
-            ping_pong_rest: 60,
-        }
+settings! {
+    /// DINO's own settings. Intervals are those in which the policy decides (1 s in the paper).
+    pub struct Config {
+        /// From this miss rate on, in MPKI (LLC misses per 1000 instructions), a thread is a devil
+        /// (section 3.3.2: 2; Divide&Content's authors used 3).
+        pub devil_mpki: f64 = 2.0,
+        /// Above this miss rate, in MPKI, a thread is a super-devil (section 3.3.2: 100;
+        /// Divide&Content's authors used 24).
+        pub super_devil_mpki: f64 = 100.0,
+        /// Intervals that are looked back on for a change of class, 1 to 64 (section 3.3.3: 10).
+        pub class_window: u32 = 10,
+        /// Intervals of those that a thread must have spent in its new class, 1 to `class_window`
+        /// (section 3.3.3: 7).
+        pub class_votes: u32 = 7,
+        /// Intervals for which a page migration is remembered in the search for ping-pong.
+        pub ping_pong_window: u32 = 20,
+        /// Reversals within the window that stop the migration of a process's pages.
+        pub ping_pong_reversals: u32 = 2,
+        /// Intervals for which they then stay.
+        pub ping_pong_rest: u32 = 60,
     }
 }
 
-impl PolicyConfig for Config {
+impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
+        let Self { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = *self;
         let wrong = |key, value: &dyn std::fmt::Display, expected: &str| {
             Err(ConfigError::impossible(section, key, value, expected))
         };
-        if !(self.devil_mpki.is_finite() && self.devil_mpki >= 0.0) {
-            return wrong("devil_mpki", &self.devil_mpki, "a miss rate of 0 or more");
+        if !(devil_mpki.is_finite() && devil_mpki >= 0.0) {
+            return wrong("devil_mpki", &devil_mpki, "a miss rate of 0 or more");
         }
-        if !(self.super_devil_mpki.is_finite() && self.super_devil_mpki >= self.devil_mpki) {
-            return wrong(
-                "super_devil_mpki",
-                &self.super_devil_mpki,
-                &format!("at least devil_mpki, which is {}", self.devil_mpki),
-            );
+        if !(super_devil_mpki.is_finite() && super_devil_mpki >= devil_mpki) {
+            let expected = format!("at least devil_mpki, which is {devil_mpki}");
+            return wrong("super_devil_mpki", &super_devil_mpki, &expected);
         }
-        if !(1..=64).contains(&self.class_window) {
-            return wrong("class_window", &self.class_window, "1 to 64 intervals");
+        if !(1..=64).contains(&class_window) {
+            return wrong("class_window", &class_window, "1 to 64 intervals");
         }
-        if !(1..=self.class_window).contains(&self.class_votes) {
-            return wrong(
-                "class_votes",
-                &self.class_votes,
-                &format!("1 to class_window, which is {}", self.class_window),
-            );
+        if !(1..=class_window).contains(&class_votes) {
+            return wrong("class_votes", &class_votes, &format!("1 to class_window, which is {class_window}"));
         }
         if self.ping_pong_reversals == 0 {
             return wrong("ping_pong_reversals", &self.ping_pong_reversals, "at least 1");
         }
-        check_pages(section, self.pages_per_sample, self.samples_per_interval, self.stray_percent)
+        Ok(())
     }
 }
 
@@ -146,39 +134,32 @@ pub struct Dino {
 impl Dino {
     /// With validated settings.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new((config, pages): Settings) -> Self {
         let limits = Limits {
             window: config.ping_pong_window,
             reversals: config.ping_pong_reversals,
             rest: config.ping_pong_rest,
         };
-        let how = Follow {
-            pages_per_sample: config.pages_per_sample,
-            samples_per_interval: config.samples_per_interval,
-            select: selection(config.whole_resident_set),
-            stray_percent: config.stray_percent,
-            ping_pong: Some(limits),
-        };
         Self {
             config,
             histories: Vec::new(),
             domains: CachedDomains::default(),
-            follower: Follower::new(how),
+            follower: Follower::new(pages, Some(limits)),
             interval: 0,
         }
     }
 
-    /// The class of each thread of the observation, in its order; `None` for one that was never measured. Histories of
-    /// threads that are gone are dropped.
+    /// The class of each thread of the observation, in its order; `None` for one that was never
+    /// measured. Histories of threads that are gone are dropped.
     fn classify(&mut self, seen: &Observation) -> Vec<Option<Class>> {
         let Config { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = self.config;
-        let mut before = std::mem::take(&mut self.histories).into_iter().peekable();
-        let mut classes = Vec::with_capacity(before.len());
-        self.histories.reserve(before.len());
+        let threads = self.histories.len();
+        let mut before = Before::take_from(&mut self.histories);
+        let mut classes = Vec::with_capacity(threads);
+        self.histories.reserve(threads);
         for (process, thread) in seen.threads() {
             let key = (process.pid, thread.tid);
-            while before.next_if(|(old, _)| *old < key).is_some() {}
-            let known = before.next_if(|(old, _)| *old == key).map(|(_, history)| history);
+            let known = before.take(&key);
             let rate = thread.mpki().map(|rate| Class::of(rate, Mpki(devil_mpki), Mpki(super_devil_mpki)));
             let history = match (known, rate) {
                 (Some(history), Some(class)) => Some(history.with(class, class_window, class_votes)),
@@ -198,7 +179,7 @@ impl Policy for Dino {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {

@@ -1,10 +1,12 @@
 //! DINO against the worked example of section 3.3.3, step by step, and the cases around it.
 
-use super::super::test_kit::{apply, cpus_after, example, programs, with_pages};
 use super::*;
+use crate::dino::test_kit::{example, programs};
+use crate::test_kit::{carry_out, cpus_after, with_pages};
 
-/// Threads 0, 3, 4 and 5 are process 0 (here 10, since a pid of 0 is odd); 1, 2, 6 and 7 are processes of their own.
-/// Thread n runs on core n. Classes now: D = 0 and 7, d = 2, 4 and 6, t = 1, 3 and 5; thread 7 was a turtle before.
+/// Threads 0, 3, 4 and 5 are process 0 (here 10, since a pid of 0 is odd); 1, 2, 6 and 7 are
+/// processes of their own. Thread n runs on core n. Classes now: D = 0 and 7, d = 2, 4 and 6, t =
+/// 1, 3 and 5; thread 7 was a turtle before.
 const MACHINE: &str = "node:4 core:2";
 const NOW: [(u32, u32, u32, f64); 8] = [
     (10, 0, 0, 150.0),
@@ -22,7 +24,7 @@ fn thread_moves(plan: &Plan) -> impl Iterator<Item = &Action> {
 }
 
 fn at_once() -> Dino {
-    Dino::new(Config { class_window: 1, class_votes: 1, ..Config::default() })
+    Dino::new((Config { class_window: 1, class_votes: 1, ..Config::default() }, PageSettings::default()))
 }
 
 /// The threads on cores 0 to 7, `.` for an empty one.
@@ -127,7 +129,7 @@ fn the_old_interval_first() {
     let mut dino = at_once();
     let plan = dino.decide(&seen);
     assert_eq!(cpus_after(&seen, &plan), [0, 1, 4, 5, 3, 2, 6, 7]);
-    apply(&mut seen, &plan);
+    carry_out(&mut seen, &plan);
     seen.processes[4].threads[0].llc_misses = Some(150_000);
     let plan = dino.decide(&seen);
     assert_eq!(cpus_after(&seen, &plan), [0, 1, 4, 5, 3, 7, 6, 2]);
@@ -138,20 +140,22 @@ fn a_carried_out_decision_moves_nothing_more() {
     let mut seen = programs(MACHINE, &NOW);
     let mut dino = at_once();
     let plan = dino.decide(&seen);
-    apply(&mut seen, &plan);
+    carry_out(&mut seen, &plan);
     assert_eq!(dino.decide(&seen).actions, []);
 }
 
 #[test]
 fn hysteresis_holds_a_thread_back() {
-    let mut dino = Dino::new(Config::default());
+    let mut dino = Dino::new(Settings::default());
     let calm = example("node:2 core:2", &[(1, 0, 50.0), (2, 2, 50.0), (3, 1, 1.0), (4, 3, 1.0)]);
     assert_eq!(dino.decide(&calm).actions, []);
-    // Threads 1 and 3 change roles: both domains have one devil still, so nothing needs to move, ever.
+    // Threads 1 and 3 change roles: both domains have one devil still, so nothing needs to move,
+    // ever.
     let swapped = example("node:2 core:2", &[(1, 0, 1.0), (2, 2, 50.0), (3, 1, 50.0), (4, 3, 1.0)]);
     (0..12).for_each(|_| assert_eq!(dino.decide(&swapped).actions, []));
-    // Threads 2 and 3 become turtle and devil: domain 0 has two devils, but only in the seventh interval is that believed.
-    let mut dino = Dino::new(Config::default());
+    // Threads 2 and 3 become turtle and devil: domain 0 has two devils, but only in the seventh
+    // interval is that believed.
+    let mut dino = Dino::new(Settings::default());
     dino.decide(&calm);
     let crowded = example("node:2 core:2", &[(1, 0, 50.0), (2, 2, 1.0), (3, 1, 50.0), (4, 3, 1.0)]);
     let moves: Vec<_> = (0..7).map(|_| thread_moves(&dino.decide(&crowded)).count()).collect();
@@ -186,7 +190,8 @@ fn more_threads_than_cores_share_them_evenly() {
     assert_eq!(loads, [1, 1, 2, 2], "6 threads on 4 cores");
 }
 
-/// A thread on its core that nothing holds there is bound, once; where that is not known, it is taken to be held.
+/// A thread on its core that nothing holds there is bound, once; where that is not known, it is
+/// taken to be held.
 #[test]
 fn a_kept_core_is_held() {
     let mut seen = example("node:2 core:1", &[(1, 0, 30.0), (2, 1, 30.0)]);
@@ -227,8 +232,8 @@ fn without_miss_rates_it_says_so() {
 
 #[test]
 fn pages_of_a_program_that_is_thrown_to_and_fro_come_to_rest() {
-    // Programs 1 and 2 are devil and turtle in turns, without hysteresis: the devil's slot is on node 0, so both cross in
-    // every interval and their pages follow.
+    // Programs 1 and 2 are devil and turtle in turns, without hysteresis: the devil's slot is on
+    // node 0, so both cross in every interval and their pages follow.
     let mut dino = at_once();
     let mut migrations = String::new();
     let mut notes = Vec::new();

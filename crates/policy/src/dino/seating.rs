@@ -1,12 +1,15 @@
-//! Which thread takes which slot of a layout: kept cores first, then the rest (DINO, section 3.3.3, second and third step).
+//! Which thread takes which slot of a layout: kept cores first, then the rest (DINO, section 3.3.3,
+//! second and third step).
 //!
-//! A layout says how many slots of each class every domain has, and on which core each was dealt. "Any thread of the given
-//! class can potentially fill the slot", so threads are matched to slots with as few migrations as possible:
+//! A layout says how many slots of each class every domain has, and on which core each was dealt.
+//! "Any thread of the given class can potentially fill the slot", so threads are matched to slots
+//! with as few migrations as possible:
 //!
 //! 1. a thread whose core was dealt a slot of its class keeps it (the paper's rule);
-//! 2. a thread whose domain still has a slot of its class keeps its core, if there is room on it: same LLC, same memory
-//!    controller, so moving it would be superfluous (ours);
-//! 3. the others fill the slots of their class that are left, in their own domain or else on their own node if they can.
+//! 2. a thread whose domain still has a slot of its class keeps its core, if there is room on it:
+//!    same LLC, same memory controller, so moving it would be superfluous (ours);
+//! 3. the others fill the slots of their class that are left, in their own domain or else on their
+//!    own node if they can.
 
 use super::class::{CLASSES, Class};
 use crate::kit::domains::{DomainId, Domains, SeatId};
@@ -48,7 +51,7 @@ pub struct Seating<'a> {
 }
 
 impl<'a> Seating<'a> {
-    /// An empty house of `slots` for `members` threads; `load` is who sits there already.
+    /// `slots` for `members` threads, all free; `load` is the threads already on each seat.
     #[must_use]
     pub fn new(domains: &'a Domains, slots: &[Slot], load: &[u32], members: usize) -> Self {
         let mut seating = Self {
@@ -99,7 +102,8 @@ impl<'a> Seating<'a> {
         }
     }
 
-    /// Step 3: the others, most intensive first, fill what is left. What finds no slot stays without a seat.
+    /// Step 3: the others, most intensive first, fill what is left. What finds no slot stays
+    /// without a seat.
     pub fn fill(&mut self, members: &[(Member<'_>, Class)]) {
         let mut waiting: Vec<usize> = (0..members.len()).filter(|index| self.seated[*index].is_none()).collect();
         waiting.sort_by_key(|index| std::cmp::Reverse(members[*index].1));
@@ -141,7 +145,8 @@ impl<'a> Seating<'a> {
         open.min_by_key(|id| distance(*id)).map(DomainId)
     }
 
-    /// The seat in a domain that was dealt a slot of the class and is free, else the one on the least loaded core.
+    /// The seat in a domain that was dealt a slot of the class and is free, else the one on the
+    /// least loaded core.
     fn free_seat(&self, domain: DomainId, class: Class, member: &Member<'_>) -> Option<SeatId> {
         let usable = |seat: &usize| self.room[*seat] > 0 && member.thread.may_run_on(self.domains.seats()[*seat].cpu);
         let seats = self.domains.domain(domain).seats.clone().filter(usable);

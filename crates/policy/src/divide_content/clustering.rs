@@ -1,24 +1,31 @@
-//! Algorithm 1 on the programs of one LLC that runs: from what is known of each to the clusters that are wanted, with masks and threads.
-//! Knows the order in which clusters are laid; refuses to know when they are set, and what the LLC has now ([`super::clusters`]).
+//! Algorithm 1 on the programs of one LLC that runs: from what is known of each to the clusters
+//! that are wanted, with masks and threads. Knows the order in which clusters are laid; refuses to
+//! know when they are set, and what the LLC has now ([`super::clusters`]).
 
+use super::capacity::Capacity;
 use super::clusters::{Kind, Wanted};
 use super::config::Config;
 use super::programs::Program;
-use super::room::Room;
 use isobar_model::{CacheClass, Tid};
 use isobar_partition::heuristics::lfoc_plus::{App, partition};
 
 /// A cluster of Algorithm 1 by what it is for: its programs by position, and how many ways it has.
 type Found = (Kind, Vec<usize>, usize);
 
-/// The programs of each cluster (by position in `list`), and the cluster; in the order in which they are laid. `members` are the LLC's
-/// threads with their program, ascending by it. Empty where ways cannot be divided or nobody needs protection.
+/// The programs of each cluster (by position in `list`), and the cluster; in the order in which
+/// they are laid. `members` are the LLC's threads with their program, ascending by it. Empty where
+/// ways cannot be divided or no program needs protection.
 #[must_use]
-pub fn cluster(list: &[Program], members: &[(usize, Tid)], room: Room, config: &Config) -> Vec<(Vec<usize>, Wanted)> {
+pub fn cluster(
+    list: &[Program],
+    members: &[(usize, Tid)],
+    capacity: Capacity,
+    config: &Config,
+) -> Vec<(Vec<usize>, Wanted)> {
     let mut here: Vec<usize> = members.iter().map(|(program, _)| *program).collect();
     here.dedup();
-    let clusters = found(list, &here, room, config);
-    let masks = room.lay(clusters.iter().map(|(_, _, ways)| *ways));
+    let clusters = found(list, &here, capacity, config);
+    let masks = capacity.masks(clusters.iter().map(|(_, _, ways)| *ways));
     let percent = Some(config.streaming_bandwidth_percent).filter(|percent| *percent > 0);
     let wanted = |((kind, programs, _), mask): (Found, u64)| {
         let percent = percent.filter(|_| kind == Kind::Streaming);
@@ -28,15 +35,15 @@ pub fn cluster(list: &[Program], members: &[(usize, Tid)], room: Room, config: &
     clusters.into_iter().zip(masks).map(wanted).collect()
 }
 
-/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. None where ways cannot be divided, there is one program,
-/// nobody is sensitive, or all would be in one cluster.
-fn found(list: &[Program], here: &[usize], room: Room, config: &Config) -> Vec<Found> {
+/// Algorithm 1 for the programs of an LLC, in the order in which clusters are laid. None where ways
+/// cannot be divided, there is one program, none is sensitive, or all would be in one cluster.
+fn found(list: &[Program], here: &[usize], capacity: Capacity, config: &Config) -> Vec<Found> {
     let class = |at: &usize| class_of(&list[*at]);
-    if !room.divides() || here.len() < 2 || !here.iter().any(|at| class(at) == CacheClass::Sensitive) {
+    if !capacity.is_divisible() || here.len() < 2 || !here.iter().any(|at| class(at) == CacheClass::Sensitive) {
         return Vec::new();
     }
     let apps: Vec<App<'_>> = here.iter().map(|at| app(&list[*at])).collect();
-    let found = partition(&apps, room.ways, &config.algorithm(room.clusters, room.least));
+    let found = partition(&apps, capacity.ways, &config.algorithm(capacity.max_clusters, capacity.min_ways));
     if found.len() < 2 {
         return Vec::new();
     }
@@ -58,14 +65,15 @@ fn threads(members: &[(usize, Tid)], programs: &[usize]) -> Vec<Tid> {
     threads
 }
 
-/// The class of a program; who is not known yet is taken for light-sharing, as most are, and kept beside streaming programs first.
+/// The class of a program; without a profile it counts as light-sharing, as most are, and is kept
+/// beside streaming programs first.
 fn class_of(program: &Program) -> CacheClass {
-    program.known.as_ref().map_or(CacheClass::LightSharing, |known| known.class)
+    program.profile.as_ref().map_or(CacheClass::LightSharing, |profile| profile.class)
 }
 
 fn app(program: &Program) -> App<'_> {
-    match program.known.as_ref().filter(|known| known.class == CacheClass::Sensitive) {
-        Some(known) => App { class: known.class, slowdown: &known.slowdown, llcmpkc: &known.llcmpkc },
+    match program.profile.as_ref().filter(|profile| profile.class == CacheClass::Sensitive) {
+        Some(profile) => App { class: profile.class, slowdown: &profile.slowdown, llcmpkc: &profile.llcmpkc },
         None => App { class: class_of(program), slowdown: &[], llcmpkc: &[] },
     }
 }

@@ -1,4 +1,5 @@
-//! The clusters that an LLC has now, and what has to be done to get others: names stay with their threads, and only what differs is set.
+//! The clusters that an LLC has now, and what has to be done to get others: names stay with their
+//! threads, and only what differs is set.
 
 use isobar_model::{Action, LlcId, Tid};
 use std::fmt;
@@ -14,7 +15,7 @@ pub enum Kind {
     Streaming,
     /// The program that is sampled.
     Sampling,
-    /// Everybody else meanwhile.
+    /// All other programs meanwhile.
     Rest,
 }
 
@@ -77,9 +78,10 @@ impl Clusters {
         own.map(|cluster| isobar_model::num::index(cluster.mask.count_ones()))
     }
 
-    /// The actions that make the clusters the wanted ones: those that nobody needs are removed first, so that their classes of service are
-    /// free. `here` says of a thread whether it still runs somewhere (one that ended left its cluster by itself), `why` gives the
-    /// reasons: of a cluster by position, of removals with `None`.
+    /// The actions that make the clusters the wanted ones: those that are not wanted are removed
+    /// first, so that their classes of service are free. `here` says of a thread whether it still
+    /// runs somewhere (one that ended left its cluster by itself), `why` gives the reasons: of a
+    /// cluster by position, of removals with `None`.
     pub fn change(
         &mut self,
         llc: LlcId,
@@ -107,7 +109,8 @@ impl Clusters {
         }
     }
 
-    /// For each wanted cluster the name of the one of its kind that holds most of its threads, else a free one.
+    /// For each wanted cluster the name of the one of its kind that holds most of its threads, else
+    /// a free one.
     fn names(&self, wanted: &[Wanted]) -> Vec<Name> {
         let mut names: Vec<Option<Name>> = vec![None; wanted.len()];
         for (index, cluster) in wanted.iter().enumerate() {
@@ -175,7 +178,8 @@ mod tests {
             ["sensitive-0=0xf:1", "sensitive-1=0xf0:2,3", "streaming-0=0x300:4"]
         );
         assert!(done(&mut now, first, &[]).is_empty());
-        // The order changes and 1 loses a way: 2 and 3 keep their name, and the streaming cluster is not touched.
+        // The order changes and 1 loses a way: 2 and 3 keep their name, and the streaming cluster
+        // is not touched.
         let second =
             vec![wanted(Sensitive, 0x1f8, &[2, 3]), wanted(Sensitive, 0x7, &[1]), wanted(Streaming, 0x300, &[4])];
         assert_eq!(done(&mut now, second, &[]), ["sensitive-1=0x1f8:2,3", "sensitive-0=0x7:1"]);

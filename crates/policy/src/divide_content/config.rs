@@ -1,72 +1,57 @@
-//! The settings of LFOC+, and settings that are made of those of several policies.
+//! The settings of LFOC+.
 
-use crate::settings::{ConfigError, PolicyConfig};
+use crate::settings::{ConfigError, Section, settings};
 use isobar_partition::class::ClassLimits;
 use isobar_partition::heuristics::lfoc_plus;
-use serde::{Deserialize, Serialize};
 
-/// Settings of LFOC+. An epoch is one decision (the paper partitions twice a second).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// `max_str_parts`: streaming programs that one streaming partition is meant for (algorithm 1: 5).
-    pub max_streaming_parts: u32,
-    /// `gaps_per_str`: light-sharing programs that the room of one streaming program holds (algorithm 1: 3).
-    pub gaps_per_streaming: u32,
-    /// `ways_str`: ways of a streaming partition (algorithm 1: 2).
-    pub ways_streaming: u32,
-    /// Per cent of the memory bandwidth that threads of streaming clusters may take, 10 to 100; 0 leaves it as it is.
-    pub streaming_bandwidth_percent: u32,
-    /// Seconds for which a program runs before it is sampled (section II.B: "after a warm-up period").
-    pub warm_up_seconds: f64,
-    /// Epochs that a program is measured with each number of ways.
-    pub probe_epochs: u32,
-    /// LLC misses per 1000 cycles with the fewest ways below which a program shares lightly, whatever its curve.
-    pub light_llcmpkc: f64,
-    /// LLC misses per 1000 cycles from which a program streams, if ways do not matter to it. Less than in a static study (14): what is measured
-    /// beside others is less than what a program misses alone, since it waits for memory longer.
-    pub streaming_llcmpkc: f64,
-    /// A streaming program has a number of ways with at most this slowdown ...
-    pub streaming_slowdown: f64,
-    /// ... and none, from `ways_streaming` on, with this slowdown or more. More than in a static study (1.06), since the traffic of others changes
-    /// from reading to reading.
-    pub streaming_never: f64,
-    /// A program is sensitive if two ways or more leave it this slowdown or more; the critical point is the first number of ways below
-    /// (section II.B: 5 %).
-    pub sensitive_slowdown: f64,
-    /// Change, in per cent, of a program's misses per instruction against its curve that does not match its class.
-    pub transition_percent: f64,
-    /// Epochs in a row that it takes for a class transition.
-    pub transition_epochs: u32,
-    /// Epochs after a sampling in which the program is not sampled again; twice as many each time that its profile soon is wrong again.
-    pub rest_epochs: u32,
-    /// The longest such rest.
-    pub longest_rest_epochs: u32,
-    /// Programs whose profiles are remembered by name for their next run; 0: none.
-    pub remembered_programs: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let classes = ClassLimits::default();
-        Self {
-            max_streaming_parts: 5,
-            gaps_per_streaming: 3,
-            ways_streaming: 2,
-            streaming_bandwidth_percent: 0,
-            warm_up_seconds: 2.0,
-            probe_epochs: 1,
-            light_llcmpkc: 0.5,
-            streaming_llcmpkc: 10.0,
-            streaming_slowdown: classes.streaming_slowdown,
-            streaming_never: 1.1,
-            sensitive_slowdown: classes.sensitive_slowdown,
-            transition_percent: 50.0,
-            transition_epochs: 3,
-            rest_epochs: 10,
-            longest_rest_epochs: 320,
-            remembered_programs: 256,
-        }
+settings! {
+    /// Settings of LFOC+. An epoch is one decision (the paper partitions twice a second).
+    pub struct Config {
+        /// `max_str_parts`: streaming programs that one streaming partition is meant for (algorithm
+        /// 1: 5).
+        pub max_streaming_parts: u32 = 5,
+        /// `gaps_per_str`: light-sharing programs that fit in the place of one streaming program
+        /// (algorithm 1: 3).
+        pub gaps_per_streaming: u32 = 3,
+        /// `ways_str`: ways of a streaming partition (algorithm 1: 2).
+        pub ways_streaming: u32 = 2,
+        /// Per cent of the memory bandwidth that threads of streaming clusters may take, 10 to 100
+        /// (resctrl's MB); 0 leaves it as it is.
+        pub streaming_bandwidth_percent: u32 = 0,
+        /// Seconds for which a program runs before it is sampled (section II.B: "after a warm-up
+        /// period").
+        pub warm_up_seconds: f64 = 2.0,
+        /// Epochs for which a program is measured with each number of ways.
+        pub probe_epochs: u32 = 1,
+        /// LLC misses per 1000 cycles with the fewest ways below which a program shares lightly,
+        /// whatever its curve.
+        pub light_llcmpkc: f64 = 0.5,
+        /// LLC misses per 1000 cycles from which on a program streams, if ways do not matter to it.
+        /// Less than in a static study (14): a program measured beside others waits for memory
+        /// longer, and so misses less than alone.
+        pub streaming_llcmpkc: f64 = 10.0,
+        /// A streaming program has a number of ways with at most this slowdown (`study`'s limit).
+        pub streaming_slowdown: f64 = ClassLimits::default().streaming_slowdown,
+        /// From `ways_streaming` on, no number of ways gives a streaming program this slowdown or
+        /// more. More than in a static study (1.06), since the traffic of other programs changes
+        /// between readings.
+        pub streaming_never: f64 = 1.1,
+        /// A program is sensitive if two ways or more leave it this slowdown or more; the critical
+        /// point is the first number of ways below it (section II.B: 5 %).
+        pub sensitive_slowdown: f64 = ClassLimits::default().sensitive_slowdown,
+        /// Change, in per cent, of a program's misses per instruction against its curve that does
+        /// not match its class.
+        pub transition_percent: f64 = 50.0,
+        /// Epochs in a row of such a change that make a class transition: the program is sampled
+        /// again.
+        pub transition_epochs: u32 = 3,
+        /// Epochs after a sampling in which the program is not sampled again; doubled each time
+        /// that its profile soon is wrong again.
+        pub rest_epochs: u32 = 10,
+        /// The longest such rest, in epochs.
+        pub longest_rest_epochs: u32 = 320,
+        /// Programs whose profiles are kept by name for their next run; 0: none.
+        pub remembered_programs: u32 = 256,
     }
 }
 
@@ -82,7 +67,8 @@ impl Config {
         }
     }
 
-    /// Algorithm 1's parameters on an LLC with so many classes of service and such least partitions.
+    /// Algorithm 1's parameters on an LLC with these numbers of classes of service and of least
+    /// partitions.
     #[must_use]
     pub fn algorithm(&self, clusters: usize, min_ways: usize) -> lfoc_plus::Settings {
         let index = isobar_model::num::index;
@@ -96,7 +82,7 @@ impl Config {
     }
 }
 
-impl PolicyConfig for Config {
+impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
         let counts = [
             ("max_streaming_parts", self.max_streaming_parts),
@@ -139,48 +125,23 @@ pub(super) fn number(section: &str, key: &str, value: f64, least: f64, most: f64
     if (least..=most).contains(&value) { Ok(()) } else { Err(expected()) }
 }
 
-/// The defaults of two settings together.
-#[must_use]
-pub(super) fn merged(mut first: toml::Table, second: toml::Table) -> toml::Table {
-    first.extend(second);
-    first
-}
-
-/// Checks that every key is one of the defaults'.
-///
-/// # Errors
-/// [`ConfigError::Value`] that names the first other one.
-pub(super) fn known(section: &str, table: &toml::Table, defaults: &toml::Table) -> Result<(), ConfigError> {
-    let Some(key) = table.keys().find(|key| !defaults.contains_key(*key)) else { return Ok(()) };
-    let names: Vec<_> = defaults.keys().map(String::as_str).collect();
-    let message = format!("unknown key: expected one of {}", names.join(", "));
-    Err(ConfigError::Value { key: format!("{section}.{}", key.escape_default()), message })
-}
-
-/// Takes the keys of one set of settings out of a table.
-pub(super) fn take<C: PolicyConfig>(table: &mut toml::Table) -> toml::Table {
-    let known = C::defaults();
-    let (own, rest) = std::mem::take(table).into_iter().partition(|(key, _)| known.contains_key(key));
-    *table = rest;
-    own
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::PolicyConfig;
 
     #[test]
     fn what_is_impossible_is_named() {
-        let said = |key: &str, value: toml::Value| {
+        let refused = |key: &str, value: toml::Value| {
             let table = toml::Table::from_iter([(key.to_owned(), value)]);
-            Config::read("lfoc+", table).unwrap_err().to_string()
+            Config::default().with("lfoc+", table).unwrap_err().to_string()
         };
-        assert_eq!(said("ways_streaming", 0.into()), "lfoc+.ways_streaming: 0 is impossible: expected at least 1");
+        assert_eq!(refused("ways_streaming", 0.into()), "lfoc+.ways_streaming: 0 is impossible: expected at least 1");
         assert_eq!(
-            said("sensitive_slowdown", 0.5.into()),
+            refused("sensitive_slowdown", 0.5.into()),
             "lfoc+.sensitive_slowdown: 0.5 is impossible: expected 1 to 100"
         );
-        assert!(said("streaming_bandwidth_percent", 5.into()).ends_with("expected 10 to 100, or 0 for none"));
-        assert!(said("longest_rest_epochs", 1.into()).ends_with("expected at least 10"));
+        assert!(refused("streaming_bandwidth_percent", 5.into()).ends_with("expected 10 to 100, or 0 for none"));
+        assert!(refused("longest_rest_epochs", 1.into()).ends_with("expected at least 10"));
     }
 }

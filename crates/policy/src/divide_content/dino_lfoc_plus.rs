@@ -1,57 +1,40 @@
-//! `dino+lfoc+`: DINO places threads and pages, LFOC+ partitions every LLC (Divide&Content, section VI-A, DINO/LFOC+): two approaches that
-//! do not know of each other, which is what Divide&Content is compared with.
+//! `dino+lfoc+`: DINO places threads and pages, LFOC+ partitions every LLC (Divide&Content, section
+//! VI-A, DINO/LFOC+): two approaches that do not know of each other, which is what Divide&Content
+//! is compared with.
 //!
-//! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an epoch keeps the partitions that it has; a
-//! sampling there is given up and begins anew. DINO's thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
+//! *Departures from the paper*: none that it mentions. An LLC that threads leave or join in an
+//! epoch keeps the partitions that it has; a sampling there is given up and begins anew. DINO's
+//! thresholds are those of section VI-A, 3 and 24 misses per 1000 instructions.
 
-use super::config::{self, Config as LfocConfig};
+use super::config::Config as LfocConfig;
+use super::lfoc_plus::PAPER;
 use super::partitioner::Partitioner;
 use crate::dino::dino::{self, Dino};
-use crate::settings::{ConfigError, PolicyConfig};
+use crate::entry::{Entry, Moves, Of};
+use crate::kit::page_settings::PageSettings;
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "dino+lfoc+";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] =
-    &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::SeveralDomains, Sensor::CacheWays];
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "dino places threads and pages, lfoc+ partitions every LLC",
+    moves: Moves::ThreadsAndPages,
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::SeveralDomains, Sensor::CacheWays],
+    make: &Of { defaults, new: DinoLfocPlus::new },
+};
 
 /// The settings of both, in one section.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// DINO's.
-    pub dino: dino::Config,
-    /// LFOC+'s.
-    pub lfoc: LfocConfig,
-}
+pub type Config = (dino::Settings, LfocConfig);
 
-impl Default for Config {
-    fn default() -> Self {
-        let dino = dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() };
-        Self { dino, lfoc: LfocConfig::default() }
-    }
-}
-
-impl Config {
-    /// All defaults, in one table.
-    #[must_use]
-    pub fn defaults() -> toml::Table {
-        let own = Self::default();
-        let table = |table: Result<toml::Table, toml::ser::Error>| table.unwrap_or_default();
-        config::merged(table(toml::Table::try_from(own.dino)), table(toml::Table::try_from(own.lfoc)))
-    }
-
-    /// Reads and checks a section.
-    ///
-    /// # Errors
-    /// [`ConfigError::Value`] that names the key.
-    pub fn read(section: &str, table: toml::Table) -> Result<Self, ConfigError> {
-        config::known(section, &table, &Self::defaults())?;
-        let mut all = config::merged(Self::defaults(), table);
-        let dino = config::take::<dino::Config>(&mut all);
-        Ok(Self { dino: dino::Config::read(section, dino)?, lfoc: LfocConfig::read(section, all)? })
-    }
+/// The settings of the comparison: DINO's thresholds are those of section VI-A.
+#[must_use]
+pub fn defaults() -> Config {
+    let dino = dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() };
+    ((dino, PageSettings::default()), LfocConfig::default())
 }
 
 /// DINO and LFOC+ side by side.
@@ -64,8 +47,8 @@ pub struct DinoLfocPlus {
 impl DinoLfocPlus {
     /// With validated settings.
     #[must_use]
-    pub fn new(config: Config) -> Self {
-        Self { dino: Dino::new(config.dino), partitioner: Partitioner::new(config.lfoc) }
+    pub fn new((dino, lfoc): Config) -> Self {
+        Self { dino: Dino::new(dino), partitioner: Partitioner::new(lfoc) }
     }
 }
 
@@ -75,7 +58,7 @@ impl Policy for DinoLfocPlus {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {
@@ -119,13 +102,14 @@ impl DinoLfocPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::PolicyConfig;
 
     #[test]
     fn the_thresholds_are_those_of_the_comparison() {
-        let read = |text: &str| Config::read(NAME, text.parse().unwrap());
-        let config = read("super_devil_mpki = 30\nwarm_up_seconds = 0").unwrap();
-        assert_eq!((config.dino.devil_mpki, config.dino.super_devil_mpki), (3.0, 30.0));
-        assert_eq!(config.lfoc.warm_up_seconds, 0.0);
+        let read = |text: &str| defaults().with(NAME, text.parse().unwrap());
+        let ((dino, _), lfoc) = read("super_devil_mpki = 30\nwarm_up_seconds = 0").unwrap();
+        assert_eq!((dino.devil_mpki, dino.super_devil_mpki), (3.0, 30.0));
+        assert_eq!(lfoc.warm_up_seconds, 0.0);
         assert_eq!(
             read("devil_mpki = -1").unwrap_err().to_string(),
             "dino+lfoc+.devil_mpki: -1 is impossible: expected a miss rate of 0 or more"

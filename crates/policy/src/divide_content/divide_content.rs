@@ -2,60 +2,77 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | core group | LLC, by position ([`Ground`]) |
-//! | `in_sampling_mode` | [`Partitioner::sampling`] |
-//! | `migrations_pending` | [`Unrest::pending`] |
-//! | `recently_balanced` | [`Unrest::rests`] |
+//! | core group | LLC, by position ([`CoreGroups`]) |
+//! | `in_sampling_mode` | [`Partitioner::is_sampling`] |
+//! | `migrations_pending` | [`Stability::pending`] |
+//! | `recently_balanced` | [`Stability::rests`] |
 //! | `compare_llc_load`, `compare_bw_load` | [`balance::uneven`] |
-//! | `balance_groups` | [`balance::balance`], and [`Moves`] for who goes where |
+//! | `balance_groups` | [`balance::balance`], and [`Migrations`] for which threads go where |
 //! | `lfoc_plus_partitioning` | [`Partitioner::partition`] |
 //! | `min_migration_period` | [`Balancing::min_migration_seconds`] |
 //!
 //! ```text
 //! every epoch, on every group:
-//!     sampling mode: next reading; nobody moves
+//!     sampling mode: next reading; no thread moves
 //!     migrations pending: wait
-//!     a remote group that is calm, did not just take part, and bears clearly more or less: balance the two      (at most once a second)
+//!     a remote group that is stable and bears clearly more or less:
+//!         balance the two                                            (at most once a second)
 //!     nothing was balanced: LFOC+ on this group; more threads than CPUs: no partitions
 //! ```
 //!
-//! *Properties*: threads that their owner bound stay; nobody moves twice within `min_migration_seconds`; while a group is sampled, nobody
-//! enters or leaves it by a plan; a thread that moves gets a CPU that it may use, a free one where there is one, on a free core first.
+//! *Properties*: threads that their owner bound stay; no program moves twice within
+//! `min_migration_seconds`; while a group is sampled, no plan moves a thread into or out of it; a
+//! thread that moves gets a CPU that it may use, a free one where there is one, on a free core
+//! first.
 //!
 //! *Departures from the paper*
-//! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds a thread to one CPU. So that the kernel does
-//!    not change groups behind our back, threads that nobody bound are bound where they run, unless the group is oversubscribed.
-//! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they are not those of its own making.
-//! 3. Who has no class or no bandwidth yet stays where it is.
-//! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways between LLCs of one node.
-//! 5. Two groups are balanced once they have held the same programs for some epochs ([`Unrest::lasts`]): a program between two runs is
-//!    missed for a moment, and all would move for it.
+//! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds
+//!    a thread to one CPU. So that the kernel does not change groups behind our back, threads that
+//!    no owner bound are bound where they run, unless the group is oversubscribed.
+//! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they
+//!    are not those of its own making.
+//! 3. A program without a class or a bandwidth yet stays where it is.
+//! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways
+//!    between LLCs of one node.
+//! 5. Two groups are balanced once they have held the same programs for some epochs
+//!    ([`Stability::lasts`]): a program between two runs is missed for a moment, and all would move
+//!    for it.
 //! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
-use super::ground::Ground;
-use super::moves::{Balanced, Moves};
-use super::partitioner::{Partitioner, Whole};
+use super::balancing::{Balancing, Config};
+use super::core_groups::CoreGroups;
+use super::lfoc_plus::PAPER;
+use super::migrations::{Balanced, Migrations};
+use super::partitioner::Partitioner;
 use super::pressure::Pressures;
-use super::settings::{Balancing, Config};
-use super::unrest::Unrest;
+use super::stability::Stability;
+use super::words::Unpartitioned;
+use crate::entry::{Entry, Moves, Of};
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
 /// Canonical name.
 pub const NAME: &str = "divide-content";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] = &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays];
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "threads to LLCs so that all bear alike, then ways as lfoc+",
+    moves: Moves::Threads,
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays],
+    make: &Of { defaults: Config::default, new: DivideContent::new },
+};
 
 /// Divide&Content.
 #[derive(Debug)]
 pub struct DivideContent {
     config: Balancing,
     partitioner: Partitioner,
-    ground: Option<Ground>,
+    core_groups: Option<CoreGroups>,
     pressures: Pressures,
-    unrest: Unrest,
-    moves: Moves,
+    stability: Stability,
+    migrations: Migrations,
     /// When groups were last compared.
     compared: Option<f64>,
 }
@@ -63,14 +80,14 @@ pub struct DivideContent {
 impl DivideContent {
     /// With validated settings.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new((balancing, lfoc): Config) -> Self {
         Self {
-            config: config.balancing,
-            partitioner: Partitioner::new(config.lfoc),
-            ground: None,
+            config: balancing,
+            partitioner: Partitioner::new(lfoc),
+            core_groups: None,
             pressures: Pressures::default(),
-            unrest: Unrest::default(),
-            moves: Moves::default(),
+            stability: Stability::default(),
+            migrations: Migrations::default(),
             compared: None,
         }
     }
@@ -82,31 +99,31 @@ impl Policy for DivideContent {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
-        let ground = match self.ground.take().filter(|ground| ground.is_of(&seen.machine)) {
-            Some(ground) => ground,
-            None => Ground::of(&seen.machine),
+        let core_groups = match self.core_groups.take().filter(|core_groups| core_groups.is_of(&seen.machine)) {
+            Some(core_groups) => core_groups,
+            None => CoreGroups::of(&seen.machine),
         };
         self.partitioner.observe(seen);
-        self.unrest.observe(seen, &self.partitioner);
-        self.pressures.observe(seen, &ground, &self.partitioner);
-        self.moves.observe(seen, &ground);
+        self.stability.observe(seen, &self.partitioner);
+        self.pressures.observe(seen, &core_groups, &self.partitioner);
+        self.migrations.observe(seen, &core_groups);
         let balancing = self.is_due(seen.time.0);
-        for group in 0..ground.groups().len() {
+        for group in 0..core_groups.groups().len() {
             self.sample(seen, group);
         }
         let mut ways = Vec::new();
-        for group in 0..ground.groups().len() {
-            self.divide_and_content(seen, &ground, group, balancing, &mut plan.actions, &mut ways);
+        for group in 0..core_groups.groups().len() {
+            self.divide_and_content(seen, &core_groups, group, balancing, &mut plan.actions, &mut ways);
         }
-        self.moves.settle(seen, &ground, &self.partitioner, &self.pressures, &mut plan.actions);
+        self.migrations.settle(seen, &core_groups, &self.partitioner, &self.pressures, &mut plan.actions);
         plan.actions.append(&mut ways);
-        self.unrest.end_epoch(&self.partitioner);
-        self.ground = Some(ground);
+        self.stability.end_epoch(&self.partitioner);
+        self.core_groups = Some(core_groups);
         plan
     }
 
@@ -124,9 +141,10 @@ impl DivideContent {
         due
     }
 
-    /// LFOC+'s sampling mode, where it makes sense: classes decide who moves, so one program a group is enough.
+    /// LFOC+'s sampling mode, where it makes sense: classes decide what moves, so one program a
+    /// group is enough.
     fn sample(&mut self, seen: &Observation, group: usize) {
-        let calm = !self.unrest.pending(group) && !self.partitioner.crowded(group);
+        let calm = !self.stability.pending(group) && !self.partitioner.is_oversubscribed(group);
         self.partitioner.sample(group, seen.time.0, calm && seen.processes.len() > 1);
     }
 
@@ -134,58 +152,60 @@ impl DivideContent {
     fn divide_and_content(
         &mut self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         group: usize,
         due: bool,
         moves: &mut Vec<Action>,
         ways: &mut Vec<Action>,
     ) {
-        if self.partitioner.sampling(group) {
+        if self.partitioner.is_sampling(group) {
             return self.partitioner.partition(group, ways);
         }
-        if self.unrest.pending(group) {
+        if self.stability.pending(group) {
             return;
         }
-        let partner = if due { self.partner(ground, group, seen.time.0) } else { None };
-        if partner.is_some_and(|remote| self.balance_groups(seen, ground, group, remote, moves)) {
+        let partner = if due { self.partner(core_groups, group, seen.time.0) } else { None };
+        if partner.is_some_and(|remote| self.balance_groups(seen, core_groups, group, remote, moves)) {
             return;
         }
-        if self.partitioner.crowded(group) {
-            self.partitioner.release(group, Whole::Oversubscribed, ways);
+        if self.partitioner.is_oversubscribed(group) {
+            self.partitioner.release(group, Unpartitioned::Oversubscribed, ways);
         } else {
             self.partitioner.partition(group, ways);
         }
     }
 
     /// The first remote group that is eligible for balancing (algorithm 2, line 5).
-    fn partner(&mut self, ground: &Ground, local: usize, now: f64) -> Option<usize> {
-        let groups = ground.groups().len();
+    fn partner(&mut self, core_groups: &CoreGroups, local: usize, now: f64) -> Option<usize> {
+        let groups = core_groups.groups().len();
         let stable = self.is_stable(local, now);
-        (0..groups).find(|remote| stable && *remote != local && self.eligible(ground, *remote, local, now))
+        (0..groups).find(|remote| stable && *remote != local && self.eligible(core_groups, *remote, local, now))
     }
 
-    /// Whether a group may take part in a balancing: the paper asks it of the remote group only, but what would be measured of the local one
-    /// is no better.
+    /// Whether a group may take part in a balancing: the paper asks it of the remote group only,
+    /// but what would be measured of the local one is no better.
     fn is_stable(&self, group: usize, now: f64) -> bool {
-        let unstable = self.partitioner.sampling(group) || self.unrest.pending(group) || !self.unrest.calm(group);
-        !unstable && !self.unrest.rests(group, now, self.config.group_rest_seconds)
+        let unstable =
+            self.partitioner.is_sampling(group) || self.stability.pending(group) || !self.stability.calm(group);
+        !unstable && !self.stability.rests(group, now, self.config.group_rest_seconds)
     }
 
     /// Algorithm 3.
-    fn eligible(&mut self, ground: &Ground, remote: usize, local: usize, now: f64) -> bool {
+    fn eligible(&mut self, core_groups: &CoreGroups, remote: usize, local: usize, now: f64) -> bool {
         if !self.is_stable(remote, now) {
             return false;
         }
-        let limits = self.limits(ground, local, remote);
-        let uneven = balance::uneven(&self.pressures.of_pair(ground, local, remote), &limits).is_some();
+        let limits = self.limits(core_groups, local, remote);
+        let uneven = balance::uneven(&self.pressures.of_pair(core_groups, local, remote), &limits).is_some();
         // Each pair is compared from both sides; the lower one counts.
-        if local < remote { self.unrest.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
+        if local < remote { self.stability.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
     }
 
-    fn limits(&self, ground: &Ground, a: usize, b: usize) -> balance::Limits {
-        let (one, other) = (&ground.groups()[a], &ground.groups()[b]);
+    fn limits(&self, core_groups: &CoreGroups, a: usize, b: usize) -> balance::Limits {
+        let (one, other) = (&core_groups.groups()[a], &core_groups.groups()[b]);
         let set = Some(self.config.max_bandwidth_gb_per_s * 1e9).filter(|max| *max > 0.0);
-        let of_node = |group: &super::ground::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
+        let of_node =
+            |group: &super::core_groups::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
         let max = of_node(one).min(of_node(other));
         let limits = self.config.thresholds().limits(one.ways.min(other.ways), max);
         balance::Limits { shared_memory: one.node == other.node, ..limits }
@@ -195,24 +215,24 @@ impl DivideContent {
     fn balance_groups(
         &mut self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         local: usize,
         remote: usize,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let limits = self.limits(ground, local, remote);
+        let limits = self.limits(core_groups, local, remote);
         let pair = [local, remote];
         let now = seen.time.0;
-        let stays = |pid| self.unrest.resides(pid, now, self.config.min_migration_seconds);
-        let (members, programs) = self.pressures.programs(seen, ground, &self.partitioner, pair, stays);
-        let found = balance::balance(&programs, &self.pressures.sides(ground, pair), &limits);
-        let why = self.pressures.words(ground, pair);
+        let stays = |pid| self.stability.resides(pid, now, self.config.min_migration_seconds);
+        let (members, programs) = self.pressures.programs(seen, core_groups, &self.partitioner, pair, stays);
+        let found = balance::balance(&programs, &self.pressures.sides(core_groups, pair), &limits);
+        let why = self.pressures.words(core_groups, pair);
         let balanced = Balanced { pair, members: &members, programs: &programs, after: &found };
-        let moved = self.moves.carry_out(seen, ground, &self.partitioner, &balanced, &why, actions);
+        let moved = self.migrations.carry_out(seen, core_groups, &self.partitioner, &balanced, &why, actions);
         let any = !moved.is_empty();
-        self.unrest.moved(&moved, now);
+        self.stability.moved(&moved, now);
         if any {
-            self.unrest.balanced(local, remote, now);
+            self.stability.balanced(local, remote, now);
         }
         any
     }

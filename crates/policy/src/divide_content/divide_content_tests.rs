@@ -22,8 +22,9 @@ fn crowded() -> World {
 #[test]
 fn groups_are_evened_out_first_and_partitioned_then() {
     let (mut world, mut policy) = (crowded(), policy());
-    // AG_LLC 10 + 9 + 2 = 21 against 2: more than the 16 ways, and a gap of more than 7. 20 has the lower need and goes over, and so does
-    // the streaming program: 1.0 GB/s of 10 and 20 each are equal, so it stays. LLC 1 has room; nobody has to come back.
+    // AG_LLC 10 + 9 + 2 = 21 against 2: more than the 16 ways, and a gap of more than 7. 20 has the
+    // lower need and goes over, and so does the streaming program: 1.0 GB/s of 10 and 20 each are
+    // equal, so it stays. LLC 1 has room; none has to come back.
     assert_eq!(said(&world.step(&mut policy)), ["20>6"]);
     assert_eq!(world.places(), [0, 1, 0, 1, 1]);
     assert_eq!(
@@ -57,7 +58,8 @@ fn a_cpuset_is_respected() {
 fn a_program_that_moved_stays_for_eight_seconds() {
     let (mut world, mut policy) = (crowded(), policy());
     world.step(&mut policy);
-    // The other one's need vanishes, and two programs of 16 and 8 ways begin on LLC 1: uneven at once.
+    // The other one's need vanishes, and two programs of 16 and 8 ways begin on LLC 1: uneven at
+    // once.
     world.known(60, &[7], Sensitive, 16, 1.0);
     let moves: Vec<Vec<String>> = (0..12).map(|_| said(&world.step(&mut policy))).collect();
     let moved = |plan: &Vec<String>| plan.iter().any(|what| what.contains('>'));
@@ -72,7 +74,7 @@ fn while_threads_are_under_way_a_group_waits() {
     let (mut world, mut policy) = (crowded(), policy());
     let plan = policy.decide(&world.seen);
     assert_eq!(said(&plan), ["20>6"]);
-    // Nobody carries it out: two epochs of patience, then partitions as things are.
+    // It is not carried out: two epochs of patience, then partitions as things are.
     let epochs: Vec<Vec<String>> = (0..3)
         .map(|_| {
             world.pass();
@@ -84,9 +86,10 @@ fn while_threads_are_under_way_a_group_waits() {
 }
 
 #[test]
-fn nobody_moves_while_a_group_is_sampled() {
+fn no_thread_moves_while_a_group_is_sampled() {
     let (mut world, mut policy) = (crowded(), policy());
-    // Even at first: 10 + 1 + 2 ways fit. A program that nobody knows is on LLC 1; its sampling begins in the second epoch.
+    // Even at first: 10 + 1 + 2 ways fit. A program without a profile is on LLC 1; its sampling
+    // begins in the second epoch.
     world.seen.processes[1].critical_ways = Some(1);
     world.program(60, &[6], &[(1.0, 20.0)]);
     assert!(said(&world.step(&mut policy)).iter().all(|what| what.starts_with("0:")));
@@ -121,7 +124,7 @@ fn oversubscribed_groups_are_balanced_and_not_partitioned() {
 }
 
 #[test]
-fn threads_that_nobody_bound_are_bound_where_they_run() {
+fn unbound_threads_are_bound_where_they_run() {
     let mut world = World::new("node:2 core:4");
     world.known(10, &[0, 0], LightSharing, 1, 0.1);
     world.known(20, &[5], LightSharing, 1, 0.1);

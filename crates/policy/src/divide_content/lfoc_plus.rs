@@ -1,19 +1,20 @@
-//! `lfoc+`: LFOC+ on every LLC by itself (Divide&Content, sections II.B and V.A; Saez, Castro, Prieto-Matias: *LFOC+: A Fair OS-Level
-//! Cache-Clustering Policy for Commodity Multicore Systems*, IEEE TC 2022).
+//! `lfoc+`: LFOC+ on every LLC by itself (Divide&Content, sections II.B and V.A; Saez, Castro,
+//! Prieto-Matias: *LFOC+: A Fair OS-Level Cache-Clustering Policy for Commodity Multicore Systems*,
+//! IEEE TC 2022).
 //!
 //! | paper | here |
 //! |---|---|
-//! | fairness mode, sampling mode | [`Partitioner::sampling`] |
+//! | fairness mode, sampling mode | [`Partitioner::is_sampling`] |
 //! | sampling partition, complementary partition | clusters `sampling` and `rest` |
 //! | light sharing, streaming, cache sensitive | [`isobar_model::CacheClass`] |
-//! | slowdown and miss-rate curves, critical point | [`super::known::Known`] |
+//! | slowdown and miss-rate curves, critical point | [`super::profile::Profile`] |
 //! | reference thread | [`super::programs::Program::reference`] |
 //! | algorithm 1, pair clustering | [`isobar_partition::heuristics::lfoc_plus`] |
 //!
 //! ```text
 //! every epoch, on every LLC:
 //!     a program is sampled: take its reading; next size, or its class is clear
-//!     nobody is sampled, and somebody waits for a class: begin
+//!     no program is sampled, and one waits for a class: begin
 //!     sampling: the program in its partition, the others in the rest
 //!     else, where programs, threads or classes changed: algorithm 1
 //! ```
@@ -21,23 +22,37 @@
 //! *Properties*: see [`super::partitioner`]. Threads are never moved.
 //!
 //! *Departures from the paper*
-//! 1. The greatest sampling partition is read second ([`super::probe`]).
-//! 2. Class transitions are read from misses per instruction, which contention for bandwidth does not change, and from an IPC that is too
-//!    high; the paper's example is an LLCMPKC that falls, which contention lets fall, too ([`super::known`]).
+//! 1. The greatest sampling partition is read second ([`super::sampling`]).
+//! 2. Class transitions are read from misses per instruction, which contention for bandwidth does
+//!    not change, and from an IPC that is too high; the paper's example is an LLCMPKC that falls,
+//!    which contention lets fall, too ([`super::profile`]).
 //! 3. Profiles of earlier phases, and of earlier runs by name, are kept ([`super::programs`]).
-//! 4. Who is not known yet counts as light-sharing.
-//! 5. A program on two LLCs has one profile; it is sampled where its reference thread runs, and clustered on both.
+//! 4. A program without a profile counts as light-sharing.
+//! 5. A program on two LLCs has one profile; it is sampled where its reference thread runs, and
+//!    clustered on both.
 //! 6. Algorithm 1 runs where something changed, not by a clock.
 
 use super::config::Config;
 use super::partitioner::Partitioner;
+use crate::entry::{Entry, Moves, Of};
 use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "lfoc+";
 
-/// The sensors that it needs.
-pub const NEEDS: &[Sensor] = &[Sensor::Instructions, Sensor::LlcMisses, Sensor::CacheWays];
+/// The paper.
+pub const PAPER: &str = "Bilbao et al., Divide&Content: A Fair OS-Level Resource Manager for Contention \
+                         Balancing on NUMA Multicores (2023)";
+
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: PAPER,
+    summary: "ways of every LLC to clusters of programs, by sampled classes",
+    moves: Moves::Nothing,
+    needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::CacheWays],
+    make: &Of { defaults: Config::default, new: LfocPlus::new },
+};
 
 /// LFOC+.
 #[derive(Debug)]
@@ -59,7 +74,7 @@ impl Policy for LfocPlus {
     }
 
     fn needs(&self) -> &'static [Sensor] {
-        NEEDS
+        ENTRY.needs
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {

@@ -46,7 +46,7 @@ fn the_sampling_of_three_programs_epoch_by_epoch() {
         &["0:sampling removed", "0:rest removed", "0:sensitive-0=0x3fff", "0:streaming-0=0xc000"],
     ];
     assert_eq!(epochs, want);
-    // A steady workload is left in peace.
+    // A steady workload is left alone.
     assert!((0..50).all(|_| world.step(&mut lfoc).actions.is_empty()));
 }
 
@@ -74,7 +74,7 @@ fn a_class_change_is_noticed_and_sampled_within_a_bounded_number_of_epochs() {
     let epochs: Vec<Vec<String>> = (0..5).map(|_| said(&world.step(&mut lfoc))).collect();
     assert!(epochs[..2].iter().all(Vec::is_empty), "{epochs:?}");
     assert_eq!(epochs[2][2..], ["0:sampling=0x1", "0:rest=0xfffe"]);
-    assert_eq!(epochs[3], ["0:sampling removed", "0:rest removed"], "nobody streams any more: one partition for all");
+    assert_eq!(epochs[3], ["0:sampling removed", "0:rest removed"], "none streams any more: one partition for all");
     // And back: the old profile fits again, so no sampling is needed.
     world.curves.insert(isobar_model::Pid(20), streaming());
     world.pass();

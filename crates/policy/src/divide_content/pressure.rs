@@ -1,14 +1,15 @@
-//! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC` and `AG_BW`), and the programs of a pair of
-//! groups as the balancing wants them.
+//! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC`
+//! and `AG_BW`), and the programs of a pair of groups as the balancing wants them.
 
-use super::ground::Ground;
+use super::core_groups::CoreGroups;
 use super::partitioner::Partitioner;
-use super::programs::Program as Known;
+use super::programs::Program as Profiled;
 use crate::kit::words::Tenths;
 use isobar_model::{CacheClass, Observation, Pid, Process, num};
 use isobar_partition::balance::{self, Pressure, Program, Side};
 
-/// A node's maximum bandwidth is at least this, in bytes a second, where nobody says what it is: one channel of DDR3-1333.
+/// A node's maximum bandwidth is at least this, in bytes a second, where it is not given:
+/// one channel of DDR3-1333.
 const LEAST_MAXIMUM: f64 = 10e9;
 
 /// Loads of all groups over the last epoch.
@@ -25,8 +26,8 @@ pub struct Pressures {
 
 impl Pressures {
     /// Takes an epoch.
-    pub fn observe(&mut self, seen: &Observation, ground: &Ground, partitioner: &Partitioner) {
-        let groups = ground.groups().len();
+    pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups, partitioner: &Partitioner) {
+        let groups = core_groups.groups().len();
         self.threads.clear();
         self.threads.resize(groups * seen.processes.len(), 0);
         self.groups.clear();
@@ -49,8 +50,8 @@ impl Pressures {
             }
         }
         self.nodes.clear();
-        self.nodes.resize(ground.nodes(), 0.0);
-        let by_node = ground.groups().iter().zip(&self.groups);
+        self.nodes.resize(core_groups.nodes(), 0.0);
+        let by_node = core_groups.groups().iter().zip(&self.groups);
         by_node.for_each(|(group, pressure)| self.nodes[group.node] += pressure.bandwidth);
         self.greatest = self.nodes.iter().copied().fold(self.greatest.max(LEAST_MAXIMUM), f64::max);
     }
@@ -69,18 +70,22 @@ impl Pressures {
 
     /// The loads of two groups; bandwidth is that of their nodes.
     #[must_use]
-    pub fn of_pair(&self, ground: &Ground, a: usize, b: usize) -> [Pressure; 2] {
-        [a, b].map(|group| Pressure { llc: self.groups[group].llc, bandwidth: self.nodes[ground.groups()[group].node] })
+    pub fn of_pair(&self, core_groups: &CoreGroups, a: usize, b: usize) -> [Pressure; 2] {
+        [a, b].map(|group| Pressure {
+            llc: self.groups[group].llc,
+            bandwidth: self.nodes[core_groups.groups()[group].node],
+        })
     }
 
-    /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every thread of both, a slot is a core.
+    /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every
+    /// thread of both, a slot is a core.
     #[must_use]
-    pub fn sides(&self, ground: &Ground, pair: [usize; 2]) -> [Side; 2] {
+    pub fn sides(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> [Side; 2] {
         let threads: usize = pair.iter().map(|group| self.crowd[*group]).sum();
-        let cores: usize = pair.iter().map(|group| ground.groups()[*group].cores).sum();
-        let [one, other] = pair.map(|group| ground.groups()[group].node);
+        let cores: usize = pair.iter().map(|group| core_groups.groups()[*group].cores).sum();
+        let [one, other] = pair.map(|group| core_groups.groups()[group].node);
         pair.map(|index| {
-            let group = &ground.groups()[index];
+            let group = &core_groups.groups()[index];
             let both: f64 = pair.iter().map(|group| self.groups[*group].bandwidth).sum();
             let own = if one == other { both } else { self.groups[index].bandwidth };
             let slots = if threads <= cores { group.cores } else { group.seats.len() };
@@ -88,19 +93,20 @@ impl Pressures {
         })
     }
 
-    /// The programs with threads on a pair of groups: their positions, and how the balancing sees them. `stays` says who moved too recently.
+    /// The programs with threads on a pair of groups: their positions, and how the balancing sees
+    /// them. `stays` says which moved too recently.
     pub fn programs(
         &self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         pair: [usize; 2],
         stays: impl Fn(Pid) -> bool,
     ) -> (Vec<usize>, Vec<Program>) {
-        let groups = ground.groups().len();
+        let groups = core_groups.groups().len();
         let mut members = Vec::with_capacity(seen.processes.len());
         let mut programs = Vec::with_capacity(seen.processes.len());
-        for (index, (process, known)) in seen.processes.iter().zip(partitioner.programs()).enumerate() {
+        for (index, (process, program)) in seen.processes.iter().zip(partitioner.programs()).enumerate() {
             let threads = pair.map(|group| self.threads[index * groups + group]);
             let here = threads[0] + threads[1];
             if here == 0 {
@@ -109,14 +115,14 @@ impl Pressures {
             let share = num::float_len(here) / num::float_len(process.threads.len());
             members.push(index);
             programs.push(Program {
-                class: known.known.as_ref().map_or(CacheClass::LightSharing, |known| known.class),
+                class: program.profile.as_ref().map_or(CacheClass::LightSharing, |profile| profile.class),
                 threads,
-                bandwidth: known.bandwidth.unwrap_or(0.0) * share,
-                llc: llc_load(known),
-                fixed: known.known.is_none()
-                    || known.bandwidth.is_none()
+                bandwidth: program.bandwidth.unwrap_or(0.0) * share,
+                llc: llc_load(program),
+                fixed: program.profile.is_none()
+                    || program.bandwidth.is_none()
                     || stays(process.pid)
-                    || is_bound(process, ground, pair, here),
+                    || is_bound(process, core_groups, pair, here),
             });
         }
         (members, programs)
@@ -124,23 +130,27 @@ impl Pressures {
 
     /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`.
     #[must_use]
-    pub fn words(&self, ground: &Ground, pair: [usize; 2]) -> String {
-        let [a, b] =
-            self.of_pair(ground, pair[0], pair[1]).map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
-        let [one, other] = pair.map(|group| ground.groups()[group].id);
+    pub fn words(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> String {
+        let [a, b] = self
+            .of_pair(core_groups, pair[0], pair[1])
+            .map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
+        let [one, other] = pair.map(|group| core_groups.groups()[group].id);
         format!("llc {one} bears {} ways and {} GB/s, llc {other} {} and {}", a.0, a.1, b.0, b.1)
     }
 }
 
-/// `L_LLC`; who is not known yet counts as light-sharing.
-fn llc_load(program: &Known) -> f64 {
-    program.known.as_ref().map_or(balance::LIGHT_WAYS, super::known::Known::llc_load)
+/// `L_LLC`; a program without a profile counts as light-sharing.
+fn llc_load(program: &Profiled) -> f64 {
+    program.profile.as_ref().map_or(balance::LIGHT_WAYS, super::profile::Profile::llc_load)
 }
 
-/// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each thread in either group.
-fn is_bound(process: &Process, ground: &Ground, pair: [usize; 2], threads: usize) -> bool {
+/// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each
+/// thread in either group.
+fn is_bound(process: &Process, core_groups: &CoreGroups, pair: [usize; 2], threads: usize) -> bool {
     let too_few = |allowed| {
-        pair.iter().any(|group| ground.usable(*group, Some(allowed)) < threads.min(ground.groups()[*group].seats.len()))
+        pair.iter().any(|group| {
+            core_groups.usable(*group, Some(allowed)) < threads.min(core_groups.groups()[*group].seats.len())
+        })
     };
     process.threads.iter().any(|thread| thread.pinned || thread.allowed_cpus.as_ref().is_some_and(too_few))
 }

@@ -1,26 +1,30 @@
-//! The programs that LFOC+ follows: what each counted in the last epoch, what is known of it, and whether that still holds. A program is a
-//! process; its profile goes wherever its threads go, so nothing has to be handed over when it changes its LLC (section V.A).
+//! The programs that LFOC+ follows: what each counted in the last epoch, what is known of it, and
+//! whether that still holds. A program is a process; its profile goes wherever its threads go, so
+//! nothing has to be handed over when it changes its LLC (section V.A).
 //!
-//! *Reference thread* (section II.B): all threads of a data-parallel program do the same, so one stands for all: the busiest one when
-//! the program was first seen, and a new busiest one when that has ended.
+//! *Reference thread* (section II.B): all threads of a data-parallel program do the same, so one
+//! stands for all: the busiest one when the program was first seen, and a new busiest one when that
+//! has ended.
 //!
-//! *Class transitions*: [`Known::departs`] for several epochs in a row; then the program is sampled again, at the earliest some epochs after
-//! its last sampling. A program whose profile is soon wrong again rests for twice as long, so that one that changes all the time cannot
-//! keep its LLC in sampling mode. Profiles of earlier phases are kept: where one fits what is measured, it is taken instead.
+//! *Class transitions*: [`Profile::departs`] for several epochs in a row; then the program is
+//! sampled again, at the earliest some epochs after its last sampling. A program whose profile is
+//! soon wrong again rests for twice as long, so that one that changes all the time cannot keep its
+//! LLC in sampling mode. Profiles of earlier phases are kept: where one fits what is measured, it
+//! is taken instead.
 //!
-//! *Next runs*: the profile of a program that has ended is kept by name, and its next run begins with it. Where it does not fit, that is
-//! a class transition like any other.
+//! *Next runs*: the profile of a program that has ended is kept by name, and its next run begins
+//! with it. Where it does not fit, that is a class transition like any other.
 
 use super::config::Config;
-use super::known::{Departure, Known};
+use super::profile::{Departure, Profile};
 use super::reading::Reading;
-use isobar_model::profile::{Profile, Row};
+use isobar_model::profile::Row;
 use isobar_model::{Observation, Pid, Process, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
 /// Profiles of earlier phases that are kept for a program.
 const PHASES: usize = 4;
-/// A profile that is wrong again within so many rests was wrong soon.
+/// A profile that is wrong again within this number of rests was soon wrong.
 const SOON: u64 = 4;
 /// Bytes that an LLC miss moves.
 const LINE: f64 = 64.0;
@@ -43,8 +47,8 @@ pub struct Program {
     /// Bytes a second of all its threads; `None` where no thread was measured.
     pub bandwidth: Option<f64>,
     /// What is known of it.
-    pub known: Option<Known>,
-    /// Changes with `known`.
+    pub profile: Option<Profile>,
+    /// Changes with `profile`.
     pub version: u32,
     /// Why it has to be sampled again.
     pub departed: Option<Departure>,
@@ -54,7 +58,7 @@ pub struct Program {
 #[derive(Clone, Debug, Default)]
 struct History {
     /// Profiles of other phases, the latest last.
-    phases: Vec<Known>,
+    phases: Vec<Profile>,
     /// Epochs in a row that did not match.
     streak: u32,
     /// The epoch of the last sampling.
@@ -67,11 +71,11 @@ impl Program {
     /// What was measured of it over ways.
     #[must_use]
     pub fn learnt(&self) -> Option<WayCurves> {
-        let known = self.known.as_ref()?;
-        let (ipc, llcmpki) = known.curves()?;
+        let profile = self.profile.as_ref()?;
+        let (ipc, llcmpki) = profile.curves()?;
         let row = |(ipc, llcmpki): (f64, f64)| Row { ipc, llcmpki, llcmpkc: llcmpki * ipc, ..Row::default() };
-        let profile = Profile::new(&self.name, ipc.into_iter().zip(llcmpki).map(row).collect()).ok()?;
-        Some(WayCurves { class: known.class, profile })
+        let table = isobar_model::Profile::new(&self.name, ipc.into_iter().zip(llcmpki).map(row).collect()).ok()?;
+        Some(WayCurves { class: profile.class, profile: table })
     }
 
     fn new(process: &Process, since: f64) -> Self {
@@ -83,7 +87,7 @@ impl Program {
             llc: None,
             reading: None,
             bandwidth: None,
-            known: None,
+            profile: None,
             version: 0,
             departed: None,
             history: History::default(),
@@ -106,23 +110,23 @@ impl Program {
             return;
         }
         let (class, curve) = (process.cache_class, process.slowdown_by_ways.as_ref());
-        let fits = |known: &Known| {
-            known.is_given()
-                && class.is_none_or(|class| known.class == class)
-                && curve.is_none_or(|curve| known.slowdown == *curve)
-                && process.critical_ways.is_none_or(|ways| known.critical == num::index(ways))
+        let fits = |profile: &Profile| {
+            profile.is_given()
+                && class.is_none_or(|class| profile.class == class)
+                && curve.is_none_or(|curve| profile.slowdown == *curve)
+                && process.critical_ways.is_none_or(|ways| profile.critical == num::index(ways))
         };
-        if self.known.as_ref().is_some_and(fits) {
+        if self.profile.as_ref().is_some_and(fits) {
             return;
         }
-        if let Some(known) = Known::given(process, config.classes(), ways, self.reading) {
-            self.learn(known);
+        if let Some(profile) = Profile::given(process, config.classes(), ways, self.reading) {
+            self.learn(profile);
         }
     }
 
     /// A new profile.
-    fn learn(&mut self, known: Known) {
-        if let Some(old) = self.known.replace(known).filter(|old| !old.is_given()) {
+    fn learn(&mut self, profile: Profile) {
+        if let Some(old) = self.profile.replace(profile).filter(|old| !old.is_given()) {
             self.history.phases.push(old);
             let surplus = self.history.phases.len().saturating_sub(PHASES);
             self.history.phases.drain(..surplus);
@@ -133,13 +137,13 @@ impl Program {
     }
 
     /// What a sampling found.
-    pub fn sampled(&mut self, known: Known, epoch: u64, config: &Config) {
+    pub fn sampled(&mut self, profile: Profile, epoch: u64, config: &Config) {
         let History { sampled, rest, .. } = self.history;
-        let soon = self.known.is_some() && epoch < sampled + SOON * rest.max(1);
+        let soon = self.profile.is_some() && epoch < sampled + SOON * rest.max(1);
         let longest = u64::from(config.longest_rest_epochs);
         let base = u64::from(config.rest_epochs);
         (self.history.sampled, self.history.rest) = (epoch, if soon { (rest * 2).min(longest) } else { base });
-        self.learn(known);
+        self.learn(profile);
     }
 
     /// A sampling that came to nothing: the next one waits.
@@ -158,13 +162,13 @@ impl Program {
     #[must_use]
     pub fn wants_sampling(&self, now: f64, epoch: u64, config: &Config) -> bool {
         let warm = now - self.since >= config.warm_up_seconds;
-        warm && self.reading.is_some() && self.rested(epoch) && (self.known.is_none() || self.departed.is_some())
+        warm && self.reading.is_some() && self.rested(epoch) && (self.profile.is_none() || self.departed.is_some())
     }
 
     /// Compares an epoch in a partition of at most `ways` ways with the profile.
     pub fn judge(&mut self, ways: usize, epoch: u64, config: &Config) {
-        let (Some(known), Some(reading)) = (&self.known, &self.reading) else { return };
-        let Some(departure) = known.departs(reading, ways, config.transition_percent) else {
+        let (Some(profile), Some(reading)) = (&self.profile, &self.reading) else { return };
+        let Some(departure) = profile.departs(reading, ways, config.transition_percent) else {
             (self.departed, self.history.streak) = (None, 0);
             return;
         };
@@ -172,11 +176,11 @@ impl Program {
         if self.history.streak < config.transition_epochs {
             return;
         }
-        let fits = |phase: &Known| phase.departs(reading, ways, config.transition_percent).is_none();
+        let fits = |phase: &Profile| phase.departs(reading, ways, config.transition_percent).is_none();
         match self.history.phases.iter().rposition(fits) {
             Some(phase) => {
-                let known = self.history.phases.remove(phase);
-                self.learn(known);
+                let profile = self.history.phases.remove(phase);
+                self.learn(profile);
             }
             None if self.rested(epoch) => self.departed = Some(departure),
             None => {}
@@ -204,7 +208,7 @@ fn bandwidth(thread: &Thread, interval: f64) -> Option<f64> {
 pub struct Programs {
     list: Vec<Program>,
     /// Profiles of programs that have ended, the latest last.
-    ended: Vec<(Arc<str>, Vec<Known>)>,
+    ended: Vec<(Arc<str>, Vec<Profile>)>,
 }
 
 impl Programs {
@@ -225,7 +229,8 @@ impl Programs {
         self.list.binary_search_by_key(&pid, |program| program.pid).ok()
     }
 
-    /// Follows an observation: program `i` is its process `i` afterwards. `ways` is how many curves are made for.
+    /// Follows an observation: program `i` is its process `i` afterwards. `ways` is how many curves
+    /// are made for.
     pub fn follow(&mut self, seen: &Observation, config: &Config, ways: usize) {
         let since = seen.time.0 - seen.interval.0;
         let mut before = std::mem::take(&mut self.list).into_iter().peekable();
@@ -244,10 +249,10 @@ impl Programs {
     }
 
     fn remember(&mut self, program: Program, config: &Config) {
-        let Program { name, known, history, .. } = program;
-        let Some(known) = known.filter(|known| !known.is_given()) else { return };
+        let Program { name, profile, history, .. } = program;
+        let Some(profile) = profile.filter(|profile| !profile.is_given()) else { return };
         self.ended.retain(|(other, _)| *other != name);
-        let phases = history.phases.into_iter().chain([known]).collect();
+        let phases = history.phases.into_iter().chain([profile]).collect();
         self.ended.push((name, phases));
         let surplus = self.ended.len().saturating_sub(num::index(config.remembered_programs));
         self.ended.drain(..surplus);
@@ -256,7 +261,7 @@ impl Programs {
     fn recall(&self, mut program: Program) -> Program {
         if let Some((_, phases)) = self.ended.iter().rev().find(|(name, _)| *name == program.name) {
             program.history.phases.clone_from(phases);
-            program.known = program.history.phases.pop();
+            program.profile = program.history.phases.pop();
         }
         program
     }

@@ -9,7 +9,8 @@ pub struct Reading {
     pub ipc: f64,
     /// LLC misses per 1000 cycles.
     pub llcmpkc: f64,
-    /// LLC misses per 1000 instructions: unlike the others it does not change with the latency of memory.
+    /// LLC misses per 1000 instructions: unlike the others it does not change with the latency of
+    /// memory.
     pub mpki: f64,
 }
 

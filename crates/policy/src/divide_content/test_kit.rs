@@ -1,13 +1,12 @@
-//! A small world for the tests of this folder: programs that answer to their ways at once, and plans that are carried out as they are.
+//! A small world for the tests of this folder: programs that answer to their ways at once, and
+//! plans that are carried out as they are.
 
-use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{
-    Action, Bandwidth, CacheClass, CpuId, NodeMap, Observation, Pid, Plan, Policy, Process, Seconds, Thread, Tid, num,
-};
+use crate::test_kit::{self, observation, process, thread};
+use isobar_model::{Action, Bandwidth, CacheClass, Observation, Pid, Plan, Policy, Process, Tid, num};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// What a program does with `i + 1` ways: IPC and misses per 1000 instructions; the last holds for more.
+/// What a program does with `i + 1` ways: IPC and misses per 1000 instructions; the last holds for
+/// more.
 pub type Curve = Vec<(f64, f64)>;
 
 /// A machine with programs.
@@ -22,37 +21,18 @@ pub struct World {
 const CYCLES: f64 = 2e9;
 
 impl World {
-    /// Nobody yet, at one second.
+    /// No program yet, at one second.
     pub fn new(machine: &str) -> Self {
-        let machine = Arc::new(synthetic(machine).unwrap());
-        let all = machine.llcs()[0].ways.map_or(0, |ways| num::index(ways.0));
-        let seen = Observation {
-            time: Seconds(1.0),
-            interval: Seconds(1.0),
-            machine,
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: Vec::new(),
-        };
+        let seen = observation(machine, Vec::new());
+        let all = seen.machine.llcs()[0].ways.map_or(0, |ways| num::index(ways.0));
         Self { seen, curves: BTreeMap::new(), ways: BTreeMap::new(), all }
     }
 
     /// A program with its threads on some CPUs; ids ascend from call to call.
     pub fn program(&mut self, pid: u32, cpus: &[u32], curve: &[(f64, f64)]) -> &mut Process {
-        let threads = cpus.iter().zip(pid..).map(|(cpu, tid)| thread(tid, *cpu)).collect();
+        let threads = cpus.iter().zip(pid..).map(|(cpu, tid)| thread(tid, *cpu, 0.0)).collect();
         self.curves.insert(Pid(pid), curve.to_vec());
-        self.seen.processes.push(Process {
-            pid: Pid(pid),
-            name: format!("p{pid}").into(),
-            pages: None,
-            accessed_pages: None,
-            numa_penalty: None,
-            cache_class: None,
-            critical_ways: None,
-            slowdown_by_ways: None,
-            threads,
-        });
+        self.seen.processes.push(process(pid, threads));
         self.count();
         self.seen.processes.last_mut().unwrap()
     }
@@ -83,7 +63,6 @@ impl World {
     /// One decision, carried out; a second passes.
     pub fn step(&mut self, policy: &mut dyn Policy) -> Plan {
         let plan = policy.decide(&self.seen);
-        assert_eq!(plan.validate(&self.seen), Ok(()));
         self.carry_out(&plan);
         self.pass();
         plan
@@ -96,17 +75,11 @@ impl World {
     }
 
     fn carry_out(&mut self, plan: &Plan) {
+        test_kit::carry_out(&mut self.seen, plan);
         for action in &plan.actions {
-            match action {
-                Action::MoveThread { pid, tid, cpu, .. } => {
-                    let process = self.seen.processes.iter_mut().find(|process| process.pid == *pid).unwrap();
-                    process.threads.iter_mut().find(|thread| thread.tid == *tid).unwrap().cpu = Some(*cpu);
-                }
-                Action::SetWays { way_mask, threads, .. } => {
-                    let ways = num::index(way_mask.count_ones());
-                    self.ways.extend(threads.iter().map(|tid| (*tid, ways)));
-                }
-                other => panic!("{other:?}"),
+            if let Action::SetWays { way_mask, threads, .. } = action {
+                let ways = num::index(way_mask.count_ones());
+                self.ways.extend(threads.iter().map(|tid| (*tid, ways)));
             }
         }
     }
@@ -117,7 +90,7 @@ impl World {
     }
 }
 
-/// Who is moved, and what clusters are set (`llc:name=mask`), in words.
+/// Which threads are moved, and what clusters are set (`llc:name=mask`), in words.
 pub fn said(plan: &Plan) -> Vec<String> {
     let said = |action: &Action| match action {
         Action::MoveThread { tid, cpu, .. } => format!("{tid}>{cpu}"),
@@ -126,8 +99,4 @@ pub fn said(plan: &Plan) -> Vec<String> {
         other => format!("{other:?}"),
     };
     plan.actions.iter().map(said).collect()
-}
-
-fn thread(tid: u32, cpu: u32) -> Thread {
-    Thread { cpu: Some(CpuId(cpu)), cpu_time: Some(Seconds(1.0)), ..Thread::unmeasured(Tid(tid)) }
 }

@@ -1,8 +1,7 @@
 //! Reasons of LFOC+'s actions, in words. They are written only for what changes.
 
 use super::clusters::Kind;
-use super::known::Departure;
-use super::partitioner::Whole;
+use super::profile::Departure;
 use super::programs::Program;
 use isobar_model::{CacheClass, Pid, num};
 use std::fmt::Write;
@@ -14,11 +13,22 @@ pub const UNUSED: &str = "nobody is in this cluster any more";
 const NAMED: usize = 3;
 
 /// Why an LLC has no partitions.
-#[must_use]
-pub const fn whole(why: Whole) -> &'static str {
-    match why {
-        Whole::NothingToProtect => "no sensitive program shares this cache with another: all use all of it",
-        Whole::Oversubscribed => "more threads than CPUs: the cache is not partitioned",
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpartitioned {
+    /// No program has to be protected from another.
+    NothingToProtect,
+    /// There are more threads than CPUs (section V.A).
+    Oversubscribed,
+}
+
+impl Unpartitioned {
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NothingToProtect => "no sensitive program shares this cache with another: all use all of it",
+            Self::Oversubscribed => "more threads than CPUs: the cache is not partitioned",
+        }
     }
 }
 
@@ -26,7 +36,7 @@ pub const fn whole(why: Whole) -> &'static str {
 #[must_use]
 pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
     let of = |class: CacheClass| {
-        let own = move |program: &&&Program| program.known.as_ref().map(|known| known.class) == Some(class);
+        let own = move |program: &&&Program| program.profile.as_ref().map(|profile| profile.class) == Some(class);
         programs.iter().filter(own)
     };
     let mut reason = String::with_capacity(96);
@@ -38,15 +48,15 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
     match kind {
         Kind::Sensitive => {
             for (index, program) in of(main).take(NAMED).enumerate() {
-                let Some(known) = &program.known else { continue };
+                let Some(profile) = &program.profile else { continue };
                 let alone =
-                    known.slowdown.get(ways.saturating_sub(1)).or(known.slowdown.last()).copied().unwrap_or(1.0);
+                    profile.slowdown.get(ways.saturating_sub(1)).or(profile.slowdown.last()).copied().unwrap_or(1.0);
                 let percent = num::round((alone - 1.0) * 100.0);
                 let comma = if index > 0 { ", " } else { "" };
                 let _ = write!(
                     reason,
                     "{comma}{} is sensitive: {percent} % slower with these ways alone, below 5 % from {} on",
-                    program.name, known.critical
+                    program.name, profile.critical
                 );
             }
         }
@@ -74,7 +84,8 @@ fn name_all<'a>(reason: &mut String, programs: impl Iterator<Item = &'a &'a Prog
     }
 }
 
-/// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is removed) is as it is.
+/// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is
+/// removed) is as it is.
 #[must_use]
 pub fn sampling(
     index: Option<usize>,

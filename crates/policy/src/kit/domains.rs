@@ -1,7 +1,9 @@
-//! Memory domains: CPUs that share a last-level cache and a node (DINO, section 1). A domain has one seat a CPU.
+//! Memory domains: CPUs that share a last-level cache and a node (DINO, section 1). A domain has
+//! one seat a CPU.
 //!
-//! On the paper's machines a domain is a node with its L3. Elsewhere: a node with several LLCs has several domains; an LLC
-//! over several nodes has one domain for each; CPUs without an LLC form one domain a node.
+//! On the paper's machines a domain is a node with its L3. Elsewhere: a node with several LLCs has
+//! several domains; an LLC over several nodes has one domain for each; CPUs without an LLC form one
+//! domain a node.
 
 use isobar_model::ids::{CoreId, CpuId, LlcId, NodeId};
 use isobar_model::{Topology, num};
@@ -41,8 +43,8 @@ pub struct Domain {
     pub cores: usize,
 }
 
-/// The domains of a machine, in the order in which layouts visit them: the first LLC of every node, then the second, so that
-/// consecutive domains have memory controllers of their own.
+/// The domains of a machine, in the order in which layouts visit them: the first LLC of every node,
+/// then the second, so that consecutive domains have memory controllers of their own.
 #[derive(Clone, Debug)]
 pub struct Domains {
     domains: Vec<Domain>,
@@ -54,7 +56,8 @@ pub struct Domains {
 /// The CPUs of a domain, by core.
 type Members = ((Option<NodeId>, Option<LlcId>), Vec<(CoreId, CpuId)>);
 
-/// The domains of the machine that was seen last. Machines change when a CPU comes or goes, so rarely.
+/// The domains of the machine that was seen last. Machines change when a CPU comes or goes, so
+/// rarely.
 #[derive(Clone, Debug, Default)]
 pub struct CachedDomains {
     last: Option<(Arc<Topology>, Domains)>,
@@ -170,7 +173,8 @@ fn name(node: Option<NodeId>, llc: Option<LlcId>) -> String {
     }
 }
 
-/// Rank within the node first, then node, then LLC; CPUs without a node come as one more node, last.
+/// Rank within the node first, then node, then LLC; CPUs without a node come as one more node,
+/// last.
 fn visiting_order(members: Vec<Members>) -> Vec<Members> {
     let mut ranks: BTreeMap<Option<NodeId>, usize> = BTreeMap::new();
     let mut order: Vec<_> = members

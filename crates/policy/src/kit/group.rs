@@ -1,8 +1,9 @@
-//! Who takes part in a layout, and where: threads that may run on the same CPUs are laid out together, the most confined
-//! first, each group within its CPUs and with regard to the seats that are taken. On most machines there is one group.
+//! Which threads take part in a layout, and where: threads that may run on the same CPUs are laid
+//! out together, the most confined first, each group within its CPUs and with regard to the seats
+//! that are taken. On most machines there is one group.
 //!
-//! Not taken along: threads pinned by their owner (they keep their seat and take it from others) and threads of which
-//! nothing is known yet.
+//! Not taken along: threads pinned by their owner (they keep their seat and take it from others)
+//! and threads of which nothing is known yet.
 
 use super::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, Observation, Pid, Thread};
@@ -24,8 +25,8 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Whether it takes an action to have it on a seat: it runs elsewhere, or it is there by chance, where the kernel's scheduler
-    /// may move it any time.
+    /// Whether it takes an action to have it on a seat: it runs elsewhere, or it is there by
+    /// chance, where the kernel's scheduler may move it any time.
     #[must_use]
     pub fn must_go_to(&self, seat: SeatId) -> bool {
         self.seat != Some(seat) || self.thread.bound == Some(false)
@@ -57,8 +58,8 @@ pub struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Sorts the threads of an observation; `known` says of which thread (given its position among all) enough is known to
-    /// place it.
+    /// Sorts the threads of an observation; `known` says of a thread (given its position among
+    /// all) enough is known to place it.
     pub fn of(seen: &'a Observation, domains: &Domains, known: impl Fn(usize, &Thread) -> bool) -> Self {
         let total = seen.processes.iter().map(|process| process.threads.len()).sum();
         let mut found = Self {

@@ -1,5 +1,5 @@
-//! The layout of Distributed Intensity: the sorted threads are dealt to the domains from alternating ends (DINO, sections
-//! 3.1 and 3.3.3).
+//! The layout of Distributed Intensity: the sorted threads are dealt to the domains from
+//! alternating ends (DINO, sections 3.1 and 3.3.3).
 //!
 //! ```text
 //! pass 1, from the most intensive: one core's worth to each domain, in order
@@ -7,20 +7,23 @@
 //! ... until all are seated
 //! ```
 //!
-//! The paper's example `D D d d d t t t` on 4 domains of 2 cores gives `D t | D t | d t | d d`: every pass visits the domains
-//! in order, although the text says that the second starts at the last domain (design, reading 3).
+//! The paper's example `D D d d d t t t` on 4 domains of 2 cores gives `D t | D t | d t | d d`:
+//! every pass visits the domains in order, although the text says that the second starts at the
+//! last domain (design, reading 3).
 //!
-//! *More threads than cores*: every core has T = threads / cores seats, and each step deals T threads. Where the division
-//! leaves a rest, that many cores have one seat more, spread over the domains; a literal rounded-up T would leave cores
-//! idle. *Fewer threads than cores*: one seat a core, and dealing stops when all are seated. *Seats taken by threads that
-//! are not ours to move* count as full.
+//! *More threads than cores*: every core has T = threads / cores seats, and each step deals T
+//! threads. Where the division leaves a rest, that many cores have one seat more, spread over the
+//! domains; a literal rounded-up T would leave cores idle. *Fewer threads than cores*: one seat a
+//! core, and dealing stops when all are seated. *Seats taken by threads that are not ours to move*
+//! count as full.
 
 use super::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, num};
 use isobar_partition::layout::deal as alternate;
 
-/// For each of `count` threads, sorted by falling intensity, the seat that it is dealt. `load` is how many other threads
-/// each seat already has; `allowed` limits the CPUs. Empty where no CPU is allowed.
+/// For each of `count` threads, sorted by falling intensity, the seat that it is dealt. `load` is
+/// how many other threads each seat already has; `allowed` limits the CPUs. Empty where no CPU is
+/// allowed.
 #[must_use]
 pub fn deal(count: usize, domains: &Domains, load: &[u32], allowed: Option<&CpuSet>) -> Vec<SeatId> {
     let rounds = rounds(domains, load, allowed);
@@ -49,8 +52,9 @@ fn breadth_first(rounds: &[Vec<SeatId>]) -> Vec<SeatId> {
     (0..longest).flat_map(|depth| rounds.iter().filter_map(move |seats| seats.get(depth).copied())).collect()
 }
 
-/// How many threads each seat takes: every seat is filled to one level, counting what is on it already. From level 2 on, the
-/// surplus of seats is taken off the last ones; at level 1 it is simply not dealt.
+/// How many threads each seat takes: every seat is filled to one level, counting what is on it
+/// already. From level 2 on, the surplus of seats is taken off the last ones; at level 1 it is
+/// simply not dealt.
 fn room(count: usize, order: &[SeatId], load: &[u32]) -> Vec<u32> {
     let at = |level: u32| order.iter().map(|seat| u64::from(level.saturating_sub(load[seat.0]))).sum::<u64>();
     let wanted = count as u64;
@@ -111,7 +115,8 @@ mod tests {
 
     #[test]
     fn passes_alternate_between_the_ends() {
-        // 2 domains of 4 cores: front 0 1 -> cores 0 4, back 7 6 -> 1 5, front 2 3 -> 2 6, back 5 4 -> 3 7.
+        // 2 domains of 4 cores: front 0 1 -> cores 0 4, back 7 6 -> 1 5, front 2 3 -> 2 6, back 5 4
+        // -> 3 7.
         assert_eq!(dealt("node:2 core:4", 8, &[], None), [0, 4, 2, 6, 7, 3, 5, 1]);
     }
 
@@ -133,7 +138,8 @@ mod tests {
     #[test]
     fn seats_that_are_taken_count() {
         assert_eq!(dealt("node:2 core:2", 3, &[0], None), [1, 2, 3]);
-        // Two pinned threads on seat 0 and none elsewhere: 6 threads fill the other three to level 2.
+        // Two pinned threads on seat 0 and none elsewhere: 6 threads fill the other three to level
+        // 2.
         assert_eq!(dealt("node:2 core:2", 6, &[0, 0], None), [1, 1, 2, 2, 3, 3]);
     }
 

@@ -1,9 +1,13 @@
-//! What policies share: memory domains, the alternating layout, pages that follow their threads, ping-pong detection.
+//! What policies share: memory domains, the alternating layout, pages that follow their threads,
+//! ping-pong detection.
 
+pub mod before;
 pub mod domains;
 pub mod group;
 pub mod layout;
+pub mod page_settings;
 pub mod pages;
 pub mod pairs;
 pub mod ping_pong;
+pub mod stuck;
 pub mod words;

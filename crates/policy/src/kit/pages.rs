@@ -1,35 +1,22 @@
-//! Pages follow their threads (DINO, section 4.2): after a layout, pages that lie on other nodes than the threads that use
-//! them are asked to move, so many around each sampled address.
+//! Pages follow their threads (DINO, section 4.2): after a layout, pages that lie on other nodes
+//! than the threads that use them are asked to move: K around each sampled address.
 //!
-//! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around it, wherever the thread
-//! runs then. Here the decision of an interval asks for all of that at once: K pages a sample, at most as many samples as
-//! the daemon would have taken.
+//! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around
+//! it, wherever the thread runs then. Here the decision of an interval asks for all of that at
+//! once: K pages a sample, at most as many samples as the daemon would have taken.
 //!
-//! - All threads of a process on one node: its pages on every other node follow, until at most `stray_percent` are left or
-//!   what is left does not move (shared libraries, locked pages).
-//! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of them, from the node that
-//!   it left. More would move the memory of the others away from them.
+//! - All threads of a process on one node: its pages on every other node follow, until at most
+//!   `stray_percent` are left or what is left does not move (shared libraries, locked pages).
+//! - Threads on several nodes: only a thread that crosses to another node takes pages along, K of
+//!   them, from the node that it left. More would move the memory of the others away from them.
 
 use super::domains::{Domains, SeatId};
 use super::group::Member;
+use super::page_settings::PageSettings;
 use super::ping_pong::{Limits, PingPong, Verdict};
+use super::stuck::Stuck;
 use super::words::whole_percent;
-use isobar_model::{Action, NodeId, NodeMap, Observation, PageSelection, Pages, Pid, Process, Tid};
-
-/// How pages follow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Follow {
-    /// K: pages around one sample (section 4.1).
-    pub pages_per_sample: u64,
-    /// Samples in one interval: 100, since the daemon wakes every 10 ms.
-    pub samples_per_interval: u64,
-    /// Which pages.
-    pub select: PageSelection,
-    /// Below this share of remote pages, in per cent, the rest may stay.
-    pub stray_percent: f64,
-    /// When to stop because of ping-pong; `None` = never (DI-Migrate).
-    pub ping_pong: Option<Limits>,
-}
+use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Process, Tid};
 
 /// Where a thread will run, seen from its memory.
 #[derive(Clone, Copy, Debug)]
@@ -66,24 +53,10 @@ impl Place {
 /// What is remembered between intervals.
 #[derive(Clone, Debug)]
 pub struct Follower {
-    how: Follow,
+    settings: PageSettings,
     ping_pong: Option<PingPong>,
-    /// Ascending by process and node; of the last interval only.
-    stuck: Vec<(Key, Stuck)>,
+    stuck: Stuck,
 }
-
-/// Process, from, to.
-type Key = (Pid, NodeId, NodeId);
-
-/// Pages that were asked to move and are still there.
-#[derive(Clone, Copy, Debug)]
-struct Stuck {
-    left: u64,
-    tries: u32,
-}
-
-/// After so many intervals without fewer remote pages, what is left is taken as immovable.
-const PATIENCE: u32 = 3;
 
 /// What one interval asks for.
 #[derive(Debug, Default)]
@@ -95,16 +68,18 @@ pub struct Asked {
 }
 
 impl Follower {
-    /// Nothing remembered yet.
+    /// Nothing remembered yet; `limits` say when to stop because of ping-pong, `None`: never
+    /// (DI-Migrate).
     #[must_use]
-    pub fn new(how: Follow) -> Self {
-        Self { how, ping_pong: how.ping_pong.map(PingPong::new), stuck: Vec::new() }
+    pub fn new(settings: PageSettings, limits: Option<Limits>) -> Self {
+        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Stuck::default() }
     }
 
-    /// The migrations that a layout asks for. `places` are ascending by process; `now` counts intervals.
+    /// The migrations that a layout asks for. `places` are ascending by process; `now` counts
+    /// intervals.
     pub fn follow(&mut self, seen: &Observation, places: &[Place], now: u64) -> Asked {
         let alive = |pid: Pid| seen.processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
-        let mut before = std::mem::take(&mut self.stuck).into_iter().peekable();
+        self.stuck.next_interval();
         if let Some(detector) = &mut self.ping_pong {
             detector.keep_only(alive);
         }
@@ -112,7 +87,7 @@ impl Follower {
         for together in places.chunk_by(|a, b| a.process == b.process) {
             let process = &seen.processes[together[0].process];
             let wishes = match single_node(together) {
-                Some(node) => self.gather(process, node, together, &mut before),
+                Some(node) => self.gather(process, node, together),
                 None => self.accompany(process, together),
             };
             wishes.into_iter().for_each(|wish| self.ask(process.pid, wish, now, &mut asked));
@@ -121,21 +96,21 @@ impl Follower {
     }
 
     /// All threads run on `to`: pages on the other nodes follow.
-    fn gather(&mut self, process: &Process, to: NodeId, places: &[Place], before: &mut Before) -> Vec<Wish> {
+    fn gather(&mut self, process: &Process, to: NodeId, places: &[Place]) -> Vec<Wish> {
         let Some(pages) = &process.pages else { return self.accompany(process, places) };
         let remote = |(node, count): (NodeId, &Pages)| (node != to && count.0 > 0).then_some((node, count.0));
         let total: u64 = pages.values().map(|count| count.0).sum();
         let away: u64 = pages.iter().filter_map(remote).map(|(_, count)| count).sum();
         let arrived = places.iter().any(|place| place.was != place.will);
-        if percent(away, total) <= self.how.stray_percent {
+        if percent(away, total) <= self.settings.stray_percent {
             return Vec::new();
         }
-        let whole = self.how.select == PageSelection::ResidentSet;
-        let per_interval = self.how.pages_per_sample.saturating_mul(self.how.samples_per_interval);
+        let whole = self.settings.whole_resident_set;
+        let per_interval = self.settings.pages_per_sample.saturating_mul(self.settings.samples_per_interval);
         let nodes = pages
             .iter()
             .filter_map(remote)
-            .filter(|(node, left)| self.moves((process.pid, *node, to), *left, arrived, before));
+            .filter(|(node, left)| self.stuck.moves((process.pid, *node, to), *left, arrived));
         let wish = |(from, count): (NodeId, u64)| {
             let limit = if whole { count } else { count.min(per_interval) };
             let reason = format!(
@@ -147,19 +122,8 @@ impl Follower {
         nodes.map(wish).collect()
     }
 
-    /// Whether remote pages still get fewer; a thread that has just arrived gives them another chance.
-    fn moves(&mut self, key: Key, left: u64, arrived: bool, before: &mut Before) -> bool {
-        while before.next_if(|(old, _)| *old < key).is_some() {}
-        let known = before.next_if(|(old, _)| *old == key);
-        let stuck = known.map_or(Stuck { left: u64::MAX, tries: 0 }, |(_, stuck)| stuck);
-        let fewer = left < stuck.left;
-        let tries = if fewer || arrived { 0 } else { stuck.tries + 1 };
-        let left = if fewer || arrived { left } else { stuck.left };
-        self.stuck.push((key, Stuck { left, tries: tries.min(PATIENCE) }));
-        tries < PATIENCE
-    }
-
-    /// Threads run on several nodes, or the pages are not measured: K pages go with each thread that crosses.
+    /// Threads run on several nodes, or the pages are not measured: K pages go with each thread
+    /// that crosses.
     fn accompany(&self, process: &Process, places: &[Place]) -> Vec<Wish> {
         let mut crossing: Vec<(NodeId, NodeId, Tid)> = places.iter().filter_map(Place::crosses).collect();
         crossing.sort_unstable();
@@ -167,7 +131,7 @@ impl Follower {
         let together = crossing.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
         let wish = |threads: &[(NodeId, NodeId, Tid)]| {
             let (from, to, first) = threads[0];
-            let pages = take(&mut left, from, self.how.pages_per_sample.saturating_mul(threads.len() as u64));
+            let pages = take(&mut left, from, self.settings.pages_per_sample.saturating_mul(threads.len() as u64));
             let (thread, who) = match threads.len() {
                 1 => (Some(first), format!("thread {first} goes")),
                 several => (None, format!("{several} threads go")),
@@ -187,12 +151,12 @@ impl Follower {
                 from,
                 to,
                 pages: Pages(pages),
-                select: self.how.select,
+                select: self.settings.selection(),
                 for_thread: thread,
                 reason,
             }),
             Verdict::Found => {
-                let rest = self.how.ping_pong.map_or(0, |limits| limits.rest);
+                let rest = self.ping_pong.as_ref().map_or(0, PingPong::rest);
                 asked.notes.push(format!(
                     "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for {rest} intervals"
                 ));
@@ -201,9 +165,6 @@ impl Follower {
         }
     }
 }
-
-/// What was stuck in the last interval, walked along in the order of processes and nodes.
-type Before = std::iter::Peekable<std::vec::IntoIter<(Key, Stuck)>>;
 
 struct Wish {
     from: NodeId,
@@ -238,13 +199,17 @@ mod tests {
     use super::*;
     use isobar_model::wire::observation_from_json;
 
-    const HOW: Follow = Follow {
-        pages_per_sample: 10,
-        samples_per_interval: 5,
-        select: PageSelection::AroundSamples,
-        stray_percent: 1.0,
-        ping_pong: Some(Limits { window: 10, reversals: 2, rest: 5 }),
-    };
+    const LIMITS: Limits = Limits { window: 10, reversals: 2, rest: 5 };
+
+    fn follower(limits: Option<Limits>) -> Follower {
+        let settings = PageSettings {
+            pages_per_sample: 10,
+            samples_per_interval: 5,
+            whole_resident_set: false,
+            stray_percent: 1.0,
+        };
+        Follower::new(settings, limits)
+    }
 
     fn seen(pages: &str) -> Observation {
         observation_from_json(&format!(
@@ -269,7 +234,7 @@ mod tests {
 
     #[test]
     fn pages_follow_a_process_whose_threads_are_together() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         assert_eq!(asked(&mut follower, "[80, 20]", &[place(7, 0, 1), place(8, 1, 1)], 0), ["0>1:50"]);
         assert_eq!(asked(&mut follower, "[30, 70]", &[place(7, 1, 1), place(8, 1, 1)], 1), ["0>1:30"]);
         assert!(asked(&mut follower, "[1, 99]", &[place(7, 1, 1), place(8, 1, 1)], 2).is_empty(), "strays may stay");
@@ -277,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_does_not_move_is_left_in_peace() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         let places = [place(7, 1, 1), place(8, 1, 1)];
         let tries = (0..6).map(|now| asked(&mut follower, "[80, 20]", &places, now).len());
         assert_eq!(tries.collect::<Vec<_>>(), [1, 1, 1, 0, 0, 0]);
@@ -285,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_crosses_takes_k_pages_of_what_is_there() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         assert_eq!(asked(&mut follower, "[15, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
         assert_eq!(asked(&mut follower, "null", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
         assert!(asked(&mut follower, "[0, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0).is_empty());
@@ -293,27 +258,28 @@ mod tests {
 
     #[test]
     fn threads_that_cross_together_take_their_pages_in_one_migration() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         let places = [place(7, 0, 1), place(8, 0, 1), place(9, 0, 0), place(10, 1, 0)];
         assert_eq!(asked(&mut follower, "[100, 5]", &places, 0), ["0>1:20", "1>0:5"]);
     }
 
     #[test]
     fn memory_that_goes_back_and_forth_rests() {
-        let mut follower = Follower::new(HOW);
+        let mut follower = follower(Some(LIMITS));
         let there = [place(7, 0, 1), place(8, 0, 0)];
         let back = [place(7, 1, 0), place(8, 0, 0)];
         let back_pages = "[50, 50]";
         let counts: Vec<_> = (0..8)
             .map(|now| asked(&mut follower, back_pages, if now % 2 == 0 { &there } else { &back }, now).len())
             .collect();
-        // Interval 1 gathers (all threads on node 0), which reverses interval 0; interval 2 is the second reversal.
+        // Interval 1 gathers (all threads on node 0), which reverses interval 0; interval 2 is the
+        // second reversal.
         assert_eq!(counts, [1, 1, 0, 0, 0, 0, 0, 1]);
     }
 
     #[test]
     fn without_a_detector_it_goes_on() {
-        let mut follower = Follower::new(Follow { ping_pong: None, ..HOW });
+        let mut follower = follower(None);
         let there = [place(7, 0, 1), place(8, 0, 0)];
         let back = [place(7, 1, 0), place(8, 0, 0)];
         let total: usize = (0..8)

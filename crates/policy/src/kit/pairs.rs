@@ -1,5 +1,6 @@
-//! Settings that are lists of `NAME=VALUE`, separated by white space, where a name is that of a process. It knows how such a
-//! list is written and which processes a name means; what the values mean is up to the policy.
+//! Settings that are lists of `NAME=VALUE`, separated by white space, where a name is that of a
+//! process. It knows how such a list is written and which processes a name means; what the values
+//! mean is up to the policy.
 
 use crate::settings::ConfigError;
 use isobar_model::Process;
@@ -28,10 +29,11 @@ pub fn wrong(entry: &str, expected: &str) -> String {
 
 /// Makes such a message the error of a setting.
 pub(crate) fn refused<'a>(section: &'a str, key: &'a str) -> impl Fn(String) -> ConfigError + 'a {
-    move |message| ConfigError::Value { key: format!("{section}.{key}"), message }
+    move |message| ConfigError::of(section, key, message)
 }
 
-/// Whether a name in the settings means a process: its name, whole or as the kernel cuts it, or its pid.
+/// Whether a name in the settings means a process: its name, whole or as the kernel cuts it, or its
+/// pid.
 #[must_use]
 pub fn means(wanted: &str, process: &Process) -> bool {
     let name: &str = &process.name;

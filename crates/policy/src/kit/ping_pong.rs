@@ -1,9 +1,11 @@
-//! Detects memory that goes back and forth between two nodes (DINO, section 3.3.2: "DINO detects when the memory is being
-//! ping-ponged between nodes and discontinues memory migration in that case").
+//! Detects memory that goes back and forth between two nodes (DINO, section 3.3.2: "DINO detects
+//! when the memory is being ping-ponged between nodes and discontinues memory migration in that
+//! case").
 //!
-//! The paper gives no rule; this is ours. A *reversal* is a migration of a process's pages from A to B when, at most
-//! `window` intervals ago, pages of it went from B to A. After `reversals` of them within the window, its memory rests for
-//! `rest` intervals. Going on in one direction is not a reversal.
+//! The paper gives no rule; this is ours. A *reversal* is a migration of a process's pages from A
+//! to B when, at most `window` intervals ago, pages of it went from B to A. After `reversals` of
+//! them within the window, its memory rests for `rest` intervals. Going on in one direction is not
+//! a reversal.
 
 use isobar_model::{NodeId, Pid};
 use std::collections::BTreeMap;
@@ -55,7 +57,14 @@ impl PingPong {
         Self { limits, pairs: BTreeMap::new(), resting: BTreeMap::new() }
     }
 
-    /// Whether pages of a process may go from a node to another in interval `now`; remembers that they do.
+    /// For how many intervals memory that goes back and forth stays.
+    #[must_use]
+    pub const fn rest(&self) -> u32 {
+        self.limits.rest
+    }
+
+    /// Whether pages of a process may go from a node to another in interval `now`; remembers that
+    /// they do.
     pub fn ask(&mut self, pid: Pid, from: NodeId, to: NodeId, now: u64) -> Verdict {
         if self.resting.get(&pid).is_some_and(|until| now < *until) {
             return Verdict::Rests;
@@ -87,7 +96,8 @@ impl PingPong {
 mod tests {
     use super::*;
 
-    /// `.` goes, `!` is found, `z` rests. Each step is one interval; `>` asks for 0 to 1, `<` for 1 to 0, ` ` for nothing.
+    /// `.` goes, `!` is found, `z` rests. Each step is one interval; `>` asks for 0 to 1, `<` for 1
+    /// to 0, ` ` for nothing.
     fn timeline(steps: &str) -> String {
         let mut detector = PingPong::new(Limits { window: 10, reversals: 2, rest: 5 });
         let mut ask = |now: u64, from, to| match detector.ask(Pid(1), NodeId(from), NodeId(to), now) {

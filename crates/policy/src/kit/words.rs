@@ -1,5 +1,5 @@
-//! Numbers in reasons. A decision may write thousands of them, and the standard formatting of floats costs more than the
-//! decision itself.
+//! Numbers in reasons. A decision may write thousands of them, and the standard formatting of
+//! floats costs more than the decision itself.
 
 use isobar_model::num;
 use std::fmt;

@@ -1,20 +1,23 @@
-//! A decision, and whether it still holds: "the scheduler is invoked if a process's MPKI changes by more than 20 % relative to
-//! the previous scheduler epoch" (section 3.4). Until then every thread that is not on its core is brought back to it.
+//! A decision, and whether it still holds: "the scheduler is invoked if a process's MPKI changes by
+//! more than 20 % relative to the previous scheduler epoch" (section 3.4). Until then every thread
+//! that is not on its core is brought back to it.
 //!
 //! *Departures from the paper*
-//! 1. The change is measured against the MPKI of the last decision, not of the last interval: a slow drift counts, too.
-//! 2. Changes among miss rates below a floor do not count (section 4.5 calls programs below 1 MPKI not memory-bound): 0.01 to
-//!    0.02 is noise.
-//! 3. When threads have ended and nothing is new, one interval passes before the next decision: what ends is often followed by the
-//!    next of its kind, whose miss rate is known an interval later. A core that is free for so long is not worth two moves.
-//! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a thread may use change, or
-//!    the machine or the threads pinned by their owner do.
+//! 1. The change is measured against the MPKI of the last decision, not of the last interval: a
+//!    slow drift counts, too.
+//! 2. Changes among miss rates below a floor do not count (section 4.5 calls programs below 1 MPKI
+//!    not memory-bound): 0.01 to 0.02 is noise.
+//! 3. When threads have ended and nothing is new, one interval passes before the next decision:
+//!    what ends is often followed by the next of its kind, whose miss rate is known an interval
+//!    later. A core that is free for so long is not worth two moves.
+//! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a
+//!    thread may use change, or the machine or the threads pinned by their owner do.
 
+use super::config::Config;
 use super::mapping::Mapping;
 use super::max_local::map_maxlocal;
 use super::programs::{Program, Programs};
 use super::refine::{Refined, refine_mapping};
-use super::scheduler::How;
 use super::seating::seat;
 use crate::kit::domains::{Domains, SeatId};
 use isobar_model::{CpuSet, NodeId, Pid, Tid, Topology};
@@ -46,12 +49,12 @@ struct Basis {
 impl Decision {
     /// Algorithm 1.
     #[must_use]
-    pub fn make(machine: &Arc<Topology>, domains: &Domains, cast: &Programs<'_>, how: &How) -> Self {
-        let mut mapping = Mapping::new(machine, domains, cast);
-        map_maxlocal(&mut mapping, &cast.programs);
-        let refined = match how.threshold {
-            Some(threshold) => refine_mapping(&mut mapping, &cast.programs, threshold),
-            None => vec![None; cast.programs.len()],
+    pub fn make(machine: &Arc<Topology>, domains: &Domains, programs: &Programs<'_>, config: &Config) -> Self {
+        let mut mapping = Mapping::new(machine, domains, programs);
+        map_maxlocal(&mut mapping, &programs.list);
+        let refined = match config.threshold_mpki {
+            Some(threshold) => refine_mapping(&mut mapping, &programs.list, threshold),
+            None => vec![None; programs.list.len()],
         };
         let basis = |program: &Program<'_>| Basis {
             pid: program.process.pid,
@@ -59,29 +62,29 @@ impl Decision {
             threads: program.members.len(),
             pressure: program.pressure,
         };
-        let members = &cast.groups.members;
+        let members = &programs.groups.members;
         Self {
             machine: Arc::clone(machine),
-            load: cast.groups.load.clone(),
-            programs: cast.programs.iter().map(basis).collect(),
+            load: programs.groups.load.clone(),
+            programs: programs.list.iter().map(basis).collect(),
             threads: members.iter().map(|it| (it.thread.tid, it.thread.allowed_cpus.clone())).collect(),
-            seats: seat(domains, cast, mapping.seats()),
+            seats: seat(domains, programs, mapping.seats()),
             refined,
         }
     }
 
     /// Whether nothing that it rests on has changed by much.
     #[must_use]
-    pub fn holds(&self, machine: &Arc<Topology>, cast: &Programs<'_>, how: &How) -> bool {
+    pub fn holds(&self, machine: &Arc<Topology>, programs: &Programs<'_>, config: &Config) -> bool {
         let same_program = |(old, new): (&Basis, &Program<'_>)| {
             (old.pid, old.home, old.threads) == (new.process.pid, new.home, new.members.len())
-                && !how.is_change(old.pressure, new.pressure)
+                && !config.is_change(old.pressure, new.pressure)
         };
-        let members = &cast.groups.members;
+        let members = &programs.groups.members;
         (Arc::ptr_eq(&self.machine, machine) || self.machine == *machine)
-            && self.load == cast.groups.load
-            && self.programs.len() == cast.programs.len()
-            && self.programs.iter().zip(&cast.programs).all(same_program)
+            && self.load == programs.groups.load
+            && self.programs.len() == programs.list.len()
+            && self.programs.iter().zip(&programs.list).all(same_program)
             && self
                 .threads
                 .iter()
@@ -91,8 +94,8 @@ impl Decision {
 
     /// Whether threads have ended, and none is new.
     #[must_use]
-    pub fn has_lost(&self, cast: &Programs<'_>) -> bool {
-        let members = &cast.groups.members;
+    pub fn has_lost(&self, programs: &Programs<'_>) -> bool {
+        let members = &programs.groups.members;
         let mut old: Vec<Tid> = self.threads.iter().map(|(tid, _)| *tid).collect();
         old.sort_unstable();
         members.len() < old.len() && members.iter().all(|it| old.binary_search(&it.thread.tid).is_ok())

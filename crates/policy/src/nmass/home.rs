@@ -1,26 +1,27 @@
-//! The home of a process: where it runs locally (section 2). The paper gives every process one home; section 5 says how it is
-//! found where memory is scattered: by the distribution of pages.
+//! The home of a process: where it runs locally (section 2). The paper gives every process one
+//! home; section 5 says how it is found where memory is scattered: by the distribution of pages.
 //!
 //! - Home is the node with most of the process's pages; on a tie the lowest id.
-//! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's distances, on a tie the lowest
-//!   id): running there is as local as can be.
-//! - A process keeps its home until another node has more of its pages by a margin, so that memory that is spread evenly
-//!   does not send it to and fro.
+//! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's
+//!   distances, on a tie the lowest id): running there is as local as can be.
+//! - A process keeps its home until another node has more of its pages by a margin, so that memory
+//!   that is spread evenly does not send it to and fro.
 
+use crate::kit::before::Before;
 use isobar_model::{NodeId, NodeMap, Pages, Pid, Process, Topology, num};
 
 /// For each node the nearest one with CPUs.
 #[derive(Clone, Debug)]
-pub struct Near(NodeMap<NodeId>);
+pub struct NearestCpus(NodeMap<NodeId>);
 
-impl Near {
+impl NearestCpus {
     /// On this machine.
     #[must_use]
     pub fn on(machine: &Topology) -> Self {
-        let staffed = |node: &NodeId| machine.cpus_of_node(*node).is_some_and(|cpus| !cpus.is_empty());
-        let with_cpus: Vec<NodeId> = machine.nodes().iter().map(|node| node.id).filter(staffed).collect();
-        let nearest = |from: NodeId| with_cpus.iter().copied().min_by_key(|to| (distance(machine, from, *to), *to));
-        Self(machine.nodes().iter().filter_map(|node| Some((node.id, nearest(node.id)?))).collect())
+        let has_cpus = |node: &NodeId| machine.cpus_of_node(*node).is_some_and(|cpus| !cpus.is_empty());
+        let with_cpus: Vec<NodeId> = machine.nodes().iter().map(|node| node.id).filter(has_cpus).collect();
+        let nearest_to = |from: NodeId| with_cpus.iter().copied().min_by_key(|to| (distance(machine, from, *to), *to));
+        Self(machine.nodes().iter().filter_map(|node| Some((node.id, nearest_to(node.id)?))).collect())
     }
 
     fn of(&self, node: NodeId) -> Option<NodeId> {
@@ -28,11 +29,12 @@ impl Near {
     }
 }
 
-/// How far a node is from another, 10 = at home. Where the kernel tells no distances, every other node is equally far.
+/// How far a node is from another, 10 = at home. Where the kernel gives no distances, every other
+/// node is equally far.
 #[must_use]
 pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
-    let told = machine.distances().and_then(|distances| distances.get(from, to)).copied();
-    if from == to { 0 } else { told.unwrap_or(u32::MAX) }
+    let distance = machine.distances().and_then(|distances| distances.get(from, to)).copied();
+    if from == to { 0 } else { distance.unwrap_or(u32::MAX) }
 }
 
 /// The homes of the last interval, ascending by pid.
@@ -40,15 +42,14 @@ pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
 pub struct Homes(Vec<(Pid, NodeId)>);
 
 impl Homes {
-    /// The home of each process, in their order; `None` where its pages were not counted or it has none. `margin` is a share
-    /// of all its pages.
-    pub fn update(&mut self, near: &Near, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
-        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+    /// The home of each process, in their order; `None` where its pages were not counted or it has
+    /// none. `margin` is a share of all its pages.
+    pub fn update(&mut self, nearest: &NearestCpus, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
+        let mut before = Before::take_from(&mut self.0);
         let mut homes = Vec::with_capacity(processes.len());
         for process in processes {
-            while before.next_if(|(pid, _)| *pid < process.pid).is_some() {}
-            let old = before.next_if(|(pid, _)| *pid == process.pid).map(|(_, home)| home);
-            let home = process.pages.as_ref().and_then(|pages| choose(&gathered(near, pages), old, margin));
+            let old = before.take(&process.pid);
+            let home = process.pages.as_ref().and_then(|pages| choose(&gathered(nearest, pages), old, margin));
             self.0.extend(home.map(|home| (process.pid, home)));
             homes.push(home);
         }
@@ -57,10 +58,10 @@ impl Homes {
 }
 
 /// Pages by the node with CPUs that they count for.
-fn gathered(near: &Near, pages: &NodeMap<Pages>) -> NodeMap<u64> {
+fn gathered(nearest: &NearestCpus, pages: &NodeMap<Pages>) -> NodeMap<u64> {
     let mut counts = NodeMap::default();
     for (node, count) in pages.iter() {
-        if let Some(node) = near.of(node) {
+        if let Some(node) = nearest.of(node) {
             *counts.entry(node) += count.0;
         }
     }
@@ -80,11 +81,12 @@ fn choose(counts: &NodeMap<u64>, old: Option<NodeId>, margin: f64) -> Option<Nod
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nmass::test_kit::{observation, topology};
+    use crate::nmass::test_kit::observation;
+    use crate::test_kit::topology;
 
     fn home(homes: &mut Homes, pages: &[u64]) -> Option<u32> {
         let seen = observation("node:2 core:2", &[(1, 0, 5.0, None, pages)]);
-        homes.update(&Near::on(&seen.machine), &seen.processes, 0.1)[0].map(|node| node.0)
+        homes.update(&NearestCpus::on(&seen.machine), &seen.processes, 0.1)[0].map(|node| node.0)
     }
 
     #[test]
@@ -109,8 +111,8 @@ mod tests {
             r#"{"nodes": [{"id": 0}, {"id": 1}, {"id": 2}], "cpus": [{"id": 0, "node": 0}, {"id": 1, "node": 1}],
                 "distances": [[10, 20, 40], [20, 10, 30], [40, 30, 10]]}"#,
         );
-        let near = Near::on(&machine);
+        let nearest = NearestCpus::on(&machine);
         let pages: NodeMap<Pages> = (0..).map(NodeId).zip([40, 25, 35].map(Pages)).collect();
-        assert_eq!(choose(&gathered(&near, &pages), None, 0.1), Some(NodeId(1)));
+        assert_eq!(choose(&gathered(&nearest, &pages), None, 0.1), Some(NodeId(1)));
     }
 }

@@ -1,12 +1,15 @@
-//! A mapping of threads to cores while it is being made: who sits where, which cores are free, and the pressure on every LLC.
-//! It knows arithmetic and no rule: which process goes where is [`super::max_local`]'s and [`super::refine`]'s.
+//! A mapping of threads to cores while it is being made: which thread is on which core, which cores
+//! are free, and the pressure on every LLC. It knows arithmetic and no rule: which process goes
+//! where is [`super::max_local`]'s and [`super::refine`]'s.
 //!
-//! The pressure of an LLC is the sum of the MPKI of the threads on it; that of a thread which runs remotely is multiplied by
-//! its process's NUMA penalty ("if mapping processes onto a different LLC results in the remote execution of the re-mapped
-//! process, then we account also for the performance penalty", section 3.1).
+//! The pressure of an LLC is the sum of the MPKI of the threads on it; that of a thread which runs
+//! remotely is multiplied by its process's NUMA penalty ("if mapping processes onto a different LLC
+//! results in the remote execution of the re-mapped process, then we account also for the
+//! performance penalty", section 3.1).
 //!
-//! *Departure from the paper*: lines 3 and 4 of algorithm 3 add up plain MPKI, also of surplus processes that step 2 mapped
-//! remotely. Here those are weighted as the ones are that step 3 maps remotely.
+//! *Departure from the paper*: lines 3 and 4 of algorithm 3 add up plain MPKI, also of surplus
+//! processes that step 2 mapped remotely. Here those are weighted as the ones are that step 3 maps
+//! remotely.
 
 use super::home::distance;
 use super::programs::{Program, Programs};
@@ -33,24 +36,24 @@ pub struct Mapping<'m, 'a> {
 }
 
 impl<'m, 'a> Mapping<'m, 'a> {
-    /// Nobody mapped; pinned threads sit where they are.
+    /// No thread mapped; pinned threads sit where they are.
     #[must_use]
-    pub fn new(machine: &'m Topology, domains: &'m Domains, cast: &'m Programs<'a>) -> Self {
+    pub fn new(machine: &'m Topology, domains: &'m Domains, programs: &'m Programs<'a>) -> Self {
         let mut mapping = Self {
             domains,
             machine,
-            members: &cast.groups.members,
-            rates: &cast.rates,
+            members: &programs.groups.members,
+            rates: &programs.rates,
             cache_of: caches(domains),
             pressure: vec![0.0; domains.domains().len()],
             core_load: vec![0; domains.core_count()],
-            seat_load: cast.groups.load.clone(),
-            at: vec![None; cast.groups.members.len()],
+            seat_load: programs.groups.load.clone(),
+            at: vec![None; programs.groups.members.len()],
         };
-        for (seat, load) in domains.seats().iter().zip(&cast.groups.load) {
+        for (seat, load) in domains.seats().iter().zip(&programs.groups.load) {
             mapping.core_load[seat.core] += load;
         }
-        for (seat, pressure) in &cast.pinned {
+        for (seat, pressure) in &programs.pinned {
             mapping.pressure[mapping.cache_of[domains.seat(*seat).domain.0]] += pressure;
         }
         mapping
@@ -139,7 +142,8 @@ impl<'m, 'a> Mapping<'m, 'a> {
         })
     }
 
-    /// The least loaded core that a member may use, in the first of the domains where there are several.
+    /// The least loaded core that a member may use, in the first of the domains where there are
+    /// several.
     #[must_use]
     pub fn least_loaded(&self, member: usize, order: &[DomainId]) -> Option<SeatId> {
         let ranked = order.iter().enumerate();

@@ -1,12 +1,11 @@
-//! The NUMA penalty of a program: CPI remote / CPI local, at least 1 (equation 1). From a profile where there is one, else
-//! estimated from the miss rate by the linear model of section 4.5: "if the NUMA penalty cannot be obtained directly, the MPKI
-//! offers a reasonable approximation".
+//! The NUMA penalty of a program: CPI remote / CPI local, at least 1 (equation 1). From a profile
+//! where there is one, else estimated from the miss rate by the linear model of section 4.5: "if
+//! the NUMA penalty cannot be obtained directly, the MPKI offers a reasonable approximation".
 //!
-//! *Departure from the paper*: the text swaps the model's two numbers ("slope intercept and slope are 0.015 and 1.05"); the
-//! other way round the line goes through figure 7 (design, reading 2).
+//! *Departure from the paper*: the text swaps the model's two numbers ("slope intercept and slope
+//! are 0.015 and 1.05"); the other way round the line goes through figure 7 (design, reading 2).
 
 use crate::kit::pairs::{means, pairs, wrong};
-use crate::settings::ConfigError;
 use isobar_model::text::one_line;
 use isobar_model::{Mpki, Process};
 use serde::de::{Error, MapAccess, Visitor};
@@ -41,26 +40,17 @@ impl Regression {
     pub fn of(self, rate: Mpki) -> Penalty {
         Penalty { value: (self.intercept + self.slope * rate.0).max(1.0), measured: false }
     }
-
-    pub(super) fn check(self, section: &str) -> Result<(), ConfigError> {
-        let wrong = |key, value| Err(ConfigError::impossible(section, key, value, "a number of 0 or more"));
-        if !(self.intercept.is_finite() && self.intercept >= 0.0) {
-            return wrong("regression_intercept", self.intercept);
-        }
-        if !(self.slope.is_finite() && self.slope >= 0.0) {
-            return wrong("regression_slope", self.slope);
-        }
-        Ok(())
-    }
 }
 
-/// Measured penalties by the name or pid of a process. Written as a table, or as text: `"soplex=1.3 mcf=1.46"`.
+/// Measured penalties by the name or pid of a process. Written as a table, or as text: `"soplex=1.3
+/// mcf=1.46"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Penalties(BTreeMap<String, f64>);
 
 impl Penalties {
-    /// The penalty of a process: from the observation, else from this table; `None` where neither has it.
+    /// The penalty of a process: from the observation, else from this table; `None` where neither
+    /// has it.
     #[must_use]
     pub fn of(&self, process: &Process) -> Option<Penalty> {
         let known = || self.0.iter().find(|(name, _)| means(name, process)).map(|(_, penalty)| *penalty);
@@ -98,8 +88,8 @@ impl Penalties {
     }
 }
 
-/// The setting `profile`: the name of a file of penalties. A policy reads no file: whoever makes it puts the file's penalties in
-/// the place of its name, and a name that is left is refused.
+/// The setting `profile`: the name of a file of penalties. A policy reads no file: the code that
+/// makes it puts the file's penalties in the place of its name, and a name that is left is refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile(pub Penalties);
 
@@ -201,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_penalties_are_told() {
+    fn bad_penalties_are_named() {
         let cases = [
             ("p = \"soplex\"", "`soplex` is impossible: expected NAME=VALUE, such as soplex=1.3"),
             ("p = \"soplex=x\"", "`soplex=x` is impossible: expected a number, as in soplex=1.3"),

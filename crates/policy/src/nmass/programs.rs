@@ -1,9 +1,11 @@
-//! Program characterization (section 3.2): of every process its threads, its home, its cache pressure (MPKI) and its NUMA
-//! penalty. Who is left out, and why, is told in the notes.
+//! Program characterization (section 3.2): of every process its threads, its home, its cache
+//! pressure (MPKI) and its NUMA penalty. The notes say which processes and threads are left out,
+//! and why.
 
-use super::home::{Homes, Near};
+use super::config::Config;
+use super::home::{Homes, NearestCpus};
 use super::penalty::Penalty;
-use super::scheduler::How;
+use crate::kit::before::Before;
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::group::{Groups, Member};
 use isobar_model::text::one_line;
@@ -35,10 +37,10 @@ pub struct Programs<'a> {
     /// The MPKI of each member.
     pub rates: Vec<f64>,
     /// Ascending by pid.
-    pub programs: Vec<Program<'a>>,
+    pub list: Vec<Program<'a>>,
     /// Pressure of threads pinned by their owner, where they are.
     pub pinned: Vec<(SeatId, f64)>,
-    /// Who was left out.
+    /// What was left out.
     pub notes: Vec<String>,
 }
 
@@ -49,12 +51,11 @@ pub struct Rates(Vec<((Pid, Tid), Mpki)>);
 impl Rates {
     /// The rate of each thread in this interval, or else its last one.
     pub fn update(&mut self, seen: &Observation) -> Vec<Option<Mpki>> {
-        let mut before = std::mem::take(&mut self.0).into_iter().peekable();
+        let mut before = Before::take_from(&mut self.0);
         let mut rates = Vec::new();
         for (process, thread) in seen.threads() {
             let id = (process.pid, thread.tid);
-            while before.next_if(|(old, _)| *old < id).is_some() {}
-            let old = before.next_if(|(old, _)| *old == id).map(|(_, rate)| rate);
+            let old = before.take(&id);
             let rate = thread.mpki().or(old);
             self.0.extend(rate.map(|rate| (id, rate)));
             rates.push(rate);
@@ -65,26 +66,27 @@ impl Rates {
 
 /// What is remembered of programs from interval to interval.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct Characterizer {
     rates: Rates,
     homes: Homes,
 }
 
-impl Known {
+impl Characterizer {
     /// The programs of an observation.
-    pub fn programs<'a>(&mut self, seen: &'a Observation, domains: &Domains, how: &How) -> Programs<'a> {
+    pub fn programs<'a>(&mut self, seen: &'a Observation, domains: &Domains, config: &Config) -> Programs<'a> {
         let rates = self.rates.update(seen);
-        let homes = self.homes.update(&Near::on(&seen.machine), &seen.processes, how.home_margin);
+        let homes =
+            self.homes.update(&NearestCpus::on(&seen.machine), &seen.processes, config.home_margin_percent / 100.0);
         let process_of = |(at, process): (usize, &Process)| std::iter::repeat_n(at, process.threads.len());
         let process_of: Vec<usize> = seen.processes.iter().enumerate().flat_map(process_of).collect();
-        let known = |index: usize| rates[index].is_some() && homes[process_of[index]].is_some();
-        let groups = Groups::of(seen, domains, |index, _| known(index));
+        let measured = |index: usize| rates[index].is_some() && homes[process_of[index]].is_some();
+        let groups = Groups::of(seen, domains, |index, _| measured(index));
         let of_member = |member: &Member<'_>| rates[member.index].map_or(0.0, |rate| rate.0);
         let member_rates: Vec<f64> = groups.members.iter().map(of_member).collect();
-        let programs = form(seen, &groups.members, &member_rates, &homes, how);
-        let pinned = pinned(seen, domains, &rates, &homes, how);
+        let list = form(seen, &groups.members, &member_rates, &homes, config);
+        let pinned = pinned(seen, domains, &rates, &homes, config);
         let notes = left_out(seen, &groups, &rates, &homes);
-        Programs { groups, rates: member_rates, programs, pinned, notes }
+        Programs { groups, rates: member_rates, list, pinned, notes }
     }
 }
 
@@ -93,7 +95,7 @@ fn form<'a>(
     members: &[Member<'a>],
     rates: &[f64],
     homes: &[Option<NodeId>],
-    how: &How,
+    config: &Config,
 ) -> Vec<Program<'a>> {
     let mut programs = Vec::new();
     let mut first = 0;
@@ -103,7 +105,7 @@ fn form<'a>(
         let process = &seen.processes[together[0].process];
         let Some(home) = homes[together[0].process] else { continue };
         let rates = &rates[members.clone()];
-        let penalty = how.penalty(process, rates);
+        let penalty = config.penalty(process, rates);
         let online = seen.machine.online();
         let is_confined = |allowed: &CpuSet| !online.is_subset(allowed);
         let confined = together.iter().any(|member| member.thread.allowed_cpus.as_ref().is_some_and(is_confined));
@@ -118,14 +120,14 @@ fn pinned(
     domains: &Domains,
     rates: &[Option<Mpki>],
     homes: &[Option<NodeId>],
-    how: &How,
+    config: &Config,
 ) -> Vec<(SeatId, f64)> {
     let mut pinned = Vec::new();
     let threads = (0..).zip(&seen.processes).flat_map(|(at, process)| process.threads.iter().map(move |it| (at, it)));
     for ((at, thread), rate) in threads.zip(rates).filter(|((_, thread), _)| thread.pinned) {
         let (Some(seat), Some(rate)) = (thread.cpu.and_then(|cpu| domains.seat_of(cpu)), rate) else { continue };
         let remote = homes[at].is_some() && homes[at] != domains.node_of(seat);
-        let weight = if remote { how.penalty(&seen.processes[at], &[rate.0]).value } else { 1.0 };
+        let weight = if remote { config.penalty(&seen.processes[at], &[rate.0]).value } else { 1.0 };
         pinned.push((seat, rate.0 * weight));
     }
     pinned
@@ -156,7 +158,7 @@ fn left_out(seen: &Observation, groups: &Groups<'_>, rates: &[Option<Mpki>], hom
     notes
 }
 
-/// The first few names, and how many there are beside.
+/// The first few names, and the number of the others.
 #[must_use]
 pub fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 5;
@@ -170,25 +172,30 @@ pub fn listed(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nmass::scheduler::tests::how;
-    use crate::nmass::test_kit::{observation, thread};
+    use crate::nmass::test_kit::observation;
+    use crate::test_kit::thread;
 
     #[test]
     fn pressure_is_the_sum_over_threads_and_sleepers_keep_their_rate() {
         let mut seen = observation("node:2 core:2", &[(1, 0, 5.0, None, &[10, 0]), (5, 1, 1.0, Some(1.3), &[0, 9])]);
         seen.processes[0].threads.push(thread(2, 1, 7.0));
         let domains = Domains::of(&seen.machine);
-        let mut known = Known::default();
-        let pressures = |known: &mut Known, seen: &Observation| -> Vec<f64> {
-            known.programs(seen, &domains, &how()).programs.iter().map(|program| program.pressure).collect()
+        let mut characterizer = Characterizer::default();
+        let pressures = |characterizer: &mut Characterizer, seen: &Observation| -> Vec<f64> {
+            characterizer
+                .programs(seen, &domains, &Config::default())
+                .list
+                .iter()
+                .map(|program| program.pressure)
+                .collect()
         };
-        assert_eq!(pressures(&mut known, &seen), [12.0, 1.0]);
+        assert_eq!(pressures(&mut characterizer, &seen), [12.0, 1.0]);
         seen.processes[0].threads[1].instructions = Some(0);
-        assert_eq!(pressures(&mut known, &seen), [12.0, 1.0]);
+        assert_eq!(pressures(&mut characterizer, &seen), [12.0, 1.0]);
     }
 
     #[test]
-    fn who_is_left_out_is_told() {
+    fn notes_name_what_is_left_out() {
         let mut seen = observation(
             "node:2 core:2",
             &[(1, 0, 5.0, None, &[]), (2, 1, 1.0, None, &[0, 9]), (3, 2, 8.0, Some(1.5), &[9, 0])],
@@ -196,8 +203,8 @@ mod tests {
         seen.processes[1].threads[0].instructions = None;
         seen.processes[2].threads[0].pinned = true;
         let domains = Domains::of(&seen.machine);
-        let found = Known::default().programs(&seen, &domains, &how());
-        assert!(found.programs.is_empty());
+        let found = Characterizer::default().programs(&seen, &domains, &Config::default());
+        assert!(found.list.is_empty());
         assert_eq!(
             found.notes,
             [

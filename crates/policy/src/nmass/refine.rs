@@ -1,9 +1,10 @@
-//! Step 3 of N-MASS, algorithm 3: processes leave a crowded LLC until the pressures are as equal as the penalty of remote
-//! execution lets them be.
+//! Step 3 of N-MASS, algorithm 3: processes leave a crowded LLC until the pressures are as equal as
+//! the penalty of remote execution lets them be.
 //!
 //! ```text
 //! repeat:
-//!     from the LLC with the most pressure take the process with the lowest NUMA penalty (back of the list)
+//!     from the LLC with the most pressure take the process with the lowest NUMA penalty
+//!         (back of the list)
 //!     map it onto the LLC on which the pressure is then least, of those
 //!         that have free cores for it,
 //!         where the gap between the two pressures shrinks,
@@ -11,18 +12,22 @@
 //! until there is none
 //! ```
 //!
-//! *Properties*: it ends, since no process is moved twice; the gap between the two LLCs shrinks with every move; no remote
-//! process comes to an LLC at or above the threshold; equal pressures move nothing.
+//! *Properties*: it ends, since no process is moved twice; the gap between the two LLCs shrinks
+//! with every move; no remote process comes to an LLC at or above the threshold; equal pressures
+//! move nothing.
 //!
 //! *Departures from the paper*
-//! 1. The loop (design, reading 1): as printed it ends when a move is made and never uses the gap of line 6.
-//! 2. One side only: as printed the cheaper of the two last processes is tried first. A move to the LLC with more pressure can
-//!    only widen the gap, so it is never accepted and need not be tried.
-//! 3. More than two LLCs: from the one with the most pressure to the one with the least (reading 1), counted after the move,
-//!    so that an LLC of the home node goes before a remote one with the same pressure; ties to the nearer, then the first.
-//! 4. The threshold holds for remote mappings only. It is there to protect the interconnect (section 3.1), which a process
-//!    that comes home does not load.
-//! 5. A process without misses is passed over: it adds no pressure, so it would end the loop without a gap that shrinks.
+//! 1. The loop (design, reading 1): as printed it ends when a move is made and never uses the gap
+//!    of line 6.
+//! 2. One side only: as printed the cheaper of the two last processes is tried first. A move to the
+//!    LLC with more pressure can only widen the gap, so it is never accepted and need not be tried.
+//! 3. More than two LLCs: from the one with the most pressure to the one with the least (reading
+//!    1), counted after the move, so that an LLC of the home node goes before a remote one with the
+//!    same pressure; ties to the nearer, then the first.
+//! 4. The threshold holds for remote mappings only. It is there to protect the interconnect
+//!    (section 3.1), which a process that comes home does not load.
+//! 5. A process without misses is passed over: it adds no pressure, so it would end the loop
+//!    without a gap that shrinks.
 //! 6. A process of several threads moves whole; one that is spread over several LLCs already stays.
 
 use super::mapping::Mapping;
@@ -74,7 +79,8 @@ fn candidate(
     best
 }
 
-/// Whether a domain's LLC has more pressure than another's; on equal pressure the first one goes before.
+/// Whether a domain's LLC has more pressure than another's; on equal pressure the first one goes
+/// before.
 fn is_more(mapping: &Mapping<'_, '_>, one: DomainId, other: DomainId) -> bool {
     let (a, b) = (mapping.pressure(one), mapping.pressure(other));
     a.total_cmp(&b).then(mapping.cache(other).cmp(&mapping.cache(one))).is_gt()

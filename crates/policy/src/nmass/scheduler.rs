@@ -10,15 +10,14 @@
 //!     move every thread that is not on its core, or is there by chance
 //! ```
 
+use super::config::Config;
 use super::decision::Decision;
-use super::penalty::{Penalties, Penalty, Regression};
-use super::programs::{Known, Program, Programs, listed};
+use super::programs::{Characterizer, Program, Programs, listed};
 use super::refine::Refined;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::Member;
 use crate::kit::words::Tenths;
-use crate::settings::ConfigError;
-use isobar_model::{Action, Mpki, Observation, Plan, Policy, Process, Sensor, num};
+use isobar_model::{Action, Observation, Plan, Policy, Sensor, num};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -26,68 +25,17 @@ use std::fmt::Write;
 pub const NEEDS: &[Sensor] =
     &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::SeveralNodes, Sensor::SeveralDomains];
 
-/// Settings, as the scheduler wants them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct How {
-    /// Measured penalties; `None` = estimates only.
-    pub penalties: Option<Penalties>,
-    /// The estimate.
-    pub regression: Regression,
-    /// Pressure from which on an LLC takes no remote process, in MPKI; `None` = no refinement.
-    pub threshold: Option<f64>,
-    /// Relative change of a process's MPKI that ends a decision.
-    pub change: f64,
-    /// MPKI below which changes do not count.
-    pub floor: f64,
-    /// Share of a process's pages by which another node must have more to become its home.
-    pub home_margin: f64,
-}
-
-impl How {
-    /// The NUMA penalty of a process whose threads have these miss rates; the estimate is made from their mean.
-    #[must_use]
-    pub fn penalty(&self, process: &Process, rates: &[f64]) -> Penalty {
-        let mean = rates.iter().sum::<f64>() / num::float_len(rates.len().max(1));
-        let measured = self.penalties.as_ref().and_then(|penalties| penalties.of(process));
-        measured.unwrap_or_else(|| self.regression.of(Mpki(mean)))
-    }
-
-    /// Whether a process's pressure has changed so much that a decision no longer holds.
-    #[must_use]
-    pub fn is_change(&self, old: f64, new: f64) -> bool {
-        old.max(new) >= self.floor && (new - old).abs() > self.change * old
-    }
-}
-
-/// Checks of the settings that the three policies share, as they stand in the configuration.
-pub(super) fn check_adaptation(section: &str, change: f64, floor: f64, margin: f64) -> Result<(), ConfigError> {
-    let wrong = |key, value, expected| Err(ConfigError::impossible(section, key, value, expected));
-    if !(change.is_finite() && change >= 0.0) {
-        return wrong("change_percent", change, "a percentage of 0 or more");
-    }
-    if !(floor.is_finite() && floor >= 0.0) {
-        return wrong("change_floor_mpki", floor, "a miss rate of 0 or more");
-    }
-    if !(0.0..=100.0).contains(&margin) {
-        return wrong("home_margin_percent", margin, "0 to 100");
-    }
-    Ok(())
-}
-
-/// The check of the threshold of algorithm 3.
-pub(super) fn check_threshold(section: &str, threshold: f64) -> Result<(), ConfigError> {
-    let possible = threshold.is_finite() && threshold > 0.0;
-    let refused = || ConfigError::impossible(section, "threshold_mpki", threshold, "a pressure above 0");
-    possible.then_some(()).ok_or_else(refused)
-}
+/// The paper.
+pub const PAPER: &str = "Majo and Gross, Memory Management in NUMA Multicore Systems: Trapped between \
+                         Cache Contention and Interconnect Overhead (2011)";
 
 /// N-MASS, with or without its refinement.
 #[derive(Debug)]
 pub struct Scheduler {
     name: &'static str,
-    how: How,
+    config: Config,
     domains: CachedDomains,
-    known: Known,
+    characterizer: Characterizer,
     last: Option<Decision>,
     /// Whether the last interval passed without a decision.
     waited: bool,
@@ -96,8 +44,15 @@ pub struct Scheduler {
 impl Scheduler {
     /// Nothing seen yet.
     #[must_use]
-    pub fn new(name: &'static str, how: How) -> Self {
-        Self { name, how, domains: CachedDomains::default(), known: Known::default(), last: None, waited: false }
+    pub fn new(name: &'static str, config: Config) -> Self {
+        Self {
+            name,
+            config: config.merged(),
+            domains: CachedDomains::default(),
+            characterizer: Characterizer::default(),
+            last: None,
+            waited: false,
+        }
     }
 }
 
@@ -112,18 +67,18 @@ impl Policy for Scheduler {
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let domains = self.domains.of(&seen.machine);
-        let mut cast = self.known.programs(seen, domains, &self.how);
-        let mut plan = Plan { notes: std::mem::take(&mut cast.notes), ..Plan::nothing(self.name) };
-        let holds = self.last.as_ref().is_some_and(|last| last.holds(&seen.machine, &cast, &self.how));
-        let waits = !holds && !self.waited && self.last.as_ref().is_some_and(|last| last.has_lost(&cast));
+        let mut programs = self.characterizer.programs(seen, domains, &self.config);
+        let mut plan = Plan { notes: std::mem::take(&mut programs.notes), ..Plan::nothing(self.name) };
+        let holds = self.last.as_ref().is_some_and(|last| last.holds(&seen.machine, &programs, &self.config));
+        let waits = !holds && !self.waited && self.last.as_ref().is_some_and(|last| last.has_lost(&programs));
         self.waited = waits;
         if waits {
             return plan;
         }
         let kept = self.last.take().filter(|_| holds);
-        let decision = kept.unwrap_or_else(|| Decision::make(&seen.machine, domains, &cast, &self.how));
-        plan.actions = moves(domains, &cast, &decision, !holds);
-        plan.notes.extend(self.estimated(&cast));
+        let decision = kept.unwrap_or_else(|| Decision::make(&seen.machine, domains, &programs, &self.config));
+        plan.actions = moves(domains, &programs, &decision, !holds);
+        plan.notes.extend(self.estimated(&programs));
         self.last = Some(decision);
         plan
     }
@@ -131,10 +86,10 @@ impl Policy for Scheduler {
 
 impl Scheduler {
     /// Which penalties a profile lacks, where there could be one.
-    fn estimated(&self, cast: &Programs<'_>) -> Option<String> {
-        self.how.penalties.as_ref()?;
+    fn estimated(&self, programs: &Programs<'_>) -> Option<String> {
+        self.config.penalties.as_ref()?;
         // Copies of a program are named once.
-        let lacking = cast.programs.iter().filter(|program| !program.penalty.measured);
+        let lacking = programs.list.iter().filter(|program| !program.penalty.measured);
         let names: BTreeSet<&str> = lacking.map(|program| &*program.process.name).collect();
         let names: Vec<&str> = names.into_iter().collect();
         let text = || format!("NUMA penalty estimated from the miss rate, since no profile has it: {}", listed(&names));
@@ -142,13 +97,13 @@ impl Scheduler {
     }
 }
 
-/// A move for every thread that is not on its core. A thread that slept since it was bound is where it last ran, and will wake
-/// up on its core.
-fn moves(domains: &Domains, cast: &Programs<'_>, decision: &Decision, fresh: bool) -> Vec<Action> {
+/// A move for every thread that is not on its core. A thread that slept since it was bound is where
+/// it last ran, and will wake up on its core.
+fn moves(domains: &Domains, programs: &Programs<'_>, decision: &Decision, fresh: bool) -> Vec<Action> {
     let mut actions = Vec::new();
-    for (program, refined) in cast.programs.iter().zip(&decision.refined) {
+    for (program, refined) in programs.list.iter().zip(&decision.refined) {
         for at in program.members.clone() {
-            let member = &cast.groups.members[at];
+            let member = &programs.groups.members[at];
             let slept = !fresh && member.thread.instructions == Some(0);
             let away = decision.seats[at].filter(|seat| member.must_go_to(*seat) && !slept);
             if let Some(seat) = away {
@@ -208,7 +163,3 @@ impl std::fmt::Display for Hundredths {
         write!(f, "{}.{:02}", hundredths / 100, hundredths % 100)
     }
 }
-
-#[cfg(test)]
-#[path = "scheduler_tests.rs"]
-pub(super) mod tests;

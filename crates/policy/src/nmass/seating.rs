@@ -1,28 +1,30 @@
-//! Which core of its processor a thread gets. The paper maps to processors and takes any free core; here a thread keeps the one
-//! that it has wherever it can, so that a mapping that has been carried out moves nothing when it is made again.
+//! Which core of its processor a thread gets. The paper maps to processors and takes any free core;
+//! here a thread keeps the one that it has wherever it can, so that a mapping that has been carried
+//! out moves nothing when it is made again.
 //!
-//! *Properties*: every thread stays in the domain that the mapping gave it; cores of a domain differ by at most one thread
-//! where no thread is confined or pinned; a thread leaves its core only when it has to.
+//! *Properties*: every thread stays in the domain that the mapping gave it; cores of a domain
+//! differ by at most one thread where no thread is confined or pinned; a thread leaves its core
+//! only when it has to.
 
 use super::programs::Programs;
 use crate::kit::domains::{DomainId, Domains, SeatId};
 
-/// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread that the mapping has no place
-/// for stays without.
+/// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread
+/// that the mapping has no place for stays without.
 #[must_use]
-pub fn seat(domains: &Domains, cast: &Programs<'_>, mapped: &[Option<SeatId>]) -> Vec<Option<SeatId>> {
-    let mut house = House::new(domains, cast, mapped);
+pub fn seat(domains: &Domains, programs: &Programs<'_>, mapped: &[Option<SeatId>]) -> Vec<Option<SeatId>> {
+    let mut assignment = Assignment::new(domains, programs, mapped);
     // The most confined threads first, as they have the least choice.
-    for group in &cast.groups.groups {
-        group.members.iter().for_each(|member| house.keep(*member));
-        group.members.iter().for_each(|member| house.fill(*member));
+    for group in &programs.groups.groups {
+        group.members.iter().for_each(|member| assignment.keep(*member));
+        group.members.iter().for_each(|member| assignment.fill(*member));
     }
-    house.seats
+    assignment.seats
 }
 
-struct House<'m, 'a> {
+struct Assignment<'m, 'a> {
     domains: &'m Domains,
-    cast: &'m Programs<'a>,
+    programs: &'m Programs<'a>,
     /// The domain of each member.
     wanted: Vec<Option<DomainId>>,
     /// Threads that each core of a domain, and each of its seats, must have at least.
@@ -32,9 +34,9 @@ struct House<'m, 'a> {
     seats: Vec<Option<SeatId>>,
 }
 
-impl<'m, 'a> House<'m, 'a> {
-    fn new(domains: &'m Domains, cast: &'m Programs<'a>, mapped: &[Option<SeatId>]) -> Self {
-        let seat_load = cast.groups.load.clone();
+impl<'m, 'a> Assignment<'m, 'a> {
+    fn new(domains: &'m Domains, programs: &'m Programs<'a>, mapped: &[Option<SeatId>]) -> Self {
+        let seat_load = programs.groups.load.clone();
         let wanted: Vec<_> = mapped.iter().map(|seat| Some(domains.seat((*seat)?).domain)).collect();
         let mut core_load = vec![0; domains.core_count()];
         let mut threads = vec![0; domains.domains().len()];
@@ -47,16 +49,18 @@ impl<'m, 'a> House<'m, 'a> {
         let of_domain = domains.domains().iter().zip(&threads);
         let level =
             of_domain.map(|(it, &threads)| (share(threads, it.cores), share(threads, it.seats.len()))).collect();
-        Self { domains, cast, wanted, level, core_load, seat_load, seats: vec![None; mapped.len()] }
+        Self { domains, programs, wanted, level, core_load, seat_load, seats: vec![None; mapped.len()] }
     }
 
     /// A thread in its domain keeps its core, unless that has its share already.
     fn keep(&mut self, member: usize) {
-        let (Some(domain), Some(now)) = (self.wanted[member], self.cast.groups.members[member].seat) else { return };
+        let (Some(domain), Some(now)) = (self.wanted[member], self.programs.groups.members[member].seat) else {
+            return;
+        };
         let seat = self.domains.seat(now);
         let (core, place) = self.level[domain.0];
         let has_room = self.core_load[seat.core] < core && self.seat_load[now.0] < place;
-        if seat.domain == domain && has_room && self.cast.groups.members[member].thread.may_run_on(seat.cpu) {
+        if seat.domain == domain && has_room && self.programs.groups.members[member].thread.may_run_on(seat.cpu) {
             self.sit(member, now);
         }
     }
@@ -64,7 +68,7 @@ impl<'m, 'a> House<'m, 'a> {
     /// The others take the least loaded cores.
     fn fill(&mut self, member: usize) {
         let (Some(domain), None) = (self.wanted[member], self.seats[member]) else { return };
-        let this = &self.cast.groups.members[member];
+        let this = &self.programs.groups.members[member];
         let usable = |seat: &usize| this.thread.may_run_on(self.domains.seats()[*seat].cpu);
         let order = |seat: &usize| {
             let core = self.core_load[self.domains.seats()[*seat].core];

@@ -1,4 +1,5 @@
-//! Random machines with random programs: what a property is tried on, and the observations that it makes. Knows no policy.
+//! Random machines with random programs: what a property is tried on, and the observations that it
+//! makes. Knows no policy.
 
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{CacheClass, CpuId, CpuSet, NodeMap, Observation, Pages, Pid, Process, Seconds, Thread, Tid, num};

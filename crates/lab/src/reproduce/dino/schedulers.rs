@@ -10,6 +10,7 @@ use crate::starts::Starts;
 use crate::stats::{bounds, mean_or_zero};
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::{di_migrate, di_plain, dino};
+use isobar_policy::kit::page_settings::PageSettings;
 
 /// The paper's three, in the order of its figures.
 pub(super) const POLICIES: [&str; 3] = [di_plain::NAME, di_migrate::NAME, dino::NAME];
@@ -46,11 +47,8 @@ fn policies() -> Vec<NamedPolicy<'static>> {
     vec![
         (linux::NAME.to_owned(), Box::new(|| Box::new(Linux))),
         (di_plain::NAME.to_owned(), Box::new(|| Box::new(di_plain::DiPlain::default()))),
-        (
-            di_migrate::NAME.to_owned(),
-            Box::new(|| Box::new(di_migrate::DiMigrate::new(&di_migrate::Config::default()))),
-        ),
-        (dino::NAME.to_owned(), Box::new(|| Box::new(dino::Dino::new(dino::Config::default())))),
+        (di_migrate::NAME.to_owned(), Box::new(|| Box::new(di_migrate::DiMigrate::new(PageSettings::default())))),
+        (dino::NAME.to_owned(), Box::new(|| Box::new(dino::Dino::new(dino::Settings::default())))),
     ]
 }
 

@@ -43,7 +43,7 @@ impl Profiles {
     pub fn policies(&self) -> Result<Vec<NamedPolicy<'static>>, LabError> {
         let mut settings = Settings::default();
         for name in [maximum_local::NAME, n_mass::NAME] {
-            settings.set(&format!("{name}.penalties"), &self.text())?;
+            registry::set(&mut settings, &format!("{name}.penalties"), &self.text())?;
         }
         let (settings, rates) = (Arc::new(settings), Arc::new(self.rates()));
         POLICIES.iter().map(|name| maker(name, &settings, &rates)).collect()

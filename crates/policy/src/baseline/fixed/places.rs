@@ -1,5 +1,5 @@
-//! What `fixed.threads` and `fixed.pages` say. It knows how the lists are written and which entry a process meets; whether a
-//! CPU or a node is there is asked elsewhere.
+//! What `fixed.threads` and `fixed.pages` say. It knows how the lists are written and which entry a
+//! process meets; whether a CPU or a node is there is asked elsewhere.
 
 use crate::kit::pairs::{means, pairs, wrong};
 use isobar_model::text::one_line;
@@ -66,7 +66,8 @@ impl PagePlace {
     /// Reads a list.
     ///
     /// # Errors
-    /// What is wrong with which entry, and what would be right; entries that would send pages round in a circle.
+    /// What is wrong with which entry, and what would be right; entries that would send pages round
+    /// in a circle.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let mut places: Vec<Self> = Vec::new();
         for (name, value) in pairs(text, PAGES_EXAMPLE)? {

@@ -1,20 +1,15 @@
 //! Decisions of `fixed` on a machine of three nodes with two CPUs each (0 1 | 2 3 | 4 5).
 
 use super::*;
-use crate::registry::build;
-use crate::settings::Settings;
+use crate::test_kit;
 use isobar_model::wire::observation_from_json;
 
-fn policy(sets: &[(&str, &str)]) -> Box<dyn Policy> {
-    let mut settings = Settings::default();
-    sets.iter().for_each(|(key, value)| settings.set(&format!("fixed.{key}"), value).unwrap());
-    build(NAME, &settings).unwrap()
+fn policy(section: &str) -> Box<dyn Policy> {
+    test_kit::policy(&ENTRY, section)
 }
 
-fn refused(key: &str, value: &str) -> String {
-    let mut settings = Settings::default();
-    settings.set(&format!("fixed.{key}"), value).unwrap();
-    build(NAME, &settings).err().unwrap().to_string()
+fn refused(section: &str) -> String {
+    test_kit::refused(&ENTRY, section)
 }
 
 /// Process 7 `alpha` with threads 7 and 9, process 8 `beta` with thread 8.
@@ -53,7 +48,7 @@ fn decided(policy: &mut dyn Policy, seen: &Observation) -> Vec<String> {
 
 #[test]
 fn named_threads_go_to_their_cpus_and_others_stay() {
-    let mut fixed = policy(&[("threads", "alpha/0=5 beta=3")]);
+    let mut fixed = policy("threads = 'alpha/0=5 beta=3'");
     let plan = fixed.decide(&at([0, 1, 2]));
     assert_eq!(plan.notes, [""; 0]);
     let reasons: Vec<_> = plan.actions.iter().map(Action::reason).collect();
@@ -64,18 +59,18 @@ fn named_threads_go_to_their_cpus_and_others_stay() {
             "beta belongs on cpu 3 by fixed.threads: it runs elsewhere"
         ]
     );
-    assert_eq!(decided(policy(&[("threads", "alpha/0=5 beta=3")]).as_mut(), &at([0, 1, 2])), ["7>5", "8>3"]);
+    assert_eq!(decided(policy("threads = 'alpha/0=5 beta=3'").as_mut(), &at([0, 1, 2])), ["7>5", "8>3"]);
 }
 
 #[test]
 fn an_index_goes_before_the_whole_process_and_a_pid_is_a_name_too() {
-    assert_eq!(decided(policy(&[("threads", "alpha=2 alpha/1=4")]).as_mut(), &at([0, 1, 2])), ["7>2", "9>4"]);
-    assert_eq!(decided(policy(&[("threads", "8=1 7/0=3")]).as_mut(), &at([0, 1, 2])), ["7>3", "8>1"]);
+    assert_eq!(decided(policy("threads = 'alpha=2 alpha/1=4'").as_mut(), &at([0, 1, 2])), ["7>2", "9>4"]);
+    assert_eq!(decided(policy("threads = '8=1 7/0=3'").as_mut(), &at([0, 1, 2])), ["7>3", "8>1"]);
 }
 
 #[test]
 fn a_thread_on_its_cpu_is_bound_once_and_brought_back_when_it_strays() {
-    let mut fixed = policy(&[("threads", "beta=2")]);
+    let mut fixed = policy("threads = 'beta=2'");
     let there = fixed.decide(&at([0, 1, 2]));
     assert_eq!(there.actions[0].reason(), "beta belongs on cpu 2 by fixed.threads: bound to it so that it stays");
     assert_eq!(decided(fixed.as_mut(), &at([0, 1, 2])), [""; 0]);
@@ -86,14 +81,14 @@ fn a_thread_on_its_cpu_is_bound_once_and_brought_back_when_it_strays() {
 #[test]
 fn a_thread_that_sleeps_elsewhere_is_bound_once() {
     let asleep = seen("null", r#""cpu": 0"#, r#""cpu": 1"#, r#""cpu": 4, "instructions": 0"#);
-    let mut fixed = policy(&[("threads", "beta=2")]);
+    let mut fixed = policy("threads = 'beta=2'");
     assert_eq!(decided(fixed.as_mut(), &asleep), ["8>2"]);
     assert_eq!(decided(fixed.as_mut(), &asleep), [""; 0]);
 }
 
 #[test]
 fn a_thread_that_went_away_and_came_back_is_bound_again() {
-    let mut fixed = policy(&[("threads", "beta=2")]);
+    let mut fixed = policy("threads = 'beta=2'");
     let mut without = at([0, 1, 2]);
     without.processes.pop();
     assert_eq!(decided(fixed.as_mut(), &at([0, 1, 2])), ["8>2"]);
@@ -102,10 +97,10 @@ fn a_thread_that_went_away_and_came_back_is_bound_again() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_and_not_tried() {
+fn what_cannot_be_done_is_reported_and_not_tried() {
     let confined = seen("null", r#""cpu": 0, "pinned": true"#, r#""cpu": 0, "allowed_cpus": [0, 1]"#, r#""cpu": 0"#);
-    let sets = [("threads", "alpha=5 beta=99 gamma=1 beta/3=0"), ("pages", "alpha=7 beta=2 gamma=0>1")];
-    let plan = policy(&sets).decide(&confined);
+    let section = "threads = 'alpha=5 beta=99 gamma=1 beta/3=0'\npages = 'alpha=7 beta=2 gamma=0>1'";
+    let plan = policy(section).decide(&confined);
     assert_eq!(plan.actions, []);
     assert_eq!(
         plan.notes,
@@ -125,7 +120,7 @@ fn what_cannot_be_done_is_told_and_not_tried() {
 
 #[test]
 fn pages_go_where_they_belong_so_many_in_an_interval() {
-    let mut fixed = policy(&[("pages", "alpha=2"), ("pages_per_epoch", "50")]);
+    let mut fixed = policy("pages = 'alpha=2'\npages_per_epoch = 50");
     assert_eq!(decided(fixed.as_mut(), &with_pages("[120, 30, 10]")), ["7: 0>2:50", "7: 1>2:30"]);
     assert_eq!(decided(fixed.as_mut(), &with_pages("[70, 0, 90]")), ["7: 0>2:50"]);
     let last = fixed.decide(&with_pages("[20, 0, 140]"));
@@ -135,13 +130,13 @@ fn pages_go_where_they_belong_so_many_in_an_interval() {
 
 #[test]
 fn pages_of_one_node_only() {
-    let mut fixed = policy(&[("pages", "alpha=0>2")]);
+    let mut fixed = policy("pages = 'alpha=0>2'");
     assert_eq!(decided(fixed.as_mut(), &with_pages("[9000, 30, 10]")), ["7: 0>2:4096"]);
 }
 
 #[test]
 fn pages_that_do_not_move_are_left_in_peace() {
-    let mut fixed = policy(&[("pages", "alpha=2")]);
+    let mut fixed = policy("pages = 'alpha=2'");
     let asked: Vec<_> = (0..5).map(|_| decided(fixed.as_mut(), &with_pages("[12, 0, 90]")).len()).collect();
     assert_eq!(asked, [1, 1, 1, 0, 0]);
     let note = &fixed.decide(&with_pages("[12, 0, 90]")).notes[0];
@@ -151,15 +146,15 @@ fn pages_that_do_not_move_are_left_in_peace() {
 #[test]
 fn which_pages_is_a_setting() {
     for (value, select) in [("false", PageSelection::ResidentSet), ("true", PageSelection::AroundSamples)] {
-        let plan = policy(&[("pages", "alpha=2"), ("around_samples", value)]).decide(&with_pages("[12, 0, 90]"));
+        let plan = policy(&format!("pages = 'alpha=2'\naround_samples = {value}")).decide(&with_pages("[12, 0, 90]"));
         assert!(matches!(plan.actions[0], Action::MigratePages { select: with, .. } if with == select));
     }
 }
 
 #[test]
 fn around_samples_each_thread_speaks_for_its_own_pages() {
-    let around = [("pages", "alpha=2"), ("around_samples", "true"), ("pages_per_epoch", "8")];
-    let plan = policy(&around).decide(&with_pages("[12, 0, 90]"));
+    let around = "pages = 'alpha=2'\naround_samples = true\npages_per_epoch = 8";
+    let plan = policy(around).decide(&with_pages("[12, 0, 90]"));
     let asked: Vec<_> = plan
         .actions
         .iter()
@@ -169,17 +164,18 @@ fn around_samples_each_thread_speaks_for_its_own_pages() {
         })
         .collect();
     let tids: Vec<_> = with_pages("[12, 0, 90]").processes[0].threads.iter().map(|thread| thread.tid.0).collect();
-    // Twelve pages on node 0: eight for the first thread, what is left for the second, none for a third.
+    // Twelve pages on node 0: eight for the first thread, what is left for the second, none for a
+    // third.
     let expected: Vec<_> = tids.iter().zip([8, 4]).map(|(tid, pages)| (Some(*tid), pages)).collect();
     assert_eq!(asked, expected);
 }
 
 #[test]
 fn bad_settings_name_their_key() {
-    assert!(refused("threads", "alpha").starts_with("fixed.threads: `alpha` is impossible: expected NAME=VALUE"));
-    assert!(refused("threads", "alpha/0=x").starts_with("fixed.threads: `alpha/0=x` is impossible: expected a CPU"));
-    assert!(refused("pages", "alpha=0>0").starts_with("fixed.pages: `alpha=0>0` is impossible: expected two"));
-    assert_eq!(refused("pages_per_epoch", "0"), "fixed.pages_per_epoch: 0 is impossible: expected at least 1");
+    assert!(refused("threads = 'alpha'").starts_with("fixed.threads: `alpha` is impossible: expected NAME=VALUE"));
+    assert!(refused("threads = 'alpha/0=x'").starts_with("fixed.threads: `alpha/0=x` is impossible: expected a CPU"));
+    assert!(refused("pages = 'alpha=0>0'").starts_with("fixed.pages: `alpha=0>0` is impossible: expected two"));
+    assert_eq!(refused("pages_per_epoch = 0"), "fixed.pages_per_epoch: 0 is impossible: expected at least 1");
 }
 
 #[test]
@@ -192,7 +188,7 @@ fn threads_of_a_name_get_their_ways_once_and_again_when_there_are_others() {
         ))
         .unwrap()
     };
-    let mut fixed = policy(&[("ways", "alpha=0:0x3:40 7=0:4")]);
+    let mut fixed = policy("ways = 'alpha=0:0x3:40 7=0:4'");
     let (one, two) = (seen(r#"{"tid": 7}"#), seen(r#"{"tid": 7}, {"tid": 8}"#));
     let plan = fixed.decide(&one);
     assert_eq!((plan.validate(&one), plan.actions.len()), (Ok(()), 1));
@@ -204,7 +200,7 @@ fn threads_of_a_name_get_their_ways_once_and_again_when_there_are_others() {
     assert_eq!(plan.notes, ["fixed.ways: 7: no process of this name or pid is seen, or an entry before has it"]);
     assert_eq!(fixed.decide(&one).actions, []);
     assert_eq!(fixed.decide(&two).actions.len(), 1);
-    let mut beyond = policy(&[("ways", "alpha=0:0xfff")]);
+    let mut beyond = policy("ways = 'alpha=0:0xfff'");
     assert_eq!(beyond.decide(&one).notes, ["fixed.ways: alpha: the mask 0xfff goes beyond the 11 ways of llc 0"]);
-    assert_eq!(refused("ways", "alpha=3").split(": ").next(), Some("fixed.ways"));
+    assert_eq!(refused("ways = 'alpha=3'").split(": ").next(), Some("fixed.ways"));
 }

@@ -1,5 +1,5 @@
-//! How often pages were asked to move that are still there: libraries that others share and locked pages never move, and
-//! asking for them in every interval would only cost.
+//! How often pages were asked to move that are still there: libraries that others share and locked
+//! pages never move, and asking for them in every interval would only cost.
 
 use isobar_model::{NodeId, Pid};
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
-//! What `fixed.ways` says, and which cluster that makes: all threads of the processes of a name, in one cluster of that name. It knows how the
-//! list is written; whether the LLC has such ways is asked of the machine.
+//! What `fixed.ways` says, and which cluster that makes: all threads of the processes of a name, in
+//! one cluster of that name. It knows how the list is written; whether the LLC has such ways is
+//! asked of the machine.
 
 use super::places::number;
 use crate::kit::pairs::{means, pairs, wrong};
@@ -57,8 +58,9 @@ impl WayPlace {
         Some(Self { name: one_line(name), llc: LlcId(number(llc)?), way_mask, percent })
     }
 
-    /// The cluster, where its threads are others than when it was last set, and why it cannot be, where it cannot. Threads that an
-    /// entry before has `taken` (by name, where this one names the pid) stay with that.
+    /// The cluster, where its threads are others than when it was last set, and why it cannot be,
+    /// where it cannot. Threads that an entry before has `taken` (by name, where this one names the
+    /// pid) stay with that.
     pub fn cluster(
         &self,
         seen: &Observation,

@@ -4,24 +4,26 @@ use super::runs::Strategy;
 use isobar_model::{Action, Observation, Plan, Policy, Sensor};
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::dino::{self, Dino};
+use isobar_policy::divide_content::balancing;
 use isobar_policy::divide_content::dino_lfoc_plus::{self, DinoLfocPlus};
 use isobar_policy::divide_content::divide_content::{self, DivideContent};
-use isobar_policy::divide_content::settings;
+use isobar_policy::kit::page_settings::PageSettings;
 
 /// In the order of table III, after what they are measured against.
 pub(super) fn strategies() -> [Strategy; 4] {
     [
         (linux::NAME, || Box::new(Linux)),
         (dino::NAME, || Box::new(dino())),
-        (dino_lfoc_plus::NAME, || Box::new(ThreadsOnly(DinoLfocPlus::new(dino_lfoc_plus::Config::default())))),
-        (divide_content::NAME, || Box::new(DivideContent::new(settings::Config::default()))),
+        (dino_lfoc_plus::NAME, || Box::new(ThreadsOnly(DinoLfocPlus::new(dino_lfoc_plus::defaults())))),
+        (divide_content::NAME, || Box::new(DivideContent::new(balancing::Config::default()))),
     ]
 }
 
 /// "The low and high LLCMPKI thresholds for application classification in DINO were set to 3 and
 /// 24".
 pub(crate) fn dino() -> ThreadsOnly<Dino> {
-    ThreadsOnly(Dino::new(dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() }))
+    let classes = dino::Config { devil_mpki: 3.0, super_devil_mpki: 24.0, ..dino::Config::default() };
+    ThreadsOnly(Dino::new((classes, PageSettings::default())))
 }
 
 /// DINO as the paper implements it: "this implementation, like DC's, uses Linux's automatic NUMA

@@ -1,18 +1,21 @@
-//! What LFOC+ knows of a program: its class, its critical point and its curves over ways; from a profile or from readings with some numbers
-//! of ways. And when what is measured does not match it any more.
+//! What LFOC+ knows of a program: its class, its critical point and its curves over ways; from a
+//! profile or from readings with some numbers of ways. And whether measurements still match
+//! it.
 
 use super::reading::Reading;
 use isobar_model::{CacheClass, Process, num};
 use isobar_partition::class::{ClassLimits, classify, critical_ways};
 
-/// Misses per 1000 instructions by which two rates may always differ: below, no change of a rate matters to anyone.
+/// Misses per 1000 instructions by which two rates may always differ: below, no change of a rate
+/// matters.
 const FLOOR_MPKI: f64 = 1.0;
-/// The slowdown of a sensitive program grows by so much with each way below its critical point, where only that point is given.
+/// The slowdown of a sensitive program grows by this much with each way below its critical point,
+/// where only that point is given.
 const STEP: f64 = 0.05;
 
 /// A program's profile. Curves are for 1, 2, ... ways.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct Profile {
     /// Its class.
     pub class: CacheClass,
     /// Fewest ways with a slowdown below the limit.
@@ -21,20 +24,22 @@ pub struct Known {
     pub slowdown: Vec<f64>,
     /// LLC misses per 1000 cycles.
     pub llcmpkc: Vec<f64>,
-    /// What was measured, by ways; empty where the profile was given: then nothing is compared with it.
+    /// What was measured, by ways; empty where the profile was given: then nothing is compared with
+    /// it.
     curve: Vec<Reading>,
 }
 
-impl Known {
-    /// From what a profile says of a process; `None` where it says neither class nor curve. Where a curve is missing: a sensitive program's
-    /// slowdown grows by 5 % with each way below the critical point; all programs miss alike.
+impl Profile {
+    /// From what a profile says of a process; `None` where it says neither class nor curve. Where a
+    /// curve is missing: a sensitive program's slowdown grows by 5 % with each way below the
+    /// critical point; all programs miss alike.
     #[must_use]
     pub fn given(process: &Process, limits: ClassLimits, ways: usize, now: Option<Reading>) -> Option<Self> {
         let misses = now.map_or(1.0, |reading| reading.llcmpkc);
         let curve = process.slowdown_by_ways.as_ref().filter(|curve| !curve.is_empty());
         let class = process.cache_class.or_else(|| Some(classify(curve?, &vec![misses; curve?.len()], limits)))?;
-        let told = process.critical_ways.map(num::index);
-        let critical = told.or_else(|| Some(critical_ways(curve?, limits))).unwrap_or(ways).clamp(1, ways.max(1));
+        let given = process.critical_ways.map(num::index);
+        let critical = given.or_else(|| Some(critical_ways(curve?, limits))).unwrap_or(ways).clamp(1, ways.max(1));
         let below = |have: usize| if have < critical { 1.0 + STEP * num::float_len(critical + 1 - have) } else { 1.0 };
         let slowdown = match (curve, class) {
             (Some(curve), _) => curve.clone(),
@@ -45,9 +50,11 @@ impl Known {
         Some(Self { class, critical, slowdown, llcmpkc, curve: Vec::new() })
     }
 
-    /// From readings with some numbers of ways (`readings[i]` with `i + 1`; at least one is there), straight lines between them, and the
-    /// nearest one beyond. Slowdowns are [`slowdown`] against the reading with most ways. Streaming programs are told by their curve from
-    /// `streaming_ways` on, the ways that they get: with fewer, many of them are slowed down (section V.B).
+    /// From readings with some numbers of ways (`readings[i]` with `i + 1`; at least one is there),
+    /// straight lines between them, and the nearest one beyond. Slowdowns are [`slowdown`] against
+    /// the reading with most ways. Streaming programs are recognised by their curve from
+    /// `streaming_ways` on, the ways that they get: with fewer, many of them are slowed down
+    /// (section V.B).
     #[must_use]
     pub fn measured(
         readings: &[Option<Reading>],
@@ -69,8 +76,9 @@ impl Known {
         Some(Self { class, critical: critical_ways(&slowdown, limits), slowdown, llcmpkc, curve })
     }
 
-    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best one over [`Known::slowdown`], since the IPC of
-    /// a reading also shows the traffic of others. `None` for a profile that was given.
+    /// Instructions a cycle and misses per 1000 instructions by ways, as measured: IPC is the best
+    /// one over [`Profile::slowdown`], since the IPC of a reading also shows the traffic of others.
+    /// `None` for a profile that was given.
     #[must_use]
     pub fn curves(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let best = self.curve.last()?.ipc;
@@ -90,7 +98,8 @@ impl Known {
         self.curve.is_empty()
     }
 
-    /// How a reading in a partition of at most `ways` ways differs from the profile by more than `percent`; `None` where it does not.
+    /// How a reading in a partition of at most `ways` ways differs from the profile by more than
+    /// `percent`; `None` where it does not.
     #[must_use]
     pub fn departs(&self, reading: &Reading, ways: usize, percent: f64) -> Option<Departure> {
         let factor = 1.0 + percent / 100.0;
@@ -110,9 +119,10 @@ impl Known {
     }
 }
 
-/// How much slower a program is with some ways than with the most, for the ways' sake. In sampling mode the others have what is left of
-/// the cache, so their traffic, and with it the time of every miss, differs from reading to reading: whatever the IPC says, a program
-/// whose misses did not grow was not slowed down by ways, and one whose misses grew by half by no more than half.
+/// How much slower a program is with some ways than with the most, for the ways' sake. In sampling
+/// mode the others have what is left of the cache, so their traffic, and with it the time of every
+/// miss, differs from reading to reading: whatever the IPC says, a program whose misses did not
+/// grow was not slowed down by ways, and one whose misses grew by half by no more than half.
 #[must_use]
 pub fn slowdown(reading: &Reading, most: &Reading) -> f64 {
     let misses = if reading.mpki > most.mpki { reading.mpki / most.mpki } else { 1.0 };
@@ -163,26 +173,27 @@ mod tests {
         Reading { ipc, llcmpkc: mpki * ipc, mpki }
     }
 
-    fn measured(readings: &[(usize, f64, f64)]) -> Known {
+    fn measured(readings: &[(usize, f64, f64)]) -> Profile {
         let mut by_ways = vec![None; 4];
         readings.iter().for_each(|(ways, ipc, mpki)| by_ways[ways - 1] = Some(reading(*ipc, *mpki)));
-        Known::measured(&by_ways, 5, ClassLimits::default(), 2).unwrap()
+        Profile::measured(&by_ways, 5, ClassLimits::default(), 2).unwrap()
     }
 
     #[test]
     fn lines_between_readings_and_the_nearest_one_beyond() {
-        let known = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
+        let profile = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
         // IPC 1, 1.6, 1.8, 2, 2: slowdowns 2, 1.25, 1.11, 1, 1.
-        let rounded: Vec<f64> = known.slowdown.iter().map(|slowdown| (slowdown * 100.0).round()).collect();
+        let rounded: Vec<f64> = profile.slowdown.iter().map(|slowdown| (slowdown * 100.0).round()).collect();
         assert_eq!(rounded, [200.0, 125.0, 111.0, 100.0, 100.0]);
-        assert_eq!((known.class, known.critical), (CacheClass::Sensitive, 4));
-        let mpki: Vec<f64> = known.curve.iter().map(|point| point.mpki).collect();
+        assert_eq!((profile.class, profile.critical), (CacheClass::Sensitive, 4));
+        let mpki: Vec<f64> = profile.curve.iter().map(|point| point.mpki).collect();
         assert_eq!(mpki, [20.0, 10.0, 7.0, 4.0, 4.0]);
     }
 
     #[test]
     fn the_traffic_of_others_is_no_slowdown_of_ways() {
-        // Slower by 20 % with the most ways, since the others are squeezed; slower by 30 % with 10 % more misses.
+        // Slower by 20 % with the most ways, since the others are squeezed; slower by 30 % with 10
+        // % more misses.
         assert_eq!(slowdown(&reading(1.2, 20.0), &reading(1.0, 20.0)), 1.0);
         assert_eq!(slowdown(&reading(1.0, 22.0), &reading(1.3, 20.0)), 1.1);
         assert_eq!(slowdown(&reading(1.0, 40.0), &reading(1.3, 20.0)), 1.3);
@@ -195,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_transition_shows_in_misses_or_speed() {
-        let known = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
-        let departs = |ipc, mpki, ways| known.departs(&reading(ipc, mpki), ways, 50.0);
+        let profile = measured(&[(1, 1.0, 20.0), (2, 1.6, 10.0), (4, 2.0, 4.0)]);
+        let departs = |ipc, mpki, ways| profile.departs(&reading(ipc, mpki), ways, 50.0);
         assert_eq!(departs(1.0, 30.0, 4), None, "20 * 1.5 + 1 = 31 are allowed");
         assert_eq!(departs(1.0, 32.0, 4), Some(Departure::MissesMore));
         assert_eq!(departs(1.0, 5.9, 2), Some(Departure::MissesLess), "5.9 * 1.5 + 1 < 10: two ways do not explain it");
@@ -216,26 +227,22 @@ mod tests {
 
     fn process(class: Option<CacheClass>, critical: Option<u32>, curve: Option<Vec<f64>>) -> Process {
         Process {
-            pid: isobar_model::Pid(1),
-            name: "a".into(),
-            pages: None,
-            accessed_pages: None,
-            numa_penalty: None,
             cache_class: class,
             critical_ways: critical,
             slowdown_by_ways: curve,
-            threads: Vec::new(),
+            ..crate::test_kit::process(1, Vec::new())
         }
     }
 
     #[test]
     fn profiles_are_taken_as_far_as_they_go() {
         let given =
-            |class, critical, curve| Known::given(&process(class, critical, curve), ClassLimits::default(), 4, None);
+            |class, critical, curve| Profile::given(&process(class, critical, curve), ClassLimits::default(), 4, None);
         assert_eq!(given(None, None, None), None);
         let whole = given(Some(CacheClass::Sensitive), None, Some(vec![1.5, 1.2, 1.0, 1.0])).unwrap();
         assert_eq!((whole.critical, whole.is_given()), (3, true));
-        // Below the critical point of 3 the slowdown grows by 5 % a way, from 10 %: it must be clearly above the limit of 5 %.
+        // Below the critical point of 3 the slowdown grows by 5 % a way, from 10 %: it must be
+        // clearly above the limit of 5 %.
         let point = given(Some(CacheClass::Sensitive), Some(3), None).unwrap();
         assert!(point.slowdown.iter().zip([1.15, 1.1, 1.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
         assert_eq!(critical_ways(&point.slowdown, ClassLimits::default()), 3);

@@ -1,8 +1,10 @@
-//! The ways of one LLC as resctrl lets them be divided (`Documentation/filesystems/resctrl.rst`, `info/L3`): how many, how few at once, for
-//! how many clusters, and which end of the cache others use too.
+//! The ways of one LLC as resctrl lets them be divided (`Documentation/filesystems/resctrl.rst`,
+//! `info/L3`): how many, how few at once, for how many clusters, and which end of the cache others
+//! use too.
 //!
-//! Partitions are laid side by side from one end: first those that are most worth protecting. Bits that other agents may use
-//! (`shareable_bits`) lie at one end of the mask; the laying begins at the other, so they fall to the last partitions.
+//! Partitions are laid side by side from one end: first those that are most worth protecting. Bits
+//! that other agents may use (`shareable_bits`) lie at one end of the mask; the laying begins at
+//! the other, so they fall to the last partitions.
 
 use isobar_model::topology::Llc;
 use isobar_model::{Topology, num};
@@ -12,20 +14,20 @@ const USUAL_CLASSES: u32 = 16;
 
 /// What an LLC has to divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct Capacity {
     /// Ways that masks may name, side by side.
     pub ways: usize,
     /// Fewest ways of a partition (`min_cbm_bits`).
-    pub least: usize,
+    pub min_ways: usize,
     /// Clusters beside the default group (`num_closids` less one).
-    pub clusters: usize,
+    pub max_clusters: usize,
     /// The lowest bit.
     shift: usize,
     /// Whether others use the low end, so that laying begins at the high one.
     from_above: bool,
 }
 
-impl Room {
+impl Capacity {
     /// What there is to divide; `None` where the machine names no ways.
     #[must_use]
     pub fn of(machine: &Topology, llc: &Llc) -> Option<Self> {
@@ -44,8 +46,8 @@ impl Room {
         let classes = allocation.map_or(USUAL_CLASSES, |allocation| allocation.num_closids);
         Some(Self {
             ways,
-            least: allocation.map_or(1, |allocation| num::index(allocation.min_cbm_bits)).clamp(1, ways),
-            clusters: num::index(classes.saturating_sub(1)),
+            min_ways: allocation.map_or(1, |allocation| num::index(allocation.min_cbm_bits)).clamp(1, ways),
+            max_clusters: num::index(classes.saturating_sub(1)),
             shift: num::index(shift),
             from_above: low > num::index(shared.count_ones()) - low,
         })
@@ -53,19 +55,20 @@ impl Room {
 
     /// Whether two partitions can be made at all.
     #[must_use]
-    pub const fn divides(&self) -> bool {
-        self.ways >= 2 * self.least && self.clusters >= 2
+    pub const fn is_divisible(&self) -> bool {
+        self.ways >= 2 * self.min_ways && self.max_clusters >= 2
     }
 
     /// Every way.
     #[must_use]
-    pub fn whole(&self) -> u64 {
+    pub fn full_mask(&self) -> u64 {
         bits(self.ways) << self.shift
     }
 
-    /// Masks of partitions with so many ways, the most worth protecting first; they fit side by side.
+    /// Masks of partitions with these numbers of ways, the most worth protecting first; they fit
+    /// side by side.
     #[must_use]
-    pub fn lay(&self, partitions: impl IntoIterator<Item = usize>) -> Vec<u64> {
+    pub fn masks(&self, partitions: impl IntoIterator<Item = usize>) -> Vec<u64> {
         let mut used = 0;
         let mask = |ways: usize| {
             let from = if self.from_above { self.ways.saturating_sub(used + ways) } else { used };
@@ -76,7 +79,7 @@ impl Room {
     }
 }
 
-/// So many low bits.
+/// A mask of `count` low bits.
 const fn bits(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
@@ -87,7 +90,7 @@ mod tests {
     use isobar_model::topology::synthetic::synthetic;
     use isobar_model::topology::{CacheAllocation, Parts};
 
-    fn room(cbm_mask: u64, min_cbm_bits: u32, shareable_bits: u64) -> Room {
+    fn capacity(cbm_mask: u64, min_cbm_bits: u32, shareable_bits: u64) -> Capacity {
         let allocation = CacheAllocation {
             resource: "L3".into(),
             cbm_mask,
@@ -98,28 +101,31 @@ mod tests {
         };
         let parts = Parts { allocation: Some(allocation), ..synthetic("node:1 core:2").unwrap().into_parts() };
         let machine = Topology::new(parts).unwrap();
-        Room::of(&machine, &machine.llcs()[0]).unwrap()
+        Capacity::of(&machine, &machine.llcs()[0]).unwrap()
     }
 
     #[test]
     fn masks_stay_inside_and_side_by_side() {
-        let plain = room(0x7ff, 1, 0);
-        assert_eq!((plain.ways, plain.clusters, plain.whole()), (11, 3, 0x7ff));
-        assert_eq!(plain.lay([6, 3, 2]), [0x3f, 0x1c0, 0x600]);
-        assert_eq!(room(0xff0, 2, 0).lay([2, 6]), [0x30, 0xfc0]);
+        let plain = capacity(0x7ff, 1, 0);
+        assert_eq!((plain.ways, plain.max_clusters, plain.full_mask()), (11, 3, 0x7ff));
+        assert_eq!(plain.masks([6, 3, 2]), [0x3f, 0x1c0, 0x600]);
+        assert_eq!(capacity(0xff0, 2, 0).masks([2, 6]), [0x30, 0xfc0]);
     }
 
     #[test]
     fn ways_that_others_use_fall_to_the_last_partition() {
-        assert_eq!(room(0x7ff, 1, 0x600).lay([9, 2]), [0x1ff, 0x600]);
-        assert_eq!(room(0x7ff, 1, 0x003).lay([9, 2]), [0x7fc, 0x003]);
+        assert_eq!(capacity(0x7ff, 1, 0x600).masks([9, 2]), [0x1ff, 0x600]);
+        assert_eq!(capacity(0x7ff, 1, 0x003).masks([9, 2]), [0x7fc, 0x003]);
     }
 
     #[test]
     fn the_llc_alone_is_enough() {
         let machine = synthetic("node:1 core:2").unwrap();
-        let room = Room::of(&machine, &machine.llcs()[0]).unwrap();
-        assert_eq!((room.ways, room.least, room.clusters, room.divides()), (16, 1, 15, true));
-        assert!(!Room { least: 9, ..room }.divides());
+        let capacity = Capacity::of(&machine, &machine.llcs()[0]).unwrap();
+        assert_eq!(
+            (capacity.ways, capacity.min_ways, capacity.max_clusters, capacity.is_divisible()),
+            (16, 1, 15, true)
+        );
+        assert!(!Capacity { min_ways: 9, ..capacity }.is_divisible());
     }
 }

@@ -1,4 +1,5 @@
-//! The core groups of a machine: each LLC with its CPUs and its memory node, and which CPU a thread takes there.
+//! The core groups of a machine: each LLC with its CPUs and its memory node, and which CPU a thread
+//! takes there.
 
 use crate::kit::domains::{Domains, SeatId};
 use isobar_model::{CpuId, CpuSet, LlcId, Thread, Topology, num};
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 /// A machine as core groups; groups are the LLCs, by position.
 #[derive(Debug)]
-pub struct Ground {
+pub struct CoreGroups {
     machine: Arc<Topology>,
     domains: Domains,
     groups: Vec<Group>,
@@ -30,7 +31,7 @@ pub struct Group {
     pub ways: usize,
 }
 
-impl Ground {
+impl CoreGroups {
     /// The groups of a machine.
     #[must_use]
     pub fn of(machine: &Arc<Topology>) -> Self {
@@ -101,24 +102,24 @@ pub struct Load {
 }
 
 impl Load {
-    /// Nobody anywhere.
-    pub fn clear(&mut self, ground: &Ground) {
+    /// No thread anywhere.
+    pub fn clear(&mut self, core_groups: &CoreGroups) {
         self.seats.clear();
-        self.seats.resize(ground.domains.seats().len(), 0);
+        self.seats.resize(core_groups.domains.seats().len(), 0);
         self.cores.clear();
-        self.cores.resize(ground.domains.core_count(), 0);
+        self.cores.resize(core_groups.domains.core_count(), 0);
     }
 
     /// One thread more on a seat.
-    pub fn add(&mut self, ground: &Ground, seat: SeatId) {
+    pub fn add(&mut self, core_groups: &CoreGroups, seat: SeatId) {
         self.seats[seat.0] += 1;
-        self.cores[ground.domains.seat(seat).core] += 1;
+        self.cores[core_groups.domains.seat(seat).core] += 1;
     }
 
     /// One thread less.
-    pub fn remove(&mut self, ground: &Ground, seat: SeatId) {
+    pub fn remove(&mut self, core_groups: &CoreGroups, seat: SeatId) {
         self.seats[seat.0] = self.seats[seat.0].saturating_sub(1);
-        let core = &mut self.cores[ground.domains.seat(seat).core];
+        let core = &mut self.cores[core_groups.domains.seat(seat).core];
         *core = core.saturating_sub(1);
     }
 
@@ -128,12 +129,13 @@ impl Load {
         self.seats[seat.0]
     }
 
-    /// The seat of a group that a thread may use with the fewest threads, on the core with the fewest, the first of them.
+    /// The seat of a group that a thread may use with the fewest threads, on the core with the
+    /// fewest, the first of them.
     #[must_use]
-    pub fn best(&self, ground: &Ground, group: usize, thread: &Thread) -> Option<SeatId> {
-        let seats = ground.groups[group].seats.iter().copied();
-        let usable = seats.filter(|seat| thread.may_run_on(ground.cpu(*seat)));
-        usable.min_by_key(|seat| (self.on(*seat), self.cores[ground.domains.seat(*seat).core]))
+    pub fn best(&self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<SeatId> {
+        let seats = core_groups.groups[group].seats.iter().copied();
+        let usable = seats.filter(|seat| thread.may_run_on(core_groups.cpu(*seat)));
+        usable.min_by_key(|seat| (self.on(*seat), self.cores[core_groups.domains.seat(*seat).core]))
     }
 }
 
@@ -144,28 +146,28 @@ mod tests {
 
     #[test]
     fn groups_know_their_nodes() {
-        let ground = Ground::of(&Arc::new(synthetic("node:2 llc:2 core:2 pu:2").unwrap()));
+        let core_groups = CoreGroups::of(&Arc::new(synthetic("node:2 llc:2 core:2 pu:2").unwrap()));
         let of: Vec<(u32, usize, usize, usize)> =
-            ground.groups().iter().map(|group| (group.id.0, group.node, group.cores, group.seats.len())).collect();
+            core_groups.groups().iter().map(|group| (group.id.0, group.node, group.cores, group.seats.len())).collect();
         assert_eq!(of, [(0, 0, 2, 4), (1, 0, 2, 4), (2, 1, 2, 4), (3, 1, 2, 4)]);
     }
 
     #[test]
     fn cores_fill_up_before_their_siblings() {
         let machine = Arc::new(synthetic("node:1 core:2 pu:2").unwrap());
-        let ground = Ground::of(&machine);
+        let core_groups = CoreGroups::of(&machine);
         let thread = Thread { allowed_cpus: Some("0-3".parse().unwrap()), ..Thread::unmeasured(isobar_model::Tid(1)) };
         let mut load = Load::default();
-        load.clear(&ground);
+        load.clear(&core_groups);
         let mut taken = Vec::new();
         for _ in 0..5 {
-            let seat = load.best(&ground, 0, &thread).unwrap();
-            load.add(&ground, seat);
-            taken.push(ground.cpu(seat).0);
+            let seat = load.best(&core_groups, 0, &thread).unwrap();
+            load.add(&core_groups, seat);
+            taken.push(core_groups.cpu(seat).0);
         }
         assert_eq!(taken, [0, 1, 2, 3, 0]);
         let confined = Thread { allowed_cpus: Some("3".parse().unwrap()), ..thread };
-        assert_eq!(load.best(&ground, 0, &confined).map(|seat| ground.cpu(seat).0), Some(3));
-        assert_eq!(ground.usable(0, confined.allowed_cpus.as_ref()), 1);
+        assert_eq!(load.best(&core_groups, 0, &confined).map(|seat| core_groups.cpu(seat).0), Some(3));
+        assert_eq!(core_groups.usable(0, confined.allowed_cpus.as_ref()), 1);
     }
 }

@@ -1,16 +1,17 @@
-//! What makes a group contention-wise unstable (section V.C): migrations that are still under way, loads that are not its own, a balancing that
-//! has just been; and who moved when.
+//! What makes a group contention-wise unstable (section V.C): migrations that are still under way,
+//! loads that are not its own, a balancing that has just been; and which program moved when.
 
-use super::moves::Moved;
+use super::migrations::Moved;
 use super::partitioner::Partitioner;
 use isobar_model::{Observation, Pid, Tid};
 
-/// Epochs after which a thread that did not arrive is given up: it was refused, or the kernel has other plans.
+/// Epochs after which a thread that did not arrive is given up: it was refused, or the kernel has
+/// other plans.
 const PATIENCE: u32 = 3;
 
 /// Memory of what was done.
 #[derive(Debug, Default)]
-pub struct Unrest {
+pub struct Stability {
     under_way: Vec<UnderWay>,
     /// When programs last moved, ascending by pid.
     moved: Vec<(Pid, f64)>,
@@ -46,8 +47,8 @@ struct UnderWay {
     epochs: u32,
 }
 
-impl Unrest {
-    /// Sees who has arrived, and forgets who is gone.
+impl Stability {
+    /// Sees which threads have arrived, and forgets those that are gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
         self.groups.resize(partitioner.llcs(), State::default());
         self.uneven.resize(self.groups.len() * self.groups.len(), 0);
@@ -75,7 +76,7 @@ impl Unrest {
     /// Remembers, at the end of a decision, which groups' next loads will be their own.
     pub fn end_epoch(&mut self, partitioner: &Partitioner) {
         for (group, state) in self.groups.iter_mut().enumerate() {
-            state.calm = !partitioner.sampling(group) && !state.pending;
+            state.calm = !partitioner.is_sampling(group) && !state.pending;
         }
     }
 
@@ -102,8 +103,9 @@ impl Unrest {
         self.begun = true;
     }
 
-    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with the same programs, or over ten times as
-    /// many with whichever. A program between two runs is nothing to move others for.
+    /// Takes a comparison of two groups; whether they are uneven for good: over some epochs with
+    /// the same programs, or over ten times as many with whichever. A program between two runs is
+    /// nothing to move others for.
     pub fn lasts(&mut self, a: usize, b: usize, uneven: bool, epochs: u32) -> bool {
         let at = a.min(b) * self.groups.len() + a.max(b);
         self.uneven[at] = if uneven { self.uneven[at].saturating_add(1) } else { 0 };
@@ -117,7 +119,7 @@ impl Unrest {
         self.groups[group].balanced.is_some_and(|last| now - last < seconds)
     }
 
-    /// Whether a program moved less than so many seconds ago.
+    /// Whether a program moved less than `seconds` ago.
     #[must_use]
     pub fn resides(&self, pid: Pid, now: f64, seconds: f64) -> bool {
         let last = self.moved.binary_search_by_key(&pid, |(pid, _)| *pid).ok();

@@ -1,18 +1,23 @@
-//! LFOC+'s sampling mode for one program (section II.B): the program alone in a sampling partition, everybody else in the rest, and one
-//! reading after another with another number of ways, until its class is clear.
+//! LFOC+'s sampling mode for one program (section II.B): the program alone in a sampling partition,
+//! all others in the rest, and one reading after another with another number of ways, until its
+//! class is clear.
 //!
 //! ```text
-//! with the fewest ways: hardly a miss                                       -> light sharing
-//! with the most ways: no slower with the fewest                             -> streaming if it misses much, else light sharing
-//! with one way more each time, until it is no slower than with the most     -> by its curve; one that misses much and is hardly slower with
-//!                                                                              the ways of a streaming partition: streaming
+//! with the fewest ways: hardly a miss
+//!     -> light sharing
+//! with the most ways: no slower with the fewest
+//!     -> streaming if it misses much, else light sharing
+//! with one way more each time, until it is no slower than with the most
+//!     -> by its curve; streaming if it misses much and is hardly slower with the ways of a
+//!        streaming partition
 //! ```
 //!
-//! *Departure from the paper*: it only says that different heuristics spare it most sizes. Here the greatest partition is read second:
-//! whoever is as fast with the fewest ways is not sensitive, and that takes two readings instead of one a way. Between the last reading and
-//! the greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
+//! *Departure from the paper*: it only says that different heuristics spare it most sizes. Here the
+//! greatest partition is read second: a program that is as fast with the fewest ways is not
+//! sensitive, and that takes two readings instead of one a way. Between the last reading and the
+//! greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
 
-use super::known::{Known, slowdown};
+use super::profile::{Profile, slowdown};
 use super::reading::Reading;
 use isobar_model::Pid;
 use isobar_partition::class::ClassLimits;
@@ -47,17 +52,17 @@ pub struct Rules {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Measure with so many ways.
+    /// Measure with this number of ways.
     Ways(usize),
     /// The program is known.
-    Done(Known),
+    Done(Profile),
     /// It cannot be measured.
     GiveUp,
 }
 
 /// The sampling of one program.
 #[derive(Clone, Debug)]
-pub struct Probe {
+pub struct Sampling {
     /// The program.
     pub pid: Pid,
     /// Ways of the sampling partition now.
@@ -69,14 +74,14 @@ pub struct Probe {
     missed: u32,
 }
 
-impl Probe {
+impl Sampling {
     /// Begins with the fewest ways.
     #[must_use]
     pub fn new(pid: Pid, span: Span) -> Self {
         Self { pid, ways: span.least, span, readings: vec![None; span.most], taken: 0, missed: 0 }
     }
 
-    /// Takes the reading of an epoch that the program spent with [`Probe::ways`].
+    /// Takes the reading of an epoch that the program spent with [`Sampling::ways`].
     pub fn read(&mut self, reading: Option<Reading>, rules: &Rules) -> Next {
         let Some(reading) = reading else {
             self.missed += 1;
@@ -98,7 +103,7 @@ impl Probe {
 
 /// The next number of ways to measure, or what the readings say.
 fn next(readings: &[Option<Reading>], span: Span, rules: &Rules) -> Next {
-    let measured = || Known::measured(readings, span.ways, rules.classes, rules.streaming_ways);
+    let measured = || Profile::measured(readings, span.ways, rules.classes, rules.streaming_ways);
     let done = || measured().map_or(Next::GiveUp, Next::Done);
     let Some(fewest) = readings[span.least - 1] else { return Next::Ways(span.least) };
     if fewest.llcmpkc < rules.light_llcmpkc {
@@ -137,16 +142,17 @@ mod tests {
         epochs: 1,
     };
 
-    /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways; the ways of each epoch, and the class.
+    /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways; the ways of each
+    /// epoch, and the class.
     fn sampled(ipc: [f64; 6], llcmpkc: [f64; 6], rules: &Rules) -> (Vec<usize>, CacheClass, usize) {
-        let mut probe = Probe::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
-        let mut epochs = vec![probe.ways];
+        let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
+        let mut epochs = vec![sampling.ways];
         loop {
-            let (ipc, llcmpkc) = (ipc[probe.ways - 1], llcmpkc[probe.ways - 1]);
-            match probe.read(Some(Reading { ipc, llcmpkc, mpki: llcmpkc / ipc }), rules) {
+            let (ipc, llcmpkc) = (ipc[sampling.ways - 1], llcmpkc[sampling.ways - 1]);
+            match sampling.read(Some(Reading { ipc, llcmpkc, mpki: llcmpkc / ipc }), rules) {
                 Next::Ways(ways) => epochs.push(ways),
-                Next::Done(known) => return (epochs, known.class, known.critical),
-                Next::GiveUp => panic!("{probe:?}"),
+                Next::Done(profile) => return (epochs, profile.class, profile.critical),
+                Next::GiveUp => panic!("{sampling:?}"),
             }
         }
     }
@@ -182,17 +188,17 @@ mod tests {
     fn a_reading_may_take_several_epochs() {
         let rules = Rules { epochs: 2, ..RULES };
         assert_eq!(sampled([2.0; 6], [30.0; 6], &rules).0, [1, 1, 5, 5]);
-        let mut probe = Probe::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
+        let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
         let with = |ipc| Some(Reading { ipc, llcmpkc: 30.0, mpki: 30.0 / ipc });
-        probe.read(with(1.0), &rules);
-        probe.read(with(2.0), &rules);
-        assert_eq!(probe.readings[0].map(|reading| reading.ipc), Some(1.5));
+        sampling.read(with(1.0), &rules);
+        sampling.read(with(2.0), &rules);
+        assert_eq!(sampling.readings[0].map(|reading| reading.ipc), Some(1.5));
     }
 
     #[test]
     fn what_cannot_be_measured_is_given_up() {
-        let mut probe = Probe::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
-        let answers: Vec<Next> = (0..5).map(|_| probe.read(None, &RULES)).collect();
+        let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
+        let answers: Vec<Next> = (0..5).map(|_| sampling.read(None, &RULES)).collect();
         assert_eq!(answers[..4], vec![Next::Ways(1); 4]);
         assert_eq!(answers[4], Next::GiveUp);
     }

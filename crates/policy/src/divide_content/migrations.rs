@@ -1,6 +1,7 @@
-//! Which threads change their group, and which CPUs they get: those of the threads that leave are free for those that come.
+//! Which threads change their group, and which CPUs they get: those of the threads that leave are
+//! free for those that come.
 
-use super::ground::{Ground, Load};
+use super::core_groups::{CoreGroups, Load};
 use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use isobar_model::{Action, CpuId, Observation, Pid, Process, Thread, Tid};
@@ -27,7 +28,8 @@ struct Leaving<'a> {
     to: usize,
 }
 
-/// A balancing: the programs of two groups, by position, as they are and with their threads on either side afterwards.
+/// A balancing: the programs of two groups, by position, as they are and with their threads on
+/// either side afterwards.
 pub struct Balanced<'a> {
     /// The two groups.
     pub pair: [usize; 2],
@@ -39,59 +41,61 @@ pub struct Balanced<'a> {
     pub after: &'a [[usize; 2]],
 }
 
-/// Where everybody sits, as far as it is planned.
+/// Where every thread sits, as far as it is planned.
 #[derive(Debug, Default)]
-pub struct Moves {
+pub struct Migrations {
     load: Load,
     /// Threads that this epoch's plan moves.
     moving: Vec<Tid>,
-    /// Threads that were asked to stay on a group: who does not do so is not asked again. Ascending.
+    /// Threads that were asked to stay on a group: one that does not stay is not asked again.
+    /// Ascending.
     asked: Vec<(Tid, usize)>,
 }
 
-impl Moves {
-    /// Takes an epoch: everybody sits where it ran.
-    pub fn observe(&mut self, seen: &Observation, ground: &Ground) {
+impl Migrations {
+    /// Takes an epoch: every thread sits where it ran.
+    pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups) {
         self.moving.clear();
-        self.load.clear(ground);
-        let seats = seen.threads().filter_map(|(_, thread)| ground.seat_of(thread.cpu?));
-        seats.for_each(|seat| self.load.add(ground, seat));
+        self.load.clear(core_groups);
+        let seats = seen.threads().filter_map(|(_, thread)| core_groups.seat_of(thread.cpu?));
+        seats.for_each(|seat| self.load.add(core_groups, seat));
     }
 
-    /// The actions of a balancing; `why` is the pair's loads in words. Who finds no better CPU than its own stays.
+    /// The actions of a balancing; `why` is the pair's loads in words. A thread that finds no
+    /// better CPU than its own stays.
     pub fn carry_out(
         &mut self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         balanced: &Balanced<'_>,
         why: &str,
         actions: &mut Vec<Action>,
     ) -> Vec<Moved> {
         let leaving = leaving(seen, partitioner, balanced);
-        let seat = |thread: &Thread| ground.seat_of(thread.cpu?);
-        leaving.iter().filter_map(|one| seat(one.thread)).for_each(|seat| self.load.remove(ground, seat));
+        let seat = |thread: &Thread| core_groups.seat_of(thread.cpu?);
+        leaving.iter().filter_map(|one| seat(one.thread)).for_each(|seat| self.load.remove(core_groups, seat));
         let mut moved = Vec::with_capacity(leaving.len());
         for Leaving { process, thread, from, to } in leaving {
             let Some(old) = seat(thread) else { continue };
-            let best = self.load.best(ground, to, thread).filter(|best| self.load.on(*best) <= self.load.on(old));
-            self.load.add(ground, best.unwrap_or(old));
+            let best = self.load.best(core_groups, to, thread).filter(|best| self.load.on(*best) <= self.load.on(old));
+            self.load.add(core_groups, best.unwrap_or(old));
             let Some(best) = best else { continue };
-            let id = ground.groups()[to].id;
+            let id = core_groups.groups()[to].id;
             let reason = format!("{why}: {} goes to llc {id}", process.name);
-            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: ground.cpu(best), reason });
+            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: core_groups.cpu(best), reason });
             self.moving.push(thread.tid);
             moved.push(Moved { pid: process.pid, tid: thread.tid, from, to });
         }
         moved
     }
 
-    /// Binds whom nobody bound where it runs, or beside where it shares a CPU: else the kernel's scheduler would undo groups. Each thread is
-    /// asked once on each group.
+    /// Binds unbound threads where they run, or beside where they share a CPU: else the kernel's
+    /// scheduler would undo groups. Each thread is asked once on each group.
     pub fn settle(
         &mut self,
         seen: &Observation,
-        ground: &Ground,
+        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         pressures: &Pressures,
         actions: &mut Vec<Action>,
@@ -102,7 +106,7 @@ impl Moves {
                 continue;
             }
             let group = thread.cpu.and_then(|cpu| partitioner.llc_of(cpu));
-            let Some(group) = group.filter(|group| pressures.crowd(*group) <= ground.groups()[*group].seats.len())
+            let Some(group) = group.filter(|group| pressures.crowd(*group) <= core_groups.groups()[*group].seats.len())
             else {
                 continue;
             };
@@ -110,28 +114,30 @@ impl Moves {
             if before.binary_search(&(thread.tid, group)).is_ok() {
                 continue;
             }
-            let Some(cpu) = self.own_cpu(ground, group, thread) else { continue };
-            let reason = format!("stays on llc {}: the kernel's scheduler could move it on", ground.groups()[group].id);
+            let Some(cpu) = self.own_cpu(core_groups, group, thread) else { continue };
+            let reason =
+                format!("stays on llc {}: the kernel's scheduler could move it on", core_groups.groups()[group].id);
             actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, reason });
         }
         self.asked.sort_unstable();
     }
 
-    /// The CPU on which a thread stays: its own where nobody else is there.
-    fn own_cpu(&mut self, ground: &Ground, group: usize, thread: &Thread) -> Option<CpuId> {
-        let own = ground.seat_of(thread.cpu?)?;
+    /// The CPU on which a thread stays: its own where no other thread is there.
+    fn own_cpu(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<CpuId> {
+        let own = core_groups.seat_of(thread.cpu?)?;
         let allowed = thread.may_run_on(thread.cpu?);
         if allowed && self.load.on(own) <= 1 {
             return thread.cpu;
         }
-        self.load.remove(ground, own);
-        let best = self.load.best(ground, group, thread);
-        self.load.add(ground, best.unwrap_or(own));
-        best.map(|seat| ground.cpu(seat))
+        self.load.remove(core_groups, own);
+        let best = self.load.best(core_groups, group, thread);
+        self.load.add(core_groups, best.unwrap_or(own));
+        best.map(|seat| core_groups.cpu(seat))
     }
 }
 
-/// The threads that change sides: of a program that gives some away, those with the highest ids, but for its reference thread, which goes last.
+/// The threads that change sides: of a program that gives some away, those with the highest ids,
+/// but for its reference thread, which goes last.
 fn leaving<'a>(seen: &'a Observation, partitioner: &Partitioner, balanced: &Balanced<'_>) -> Vec<Leaving<'a>> {
     let mut leaving = Vec::new();
     for ((member, program), after) in balanced.members.iter().zip(balanced.programs).zip(balanced.after) {

@@ -1,0 +1,129 @@
+//! The LLCs of a machine, by position, and what is on each: threads, clusters, a sampling. Knows
+//! where threads run; refuses to know which partitions there should be ([`super::partitioner`]).
+
+use super::capacity::Capacity;
+use super::clusters::{Clusters, Wanted};
+use super::programs::Programs;
+use super::sampling::Sampling;
+use isobar_model::{Action, CpuId, CpuSet, LlcId, Observation, Pid, Tid, Topology, num};
+use std::sync::Arc;
+
+/// All LLCs.
+#[derive(Debug, Default)]
+pub struct Llcs {
+    machine: Option<Arc<Topology>>,
+    of_cpu: Vec<Option<usize>>,
+    list: Vec<Llc>,
+    /// Every thread that was seen, ascending.
+    threads: Vec<Tid>,
+}
+
+/// One LLC.
+#[derive(Debug)]
+pub struct Llc {
+    id: LlcId,
+    /// What its ways can be divided into.
+    pub capacity: Option<Capacity>,
+    cpus: usize,
+    /// Threads that run here, with their program by position; ascending by pid, then tid.
+    pub members: Vec<(usize, Tid)>,
+    /// The clusters that were set.
+    pub clusters: Clusters,
+    /// The sampling that is under way.
+    pub sampling: Option<Sampling>,
+    /// What the clusters were made for: nothing changes while these are the same.
+    pub made_for: Option<Vec<(Pid, u32, Tid)>>,
+}
+
+impl Llcs {
+    /// Learns the machine, where it is another one than before. LLCs that stay keep their clusters.
+    pub fn fit(&mut self, machine: &Arc<Topology>) {
+        if self.machine.as_ref().is_some_and(|old| Arc::ptr_eq(old, machine) || old == machine) {
+            self.machine = Some(Arc::clone(machine));
+            return;
+        }
+        let highest = machine.cpus().last().map_or(0, |cpu| num::index(cpu.id.0) + 1);
+        self.of_cpu = vec![None; highest];
+        for cpu in machine.cpus() {
+            let position = machine.llcs().iter().position(|llc| Some(llc.id) == cpu.llc);
+            self.of_cpu[num::index(cpu.id.0)] = position;
+        }
+        let mut old = std::mem::take(&mut self.list);
+        let mut keep = |id: LlcId| old.iter().position(|llc| llc.id == id).map(|at| old.swap_remove(at).clusters);
+        let fresh = |llc: &isobar_model::topology::Llc| Llc {
+            id: llc.id,
+            capacity: Capacity::of(machine, llc),
+            cpus: machine.cpus_of_llc(llc.id).map_or(0, CpuSet::len),
+            members: Vec::new(),
+            clusters: keep(llc.id).unwrap_or_default(),
+            sampling: None,
+            made_for: None,
+        };
+        self.list = machine.llcs().iter().map(fresh).collect();
+        self.machine = Some(Arc::clone(machine));
+    }
+
+    /// Takes where the threads of an observation run; `programs` are those of its processes.
+    pub fn locate(&mut self, seen: &Observation, programs: &mut Programs) {
+        self.threads.clear();
+        self.list.iter_mut().for_each(|llc| llc.members.clear());
+        for (index, process) in seen.processes.iter().enumerate() {
+            let Some(program) = programs.get_mut(index) else { return };
+            program.llc = None;
+            for thread in &process.threads {
+                self.threads.push(thread.tid);
+                let Some(llc) = thread.cpu.and_then(|cpu| self.of_cpu(cpu)) else { continue };
+                self.list[llc].members.push((index, thread.tid));
+                if program.reference == Some(thread.tid) {
+                    program.llc = Some(llc);
+                }
+            }
+        }
+        self.threads.sort_unstable();
+    }
+
+    /// The LLC of a CPU, by position.
+    #[must_use]
+    pub fn of_cpu(&self, cpu: CpuId) -> Option<usize> {
+        self.of_cpu.get(num::index(cpu.0)).copied().flatten()
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn list(&self) -> &[Llc] {
+        &self.list
+    }
+
+    /// One of them.
+    pub fn get_mut(&mut self, llc: usize) -> &mut Llc {
+        &mut self.list[llc]
+    }
+
+    /// The actions that give an LLC some clusters; `why` gives their reasons.
+    pub fn set(
+        &mut self,
+        llc: usize,
+        wanted: Vec<Wanted>,
+        why: impl Fn(Option<usize>) -> String,
+        actions: &mut Vec<Action>,
+    ) {
+        let runs = |tid: Tid| self.threads.binary_search(&tid).is_ok();
+        let Llc { id, capacity: Some(capacity), clusters, .. } = &mut self.list[llc] else { return };
+        clusters.change(*id, wanted, capacity.full_mask(), runs, why, actions);
+    }
+}
+
+impl Llc {
+    /// Whether threads of more than one program run here.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.members.first().is_some_and(|(first, _)| self.members.iter().any(|(program, _)| program != first))
+    }
+
+    /// Whether more threads than CPUs run here: LFOC+ was not made for that, and does not partition
+    /// then (section V.A).
+    #[must_use]
+    pub fn is_oversubscribed(&self) -> bool {
+        self.members.len() > self.cpus
+    }
+}

@@ -1,0 +1,80 @@
+//! What a policy says of itself, for the registry: its name, its paper, what it decides, what it
+//! needs, and how it is made from its settings. Knows no policy.
+
+use crate::settings::{ConfigError, PolicyConfig, Setting};
+use isobar_model::{Policy, Sensor};
+
+/// One policy that `--policy` takes.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Canonical name; also the name of its section in the configuration.
+    pub name: &'static str,
+    /// The paper that it comes from.
+    pub paper: &'static str,
+    /// What it decides, in a few words.
+    pub summary: &'static str,
+    /// What it moves.
+    pub moves: Moves,
+    /// The sensors without which it cannot decide.
+    pub needs: &'static [Sensor],
+    /// How it is made: an [`Of`].
+    pub make: &'static dyn Make,
+}
+
+/// What a policy moves: whatever else moves the same (NUMA balancing, say) works against it or for
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// Nothing.
+    Nothing,
+    /// Threads; memory stays.
+    Threads,
+    /// Threads and pages.
+    ThreadsAndPages,
+}
+
+impl Entry {
+    /// Its settings with their defaults, in the order of the documentation.
+    #[must_use]
+    pub fn settings(&self) -> Vec<Setting> {
+        self.make.settings()
+    }
+
+    /// Makes the policy from the section of its settings.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] that names the key.
+    pub fn build(&self, section: toml::Table) -> Result<Box<dyn Policy>, ConfigError> {
+        self.make.build(self.name, section)
+    }
+}
+
+/// What [`Of`] does, whatever the types of settings and policy.
+pub trait Make: Sync {
+    /// The settings with their defaults.
+    fn settings(&self) -> Vec<Setting>;
+
+    /// The policy from the section of a name.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] that names the key.
+    fn build(&self, name: &str, section: toml::Table) -> Result<Box<dyn Policy>, ConfigError>;
+}
+
+/// A policy is made of its default settings and a function of the settings.
+pub struct Of<C, P> {
+    /// The settings where nothing is set.
+    pub defaults: fn() -> C,
+    /// The policy, from checked settings.
+    pub new: fn(C) -> P,
+}
+
+impl<C: PolicyConfig, P: Policy + 'static> Make for Of<C, P> {
+    fn settings(&self) -> Vec<Setting> {
+        (self.defaults)().settings()
+    }
+
+    fn build(&self, name: &str, section: toml::Table) -> Result<Box<dyn Policy>, ConfigError> {
+        Ok(Box::new((self.new)((self.defaults)().with(name, section)?)))
+    }
+}

@@ -1,0 +1,22 @@
+//! What was remembered of the last interval by ascending key, taken out while this interval's keys
+//! are walked in the same order. What is not asked for is forgotten.
+
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+/// Values of the last interval.
+#[derive(Clone, Debug)]
+pub struct Before<K, V>(Peekable<IntoIter<(K, V)>>);
+
+impl<K: Ord, V> Before<K, V> {
+    /// Takes the values out of a list that is ascending by key; the list is empty afterwards.
+    pub fn take_from(list: &mut Vec<(K, V)>) -> Self {
+        Self(std::mem::take(list).into_iter().peekable())
+    }
+
+    /// The value of a key that is greater than all keys that were asked for before.
+    pub fn take(&mut self, key: &K) -> Option<V> {
+        while self.0.next_if(|(old, _)| old < key).is_some() {}
+        self.0.next_if(|(old, _)| old == key).map(|(_, value)| value)
+    }
+}

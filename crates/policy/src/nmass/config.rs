@@ -1,0 +1,82 @@
+//! The settings of the three policies, and what they make of a process: its NUMA penalty, and
+//! whether its pressure changed. A policy without some step has no setting for it: `None`.
+
+use super::penalty::{PAPER, Penalties, Penalty, Profile, Regression};
+use crate::settings::{ConfigError, Section, settings};
+use isobar_model::{Mpki, Process, num};
+
+settings! {
+    /// Settings.
+    pub struct Config {
+        /// Measured NUMA penalties (CPI remote / CPI local, 1 or more) by the name or pid of a
+        /// process, as "soplex=1.3 mcf=1.46" or {soplex = 1.3}; for other processes the regression
+        /// estimates it.
+        pub penalties: Option<Penalties> = Some(Penalties::default()),
+        /// A TOML file of such penalties, for processes that `penalties` lacks; the path is
+        /// relative to the configuration file. It has a table [numa_penalty] with lines such as
+        /// soplex = 1.3.
+        pub profile: Option<Profile> = Some(Profile::default()),
+        /// Pressure of an LLC, in MPKI (LLC misses per 1000 instructions, summed over its threads),
+        /// from which on it takes no remote process: where the interconnect of the machine
+        /// saturates (section 3.4: 60 on two Xeon E5520).
+        pub threshold_mpki: Option<f64> = Some(60.0),
+        /// Estimated NUMA penalty without misses (section 4.5: 1.05).
+        pub regression_intercept: f64 = PAPER.intercept,
+        /// Growth of the estimated NUMA penalty with each MPKI (section 4.5: 0.015).
+        pub regression_slope: f64 = PAPER.slope,
+        /// Change of a process's MPKI, in per cent, after which the mapping is made anew (section
+        /// 3.4: 20).
+        pub change_percent: f64 = 20.0,
+        /// MPKI below which changes do not count (section 4.5: programs below 1 are not
+        /// memory-bound).
+        pub change_floor_mpki: f64 = 1.0,
+        /// Pages, in per cent of all, by which another node must exceed the home of a process to
+        /// become its home.
+        pub home_margin_percent: f64 = 10.0,
+    }
+}
+
+impl Section for Config {
+    fn validate(&self, section: &str) -> Result<(), ConfigError> {
+        let at_least_0 = |value: f64| value.is_finite() && value >= 0.0;
+        let threshold = self.threshold_mpki.unwrap_or(1.0);
+        let (intercept, slope) = (self.regression_intercept, self.regression_slope);
+        let (change, floor, margin) = (self.change_percent, self.change_floor_mpki, self.home_margin_percent);
+        let checks = [
+            ("threshold_mpki", threshold, threshold.is_finite() && threshold > 0.0, "a pressure above 0"),
+            ("regression_intercept", intercept, at_least_0(intercept), "a number of 0 or more"),
+            ("regression_slope", slope, at_least_0(slope), "a number of 0 or more"),
+            ("change_percent", change, at_least_0(change), "a percentage of 0 or more"),
+            ("change_floor_mpki", floor, at_least_0(floor), "a miss rate of 0 or more"),
+            ("home_margin_percent", margin, (0.0..=100.0).contains(&margin), "0 to 100"),
+        ];
+        let wrong = checks.into_iter().find(|(.., possible, _)| !possible);
+        wrong.map_or(Ok(()), |(key, value, _, expected)| Err(ConfigError::impossible(section, key, value, expected)))
+    }
+}
+
+impl Config {
+    /// With the penalties of the profile among those that are set.
+    #[must_use]
+    pub fn merged(mut self) -> Self {
+        let file = self.profile.take().unwrap_or_default().0;
+        self.penalties = self.penalties.map(|penalties| penalties.or(&file));
+        self
+    }
+
+    /// The NUMA penalty of a process whose threads have these miss rates; the estimate is made from
+    /// their mean.
+    #[must_use]
+    pub fn penalty(&self, process: &Process, rates: &[f64]) -> Penalty {
+        let mean = rates.iter().sum::<f64>() / num::float_len(rates.len().max(1));
+        let estimate = Regression { intercept: self.regression_intercept, slope: self.regression_slope };
+        let measured = self.penalties.as_ref().and_then(|penalties| penalties.of(process));
+        measured.unwrap_or_else(|| estimate.of(Mpki(mean)))
+    }
+
+    /// Whether a process's pressure has changed so much that a decision no longer holds.
+    #[must_use]
+    pub fn is_change(&self, old: f64, new: f64) -> bool {
+        old.max(new) >= self.change_floor_mpki && (new - old).abs() > self.change_percent / 100.0 * old
+    }
+}

@@ -1,0 +1,89 @@
+//! Machines, processes and carried out plans for the tests of policies, in one line each.
+
+use crate::entry::Entry;
+use isobar_model::topology::synthetic::synthetic;
+use isobar_model::wire::observation_from_json;
+use isobar_model::{
+    Action, CpuId, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, Topology, num,
+};
+use std::sync::Arc;
+
+/// A policy with the settings of a section in TOML.
+pub fn policy(entry: &Entry, section: &str) -> Box<dyn Policy> {
+    entry.build(section.parse().unwrap()).unwrap()
+}
+
+/// Why a policy refuses a section.
+pub fn refused(entry: &Entry, section: &str) -> String {
+    entry.build(section.parse().unwrap()).err().unwrap().to_string()
+}
+
+/// The first second of a synthetic machine.
+pub fn observation(machine: &str, processes: Vec<Process>) -> Observation {
+    Observation {
+        time: Seconds(1.0),
+        interval: Seconds(1.0),
+        machine: Arc::new(synthetic(machine).unwrap()),
+        free: NodeMap::default(),
+        latency: None,
+        latency_cycles: None,
+        processes,
+    }
+}
+
+/// A process `p<pid>` of which nothing is known but its threads.
+pub fn process(pid: u32, threads: Vec<Thread>) -> Process {
+    Process {
+        pid: Pid(pid),
+        name: format!("p{pid}").into(),
+        pages: None,
+        accessed_pages: None,
+        numa_penalty: None,
+        cache_class: None,
+        critical_ways: None,
+        slowdown_by_ways: None,
+        threads,
+    }
+}
+
+/// A thread that ran for a million instructions.
+pub fn thread(tid: u32, cpu: u32, mpki: f64) -> Thread {
+    Thread {
+        cpu: Some(CpuId(cpu)),
+        cpu_time: Some(Seconds(1.0)),
+        instructions: Some(1_000_000),
+        cycles: Some(1_000_000),
+        llc_misses: Some(num::round(mpki * 1000.0)),
+        ..Thread::unmeasured(Tid(tid))
+    }
+}
+
+/// Sets the pages by node of a process.
+pub fn with_pages(seen: &mut Observation, pid: u32, pages: &[u64]) {
+    let by_node = seen.machine.nodes().iter().zip(pages).map(|(node, &pages)| (node.id, Pages(pages))).collect();
+    seen.processes.iter_mut().find(|process| process.pid == Pid(pid)).unwrap().pages = Some(by_node);
+}
+
+/// A machine from its JSON.
+pub fn topology(machine: &str) -> Arc<Topology> {
+    let document = format!(r#"{{"time": 1, "interval": 1, "machine": {machine}, "processes": []}}"#);
+    observation_from_json(&document).unwrap().machine
+}
+
+/// Carries out the moves of a plan, which must be valid.
+pub fn carry_out(seen: &mut Observation, plan: &Plan) {
+    assert_eq!(plan.validate(seen), Ok(()));
+    for action in &plan.actions {
+        if let Action::MoveThread { pid, tid, cpu, .. } = action {
+            let process = seen.processes.iter_mut().find(|process| process.pid == *pid).unwrap();
+            process.threads.iter_mut().find(|thread| thread.tid == *tid).unwrap().cpu = Some(*cpu);
+        }
+    }
+}
+
+/// The CPU of every thread after a plan, ascending by pid, then tid.
+pub fn cpus_after(seen: &Observation, plan: &Plan) -> Vec<u32> {
+    let mut after = seen.clone();
+    carry_out(&mut after, plan);
+    after.threads().map(|(_, thread)| thread.cpu.unwrap().0).collect()
+}
