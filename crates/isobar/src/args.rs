@@ -6,9 +6,9 @@ mod study;
 pub use study::StudyArgs;
 
 use crate::adapt::study::BANDWIDTH;
-use crate::config::INTERVAL_SECONDS;
 use crate::failure;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use isobar_runtime::settings::INTERVAL_SECONDS;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -9,20 +9,15 @@
 mod adapt;
 mod args;
 mod catalogue;
-mod config;
 mod failure;
-mod harness;
-mod lack;
 mod on_purpose;
 mod output;
 mod progress;
 mod report;
-mod select;
 mod signals;
 mod terminal;
 mod text;
 mod topo;
-mod truth;
 mod verbs;
 
 use args::{Args, Verb};
@@ -33,7 +28,7 @@ fn main() -> ExitCode {
     if let Err(error) = adapt::linux::give_up_what_is_not_the_callers() {
         return failure::exit_code(Err(error));
     }
-    let args = match args::parse(&adapt::policy::described(), &adapt::study::described()) {
+    let args = match args::parse(&isobar_runtime::policies::described(), &adapt::study::described()) {
         Ok(args) => args,
         Err(code) => return code,
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which crates of ours each crate may import.
-const MAY_IMPORT: [(&str, &[&str]); 19] = [
+const MAY_IMPORT: [(&str, &[&str]); 20] = [
     ("isobar-model", &[]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
@@ -18,6 +18,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
     ("isobar-trace", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
+    ("isobar-runtime", &["isobar-model", "isobar-policy"]),
     (
         "isobar-lab",
         &[
@@ -26,6 +27,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
             "isobar-optima",
             "isobar-plot",
             "isobar-policy",
+            "isobar-runtime",
             "isobar-sim",
             "isobar-trace",
         ],
@@ -48,6 +50,7 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
             "isobar-partition",
             "isobar-optima",
             "isobar-policy",
+            "isobar-runtime",
             "isobar-linux",
             "isobar-sim",
             "isobar-trace",
@@ -57,13 +60,15 @@ const MAY_IMPORT: [(&str, &[&str]); 19] = [
 ];
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
-const PURE: [(&str, &[&str]); 6] = [
+const PURE: [(&str, &[&str]); 7] = [
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-partition", &["thiserror"]),
     // rayon spreads work over cores; answers do not depend on how many.
     ("isobar-optima", &["rayon", "thiserror"]),
     ("isobar-policy", &["serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
     ("isobar-sim", &["csv", "rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+    // Of glob its patterns alone, which read nothing.
+    ("isobar-runtime", &["glob", "serde", "thiserror", "toml"]),
     ("numasim-model", &["serde", "thiserror", "toml"]),
 ];
 

@@ -25,6 +25,14 @@ pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     read::text(path, limit)
 }
 
+/// The text of a file of settings.
+///
+/// # Errors
+/// As [`text`].
+pub fn settings(path: &Path) -> io::Result<String> {
+    text(path, SETTINGS)
+}
+
 /// The text of a program or machine that another file names: `.csv` is a table.
 ///
 /// # Errors

@@ -1,8 +1,6 @@
 //! The machine that the command runs on, and captured trees of others.
 
-use crate::config::{CounterChoice, ManageConfig, WaysChoice};
 use crate::failure::{bad_input, tell};
-use crate::select::Cgroups;
 use anyhow::Context;
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::{self, ActuatorError, Left, RestoreReport, file_capabilities, state_file};
@@ -13,6 +11,8 @@ use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
 use isobar_model::{Pid, Seconds, Topology};
+use isobar_runtime::selection::Cgroups;
+use isobar_runtime::settings::{CounterChoice, ManageConfig, WaysChoice};
 use serde_json::{Value, json};
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,6 @@
 pub mod catalogue;
 pub mod input;
 pub mod linux;
-pub mod policy;
-mod profile;
 pub mod reproduce;
 pub mod sim;
 pub mod study;

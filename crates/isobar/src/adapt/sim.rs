@@ -1,13 +1,13 @@
 //! The simulated machine and the comparison of policies on it.
 
 use super::input;
-use super::policy;
 use crate::args::Schedules;
-use crate::config::Config;
 use crate::failure::bad_input;
-use crate::truth::{AppTruth, Truth};
+use crate::report::{AppTruth, Truth};
 use isobar_lab::{CompareSpec, LabError, NamedPolicy, Starts};
 use isobar_model::metrics;
+use isobar_runtime::policies;
+use isobar_runtime::settings::Config;
 use isobar_sim::{AppReport, SimMachine, Workload};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -118,7 +118,7 @@ fn each_once(policies: &[String]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     for name in policies {
         if name.trim().is_empty() {
-            let known = policy::names().join(", ");
+            let known = policies::names().join(", ");
             return Err(bad_input(format!("--policy {}: an empty name: expected some of {known}", policies.join(","))));
         }
         if !seen.insert(name) {
@@ -129,7 +129,7 @@ fn each_once(policies: &[String]) -> anyhow::Result<()> {
 }
 
 fn named<'a>(name: &str, config: &Config) -> anyhow::Result<NamedPolicy<'a>> {
-    Ok((name.to_owned(), Box::new(policy::maker(name, config)?)))
+    Ok((name.to_owned(), Box::new(policies::maker(name, config, &input::settings).map_err(bad_input)?)))
 }
 
 /// A workload from its file.

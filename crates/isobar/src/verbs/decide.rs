@@ -2,15 +2,14 @@
 //! tests: it touches no machine, and the policy remembers from line to line as it would from epoch to epoch.
 
 use crate::adapt::input;
-use crate::adapt::policy;
 use crate::args::DecideArgs;
-use crate::config::Config;
 use crate::failure::bad_input;
-use crate::harness;
 use crate::text::json_line;
 use anyhow::Context;
 use isobar_model::Policy;
 use isobar_model::wire::{observation_from_json, plan_to_json};
+use isobar_runtime::policies;
+use isobar_runtime::settings::Config;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -23,8 +22,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// # Errors
 /// Bad input, as `FILE:LINE: key: what is wrong`; a policy whose plan cannot be carried out is an internal error.
 pub fn run(args: &DecideArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let config = Config::of_policies(&args.set)?;
-    let mut policy = policy::build(&args.policy, &config)?;
+    let config = Config::of_policies(&args.set).map_err(bad_input)?;
+    let mut policy = policies::build(&args.policy, &config, &input::settings).map_err(bad_input)?;
     let (name, mut lines) = open(&args.file)?;
     let mut line = Vec::new();
     for number in 1u64.. {
@@ -58,7 +57,7 @@ fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, at: &str) -> anyhow::R
 
 fn decide(policy: &mut dyn Policy, text: &str, at: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     let seen = observation_from_json(text).map_err(|error| bad_input(format!("{at}: {error}")))?;
-    let plan = harness::decide(policy, &seen).with_context(|| at.to_owned())?;
+    let plan = isobar_runtime::decide(policy, &seen).with_context(|| at.to_owned())?;
     writeln!(out, "{}", json_line(&plan_to_json(&plan)))?;
     Ok(out.flush()?)
 }

@@ -13,7 +13,6 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let mut needed = Needed::from_args(&args.watch)?;
     needed.limits.dry_run = true;
     needed.limits.epochs = Some(args.epochs);
-    needed.refuse_in_dry_run = true;
     let queue = Queue::to_stdout(watch::notice(args.watch.json))?;
     let done = tell(args, needed, &queue);
     watch::finish(done, queue)

@@ -14,6 +14,7 @@ use std::io::{self, IsTerminal};
 pub fn run(args: &ManageArgs) -> anyhow::Result<()> {
     let mut needed = Needed::from_args(&args.watch)?;
     needed.limits.dry_run = args.dry_run;
+    needed.limits.despite_missing = args.dry_run;
     needed.limits.duration = args.duration.map(Seconds);
     needed.profiles = args.save_profiles.clone().map(Profiles::to).transpose()?;
     let queue = Queue::to_stdout(watch::notice(args.watch.json))?;

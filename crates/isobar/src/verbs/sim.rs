@@ -3,9 +3,10 @@
 use super::shipped;
 use crate::adapt::sim::{self, Wanted};
 use crate::args::SimArgs;
-use crate::config::Config;
+use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
+use isobar_runtime::settings::Config;
 use std::io::Write;
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub fn run(args: &SimArgs, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn compare(workload: &Path, args: &SimArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let config = Config::of_policies(&args.set)?;
+    let config = Config::of_policies(&args.set).map_err(bad_input)?;
     let wanted = Wanted {
         seed: args.seed,
         repeat: args.repeat,

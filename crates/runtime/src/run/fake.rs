@@ -8,7 +8,7 @@ use isobar_model::{
 };
 use std::sync::Arc;
 
-/// What a fake machine can fail with.
+/// How a fake machine fails.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct FakeError(pub String);
@@ -25,6 +25,8 @@ pub struct Fake {
     pub wakes: Vec<(u64, Wake)>,
     /// The sample number N (from 1) that fails.
     pub fails_at: Option<u64>,
+    /// Putting back fails.
+    pub cannot_restore: bool,
     /// What becomes of every action.
     pub outcome: ActionOutcome,
     /// Plans applied.
@@ -45,6 +47,7 @@ impl Default for Fake {
             later: None,
             wakes: Vec::new(),
             fails_at: None,
+            cannot_restore: false,
             outcome: ActionOutcome::Done,
             applied: Vec::new(),
             restored: 0,
@@ -124,6 +127,9 @@ impl Machine for Fake {
 
     fn restore(&mut self) -> Result<Outcome, FakeError> {
         self.restored += 1;
+        if self.cannot_restore {
+            return Err(FakeError("state file: gone".into()));
+        }
         Ok(Outcome {
             actions: self.applied.iter().flat_map(|plan| &plan.actions).map(|_| ActionOutcome::Done).collect(),
         })

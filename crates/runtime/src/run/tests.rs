@@ -5,7 +5,6 @@ use super::*;
 use isobar_model::plan::Action;
 use isobar_model::{ActionOutcome, Capabilities, CpuId, Pid, Tid};
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 /// Moves thread 10 to CPU 1 in every epoch; asks for what the test says.
 struct Mover {
@@ -43,53 +42,44 @@ impl Policy for Mover {
 struct Log {
     lines: Vec<String>,
     closed_at: Option<u64>,
+    bug_at: Option<u64>,
     own_cpu_percent: Option<f64>,
 }
 
-impl Reporter for Log {
-    fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
+impl Observer for Log {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.lines.push(format!("begin lacking {}", start.lacking.len()));
         Ok(())
     }
 
-    fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         if self.closed_at == Some(epoch.number) {
             return Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe).into());
         }
+        assert!(self.bug_at != Some(epoch.number), "a bug");
         let applied = if epoch.outcome.is_some() { "applied" } else { "dry" };
         self.lines.push(format!("{} at {} {applied}", epoch.number, epoch.seen.time.0));
-        Ok(())
-    }
-
-    fn end(&mut self, tally: &Tally, _: Option<&Truth>) -> anyhow::Result<()> {
-        self.lines.push(format!("end {} epochs {} moves", tally.epochs, tally.moves));
-        self.own_cpu_percent = tally.own_cpu_percent();
         Ok(())
     }
 }
 
 fn limits() -> Limits {
-    Limits { interval: Seconds(1.0), duration: Some(Seconds(3.0)), epochs: None, dry_run: false }
+    Limits { duration: Some(Seconds(3.0)), ..Limits::every(Seconds(1.0)) }
 }
 
-fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> anyhow::Result<()> {
-    let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
+fn dry() -> Limits {
+    Limits { dry_run: true, despite_missing: true, ..limits() }
+}
+
+fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> Result<(), RunError> {
     let used = Cell::new(10.0);
     // A quarter of a second every time it is read, from 10 s on.
     let own_cpu = || Seconds(used.replace(used.get() + 0.25));
-    let refusal = |lacking: &[(Sensor, &str)], _: &Sample| {
-        (!lacking.is_empty() && !limits.dry_run).then(|| anyhow::anyhow!("refused: {}", lacking[0].1))
-    };
-    let context = Context {
-        rules,
-        cgroup: &|_| None,
-        refusal: &refusal,
-        stop: &|| false,
-        own_cpu: Some(&own_cpu),
-        recovered: None,
-    };
-    let tally = run(fake, policy, &context, limits, log)?;
-    log.end(&tally, None)
+    let around = Surroundings { own_cpu: Some(&own_cpu), ..Surroundings::default() };
+    let tally = Loop::new(fake, Box::new(policy), limits).within(around).run(log)?;
+    log.lines.push(format!("end {} epochs {} moves", tally.epochs, tally.moves));
+    log.own_cpu_percent = tally.own_cpu_percent();
+    Ok(())
 }
 
 #[test]
@@ -107,7 +97,7 @@ fn it_decides_every_interval_and_puts_back() {
 #[test]
 fn a_dry_run_touches_nothing() {
     let (mut fake, mut log) = (Fake::default(), Log::default());
-    drive(&mut fake, &mut Mover::default(), Limits { dry_run: true, ..limits() }, &mut log).unwrap();
+    drive(&mut fake, &mut Mover::default(), dry(), &mut log).unwrap();
     assert_eq!(log.lines[1], "1 at 1 dry");
     assert_eq!((fake.applied.len(), fake.restored), (0, 0));
 }
@@ -135,14 +125,20 @@ fn an_interruption_and_the_end_of_the_workload_stop_it() {
 fn a_failing_machine_a_closed_pipe_a_panic_and_a_bad_plan_put_back_too() {
     let mut fake = Fake { fails_at: Some(3), ..Fake::default() };
     let error = drive(&mut fake, &mut Mover::default(), limits(), &mut Log::default()).unwrap_err();
-    assert!(error.is::<FakeError>());
+    assert!(matches!(&error, RunError::Machine(inner) if inner.is::<FakeError>()), "{error:?}");
     assert_eq!(fake.restored, 1);
 
     let mut fake = Fake::default();
     let mut log = Log { closed_at: Some(2), ..Log::default() };
     let error = drive(&mut fake, &mut Mover::default(), limits(), &mut log).unwrap_err();
-    assert!(error.is::<std::io::Error>());
+    assert!(matches!(&error, RunError::Observer(inner) if inner.is::<std::io::Error>()), "{error:?}");
     assert_eq!(fake.restored, 1);
+
+    let mut fake = Fake::default();
+    let mut buggy_observer = Log { bug_at: Some(2), ..Log::default() };
+    let error = drive(&mut fake, &mut Mover::default(), limits(), &mut buggy_observer).unwrap_err();
+    assert_eq!(error.to_string(), "internal error in policy mover or its surroundings");
+    assert_eq!((fake.applied.len(), fake.restored), (2, 1));
 
     let mut fake = Fake::default();
     let mut buggy = Mover { panics_at: Some(2), ..Mover::default() };
@@ -153,7 +149,11 @@ fn a_failing_machine_a_closed_pipe_a_panic_and_a_bad_plan_put_back_too() {
     let mut fake = Fake::default();
     let mut wild = Mover { cpu: 99, ..Mover::default() };
     let error = drive(&mut fake, &mut wild, limits(), &mut Log::default()).unwrap_err();
-    assert!(format!("{error:#}").ends_with("cpu 99 is not online on this machine"), "{error:#}");
+    let said = crate::in_full(&error);
+    assert_eq!(
+        said,
+        "internal error: policy mover made a plan at 1 s that cannot be carried out: cpu 99 is not online on this machine"
+    );
     assert_eq!((fake.applied.len(), fake.restored), (0, 1));
 }
 
@@ -162,9 +162,10 @@ fn a_missing_sensor_refuses_and_a_dry_run_goes_on() {
     let mut fake = Fake::default();
     fake.capabilities.missing.insert(Sensor::LlcMisses, "no PMU in this VM".into());
     let error = drive(&mut fake, &mut Mover::default(), limits(), &mut Log::default()).unwrap_err();
-    assert_eq!(error.to_string(), "refused: no PMU in this VM");
+    let said = error.to_string();
+    assert!(said.starts_with("policy mover cannot run here: LLC misses per thread is not measured (no PMU"), "{said}");
     let mut log = Log::default();
-    drive(&mut fake, &mut Mover::default(), Limits { dry_run: true, ..limits() }, &mut log).unwrap();
+    drive(&mut fake, &mut Mover::default(), dry(), &mut log).unwrap();
     assert_eq!(log.lines[0], "begin lacking 1");
 }
 
@@ -184,7 +185,7 @@ fn a_reading_that_is_lost_stops_the_policy_until_it_is_back() {
 
     let mut fake = Fake { later: Some((3, Capabilities::default())), capabilities: missing, ..Fake::default() };
     let mut mover = Mover::default();
-    drive(&mut fake, &mut mover, Limits { dry_run: true, ..limits() }, &mut Log::default()).unwrap();
+    drive(&mut fake, &mut mover, dry(), &mut Log::default()).unwrap();
     assert_eq!(mover.decided, 3, "a dry run watches what the policy makes of a machine without the sensor");
 
     let mut idle = Mover { needs: &[], ..Mover::default() };
@@ -209,13 +210,46 @@ fn refusals_are_counted_by_errno_and_explained_once() {
 #[test]
 fn a_request_to_stop_ends_it_in_order() {
     let (mut fake, mut log) = (Fake::default(), Log::default());
-    let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
-    let context =
-        Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| true, own_cpu: None, recovered: None };
-    let tally = run(&mut fake, &mut Mover::default(), &context, limits(), &mut log).unwrap();
-    log.end(&tally, None).unwrap();
-    assert_eq!(log.lines, ["begin lacking 0", "end 0 epochs 0 moves"]);
+    let around = Surroundings { stop: &|| true, ..Surroundings::default() };
+    let tally = Loop::new(&mut fake, Box::new(Mover::default()), limits()).within(around).run(&mut log).unwrap();
+    assert_eq!((log.lines, tally.epochs), (vec!["begin lacking 0".to_owned()], 0));
     assert_eq!(fake.restored, 1);
+}
+
+#[test]
+fn it_can_be_stepped_and_puts_back_when_it_is_dropped() {
+    let mut fake = Fake::default();
+    let mut run = Loop::new(&mut fake, Box::new(Mover::default()), limits());
+    let mut times = Vec::new();
+    while let Some(epoch) = run.step().unwrap() {
+        times.push((epoch.number, epoch.seen.time, epoch.plan.actions.len()));
+    }
+    assert_eq!(times, [(1, Seconds(1.0), 1), (2, Seconds(2.0), 1), (3, Seconds(3.0), 1)]);
+    assert!(run.step().unwrap().is_none());
+    assert_eq!((run.machine().restored, run.finish().unwrap().moves), (0, 3));
+    drop(run);
+    assert_eq!(fake.restored, 1, "once");
+
+    let mut run = Loop::new(&mut fake, Box::new(Mover { panics_at: Some(2), ..Mover::default() }), limits());
+    run.step().unwrap();
+    assert!(matches!(run.step(), Err(RunError::Panic { policy: "mover" })));
+    assert!(run.step().unwrap().is_none(), "what has failed does not go on");
+    drop(run);
+    assert_eq!(fake.restored, 2);
+    drop(Loop::new(&mut fake, Box::new(Mover::default()), limits()));
+    assert_eq!(fake.restored, 2, "what has not begun has nothing to put back");
+}
+
+#[test]
+fn what_cannot_be_put_back_is_said_also_after_another_failure() {
+    let fake = |fails_at| Fake { fails_at, cannot_restore: true, ..Fake::default() };
+    let said = |fails_at| {
+        let run = Loop::new(fake(fails_at), Box::new(Mover::default()), limits()).run(&mut ());
+        crate::in_full(&run.unwrap_err())
+    };
+    let left = "what was changed could not be put back whole; `isobar restore` tries again: state file: gone";
+    assert_eq!(said(None), left);
+    assert_eq!(said(Some(2)), format!("{left} (the run had ended with: /proc: gone)"));
 }
 
 impl Mover {

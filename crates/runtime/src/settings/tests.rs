@@ -34,15 +34,13 @@ fn sections_of_policies_are_handed_on() {
 
 #[test]
 fn the_command_line_wins_over_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("isobar.toml");
-    std::fs::write(&file, "[manage]\ninterval_seconds = 4\nmax_threads = 7\n").unwrap();
+    let read = |_: &Path| Ok("[manage]\ninterval_seconds = 4\nmax_threads = 7\n".to_owned());
     let sets = ["manage.interval_seconds=2", "manage.policy=dino", "dino.class_window=3"].map(String::from);
-    let config = Config::load(Some(&file), &sets).unwrap();
+    let config = Config::load(Some(Path::new("isobar.toml")), &sets, &read).unwrap();
     assert_eq!(config.manage.interval_seconds, Some(2.0));
     assert_eq!((config.manage.max_threads, config.manage.policy.as_deref()), (7, Some("dino")));
     assert_eq!(config.sets, [Setting { key: "dino.class_window".into(), value: "3".into() }]);
-    let wrong = Config::load(None, &["manage.max_thread=2".to_owned()]).unwrap_err().to_string();
+    let wrong = Config::load(None, &["manage.max_thread=2".to_owned()], &read).unwrap_err().to_string();
     assert!(wrong.starts_with("--set manage.max_thread=2: unknown field `max_thread`, expected one of"), "{wrong}");
 }
 
@@ -88,4 +86,9 @@ fn settings_of_manage_are_refused_where_nothing_is_managed() {
     let told = Config::of_policies(&["manage.max_threads=3".to_owned()]).unwrap_err().to_string();
     assert!(told.starts_with("--set manage.max_threads=3: only `manage` and `explain` take it"), "{told}");
     assert!(Config::of_policies(&["dino.class_window=3".to_owned()]).is_ok());
+}
+
+#[test]
+fn what_is_managed_by_default_is_the_default_of_the_loop() {
+    assert_eq!(ManageConfig::default().rules(BTreeSet::new()), Rules::default());
 }

@@ -1,36 +1,38 @@
-//! What a machine lacks, in words: sensors that share a reason are told together, since one missing PMU is one fact and
-//! not three. It knows sensors and reasons; it does not know where they come from or who needs them.
+//! What a machine lacks, in words: sensors that share a reason are named together, since one missing PMU is one fact and
+//! not three. It knows sensors and reasons; it does not know where the reasons come from or which policy needs a sensor.
 
 use isobar_model::Sensor;
 
 /// Sensors that are missing for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack<'a> {
+pub struct Missing<'a> {
     sensors: Vec<Sensor>,
     why: &'a str,
 }
 
 /// Groups missing sensors by kind and reason, each group where its first sensor stands.
-pub fn by_reason<'a>(missing: impl IntoIterator<Item = (Sensor, &'a str)>) -> Vec<Lack<'a>> {
-    let mut groups: Vec<Lack<'a>> = Vec::new();
+pub fn by_reason<'a>(missing: impl IntoIterator<Item = (Sensor, &'a str)>) -> Vec<Missing<'a>> {
+    let mut groups: Vec<Missing<'a>> = Vec::new();
     for (sensor, why) in missing {
-        let same = |group: &&mut Lack<'_>| group.why == why && is_reading(group.sensors[0]) == is_reading(sensor);
+        let same = |group: &&mut Missing<'_>| group.why == why && is_reading(group.sensors[0]) == is_reading(sensor);
         match groups.iter_mut().find(same) {
             Some(group) => group.sensors.push(sensor),
-            None => groups.push(Lack { sensors: vec![sensor], why }),
+            None => groups.push(Missing { sensors: vec![sensor], why }),
         }
     }
     groups
 }
 
-impl Lack<'_> {
+impl Missing<'_> {
     /// A line of a list: `not measured: instructions per thread, LLC misses per thread: no PMU`.
+    #[must_use]
     pub fn line(&self) -> String {
         let kind = if is_reading(self.sensors[0]) { "not measured" } else { "not here" };
         format!("{kind}: {}: {}", names(&self.sensors).join(", "), self.why)
     }
 
     /// A part of a sentence: `instructions per thread and LLC misses per thread are not measured (no PMU)`.
+    #[must_use]
     pub fn clause(&self) -> String {
         let first = self.sensors[0];
         let fact = match (is_reading(first), self.sensors.len()) {
@@ -43,11 +45,13 @@ impl Lack<'_> {
 }
 
 /// The names of sensors.
+#[must_use]
 pub fn names(sensors: &[Sensor]) -> Vec<String> {
     sensors.iter().map(ToString::to_string).collect()
 }
 
 /// Whether a sensor is something that is measured, rather than something that a machine has or has not.
+#[must_use]
 pub const fn is_reading(sensor: Sensor) -> bool {
     match sensor {
         Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => true,
@@ -67,7 +71,7 @@ fn absent(sensor: &Sensor) -> String {
 mod tests {
     use super::*;
 
-    const MISSING: [(Sensor, &str); 4] = [
+    const ABSENT: [(Sensor, &str); 4] = [
         (Sensor::Instructions, "no PMU"),
         (Sensor::SeveralNodes, "one node"),
         (Sensor::LlcMisses, "no PMU"),
@@ -75,8 +79,8 @@ mod tests {
     ];
 
     #[test]
-    fn what_shares_a_reason_is_told_together() {
-        let lines: Vec<String> = by_reason(MISSING).iter().map(Lack::line).collect();
+    fn what_shares_a_reason_is_named_together() {
+        let lines: Vec<String> = by_reason(ABSENT).iter().map(Missing::line).collect();
         assert_eq!(
             lines,
             [
@@ -89,7 +93,7 @@ mod tests {
 
     #[test]
     fn clauses_are_sentences() {
-        let clauses: Vec<String> = by_reason(MISSING).iter().map(Lack::clause).collect();
+        let clauses: Vec<String> = by_reason(ABSENT).iter().map(Missing::clause).collect();
         assert_eq!(
             clauses,
             [
@@ -98,6 +102,6 @@ mod tests {
                 "there is no LLC way allocation (no PMU)"
             ]
         );
-        assert_eq!(by_reason([MISSING[0]])[0].clause(), "instructions per thread is not measured (no PMU)");
+        assert_eq!(by_reason([ABSENT[0]])[0].clause(), "instructions per thread is not measured (no PMU)");
     }
 }

@@ -1,8 +1,18 @@
-//! What became of a simulated workload: the truth that the simulated machine alone knows and that no policy is shown. Told
-//! at the end of a run, it says whether the policy helped; on a real machine there is no such thing.
+//! What is known of a run once everything is put back, beside what was counted: remarks of the machine, and the truth
+//! about a simulated workload, which the simulated machine alone knows and no policy is shown. It says whether the policy
+//! helped; on a real machine there is no such thing.
 
 use isobar_model::metrics::Summary;
 use serde::Serialize;
+
+/// What is known once everything is put back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Aftermath {
+    /// What a person should look at, a line each.
+    pub remarks: Vec<String>,
+    /// Where the machine was simulated.
+    pub truth: Option<Truth>,
+}
 
 /// The applications of a simulated workload, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]

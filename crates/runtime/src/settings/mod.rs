@@ -1,16 +1,27 @@
 //! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked here, the sections of
-//! policies are handed on as they are, for the policies to check. It knows keys, limits and defaults; it opens no machine.
+//! policies are handed on as they are, for the policies to check. It knows keys, limits and defaults; it opens no machine,
+//! and files come through its caller.
 //!
 //! The command line wins over the file. A misspelt key or an impossible value is refused in one line that names the file
 //! and line (or the `--set`), the key, and what would be right.
 
-use crate::adapt::input;
-use crate::failure::bad_input;
-use crate::select::Pattern;
+mod error;
+#[cfg(test)]
+mod tests;
+
+pub use error::SettingsError;
+
+use crate::selection::{Pattern, Rules};
+use isobar_model::Pid;
 use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+/// Reads the text of a file that the user named: a configuration, or a profile that it names.
+pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Everything that was set.
 #[derive(Debug, Default)]
@@ -52,15 +63,15 @@ pub struct ManageConfig {
     pub move_pinned: bool,
     /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
     pub move_grouped: bool,
-    /// Whether isobar follows who changes affinities, so that an owner's binding to the CPU that isobar gave is known as such.
+    /// Whether isobar watches changes of affinities, so that an owner's binding to the CPU that isobar gave is recognised.
     pub watch_affinities: bool,
     /// Where resctrl is mounted, if not on /sys/fs/resctrl.
     pub resctrl_root: Option<PathBuf>,
-    /// At most so many base pages a second are migrated.
+    /// Most base pages that are migrated in a second.
     pub max_pages_per_second: u64,
-    /// At most so many threads are moved in an epoch.
+    /// Most threads that are moved in an epoch.
     pub max_moves_per_epoch: u64,
-    /// At most so many threads are managed, the busiest first.
+    /// Most threads that are managed, the busiest first.
     pub max_threads: u64,
     /// Once asked to stop, what was changed must be put back within this time (seconds); else isobar says what is left and ends.
     pub stop_seconds: f64,
@@ -130,15 +141,15 @@ impl Config {
     /// Reads the file, where there is one, and applies `--set`.
     ///
     /// # Errors
-    /// Bad input, in one line.
-    pub fn load(file: Option<&Path>, sets: &[String]) -> anyhow::Result<Self> {
-        let (mut config, mut section) = file.map_or_else(|| Ok(Default::default()), Self::read)?;
+    /// The first thing that is wrong, in one line.
+    pub fn load(file: Option<&Path>, sets: &[String], read: Read<'_>) -> Result<Self, SettingsError> {
+        let (mut config, mut section) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
         for text in sets {
             let setting = Setting::parse(text)?;
             match setting.key.strip_prefix("manage.") {
                 Some(key) => {
                     section.insert(key.to_owned(), toml_value(&setting.value));
-                    config.manage = manage_from(&section).map_err(|why| bad_input(format!("--set {text}: {why}")))?;
+                    config.manage = manage_from(&section).map_err(|why| refused(text, why))?;
                 }
                 None => config.sets.push(setting),
             }
@@ -149,24 +160,21 @@ impl Config {
     /// `--set` of a verb that manages nothing: settings of policies only.
     ///
     /// # Errors
-    /// Bad input; `manage.KEY` is such, since it would be taken and do nothing.
-    pub fn of_policies(sets: &[String]) -> anyhow::Result<Self> {
-        let config = Self::load(None, sets)?;
+    /// [`SettingsError::Set`], also for `manage.KEY`, which would be taken and do nothing.
+    pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
+        // Without a file there is nothing to read.
+        let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
         match sets.iter().find(|text| text.trim_start().starts_with("manage.")) {
-            Some(text) => {
-                Err(bad_input(format!("--set {text}: only `manage` and `explain` take it: expected POLICY.KEY=VALUE")))
-            }
+            Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
             None => Ok(config),
         }
     }
 
     /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once: it may be a pipe.
-    fn read(file: &Path) -> anyhow::Result<(Self, Table)> {
-        let text = input::text(file, input::SETTINGS).map_err(|error| {
-            bad_input(format!("{}: cannot be read: {error}: expected a TOML configuration", file.display()))
-        })?;
+    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
+        let text = read(file).map_err(|problem| SettingsError::Unreadable { file: file.to_owned(), problem })?;
         let (manage, mut policies) =
-            Self::parse(&text).map_err(|(line, why)| bad_input(format!("{}:{line}: {why}", file.display())))?;
+            Self::parse(&text).map_err(|(line, why)| SettingsError::Line { file: file.to_owned(), line, why })?;
         let section = match policies.remove("manage") {
             Some(Value::Table(section)) => section,
             _ => Table::new(),
@@ -201,9 +209,9 @@ impl Setting {
     /// Reads `section.key=value`.
     ///
     /// # Errors
-    /// Bad input: no `=`, no section, an empty key.
-    pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let wrong = || bad_input(format!("--set {text}: expected SECTION.KEY=VALUE, such as dino.class_window=3"));
+    /// [`SettingsError::Set`]: no `=`, no section, an empty key.
+    pub fn parse(text: &str) -> Result<Self, SettingsError> {
+        let wrong = || refused(text, "expected SECTION.KEY=VALUE, such as dino.class_window=3");
         let (key, value) = text.split_once('=').ok_or_else(wrong)?;
         let (section, name) = key.trim().split_once('.').ok_or_else(wrong)?;
         if section.is_empty() || name.is_empty() || value.trim().is_empty() {
@@ -213,7 +221,24 @@ impl Setting {
     }
 }
 
+fn refused(set: &str, why: impl Into<String>) -> SettingsError {
+    SettingsError::Set { set: set.to_owned(), why: why.into() }
+}
+
 impl ManageConfig {
+    /// Which threads are managed; never those of `never`.
+    #[must_use]
+    pub fn rules(&self, never: BTreeSet<Pid>) -> Rules {
+        let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect();
+        Rules {
+            only: patterns(&self.only),
+            ignore: patterns(&self.ignore),
+            never,
+            min_share: self.min_cpu_percent / 100.0,
+            max_threads: usize::try_from(self.max_threads).unwrap_or(usize::MAX),
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         let within = |key: &str, value: f64, range: RangeInclusive<f64>| {
             let (low, high) = (range.start(), range.end());
@@ -266,7 +291,3 @@ fn line_of(text: &str, offset: usize) -> usize {
 fn line_of_section(text: &str) -> usize {
     text.lines().position(|line| line.trim_start().starts_with("[manage]")).map_or(1, |index| index + 1)
 }
-
-#[cfg(test)]
-#[path = "config_tests.rs"]
-mod tests;

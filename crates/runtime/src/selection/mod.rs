@@ -1,5 +1,5 @@
-//! Who is managed. From an observation of everything, the observation of what a policy may act on: chosen by name, pid or
-//! cgroup, busy enough, at most so many.
+//! Which threads are managed. From an observation of everything, the observation of what a policy may act on: chosen by
+//! name, pid or cgroup, busy enough, and not more than a limit.
 //!
 //! It knows observations and its own memory of the last epochs; it reads no file (cgroups come through a look-up function)
 //! and knows no policy.
@@ -13,13 +13,17 @@
 
 mod cgroups;
 mod pattern;
+#[cfg(test)]
+mod tests;
 
 pub use cgroups::Cgroups;
 pub use pattern::Pattern;
 
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// From a pid to its cgroups.
 pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
@@ -28,7 +32,7 @@ pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
 pub const PATIENCE: u32 = 3;
 
 /// What is chosen, without memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// Only these; empty = all.
     pub only: Vec<Pattern>,
@@ -42,14 +46,26 @@ pub struct Rules {
     pub max_threads: usize,
 }
 
-/// Who is managed now, and for how many epochs each was too quiet.
+/// Every thread that takes a tenth of a CPU, as `manage` does where nothing else is set.
+impl Default for Rules {
+    fn default() -> Self {
+        Self { only: Vec::new(), ignore: Vec::new(), never: BTreeSet::new(), min_share: 0.1, max_threads: 2048 }
+    }
+}
+
+/// Which threads are managed now, and for how many epochs each was too quiet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     quiet: BTreeMap<(Pid, Tid), u32>,
 }
 
-/// Chooses what a policy may act on, and what to remember for the next epoch.
-pub fn select(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &CgroupsOf<'_>) -> (Observation, Memory) {
+/// Chooses what a policy may act on, and what to remember for the next epoch. Where that is everything, nothing is copied.
+pub fn select<'a>(
+    seen: &'a Observation,
+    rules: &Rules,
+    memory: &Memory,
+    cgroup: &CgroupsOf<'_>,
+) -> (Cow<'a, Observation>, Memory) {
     let wanted: BTreeSet<Pid> =
         seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup)).map(|process| process.pid).collect();
     let busy = busy_threads(seen, &wanted, rules, memory);
@@ -57,7 +73,7 @@ pub fn select(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &Cgrou
     (part_of(seen, &kept), Memory { quiet: kept })
 }
 
-/// The patterns that no process fits: worth telling, since a misspelt name would manage nothing in silence.
+/// The patterns that fit no process: worth a line, since a misspelt name would manage nothing in silence.
 pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {
     let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
     patterns.iter().filter(fits_none).collect()
@@ -71,7 +87,7 @@ fn is_wanted(process: &Process, rules: &Rules, cgroup: &CgroupsOf<'_>) -> bool {
     !rules.never.contains(&process.pid) && (rules.only.is_empty() || listed(&rules.only)) && !listed(&rules.ignore)
 }
 
-/// A thread that may be managed: who, its share, its quiet epochs.
+/// A thread that may be managed: its ids, its share, its quiet epochs.
 struct Candidate {
     id: (Pid, Tid),
     share: f64,
@@ -109,15 +125,23 @@ fn busiest(mut candidates: Vec<Candidate>, most: usize) -> BTreeMap<(Pid, Tid), 
     candidates.into_iter().take(most).map(|candidate| (candidate.id, candidate.quiet)).collect()
 }
 
-fn part_of(seen: &Observation, kept: &BTreeMap<(Pid, Tid), u32>) -> Observation {
+fn part_of<'a>(seen: &'a Observation, kept: &BTreeMap<(Pid, Tid), u32>) -> Cow<'a, Observation> {
+    let threads: usize = seen.processes.iter().map(|process| process.threads.len()).sum();
+    if kept.len() == threads && seen.processes.iter().all(|process| !process.threads.is_empty()) {
+        return Cow::Borrowed(seen);
+    }
     let processes = seen.processes.iter().filter_map(|process| {
-        let is_kept = |thread: &&Thread| kept.contains_key(&(process.pid, thread.tid));
-        let threads: Vec<Thread> = process.threads.iter().filter(is_kept).cloned().collect();
-        (!threads.is_empty()).then(|| Process { threads, ..process.clone() })
+        let mut part = process.clone();
+        part.threads.retain(|thread| kept.contains_key(&(process.pid, thread.tid)));
+        (!part.threads.is_empty()).then_some(part)
     });
-    Observation { processes: processes.collect(), ..seen.clone() }
+    Cow::Owned(Observation {
+        processes: processes.collect(),
+        time: seen.time,
+        interval: seen.interval,
+        machine: Arc::clone(&seen.machine),
+        free: seen.free.clone(),
+        latency: seen.latency.clone(),
+        latency_cycles: seen.latency_cycles.clone(),
+    })
 }
-
-#[cfg(test)]
-#[path = "select_tests.rs"]
-mod tests;

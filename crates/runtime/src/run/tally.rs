@@ -35,8 +35,6 @@ pub struct Tally {
     pub refused: Refusals,
     /// What putting everything back did; `None` where nothing was to be changed.
     pub restored: Option<Outcome>,
-    /// What a person should look at after that, a line each.
-    pub remarks: Vec<String>,
     /// Whether a signal ended the run.
     pub interrupted: bool,
     /// Whether the workload ended the run.

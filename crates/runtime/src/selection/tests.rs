@@ -40,7 +40,7 @@ fn seen(processes: &[Vec<Option<f64>>]) -> Observation {
 }
 
 fn rules() -> Rules {
-    Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 100 }
+    Rules { max_threads: 100, ..Rules::default() }
 }
 
 fn cgroup(pid: Pid) -> Option<Cgroups> {
@@ -100,7 +100,8 @@ fn a_thread_at_the_edge_does_not_come_and_go() {
     let mut memory = Memory::default();
     let line: String = shares
         .map(|share| {
-            let (part, next) = select(&seen(&[vec![Some(share)]]), &rules(), &memory, &cgroup);
+            let seen = seen(&[vec![Some(share)]]);
+            let (part, next) = select(&seen, &rules(), &memory, &cgroup);
             memory = next;
             if part.processes.is_empty() { '-' } else { '*' }
         })
@@ -140,11 +141,11 @@ proptest! {
         }
         prop_assert!(tids(&part).is_sorted());
         let (again, _) = select(&part, &rules, &memory, &cgroup);
-        prop_assert_eq!(again, part);
+        prop_assert_eq!(&*again, &*part);
     }
 
     #[test]
-    fn who_is_busy_is_managed_whatever_was_before(share in 0.1..1.0f64, before in prop::collection::vec(0.0..1.0f64, 0..8)) {
+    fn a_busy_thread_is_managed_whatever_was_before(share in 0.1..1.0f64, before in prop::collection::vec(0.0..1.0f64, 0..8)) {
         let mut memory = Memory::default();
         for earlier in before {
             memory = select(&seen(&[vec![Some(earlier)]]), &rules(), &memory, &cgroup).1;
