@@ -6,13 +6,13 @@
 
 mod rows;
 
-use crate::harness::run_policy;
+use crate::run::run_policy;
 use crate::parallel;
 use crate::spread::Spread;
 use crate::starts::{Starts, starts};
 use isobar_model::Policy;
 use isobar_model::metrics::Summary;
-use isobar_model::validate::PlanFault;
+use isobar_runtime::RunError;
 use isobar_sim::schedules::TooMany;
 use isobar_sim::{App, SimMachine, Workload};
 use serde::Serialize;
@@ -46,18 +46,11 @@ impl CompareSpec {
 pub type NamedPolicy<'a> = (String, Box<dyn Fn() -> Box<dyn Policy> + Sync + 'a>);
 
 /// Why a comparison could not be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// a policy made a plan that cannot be carried out
-    #[error("policy {policy} made a plan at {time} s that cannot be carried out: {fault}")]
-    Plan {
-        /// the policy
-        policy: String,
-        /// simulated seconds
-        time: f64,
-        /// what is wrong with the plan
-        fault: PlanFault,
-    },
+    /// a policy panicked or made a plan that cannot be carried out
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// a policy that does not take its settings
     #[error(transparent)]
     Settings(#[from] isobar_policy::settings::ConfigError),

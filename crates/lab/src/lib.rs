@@ -6,10 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod compare;
-mod harness;
 mod optimum;
 mod parallel;
 pub mod reproduce;
+mod run;
 mod spread;
 pub mod sra;
 mod starts;
@@ -19,8 +19,8 @@ mod table;
 pub use compare::{
     AppRow, CompareSpec, Comparison, LabError, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
 };
-pub use harness::run_policy;
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
+pub use run::run_policy;
 pub use spread::{Spread, half_width_95};
 pub use starts::{FEW, Starts};
 pub use table::{optimum_table, table};

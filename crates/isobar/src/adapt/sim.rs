@@ -2,7 +2,7 @@
 
 use super::input;
 use crate::args::Schedules;
-use crate::failure::bad_input;
+use crate::failure::{self, bad_input};
 use crate::report::{AppTruth, Truth};
 use isobar_lab::{CompareSpec, LabError, NamedPolicy, Starts};
 use isobar_model::metrics;
@@ -74,7 +74,7 @@ pub fn compare(
         LabError::Jobs { .. } | LabError::Sim(_) | LabError::Sra(_) | LabError::Study(_) | LabError::Settings(_) => {
             anyhow::anyhow!("{error}")
         }
-        LabError::Plan { .. } => anyhow::anyhow!("internal error: {error}"),
+        LabError::Run(error) => failure::of_run(error),
     };
     // First, since it fails early where there are too many.
     let most = isobar_lab::MOST_MAPPINGS;

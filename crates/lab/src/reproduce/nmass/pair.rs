@@ -3,7 +3,7 @@
 //! check of the caches and the controller, to which nothing was fitted.
 
 use crate::compare::{LabError, alone, unfinished};
-use crate::harness::run_policy;
+use crate::run::run_policy;
 use crate::reproduce::Options;
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;

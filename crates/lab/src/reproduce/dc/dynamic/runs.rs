@@ -2,7 +2,7 @@
 
 use super::mixes::Mix;
 use crate::compare::{LabError, alone, unfinished};
-use crate::harness::run_policy;
+use crate::run::run_policy;
 use crate::parallel;
 use crate::reproduce::Options;
 use isobar_model::metrics::{self, Summary};
