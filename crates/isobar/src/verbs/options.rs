@@ -5,7 +5,7 @@ use isobar_runtime::settings::Config;
 use std::num::NonZero;
 use std::thread;
 
-// What a verb takes that manages nothing. (A doc comment here would replace that of the verb.)
+/// The settings of a verb that manages nothing.
 #[derive(Debug, clap::Args)]
 pub struct Sets {
     /// A setting of a policy, such as dino.stray_percent=10; may be repeated
@@ -23,7 +23,7 @@ impl Sets {
     }
 }
 
-// How many runs are computed at a time.
+/// How many runs are computed at a time.
 #[derive(Debug, clap::Args)]
 pub struct Jobs {
     /// Runs computed side by side, changing no result; else one for each CPU
