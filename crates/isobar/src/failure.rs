@@ -2,6 +2,8 @@
 //! reader that went away (`isobar topo | head -1`) is neither.
 
 use crate::{output, text};
+use isobar_lab::LabError;
+use isobar_runtime::{RunError, in_full};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -25,13 +27,30 @@ pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(BadInput(message.to_string()))
 }
 
+/// An error of the loop, as it ends the command: none is bad input, and what a machine or a reporter said stands by itself,
+/// so that a reader that went away is recognised.
+pub fn of_run(error: RunError) -> anyhow::Error {
+    match error {
+        RunError::Machine(error) | RunError::Observer(error) => anyhow::Error::from_boxed(error),
+        other => other.into(),
+    }
+}
+
+/// An error of the laboratory: a run that ended early stands by itself.
+pub fn of_lab(error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Run(error) => of_run(error),
+        other => other.into(),
+    }
+}
+
 /// The exit code of a finished run, after telling its error in one line.
 pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&message(&error));
+            tell(&in_full(error.as_ref()));
             ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
         }
     }
@@ -64,21 +83,6 @@ pub fn silence_panics() {
     }));
 }
 
-/// The error and its causes as one text. Many errors already print their cause; it is not told twice.
-fn message(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |mut told, cause| {
-        let cause = cause.to_string();
-        if told.is_empty() {
-            return cause;
-        }
-        if !told.contains(&cause) {
-            told.push_str(": ");
-            told.push_str(&cause);
-        }
-        told
-    })
-}
-
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<io::Error>().map(io::Error::kind);
     error.chain().filter_map(io).any(|kind| kind == ErrorKind::BrokenPipe)
@@ -91,7 +95,7 @@ mod tests {
     #[test]
     fn causes_are_joined_once() {
         let error = anyhow::Error::new(io::Error::other("no such thing")).context("/a: no such thing").context("outer");
-        assert_eq!(message(&error), "outer: /a: no such thing");
+        assert_eq!(in_full(error.as_ref()), "outer: /a: no such thing");
     }
 
     #[test]

@@ -7,8 +7,8 @@
 mod rows;
 
 use crate::error::LabError;
-use crate::harness::run_policy;
 use crate::parallel;
+use crate::run::run_policy;
 use crate::spread::Spread;
 use crate::starts::{Starts, starts};
 use isobar_model::Policy;

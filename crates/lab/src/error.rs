@@ -2,24 +2,16 @@
 //! a crate below reported stays attached as the cause.
 
 use crate::sra::SraError;
-use isobar_model::validate::PlanFault;
+use isobar_runtime::RunError;
 use isobar_sim::schedules::TooMany;
 use isobar_study::StudyError;
 
 /// Why an experiment could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// a policy made a plan that cannot be carried out
-    #[error("policy {policy} made a plan at {time} s that cannot be carried out: {fault}")]
-    Plan {
-        /// the policy
-        policy: String,
-        /// simulated seconds
-        time: f64,
-        /// what is wrong with the plan
-        #[source]
-        fault: PlanFault,
-    },
+    /// a policy panicked or made a plan that cannot be carried out, or the simulator has no answer
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// a policy that does not take its settings
     #[error(transparent)]
     Settings(#[from] isobar_policy::registry::RegistryError),

@@ -7,10 +7,10 @@
 
 mod compare;
 mod error;
-mod harness;
 mod optimum;
 mod parallel;
 pub mod reproduce;
+mod run;
 mod spread;
 pub mod sra;
 mod starts;
@@ -21,8 +21,8 @@ pub use compare::{
     AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
 };
 pub use error::LabError;
-pub use harness::run_policy;
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
+pub use run::run_policy;
 pub use spread::{Spread, half_width_95};
 pub use starts::{FEW, Starts};
 pub use table::{optimum_table, table};

@@ -6,8 +6,8 @@
 
 use crate::compare::{alone, unfinished};
 use crate::error::LabError;
-use crate::harness::run_policy;
 use crate::parallel;
+use crate::run::run_policy;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::{LlcId, Observation, Plan, Policy, Sensor};
 use isobar_sim::Workload;

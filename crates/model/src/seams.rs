@@ -69,6 +69,46 @@ pub trait Policy {
     }
 }
 
+/// A machine that is lent.
+impl<M: Machine + ?Sized> Machine for &mut M {
+    type Error = M::Error;
+
+    fn sample(&mut self) -> Result<Sample, M::Error> {
+        (**self).sample()
+    }
+
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, M::Error> {
+        (**self).apply(plan)
+    }
+
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, M::Error> {
+        (**self).wait(interval)
+    }
+
+    fn restore(&mut self) -> Result<Outcome, M::Error> {
+        (**self).restore()
+    }
+}
+
+/// A policy that is lent.
+impl<P: Policy + ?Sized> Policy for &mut P {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        (**self).needs()
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        (**self).decide(seen)
+    }
+
+    fn learnt(&self) -> Vec<WayCurves> {
+        (**self).learnt()
+    }
+}
+
 /// A program over LLC ways, as a policy measured it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WayCurves {

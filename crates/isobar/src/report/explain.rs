@@ -1,11 +1,10 @@
 //! What `explain` tells a person: the machine, what was seen, the one decision in words, and what it rests on.
 
 use super::ways::WayMap;
-use super::{table, words};
-use crate::harness::{Epoch, Reporter, Start, Tally};
+use super::{Aftermath, Reporter, table, words};
 use crate::output::Sink;
 use crate::text::{plain, plural};
-use crate::truth::Truth;
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use std::io;
 
 /// Processes in the table: `explain` is read once and with leisure.
@@ -43,13 +42,13 @@ fn decision(epoch: &Epoch<'_>) -> Vec<String> {
     lines
 }
 
-impl Reporter for Explain<'_> {
-    fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
+impl Observer for Explain<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.lines(words::header(start))?;
         Ok(self.out.flush()?)
     }
 
-    fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         self.ways.take(epoch.plan, epoch.outcome);
         if epoch.number < self.last_epoch {
             return Ok(());
@@ -60,8 +59,10 @@ impl Reporter for Explain<'_> {
         self.lines(decision(epoch))?;
         Ok(self.lines(self.ways.draw_all(epoch.managed))?)
     }
+}
 
-    fn end(&mut self, tally: &Tally, _: Option<&Truth>) -> anyhow::Result<()> {
+impl Reporter for Explain<'_> {
+    fn end(&mut self, tally: &Tally, _: &Aftermath) -> anyhow::Result<()> {
         if tally.epochs < self.last_epoch {
             let told = format!("ended after {} of {}", tally.epochs, plural(self.last_epoch, "epoch"));
             self.lines([told])?;

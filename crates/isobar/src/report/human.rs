@@ -15,12 +15,11 @@ use super::notes::Notes;
 use super::rate::{Kind, Rate};
 use super::remarks::Told;
 use super::ways::WayMap;
-use super::{sums, table, words};
-use crate::harness::{Epoch, Reporter, Start, Tally};
+use super::{Aftermath, Reporter, sums, table, words};
 use crate::output::Sink;
 use crate::text::plural;
-use crate::truth::Truth;
 use isobar_model::{ActionOutcome, Observation, Seconds};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -220,8 +219,8 @@ fn status_line(epoch: &Epoch<'_>) -> String {
     )
 }
 
-impl Reporter for Human<'_> {
-    fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
+impl Observer for Human<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.dry_run = start.limits.dry_run;
         // The header tells them.
         drop(self.remarks.fresh(&start.sample.capabilities.remarks));
@@ -233,7 +232,7 @@ impl Reporter for Human<'_> {
         Ok(self.lines.flush()?)
     }
 
-    fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         let now = epoch.seen.time;
         if epoch.number == 1 {
             self.first_epoch(epoch)?;
@@ -250,8 +249,10 @@ impl Reporter for Human<'_> {
         self.last = Some((epoch.seen.clone(), epoch.managed.clone()));
         Ok(())
     }
+}
 
-    fn end(&mut self, tally: &Tally, truth: Option<&Truth>) -> anyhow::Result<()> {
+impl Reporter for Human<'_> {
+    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
         self.lines.keep_the_rest();
         let now = self.last.as_ref().map_or(Seconds(0.0), |(seen, _)| seen.time);
         if !self.is_quiet() {
@@ -266,9 +267,9 @@ impl Reporter for Human<'_> {
         if let Some(first) = lines.first_mut() {
             first.insert_str(0, stopped);
         }
-        lines.extend(tally.remarks.iter().map(|remark| format!("remark: {remark}")));
+        lines.extend(after.remarks.iter().map(|remark| format!("remark: {remark}")));
         self.lines.all(lines)?;
-        self.lines.all(truth.map(table::truth).unwrap_or_default())?;
+        self.lines.all(after.truth.as_ref().map(table::truth).unwrap_or_default())?;
         Ok(self.lines.flush()?)
     }
 }

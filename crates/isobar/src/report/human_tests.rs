@@ -1,15 +1,14 @@
 //! What a person reads, against the machine in memory.
 
 use super::*;
-use crate::harness::fake::Fake;
-use crate::harness::{self, Context, Limits};
-use crate::report::Json;
-use crate::select::{Pattern, Rules};
+use crate::report::{AppTruth, Json, Truth};
 use crate::text::width;
-use crate::truth::AppTruth;
 use isobar_model::plan::{Action, Plan};
 use isobar_model::wire::observation_from_json;
 use isobar_model::{CpuId, NodeId, Pages, Pid, Policy, Seconds, Sensor, Tid};
+use isobar_runtime::fake::Fake;
+use isobar_runtime::selection::{Pattern, Rules};
+use isobar_runtime::{Limits, Loop};
 use jiff::{Span, Zoned};
 use std::cell::Cell;
 
@@ -58,29 +57,24 @@ fn told(fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
 }
 
 fn told_at(volume: Volume, fake: &mut Fake, terminal: bool, json: bool, dry_run: bool) -> String {
-    let rules = Rules {
-        only: vec![Pattern::parse("10"), Pattern::parse("absent")],
-        ignore: vec![],
-        never: BTreeSet::new(),
-        min_share: 0.1,
-        max_threads: 9,
-    };
-    let context =
-        Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false, own_cpu: None, recovered: None };
-    let limits = Limits { interval: Seconds(1.0), duration: Some(Seconds(2.0)), epochs: None, dry_run };
+    let rules = Rules { only: vec![Pattern::parse("10"), Pattern::parse("absent")], ..Rules::default() };
     let mut out = Vec::new();
     if json {
-        run(fake, &context, limits, &mut Json::new(&mut out, clock()));
+        run(fake, rules, limits(2.0, dry_run), &mut Json::new(&mut out, clock()));
     } else {
         let size = terminal.then_some((|| SIZE) as fn() -> Size);
-        run(fake, &context, limits, &mut Human::new(&mut out, size, clock(), volume));
+        run(fake, rules, limits(2.0, dry_run), &mut Human::new(&mut out, size, clock(), volume));
     }
     String::from_utf8(out).unwrap()
 }
 
-fn run(fake: &mut Fake, context: &Context<'_>, limits: Limits, reporter: &mut dyn Reporter) {
-    let tally = harness::run(fake, &mut Mover, context, limits, reporter).unwrap();
-    reporter.end(&tally, None).unwrap();
+fn limits(seconds: f64, dry_run: bool) -> Limits {
+    Limits { duration: Some(Seconds(seconds)), dry_run, despite_missing: true, ..Limits::every(Seconds(1.0)) }
+}
+
+fn run(fake: &mut Fake, rules: Rules, limits: Limits, reporter: &mut dyn Reporter) {
+    let tally = Loop::new(fake, Box::new(Mover), limits).selecting(rules).run(reporter).unwrap();
+    reporter.end(&tally, &Aftermath::default()).unwrap();
 }
 
 #[test]
@@ -159,18 +153,9 @@ fn a_terminal_keeps_a_live_table_which_the_last_one_replaces() {
 #[test]
 fn a_run_that_fails_leaves_the_message_a_line_of_its_own() {
     let mut fake = Fake { fails_at: Some(3), ..Fake::default() };
-    let context = Context {
-        rules: Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 },
-        cgroup: &|_| None,
-        refusal: &|_, _| None,
-        stop: &|| false,
-        own_cpu: None,
-        recovered: None,
-    };
-    let limits = Limits { interval: Seconds(1.0), duration: None, epochs: None, dry_run: false };
     let mut out = Vec::new();
     let mut human = Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal);
-    harness::run(&mut fake, &mut Mover, &context, limits, &mut human).unwrap_err();
+    Loop::new(&mut fake, Box::new(Mover), limits(9.0, false)).run(&mut human).unwrap_err();
     drop(human);
     assert!(String::from_utf8(out).unwrap().ends_with("200.0\n"));
 }
@@ -271,11 +256,7 @@ impl Sink for Lossy {
 }
 
 fn four_epochs(reporter: &mut dyn Reporter) {
-    let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
-    let context =
-        Context { rules, cgroup: &|_| None, refusal: &|_, _| None, stop: &|| false, own_cpu: None, recovered: None };
-    let limits = Limits { interval: Seconds(1.0), duration: Some(Seconds(4.0)), epochs: None, dry_run: true };
-    run(&mut Fake::default(), &context, limits, reporter);
+    run(&mut Fake::default(), Rules::default(), limits(4.0, true), reporter);
 }
 
 #[test]
@@ -307,19 +288,11 @@ fn no_picture_erases_what_it_does_not_know() {
 
 #[test]
 fn a_kind_of_lines_has_a_limit_which_says_what_it_swallowed() {
-    let context = |rules| Context {
-        rules,
-        cgroup: &|_| None,
-        refusal: &|_, _| None,
-        stop: &|| false,
-        own_cpu: None,
-        recovered: None,
-    };
-    let limits = Limits { interval: Seconds(0.25), duration: Some(Seconds(12.0)), epochs: None, dry_run: true };
+    let limits = Limits { interval: Seconds(0.25), ..limits(12.0, true) };
     let mut texts = [Volume::Normal, Volume::Verbose].map(|volume| {
-        let rules = Rules { only: vec![], ignore: vec![], never: BTreeSet::new(), min_share: 0.1, max_threads: 9 };
         let mut out = Vec::new();
-        run(&mut Fake::default(), &context(rules), limits, &mut Human::new(&mut out, None, WallClock::none(), volume));
+        let human = &mut Human::new(&mut out, None, WallClock::none(), volume);
+        run(&mut Fake::default(), Rules::default(), limits, human);
         String::from_utf8(out).unwrap()
     });
     let [normal, verbose] = &mut texts;

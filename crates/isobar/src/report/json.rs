@@ -6,16 +6,17 @@
 //! next one says all again.
 
 use super::clock::WallClock;
-use crate::adapt::policy::beside_balancing;
-use crate::harness::{Epoch, Reporter, Start, Tally, percent_of_one_cpu};
+use super::{Aftermath, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
-use crate::truth::Truth;
 use isobar_model::seams::Sensor;
 use isobar_model::wire::{observation_to_json, plan_to_json};
 use isobar_model::{ActionOutcome, Capabilities, Outcome};
+use isobar_runtime::policies::beside_balancing;
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, percent_of_one_cpu};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::io;
 
 /// The reporter behind `--json`.
 pub struct Json<'a> {
@@ -43,7 +44,7 @@ impl<'a> Json<'a> {
         Self { from_epoch: epoch, summary: false, ..Self::new(out, clock) }
     }
 
-    fn write(&mut self, document: &Value) -> anyhow::Result<()> {
+    fn write(&mut self, document: &Value) -> io::Result<()> {
         let before = self.out.dropped_lines();
         writeln!(self.out, "{}", json_line(document))?;
         self.out.flush()?;
@@ -109,23 +110,25 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-impl Reporter for Json<'_> {
-    fn begin(&mut self, start: &Start<'_>) -> anyhow::Result<()> {
+impl Observer for Json<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         start.policy.clone_into(&mut self.policy);
         self.dry_run = start.limits.dry_run;
         self.recovered = start.recovered.map(str::to_owned);
         Ok(())
     }
 
-    fn epoch(&mut self, epoch: &Epoch<'_>) -> anyhow::Result<()> {
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
         if epoch.number < self.from_epoch {
             return Ok(());
         }
         let document = self.document(epoch);
-        self.write(&document)
+        Ok(self.write(&document)?)
     }
+}
 
-    fn end(&mut self, tally: &Tally, truth: Option<&Truth>) -> anyhow::Result<()> {
+impl Reporter for Json<'_> {
+    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
         if !self.summary {
             return Ok(());
         }
@@ -156,11 +159,11 @@ impl Reporter for Json<'_> {
             "workload_ended": tally.ended,
             "recovered": self.recovered,
             "restored": tally.restored.as_ref().map(outcome_to_json),
-            "remarks": tally.remarks,
+            "remarks": after.remarks,
             "dropped_lines": self.out.dropped_lines(),
-            "simulated": truth,
+            "simulated": after.truth,
         })));
-        self.write(&json!({ "summary": summary }))
+        Ok(self.write(&json!({ "summary": summary }))?)
     }
 }
 

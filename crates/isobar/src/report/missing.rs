@@ -2,8 +2,8 @@
 //! of the beginning; a counter that opens and never counts is found out only after threads have run
 //! for a while.
 
-use crate::lack;
 use isobar_model::{Capabilities, Sensor};
+use isobar_runtime::missing;
 use std::collections::BTreeSet;
 
 /// The sensors that are known to be missing.
@@ -16,10 +16,10 @@ impl Missing {
         let now: BTreeSet<Sensor> = capabilities.missing.keys().copied().collect();
         let before = std::mem::replace(&mut self.0, now);
         let lost = capabilities.missing.iter().filter(|(sensor, _)| !before.contains(sensor));
-        let lost = lack::by_reason(lost.map(|(sensor, why)| (*sensor, why.as_str())));
-        let lost = lost.iter().map(|lack| format!("from now on {}", lack.line())).collect::<Vec<_>>();
+        let lost = missing::by_reason(lost.map(|(sensor, why)| (*sensor, why.as_str())));
+        let lost = lost.iter().map(|group| format!("from now on {}", group.line())).collect::<Vec<_>>();
         let back: Vec<Sensor> = before.difference(&self.0).copied().collect();
-        let back = (!back.is_empty()).then(|| format!("from now on here: {}", lack::names(&back).join(", ")));
+        let back = (!back.is_empty()).then(|| format!("from now on here: {}", missing::names(&back).join(", ")));
         lost.into_iter().chain(back).collect()
     }
 }

@@ -1,5 +1,6 @@
-//! What a run tells, for people and for programs. It knows the loop's events; it decides nothing and touches no machine.
+//! What a run shows, to people and to programs. It knows the loop's events; it decides nothing and touches no machine.
 
+mod aftermath;
 mod clock;
 mod explain;
 mod human;
@@ -17,9 +18,21 @@ mod table;
 mod ways;
 mod words;
 
+pub use aftermath::{Aftermath, AppTruth, Truth};
 pub use clock::WallClock;
 pub use explain::Explain;
 pub use human::{Human, Volume};
 pub use json::Json;
 pub use live::Size;
 pub use profiles::Profiles;
+
+use isobar_runtime::{Observer, Tally};
+
+/// Shows a run from its beginning to its end.
+pub trait Reporter: Observer {
+    /// After the last epoch, and after what was changed is put back.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()>;
+}

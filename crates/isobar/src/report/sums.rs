@@ -5,9 +5,9 @@
 use super::kind::kind;
 use super::rate::Kind;
 use super::words::{action_in_words, bare_name, count, outcome_in_words};
-use crate::harness::Epoch;
 use crate::text::plural;
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, NodeId, Observation, PageSelection, Pages, Pid};
+use isobar_runtime::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Actions of one kind in an epoch that are still lines of their own.

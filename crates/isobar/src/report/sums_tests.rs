@@ -1,9 +1,9 @@
 //! Many actions in few lines.
 
 use super::*;
-use crate::harness::{Epoch, Tally};
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{Capabilities, NodeMap, Outcome, Plan, Process, Sample, Seconds, Thread, Tid};
+use isobar_runtime::{Epoch, Tally};
 use std::sync::Arc;
 
 fn process(pid: u32, name: &str) -> Process {
@@ -58,7 +58,7 @@ fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) 
         managed: &seen,
         plan: &Plan { actions, ..Plan::nothing("p") },
         outcome: outcome.as_ref(),
-        lacking: &[],
+        lacking: Vec::new(),
         own_cpu: None,
         unmatched: None,
         tally: &Tally::default(),

@@ -1,7 +1,7 @@
 //! The busiest processes as a small table: what can be measured on any machine. A cell that was not measured says so.
 
+use crate::report::{AppTruth, Truth};
 use crate::text::{padded, short, width};
-use crate::truth::{AppTruth, Truth};
 use isobar_model::{Mpki, Observation, Process, Topology, num};
 
 const NAME_WIDTH: usize = 20;

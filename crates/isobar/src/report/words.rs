@@ -1,11 +1,11 @@
 //! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they meet a line.
 
-use crate::adapt::policy::beside_balancing;
-use crate::harness::{Epoch, Start, Tally};
-use crate::lack::{self, Lack};
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, PageSelection};
 use isobar_model::{ActionOutcome, Bytes, Capabilities, Observation, Outcome, Pid, Sensor, Tid, Topology};
+use isobar_runtime::missing::{self, Missing};
+use isobar_runtime::policies::beside_balancing;
+use isobar_runtime::{Epoch, Start, Tally};
 
 /// `2 nodes, 4 LLCs (L3, 8 MiB, 16 ways), 16 CPUs, 8 GiB`.
 pub fn machine_in_words(machine: &Topology) -> String {
@@ -55,7 +55,7 @@ pub fn concerns(start: &Start<'_>) -> Vec<String> {
     lines.extend(nowhere_to_move(capabilities));
     if !start.lacking.is_empty() {
         let sensors: Vec<Sensor> = start.lacking.iter().map(|(sensor, _)| *sensor).collect();
-        let names = lack::names(&sensors).join(", ");
+        let names = missing::names(&sensors).join(", ");
         lines.push(format!("policy {} can only watch here: it needs {names}", start.policy));
     }
     lines
@@ -65,7 +65,7 @@ pub fn concerns(start: &Start<'_>) -> Vec<String> {
 fn missing(capabilities: &Capabilities) -> Vec<String> {
     let places = |sensor: &Sensor| matches!(sensor, Sensor::SeveralNodes | Sensor::SeveralDomains);
     let others = capabilities.missing.iter().filter(|(sensor, _)| !places(sensor));
-    lack::by_reason(others.map(|(sensor, why)| (*sensor, why.as_str()))).iter().map(Lack::line).collect()
+    missing::by_reason(others.map(|(sensor, why)| (*sensor, why.as_str()))).iter().map(Missing::line).collect()
 }
 
 fn measured(start: &Start<'_>) -> String {

@@ -1,21 +1,59 @@
 //! What `manage` and `explain` share: from what was typed and configured to what is needed, and the machine it runs on.
 
-use crate::adapt::{linux, policy, sim};
-use crate::args::WatchArgs;
-use crate::config::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
+use super::options::seed;
 use crate::failure::{self, bad_input};
-use crate::harness::{self, CgroupOf, Context, Limits, Reporter};
+use crate::input;
+use crate::machines::{linux, simulated};
 use crate::on_purpose;
 use crate::output::Queue;
-use crate::report::{Profiles, WallClock};
-use crate::select::{Pattern, Rules};
+use crate::report::{Aftermath, Profiles, Reporter, WallClock};
 use crate::signals::StopFlag;
 use crate::text::plural;
-use crate::truth::Truth;
-use isobar_model::{Machine, Pid, Policy, Sample, Seconds, Sensor};
+use isobar_model::{Machine, Pid, Policy, Seconds};
+use isobar_runtime::selection::Rules;
+use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig};
+use isobar_runtime::{Limits, Loop, Surroundings, policies};
+use isobar_sim::SimMachine;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What `manage` and `explain` share.
+#[derive(Debug, clap::Args)]
+#[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
+pub struct WatchArgs {
+    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the configuration names it
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Settings as TOML: a section [manage] and one for each policy; the command line wins
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Manage only this process name, process id, or cgroup path and what is below it, names and paths also as globs; may be
+    /// repeated
+    #[arg(long, value_name = "NAME|PID|CGROUP")]
+    pub only: Vec<String>,
+    /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks for
+    #[arg(long, value_name = "S", value_parser = interval_seconds)]
+    pub interval: Option<f64>,
+    /// A simulated machine instead of this one
+    #[arg(long, value_name = "sim:FILE")]
+    pub machine: Option<String>,
+    /// Seed of the simulated machine
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Print JSON: `manage` one document an epoch and a summary, `explain` one document
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn interval_seconds(text: &str) -> Result<f64, String> {
+    let (low, high) = (INTERVAL_SECONDS.start(), INTERVAL_SECONDS.end());
+    let seconds = text.parse::<f64>().ok().filter(|seconds| INTERVAL_SECONDS.contains(seconds));
+    seconds.ok_or_else(|| format!("expected seconds from {low} to {high}, such as 0.5 or 10"))
+}
 
 /// Everything that the loop needs, checked; nothing is opened yet.
 pub struct Needed {
@@ -27,8 +65,6 @@ pub struct Needed {
     pub limits: Limits,
     /// Where to what the policy learns of programs is written at the end.
     pub profiles: Option<Profiles>,
-    /// Whether a missing sensor also ends a dry run.
-    pub refuse_in_dry_run: bool,
 }
 
 /// The machine to run on.
@@ -44,28 +80,22 @@ impl Needed {
     /// # Errors
     /// Bad input.
     pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
-        let mut config = Config::load(args.config.as_deref(), &args.set)?;
+        let mut config = Config::load(args.config.as_deref(), &args.set, &input::settings).map_err(bad_input)?;
         config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
         if !args.only.is_empty() {
-            config::named("--only", &args.only).map_err(bad_input)?;
+            settings::named("--only", &args.only).map_err(bad_input)?;
             config.manage.only.clone_from(&args.only);
         }
         let name = args.policy.clone().or_else(|| config.manage.policy.clone()).ok_or_else(no_policy)?;
-        let policy = on_purpose::perhaps(policy::build(&name, &config)?);
+        let policy = policies::build(&name, &config, &input::settings).map_err(bad_input)?;
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         Ok(Self {
-            policy,
-            rules: rules(&config.manage, &target),
+            policy: on_purpose::perhaps(policy),
+            rules: config.manage.rules(target.never_managed()),
             target,
-            limits: Limits {
-                interval: Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS)),
-                duration: None,
-                epochs: None,
-                dry_run: false,
-            },
+            limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
             config: config.manage,
             profiles: None,
-            refuse_in_dry_run: false,
         })
     }
 
@@ -112,7 +142,7 @@ pub fn finish(done: anyhow::Result<()>, queue: Queue) -> anyhow::Result<()> {
 }
 
 fn no_policy() -> anyhow::Error {
-    let known = policy::names().join(", ");
+    let known = policies::names().join(", ");
     bad_input(format!("no policy: expected --policy NAME, or `policy` in the section [manage]; there are {known}"))
 }
 
@@ -126,25 +156,17 @@ impl Target {
             }
         }
     }
-}
 
-fn rules(config: &ManageConfig, target: &Target) -> Rules {
-    let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect();
-    // A simulated process may have our number by chance.
-    let never = if *target == Target::Linux { BTreeSet::from([Pid(std::process::id())]) } else { BTreeSet::new() };
-    Rules {
-        only: patterns(&config.only),
-        ignore: patterns(&config.ignore),
-        never,
-        min_share: config.min_cpu_percent / 100.0,
-        max_threads: usize::try_from(config.max_threads).unwrap_or(usize::MAX),
+    /// The tool itself; a simulated process may have its number by chance.
+    fn never_managed(&self) -> BTreeSet<Pid> {
+        if *self == Self::Linux { BTreeSet::from([Pid(std::process::id())]) } else { BTreeSet::new() }
     }
 }
 
 /// Opens the machine and runs the loop.
 ///
 /// # Errors
-/// As [`harness::run`], and where the machine cannot be opened.
+/// As [`Loop::run`], and where the machine cannot be opened.
 pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
     // Before anything is opened: a signal must find the loop, which puts back, and not the default action.
     let changed = linux::Changed::default();
@@ -155,30 +177,30 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
         let stopped = stop.clone();
         queue.wait_for_the_reader(move || stopped.is_raised());
     }
+    let stop = || stop.is_raised();
     match needed.target.clone() {
         Target::Linux => {
             long_enough(needed.limits)?;
             let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
             changed.watch(&machine, &needed.config);
-            let around = Around {
-                cgroup: &linux::cgroup_of,
-                own_cpu: Some(&linux::own_cpu_time),
-                recovered,
-                truth: &|_| None,
-                remarks: &linux::put_back_remarks,
-            };
-            over(machine, needed, &stop, around, reporter)
+            let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
+            let surroundings = Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered };
+            over(machine, needed, surroundings, reporter, |machine| Aftermath {
+                remarks: linux::put_back_remarks(machine),
+                truth: None,
+            })
         }
         Target::Sim { workload, seed } => {
-            let workload = sim::read(&workload)?;
-            let machine = sim::open(&workload, seed);
+            let workload = simulated::read(&workload)?;
+            let machine = SimMachine::new(&workload, seed);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             long_enough(needed.limits)?;
-            let truth = |machine: &_| Some(sim::truth(&workload, machine));
             // What the simulator costs is not the cost of watching, and would differ from run to run.
-            let around =
-                Around { cgroup: &|_| None, own_cpu: None, recovered: None, truth: &truth, remarks: &|_| Vec::new() };
-            over(machine, needed, &stop, around, reporter)
+            let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
+            over(machine, needed, surroundings, reporter, |machine| Aftermath {
+                remarks: Vec::new(),
+                truth: Some(simulated::truth(&workload, machine)),
+            })
         }
     }
 }
@@ -195,41 +217,23 @@ fn long_enough(limits: Limits) -> anyhow::Result<()> {
     }
 }
 
-/// What differs from machine to machine.
-struct Around<'a, M> {
-    cgroup: CgroupOf<'a>,
-    own_cpu: Option<&'a dyn Fn() -> Seconds>,
-    recovered: Option<String>,
-    truth: &'a dyn Fn(&M) -> Option<Truth>,
-    /// What a person should look at after everything was put back.
-    remarks: &'a dyn Fn(&M) -> Vec<String>,
-}
-
 fn over<M: Machine>(
-    mut machine: M,
+    machine: M,
     needed: Needed,
-    stop: &StopFlag,
-    around: Around<'_, M>,
+    surroundings: Surroundings<'_>,
     reporter: &mut dyn Reporter,
+    aftermath: impl Fn(&M) -> Aftermath,
 ) -> anyhow::Result<()> {
-    let Needed { mut policy, rules, limits, profiles, refuse_in_dry_run, .. } = needed;
-    let name = policy.name();
-    let strict = !limits.dry_run || refuse_in_dry_run;
-    let refusal = |lacking: &[(Sensor, &str)], sample: &Sample| {
-        policy::refusal(name, lacking, &sample.capabilities).filter(|_| strict)
-    };
-    let Around { cgroup, own_cpu, recovered, truth, remarks } = around;
-    let context = Context { rules, cgroup, refusal: &refusal, stop: &|| stop.is_raised(), own_cpu, recovered };
-    let ended = harness::run(&mut machine, policy.as_mut(), &context, limits, reporter);
-    let remarks = remarks(&machine);
+    let Needed { policy, rules, limits, profiles, .. } = needed;
+    let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
+    let ended = run.run(reporter);
+    let after = aftermath(run.machine());
     if ended.is_err() {
         // The report's end is not written then.
-        remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
+        after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
     }
-    let mut tally = ended?;
-    tally.remarks = remarks;
-    reporter.end(&tally, truth(&machine).as_ref())?;
-    profiles.map_or(Ok(()), |profiles| profiles.write(&policy.learnt()))
+    reporter.end(&ended.map_err(failure::of_run)?, &after)?;
+    profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
 }
 
 #[cfg(test)]
@@ -248,9 +252,8 @@ mod tests {
 
     #[test]
     fn the_tool_itself_is_never_managed_and_a_simulated_namesake_is() {
-        let config = ManageConfig::default();
-        assert!(rules(&config, &Target::Linux).never.contains(&Pid(std::process::id())));
-        assert!(rules(&config, &Target::Sim { workload: "a".into(), seed: 1 }).never.is_empty());
+        assert_eq!(Target::Linux.never_managed(), BTreeSet::from([Pid(std::process::id())]));
+        assert!(Target::Sim { workload: "a".into(), seed: 1 }.never_managed().is_empty());
     }
 
     #[test]

@@ -77,8 +77,8 @@ fn moving_threads_away_from_their_memory_is_seen_to_cost() {
 }
 
 #[test]
-fn an_impossible_plan_is_told_with_its_policy() {
-    let error = compare(&spec(), &policies(true)).unwrap_err().to_string();
+fn an_impossible_plan_names_its_policy() {
+    let error = isobar_runtime::in_full(&compare(&spec(), &policies(true)).unwrap_err());
     assert!(error.contains("policy spread") && error.contains("cpu 999"), "{error}");
 }
 

@@ -52,6 +52,8 @@ pub struct SimMachine {
     changed: bool,
     /// Whether a phase did.
     stirred: bool,
+    /// What there was to report when the workload ended: what is done to the machine after that is of no account.
+    last: Option<RunReport>,
 }
 
 impl SimMachine {
@@ -75,6 +77,7 @@ impl SimMachine {
             solver: Solver::default(),
             changed: true,
             stirred: false,
+            last: None,
             workload: workload.clone(),
         };
         machine.start_all();
@@ -119,9 +122,12 @@ impl SimMachine {
         is_there.then(|| self.clusters.mask(machine.memory.llcs()[position], position, tid))
     }
 
-    /// What became of each application so far.
+    /// What became of each application so far, or until the workload ended.
     #[must_use]
     pub fn report(&self) -> RunReport {
+        if let Some(report) = &self.last {
+            return report.clone();
+        }
         let apps = self.workload.apps.iter().zip(&self.totals);
         RunReport { seconds: self.now, apps: apps.map(|(app, totals)| totals.report(app)).collect() }
     }
@@ -185,7 +191,11 @@ impl Machine for SimMachine {
 
     fn wait(&mut self, interval: Seconds) -> Result<Wake, SimError> {
         self.advance(self.now + interval.0.max(0.0))?;
-        Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
+        if !self.ended() {
+            return Ok(Wake::Elapsed);
+        }
+        self.last = Some(self.report());
+        Ok(Wake::Ended)
     }
 
     fn restore(&mut self) -> Result<Outcome, SimError> {

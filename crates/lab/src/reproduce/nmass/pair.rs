@@ -5,8 +5,8 @@
 
 use crate::compare::{alone, unfinished};
 use crate::error::LabError;
-use crate::harness::run_policy;
 use crate::reproduce::options::Options;
+use crate::run::run_policy;
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 

@@ -4,9 +4,9 @@
 use super::mixes::Mix;
 use crate::compare::{alone, unfinished};
 use crate::error::LabError;
-use crate::harness::run_policy;
 use crate::parallel;
 use crate::reproduce::options::Options;
+use crate::run::run_policy;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::{Policy, num};
 use isobar_sim::RunReport;

@@ -1,0 +1,276 @@
+//! The machine that the command runs on, and captured trees of others.
+
+use crate::failure::{bad_input, tell};
+use anyhow::Context;
+use isobar_linux::actuators::manager_lock::{self, ManagerLock};
+use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions, stop};
+use isobar_linux::numasim::{self, Page, PageCounters, PageWays};
+use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
+use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
+use isobar_linux::topology;
+use isobar_linux::tree::Tree;
+use isobar_model::{Pid, Seconds, Topology};
+use isobar_runtime::selection::Cgroups;
+use isobar_runtime::settings::{CounterChoice, ManageConfig, WaysChoice};
+use serde_json::{Value, json};
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// The topology of this machine, or of a captured tree.
+///
+/// # Errors
+/// Bad input where a captured tree cannot be read; a failure where this machine cannot.
+pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
+    match root {
+        Some(root) => Tree::open(root).and_then(|tree| topology::read(&tree)).map_err(bad_input),
+        None => topology::read(&Tree::live()).context("this machine"),
+    }
+}
+
+/// This machine, to be watched and (unless it is a dry run) changed; and what an isobar that was killed had left changed
+/// and is now put back, in words.
+///
+/// # Errors
+/// Where it cannot be read, or the state file not be taken.
+pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachine<Sensors>, Option<String>)> {
+    let options = linux_options(config, dry_run);
+    let root = options.resctrl.clone();
+    let page = page(config)?;
+    let ways = page.clone().filter(|_| config.ways == WaysChoice::Numasim);
+    let read = move || -> anyhow::Result<Topology> {
+        let found = topology::read_with_resctrl(&Tree::live(), &root).context("this machine")?;
+        match &ways {
+            Some(page) => numasim::topology::with_ways(found, page.header()).map_err(bad_input),
+            None => Ok(without_others(found, &root)),
+        }
+    };
+    let topology = Arc::new(read()?);
+    let mut sensors = Sensors::open(sensor_options(config), Arc::clone(&topology))?;
+    sensors.look_for_resctrl(&options.resctrl);
+    count_by_page(&mut sensors, config, page.as_ref(), &topology)?;
+    let again = read.clone();
+    let mut machine = LinuxMachine::open(sensors, Box::new(move || read().map_err(Into::into)), options)?;
+    if let Some(page) = page.filter(|_| config.ways == WaysChoice::Numasim) {
+        machine.ways_by_page(PageWays::new(page, &topology).map_err(bad_input)?);
+    }
+    if machine.recovered().is_some() {
+        // Groups that an isobar that was killed had left are gone now, and their classes of service free.
+        machine.sensing().set_topology(Arc::new(again()?));
+    }
+    let recovered = machine.recovered().map(|report| {
+        let remarks = report.remarks.iter().map(|remark| format!("; {remark}"));
+        format!("an isobar that was killed had left changes: {report}{}", remarks.collect::<String>())
+    });
+    Ok((machine, recovered))
+}
+
+/// The signals that ask a loop over this machine to stop.
+pub fn stop_signals() -> Vec<c_int> {
+    stop::signals()
+}
+
+/// What is changed on this machine now, for who has to say it when the loop never ends.
+#[derive(Clone, Default)]
+pub struct Changed(Arc<OnceLock<(Outstanding, PathBuf)>>);
+
+impl Changed {
+    /// Watches what this machine's actuators change.
+    pub fn watch(&self, machine: &LinuxMachine<Sensors>, config: &ManageConfig) {
+        if let Some(left) = machine.outstanding() {
+            // It is set once: there is one machine.
+            let _ = self.0.set((left, config.state_file.clone().unwrap_or_else(default_state)));
+        }
+    }
+
+    /// One line: how much is left changed, where it is written down, and what to do.
+    pub fn in_words(&self) -> String {
+        let found = self.0.get().map(|(left, state)| (left.count(), state)).filter(|(count, _)| *count > 0);
+        let Some((count, state)) = found else { return "nothing is left changed".to_owned() };
+        let state = state.display();
+        format!(
+            "{count} threads or resctrl groups are left as isobar changed them; {state} has what they were: run \
+             `isobar restore --state {state}`"
+        )
+    }
+}
+
+/// The file that stands for the ivshmem device, for tests of the test backend.
+const PAGE_FILE: &str = "ISOBAR_NUMASIM_PAGE";
+
+/// The page of a numasim guest, where the configuration asks for it.
+fn page(config: &ManageConfig) -> anyhow::Result<Option<Arc<Page>>> {
+    let key = match (config.counters, config.ways) {
+        (CounterChoice::Numasim, _) => "counters",
+        (_, WaysChoice::Numasim) => "ways",
+        _ => return Ok(None),
+    };
+    let file = std::env::var_os(PAGE_FILE).map(PathBuf::from);
+    numasim::page::open(file.as_deref(), key).map(Some).map_err(bad_input)
+}
+
+fn count_by_page(
+    sensors: &mut Sensors,
+    config: &ManageConfig,
+    page: Option<&Arc<Page>>,
+    topology: &Topology,
+) -> anyhow::Result<()> {
+    if let Some(page) = page.filter(|_| config.counters == CounterChoice::Numasim) {
+        numasim::topology::check_cpus(topology, page.header()).map_err(bad_input)?;
+        sensors.count_by_page(PageCounters::new(Arc::clone(page)));
+    }
+    Ok(())
+}
+
+fn sensor_options(config: &ManageConfig) -> SensorOptions {
+    SensorOptions {
+        max_threads: usize::try_from(config.max_threads).unwrap_or(usize::MAX),
+        counters: match config.counters {
+            CounterChoice::Auto => CounterSource::Auto,
+            CounterChoice::Software => CounterSource::Software,
+            CounterChoice::Numasim => CounterSource::Numasim,
+        },
+        // A thread that is managed may fall to half of what it was taken on for before it is let go.
+        min_cpu_share_for_pages: config.min_cpu_percent / 200.0,
+        ..SensorOptions::default()
+    }
+}
+
+fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
+    LinuxOptions {
+        state: config.state_file.clone().unwrap_or_else(default_state),
+        manager_lock: manager_lock::place(),
+        pages_per_second: config.max_pages_per_second,
+        moves_per_epoch: usize::try_from(config.max_moves_per_epoch).unwrap_or(usize::MAX),
+        move_pinned: config.move_pinned,
+        resctrl: config.resctrl_root.clone().unwrap_or_else(|| DEFAULT_ROOT.into()),
+        move_grouped: config.move_grouped,
+        watch_affinities: config.watch_affinities,
+        dry_run,
+        ..LinuxOptions::default()
+    }
+}
+
+/// What `isobar restore` did.
+pub struct Restored {
+    /// in words, one line
+    pub text: String,
+    /// what a person should look at, a line each
+    pub remarks: Vec<String>,
+    /// for programs
+    pub json: Value,
+}
+
+/// Puts back what the state file records; `None` where there is none.
+///
+/// # Errors
+/// Where another isobar runs, the file cannot be read, or the kernel refuses. What is no state file of ours is bad input
+/// where the user `named` it, else a failure: then nothing was typed that could be wrong.
+pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
+    let explain = |error: ActuatorError| match error {
+        error if named && is_wrong_file(&error) => bad_input(error),
+        error => error.into(),
+    };
+    // Who manages may write the file at any moment, and may have changed what another file records.
+    let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
+    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+    let Some(report) = actuators::restore(state).map_err(explain)? else { return Ok(None) };
+    if let Some(why) = report.refusal.as_ref().filter(|_| report.refused > 0) {
+        anyhow::bail!("{}: {report}: {why}; the file is kept", state.display());
+    }
+    Ok(Some(Restored { text: report.to_string(), json: report_to_json(&report), remarks: report.remarks }))
+}
+
+/// Whether the fault is that of the path: what is there is no state file, or none that may be read or believed.
+fn is_wrong_file(error: &ActuatorError) -> bool {
+    match error {
+        ActuatorError::Broken { .. } | ActuatorError::NotAFile { .. } => true,
+        ActuatorError::Foreign { .. } | ActuatorError::Unsafe { .. } => true,
+        ActuatorError::State { what, .. } => state_file::READING.contains(what),
+        _ => false,
+    }
+}
+
+/// Gives up the power of the executable where it is not the caller's to use, and says so. Before any thread is started.
+///
+/// # Errors
+/// Where the kernel does not let it go.
+pub fn give_up_what_is_not_the_callers() -> anyhow::Result<()> {
+    let done = file_capabilities::give_up_what_is_not_the_callers();
+    let remark = done.context("cannot give up the executable's capabilities")?;
+    remark.iter().for_each(|remark| tell(remark));
+    Ok(())
+}
+
+fn report_to_json(report: &RestoreReport) -> Value {
+    json!({
+        "restored": report.restored,
+        "untouched": report.untouched,
+        "vanished": report.vanished,
+        "reused": report.reused,
+        "changed_by_owner": report.changed_by_owner,
+        "heirs": report.inherited,
+        "resctrl_groups": report.groups,
+        "resctrl_tasks": report.grouped_tasks,
+        "earlier_boot": report.earlier_boot,
+        "remarks": report.remarks,
+    })
+}
+
+/// What a person should look at after this machine was put back, a line each.
+pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
+    machine.put_back().map(|report| report.remarks.clone()).unwrap_or_default()
+}
+
+/// CPU time that this process has taken so far, all threads.
+pub fn own_cpu_time() -> Seconds {
+    isobar_linux::own_cpu_time()
+}
+
+/// The state file, where none is named.
+pub fn default_state() -> PathBuf {
+    state_file::default_path()
+}
+
+/// The cgroups of a process, of every hierarchy; `None` where it is gone.
+pub fn cgroup_of(pid: Pid) -> Option<Cgroups> {
+    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(|text| Cgroups::parse(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_a_cgroup_in_every_hierarchy_and_none_once_it_is_gone() {
+        let lines = std::fs::read_to_string("/proc/self/cgroup").unwrap().lines().count();
+        assert_eq!(cgroup_of(Pid(std::process::id())).unwrap().paths().len(), lines);
+        assert_eq!(cgroup_of(Pid(u32::MAX)), None);
+    }
+
+    #[test]
+    fn what_is_configured_reaches_the_machine() {
+        let config = ManageConfig {
+            move_pinned: true,
+            move_grouped: true,
+            resctrl_root: Some("/x/resctrl".into()),
+            max_pages_per_second: 5,
+            max_moves_per_epoch: 6,
+            max_threads: 7,
+            state_file: Some("/x/state.json".into()),
+            counters: CounterChoice::Software,
+            min_cpu_percent: 30.0,
+            ..ManageConfig::default()
+        };
+        let options = linux_options(&config, true);
+        assert_eq!((options.pages_per_second, options.moves_per_epoch), (5, 6));
+        assert_eq!(options.state, Path::new("/x/state.json"));
+        assert_eq!(options.resctrl, Path::new("/x/resctrl"));
+        assert!(options.move_grouped);
+        assert!(options.move_pinned && options.dry_run && options.catch_signals);
+        let sensors = sensor_options(&config);
+        assert_eq!((sensors.max_threads, sensors.counters), (7, CounterSource::Software));
+        assert!((sensors.min_cpu_share_for_pages - 0.15).abs() < 1e-9);
+    }
+}

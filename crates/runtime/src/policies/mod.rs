@@ -1,0 +1,221 @@
+//! Policies by name: built from what the user set, and asked which of them would run on a machine.
+
+mod profile;
+
+use crate::missing::{self, Missing};
+use crate::settings::{Config, Read, Setting, SettingsError};
+use isobar_model::{Capabilities, Policy, Sensor};
+use isobar_policy::entry::{Entry, Moves};
+use isobar_policy::registry::RegistryError;
+use isobar_policy::settings::Settings;
+use isobar_policy::{documentation, registry};
+use std::path::Path;
+
+/// The policy of a name with its settings from the file and the command line.
+///
+/// # Errors
+/// An unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has it.
+pub fn build(name: &str, config: &Config, read: Read<'_>) -> Result<Box<dyn Policy>, SettingsError> {
+    Ok(maker(name, config, read)?())
+}
+
+/// Makes as many fresh policies of a name as are wanted.
+///
+/// # Errors
+/// As [`build`], once and for all.
+pub fn maker(
+    name: &str,
+    config: &Config,
+    read: Read<'_>,
+) -> Result<impl Fn() -> Box<dyn Policy> + use<>, SettingsError> {
+    let entry = registry::find(name).map_err(|fault| wrong("", fault))?;
+    let settings = settings(name, config, read)?;
+    #[expect(clippy::expect_used, reason = "`settings` has just built this policy from the same settings")]
+    let make = move || registry::build(entry.name, &settings).expect("checked settings");
+    Ok(make)
+}
+
+/// The settings of all policies: first the file, checked by itself so that its faults carry its name, then every `--set`.
+///
+/// # Errors
+/// As [`build`].
+fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
+    registry::find(name).map_err(|fault| wrong("", fault))?;
+    let mut settings = of_file(name, config, read)?;
+    for Setting { key, value } in &config.sets {
+        let profile = profile::content(key, value, read)?;
+        let value = profile.as_ref().unwrap_or(value);
+        registry::set(&mut settings, key, value).map_err(|fault| wrong(format!("--set {key}={value}: "), fault))?;
+    }
+    // Only here, since two keys may be possible together and not one by one. The message begins with the key.
+    registry::build(name, &settings).map_err(|fault| wrong("--set ", fault))?;
+    Ok(settings)
+}
+
+fn wrong(place: impl Into<String>, fault: RegistryError) -> SettingsError {
+    SettingsError::Policy(place.into(), fault)
+}
+
+fn of_file(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
+    let Some(file) = &config.file else { return Ok(Settings::default()) };
+    if let Some(section) = config.policies.keys().find(|section| registry::find(section).is_err()) {
+        return Err(SettingsError::Section(file.clone(), section.clone(), names().join("], [")));
+    }
+    let in_file = |fault| wrong(format!("{}: ", file.display()), fault);
+    let mut sections = config.policies.clone();
+    profile::put_in_place(&mut sections, file.parent().unwrap_or(Path::new("")), read)?;
+    let settings = Settings::from_tables(sections).map_err(|fault| in_file(fault.into()))?;
+    registry::build(name, &settings).map(drop).map_err(in_file)?;
+    Ok(settings)
+}
+
+/// The policies whose needs a machine meets.
+#[must_use]
+pub fn would_run(capabilities: &Capabilities) -> Vec<&'static str> {
+    let runs = |entry: &&Entry| capabilities.lacking(entry.needs).is_empty();
+    registry::entries().iter().filter(runs).map(|entry| entry.name).collect()
+}
+
+/// Every canonical name.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    registry::entries().iter().map(|entry| entry.name).collect()
+}
+
+/// Every policy with what it decides: a line each, and with its settings.
+#[must_use]
+pub fn described() -> (String, String) {
+    (documentation::names(), documentation::help())
+}
+
+/// A machine lacks what a policy needs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "policy {policy} cannot run here: {missing}; policies that would run here: {others}; `isobar manage --policy {policy} \
+     --dry-run` watches without acting"
+)]
+pub struct Refusal {
+    policy: String,
+    missing: String,
+    others: String,
+}
+
+/// Whether a policy can run on a machine that lacks these of its sensors.
+///
+/// # Errors
+/// It cannot, where any is lacking: the message says why, and what would run.
+pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabilities) -> Result<(), Refusal> {
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let missing: Vec<String> = missing::by_reason(lacking.iter().copied()).iter().map(Missing::clause).collect();
+    let others = would_run(capabilities).join(", ");
+    let others = if others.is_empty() { "none".to_owned() } else { others };
+    Err(Refusal { policy: policy.to_owned(), missing: missing.join("; "), others })
+}
+
+/// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known whether it is on.
+#[must_use]
+pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<String> {
+    const OFF: &str = "turn it off while isobar manages (sysctl kernel.numa_balancing=0)";
+    let moves = registry::find(policy).ok()?.moves;
+    Some(match (capabilities.numa_balancing?, moves) {
+        (true, Moves::Nothing) => {
+            format!("NUMA balancing is on: {policy} moves nothing, so what is seen is the kernel's own placement")
+        }
+        (true, Moves::Threads) => {
+            format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {OFF}")
+        }
+        (true, Moves::ThreadsAndPages) => {
+            format!("NUMA balancing is on: {policy} moves pages, and the kernel moves them by its own rule, too; {OFF}")
+        }
+        (false, Moves::Nothing) => {
+            format!("NUMA balancing is off and {policy} moves nothing: memory stays where it was first touched")
+        }
+        (false, Moves::Threads) => {
+            format!("NUMA balancing is off: {policy} moves threads, and memory stays where it was first touched")
+        }
+        (false, Moves::ThreadsAndPages) => format!("NUMA balancing is off: {policy} alone moves threads and pages"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::ManageConfig;
+    use std::io;
+
+    /// A policy with its settings, or why it cannot be had.
+    fn built(name: &str, config: &Config) -> Result<Box<dyn Policy>, String> {
+        build(name, config, &|_| Err(io::ErrorKind::NotFound.into())).map_err(|error| error.to_string())
+    }
+
+    /// The example file, perhaps changed, with `--set`.
+    fn example(text: &str, sets: &[&str]) -> Result<Config, SettingsError> {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Config::load(Some(Path::new("isobar.toml")), &sets, &|_| Ok(text.to_owned()))
+    }
+
+    #[test]
+    fn a_refusal_names_the_sensor_the_reason_and_the_way_out() {
+        let mut capabilities = Capabilities::default();
+        let lacking =
+            [(Sensor::Instructions, "no PMU"), (Sensor::LlcMisses, "no PMU"), (Sensor::SeveralNodes, "one node")];
+        capabilities.missing.extend(lacking.map(|(sensor, why)| (sensor, why.to_owned())));
+        let told = refusal("dino", &lacking, &capabilities).unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "policy dino cannot run here: instructions per thread and LLC misses per thread are not measured (no PMU); \
+             there is no second NUMA node (one node); policies that would run here: linux, fixed; `isobar manage --policy dino \
+             --dry-run` watches without acting"
+        );
+        assert!(refusal("dino", &[], &capabilities).is_ok());
+    }
+
+    #[test]
+    fn a_bad_setting_names_where_it_came_from() {
+        let config = |set: &str| Config { sets: vec![Setting::parse(set).unwrap()], ..Config::default() };
+        let told = |set: &str| built("dino", &config(set)).err().unwrap();
+        assert!(told("dino.clas_window=3").starts_with("--set dino.clas_window: unknown key: expected one of"));
+        assert!(told("dyno.class_window=3").contains("did you mean `dino`?"));
+        let policies: toml::Table = toml::from_str("[mange]\na = 1").unwrap();
+        let config = Config { policies, file: Some("x.toml".into()), ..Config::default() };
+        let told = built("dino", &config).err().unwrap();
+        assert!(told.starts_with("x.toml: unknown section [mange]: expected [manage], [linux]"), "{told}");
+    }
+
+    const EXAMPLE: &str = include_str!("../../../../examples/isobar.toml");
+
+    #[test]
+    fn the_example_file_holds_every_key_with_its_default() {
+        let config = example(EXAMPLE, &[]).unwrap();
+        assert_eq!(config.manage, ManageConfig::default());
+        // That the sections of policies have every key, a test of the policies says.
+        assert!(names().iter().all(|name| built(name, &config).is_ok()));
+    }
+
+    #[test]
+    fn the_example_file_names_every_key_of_manage_and_those_without_default_hold_too() {
+        let optional = ["# policy =", "# interval_seconds =", "# state_file =", "# resctrl_root ="];
+        let text = optional.iter().fold(EXAMPLE.to_owned(), |text, key| {
+            assert!(text.contains(key), "{key}");
+            text.replace(key, &key[2..])
+        });
+        let config = example(&text, &[]).unwrap();
+        assert_eq!((config.manage.policy.as_deref(), config.manage.interval_seconds), (Some("dino"), Some(1.0)));
+        // serde lists the keys that there are when it is given one that there is not.
+        let known = example("", &["manage.nonsense=1"]).unwrap_err().to_string();
+        let keys: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
+        assert!(keys.len() > 8, "{known}");
+        let section: toml::Table = toml::from_str(&text).unwrap();
+        for key in keys {
+            assert!(section["manage"].get(key).is_some(), "{key} is not in the example");
+        }
+    }
+
+    #[test]
+    fn settings_that_fit_only_together_are_taken_together() {
+        let sets = ["dino.class_window=1", "dino.class_votes=1"].map(|set| Setting::parse(set).unwrap()).to_vec();
+        assert!(built("dino", &Config { sets, ..Config::default() }).is_ok());
+    }
+}

@@ -1,0 +1,137 @@
+//! A machine in memory for tests: readings by script, actions on record. Time moves by what is waited.
+
+use isobar_model::plan::Plan;
+use isobar_model::topology::synthetic::synthetic;
+use isobar_model::{
+    ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, Pages, Pid, ProcessSample,
+    Sample, Seconds, ThreadSample, Tid, Wake,
+};
+use std::sync::Arc;
+
+/// How a fake machine fails.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct FakeError(pub String);
+
+/// A machine of two nodes with two cores each, and one process of two busy threads named with an escape sequence.
+pub struct Fake {
+    /// Seconds since it was opened.
+    pub time: f64,
+    /// What is missing.
+    pub capabilities: Capabilities,
+    /// From the sample number N (from 1) on, this is.
+    pub later: Option<(u64, Capabilities)>,
+    /// What the wait number N (from 1) returns when it is not "elapsed".
+    pub wakes: Vec<(u64, Wake)>,
+    /// The sample number N (from 1) that fails.
+    pub fails_at: Option<u64>,
+    /// Putting back fails.
+    pub cannot_restore: bool,
+    /// What becomes of every action.
+    pub outcome: ActionOutcome,
+    /// Plans applied.
+    pub applied: Vec<Plan>,
+    /// How often it was put back.
+    pub restored: u64,
+    /// Readings so far.
+    pub samples: u64,
+    /// Waits so far.
+    pub waits: u64,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self {
+            time: 0.0,
+            capabilities: Capabilities::default(),
+            later: None,
+            wakes: Vec::new(),
+            fails_at: None,
+            cannot_restore: false,
+            outcome: ActionOutcome::Done,
+            applied: Vec::new(),
+            restored: 0,
+            samples: 0,
+            waits: 0,
+        }
+    }
+}
+
+/// A name that clears the screen and forges a line, where it is printed as it is.
+pub const EVIL_NAME: &str = "evil\u{1b}[2J\nfake: line\u{202e}";
+
+impl Fake {
+    fn thread(&self, tid: u32, mpki: u64) -> ThreadSample {
+        let steps = self.samples;
+        let counters = Counters {
+            instructions: Some(Count::whole(1_000_000 * steps, steps)),
+            llc_misses: Some(Count::whole(1000 * mpki * steps, steps)),
+            ..Counters::default()
+        };
+        let cpu_time = Some(Seconds(self.time));
+        ThreadSample {
+            tid: Tid(tid),
+            start: 1,
+            cpu: Some(CpuId(0)),
+            allowed: None,
+            pinned: false,
+            bound: None,
+            cpu_time,
+            counters,
+        }
+    }
+}
+
+impl Machine for Fake {
+    type Error = FakeError;
+
+    fn sample(&mut self) -> Result<Sample, FakeError> {
+        self.samples += 1;
+        if self.fails_at == Some(self.samples) {
+            return Err(FakeError("/proc: gone".into()));
+        }
+        if let Some((_, later)) = self.later.take_if(|(number, _)| *number <= self.samples) {
+            self.capabilities = later;
+        }
+        let pages = NodeMap::from_iter([(NodeId(0), Pages(300)), (NodeId(1), Pages(100))]);
+        let process = ProcessSample {
+            pid: Pid(10),
+            start: 1,
+            name: EVIL_NAME.into(),
+            pages: Some(pages),
+            accessed_pages: None,
+            threads: vec![self.thread(10, 40), self.thread(11, 10)],
+        };
+        Ok(Sample {
+            time: Seconds(self.time),
+            topology: Arc::new(synthetic("node:2 core:2").map_err(|error| FakeError(error.to_string()))?),
+            free: NodeMap::default(),
+            latency: None,
+            latency_cycles: None,
+            processes: vec![process],
+            capabilities: Arc::new(self.capabilities.clone()),
+        })
+    }
+
+    fn apply(&mut self, plan: &Plan) -> Result<Outcome, FakeError> {
+        self.applied.push(plan.clone());
+        Ok(Outcome { actions: plan.actions.iter().map(|_| self.outcome.clone()).collect() })
+    }
+
+    fn wait(&mut self, interval: Seconds) -> Result<Wake, FakeError> {
+        self.time += interval.0;
+        self.waits += 1;
+        let scripted = self.wakes.iter().find(|(number, _)| *number == self.waits);
+        Ok(scripted.map_or(Wake::Elapsed, |(_, wake)| *wake))
+    }
+
+    fn restore(&mut self) -> Result<Outcome, FakeError> {
+        self.restored += 1;
+        if self.cannot_restore {
+            return Err(FakeError("state file: gone".into()));
+        }
+        Ok(Outcome {
+            actions: self.applied.iter().flat_map(|plan| &plan.actions).map(|_| ActionOutcome::Done).collect(),
+        })
+    }
+}

@@ -1,0 +1,341 @@
+//! The loop: sample, derive, select, decide, check, apply, show, wait; and at the end, on every path, restore.
+//!
+//! It knows the two seams and nothing of what is behind them: the same loop drives the Linux machine and the simulated
+//! one. It owns no clock (the machine does) and prints nothing (the observer may).
+
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
+mod observer;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+pub use observer::{Epoch, Observer, Start};
+pub use tally::{Refusals, Tally, percent_of_one_cpu};
+
+use crate::error::{BoxError, RunError};
+use crate::missing::{self, Missing};
+use crate::policies;
+use crate::selection::{self, CgroupsOf, Memory, Rules};
+use isobar_model::plan::Plan;
+use isobar_model::{Machine, Observation, Outcome, Policy, Sample, Seconds, Sensor, Wake};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::panic::{self, AssertUnwindSafe};
+
+/// How long to run, and whether to act.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// From decision to decision.
+    pub interval: Seconds,
+    /// Stop after this time of the machine.
+    pub duration: Option<Seconds>,
+    /// Stop after this number of epochs.
+    pub epochs: Option<u64>,
+    /// Decide, but change nothing.
+    pub dry_run: bool,
+    /// Run also where the machine lacks what the policy needs; else [`RunError::Lacking`].
+    pub despite_missing: bool,
+}
+
+impl Limits {
+    /// A decision every `interval`, carried out, without end.
+    #[must_use]
+    pub const fn every(interval: Seconds) -> Self {
+        Self { interval, duration: None, epochs: None, dry_run: false, despite_missing: false }
+    }
+}
+
+/// What the loop asks of its surroundings. By default it asks nothing.
+pub struct Surroundings<'a> {
+    /// From a pid to its cgroups.
+    pub cgroups: &'a CgroupsOf<'a>,
+    /// Whether the user or the system asked to stop.
+    pub stop: &'a dyn Fn() -> bool,
+    /// CPU time that the tool itself has taken so far; `None` where it is not the cost of watching (a simulated machine).
+    pub own_cpu: Option<&'a dyn Fn() -> Seconds>,
+    /// What an earlier run had left changed and was put back before this one, in words.
+    pub recovered: Option<String>,
+}
+
+impl Default for Surroundings<'_> {
+    fn default() -> Self {
+        Self { cgroups: &|_| None, stop: &|| false, own_cpu: None, recovered: None }
+    }
+}
+
+/// A machine under a policy.
+///
+/// [`Loop::run`] does all: it begins, steps until the limits, an interruption or the end of the workload, and puts
+/// everything back. A caller with a rhythm of its own calls [`Loop::step`] and, at the end, [`Loop::finish`]; a loop that
+/// is dropped before that puts back what it can.
+pub struct Loop<'a, M: Machine> {
+    machine: M,
+    policy: Box<dyn Policy + 'a>,
+    limits: Limits,
+    rules: Rules,
+    surroundings: Surroundings<'a>,
+    readings: Option<Readings>,
+    memory: Memory,
+    /// The tool's own CPU time at the end of the last epoch.
+    own_cpu: Option<Seconds>,
+    /// What the policy needs and has never been given: it remembers nothing of it.
+    without: BTreeSet<Sensor>,
+    epoch: Option<Decided>,
+    tally: Tally,
+    /// No epoch may follow.
+    over: bool,
+    /// Nothing is left to put back, or it has been tried.
+    finished: bool,
+}
+
+/// What the loop keeps of the machine's readings.
+struct Readings {
+    first: Seconds,
+    latest: Sample,
+}
+
+/// The latest epoch, as the loop keeps it.
+struct Decided {
+    seen: Observation,
+    /// The part that the policy decided on; `None` where it is all that was seen.
+    part: Option<Observation>,
+    plan: Plan,
+    outcome: Option<Outcome>,
+    own_cpu: Option<Seconds>,
+}
+
+impl<'a, M: Machine> Loop<'a, M> {
+    /// A loop that manages every thread that is busy enough ([`Rules::default`]). Nothing is read yet.
+    pub fn new(machine: M, policy: Box<dyn Policy + 'a>, limits: Limits) -> Self {
+        Self {
+            machine,
+            policy,
+            limits,
+            rules: Rules::default(),
+            surroundings: Surroundings::default(),
+            readings: None,
+            memory: Memory::default(),
+            own_cpu: None,
+            without: BTreeSet::new(),
+            epoch: None,
+            tally: Tally::default(),
+            over: false,
+            finished: false,
+        }
+    }
+
+    /// The same loop with other rules for which threads are managed.
+    #[must_use]
+    pub fn selecting(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The same loop in other surroundings.
+    #[must_use]
+    pub fn within(mut self, surroundings: Surroundings<'a>) -> Self {
+        self.surroundings = surroundings;
+        self
+    }
+
+    /// The machine.
+    pub const fn machine(&self) -> &M {
+        &self.machine
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &dyn Policy {
+        self.policy.as_ref()
+    }
+
+    /// Runs until the limits, an interruption or the end of the workload; then puts everything back. A failure and a panic
+    /// of the policy or the observer end it the same way.
+    ///
+    /// # Errors
+    /// The first thing that went wrong; what could not be put back, where nothing else did.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Tally, RunError> {
+        let ended = caught(self.policy.name(), || {
+            observer.begin(&self.begin()?).map_err(RunError::Observer)?;
+            while let Some(epoch) = self.step()? {
+                observer.epoch(&epoch).map_err(RunError::Observer)?;
+            }
+            Ok(())
+        });
+        match (ended, self.finish()) {
+            (Ok(()), finished) => finished,
+            (Err(run), Ok(_)) => Err(run),
+            (Err(run), Err(restore)) => Err(RunError::RestoreAfter { restore: Box::new(restore), run: Box::new(run) }),
+        }
+    }
+
+    /// Takes the first reading, where there is none yet.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] where the machine lacks what the policy needs; where the machine cannot be read.
+    pub fn begin(&mut self) -> Result<Start<'_>, RunError> {
+        let first = match self.readings.take() {
+            Some(readings) => readings,
+            None => self.first_reading()?,
+        };
+        let Readings { latest, .. } = self.readings.insert(first);
+        let policy = self.policy.name();
+        let lacking = latest.capabilities.lacking(self.policy.needs());
+        let recovered = self.surroundings.recovered.as_deref();
+        Ok(Start { sample: latest, policy, lacking, limits: self.limits, recovered })
+    }
+
+    fn first_reading(&mut self) -> Result<Readings, RunError> {
+        let latest = self.machine.sample().map_err(of_machine)?;
+        self.own_cpu = self.surroundings.own_cpu.map(|read| read());
+        let lacking = latest.capabilities.lacking(self.policy.needs());
+        if !self.limits.despite_missing {
+            policies::refusal(self.policy.name(), &lacking, &latest.capabilities).map_err(RunError::Refused)?;
+        }
+        self.without = lacking.iter().map(|(sensor, _)| *sensor).collect();
+        Ok(Readings { first: latest.time, latest })
+    }
+
+    /// Waits for the end of the next epoch, decides and acts; begins where that was not done. `None` when it is time to
+    /// stop, and ever after.
+    ///
+    /// # Errors
+    /// As [`Loop::begin`]; where the machine fails, or the policy panicked or made a plan that cannot be carried out. The
+    /// loop is over then, and [`Loop::finish`] is still to be called.
+    pub fn step(&mut self) -> Result<Option<Epoch<'_>>, RunError> {
+        let stepped = caught(self.policy.name(), || self.advance());
+        self.over = !matches!(stepped, Ok(true));
+        stepped.map(|more| if more { self.latest_epoch() } else { None })
+    }
+
+    /// Puts everything back that was changed. What was counted comes back; doing so twice is harmless.
+    ///
+    /// # Errors
+    /// [`RunError::Restore`] where something is still changed.
+    pub fn finish(&mut self) -> Result<Tally, RunError> {
+        self.over = true;
+        if !std::mem::replace(&mut self.finished, true) && !self.limits.dry_run {
+            let restored = self.machine.restore().map_err(|error| RunError::Restore(error.into()))?;
+            self.tally.restored = Some(restored);
+        }
+        Ok(self.tally.clone())
+    }
+
+    /// The next epoch; false when it is time to stop.
+    fn advance(&mut self) -> Result<bool, RunError> {
+        self.begin()?;
+        while let Some(left) = self.time_left() {
+            let wake = self.machine.wait(left).map_err(of_machine)?;
+            self.tally.interrupted = wake == Wake::Interrupted || (self.surroundings.stop)();
+            self.tally.ended = wake == Wake::Ended;
+            if self.tally.interrupted {
+                break;
+            }
+            let now = self.machine.sample().map_err(of_machine)?;
+            let Some(readings) = &mut self.readings else { break };
+            let seen = Observation::between(&readings.latest, &now);
+            readings.latest = now;
+            if seen.interval.0 > 0.0 {
+                self.epoch = Some(self.decided(seen)?);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn decided(&mut self, seen: Observation) -> Result<Decided, RunError> {
+        let (part, memory) = selection::select(&seen, &self.rules, &self.memory, self.surroundings.cgroups);
+        self.memory = memory;
+        let plan = match self.lost() {
+            Some(note) => Plan { notes: vec![note], ..Plan::nothing(self.policy.name()) },
+            None => decide(self.policy.as_mut(), &part)?,
+        };
+        let part = if let Cow::Owned(part) = part { Some(part) } else { None };
+        let outcome = if self.limits.dry_run { None } else { Some(self.machine.apply(&plan).map_err(of_machine)?) };
+        let own_cpu = self.own_cpu_since();
+        self.tally.add(&plan, outcome.as_ref());
+        self.tally.add_time(seen.interval, own_cpu);
+        Ok(Decided { seen, part, plan, outcome, own_cpu })
+    }
+
+    fn latest_epoch(&self) -> Option<Epoch<'_>> {
+        let (Readings { latest: sample, .. }, epoch) = (self.readings.as_ref()?, self.epoch.as_ref()?);
+        let Decided { seen, part, plan, outcome, own_cpu } = epoch;
+        let first = self.tally.epochs == 1;
+        Some(Epoch {
+            number: self.tally.epochs,
+            sample,
+            seen,
+            managed: part.as_ref().unwrap_or(seen),
+            plan,
+            outcome: outcome.as_ref(),
+            lacking: sample.capabilities.lacking(self.policy.needs()),
+            own_cpu: *own_cpu,
+            unmatched: first.then(|| selection::without_match(&self.rules.only, seen, self.surroundings.cgroups)),
+            tally: &self.tally,
+        })
+    }
+
+    /// Why the policy is not asked, where a reading that it needs is not there any more: it would go on from what it
+    /// remembers of rates that are no longer measured.
+    fn lost(&mut self) -> Option<String> {
+        let capabilities = &self.readings.as_ref()?.latest.capabilities;
+        let lacking = capabilities.lacking(self.policy.needs());
+        self.without.retain(|sensor| lacking.iter().any(|(lacks, _)| lacks == sensor));
+        let lost = lacking.iter().filter(|(sensor, _)| missing::is_reading(*sensor) && !self.without.contains(sensor));
+        let clauses: Vec<String> = missing::by_reason(lost.copied()).iter().map(Missing::clause).collect();
+        (!clauses.is_empty())
+            .then(|| format!("nothing is planned: policy {} cannot go on: {}", self.policy.name(), clauses.join("; ")))
+    }
+
+    /// The tool's own CPU time since this was last asked.
+    fn own_cpu_since(&mut self) -> Option<Seconds> {
+        let now = self.surroundings.own_cpu.map(|read| read())?;
+        let before = self.own_cpu.replace(now)?;
+        Some(Seconds(now.0 - before.0))
+    }
+
+    /// The length of the next wait: an interval, or what is left of the duration; `None` when it is time to stop.
+    fn time_left(&self) -> Option<Seconds> {
+        let Limits { interval, duration, epochs, .. } = self.limits;
+        if self.over || self.tally.ended || epochs.is_some_and(|most| self.tally.epochs >= most) {
+            return None;
+        }
+        let Some(duration) = duration else { return Some(interval) };
+        let Readings { first, latest } = self.readings.as_ref()?;
+        let left = duration.0 - (latest.time.0 - first.0);
+        // A last epoch of a few milliseconds would measure nothing but noise.
+        (left > interval.0 * SHORTEST_EPOCH).then(|| Seconds(left.min(interval.0)))
+    }
+}
+
+impl<M: Machine> Drop for Loop<'_, M> {
+    fn drop(&mut self) {
+        if self.readings.is_some() {
+            // There is no one left to tell: who wants to know calls `finish`.
+            let _ = self.finish();
+        }
+    }
+}
+
+/// What is left of the duration makes an epoch from this part of an interval on.
+const SHORTEST_EPOCH: f64 = 0.25;
+
+/// Decides, and holds the decision to the rules of plans: a policy that breaks them is a bug, and nothing is done.
+///
+/// # Errors
+/// [`RunError::Plan`].
+pub fn decide(policy: &mut dyn Policy, seen: &Observation) -> Result<Plan, RunError> {
+    let plan = policy.decide(seen);
+    let (policy, time) = (policy.name(), seen.time);
+    plan.validate(seen).map(|()| plan).map_err(|fault| RunError::Plan { policy, time, fault })
+}
+
+fn of_machine(error: impl Into<BoxError>) -> RunError {
+    RunError::Machine(error.into())
+}
+
+/// A panic as an error.
+fn caught<R>(policy: &'static str, work: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(RunError::Panic { policy }))
+}

@@ -1,0 +1,147 @@
+//! Which threads are managed. From an observation of everything, the observation of what a policy may act on: chosen by
+//! name, pid or cgroup, busy enough, and not more than a limit.
+//!
+//! It knows observations and its own memory of the last epochs; it reads no file (cgroups come through a look-up function)
+//! and knows no policy.
+//!
+//! Properties: what comes out is a part of what went in, in the same order and otherwise unchanged (pinned threads too: a
+//! policy sees them and leaves them); choosing again from what was chosen changes nothing; at most `max_threads` threads.
+//!
+//! Hysteresis: a thread is taken on at `min_share` of a CPU and let go after [`PATIENCE`] epochs in a row below half of
+//! it, so that a thread at the edge does not come and go. A thread without a measured share (new in this epoch) waits;
+//! where the machine measures no CPU time at all, every thread is managed.
+
+mod cgroups;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+pub use cgroups::Cgroups;
+pub use pattern::Pattern;
+
+use isobar_model::{Observation, Pid, Process, Thread, Tid};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// From a pid to its cgroups.
+pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
+
+/// Epochs below half the share after which a managed thread is let go.
+pub const PATIENCE: u32 = 3;
+
+/// What is chosen, without memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// Only these; empty = all.
+    pub only: Vec<Pattern>,
+    /// Never these.
+    pub ignore: Vec<Pattern>,
+    /// Never these, whatever the user says: the tool itself.
+    pub never: BTreeSet<Pid>,
+    /// Least share of a CPU, 1 = one whole CPU.
+    pub min_share: f64,
+    /// Most threads, the busiest first.
+    pub max_threads: usize,
+}
+
+/// Every thread that takes a tenth of a CPU, as `manage` does where nothing else is set.
+impl Default for Rules {
+    fn default() -> Self {
+        Self { only: Vec::new(), ignore: Vec::new(), never: BTreeSet::new(), min_share: 0.1, max_threads: 2048 }
+    }
+}
+
+/// Which threads are managed now, and for how many epochs each was too quiet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    quiet: BTreeMap<(Pid, Tid), u32>,
+}
+
+/// Chooses what a policy may act on, and what to remember for the next epoch. Where that is everything, nothing is copied.
+pub fn select<'a>(
+    seen: &'a Observation,
+    rules: &Rules,
+    memory: &Memory,
+    cgroup: &CgroupsOf<'_>,
+) -> (Cow<'a, Observation>, Memory) {
+    let wanted: BTreeSet<Pid> =
+        seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup)).map(|process| process.pid).collect();
+    let busy = busy_threads(seen, &wanted, rules, memory);
+    let kept = busiest(busy, rules.max_threads);
+    (part_of(seen, &kept), Memory { quiet: kept })
+}
+
+/// The patterns that fit no process: worth a line, since a misspelt name would manage nothing in silence.
+pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {
+    let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
+    patterns.iter().filter(fits_none).collect()
+}
+
+fn is_wanted(process: &Process, rules: &Rules, cgroup: &CgroupsOf<'_>) -> bool {
+    // A look-up reads a file: at most one a process, however many patterns there are.
+    let found = OnceCell::new();
+    let once = |pid| found.get_or_init(|| cgroup(pid)).clone();
+    let listed = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(process, &once));
+    !rules.never.contains(&process.pid) && (rules.only.is_empty() || listed(&rules.only)) && !listed(&rules.ignore)
+}
+
+/// A thread that may be managed: its ids, its share, its quiet epochs.
+struct Candidate {
+    id: (Pid, Tid),
+    share: f64,
+    quiet: u32,
+}
+
+fn busy_threads(seen: &Observation, wanted: &BTreeSet<Pid>, rules: &Rules, memory: &Memory) -> Vec<Candidate> {
+    let measured = seen.threads().any(|(_, thread)| share_of(thread, seen).is_some());
+    let candidate = |(process, thread): (&Process, &Thread)| {
+        let id = (process.pid, thread.tid);
+        let share = share_of(thread, seen);
+        let quiet =
+            if measured { quiet_epochs(share, memory.quiet.get(&id).copied(), rules.min_share) } else { Some(0) };
+        Some(Candidate { id, share: share.unwrap_or(0.0), quiet: quiet? })
+    };
+    seen.threads().filter(|(process, _)| wanted.contains(&process.pid)).filter_map(candidate).collect()
+}
+
+/// Epochs in a row in which a thread was too quiet; `None` when it is not managed (any longer).
+fn quiet_epochs(share: Option<f64>, so_far: Option<u32>, min_share: f64) -> Option<u32> {
+    match (share, so_far) {
+        (Some(share), _) if share >= min_share => Some(0),
+        (Some(share), Some(_)) if share >= min_share / 2.0 => Some(0),
+        (_, Some(quiet)) if quiet + 1 < PATIENCE => Some(quiet + 1),
+        _ => None,
+    }
+}
+
+fn share_of(thread: &Thread, seen: &Observation) -> Option<f64> {
+    thread.cpu_time.filter(|_| seen.interval.0 > 0.0).map(|time| time.0 / seen.interval.0)
+}
+
+fn busiest(mut candidates: Vec<Candidate>, most: usize) -> BTreeMap<(Pid, Tid), u32> {
+    candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
+    candidates.into_iter().take(most).map(|candidate| (candidate.id, candidate.quiet)).collect()
+}
+
+fn part_of<'a>(seen: &'a Observation, kept: &BTreeMap<(Pid, Tid), u32>) -> Cow<'a, Observation> {
+    let threads: usize = seen.processes.iter().map(|process| process.threads.len()).sum();
+    if kept.len() == threads && seen.processes.iter().all(|process| !process.threads.is_empty()) {
+        return Cow::Borrowed(seen);
+    }
+    let processes = seen.processes.iter().filter_map(|process| {
+        let mut part = process.clone();
+        part.threads.retain(|thread| kept.contains_key(&(process.pid, thread.tid)));
+        (!part.threads.is_empty()).then_some(part)
+    });
+    Cow::Owned(Observation {
+        processes: processes.collect(),
+        time: seen.time,
+        interval: seen.interval,
+        machine: Arc::clone(&seen.machine),
+        free: seen.free.clone(),
+        latency: seen.latency.clone(),
+        latency_cycles: seen.latency_cycles.clone(),
+    })
+}

@@ -1,0 +1,293 @@
+//! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked here, the sections of
+//! policies are handed on as they are, for the policies to check. It knows keys, limits and defaults; it opens no machine,
+//! and files come through its caller.
+//!
+//! The command line wins over the file. A misspelt key or an impossible value is refused in one line that names the file
+//! and line (or the `--set`), the key, and what would be right.
+
+mod error;
+#[cfg(test)]
+mod tests;
+
+pub use error::SettingsError;
+
+use crate::selection::{Pattern, Rules};
+use isobar_model::Pid;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Reads the text of a file that the user named: a configuration, or a profile that it names.
+pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+
+/// Everything that was set.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// The section `[manage]`, with `--set manage.KEY=VALUE` applied.
+    pub manage: ManageConfig,
+    /// The other sections of the file: one for each policy.
+    pub policies: Table,
+    /// `--set` for policies, in order.
+    pub sets: Vec<Setting>,
+    /// Where the file sections come from.
+    pub file: Option<PathBuf>,
+}
+
+/// One `--set KEY=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key with its section, as `dino.class_window`.
+    pub key: String,
+    /// The value as typed.
+    pub value: String,
+}
+
+/// The section `[manage]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ManageConfig {
+    /// The policy, where `--policy` names none.
+    pub policy: Option<String>,
+    /// Seconds from decision to decision; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated workload asks for.
+    pub interval_seconds: Option<f64>,
+    /// Threads below this share of a CPU are seen and not managed (per cent).
+    pub min_cpu_percent: f64,
+    /// Manage only these names, pids and cgroup paths, which may be globs; empty = all.
+    pub only: Vec<String>,
+    /// Never manage these names, pids and cgroup paths, which may be globs.
+    pub ignore: Vec<String>,
+    /// Move threads that their owner pinned, too.
+    pub move_pinned: bool,
+    /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
+    pub move_grouped: bool,
+    /// Whether isobar watches changes of affinities, so that an owner's binding to the CPU that isobar gave is recognised.
+    pub watch_affinities: bool,
+    /// Where resctrl is mounted, if not on /sys/fs/resctrl.
+    pub resctrl_root: Option<PathBuf>,
+    /// Most base pages that are migrated in a second.
+    pub max_pages_per_second: u64,
+    /// Most threads that are moved in an epoch.
+    pub max_moves_per_epoch: u64,
+    /// Most threads that are managed, the busiest first.
+    pub max_threads: u64,
+    /// Once asked to stop, what was changed must be put back within this time (seconds); else isobar says what is left and ends.
+    pub stop_seconds: f64,
+    /// Where what was changed is written down, where it is not the usual place.
+    pub state_file: Option<PathBuf>,
+    /// Which event counters to read.
+    pub counters: CounterChoice,
+    /// Through what cache ways are given.
+    pub ways: WaysChoice,
+}
+
+/// Which event counters to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CounterChoice {
+    /// Hardware events, where there are any.
+    #[default]
+    Auto,
+    /// The kernel's software events, which every machine has: for trying out the path, not for deciding.
+    Software,
+    /// The page of a numasim guest, attributed to threads: a test backend.
+    Numasim,
+}
+
+/// Through what cache ways are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaysChoice {
+    /// The kernel's resctrl.
+    #[default]
+    Resctrl,
+    /// The page of a numasim guest: a test backend.
+    Numasim,
+}
+
+impl Default for ManageConfig {
+    fn default() -> Self {
+        Self {
+            policy: None,
+            interval_seconds: None,
+            min_cpu_percent: 10.0,
+            only: Vec::new(),
+            ignore: Vec::new(),
+            move_pinned: false,
+            move_grouped: false,
+            watch_affinities: true,
+            resctrl_root: None,
+            max_pages_per_second: 65_536,
+            max_moves_per_epoch: 256,
+            max_threads: 2048,
+            stop_seconds: 10.0,
+            state_file: None,
+            counters: CounterChoice::Auto,
+            ways: WaysChoice::Resctrl,
+        }
+    }
+}
+
+/// The epoch, unless set: DINO's and Divide&Content's, one second.
+pub const DEFAULT_INTERVAL_SECONDS: f64 = 1.0;
+
+/// The epochs that make sense, in seconds: below, watching itself would load the machine; beyond, the tool would sleep through
+/// anything worth seeing.
+pub const INTERVAL_SECONDS: RangeInclusive<f64> = 0.01..=86_400.0;
+
+impl Config {
+    /// Reads the file, where there is one, and applies `--set`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in one line.
+    pub fn load(file: Option<&Path>, sets: &[String], read: Read<'_>) -> Result<Self, SettingsError> {
+        let (mut config, mut section) = file.map_or_else(|| Ok(Default::default()), |file| Self::read(file, read))?;
+        for text in sets {
+            let setting = Setting::parse(text)?;
+            match setting.key.strip_prefix("manage.") {
+                Some(key) => {
+                    section.insert(key.to_owned(), toml_value(&setting.value));
+                    config.manage = manage_from(&section).map_err(|why| refused(text, why))?;
+                }
+                None => config.sets.push(setting),
+            }
+        }
+        Ok(config)
+    }
+
+    /// `--set` of a verb that manages nothing: settings of policies only.
+    ///
+    /// # Errors
+    /// [`SettingsError::Set`], also for `manage.KEY`, which would be taken and do nothing.
+    pub fn of_policies(sets: &[String]) -> Result<Self, SettingsError> {
+        // Without a file there is nothing to read.
+        let config = Self::load(None, sets, &|_| Err(io::ErrorKind::Unsupported.into()))?;
+        match sets.iter().find(|text| text.trim_start().starts_with("manage.")) {
+            Some(text) => Err(refused(text, "only `manage` and `explain` take it: expected POLICY.KEY=VALUE")),
+            None => Ok(config),
+        }
+    }
+
+    /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once: it may be a pipe.
+    fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
+        let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
+        let (manage, mut policies) =
+            Self::parse(&text).map_err(|(line, why)| SettingsError::Line(file.to_owned(), line, why))?;
+        let section = match policies.remove("manage") {
+            Some(Value::Table(section)) => section,
+            _ => Table::new(),
+        };
+        Ok((Self { manage, policies, sets: Vec::new(), file: Some(file.to_owned()) }, section))
+    }
+
+    /// What is set for `manage`, checked, and all sections as they are.
+    fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
+        let at = |error: &toml::de::Error| {
+            let start = error.span().map_or(0, |span| span.start);
+            (line_of(text, start), error.message().to_owned())
+        };
+        let sections: OnlyManage = toml::from_str(text).map_err(|error| {
+            let (line, why) = at(&error);
+            (line, one_line(&why))
+        })?;
+        sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
+        let all: Table = toml::from_str(text).map_err(|error| at(&error))?;
+        Ok((sections.manage, all))
+    }
+}
+
+/// A file of which only `[manage]` matters: reading it straight from the text keeps line numbers.
+#[derive(Default, Deserialize)]
+struct OnlyManage {
+    #[serde(default)]
+    manage: ManageConfig,
+}
+
+impl Setting {
+    /// Reads `section.key=value`.
+    ///
+    /// # Errors
+    /// [`SettingsError::Set`]: no `=`, no section, an empty key.
+    pub fn parse(text: &str) -> Result<Self, SettingsError> {
+        let wrong = || refused(text, "expected SECTION.KEY=VALUE, such as dino.class_window=3");
+        let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+        let (section, name) = key.trim().split_once('.').ok_or_else(wrong)?;
+        if section.is_empty() || name.is_empty() || value.trim().is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+fn refused(set: &str, why: impl Into<String>) -> SettingsError {
+    SettingsError::Set(set.to_owned(), why.into())
+}
+
+impl ManageConfig {
+    /// Which threads are managed; never those of `never`.
+    #[must_use]
+    pub fn rules(&self, never: BTreeSet<Pid>) -> Rules {
+        let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect();
+        Rules {
+            only: patterns(&self.only),
+            ignore: patterns(&self.ignore),
+            never,
+            min_share: self.min_cpu_percent / 100.0,
+            max_threads: usize::try_from(self.max_threads).unwrap_or(usize::MAX),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let within = |key: &str, value: f64, range: RangeInclusive<f64>| {
+            let (low, high) = (range.start(), range.end());
+            let right = range.contains(&value);
+            if right { Ok(()) } else { Err(format!("{key} = {value}: expected a number from {low} to {high}")) }
+        };
+        let some = |key: &str, value: u64| {
+            if value > 0 { Ok(()) } else { Err(format!("{key} = 0: expected a number above 0")) }
+        };
+        named("only", &self.only)?;
+        named("ignore", &self.ignore)?;
+        let interval = self.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS);
+        within("interval_seconds", interval, INTERVAL_SECONDS)?;
+        within("min_cpu_percent", self.min_cpu_percent, 0.0..=100.0)?;
+        within("stop_seconds", self.stop_seconds, 0.1..=3600.0)?;
+        some("max_pages_per_second", self.max_pages_per_second)?;
+        some("max_moves_per_epoch", self.max_moves_per_epoch)?;
+        some("max_threads", self.max_threads)
+    }
+}
+
+/// Names that can fit something.
+///
+/// # Errors
+/// Which list has one that cannot, and what would be right.
+pub fn named(list: &str, names: &[String]) -> Result<(), String> {
+    names.iter().try_for_each(|name| Pattern::check(name)).map_err(|why| format!("{list}: {why}"))
+}
+
+fn manage_from(section: &Table) -> Result<ManageConfig, String> {
+    let manage = ManageConfig::deserialize(section.clone()).map_err(|error| one_line(error.message()))?;
+    manage.check().map(|()| manage)
+}
+
+/// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs no quotes.
+fn toml_value(text: &str) -> Value {
+    let document = toml::from_str::<Table>(&format!("value = {text}"));
+    let value = document.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+    value.unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn line_of_section(text: &str) -> usize {
+    text.lines().position(|line| line.trim_start().starts_with("[manage]")).map_or(1, |index| index + 1)
+}

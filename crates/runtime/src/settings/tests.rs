@@ -1,0 +1,94 @@
+//! Tests of the configuration: files and `--set`, what is refused and in which words.
+
+use super::*;
+use proptest::prelude::*;
+
+fn refused(text: &str) -> (usize, String) {
+    Config::parse(text).unwrap_err()
+}
+
+#[test]
+fn a_misspelt_key_names_its_line_and_the_right_ones() {
+    let (line, why) = refused("[manage]\npolicy = \"dino\"\nintervall_seconds = 2\n");
+    assert_eq!(line, 3);
+    assert!(why.starts_with("unknown field `intervall_seconds`, expected one of `policy`"), "{why}");
+    assert!(why.contains("`interval_seconds`"), "{why}");
+}
+
+#[test]
+fn an_impossible_value_says_what_is_possible() {
+    let (line, why) = refused("\n[manage]\ninterval_seconds = -1\n");
+    assert_eq!((line, why.as_str()), (2, "manage: interval_seconds = -1: expected a number from 0.01 to 86400"));
+    assert!(refused("[manage]\nmax_threads = 0").1.contains("expected a number above 0"));
+    assert!(refused("[manage]\ncounters = \"hardware\"").1.contains("`auto`, `software`, `numasim`"));
+    assert!(refused("[manage]\ninterval_seconds = nan").1.contains("expected a number from"));
+    assert_eq!(refused("[manage]\nonly = [\n").0, 2);
+}
+
+#[test]
+fn sections_of_policies_are_handed_on() {
+    let (manage, policies) = Config::parse("[manage]\nmin_cpu_percent = 5\n[dino]\nclass_window = 3\n").unwrap();
+    assert!((manage.min_cpu_percent - 5.0).abs() < f64::EPSILON);
+    assert_eq!(policies.keys().collect::<Vec<_>>(), ["dino", "manage"]);
+}
+
+#[test]
+fn the_command_line_wins_over_the_file() {
+    let read = |_: &Path| Ok("[manage]\ninterval_seconds = 4\nmax_threads = 7\n".to_owned());
+    let sets = ["manage.interval_seconds=2", "manage.policy=dino", "dino.class_window=3"].map(String::from);
+    let config = Config::load(Some(Path::new("isobar.toml")), &sets, &read).unwrap();
+    assert_eq!(config.manage.interval_seconds, Some(2.0));
+    assert_eq!((config.manage.max_threads, config.manage.policy.as_deref()), (7, Some("dino")));
+    assert_eq!(config.sets, [Setting { key: "dino.class_window".into(), value: "3".into() }]);
+    let wrong = Config::load(None, &["manage.max_thread=2".to_owned()], &read).unwrap_err().to_string();
+    assert!(wrong.starts_with("--set manage.max_thread=2: unknown field `max_thread`, expected one of"), "{wrong}");
+}
+
+#[test]
+fn a_setting_without_section_or_value_is_refused() {
+    for text in ["dino", "window=3", ".window=3", "dino.=3", "dino.window=", "=3"] {
+        let told = Setting::parse(text).unwrap_err().to_string();
+        assert!(told.contains("expected SECTION.KEY=VALUE"), "{text}: {told}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_in_one_line(text in any::<String>()) {
+        if let Err((line, why)) = Config::parse(&text) {
+            prop_assert!(line >= 1 && !why.contains('\n'), "{}", why);
+        }
+    }
+
+    #[test]
+    fn a_setting_keeps_what_was_typed(key in "[a-z]{1,8}\\.[a-z_]{1,8}", value in "[a-z0-9.]{1,8}") {
+        let setting = Setting::parse(&format!("{key}={value}")).unwrap();
+        prop_assert_eq!(setting, Setting { key, value });
+    }
+}
+
+#[test]
+fn a_bad_glob_is_refused_with_its_list() {
+    let (line, why) = refused("\n[manage]\nonly = [\"a*\", \"b[\"]");
+    assert_eq!(line, 2);
+    assert!(why.starts_with("manage: only: `b[` is no pattern: ") && !why.contains('\n'), "{why}");
+    assert!(refused("[manage]\nignore = [\"a**\"]").1.contains("ignore: `a**` is no pattern"));
+}
+
+#[test]
+fn an_empty_name_is_refused_since_it_would_manage_nothing() {
+    assert!(refused("[manage]\nonly = [\"a\", \" \"]").1.contains("only: an empty name"));
+    assert!(refused("[manage]\nignore = [\"\"]").1.contains("ignore: an empty name"));
+}
+
+#[test]
+fn settings_of_manage_are_refused_where_nothing_is_managed() {
+    let told = Config::of_policies(&["manage.max_threads=3".to_owned()]).unwrap_err().to_string();
+    assert!(told.starts_with("--set manage.max_threads=3: only `manage` and `explain` take it"), "{told}");
+    assert!(Config::of_policies(&["dino.class_window=3".to_owned()]).is_ok());
+}
+
+#[test]
+fn what_is_managed_by_default_is_the_default_of_the_loop() {
+    assert_eq!(ManageConfig::default().rules(BTreeSet::new()), Rules::default());
+}
