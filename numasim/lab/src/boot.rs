@@ -28,6 +28,12 @@ pub struct Host {
     pub limit_seconds: u32,
 }
 
+/// The folder of a boot, from 0, within that of an experiment.
+#[must_use]
+pub fn folder(repeat: u32) -> String {
+    format!("boot-{}", repeat + 1)
+}
+
 /// What the guest is to do.
 pub enum Task<'a> {
     /// The runs of an order.

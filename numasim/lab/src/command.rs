@@ -1,7 +1,7 @@
 //! QEMU's command line for a machine. It knows a machine file, paths and QEMU's options; it starts nothing.
 
 use crate::error::LabError;
-use isobar_model::num;
+use numasim_model::num;
 use numasim_model::{Llc, Spec};
 use std::path::{Path, PathBuf};
 

@@ -23,6 +23,19 @@ pub mod qemu;
 pub mod report;
 pub mod stats;
 pub mod summary;
-pub mod xval;
 
 pub use error::LabError;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A flag that the signals which ask to stop set; a second one ends the process at once, and the guests with it.
+#[must_use]
+pub fn interrupted() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+    }
+    interrupted
+}

@@ -149,7 +149,7 @@ fn measured(boot: &Boot, alone: &BTreeMap<String, f64>) -> BTreeMap<String, Meas
 fn row(contender: String, each: BTreeMap<u32, Measures>, base: Option<&BTreeMap<u32, Measures>>) -> Row {
     let all = || each.values();
     let middle = |of: &dyn Fn(&Measures) -> Option<f64>| median(&all().filter_map(of).collect::<Vec<_>>());
-    let count = |of: &dyn Fn(&Measures) -> Option<u64>| middle(&|one| of(one).map(isobar_model::num::float));
+    let count = |of: &dyn Fn(&Measures) -> Option<u64>| middle(&|one| of(one).map(numasim_model::num::float));
     let pairs = base.map(|base| paired(&each, base)).unwrap_or_default();
     let vs_baseline = ratio(&pairs.iter().filter_map(|(run, base)| overall(run, base)).collect::<Vec<_>>());
     let programs: BTreeSet<&str> = all().flat_map(|one| one.seconds.keys()).map(|job| program_of(job)).collect();
@@ -201,7 +201,7 @@ fn ratio_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn by_program(jobs: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     jobs.iter().for_each(|(job, value)| all.entry(program_of(job).to_owned()).or_default().push(*value));
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / isobar_model::num::float_len(values.len());
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / numasim_model::num::float_len(values.len());
     all.into_iter().map(|(program, values)| (program, mean(values))).collect()
 }
 

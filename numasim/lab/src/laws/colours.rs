@@ -7,7 +7,7 @@
 //!
 //! A kernel deals out pages somewhere between these two.
 
-use isobar_model::num;
+use numasim_model::num;
 
 /// Lines of a page.
 const PAGE_LINES: f64 = 64.0;

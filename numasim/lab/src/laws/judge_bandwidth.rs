@@ -7,8 +7,8 @@ use super::places::Places;
 use super::plan;
 use super::reading::{Look, Readings};
 use super::row::{Bound, Row, Verdict};
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 /// A figure, or why there is none.
 type Figure = Result<f64, String>;

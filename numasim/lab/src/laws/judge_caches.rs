@@ -8,8 +8,8 @@ use super::places::Places;
 use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 /// The slowdown that two programs on one LLC show at least, and two on two LLCs at most.
 const SLOWED: f64 = 1.1;

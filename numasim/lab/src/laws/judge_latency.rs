@@ -13,8 +13,8 @@ use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
 use crate::stats::median;
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 const NS: &str = "ns/load";
 /// What the issue asks for.

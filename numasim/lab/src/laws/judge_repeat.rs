@@ -2,7 +2,7 @@
 
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::float_len;
+use numasim_model::num::float_len;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

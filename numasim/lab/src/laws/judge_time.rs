@@ -5,8 +5,8 @@ use super::places::Places;
 use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 const HUNDREDTH: Bound = Bound::Within(0.01);
 

@@ -1,7 +1,7 @@
 //! Where on a machine its laws are measured: which node, which CPUs, which neighbour. It knows the spec alone.
 
-use isobar_model::num;
 use numasim_model::Spec;
+use numasim_model::num;
 
 /// Where things are measured.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 
 use super::places::{Places, node_of};
 use super::script::{Program, Step};
-use isobar_model::num;
 use numasim_model::Spec;
+use numasim_model::num;
 
 /// Guest seconds that a measurement takes, more or less.
 const SECONDS: f64 = 0.25;

@@ -1,7 +1,7 @@
 //! What an experiment says while it boots: a line on standard error for each run that is done. It only reads what guests have told.
 
-use super::experiment::boot_folder;
 use numasim_guest::wire::{Line, Order};
+use numasim_lab::boot;
 use numasim_lab::command::left;
 use numasim_lab::plan;
 use std::path::Path;
@@ -15,14 +15,14 @@ pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
     let began = Instant::now();
     let mut told = vec![0; orders.len()];
     while !all_done.load(Ordering::Relaxed) {
-        for ((boot, order), told) in (0..).zip(orders).zip(&mut told) {
-            let text = std::fs::read_to_string(folder.join(boot_folder(boot)).join(left::RESULTS)).unwrap_or_default();
+        for ((at, order), told) in (0..).zip(orders).zip(&mut told) {
+            let text = std::fs::read_to_string(folder.join(boot::folder(at)).join(left::RESULTS)).unwrap_or_default();
             let ran = done(&text);
-            for (at, (name, seconds)) in ran.iter().enumerate().skip(*told) {
-                let (run, of, host) = (at + 1, plan::runs(order), began.elapsed().as_secs_f64());
+            for (run, (name, seconds)) in ran.iter().enumerate().skip(*told) {
+                let (run, of, host) = (run + 1, plan::runs(order), began.elapsed().as_secs_f64());
                 eprintln!(
                     "boot {}: run {run} of {of}, {name}: {seconds:.1} s of guest time; {host:.0} s so far",
-                    boot + 1
+                    at + 1
                 );
             }
             *told = ran.len();

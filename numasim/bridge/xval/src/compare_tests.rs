@@ -1,7 +1,7 @@
-use super::super::derive::tests::spec;
-use super::super::order::orders;
-use super::super::seen::tests::ran as ran_alone;
 use super::*;
+use crate::derive::tests::spec;
+use crate::order::orders;
+use crate::seen::tests::ran as ran_alone;
 use numasim_guest::counters::{Cpu, Link, Node};
 use numasim_guest::wire::{JobRan, Run};
 

@@ -12,7 +12,7 @@
 //! The right side need not rise with `x`: who fits runs fast and keeps its lines, who does not is slow and loses them, and both may be stable.
 //! Here the first crossing counts, which a program reaches that begins in an empty cache.
 
-use super::derive::Profile;
+use crate::derive::Profile;
 use isobar_model::num;
 use isobar_sim::program::MissCurve;
 

@@ -5,20 +5,20 @@
 //! by time and so weigh most where a program has few. Without two passes in each run it is cycles per instruction here too. Where both are
 //! known, their ratio is how many instructions too many were counted, in mixes and alone; misses per instruction are put right by it.
 
-use super::derive::{self, Profile, Solo};
-use super::file::{Mix, Seat, Xval, node_of};
-use super::lru;
-use super::order::{Alone, alone, mix_id, nearest_other};
-use super::reason::{Mpki, Steps, words};
-use super::seen::{Seen, seen};
-use super::simulate::{Pace, Placed, simulate};
-use super::twin;
-use crate::error::LabError;
+use crate::derive::{self, Profile, Solo};
+use crate::file::{Mix, Seat, Xval, node_of};
+use crate::lru;
+use crate::order::{Alone, alone, mix_id, nearest_other};
+use crate::reason::{Mpki, Steps, words};
+use crate::seen::{Seen, seen};
+use crate::simulate::{Pace, Placed, simulate};
+use crate::twin;
 use isobar_model::num;
 use isobar_sim::program::MissCurve;
 use isobar_sim::{MachineSpec, Program};
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::Ran;
+use numasim_lab::LabError;
 use numasim_model::Spec;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! A cross-validation as written in TOML: programs, ways at which each is measured alone, and mixes. It knows keys and limits; it refuses to
 //! know what becomes of them.
 
-use crate::error::LabError;
-use crate::experiment::Scale;
-use crate::place;
 use isobar_model::num;
+use numasim_lab::LabError;
+use numasim_lab::experiment::Scale;
+use numasim_lab::place;
 use numasim_model::Spec;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -216,7 +216,7 @@ mod tests {
         let seat = |cpu, memory| Seat { program: "chase".to_owned(), cpu, memory };
         assert_eq!(read.mix[0].of, [seat(0, None), seat(4, Some(0))]);
         assert_eq!(read.mix[0].of[1].to_string(), "chase@4:0");
-        let spec = crate::machine::scaled("nehalem-2x4", read.scale).unwrap();
+        let spec = numasim_lab::machine::scaled("nehalem-2x4", read.scale).unwrap();
         assert_eq!((seat(5, None).node(&spec), seat(5, Some(0)).node(&spec), timer_cpu(&spec)), (1, 0, 7));
         assert_eq!(read.check_on(&spec), Ok(()));
     }
@@ -227,7 +227,7 @@ mod tests {
         assert!(told(&TEXT.replace("chase@0", "cahse@0")).contains("no program is called `cahse`"));
         assert!(told(&TEXT.replace("chase@0", "chase@4")).contains("CPU 4 has two programs"));
         assert!(told(&TEXT.replace("solo_seconds = 1.0", "solo_seconds = 0")).contains("solo_seconds = 0"));
-        let spec = crate::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
+        let spec = numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
         let on = |from: &str, to: &str| Xval::parse(&TEXT.replace(from, to), "x").unwrap().check_on(&spec).unwrap_err();
         assert!(on("chase@0", "chase@7").contains("CPU 7 is the clock's"));
         assert!(on("chase@0", "chase@9").contains("no CPU 9"));

@@ -4,8 +4,8 @@
 //! What the simulator has no word for is left out: private caches and what an LLC hit costs are in a program's base CPI (derive.rs), streams in
 //! its misses in flight.
 
-use crate::error::LabError;
 use isobar_sim::MachineSpec;
+use numasim_lab::LabError;
 use numasim_model::{Llc, Spec};
 use toml::{Table, Value};
 
@@ -65,7 +65,7 @@ fn nodes(spec: &Spec) -> Vec<Value> {
 
 fn cache(spec: &Spec, llc: &Llc) -> Value {
     let first = llc.cpus.as_slice().first().copied().unwrap_or_default();
-    let node = super::file::node_of(spec, isobar_model::num::narrow(first)).unwrap_or(0);
+    let node = crate::file::node_of(spec, isobar_model::num::narrow(first)).unwrap_or(0);
     Value::Table(table([
         ("id", whole(llc.id)),
         ("node", whole(node)),
@@ -95,9 +95,9 @@ fn routes(spec: &Spec) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Scale;
-    use crate::machine::scaled;
     use isobar_model::NodeId;
+    use numasim_lab::experiment::Scale;
+    use numasim_lab::machine::scaled;
 
     /// There and back: 2.27 GHz, 50 and 90 ns, 11.72 GB/s a direction; 20.48 GB/s a node, of which half makes a wait of 10 * 0.25 / 0.5 = 5 ns.
     #[test]

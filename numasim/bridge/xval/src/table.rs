@@ -1,6 +1,6 @@
 //! A comparison for people: plain text.
 
-use super::compare::{Comparison, Row};
+use crate::compare::{Comparison, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -62,9 +62,9 @@ fn app(at: usize, placed: &Placed) -> App {
 
 #[cfg(test)]
 mod tests {
-    use super::super::derive::tests::{solo, spec};
-    use super::super::{derive, twin};
     use super::*;
+    use crate::derive::tests::{solo, spec};
+    use crate::{derive, twin};
 
     /// The program of derive.rs: base 2, two in flight, 10 MPKI: 2.5675 alone; remote 3.0215; its waits alone are under one part in a hundred.
     #[test]

@@ -10,8 +10,8 @@
 //! squares can. `base` so holds what hits in the LLC cost, `mlp` what streams cover. What remains is told as the error of the fit.
 //! Misses by ways are those measured, straight between them; write-backs are those with all ways.
 
-use super::seen::Seen;
-use super::twin::real_mib;
+use crate::seen::Seen;
+use crate::twin::real_mib;
 use isobar_model::num;
 use isobar_sim::Program;
 use isobar_sim::program::MissCurve;
@@ -164,10 +164,10 @@ fn between(known: &[(f64, f64)], at: f64) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::experiment::Scale;
+    use numasim_lab::experiment::Scale;
 
     pub fn spec() -> Spec {
-        crate::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
+        numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
     }
 
     /// A run of 10^6 instructions with so many misses, which does so little in a second that it waits for nobody.

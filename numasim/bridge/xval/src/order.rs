@@ -1,7 +1,7 @@
 //! The runs of a cross-validation, dealt out to the boots that run side by side. A run is a set of programs that repeat their passes until a
 //! program without memory, on a CPU of its own, has counted the seconds: so all run beside all others from its first count to its last.
 
-use super::file::{Seat, Xval, timer_cpu};
+use crate::file::{Seat, Xval, timer_cpu};
 use isobar_model::num;
 use numasim_guest::wire::{Job, Order, Regime, Run, Ways};
 use numasim_model::Spec;
@@ -92,7 +92,7 @@ fn mixed(xval: &Xval, spec: &Spec, id: String, seconds: f64, seats: &[Seat], way
 fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
     let run = xval.program.iter().find(|program| program.name == seat.program).map(|program| program.run.as_str());
     let node = seat.node(spec);
-    let local = super::file::node_of(spec, seat.cpu) == Some(node);
+    let local = crate::file::node_of(spec, seat.cpu) == Some(node);
     Job {
         name: format!("{}@{}", seat.program, seat.cpu),
         argv: words(run.unwrap_or_default()),
@@ -135,14 +135,14 @@ fn words(command: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Scale;
+    use numasim_lab::experiment::Scale;
 
-    const TEXT: &str = include_str!("../../../experiments/xval.toml");
+    const TEXT: &str = include_str!("../xval.toml");
 
     #[test]
     fn every_run_is_dealt_out_once() {
         let xval = Xval::parse(TEXT, "xval.toml").unwrap();
-        let spec = crate::machine::scaled(&xval.machine, xval.scale).unwrap();
+        let spec = numasim_lab::machine::scaled(&xval.machine, xval.scale).unwrap();
         let orders = orders(&xval, &spec, 2).unwrap();
         let ids: BTreeSet<_> = orders.iter().flat_map(|order| &order.runs).map(|run| run.id.clone()).collect();
         let all = orders.iter().map(|order| order.runs.len()).sum::<usize>();
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_remote_run_is_set_up_on_the_other_node_and_a_mask_has_its_ways() {
         let xval = Xval::parse(TEXT, "xval.toml").unwrap();
-        let spec = crate::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
+        let spec = numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
         let of = |ways, remote| Alone { program: xval.program[0].name.clone(), ways, remote };
         let remote = alone_run(&xval, &spec, &of(None, true));
         assert_eq!(
