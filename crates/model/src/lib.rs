@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capabilities;
 pub mod cpuset;
 pub mod ids;
 pub mod maps;
@@ -31,6 +32,7 @@ pub mod units;
 pub mod validate;
 pub mod wire;
 
+pub use capabilities::{Capabilities, Sensor};
 pub use cpuset::CpuSet;
 pub use ids::{CoreId, CpuId, LlcId, NodeId, Pid, Tid};
 pub use maps::{NodeMap, NodeMatrix};
@@ -38,6 +40,6 @@ pub use observation::{CacheClass, Observation, Process, Thread};
 pub use outcome::{ActionOutcome, Outcome};
 pub use plan::{Action, PageSelection, Plan};
 pub use sample::{Count, Counters, ProcessSample, Sample, ThreadSample};
-pub use seams::{Capabilities, Machine, Policy, Sensor, Wake, WayCurves};
+pub use seams::{Machine, Policy, Wake, WayCurves};
 pub use topology::Topology;
 pub use units::{Bandwidth, Bytes, Mpki, Nanoseconds, Pages, Seconds, Ways};

@@ -206,8 +206,8 @@ fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Secon
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capabilities::Capabilities;
     use crate::sample::Counters;
-    use crate::seams::Capabilities;
     use crate::topology::synthetic::synthetic;
 
     fn thread(tid: u32, start: u64, misses: Option<Count>) -> ThreadSample {

@@ -1,11 +1,11 @@
 //! What the sensors read: raw, cumulative counters, as the kernel gives them. Nothing here is a rate; rates are derived
 //! from two samples by [`crate::Observation::between`], live and in replay alike.
 
+use crate::capabilities::Capabilities;
 use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
 use crate::num;
-use crate::seams::Capabilities;
 use crate::topology::Topology;
 use crate::units::{Bytes, Nanoseconds, Pages, Seconds};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::harness::{Epoch, Reporter, Start, Tally, percent_of_one_cpu};
 use crate::output::Sink;
 use crate::text::json_line;
 use crate::truth::Truth;
-use isobar_model::seams::Sensor;
+use isobar_model::Sensor;
 use isobar_model::wire::{observation_to_json, plan_to_json};
 use isobar_model::{ActionOutcome, Capabilities, Outcome};
 use serde_json::{Map, Value, json};
