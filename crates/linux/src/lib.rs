@@ -9,7 +9,6 @@ pub mod arch;
 pub mod capability;
 pub mod kernel_events;
 pub mod machine;
-pub mod numasim;
 mod own;
 pub mod read;
 pub mod resctrl;

@@ -3,7 +3,9 @@
 //! Knows who may be changed and how much in an epoch: threads that their owner pinned are left alone, moves and pages have
 //! a budget, a dry run changes nothing. Knows no policy, and no way of measuring: sensors come through [`Sensing`].
 
+mod bandwidth;
 mod budget;
+mod cache_ways;
 mod error;
 mod eyes;
 mod known;
@@ -14,7 +16,9 @@ pub mod stop;
 mod unpin;
 mod wait;
 
-pub use error::MachineError;
+pub use crate::resctrl::ways::Save;
+pub use cache_ways::CacheWays;
+pub use error::{BoxedError, MachineError};
 pub use options::LinuxOptions;
 pub use sensing::Sensing;
 
@@ -22,13 +26,10 @@ use crate::actuators::manager_lock::ManagerLock;
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, Left, RestoreReport, ThreadMove, privilege};
 use crate::kernel_events::KernelEvents;
-use crate::numasim::PageWays;
-use crate::resctrl::bytes::Bytes;
 use crate::resctrl::{Ways, WaysOptions};
 use crate::sensors::Sampled;
 use crate::sensors::cgroup::Cpusets;
 use budget::PageBudget;
-use error::BoxedError;
 use isobar_model::{
     Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology,
     Wake,
@@ -67,10 +68,9 @@ pub struct LinuxMachine<S> {
     known: Known,
     online: String,
     remarks: Vec<String>,
-    ways: Ways,
-    /// Takes the place of resctrl, where it was asked for.
-    page_ways: Option<PageWays>,
-    bytes: Bytes,
+    ways: Box<dyn CacheWays + Send>,
+    /// Where bandwidth comes from, in one line.
+    bandwidth: Option<&'static str>,
     /// The level of the LLCs.
     level: u32,
     waiter: Waiter,
@@ -101,9 +101,8 @@ impl<S: Sensing> LinuxMachine<S> {
             known: Known::default(),
             online: online_cpus(),
             remarks: privilege::remarks(),
-            ways: Ways::new(ways_options(&options)),
-            page_ways: None,
-            bytes: Bytes::default(),
+            ways: Box::new(Ways::new(ways_options(&options))),
+            bandwidth: None,
             level: LLC_LEVEL,
             waiter,
             manager: None,
@@ -136,9 +135,9 @@ impl<S: Sensing> LinuxMachine<S> {
         &mut self.sensing
     }
 
-    /// Gives cache ways by the page of a numasim guest from now on, and not by resctrl.
-    pub fn ways_by_page(&mut self, ways: PageWays) {
-        self.page_ways = Some(ways);
+    /// Gives cache ways by another actuator than resctrl. Before the first plan.
+    pub fn give_ways_by(&mut self, ways: Box<dyn CacheWays + Send>) {
+        self.ways = ways;
     }
 
     fn open_actuators(&mut self) -> Result<(), MachineError> {
@@ -186,12 +185,11 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// Adds what only the actuators know to what the sensors say of this machine.
     fn remark(&self, sample: &mut Sample) {
-        let told = |line: &String| !sample.capabilities.remarks.contains(line);
-        let lines = self.remarks.iter().chain(self.ways.remarks()).cloned();
-        let lines = lines.chain(self.page_ways.iter().flat_map(PageWays::remarks));
-        let lines = lines.chain(self.bytes.remark().map(str::to_owned));
+        let is_new = |line: &String| !sample.capabilities.remarks.contains(line);
+        let lines = self.remarks.iter().cloned().chain(self.ways.remarks());
+        let lines = lines.chain(self.bandwidth.map(str::to_owned));
         let lines = lines.chain(self.actuators.iter().flat_map(Actuators::remarks));
-        let fresh: Vec<String> = lines.filter(told).collect();
+        let fresh: Vec<String> = lines.filter(is_new).collect();
         if !fresh.is_empty() {
             Arc::make_mut(&mut sample.capabilities).remarks.extend(fresh);
         }
@@ -255,12 +253,11 @@ impl<S: Sensing> LinuxMachine<S> {
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| wish(action, &known)).collect();
-        if let Some(ways) = self.page_ways.as_mut() {
-            return Ok(ways.apply(wishes));
-        }
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
         let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
-        actuators.record_resctrl(self.ways.record());
+        if let Some(record) = self.ways.record() {
+            actuators.record_resctrl(record);
+        }
         Ok(outcomes)
     }
 
@@ -331,9 +328,8 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.known = Known::from(&sample);
         self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
         self.ways.follow(&sample);
-        self.page_ways.iter_mut().for_each(|ways| ways.follow(&sample));
-        let traffic = self.ways.traffic(&sample);
-        self.bytes.fill(&mut sample, &traffic);
+        let monitored = self.ways.monitored(&sample);
+        self.bandwidth = bandwidth::add(&mut sample, monitored);
         let known = &self.known;
         self.pages.retain(|pid, start| known.process(pid) == Some(start));
         if self.options.move_pinned {
@@ -356,7 +352,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         let mut ways = None;
         let actions = plan.actions.iter().map(|action| self.act(action, plan, &mut intents, &mut ways));
         let actions = actions.collect::<Result<_, _>>()?;
-        self.page_ways.iter_mut().for_each(PageWays::follow_moves);
+        self.ways.follow_moves();
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.flush()?;
         }
@@ -369,14 +365,14 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 
     /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
-        // Threads are put back even where the page does not answer.
-        let ways = self.page_ways.as_mut().map_or(Ok(()), PageWays::restore);
+        // Threads are put back even where ways are not.
+        let ways = self.ways.restore();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
         let report = actuators.restore()?;
         self.ways.forget();
         let outcome = outcome(&report);
         self.put_back = Some(report);
-        ways?;
+        ways.map_err(MachineError::Ways)?;
         Ok(outcome)
     }
 }

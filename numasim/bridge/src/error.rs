@@ -1,4 +1,4 @@
-//! Why the test backend cannot be used here.
+//! Why the page cannot be used here.
 
 use isobar_model::{CpuId, LlcId};
 use numasim_page::PageError;
@@ -6,7 +6,7 @@ use numasim_page::PageError;
 /// Why not, in one line with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NumasimError {
-    /// the page is not there, of another version, or nothing is modelled yet
+    /// the page is missing, of another version, or nothing is modelled yet
     #[error("numasim: {source}; manage.{key} = \"numasim\" works only in a numasim guest: elsewhere remove the key")]
     Page {
         /// the key that asks for it
@@ -39,4 +39,10 @@ pub enum NumasimError {
         "numasim: the kernel knows no last-level cache, so there are no ways to give: give QEMU `-cpu` with l3-cache=on, or remove manage.ways"
     )]
     NoLlc,
+    /// the page does not take its classes back
+    #[error("numasim: cache ways are not put back: {source}")]
+    PutBack {
+        /// what the page answered
+        source: PageError,
+    },
 }

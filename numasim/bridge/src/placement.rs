@@ -1,10 +1,11 @@
 //! Which class of service each CPU gets. Pure.
 //!
-//! resctrl gives a class to a thread, and the kernel loads it with the thread; the page gives it to a CPU. So a CPU gets the class of
-//! those who run on it; where several do, of those who used most of its time since the last sample (ties: the lowest class, so that the
-//! default comes first). A CPU of another LLC than a thread's cluster has gets a namesake's class there, else the default, 0.
+//! resctrl gives a class to a thread, and the kernel loads it with the thread; the page gives it to a CPU. So a CPU gets the class of the
+//! threads that run on it; where there are several classes, that whose threads used most of its time since the last sample (ties: the lowest
+//! class, so that the default comes first). On a CPU of another LLC than its cluster's, a thread counts for the class of the cluster of the
+//! same name there, else for the default, 0.
 
-use crate::resctrl::clusters::{Clusters, Key};
+use isobar_linux::resctrl::clusters::{Clusters, Key};
 use isobar_model::{LlcId, Tid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ pub struct Spot {
     pub time_ns: u64,
 }
 
-/// Gives every cluster a class from 1 to `most` of its LLC; who has one keeps it.
+/// Gives every cluster a class from 1 to `most` of its LLC; a cluster that has one keeps it.
 ///
 /// # Errors
 /// The LLC that has more clusters than that.
@@ -69,7 +70,7 @@ pub fn place(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resctrl::clusters::Cluster;
+    use isobar_linux::resctrl::clusters::Cluster;
     use isobar_model::Pid;
 
     fn clusters(list: &[(u32, &str, &[u32])]) -> Clusters {
@@ -88,7 +89,7 @@ mod tests {
     const LLCS: [Option<LlcId>; 4] = [Some(LlcId(0)), Some(LlcId(0)), Some(LlcId(1)), Some(LlcId(1))];
 
     #[test]
-    fn every_llc_has_its_own_classes_and_who_has_one_keeps_it() {
+    fn every_llc_has_its_own_classes_and_a_cluster_keeps_its_own() {
         let first = assign(&clusters(&[(0, "a", &[1]), (0, "b", &[2]), (1, "c", &[3])]), &Classes::new(), 2).unwrap();
         assert_eq!(first.values().copied().collect::<Vec<_>>(), [1, 2, 1]);
         let second = assign(&clusters(&[(0, "b", &[2]), (0, "x", &[4])]), &first, 2).unwrap();
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_has_the_class_of_who_used_most_of_it() {
+    fn a_cpu_has_the_class_that_used_most_of_it() {
         let clusters = clusters(&[(0, "a", &[1]), (0, "b", &[2])]);
         let classes = assign(&clusters, &Classes::new(), 3).unwrap();
         let at = |list| place(&clusters, &classes, &spots(list), &LLCS);

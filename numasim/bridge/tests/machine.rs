@@ -1,17 +1,18 @@
-//! The test backend over a page in a file, with a plugin of our own that counts and applies, and real threads of a child.
+//! The Linux machine over a page in a file, with a plugin of our own that counts and applies, and real threads of a child.
 
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../../../crates/linux/tests/sensors_child/mod.rs"]
 mod sensors_child;
 
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
-use isobar_linux::numasim::{self, Page, PageCounters, PageWays};
-use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
+use isobar_linux::sensors::{SensorOptions, Sensors};
 use isobar_model::topology::{Cpu, Llc, Node, Parts};
 use isobar_model::{
     Action, ActionOutcome, CoreId, CpuId, LlcId, Machine, NodeId, Observation, Pid, Plan, Sensor, Tid, Topology,
 };
+use numasim_bridge::{Page, PageCounters, PageWays, page};
 use numasim_page::{CpuFigures, Header, Host, LlcFigures, Mapping, Place, Snapshot, Words, layout};
 use sensors_child::{Observed, machine};
 use std::path::{Path, PathBuf};
@@ -90,7 +91,7 @@ impl Plugin {
     }
 
     fn page(&self) -> Arc<Page> {
-        numasim::page::open(Some(&self.path), "counters").unwrap()
+        page::open(Some(&self.path), "counters").unwrap()
     }
 }
 
@@ -117,11 +118,8 @@ fn counted(since: Duration) -> Snapshot {
 }
 
 fn sensors(page: &Arc<Page>) -> Sensors {
-    let options = SensorOptions { counters: CounterSource::Numasim, ..SensorOptions::default() };
-    let mut sensors = Sensors::open(options, topology()).unwrap();
-    assert!(sensors.capabilities().missing.contains_key(&Sensor::Instructions), "no page was given yet");
-    sensors.count_by_page(PageCounters::new(Arc::clone(page)));
-    sensors
+    let counters = Box::new(PageCounters::new(Arc::clone(page)));
+    Sensors::with_counters(SensorOptions::default(), topology(), counters).unwrap()
 }
 
 #[test]
@@ -184,7 +182,7 @@ fn a_page_that_stands_still_measures_nothing_and_says_so() {
 #[test]
 fn a_page_that_cannot_be_used_is_refused_with_the_remedy() {
     let plugin = Plugin::start();
-    let refused = |path: &Path, key| numasim::page::open(Some(path), key).unwrap_err().to_string();
+    let refused = |path: &Path, key| page::open(Some(path), key).unwrap_err().to_string();
     let none = refused(Path::new("/nonexistent/page"), "ways");
     assert!(none.contains("/nonexistent/page") && none.ends_with("elsewhere remove the key"), "{none}");
     assert!(none.contains("manage.ways = \"numasim\"") && none.lines().count() == 1, "{none}");
@@ -197,7 +195,7 @@ fn a_page_that_cannot_be_used_is_refused_with_the_remedy() {
         eprintln!("SKIPPED: this machine is a numasim guest itself");
         return;
     }
-    let no_device = numasim::page::open(None, "counters").unwrap_err().to_string();
+    let no_device = page::open(None, "counters").unwrap_err().to_string();
     assert!(no_device.contains("1af4:1110") && no_device.contains("works only in a numasim guest"), "{no_device}");
 }
 
@@ -219,7 +217,7 @@ fn with_ways(plugin: &Plugin, folder: &Path) -> LinuxMachine<Sensors> {
     let options = LinuxOptions { state, manager_lock: None, catch_signals: false, ..LinuxOptions::default() };
     let read = Box::new(|| -> Result<Topology, Box<dyn std::error::Error + Send + Sync>> { Ok((*topology()).clone()) });
     let mut machine = LinuxMachine::open(sensors(&page), read, options).unwrap();
-    machine.ways_by_page(PageWays::new(page, &topology()).unwrap());
+    machine.give_ways_by(Box::new(PageWays::new(page, &topology()).unwrap()));
     machine
 }
 
@@ -331,7 +329,7 @@ fn a_plugin_that_does_not_answer_refuses_and_one_that_is_dropped_puts_back() {
     assert!(why(&outcomes[0]).contains("has not applied generation"), "{outcomes:?}");
     let failed = machine.restore().unwrap_err().to_string();
     assert!(failed.starts_with("numasim: cache ways are not put back"), "{failed}");
-    assert_eq!(page.mask(0, 1), FULL, "written, though nobody applies it");
+    assert_eq!(page.mask(0, 1), FULL, "written, though no plugin applies it");
 }
 
 /// A dry run changes no word of the page.
@@ -344,7 +342,7 @@ fn a_dry_run_changes_nothing() {
     let options = LinuxOptions { dry_run: true, catch_signals: false, ..LinuxOptions::default() };
     let read = Box::new(|| -> Result<Topology, Box<dyn std::error::Error + Send + Sync>> { Ok((*topology()).clone()) });
     let mut machine = LinuxMachine::open(sensors(&page), read, options).unwrap();
-    machine.ways_by_page(PageWays::new(Arc::clone(&page), &topology()).unwrap());
+    machine.give_ways_by(Box::new(PageWays::new(Arc::clone(&page), &topology()).unwrap()));
     let sample = machine.sample().unwrap();
     assert!(sample.processes.iter().any(|process| process.pid == Pid(child.pid().0)));
     let outcomes = apply(&mut machine, vec![set_ways("a", 0b11, &spinning)]);

@@ -2,15 +2,16 @@
 //! on them ([`super::placement`]).
 //!
 //! All wishes of a plan are taken together, as with resctrl; one that cannot be is refused, and what stood before stands. Everything is
-//! put back by [`PageWays::restore`], and when this is dropped.
+//! put back by [`CacheWays::restore`], and when this is dropped.
 
 use super::placement::{Classes, Spot, assign, place};
 use super::topology::{LlcMap, llc_map};
 use super::{NumasimError, Page};
-use crate::actuators::identity;
-use crate::resctrl::clusters::{Cluster, Clusters, Threads};
-use crate::resctrl::wish::{Wish, Wishes};
-use crate::sensors::stat;
+use isobar_linux::actuators::{ActuatorError, identity};
+use isobar_linux::machine::{BoxedError, CacheWays, Save};
+use isobar_linux::resctrl::clusters::{Cluster, Clusters, Threads};
+use isobar_linux::resctrl::wish::{Wish, Wishes};
+use isobar_linux::sensors::stat;
 use isobar_model::{ActionOutcome, LlcId, Pid, Sample, Tid, Topology, num};
 use numasim_page::PageError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +22,9 @@ use std::time::Duration;
 /// How long the plugin may take to apply: it does at the end of a window, a fraction of a millisecond of guest time.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What every run says of these ways.
-pub const REMARK: &str = "cache ways of the numasim test machine: a CPU has the class of who used most of it";
+/// What every run says about these ways.
+pub const REMARK: &str =
+    "cache ways of the numasim test machine: a CPU has the class of the threads that used most of it";
 
 /// Our part of the page.
 #[derive(Debug)]
@@ -65,14 +67,17 @@ impl PageWays {
         })
     }
 
-    /// What a person should know.
-    pub fn remarks(&self) -> impl Iterator<Item = String> {
-        [REMARK.to_owned()].into_iter().chain(self.remarks.iter().cloned())
+    /// All CPUs in class 0, all masks full.
+    fn put_back(&mut self) -> Result<(), PageError> {
+        (self.clusters, self.classes) = (Clusters::default(), Classes::new());
+        if self.touched {
+            self.enforce(&Clusters::default(), &Classes::new())?;
+            self.touched = false;
+        }
+        Ok(())
     }
 
-    /// Carries out the wishes of a plan together; one outcome for each.
-    #[must_use]
-    pub fn apply(&mut self, wishes: Vec<Wish>) -> Vec<ActionOutcome> {
+    fn carry_out_all(&mut self, wishes: Vec<Wish>) -> Vec<ActionOutcome> {
         let mut wishes = Wishes::new(wishes);
         self.remarks.clear();
         while wishes.open().next().is_some() {
@@ -87,37 +92,6 @@ impl PageWays {
             }
         }
         wishes.into_outcomes()
-    }
-
-    /// Threads may have moved or ended since the last sample: CPUs get the classes of who runs on them now.
-    pub fn follow(&mut self, sample: &Sample) {
-        self.see(sample);
-        if !self.clusters.is_empty() {
-            let threads = sample.processes.iter().flat_map(|process| &process.threads);
-            let alive: BTreeSet<(Tid, u64)> = threads.map(|thread| (thread.tid, thread.start)).collect();
-            self.clusters.retain(|tid, start| alive.contains(&(tid, start)));
-            self.classes.retain(|key, _| self.clusters.get(key).is_some());
-        }
-        self.keep_up();
-    }
-
-    /// The threads of clusters may have been moved since they were last seen.
-    pub fn follow_moves(&mut self) {
-        self.look_again();
-        self.keep_up();
-    }
-
-    /// All CPUs in class 0, all masks full. Doing so twice is harmless.
-    ///
-    /// # Errors
-    /// [`PageError`] where the plugin does not answer.
-    pub fn restore(&mut self) -> Result<(), PageError> {
-        (self.clusters, self.classes) = (Clusters::default(), Classes::new());
-        if self.touched {
-            self.enforce(&Clusters::default(), &Classes::new())?;
-            self.touched = false;
-        }
-        Ok(())
     }
 
     /// What stands, and what is wished for beyond it.
@@ -135,7 +109,7 @@ impl PageWays {
         target
     }
 
-    /// Who of a wish can be put into its cluster, or why it is not carried out.
+    /// Which threads of a wish can be put into its cluster, or why it is not carried out.
     fn screen(&self, wish: &Wish) -> Result<Threads, ActionOutcome> {
         let llc = wish.key.llc;
         let Some(index) = self.map.get(&llc) else {
@@ -229,7 +203,7 @@ impl PageWays {
         Ok(changed)
     }
 
-    /// Where everybody is, and what they used since the last sample.
+    /// Where each thread is, and what it used since the last sample.
     fn see(&mut self, sample: &Sample) {
         let times = std::mem::take(&mut self.times);
         self.spots.clear();
@@ -258,10 +232,41 @@ impl PageWays {
     }
 }
 
+impl CacheWays for PageWays {
+    /// Nothing has to be written down: the page is put back whenever this process ends in order, and a guest's page ends with it.
+    fn apply(&mut self, wishes: Vec<Wish>, _: u32, _: Save<'_>) -> Result<Vec<ActionOutcome>, ActuatorError> {
+        Ok(self.carry_out_all(wishes))
+    }
+
+    fn follow(&mut self, sample: &Sample) {
+        self.see(sample);
+        if !self.clusters.is_empty() {
+            let threads = sample.processes.iter().flat_map(|process| &process.threads);
+            let alive: BTreeSet<(Tid, u64)> = threads.map(|thread| (thread.tid, thread.start)).collect();
+            self.clusters.retain(|tid, start| alive.contains(&(tid, start)));
+            self.classes.retain(|key, _| self.clusters.get(key).is_some());
+        }
+        self.keep_up();
+    }
+
+    fn follow_moves(&mut self) {
+        self.look_again();
+        self.keep_up();
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        [REMARK.to_owned()].into_iter().chain(self.remarks.iter().cloned()).collect()
+    }
+
+    fn restore(&mut self) -> Result<(), BoxedError> {
+        self.put_back().map_err(|source| NumasimError::PutBack { source }.into())
+    }
+}
+
 impl Drop for PageWays {
     fn drop(&mut self) {
         // A plugin that does not answer any more has no machine to put back.
-        let _ = self.restore();
+        let _ = self.put_back();
     }
 }
 
