@@ -1,21 +1,25 @@
-//! How the counts of an interval that are not a thread's own ([`crate::indirect`]) are shared out among threads, for live machines
-//! and replays alike. Pure.
+//! How the counts of an interval that are not a thread's own ([`crate::indirect`]) are shared out
+//! among threads, for live machines and replays alike. Pure.
 //!
-//! **CPUs.** Some machines count CPUs and not threads. A thread is taken to have run on the CPU that it was last seen on, for the CPU
-//! time that it used in the interval, and gets that part of what the CPU counted:
+//! **CPUs.** Some machines count CPUs and not threads. A thread is taken to have run on the CPU
+//! that it was last seen on, for the CPU time that it used in the interval, and gets that part of
+//! what the CPU counted:
 //!
 //! ```text
 //! whole = max(busy time of the CPU, sum of the times of its threads)
 //! thread's count = floor(CPU's count * thread's time / whole)
 //! ```
 //!
-//! *Properties*: threads never get more than their CPU counted; the rest was the kernel's, isobar's own, or of threads that have ended or
-//! moved. *What is lost*: two threads that share a CPU in an interval look alike per unit of time, and a thread that moved has all
-//! its time counted where it is now.
+//! *Properties*: threads never get more than their CPU counted; the rest was the kernel's, isobar's
+//! own, or of threads that have ended or moved. *What is lost*: two threads that share a CPU in an
+//! interval look alike per unit of time, and a thread that moved has all its time counted where it
+//! is now.
 //!
-//! **Monitor groups** count bytes of several threads of a process. They are shared out by LLC misses, equally where those are not counted.
+//! **Monitor groups** count bytes of several threads of a process. They are shared out by LLC
+//! misses, equally where those are not counted.
 //!
-//! **Misses.** Where nothing counts bytes, an LLC miss moves a line. Write-backs and prefetches are left out.
+//! **Misses.** Where nothing counts bytes, an LLC miss moves a line. Write-backs and prefetches are
+//! left out.
 
 use crate::count::Count;
 use crate::ids::CpuId;
@@ -26,7 +30,8 @@ use crate::sample::{ProcessSample, Sample, ThreadSample};
 use crate::units::{Bandwidth, Seconds};
 use std::collections::BTreeMap;
 
-/// Fills in what threads did not count themselves. `processes` are those of `next`, derived from what threads counted.
+/// Fills in what threads did not count themselves. `processes` are those of `next`, derived from
+/// what threads counted.
 pub(crate) fn fill(processes: &mut [Process], prev: &Sample, next: &Sample, interval: Seconds) {
     by_cpu(processes, prev, next, interval);
     for (process, sample) in processes.iter_mut().zip(&next.processes) {
@@ -72,7 +77,8 @@ struct Ran {
     is_old: bool,
 }
 
-/// How long the threads of a process ran: no longer than the interval, whatever the granularity of their clock.
+/// How long the threads of a process ran: no longer than the interval, whatever the granularity of
+/// their clock.
 fn ran<'a>(process: &'a ProcessSample, prev: &'a Sample, interval: Seconds) -> impl Iterator<Item = Ran> + 'a {
     let seconds = |thread: &ThreadSample| thread.cpu_time.map_or(0.0, |time| time.0);
     process.threads.iter().map(move |thread| {
@@ -90,7 +96,8 @@ fn earlier<'a>(prev: &'a Sample, process: &ProcessSample, thread: &ThreadSample)
     old.threads.get(at).filter(|old| old.start == thread.start)
 }
 
-/// What each thread did, by what CPUs counted; one on no CPU of them did nothing. `None` where its CPU was not measured.
+/// What each thread did, by what CPUs counted; one on no CPU of them did nothing. `None` where its
+/// CPU was not measured.
 fn share(counted: &[Option<CpuTotals>], threads: &[Ran]) -> Vec<Option<CpuTotals>> {
     let mut used = BTreeMap::<CpuId, u64>::new();
     for (cpu, ran) in threads.iter().filter_map(|ran| Some((ran.cpu?, ran))) {
@@ -123,7 +130,8 @@ fn part(counted: &CpuTotals, time: u64, whole: u64) -> CpuTotals {
     }
 }
 
-/// Shares the bytes of monitor groups out among the threads in them that do not count bytes themselves.
+/// Shares the bytes of monitor groups out among the threads in them that do not count bytes
+/// themselves.
 fn by_monitor(process: &mut Process, monitored: &Monitored, prev: &Sample, sample: &ProcessSample, interval: Seconds) {
     let before = prev.indirect.monitored.get(&process.pid).map_or_else(Count::default, |before| before.bytes);
     let Some(bytes) = monitored.bytes.since(before) else { return };

@@ -25,7 +25,8 @@ fn shared(cpus: &[CpuTotals], threads: &[Ran]) -> Vec<CpuTotals> {
 
 #[test]
 fn time_on_a_cpu_is_a_share_of_its_counts() {
-    // CPU 0 was busy for 1000 ns: 600 and 300 of two threads, 100 of the kernel. CPU 1 had one thread all the time.
+    // CPU 0 was busy for 1000 ns: 600 and 300 of two threads, 100 of the kernel. CPU 1 had one
+    // thread all the time.
     let cpus = [counted(5000, 50, 1000), counted(7000, 10, 800)];
     let shares = shared(&cpus, &[ran(0, 600), ran(0, 300), ran(1, 800)]);
     assert_eq!(shares.iter().map(|share| share.instructions).collect::<Vec<_>>(), [3000, 1500, 7000]);
@@ -112,7 +113,8 @@ fn counters_of_cpus_are_differenced_once_and_only_where_they_were_published() {
     assert_eq!(counts[5], [None, None], "the counters were zeroed");
 }
 
-/// Misses of each thread, and what monitor groups had counted in all, in how many of how many seconds, where there are any.
+/// Misses of each thread, and what monitor groups had counted in all, in how many of how many
+/// seconds, where there are any.
 type Step = (Vec<Option<u64>>, Option<(u64, u64, u64)>);
 
 /// Bytes a second of each thread between consecutive samples.

@@ -1,5 +1,5 @@
-//! The one function that takes differences of counters: two samples of a machine make the observation of the interval between them,
-//! live and in replay alike.
+//! The one function that takes differences of counters: two samples of a machine make the
+//! observation of the interval between them, live and in replay alike.
 
 use crate::attribution;
 use crate::count::Count;
@@ -12,10 +12,11 @@ use std::sync::Arc;
 impl Observation {
     /// The interval between two samples of one machine.
     ///
-    /// A counter is differenced only within one object: same pid and start time, same tid and start time. What is new in
-    /// `next`, or whose counter ran backwards, is "not measured". An event that had its hardware counter for a part of the
-    /// time is scaled by enabled over running time; one that was enabled and never ran is "not measured"; one whose thread
-    /// never ran counts 0. Threads and processes that ended are left out.
+    /// A counter is differenced only within one object: same pid and start time, same tid and start
+    /// time. What is new in `next`, or whose counter ran backwards, is "not measured". An event
+    /// that had its hardware counter for a part of the time is scaled by enabled over running time;
+    /// one that was enabled and never ran is "not measured"; one whose thread never ran counts 0.
+    /// Threads and processes that ended are left out.
     #[must_use]
     pub fn between(prev: &Sample, next: &Sample) -> Self {
         let interval = Seconds((next.time.0 - prev.time.0).max(0.0));

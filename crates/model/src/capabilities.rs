@@ -1,5 +1,5 @@
-//! What a machine can measure and do, and why it cannot do the rest. Found out by the machine, printed by the command, asked by
-//! nothing that decides.
+//! What a machine can measure and do, and why it cannot do the rest. Found out by the machine,
+//! printed by the command, asked by nothing that decides.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,9 +44,11 @@ impl fmt::Display for Sensor {
 pub struct Capabilities {
     /// Sensors that are not there, and why, in one line with the remedy.
     pub missing: BTreeMap<Sensor, String>,
-    /// What else a person should know about this machine: privileges that are missing, competing balancers.
+    /// What else a person should know about this machine: privileges that are missing, competing
+    /// balancers.
     pub remarks: Vec<String>,
-    /// Whether the kernel's own NUMA balancing moves pages and threads, too; `None` where that is not known.
+    /// Whether the kernel's own NUMA balancing moves pages and threads, too; `None` where that is
+    /// not known.
     pub numa_balancing: Option<bool>,
 }
 

@@ -17,8 +17,9 @@ pub struct Counters {
     pub bytes: Option<Count>,
 }
 
-/// A raw event count with the time that it covers. An event that shares its hardware counter with others runs for a part
-/// of the time in which it is enabled (`perf_event_open(2)`, `PERF_FORMAT_TOTAL_TIME_*`).
+/// A raw event count with the time that it covers. An event that shares its hardware counter with
+/// others runs for a part of the time in which it is enabled (`perf_event_open(2)`,
+/// `PERF_FORMAT_TOTAL_TIME_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Events counted.
@@ -36,8 +37,9 @@ impl Count {
         Self { value, enabled: time_ns, running: time_ns }
     }
 
-    /// Events since an earlier reading of the same counter, scaled up to the time in which it was enabled. `None` where it ran
-    /// backwards, or was enabled and never ran; one whose thread never ran counts 0.
+    /// Events since an earlier reading of the same counter, scaled up to the time in which it was
+    /// enabled. `None` where it ran backwards, or was enabled and never ran; one whose thread never
+    /// ran counts 0.
     #[must_use]
     pub fn since(self, old: Self) -> Option<u64> {
         let value = self.value.checked_sub(old.value)?;

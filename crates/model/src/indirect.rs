@@ -1,6 +1,6 @@
-//! Counts that are not a thread's own: raw totals of what several threads share (a CPU, a monitor group), and what stands for a count
-//! where there is none. Sensors hand them over as they read them; [`crate::Observation::between`] alone takes differences and shares
-//! them out among threads.
+//! Counts that are not a thread's own: raw totals of what several threads share (a CPU, a monitor
+//! group), and what stands for a count where there is none. Sensors hand them over as they read
+//! them; [`crate::Observation::between`] alone takes differences and shares them out among threads.
 
 use crate::count::Count;
 use crate::ids::{Pid, Tid};
@@ -13,14 +13,16 @@ pub struct Indirect {
     pub cpus: Option<CpuReading>,
     /// What monitor groups counted, by process.
     pub monitored: BTreeMap<Pid, Monitored>,
-    /// Bytes that an LLC miss stands for where bytes are not counted; `None`: then bandwidth is not measured.
+    /// Bytes that an LLC miss stands for where bytes are not counted; `None`: then bandwidth is not
+    /// measured.
     pub bytes_per_miss: Option<u64>,
 }
 
 /// The counters of all CPUs at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuReading {
-    /// Grows each time the counters are published: nothing is measured between two readings of one number.
+    /// Grows each time the counters are published: nothing is measured between two readings of one
+    /// number.
     pub number: u64,
     /// By CPU id, from 0.
     pub cpus: Vec<CpuTotals>,
@@ -45,9 +47,10 @@ pub struct CpuTotals {
 
 /// What the monitor groups of a process have counted.
 ///
-/// A group that is changed or removed between two samples takes its count with it, so groups are read before each change and this is
-/// the running total of what was read: it never goes backwards while it is in consecutive samples, and begins at 0 when it
-/// appears. An interval in which a group could not be read adds to the time enabled and not to the time running.
+/// A group that is changed or removed between two samples takes its count with it, so groups are
+/// read before each change and this is the running total of what was read: it never goes backwards
+/// while it is in consecutive samples, and begins at 0 when it appears. An interval in which a
+/// group could not be read adds to the time enabled and not to the time running.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Monitored {
     /// Bytes to and from memory.
@@ -57,8 +60,8 @@ pub struct Monitored {
 }
 
 impl CpuReading {
-    /// What each CPU counted after an earlier reading; `None` for a CPU where a counter ran backwards, and for all where nothing was
-    /// published in between.
+    /// What each CPU counted after an earlier reading; `None` for a CPU where a counter ran
+    /// backwards, and for all where nothing was published in between.
     #[must_use]
     pub fn since(&self, before: &Self) -> Option<Vec<Option<CpuTotals>>> {
         let pairs = self.cpus.iter().zip(&before.cpus);

@@ -1,5 +1,6 @@
-//! What a policy sees: the counts of one interval. Derived from two samples by one pure function, [`Observation::between`],
-//! whichever machine they come from. It holds only what a sensor can know; what was not measured is `None`.
+//! What a policy sees: the counts of one interval. Derived from two samples by one pure function,
+//! [`Observation::between`], whichever machine they come from. It holds only what a sensor can
+//! know; what was not measured is `None`.
 
 use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, Pid, Tid};
@@ -75,7 +76,8 @@ pub struct Thread {
     pub allowed_cpus: Option<CpuSet>,
     /// Whether its owner narrowed its affinity: it is seen, and not moved.
     pub pinned: bool,
-    /// Whether a plan bound it to the CPU that it is on; `Some(false)`: the kernel's scheduler may move it any time.
+    /// Whether a plan bound it to the CPU that it is on; `Some(false)`: the kernel's scheduler may
+    /// move it any time.
     pub bound: Option<bool>,
     /// CPU time in the interval.
     pub cpu_time: Option<Seconds>,
@@ -92,7 +94,8 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A thread of which nothing but its id is known: not measured, not on any CPU, and free to run anywhere.
+    /// A thread of which nothing but its id is known: not measured, not on any CPU, and free to run
+    /// anywhere.
     #[must_use]
     pub const fn unmeasured(tid: Tid) -> Self {
         Self {
@@ -110,7 +113,8 @@ impl Thread {
         }
     }
 
-    /// LLC misses per 1000 instructions; `None` where either was not measured or nothing was executed.
+    /// LLC misses per 1000 instructions; `None` where either was not measured or nothing was
+    /// executed.
     #[must_use]
     pub fn mpki(&self) -> Option<Mpki> {
         match (self.llc_misses, self.instructions) {

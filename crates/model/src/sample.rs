@@ -1,5 +1,6 @@
-//! What the sensors read: raw, cumulative counters, as the kernel gives them. Nothing here is a rate; rates are derived
-//! from two samples by [`crate::Observation::between`], live and in replay alike.
+//! What the sensors read: raw, cumulative counters, as the kernel gives them. Nothing here is a
+//! rate; rates are derived from two samples by [`crate::Observation::between`], live and in replay
+//! alike.
 
 use crate::capabilities::Capabilities;
 use crate::count::Counters;
@@ -62,8 +63,8 @@ pub struct ThreadSample {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity within its cpuset.
     pub pinned: bool,
-    /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's scheduler cannot move it on; `None`
-    /// where that is not known.
+    /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's
+    /// scheduler cannot move it on; `None` where that is not known.
     pub bound: Option<bool>,
     /// User and system time.
     pub cpu_time: Option<Seconds>,

@@ -1,5 +1,6 @@
-//! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as many as the field has
-//! ideas. Neither knows the other: the harness carries observations one way and plans the other.
+//! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as
+//! many as the field has ideas. Neither knows the other: the harness carries observations one way
+//! and plans the other.
 
 use crate::capabilities::Sensor;
 use crate::observation::{CacheClass, Observation};
@@ -11,7 +12,8 @@ use std::sync::Arc;
 
 /// A machine that can be watched and changed.
 pub trait Machine {
-    /// What can go wrong with the machine as a whole. What goes wrong with one action is an [`Outcome`].
+    /// What can go wrong with the machine as a whole. What goes wrong with one action is an
+    /// [`Outcome`].
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Reads every sensor.
@@ -23,7 +25,8 @@ pub trait Machine {
     /// Carries out a plan, action by action.
     ///
     /// # Errors
-    /// Where nothing can be changed safely (the state file cannot be written); what the kernel refuses is an outcome.
+    /// Where nothing can be changed safely (the state file cannot be written); what the kernel
+    /// refuses is an outcome.
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, Self::Error>;
 
     /// Lets time pass until the next epoch: sleeps, simulates or skips ahead.
@@ -50,7 +53,8 @@ pub enum Wake {
     Ended,
 }
 
-/// A contention-management policy: a pure function from an observation (and what it remembers of earlier ones) to a plan.
+/// A contention-management policy: a pure function from an observation (and what it remembers of
+/// earlier ones) to a plan.
 pub trait Policy {
     /// Its canonical name, as `--policy` takes it.
     fn name(&self) -> &'static str;
@@ -58,10 +62,12 @@ pub trait Policy {
     /// The sensors without which it cannot decide.
     fn needs(&self) -> &'static [Sensor];
 
-    /// Decides for the next epoch. The same history gives the same plan, to the byte, on any machine.
+    /// Decides for the next epoch. The same history gives the same plan, to the byte, on any
+    /// machine.
     fn decide(&mut self, seen: &Observation) -> Plan;
 
-    /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for policies that do not.
+    /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
+    /// policies that do not.
     fn learnt(&self) -> Vec<WayCurves> {
         Vec::new()
     }

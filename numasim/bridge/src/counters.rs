@@ -1,7 +1,8 @@
-//! Counters of CPUs, as the page has them. They are handed over raw: which thread ran where is in the sample, and
-//! [`isobar_model::Observation::between`] shares an interval out. A page that cannot be read, or stands still, measures nothing.
+//! Counters of CPUs, as the page has them. They are handed over raw: which thread ran where is in
+//! the sample, and [`isobar_model::Observation::between`] shares an interval out. A page that
+//! cannot be read, or stands still, measures nothing.
 
-use super::Page;
+use crate::page::Page;
 use isobar_linux::sensors::{Running, ThreadCounters};
 use isobar_model::{Counters, CpuReading, CpuTotals, Sensor, Tid};
 use numasim_page::{CpuFigures, PageError, Snapshot};
@@ -66,7 +67,8 @@ impl ThreadCounters for PageCounters {
     }
 }
 
-/// Guest time goes on only while the plugin publishes, so a page that stands still is stale whatever it shows.
+/// Guest time goes on only while the plugin publishes, so a page that stands still is stale
+/// whatever it shows.
 fn still(reading: &CpuReading, time_ns: u64) -> String {
     format!(
         "numasim: the page stands still since guest time {} us (sequence {}), so nothing was counted since the last sample: the \

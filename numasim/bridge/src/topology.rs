@@ -1,7 +1,7 @@
-//! The machine as the page has it, laid over what the kernel says: the kernel of a guest sees caches of QEMU's making, whose sizes and
-//! ways are not those that are modelled.
+//! The machine as the page has it, laid over what the kernel says: the kernel of a guest sees
+//! caches of QEMU's making, whose sizes and ways are not those that are modelled.
 
-use super::NumasimError;
+use crate::error::NumasimError;
 use isobar_model::topology::CacheAllocation;
 use isobar_model::{Bytes, LlcId, Topology, Ways, num};
 use numasim_page::{Header, LlcFigures};

@@ -1,12 +1,14 @@
-//! The actuator of `set_ways` by the page: clusters become classes of service, with masks by LLC, and CPUs follow the threads that run
-//! on them ([`super::placement`]).
+//! The actuator of `set_ways` by the page: clusters become classes of service, with masks by LLC,
+//! and CPUs follow the threads that run on them ([`super::placement`]).
 //!
-//! All wishes of a plan are taken together, as with resctrl; one that cannot be is refused, and what stood before stands. Everything is
-//! put back by [`CacheWays::restore`], and when this is dropped.
+//! All wishes of a plan are taken together, as with resctrl; one that cannot be is refused, and
+//! what stood before stands. Everything is put back by [`CacheWays::restore`], and when this is
+//! dropped.
 
-use super::placement::{Classes, Spot, assign, place};
-use super::topology::{LlcMap, llc_map};
-use super::{NumasimError, Page};
+use crate::placement::{Classes, Spot, assign, place};
+use crate::topology::{LlcMap, llc_map};
+use crate::error::NumasimError;
+use crate::page::Page;
 use isobar_linux::actuators::{ActuatorError, identity};
 use isobar_linux::machine::{BoxedError, CacheWays, Save};
 use isobar_linux::resctrl::clusters::{Cluster, Clusters, Threads};
@@ -19,7 +21,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the plugin may take to apply: it does at the end of a window, a fraction of a millisecond of guest time.
+/// How long the plugin may take to apply: it does at the end of a window, a fraction of a
+/// millisecond of guest time.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What every run says about these ways.
@@ -126,7 +129,8 @@ impl PageWays {
         if threads.is_empty() && wish.asked > 0 { Err(ActionOutcome::Vanished) } else { Ok(threads) }
     }
 
-    /// An LLC has too many clusters: a wish is refused, or, where the plan does not name it, a cluster that stands is given up.
+    /// An LLC has too many clusters: a wish is refused, or, where the plan does not name it, a
+    /// cluster that stands is given up.
     fn do_without(&mut self, llc: LlcId, most: usize, wishes: &mut Wishes) {
         let Some(key) = wishes.surplus(llc, &self.clusters) else {
             return wishes.settle_all(&refused(format!("llc {llc} has too few classes of service")));
@@ -233,7 +237,8 @@ impl PageWays {
 }
 
 impl CacheWays for PageWays {
-    /// Nothing has to be written down: the page is put back whenever this process ends in order, and a guest's page ends with it.
+    /// Nothing has to be written down: the page is put back whenever this process ends in order,
+    /// and a guest's page ends with it.
     fn apply(&mut self, wishes: Vec<Wish>, _: u32, _: Save<'_>) -> Result<Vec<ActionOutcome>, ActuatorError> {
         Ok(self.carry_out_all(wishes))
     }

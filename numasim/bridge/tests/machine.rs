@@ -1,4 +1,5 @@
-//! The Linux machine over a page in a file, with a plugin of our own that counts and applies, and real threads of a child.
+//! The Linux machine over a page in a file, with a plugin of our own that counts and applies, and
+//! real threads of a child.
 
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -23,7 +24,8 @@ use std::time::{Duration, Instant};
 
 const WAYS: u32 = 8;
 const FULL: u64 = 0xff;
-/// Instructions a second of every CPU, busy or not: the page's plugin does not know what runs there.
+/// Instructions a second of every CPU, busy or not: the page's plugin does not know what runs
+/// there.
 const RATE: u64 = 1_000_000_000;
 
 #[test]
@@ -55,7 +57,8 @@ fn topology() -> Arc<Topology> {
     Arc::new(Topology::new(Parts { nodes: vec![node], llcs: vec![llc], cpus, ..Parts::default() }).unwrap())
 }
 
-/// A plugin: every millisecond it publishes what CPUs counted until then, and applies what is asked for.
+/// A plugin: every millisecond it publishes what CPUs counted until then, and applies what is asked
+/// for.
 struct Plugin {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -249,7 +252,8 @@ fn ways_are_classes_of_the_page_and_go_back() {
     machine.sample().unwrap();
     assert_eq!(apply(&mut machine, vec![set_ways("a", 0b11, &spinning)]), [ActionOutcome::Done]);
     assert_eq!((page.mask(0, 1), page.mask(0, 0), page.mask(0, 2)), (0b11, FULL, FULL));
-    // A CPU has the class of who used most of it: on a busy machine that may be strangers for a while.
+    // A CPU has the class of who used most of it: on a busy machine that may be strangers for a
+    // while.
     let has_class = |_| {
         sleep(Duration::from_millis(100));
         machine.sample().unwrap();

@@ -3,7 +3,8 @@
 use clap::{ArgAction, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// An emulated NUMA machine to measure on: a real kernel, unmodified programs, modelled caches, memory controllers and links
+/// An emulated NUMA machine to measure on: a real kernel, unmodified programs, modelled caches,
+/// memory controllers and links
 #[derive(Debug, Parser)]
 #[command(name = "numasim", version, arg_required_else_help = true)]
 pub struct Args {
@@ -140,7 +141,8 @@ pub struct LawsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability); may be repeated
+    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability);
+    /// may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
     /// Compare the host's time with and without the plugin, too: six boots more

@@ -1,5 +1,5 @@
-//! An experiment as written in TOML. It knows keys, defaults and limits; it refuses to know machines' CPUs (plan.rs asks those) and to run
-//! anything.
+//! An experiment as written in TOML. It knows keys, defaults and limits; it refuses to know
+//! machines' CPUs (plan.rs asks those) and to run anything.
 
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,8 @@ pub struct Experiment {
     /// What it asks, in a sentence or two.
     #[serde(default)]
     pub about: String,
-    /// A machine that ships, which is then scaled, or the path of a numasim machine file (ends in `.toml`), which is not.
+    /// A machine that ships, which is then scaled, or the path of a numasim machine file (ends in
+    /// `.toml`), which is not.
     pub machine: String,
     /// How the machine is scaled; only for machines by name.
     #[serde(default)]
@@ -78,12 +79,14 @@ pub struct Program {
     /// Where its set-up happens, and so where its memory lands by first touch.
     #[serde(default)]
     pub start: Start,
-    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; of several instances each gets one of the list, in
-    /// turn. Once all programs run they are free to go, unless `run_on` is there,
-    /// too. A thread that is free is one that stock Linux and daemons may move; what its owner confines they leave alone.
+    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; of several
+    /// instances each gets one of the list, in turn. Once all programs run they are free to go,
+    /// unless `run_on` is there, too. A thread that is free is one that stock Linux and daemons may
+    /// move; what its owner confines they leave alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_on: Option<String>,
-    /// CPUs it is confined to after its set-up, as a list such as "4-7"; of several instances each gets all of them.
+    /// CPUs it is confined to after its set-up, as a list such as "4-7"; of several instances each
+    /// gets all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_on: Option<String>,
     /// Whether it only keeps the machine busy, and is not measured.
@@ -91,7 +94,8 @@ pub struct Program {
     pub background: bool,
 }
 
-/// Where a program's set-up happens: on CPUs, or on all CPUs of a node; without either on the first node.
+/// Where a program's set-up happens: on CPUs, or on all CPUs of a node; without either on the first
+/// node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -138,7 +142,8 @@ pub enum Contender {
         name: String,
         /// The command; words are parted by blanks, and `{pids}` stands for `-p PID` of every job.
         run: String,
-        /// The package of this workspace that has the program; without it the guest must have it already.
+        /// The package of this workspace that has the program; without it the guest must have it
+        /// already.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         package: Option<String>,
         /// Automatic NUMA balancing beside it.
@@ -205,8 +210,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The contender that the others are compared with: the one that the file names, else stock Linux with NUMA balancing, else without, else
-    /// the first.
+    /// The contender that the others are compared with: the one that the file names, else stock
+    /// Linux with NUMA balancing, else without, else the first.
     #[must_use]
     pub fn baseline(&self) -> String {
         if let Some(name) = &self.compare_with {

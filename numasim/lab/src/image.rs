@@ -1,5 +1,6 @@
-//! What the guest holds: busybox, the director, the programs, numactl and numad, what else is asked for, and the libraries that these are linked with.
-//! Built by cargo and cc where it is not named; packed once, the order of each boot is laid over it.
+//! What the guest holds: busybox, the director, the programs, numactl and numad, what else is asked
+//! for, and the libraries that these are linked with. Built by cargo and cc where it is not named;
+//! packed once, the order of each boot is laid over it.
 
 use crate::error::LabError;
 use crate::fetch;
@@ -66,8 +67,8 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
 }
 
 impl Image {
-    /// The guest with further files laid over it (path in the guest to content), at `to`: archives may follow one another (see
-    /// Documentation/driver-api/early-userspace/buffer-format.rst).
+    /// The guest with further files laid over it (path in the guest to content), at `to`: archives
+    /// may follow one another (see Documentation/driver-api/early-userspace/buffer-format.rst).
     ///
     /// # Errors
     /// A file refuses; cpio fails.
@@ -105,7 +106,8 @@ pub fn release() -> PathBuf {
     named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release")
 }
 
-/// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a package in capitals.
+/// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
+/// package in capitals.
 fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase()));
     let plugin = named("NUMASIM_PLUGIN");
@@ -160,7 +162,8 @@ fn busybox(root: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A program under its name in the guest, and its libraries; one of busybox's of the same name gives way.
+/// A program under its name in the guest, and its libraries; one of busybox's of the same name
+/// gives way.
 fn install(program: &Path, name: &str, root: &Path, search: &[&Path]) -> Result<(), LabError> {
     let to = root.join("bin").join(name);
     let _ = std::fs::remove_file(&to);
@@ -206,8 +209,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
     std::fs::copy(from, to).map(|_| ()).map_err(|error| LabError::io(from, error))
 }
 
-/// Packs the same bytes for the same files, whenever and wherever: order, times, inodes and devices are fixed, for the guest reads these, and what
-/// it reads takes it time. Only root may write to its folders, whatever the umask here: a daemon that runs as root may refuse others.
+/// Packs the same bytes for the same files, whenever and wherever: order, times, inodes and devices
+/// are fixed, for the guest reads these, and what it reads takes it time. Only root may write to
+/// its folders, whatever the umask here: a daemon that runs as root may refuse others.
 fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
     const PACK: &str = "chmod -R go-w . && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --reproducible --quiet > \"$0\"";
     let mut command = Command::new("sh");

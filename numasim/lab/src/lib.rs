@@ -1,9 +1,11 @@
-//! numasim: an emulated NUMA machine on which stock Linux, any scheduler and any daemon can be compared, without NUMA hardware.
+//! numasim: an emulated NUMA machine on which stock Linux, any scheduler and any daemon can be
+//! compared, without NUMA hardware.
 //!
-//! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs in which order), [`machine`] (a real
-//! machine scaled down), [`command`] (QEMU's command line), [`ending`] (what went wrong, told as what it is), [`metrics`], [`stats`] and
-//! [`report`]. The rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a process that never outlives
-//! us), [`boot`] (a guest from its order to its lines).
+//! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs
+//! in which order), [`machine`] (a real machine scaled down), [`command`] (QEMU's command line),
+//! [`ending`] (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The
+//! rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a
+//! process that never outlives us), [`boot`] (a guest from its order to its lines).
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +31,8 @@ pub use error::LabError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that the signals which ask to stop set; a second one ends the process at once, and the guests with it.
+/// A flag that the signals which ask to stop set; a second one ends the process at once, and the
+/// guests with it.
 #[must_use]
 pub fn interrupted() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));

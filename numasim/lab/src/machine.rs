@@ -1,18 +1,21 @@
-//! A real machine scaled down to what the emulator carries. It knows the two factors and what a file of the folder `machines` says; what
-//! the file leaves out (private caches, what an LLC hit costs) is stated here, with its source.
+//! A real machine scaled down to what the emulator carries. It knows the two factors and what a
+//! file of the folder `machines` says; what the file leaves out (private caches, what an LLC hit
+//! costs) is stated here, with its source.
 //!
-//! Time: a guest of factor S has CPUs S times slower, memory S times slower and of 1/S the bandwidth: latencies in cycles and all ratios
-//! stay. Caches: capacities are divided by K, ways stay; programs have footprints to match.
+//! Time: a guest of factor S has CPUs S times slower, memory S times slower and of 1/S the
+//! bandwidth: latencies in cycles and all ratios stay. Caches: capacities are divided by K, ways
+//! stay; programs have footprints to match.
 
 use crate::error::LabError;
 use crate::experiment::Scale;
 use numasim_model::{CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec, num};
 use serde::Deserialize;
 
-/// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64 optimization manual, table 2-19), about 40 on the
-/// other machines that ship.
+/// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64
+/// optimization manual, table 2-19), about 40 on the other machines that ship.
 const LLC_HIT_CYCLES: f64 = 40.0;
-/// The private cache of a core where the file says nothing: Nehalem's L2 (Intel 64 optimization manual).
+/// The private cache of a core where the file says nothing: Nehalem's L2 (Intel 64 optimization
+/// manual).
 const PRIVATE_KIB: f64 = 256.0;
 /// Its ways.
 const PRIVATE_WAYS: u32 = 8;
@@ -171,7 +174,8 @@ impl Source {
         })
     }
 
-    /// CPUs of each LLC, numbered anew one LLC after another: QEMU numbers its CPUs by socket and die.
+    /// CPUs of each LLC, numbered anew one LLC after another: QEMU numbers its CPUs by socket and
+    /// die.
     fn cpus(&self, name: &str) -> Result<Vec<CpuList>, LabError> {
         let mut next = 0;
         let mut lists = Vec::new();
@@ -184,7 +188,8 @@ impl Source {
         Ok(lists)
     }
 
-    /// The private cache: as the file says, where last-level caches are victim caches; else the usual one.
+    /// The private cache: as the file says, where last-level caches are victim caches; else the
+    /// usual one.
     fn private(&self, scale: Scale) -> Private {
         let told = self.llc.iter().map(|llc| llc.private_kib).fold(0.0, f64::max);
         let kib = if told > 0.0 { told } else { PRIVATE_KIB } / scale.cache;

@@ -1,4 +1,5 @@
-//! What a run came to: times, slowdowns, where accesses went, what was moved. Arithmetic on what the guest reported; it judges nothing.
+//! What a run came to: times, slowdowns, where accesses went, what was moved. Arithmetic on what
+//! the guest reported; it judges nothing.
 
 use crate::plan::program_of;
 use crate::stats::{Fairness, fairness};
@@ -18,7 +19,8 @@ pub struct Measures {
     pub slowdowns: BTreeMap<String, f64>,
     /// Of these slowdowns.
     pub summary: Option<Fairness>,
-    /// Misses that another node served over all misses of the machine; `None`: nothing was modelled, or nothing missed.
+    /// Misses that another node served over all misses of the machine; `None`: nothing was
+    /// modelled, or nothing missed.
     pub remote_share: Option<f64>,
     /// The same for each job that had its CPUs to itself.
     pub remote_share_by_job: BTreeMap<String, f64>,
@@ -128,7 +130,8 @@ fn bytes_per_second(counters: &Counters) -> Option<f64> {
     (counters.time_ns > 0).then(|| num::float(bytes) * 1e9 / num::float(counters.time_ns))
 }
 
-/// What a daemon's last line `{"summary": {"threads_moved": 3, "pages_moved": 400, "epochs": 9}}` says, if it writes one.
+/// What a daemon's last line `{"summary": {"threads_moved": 3, "pages_moved": 400, "epochs": 9}}`
+/// says, if it writes one.
 fn reported(log: &str) -> Option<Reported> {
     let last = log.lines().rev().find_map(|line| {
         let document: Value = serde_json::from_str(line).ok()?;

@@ -44,7 +44,8 @@ fn ran() -> Ran {
     }
 }
 
-/// Alone 1 s: slowdowns 2 and 3, unfairness 1.5, STP 1/2 + 1/3; 70 of 100 misses remote; on CPU 0 alone 10 of 40.
+/// Alone 1 s: slowdowns 2 and 3, unfairness 1.5, STP 1/2 + 1/3; 70 of 100 misses remote; on CPU 0
+/// alone 10 of 40.
 #[test]
 fn worked_by_hand() {
     let alone = BTreeMap::from([("a".to_owned(), 1.0)]);

@@ -1,5 +1,6 @@
-//! From an experiment to the orders of its boots. Each boot runs every program alone first, then all contenders; their order is rotated
-//! from boot to boot, so that each comes late in its turn. Pure.
+//! From an experiment to the orders of its boots. Each boot runs every program alone first, then
+//! all contenders; their order is rotated from boot to boot, so that each comes late in its turn.
+//! Pure.
 
 use crate::experiment::{Bind, Contender, Experiment, Program};
 use crate::place;
@@ -71,7 +72,8 @@ fn rotation(seed: u64, repeat: u32, count: usize) -> usize {
     usize::try_from(seed.wrapping_add(u64::from(repeat)) % count).unwrap_or(0)
 }
 
-/// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are measured against.
+/// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are
+/// measured against.
 fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
     let cpus = place::first(spec)?;
     let job = Job {
@@ -137,7 +139,8 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
     })
 }
 
-/// The words of a command. Programs are named by their path, since the guest's shell has some of the same names (`sort`).
+/// The words of a command. Programs are named by their path, since the guest's shell has some of
+/// the same names (`sort`).
 fn words(command: &str) -> Vec<String> {
     command.split_whitespace().map(str::to_owned).collect()
 }
@@ -161,7 +164,8 @@ fn daemon(experiment: &Experiment, run: &str, plain: bool) -> Daemon {
     Daemon { argv: words(run), files, log_file: None, pid_file: None }
 }
 
-/// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named (numad(8), `-p`).
+/// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named
+/// (numad(8), `-p`).
 fn numad(interval_seconds: u32) -> Daemon {
     let argv = ["numad", "-i", &format!("{interval_seconds}:{interval_seconds}"), "{pids}"].map(str::to_owned);
     Daemon {

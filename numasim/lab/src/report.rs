@@ -1,4 +1,5 @@
-//! An experiment for people: plain text of at most 110 columns, and figures. It says plainly where a contender loses.
+//! An experiment for people: plain text of at most 110 columns, and figures. It says plainly where
+//! a contender loses.
 
 use crate::stats::{Ratio, Verdict};
 use crate::summary::{Row, Summary};

@@ -1,5 +1,6 @@
-//! Medians, fairness of slowdowns, and how sure a ratio is. Repeats are paired: both times come from the same boot. The logarithms of their ratios are taken for
-//! normal (times are products of many small effects), so the interval is Student's t on them; fewer than two pairs have none.
+//! Medians, fairness of slowdowns, and how sure a ratio is. Repeats are paired: both times come
+//! from the same boot. The logarithms of their ratios are taken for normal (times are products of
+//! many small effects), so the interval is Student's t on them; fewer than two pairs have none.
 
 use numasim_model::num;
 use serde::Serialize;
@@ -77,8 +78,9 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     Some(Ratio { mean: mean.exp(), interval_95: interval, pairs: pairs.len() })
 }
 
-/// The mean lies within this distance of the values' mean with 95 % confidence: `t * s / sqrt(n)`, with the 97.5 % point of Student's t
-/// of `n - 1` degrees of freedom and the sample standard deviation. `None` for fewer than two values.
+/// The mean lies within this distance of the values' mean with 95 % confidence: `t * s / sqrt(n)`,
+/// with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the sample standard
+/// deviation. `None` for fewer than two values.
 fn half_width_95(values: &[f64]) -> Option<f64> {
     let count = num::float_len(values.len());
     let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| values.len() > 1)?;
@@ -118,7 +120,8 @@ mod tests {
         assert_eq!([fairness(&[]), fairness(&[1.0, 0.0]), fairness(&[1.0, f64::NAN])], [None; 3]);
     }
 
-    /// Logs of 1/2, 1/2, 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees 4.3027: half width 0.9941.
+    /// Logs of 1/2, 1/2, 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees 4.3027: half width
+    /// 0.9941.
     #[test]
     fn a_ratio_by_hand() {
         let got = ratio(&[(1.0, 2.0), (2.0, 4.0), (1.0, 4.0)]).unwrap();

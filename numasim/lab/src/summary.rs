@@ -1,4 +1,5 @@
-//! An experiment's boots put together: medians over repeats, ratios to the baseline of the same boot, and what did not count. Pure.
+//! An experiment's boots put together: medians over repeats, ratios to the baseline of the same
+//! boot, and what did not count. Pure.
 
 use crate::experiment::Experiment;
 use crate::metrics::{self, Measures};
@@ -75,7 +76,8 @@ pub struct Row {
     pub thread_migrations: Option<f64>,
     /// CPU seconds of the daemon.
     pub daemon_cpu_seconds: Option<f64>,
-    /// Completion times over those of the baseline in the same boot: geometric mean over the jobs of each pair.
+    /// Completion times over those of the baseline in the same boot: geometric mean over the jobs
+    /// of each pair.
     pub vs_baseline: Option<Ratio>,
     /// The same program by program.
     pub vs_baseline_by_program: BTreeMap<String, Ratio>,

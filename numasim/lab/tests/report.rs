@@ -24,7 +24,8 @@ fn recorded(change: impl Fn(u32, Vec<Line>) -> Vec<Line>) -> Summary {
     summary(&experiment, &options.only, (20.0, 16.0), &[boot(0), boot(1)])
 }
 
-/// What two boots reported: stock Linux 0.6332 s in boot 1, DINO 0.6333 s; the programs do not disturb each other.
+/// What two boots reported: stock Linux 0.6332 s in boot 1, DINO 0.6333 s; the programs do not
+/// disturb each other.
 #[test]
 fn a_recorded_experiment_is_reported() {
     let got = recorded(|_, lines| lines);

@@ -1,4 +1,5 @@
-//! The seam behind which cache ways are given: resctrl, or another actuator that is given after the machine was opened.
+//! The seam behind which cache ways are given: resctrl, or another actuator that is given after the
+//! machine was opened.
 
 use super::error::BoxedError;
 use crate::actuators::ActuatorError;
@@ -8,9 +9,11 @@ use crate::resctrl::wish::Wish;
 use isobar_model::{ActionOutcome, Monitored, Pid, Sample};
 use std::collections::BTreeMap;
 
-/// An actuator of `set_ways`. Threads, masks and names are those of a plan; what holds them is its own business.
+/// An actuator of `set_ways`. Threads, masks and names are those of a plan; what holds them is its
+/// own business.
 pub trait CacheWays {
-    /// Carries out the wishes of a plan together; one outcome for each. `level` is that of the LLCs.
+    /// Carries out the wishes of a plan together; one outcome for each. `level` is that of the
+    /// LLCs.
     ///
     /// # Errors
     /// Where what will be changed cannot be written down: then nothing is changed.
@@ -27,7 +30,8 @@ pub trait CacheWays {
         BTreeMap::new()
     }
 
-    /// What the state file must hold to put everything back after a kill; `None` where nothing outlives this process.
+    /// What the state file must hold to put everything back after a kill; `None` where nothing
+    /// outlives this process.
     fn record(&self) -> Option<&ResctrlRecord> {
         None
     }

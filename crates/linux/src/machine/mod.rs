@@ -1,7 +1,8 @@
 //! The [`isobar_model::Machine`] seam over sensors and actuators of the running kernel.
 //!
-//! Knows who may be changed and how much in an epoch: threads that their owner pinned are left alone, moves and pages have
-//! a budget, a dry run changes nothing. Knows no policy, and no way of measuring: sensors come through [`Sensing`].
+//! Knows who may be changed and how much in an epoch: threads that their owner pinned are left
+//! alone, moves and pages have a budget, a dry run changes nothing. Knows no policy, and no way of
+//! measuring: sensors come through [`Sensing`].
 
 mod bandwidth;
 mod budget;
@@ -42,7 +43,7 @@ use std::time::Duration;
 use std::vec::IntoIter;
 use wait::Waiter;
 
-/// Whose text tells that CPUs came or went.
+/// The file whose text changes when CPUs come or go.
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
 /// The level of LLCs where none is described.
@@ -79,14 +80,15 @@ pub struct LinuxMachine<S> {
 }
 
 impl<S: Sensing> LinuxMachine<S> {
-    /// Opens the machine. What an isobar that was killed left behind is put back first ([`LinuxMachine::recovered`]).
-    /// In a dry run neither the state file nor its lock is touched.
+    /// Opens the machine. What an isobar that was killed left behind is put back first
+    /// ([`LinuxMachine::recovered`]). In a dry run neither the state file nor its lock is touched.
     ///
-    /// Without the privilege to move the threads of others *and* without a place for the state file, it opens for
-    /// observing only: every action is refused with the reason.
+    /// Without the privilege to move the threads of others *and* without a place for the state
+    /// file, it opens for observing only: every action is refused with the reason.
     ///
     /// # Errors
-    /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be written, signals cannot be caught.
+    /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be
+    /// written, signals cannot be caught.
     pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
         let waiter = Waiter::new(options.catch_signals)?;
         let mut machine = Self {
@@ -160,7 +162,7 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
-    /// CPUs come and go rarely, and the kernel tells it in one small file.
+    /// CPUs come and go rarely, and the kernel shows it in one small file.
     fn follow_hotplug(&mut self) -> Result<(), MachineError> {
         let online = online_cpus();
         if online != self.online {
@@ -177,7 +179,8 @@ impl<S: Sensing> LinuxMachine<S> {
         self.online.trim().parse().unwrap_or_default()
     }
 
-    /// What is changed now, for who watches over a loop that may never end; `None` where nothing is ever changed.
+    /// What is changed now, for who watches over a loop that may never end; `None` where nothing is
+    /// ever changed.
     #[must_use]
     pub fn left(&self) -> Option<Left> {
         self.actuators.as_ref().map(Actuators::left)
@@ -195,7 +198,8 @@ impl<S: Sensing> LinuxMachine<S> {
         }
     }
 
-    /// Decides about every thread move of a plan and writes down what was there, before anything is changed.
+    /// Decides about every thread move of a plan and writes down what was there, before anything is
+    /// changed.
     fn intend(&mut self, plan: &Plan) -> Result<Vec<Intent>, MachineError> {
         let mut moves = 0;
         let screened: Vec<_> = plan.actions.iter().filter_map(|action| self.screen(action, &mut moves)).collect();
@@ -249,7 +253,8 @@ impl<S: Sensing> LinuxMachine<S> {
         })
     }
 
-    /// Carries out every `set_ways` of a plan together, so that no class of service is missed that the same plan gives back.
+    /// Carries out every `set_ways` of a plan together, so that no class of service is missed that
+    /// the same plan gives back.
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| wish(action, &known)).collect();
@@ -275,7 +280,7 @@ impl<S: Sensing> LinuxMachine<S> {
         if from == to {
             return left_alone(format!("the pages are on node {to} already"));
         }
-        // Pages are the slow part of a plan: whoever asked to stop need not wait for them.
+        // Pages are the slow part of a plan: a request to stop need not wait for them.
         if self.waiter.is_interrupted() {
             return left_alone("asked to stop".into());
         }

@@ -1,9 +1,12 @@
-//! Monitor groups: one for each process in each of our control groups, whose `mbm_total_bytes` count what it moves to and from memory
-//! (`Documentation/filesystems/resctrl.rst`, "Resource monitoring rules").
+//! Monitor groups: one for each process in each of our control groups, whose `mbm_total_bytes`
+//! count what it moves to and from memory (`Documentation/filesystems/resctrl.rst`, "Resource
+//! monitoring rules").
 //!
-//! A task that changes its control group leaves its monitor group, and a group that is removed takes its counts with it; so groups are
-//! read before anything changes, and what goes into a sample is the running total of what was read ([`Monitored`]). A counter that runs backwards, is not available or has no hardware counter assigned is not measured,
-//! and never 0. Monitoring is a convenience: what is refused (monitoring ids are few) is reported and done without.
+//! A task that changes its control group leaves its monitor group, and a group that is removed
+//! takes its counts with it; so groups are read before anything changes, and what goes into a
+//! sample is the running total of what was read ([`Monitored`]). A counter that runs backwards, is
+//! not available or has no hardware counter assigned is not measured, and never 0. Monitoring is a
+//! convenience: what is refused (monitoring ids are few) is reported and done without.
 
 use super::root::{Root, join};
 use isobar_model::{Count, LlcId, Monitored, Pid, Sample, Seconds, Tid, num};
@@ -65,8 +68,8 @@ impl Monitors {
         }
     }
 
-    /// What each process with groups has moved, to go into a sample. One whose counters have been silent for long is left out, and
-    /// begins at 0 again.
+    /// What each process with groups has moved, to go into a sample. One whose counters have been
+    /// silent for long is left out, and begins at 0 again.
     pub fn read(&mut self, root: &Root, sample: &Sample) -> BTreeMap<Pid, Monitored> {
         self.see(sample);
         self.bank(root);
@@ -93,7 +96,8 @@ impl Monitors {
         self.groups.retain(|(_, control), _| controls.contains(control));
     }
 
-    /// Makes the groups that are wanted and removes the others; at most half of the monitoring ids are ours. Says who is left out.
+    /// Makes the groups that are wanted and removes the others; at most half of the monitoring ids
+    /// are ours. Says who is left out.
     pub fn arrange(&mut self, root: &Root, wanted: BTreeMap<(Pid, String), BTreeSet<Tid>>, ids: u32) -> Option<String> {
         self.groups.retain(|key @ (pid, control), _| {
             wanted.contains_key(key) || {
@@ -160,8 +164,9 @@ const fn advanced(total: Count, bytes: Option<u64>, span: u64) -> Count {
     }
 }
 
-/// Bytes between two readings, over all domains; `None` where one that matters has no value or ran backwards. A domain that never had
-/// a value and that no thread runs on does not matter: some machines count only where there is something to count.
+/// Bytes between two readings, over all domains; `None` where one that matters has no value or ran
+/// backwards. A domain that never had a value and that no thread runs on does not matter: some
+/// machines count only where there is something to count.
 fn counted(last: &Values, now: &Values, used: &BTreeSet<u32>) -> Option<u64> {
     let mut sum = None;
     for (domain, value) in now {
@@ -189,7 +194,8 @@ pub fn domain(name: &str) -> Option<u32> {
     name.strip_prefix("mon_L3_")?.parse().ok()
 }
 
-/// The bytes that an event file of `mon_data` tells; `Unavailable`, `Unassigned` and `Error` are none.
+/// The bytes that an event file of `mon_data` shows; `Unavailable`, `Unassigned` and `Error` are
+/// none.
 #[must_use]
 pub fn value(text: &str) -> Option<u64> {
     text.trim().parse().ok()

@@ -64,17 +64,17 @@ pub enum CounterSource {
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorOptions {
-    /// At most so many threads have counters, the busiest first.
+    /// Maximum number of threads with counters; the busiest have them.
     pub max_threads: usize,
     /// Which events perf counts.
     pub counters: CounterSource,
-    /// The pages of a process are read in one of so many samples.
+    /// Samples from one reading of the pages of a process to the next.
     pub pages_every: u32,
     /// Pages are read of processes that used at least this share of one CPU since the last sample; 0: of all.
     pub min_cpu_share_for_pages: f64,
-    /// At most so many threads have their addresses sampled.
+    /// Maximum number of threads whose addresses are sampled.
     pub max_samplers: usize,
-    /// Address samplers that were not asked for in so many samples are closed.
+    /// Samples after which an address sampler that was not asked for is closed.
     pub samplers_keep: u64,
     /// Descriptors left to others.
     pub descriptor_reserve: usize,

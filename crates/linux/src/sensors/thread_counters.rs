@@ -1,4 +1,5 @@
-//! The seam behind which event counts come from: perf, or another source that is given when the sensors are opened.
+//! The seam behind which event counts come from: perf, or another source that is given when the
+//! sensors are opened.
 
 use isobar_model::{Counters, CpuReading, Sensor, Tid};
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ pub struct Running {
 
 /// A source of event counts. What it returns is raw: totals since it was opened.
 pub trait ThreadCounters {
-    /// Reads the counters; `threads` are all threads of the sample, ascending by process, then thread.
+    /// Reads the counters; `threads` are all threads of the sample, ascending by process, then
+    /// thread.
     fn read(&mut self, threads: &[Running]);
 
     /// What a thread had counted at the last reading; `None` in it is not measured.

@@ -1,9 +1,12 @@
-//! Both machines side by side: every program of every mix, its slowdown here and there, the difference and its reason.
+//! Both machines side by side: every program of every mix, its slowdown here and there, the
+//! difference and its reason.
 //!
-//! A slowdown is the time for the same work in the mix over that alone with local memory and all ways: in the simulator by cycles per
-//! instruction; in numasim by the program's own clock (median passes), since the CPU's counters hold the kernel's instructions too, which come
-//! by time and so weigh most where a program has few. Without two passes in each run it is cycles per instruction here too. Where both are
-//! known, their ratio is how many instructions too many were counted, in mixes and alone; misses per instruction are put right by it.
+//! A slowdown is the time for the same work in the mix over that alone with local memory and all
+//! ways: in the simulator by cycles per instruction; in numasim by the program's own clock (median
+//! passes), since the CPU's counters hold the kernel's instructions too, which come by time and so
+//! weigh most where a program has few. Without two passes in each run it is cycles per instruction
+//! here too. Where both are known, their ratio is how many instructions too many were counted, in
+//! mixes and alone; misses per instruction are put right by it.
 
 use crate::derive::{self, Profile, Solo};
 use crate::file::{Mix, Seat, Xval, node_of};
@@ -41,7 +44,8 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// The mean size of the differences; `None` without rows.
     pub mean_difference: Option<f64>,
-    /// The mean part by which misses per instruction differ from numasim's: the simulator's, and those by last use (lru.rs).
+    /// The mean part by which misses per instruction differ from numasim's: the simulator's, and
+    /// those by last use (lru.rs).
     pub misses_apart: Option<[f64; 2]>,
     /// Spearman's rank correlation of the slowdowns; `None` where all are alike.
     pub rank_correlation: Option<f64>,
@@ -132,7 +136,8 @@ impl Bench<'_> {
         self.ran.get(id).copied().ok_or_else(|| format!("{id}: it did not run"))
     }
 
-    /// A program from its runs alone. One that did not count is told; only the one with all ways is needed.
+    /// A program from its runs alone. One that did not count is reported; only the one with all
+    /// ways is needed.
     fn known(&self, xval: &Xval, name: &str, problems: &mut Vec<String>) -> Result<Known, String> {
         let mut solos = Vec::new();
         for one in alone(xval, self.spec, name) {
@@ -209,7 +214,8 @@ impl Bench<'_> {
         mpki
     }
 
-    /// Cycles per instruction that the queue's law gives at the measured misses and utilisations, if only fetches wait.
+    /// Cycles per instruction that the queue's law gives at the measured misses and utilisations,
+    /// if only fetches wait.
     fn law(&self, seat: &Seat, known: &Known, saw: &Seen, counters: &Counters) -> Option<f64> {
         let (home, memory) = (num::index(node_of(self.spec, seat.cpu)?), num::index(seat.node(self.spec)));
         let part = |busy_ps: u64| num::float(busy_ps) / 1e3 / num::float(counters.time_ns.max(1));
@@ -226,7 +232,8 @@ impl Bench<'_> {
     }
 }
 
-/// What was seen, with the instructions of the program alone: as many as its own clock says for the cycles that it had.
+/// What was seen, with the instructions of the program alone: as many as its own clock says for the
+/// cycles that it had.
 fn own_work(saw: &Seen, alone: &Seen) -> Seen {
     let Some(by_clock) = own_clock(saw, alone) else { return *saw };
     let too_many = by_clock * alone.cpi() / saw.cpi();

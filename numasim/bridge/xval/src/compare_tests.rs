@@ -9,7 +9,8 @@ const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\
                     [[program]]\nname = \"a\"\nrun = \"chase\"\n[[program]]\nname = \"b\"\nrun = \"stream\"\n\
                     [[mix]]\nname = \"pair\"\nof = [\"a@0\", \"b@1\"]\n[[mix]]\nname = \"far\"\nof = [\"a@4:0\"]\n";
 
-/// A run as the law would have it: 10^6 instructions with a base of 2 and one miss in flight, so slow that nobody waits, on each CPU that is used.
+/// A run as the law would have it: 10^6 instructions with a base of 2 and one miss in flight, so
+/// slow that nothing waits, on each CPU that is used.
 fn ran(run: &Run, mpki: f64) -> Ran {
     let mut cpus = vec![Cpu::default(); 8];
     for job in &run.jobs {
@@ -43,7 +44,8 @@ fn all(mpki: impl Fn(&str) -> f64) -> (Xval, Vec<Ran>) {
     (xval, ran)
 }
 
-/// Nobody's misses depend on space or company, nobody waits: both machines agree. Remote memory: (2 + 0.01 * 204.3) / (2 + 0.01 * 113.5) = 1.290.
+/// Misses depend neither on space nor on company, nothing waits: both machines agree. Remote
+/// memory: (2 + 0.01 * 204.3) / (2 + 0.01 * 113.5) = 1.290.
 #[test]
 fn where_the_law_holds_both_agree() {
     let (xval, ran) = all(|_| 10.0);
@@ -90,8 +92,9 @@ fn ranks_are_shared_among_equals() {
     assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
 }
 
-/// Alone 1000 instructions in 3000 cycles and a pass of 0.25 s; in a mix a pass of 0.5 s, but 5000 cycles for 1000 instructions: of six
-/// cycles an instruction of the program's own, one went to a kernel's instruction that costs less. So 5000 cycles were 833 of its own.
+/// Alone 1000 instructions in 3000 cycles and a pass of 0.25 s; in a mix a pass of 0.5 s, but 5000
+/// cycles for 1000 instructions: of six cycles an instruction of the program's own, one went to a
+/// kernel's instruction that costs less. So 5000 cycles were 833 of its own.
 #[test]
 fn instructions_of_the_kernel_are_taken_off_by_the_own_clock() {
     let alone = seen(&ran_alone(), 0, 0, 1e8).unwrap();

@@ -6,9 +6,10 @@
 //!          m misses an instruction, v lines written back for one fetched, u utilisation by this program alone, W(u) = q u^2 / (1 - u)
 //! ```
 //!
-//! The line goes through the run with all ways and local memory, from which slowdowns are counted, and through the others as near as least
-//! squares can. `base` so holds what hits in the LLC cost, `mlp` what streams cover. What remains is told as the error of the fit.
-//! Misses by ways are those measured, straight between them; write-backs are those with all ways.
+//! The line goes through the run with all ways and local memory, from which slowdowns are counted,
+//! and through the others as near as least squares can. `base` so holds what hits in the LLC cost,
+//! `mlp` what streams cover. What remains is reported as the error of the fit. Misses by ways are
+//! those measured, straight between them; write-backs are those with all ways.
 
 use crate::seen::Seen;
 use crate::twin::real_mib;
@@ -18,7 +19,8 @@ use isobar_sim::program::MissCurve;
 use numasim_model::Spec;
 use serde::Serialize;
 
-/// The fewest stall cycles an instruction by which two runs must differ, for their difference to say something.
+/// The fewest stall cycles an instruction by which two runs must differ, for their difference to
+/// say something.
 const LEAST_SPREAD: f64 = 1e-3;
 /// The simulator's own bound on base CPI.
 const LEAST_CPI: f64 = 0.05;
@@ -170,7 +172,8 @@ pub(crate) mod tests {
         numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
     }
 
-    /// A run of 10^6 instructions with so many misses, which does so little in a second that it waits for nobody.
+    /// A run of 10^6 instructions with so many misses, which does so little in a second that it
+    /// never waits for others.
     pub fn solo(ways: u32, memory: usize, misses: f64, cycles: f64) -> Solo {
         let seen = Seen {
             instructions: 1e6,
@@ -187,8 +190,9 @@ pub(crate) mod tests {
         Solo { ways, nodes: (0, memory), seen }
     }
 
-    /// A miss of 1 us at 113.5 MHz is 113.5 cycles, of 1.8 us 204.3. A base of 2 and 2 in flight: 10000 misses in 10^6 instructions make
-    /// 2 + 0.01 * 113.5 / 2 = 2.5675; 20000 make 3.135; 10000 remote ones 2 + 0.01 * 204.3 / 2 = 3.0215.
+    /// A miss of 1 us at 113.5 MHz is 113.5 cycles, of 1.8 us 204.3. A base of 2 and 2 in flight:
+    /// 10000 misses in 10^6 instructions make 2 + 0.01 * 113.5 / 2 = 2.5675; 20000 make 3.135;
+    /// 10000 remote ones 2 + 0.01 * 204.3 / 2 = 3.0215.
     #[test]
     fn base_and_misses_in_flight_are_found_again() {
         let runs = [solo(16, 0, 1e4, 2.5675e6), solo(4, 0, 2e4, 3.135e6), solo(16, 1, 1e4, 3.0215e6)];
@@ -213,7 +217,8 @@ pub(crate) mod tests {
 
     #[test]
     fn base_and_flight_stay_within_what_the_simulator_takes() {
-        // Steeper than one miss in flight can be: the slope is 1, the base what is left; less than nothing left: the least.
+        // Steeper than one miss in flight can be: the slope is 1, the base what is left; less than
+        // nothing left: the least.
         let steep = line((1.0, 3.0), &[(1.0, 3.0), (2.0, 9.0)]);
         assert_eq!(steep, (2.0, 1.0));
         let (base, mlp) = line((4.0, 3.0), &[(4.0, 3.0), (5.0, 4.0)]);

@@ -1,5 +1,5 @@
-//! A cross-validation as written in TOML: programs, ways at which each is measured alone, and mixes. It knows keys and limits; it refuses to
-//! know what becomes of them.
+//! A cross-validation as written in TOML: programs, ways at which each is measured alone, and
+//! mixes. It knows keys and limits; it refuses to know what becomes of them.
 
 use isobar_model::num;
 use numasim_lab::LabError;
@@ -56,7 +56,8 @@ pub struct Mix {
     pub of: Vec<Seat>,
 }
 
-/// A program on a CPU: `chase@4`, its memory on the CPU's node, or `chase@4:0`, its memory on node 0.
+/// A program on a CPU: `chase@4`, its memory on the CPU's node, or `chase@4:0`, its memory on node
+/// 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Seat {
@@ -180,7 +181,7 @@ impl Xval {
     }
 }
 
-/// The CPU on which a program without memory tells the end of a run: the last.
+/// The CPU on which a program without memory marks the end of a run: the last.
 #[must_use]
 pub fn timer_cpu(spec: &Spec) -> u32 {
     num::narrow(spec.cpus().saturating_sub(1))

@@ -11,7 +11,8 @@
 //! compare   both, side by side: difference, and which part of the model it comes from
 //! ```
 //!
-//! All of it is pure; booting is left to the command. What is calibrated is calibrated on solo runs alone, never on a mix.
+//! All of it is pure; booting is left to the command. What is calibrated is calibrated on solo runs
+//! alone, never on a mix.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,18 @@
-//! How an LLC would be shared if a line stayed for a time after its last *use*, as under least-recently-used replacement, and not after its
-//! insertion, as the simulator has it. Only a witness: it tells whether that is why the simulator's misses are others.
+//! How an LLC would be shared if a line stayed for a time after its last *use*, as under
+//! least-recently-used replacement, and not after its insertion, as the simulator has it. Only a
+//! witness: it shows whether that is why the simulator's misses are others.
 //!
 //! ```text
 //! fp(t)     bytes that a program touches in a time t; it holds x = fp(T), where T is what all lines have in common
 //! dfp / dt  = 64 r m(fp)      what is new in a window is what would miss if only the window's bytes were kept (Xiang, Ding, Luo, Bao:
 //!                             HOTL, a higher order theory of locality, ASPLOS 2013); r instructions a second, m misses an instruction
 //! 64 T      = c(x) Int_0^x ds / m(s)       c(x) = 1 / r in cycles;  the simulator has  64 T = c(x) x / m(x), which is more:
-//!                                          with it, whoever uses lines again holds too little beside whoever does not
+//!                                          with it, a program that uses lines again holds too little beside one that does not
 //! ```
 //!
-//! The right side need not rise with `x`: who fits runs fast and keeps its lines, who does not is slow and loses them, and both may be stable.
-//! Here the first crossing counts, which a program reaches that begins in an empty cache.
+//! The right side need not rise with `x`: who fits runs fast and keeps its lines, who does not is
+//! slow and loses them, and both may be stable. Here the first crossing counts, which a program
+//! reaches that begins in an empty cache.
 
 use crate::derive::Profile;
 use isobar_model::num;
@@ -40,7 +42,7 @@ struct Filling {
     misses: Vec<f64>,
 }
 
-/// MPKI of each, when together they fill so many KiB of the LLC on which they were measured.
+/// MPKI of each, when together they fill a number of KiB of the LLC on which they were measured.
 #[must_use]
 pub fn shared(kib: u32, sharers: &[Sharer<'_>]) -> Vec<f64> {
     let step = f64::from(kib) * KIB / num::float_len(STEPS);
@@ -97,7 +99,8 @@ mod tests {
         shared(512, &profiles.iter().map(|profile| Sharer { profile, latency: 100.0 }).collect::<Vec<_>>())
     }
 
-    /// 40, 30, 20, 10 MPKI at 128, 256, 384, 512 KiB: two of a kind hold 256 each, three 170.7, and have 30 and 36.7.
+    /// 40, 30, 20, 10 MPKI at 128, 256, 384, 512 KiB: two of a kind hold 256 each, three 170.7, and
+    /// have 30 and 36.7.
     #[test]
     fn equals_share_equally() {
         let one = profile(&[40.0, 30.0, 20.0, 10.0], 4096.0);
@@ -113,9 +116,11 @@ mod tests {
         assert!((both[0] - 20.0).abs() < 1e-9 && (both[1] - 9.0).abs() < 1e-9, "{both:?}");
     }
 
-    /// Beside a stream of 40 MPKI and so 6 cycles an instruction, 512 KiB = 524.3 KB in all; the other's misses are m(s) = 0.08 - s / 12.8 MB,
-    /// its cycles 2 + 100 m. By last use (2 + 100 m) 12800 ln(0.08 / m) = 6 (524.3 - x) / 0.04, which holds at x = 298.7 KB, m = 0.0567: 33840 on
-    /// both sides. By insertion (2 + 100 m) x / m would have to be that, at 276.7 KB and m = 0.0584.
+    /// Beside a stream of 40 MPKI and so 6 cycles an instruction, 512 KiB = 524.3 KB in all; the
+    /// other's misses are m(s) = 0.08 - s / 12.8 MB, its cycles 2 + 100 m. By last use (2 + 100 m)
+    /// 12800 ln(0.08 / m) = 6 (524.3 - x) / 0.04, which holds at x = 298.7 KB, m = 0.0567: 33840 on
+    /// both sides. By insertion (2 + 100 m) x / m would have to be that, at 276.7 KB and m =
+    /// 0.0584.
     #[test]
     fn who_uses_again_holds_more_than_by_insertion() {
         let steep: Vec<f64> = (1..=16).map(|way| 80.0 - f64::from(way) * 32.768 / 12.8).collect();

@@ -1,4 +1,5 @@
-//! The command `numasim-xval`: boots the runs of a cross-validation, then compares with the simulator.
+//! The command `numasim-xval`: boots the runs of a cross-validation, then compares with the
+//! simulator.
 
 #![forbid(unsafe_code)]
 
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 
-/// Run the same programs and mixes on numasim and in the contention simulator, and say where and why they differ
+/// Run the same programs and mixes on numasim and in the contention simulator, and say where and
+/// why they differ
 #[derive(Debug, Parser)]
 #[command(
     name = "numasim-xval",

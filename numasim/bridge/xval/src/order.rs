@@ -1,5 +1,6 @@
-//! The runs of a cross-validation, dealt out to the boots that run side by side. A run is a set of programs that repeat their passes until a
-//! program without memory, on a CPU of its own, has counted the seconds: so all run beside all others from its first count to its last.
+//! The runs of a cross-validation, dealt out to the boots that run side by side. A run is a set of
+//! programs that repeat their passes until a program without memory, on a CPU of its own, has
+//! counted the seconds: so all run beside all others from its first count to its last.
 
 use crate::file::{Seat, Xval, timer_cpu};
 use isobar_model::num;
@@ -7,7 +8,7 @@ use numasim_guest::wire::{Job, Order, Regime, Run, Ways};
 use numasim_model::Spec;
 use std::collections::BTreeSet;
 
-/// The job that tells the end.
+/// The job whose end is the end of the run.
 const TIMER: &str = "timer";
 /// The command of the timer, without the seconds: passes of some milliseconds in registers.
 const TIMER_RUN: &str = "/bin/cpu --work 100000 --seconds";
@@ -59,7 +60,7 @@ pub fn nearest_other(spec: &Spec, home: usize) -> Option<usize> {
     others.min_by(|a, b| row[*a].total_cmp(&row[*b]))
 }
 
-/// All runs, dealt out to so many boots.
+/// All runs, dealt out to a number of boots.
 ///
 /// # Errors
 /// A mix asks for what the machine lacks.

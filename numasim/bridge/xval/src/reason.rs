@@ -1,5 +1,6 @@
-//! Why the simulator differs from numasim: from the simulator's slowdown to numasim's in three steps, each of which puts in something that
-//! was measured in the mix. The longest step is the reason.
+//! Why the simulator differs from numasim: from the simulator's slowdown to numasim's in three
+//! steps, each of which puts in something that was measured in the mix. The longest step is the
+//! reason.
 //!
 //! ```text
 //! simulator

@@ -1,5 +1,5 @@
-//! What the machine's counters say of a program in a run: the CPU is its own, so that the CPU's counts are the program's. It knows sums and
-//! rates; it refuses to judge them.
+//! What the machine's counters say of a program in a run: the CPU is its own, so that the CPU's
+//! counts are the program's. It knows sums and rates; it refuses to judge them.
 
 use isobar_model::num;
 use numasim_guest::counters::Counters;
@@ -106,7 +106,8 @@ pub(crate) mod tests {
     use serde_json::json;
     use std::collections::BTreeMap;
 
-    /// A run of a job on CPU 0: 1000 instructions, 3000 cycles, 50 misses of 80 references, 3200 bytes read and 800 written in 1 ms.
+    /// A run of a job on CPU 0: 1000 instructions, 3000 cycles, 50 misses of 80 references, 3200
+    /// bytes read and 800 written in 1 ms.
     pub fn ran() -> Ran {
         let cpu = Cpu {
             instructions: 1000,
@@ -131,7 +132,8 @@ pub(crate) mod tests {
         Ran { id, jobs: vec![job], seconds: 1e-3, problem: None, counters: Some(counters), vmstat, daemon: None }
     }
 
-    /// 3000 / 1000 cycles an instruction; 800 / 3200 bytes back; 4000 bytes in 1 ms; 20 us at 100 MHz are 2000 cycles; 12 pages of 4 KiB.
+    /// 3000 / 1000 cycles an instruction; 800 / 3200 bytes back; 4000 bytes in 1 ms; 20 us at 100
+    /// MHz are 2000 cycles; 12 pages of 4 KiB.
     #[test]
     fn rates_by_hand() {
         let seen = seen(&ran(), 0, 0, 100e6).unwrap();

@@ -1,4 +1,5 @@
-//! A mix in the simulator: programs that run for ever, one on each CPU, nothing moved. What comes out are counters as a sensor reads them.
+//! A mix in the simulator: programs that run for ever, one on each CPU, nothing moved. What comes
+//! out are counters as a sensor reads them.
 
 use isobar_model::{CpuId, Machine, NodeId, Seconds, num};
 use isobar_sim::{App, MachineSpec, Program, Run, SimMachine, Workload};
@@ -66,7 +67,8 @@ mod tests {
     use crate::derive::tests::{solo, spec};
     use crate::{derive, twin};
 
-    /// The program of derive.rs: base 2, two in flight, 10 MPKI: 2.5675 alone; remote 3.0215; its waits alone are under one part in a hundred.
+    /// The program of derive.rs: base 2, two in flight, 10 MPKI: 2.5675 alone; remote 3.0215; its
+    /// waits alone are under one part in a hundred.
     #[test]
     fn what_was_derived_runs_as_it_was_measured() {
         let runs = [solo(16, 0, 1e4, 2.5675e6), solo(4, 0, 2e4, 3.135e6), solo(16, 1, 1e4, 3.0215e6)];

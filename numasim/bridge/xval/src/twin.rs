@@ -1,8 +1,9 @@
-//! The machine of the simulator of which a machine of numasim is a scaled copy: the inverse of `numasim machine NAME`. Time is divided by the
-//! time scale, capacities are multiplied by the cache scale, so that cycles, ways and all ratios are those of the guest.
+//! The machine of the simulator of which a machine of numasim is a scaled copy: the inverse of
+//! `numasim machine NAME`. Time is divided by the time scale, capacities are multiplied by the
+//! cache scale, so that cycles, ways and all ratios are those of the guest.
 //!
-//! What the simulator has no word for is left out: private caches and what an LLC hit costs are in a program's base CPI (derive.rs), streams in
-//! its misses in flight.
+//! What the simulator has no word for is left out: private caches and what an LLC hit costs are in
+//! a program's base CPI (derive.rs), streams in its misses in flight.
 
 use isobar_sim::MachineSpec;
 use numasim_lab::LabError;
@@ -20,7 +21,7 @@ pub fn twin(spec: &Spec) -> Result<MachineSpec, LabError> {
     MachineSpec::from_toml(&spec.name, &text).map_err(|error| LabError::input(&spec.name, error.to_string()))
 }
 
-/// MiB of the real machine for so many KiB here.
+/// MiB of the real machine for a number of KiB here.
 #[must_use]
 pub fn real_mib(spec: &Spec, kib: f64) -> f64 {
     kib / KIB_PER_MIB * spec.cache_scale
@@ -99,7 +100,8 @@ mod tests {
     use numasim_lab::experiment::Scale;
     use numasim_lab::machine::scaled;
 
-    /// There and back: 2.27 GHz, 50 and 90 ns, 11.72 GB/s a direction; 20.48 GB/s a node, of which half makes a wait of 10 * 0.25 / 0.5 = 5 ns.
+    /// There and back: 2.27 GHz, 50 and 90 ns, 11.72 GB/s a direction; 20.48 GB/s a node, of which
+    /// half makes a wait of 10 * 0.25 / 0.5 = 5 ns.
     #[test]
     fn the_twin_of_a_scaled_machine_is_the_machine() {
         let twin = twin(&scaled("nehalem-2x4", Scale::default()).unwrap()).unwrap();

@@ -1,6 +1,7 @@
-//! Laws of shared caches. Law 4: two programs that each fill more than half of a cache slow each other on one LLC, and do not on two. Law 5: a
-//! cycle of loads misses as its stack distances say: each line comes again after all others, so it hits where the ways of its class hold the
-//! whole cycle, and misses where they do not (colours.rs).
+//! Laws of shared caches. Law 4: two programs that each fill more than half of a cache slow each
+//! other on one LLC, and do not on two. Law 5: a cycle of loads misses as its stack distances say:
+//! each line comes again after all others, so it hits where the ways of its class hold the whole
+//! cycle, and misses where they do not (colours.rs).
 
 use super::colours;
 use super::judge_latency::by_load;

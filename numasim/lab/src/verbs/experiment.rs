@@ -92,7 +92,8 @@ fn boots(
         scope.spawn(progress);
         let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
         let panicked = workers.into_iter().find_map(|worker| worker.join().err());
-        // The thread that reports progress must end whatever came of the workers, or the scope would wait for ever.
+        // The thread that reports progress must end whatever came of the workers, or the scope
+        // would wait for ever.
         all_done.store(true, Ordering::Relaxed);
         if let Some(panic) = panicked {
             std::panic::resume_unwind(panic);

@@ -1,4 +1,5 @@
-//! `numasim laws`: boots the machine twice side by side, lets programs measure it, and judges what they tell.
+//! `numasim laws`: boots the machine twice side by side, lets programs measure it, and judges what
+//! they report.
 
 use super::print;
 use crate::args::LawsArgs;
@@ -67,7 +68,7 @@ fn show(rows: &[Row], problems: &[String], json: bool) {
     problems.iter().for_each(|problem| print(&format!("problem: {problem}\n")));
 }
 
-/// What so many boots told, side by side.
+/// What several boots reported, side by side.
 fn measured(host: &Host, boots: usize, folder: &Path, interrupted: &AtomicBool) -> Result<Vec<Readings>, LabError> {
     let words = words(host, MEASURES);
     std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! What an experiment says while it boots: a line on standard error for each run that is done. It only reads what guests have told.
+//! What an experiment says while it boots: a line on standard error for each run that is done. It
+//! only reads what guests have reported.
 
 use numasim_guest::wire::{Line, Order};
 use numasim_lab::boot;
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Tells of runs until all boots are done; those of the last look are not told any more, for the table follows.
+/// Reports runs until all boots are done; those of the last look are not reported any more, for the
+/// table follows.
 pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
     let began = Instant::now();
     let mut told = vec![0; orders.len()];
@@ -31,7 +33,8 @@ pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
     }
 }
 
-/// Runs that a guest has told of, and how long they took; a line that is half written does not count yet.
+/// Runs that a guest has reported, and how long they took; a line that is half written does not
+/// count yet.
 fn done(text: &str) -> Vec<(String, f64)> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     lines.filter_map(|line| if let Line::Run(ran) = line { Some((ran.id, ran.seconds)) } else { None }).collect()
