@@ -5,10 +5,10 @@
 //! what stood before stands. Everything is put back by [`CacheWays::restore`], and when this is
 //! dropped.
 
-use crate::placement::{Classes, Spot, assign, place};
-use crate::topology::{LlcMap, llc_map};
 use crate::error::NumasimError;
 use crate::page::Page;
+use crate::placement::{Classes, Spot, assign, place};
+use crate::topology::{LlcMap, llc_map};
 use isobar_linux::actuators::{ActuatorError, identity};
 use isobar_linux::machine::{BoxedError, CacheWays, Save};
 use isobar_linux::resctrl::clusters::{Cluster, Clusters, Threads};

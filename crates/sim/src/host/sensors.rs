@@ -4,7 +4,8 @@
 use super::SimMachine;
 use super::process::{Process, Thread};
 use isobar_model::{
-    Bytes, Count, Counters, Indirect, Nanoseconds, NodeMap, NodeMatrix, Pages, ProcessSample, Sample, Seconds, ThreadSample, num,
+    Bytes, Count, Counters, Indirect, Nanoseconds, NodeMap, NodeMatrix, Pages, ProcessSample, Sample, Seconds,
+    ThreadSample, num,
 };
 use std::sync::Arc;
 
