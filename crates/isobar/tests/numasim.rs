@@ -175,3 +175,22 @@ fn without_a_page_it_is_bad_input_with_the_remedy() {
     Mapping::file(&plugin.path).unwrap().store(layout::PAGE_VERSION, 1);
     manage(&plugin.path, &["--set", "manage.ways=page"]).refused(&["`resctrl` or `numasim`"]);
 }
+
+/// What numasim's experiments start in the guest is a command line and a configuration that isobar takes.
+#[test]
+fn the_commands_of_numasims_experiments_are_isobars() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, none) = (folder.path().join("isobar.toml"), folder.path().join("none"));
+    let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../../numasim/experiments");
+    for path in std::fs::read_dir(experiments).unwrap().map(|entry| entry.unwrap().path()) {
+        let experiment: toml::Table = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        std::fs::write(&config, experiment["files"]["/etc/isobar.toml"].as_str().unwrap()).unwrap();
+        let contenders = experiment["contender"].as_array().unwrap();
+        for run in contenders.iter().filter_map(|contender| contender.get("run")?.as_str()) {
+            let run = run.replace("/etc/isobar.toml", config.to_str().unwrap());
+            let args: Vec<&str> = run.split_whitespace().skip(1).chain(["--dry-run"]).collect();
+            let said = said(&command(&args).env("ISOBAR_NUMASIM_PAGE", &none).output().unwrap());
+            said.refused(&["manage.counters = \"numasim\" works only in a numasim guest"]);
+        }
+    }
+}

@@ -19,7 +19,6 @@ pub mod actuators;
 pub mod kernel;
 pub mod kernel_events;
 pub mod machine;
-pub mod numasim;
 pub mod perf;
 pub mod resctrl;
 pub mod sensors;

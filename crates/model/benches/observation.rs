@@ -3,9 +3,11 @@
 #![allow(missing_docs, clippy::expect_used)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use isobar_model::sample::{Count, Counters, ProcessSample, Sample, ThreadSample};
+use isobar_model::sample::{ProcessSample, Sample, ThreadSample};
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{Capabilities, CpuId, NodeId, NodeMap, Observation, Pages, Pid, Seconds, Tid};
+use isobar_model::{
+    Capabilities, Count, Counters, CpuId, Indirect, NodeId, NodeMap, Observation, Pages, Pid, Seconds, Tid,
+};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -43,6 +45,7 @@ fn sample(time: u32, processes: u32, threads: u32) -> Sample {
         latency: None,
         latency_cycles: None,
         processes: (0..processes).map(process).collect(),
+        indirect: Indirect::default(),
         capabilities: Arc::new(Capabilities::default()),
         topology,
     }

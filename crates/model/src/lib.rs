@@ -15,8 +15,13 @@
 
 #![forbid(unsafe_code)]
 
+mod attribution;
+mod between;
+pub mod capabilities;
+pub mod count;
 pub mod cpuset;
 pub mod ids;
+pub mod indirect;
 pub mod maps;
 pub mod metrics;
 pub mod num;
@@ -32,14 +37,17 @@ pub mod units;
 pub mod validate;
 pub mod wire;
 
+pub use capabilities::{Capabilities, Sensor};
+pub use count::{Count, Counters};
 pub use cpuset::CpuSet;
 pub use ids::{CoreId, CpuId, LlcId, NodeId, Pid, Tid};
+pub use indirect::{CpuReading, CpuTotals, Indirect, Monitored};
 pub use maps::{NodeMap, NodeMatrix};
 pub use observation::{CacheClass, Observation, Process, Thread};
 pub use outcome::{ActionOutcome, Outcome};
 pub use plan::{Action, PageSelection, Plan};
 pub use profile::Profile;
-pub use sample::{Count, Counters, ProcessSample, Sample, ThreadSample};
-pub use seams::{Capabilities, Machine, Policy, Sensor, Wake, WayCurves};
+pub use sample::{ProcessSample, Sample, ThreadSample};
+pub use seams::{Machine, Policy, Wake, WayCurves};
 pub use topology::Topology;
 pub use units::{Bandwidth, Bytes, Mpki, Nanoseconds, Pages, Seconds, Ways};

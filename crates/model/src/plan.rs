@@ -45,11 +45,11 @@ pub enum Action {
         from: NodeId,
         /// where they go
         to: NodeId,
-        /// at most so many (base pages)
+        /// maximum number of base pages
         pages: Pages,
         /// which pages
         select: PageSelection,
-        /// the thread whose accesses tell which pages, where it is one
+        /// the thread whose accesses select the pages, where it is one
         for_thread: Option<Tid>,
         /// why, in words
         reason: String,

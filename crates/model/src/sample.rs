@@ -1,11 +1,13 @@
-//! What the sensors read: raw, cumulative counters, as the kernel gives them. Nothing here is a rate; rates are derived
-//! from two samples by [`crate::Observation::between`], live and in replay alike.
+//! What the sensors read: raw, cumulative counters, as the kernel gives them. Nothing here is a
+//! rate; rates are derived from two samples by [`crate::Observation::between`], live and in replay
+//! alike.
 
+use crate::capabilities::Capabilities;
+use crate::count::Counters;
 use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, Pid, Tid};
+use crate::indirect::Indirect;
 use crate::maps::{NodeMap, NodeMatrix};
-use crate::num;
-use crate::seams::Capabilities;
 use crate::topology::Topology;
 use crate::units::{Bytes, Nanoseconds, Pages, Seconds};
 use std::sync::Arc;
@@ -25,6 +27,8 @@ pub struct Sample {
     pub latency_cycles: Option<NodeMatrix<f64>>,
     /// Processes, ascending by pid.
     pub processes: Vec<ProcessSample>,
+    /// Counts that are not a thread's own.
+    pub indirect: Indirect,
     /// What can be measured here, and why the rest cannot.
     pub capabilities: Arc<Capabilities>,
 }
@@ -59,61 +63,11 @@ pub struct ThreadSample {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity within its cpuset.
     pub pinned: bool,
-    /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's scheduler cannot move it on; `None`
-    /// where that is not known.
+    /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's
+    /// scheduler cannot move it on; `None` where that is not known.
     pub bound: Option<bool>,
     /// User and system time.
     pub cpu_time: Option<Seconds>,
     /// Event counters.
     pub counters: Counters,
-}
-
-/// Event counters of a thread since they were opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Instructions retired.
-    pub instructions: Option<Count>,
-    /// CPU cycles.
-    pub cycles: Option<Count>,
-    /// References to the last-level cache.
-    pub llc_references: Option<Count>,
-    /// Misses of the last-level cache.
-    pub llc_misses: Option<Count>,
-    /// Bytes moved to and from memory.
-    pub bytes: Option<Count>,
-}
-
-/// A raw event count with the time that it covers. An event that shares its hardware counter with others runs for a part
-/// of the time in which it is enabled (`perf_event_open(2)`, `PERF_FORMAT_TOTAL_TIME_*`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Events counted.
-    pub value: u64,
-    /// Nanoseconds enabled.
-    pub enabled: u64,
-    /// Nanoseconds on a hardware counter.
-    pub running: u64,
-}
-
-impl Count {
-    /// A count that was measured all the time.
-    #[must_use]
-    pub const fn whole(value: u64, time_ns: u64) -> Self {
-        Self { value, enabled: time_ns, running: time_ns }
-    }
-
-    /// Events since an earlier reading of the same counter, scaled up to the time in which it was enabled. `None` where it ran
-    /// backwards, or was enabled and never ran; one whose thread never ran counts 0.
-    #[must_use]
-    pub fn since(self, old: Self) -> Option<u64> {
-        let value = self.value.checked_sub(old.value)?;
-        let enabled = self.enabled.checked_sub(old.enabled)?;
-        let running = self.running.checked_sub(old.running)?;
-        match (enabled, running) {
-            (0, _) => Some(value),
-            (_, 0) => None,
-            _ if running >= enabled => Some(value),
-            _ => Some(num::round(num::float(value) * num::float(enabled) / num::float(running))),
-        }
-    }
 }

@@ -1,19 +1,19 @@
-//! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as many as the field has
-//! ideas. Neither knows the other: the harness carries observations one way and plans the other.
+//! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as
+//! many as the field has ideas. Neither knows the other: the harness carries observations one way
+//! and plans the other.
 
+use crate::capabilities::Sensor;
 use crate::observation::{CacheClass, Observation};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::units::Seconds;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::fmt;
 
 /// A machine that can be watched and changed.
 pub trait Machine {
-    /// What can go wrong with the machine as a whole. What goes wrong with one action is an [`Outcome`].
+    /// What can go wrong with the machine as a whole. What goes wrong with one action is an
+    /// [`Outcome`].
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Reads every sensor.
@@ -25,7 +25,8 @@ pub trait Machine {
     /// Carries out a plan, action by action.
     ///
     /// # Errors
-    /// Where nothing can be changed safely (the state file cannot be written); what the kernel refuses is an outcome.
+    /// Where nothing can be changed safely (the state file cannot be written); what the kernel
+    /// refuses is an outcome.
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, Self::Error>;
 
     /// Lets time pass until the next epoch: sleeps, simulates or skips ahead.
@@ -52,7 +53,8 @@ pub enum Wake {
     Ended,
 }
 
-/// A contention-management policy: a pure function from an observation (and what it remembers of earlier ones) to a plan.
+/// A contention-management policy: a pure function from an observation (and what it remembers of
+/// earlier ones) to a plan.
 pub trait Policy {
     /// Its canonical name, as `--policy` takes it.
     fn name(&self) -> &'static str;
@@ -60,10 +62,12 @@ pub trait Policy {
     /// The sensors without which it cannot decide.
     fn needs(&self) -> &'static [Sensor];
 
-    /// Decides for the next epoch. The same history gives the same plan, to the byte, on any machine.
+    /// Decides for the next epoch. The same history gives the same plan, to the byte, on any
+    /// machine.
     fn decide(&mut self, seen: &Observation) -> Plan;
 
-    /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for policies that do not.
+    /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
+    /// policies that do not.
     fn learnt(&self) -> Vec<WayCurves> {
         Vec::new()
     }
@@ -116,58 +120,4 @@ pub struct WayCurves {
     pub class: CacheClass,
     /// Its IPC and misses; a policy measures no other column.
     pub profile: Profile,
-}
-
-/// Something that a machine may be able to measure or do, named for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sensor {
-    /// Instructions retired, by thread.
-    Instructions,
-    /// LLC misses, by thread.
-    LlcMisses,
-    /// Resident pages by node, by process.
-    PagesByNode,
-    /// Memory latency between nodes.
-    Latency,
-    /// More than one node to place memory on.
-    SeveralNodes,
-    /// More than one memory domain (LLC or node) to place threads on.
-    SeveralDomains,
-    /// LLC ways can be allocated.
-    CacheWays,
-}
-
-impl fmt::Display for Sensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Instructions => "instructions per thread",
-            Self::LlcMisses => "LLC misses per thread",
-            Self::PagesByNode => "pages per node",
-            Self::Latency => "memory latency between nodes",
-            Self::SeveralNodes => "a second NUMA node",
-            Self::SeveralDomains => "a second memory domain (LLC or node)",
-            Self::CacheWays => "LLC way allocation",
-        })
-    }
-}
-
-/// What a machine can measure: absent sensors with the reason that was found, all others present.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Sensors that are not there, and why, in one line with the remedy.
-    pub missing: BTreeMap<Sensor, String>,
-    /// What else a person should know about this machine: privileges that are missing, competing balancers.
-    pub remarks: Vec<String>,
-    /// Whether the kernel's own NUMA balancing moves pages and threads, too; `None` where that is not known.
-    pub numa_balancing: Option<bool>,
-}
-
-impl Capabilities {
-    /// Of the sensors that are needed, those that are missing, with the reason.
-    #[must_use]
-    pub fn lacking(&self, needs: &[Sensor]) -> Vec<(Sensor, &str)> {
-        let reason = |sensor: &Sensor| self.missing.get(sensor).map(|why| (*sensor, why.as_str()));
-        needs.iter().filter_map(reason).collect()
-    }
 }

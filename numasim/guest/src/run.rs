@@ -21,7 +21,7 @@ const LOOK_SECONDS: f64 = 1.0;
 /// Jobs that begin somewhere are held there until all run: before, most of them sleep, and the kernel would crowd them together.
 const LET_GO_AFTER: Duration = Duration::from_millis(20);
 
-/// Does a run; what goes wrong with its jobs is told in the result.
+/// Does a run; what goes wrong with its jobs is in the result.
 ///
 /// # Errors
 /// What concerns the guest, and so all runs that would follow.

@@ -3,7 +3,8 @@
 use clap::{ArgAction, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// An emulated NUMA machine to measure on: a real kernel, unmodified programs, modelled caches, memory controllers and links
+/// An emulated NUMA machine to measure on: a real kernel, unmodified programs, modelled caches,
+/// memory controllers and links
 #[derive(Debug, Parser)]
 #[command(name = "numasim", version, arg_required_else_help = true)]
 pub struct Args {
@@ -22,7 +23,7 @@ pub enum Verb {
 
 Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
     Experiment(ExperimentArgs),
-    /// Print a machine of the simulator, scaled for numasim, as the file that numasim reads
+    /// Print a real machine, scaled, as the file that numasim reads
     #[command(after_help = "Example:
   numasim machine nehalem-2x4 > nehalem.toml
   numasim machine barcelona-4x4 --time-scale 40 --node-mib 256")]
@@ -43,37 +44,6 @@ Exit code: 0 all hold, 1 one does not, 2 wrong input.")]
     Laws(LawsArgs),
     /// Say what numasim needs, what is here, and what is missing
     Doctor,
-    /// Run the same programs and mixes here and in the contention simulator, and tell where and why they differ
-    #[command(after_help = "Example:
-  numasim xval numasim/experiments/xval.toml --keep last
-  numasim xval numasim/experiments/xval.toml --from last --json
-
-Exit code: 0 done, 1 a run did not count, 2 wrong input.")]
-    Xval(XvalArgs),
-}
-
-/// `numasim xval`
-#[derive(Debug, clap::Args)]
-pub struct XvalArgs {
-    /// The cross-validation
-    pub file: PathBuf,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-    /// Boots side by side, which share the runs
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
-    pub jobs: usize,
-    /// Keep what every boot leaves in this folder
-    #[arg(long, value_name = "DIR")]
-    pub keep: Option<PathBuf>,
-    /// Boot nothing: take what was kept in this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "keep")]
-    pub from: Option<PathBuf>,
-}
-
-fn jobs(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|count| (1..=64).contains(count));
-    count.ok_or_else(|| "expected a whole number from 1 to 64".to_owned())
 }
 
 /// `numasim experiment`
@@ -107,7 +77,7 @@ pub struct ExperimentArgs {
 /// `numasim machine`
 #[derive(Debug, clap::Args)]
 pub struct MachineArgs {
-    /// A machine of the simulator (`isobar sim --list` lists them)
+    /// A machine that ships, such as nehalem-2x4
     pub name: String,
     /// how it is scaled
     #[command(flatten)]
@@ -131,7 +101,7 @@ pub struct ScaleArgs {
 /// `numasim boot`
 #[derive(Debug, clap::Args)]
 pub struct BootArgs {
-    /// A machine of the simulator, or a machine file (ends in .toml)
+    /// A machine that ships, or a machine file (ends in .toml)
     pub machine: String,
     /// how it is scaled; only for machines by name
     #[command(flatten)]
@@ -145,9 +115,9 @@ pub struct BootArgs {
     /// Put this program of the host into the guest's /bin; may be repeated
     #[arg(long, value_name = "PROGRAM", action = ArgAction::Append)]
     pub add: Vec<PathBuf>,
-    /// Put isobar into the guest
-    #[arg(long)]
-    pub isobar: bool,
+    /// Build this package of the workspace and put its program into the guest; may be repeated
+    #[arg(long, value_name = "PACKAGE", action = ArgAction::Append)]
+    pub package: Vec<String>,
     /// Keep what the boot leaves in this folder
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
@@ -162,7 +132,7 @@ pub struct BootArgs {
 /// `numasim laws`
 #[derive(Debug, clap::Args)]
 pub struct LawsArgs {
-    /// A machine of the simulator, or a machine file (ends in .toml)
+    /// A machine that ships, or a machine file (ends in .toml)
     #[arg(default_value = "nehalem-2x4")]
     pub machine: String,
     /// how it is scaled; only for machines by name
@@ -171,7 +141,8 @@ pub struct LawsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability); may be repeated
+    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability);
+    /// may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
     /// Compare the host's time with and without the plugin, too: six boots more

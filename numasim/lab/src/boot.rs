@@ -1,5 +1,6 @@
-//! A guest from its order to its lines: lays out the folder of the boot, runs QEMU, and judges how it ended. A guest that went down
-//! without a word is booted once more: emulation dies now and then.
+//! A guest from its order to its lines: lays out the folder of the boot, runs QEMU, and judges how
+//! it ended. A guest that went down without a word is booted once more: emulation dies now and
+//! then.
 
 use crate::command::{self, Files, PAGE_BYTES, left};
 use crate::ending::{Ending, Remains, judge};
@@ -28,13 +29,20 @@ pub struct Host {
     pub limit_seconds: u32,
 }
 
+/// The folder of a boot, from 0, within that of an experiment.
+#[must_use]
+pub fn folder(repeat: u32) -> String {
+    format!("boot-{}", repeat + 1)
+}
+
 /// What the guest is to do.
 pub enum Task<'a> {
     /// The runs of an order.
     Order {
         /// The runs.
         order: &'a Order,
-        /// Of the guest's random numbers: repeats have seeds of their own, else they would be one and the same run.
+        /// Of the guest's random numbers: repeats have seeds of their own, else they would be one
+        /// and the same run.
         seed: u64,
     },
     /// One command.

@@ -1,7 +1,8 @@
-//! QEMU's command line for a machine. It knows a machine file, paths and QEMU's options; it starts nothing.
+//! QEMU's command line for a machine. It knows a machine file, paths and QEMU's options; it starts
+//! nothing.
 
 use crate::error::LabError;
-use isobar_model::num;
+use numasim_model::num;
 use numasim_model::{Llc, Spec};
 use std::path::{Path, PathBuf};
 
@@ -90,7 +91,8 @@ fn devices(files: &Files, words: &mut Words) {
     let at = |name| option(&files.out.join(name));
     words.pair("-serial", format!("file:{}", at(left::CONSOLE)));
     words.pair("-device", "isa-debug-exit,iobase=0xf4,iosize=1");
-    // Handled by the thread of CPUs itself: through the main loop it would be at the host's convenience.
+    // Handled by the thread of CPUs itself: through the main loop it would be at the host's
+    // convenience.
     words.pair("-device", "virtio-serial-pci,ioeventfd=off");
     for (name, file) in [("results", left::RESULTS), ("output", left::OUTPUT)] {
         words.pair("-chardev", format!("file,id={name},path={}", at(file)));
@@ -142,7 +144,8 @@ fn pair(spec: &Spec, from: usize, to: usize, words: &mut Words) {
     words.pair("-numa", format!("{of},data-type=access-bandwidth,bandwidth={mb}M"));
 }
 
-/// 10 times the ratio of latencies, as firmware has it (ACPI, SLIT): 10 on the diagonal, above it elsewhere, at most 254.
+/// 10 times the ratio of latencies, as firmware has it (ACPI, SLIT): 10 on the diagonal, above it
+/// elsewhere, at most 254.
 fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
     if from == to {
         return 10;
@@ -151,7 +154,8 @@ fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
     num::round(10.0 * spec.latency.ns[from][to] / local).clamp(11, 254)
 }
 
-/// What one node can have of another's memory: the least of its controllers and of the weakest link at either end.
+/// What one node can have of another's memory: the least of its controllers and of the weakest link
+/// at either end.
 fn bandwidth(spec: &Spec, from: usize, to: usize) -> f64 {
     let controller = spec.node[to].mb_per_s;
     if from == to {
@@ -170,7 +174,8 @@ fn initiator(spec: &Spec, node: usize) -> usize {
     with_cpus.min_by(|a, b| spec.latency.ns[*a][node].total_cmp(&spec.latency.ns[*b][node])).unwrap_or(0)
 }
 
-/// Sockets of dies of cores: a die is an LLC to the guest (CPUID leaf 4 of QEMU's CPUs), a socket a node where nodes are alike.
+/// Sockets of dies of cores: a die is an LLC to the guest (CPUID leaf 4 of QEMU's CPUs), a socket a
+/// node where nodes are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     sockets: usize,

@@ -61,7 +61,7 @@ fn commas_in_paths_are_doubled() {
 
 #[test]
 fn every_machine_that_ships_can_be_laid_out() {
-    for name in isobar_sim::machine::shipped() {
+    for name in crate::machine::shipped() {
         let spec = scaled(name, Scale::default()).unwrap();
         let line = arguments(&spec, &files()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let cpus = line.iter().filter(|word| word.starts_with("cpu,node-id")).count();

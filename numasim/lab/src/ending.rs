@@ -1,5 +1,5 @@
-//! How a boot ended, told as what it was. It judges what a dead QEMU left behind: its status, its errors, the guest's console, the lines of
-//! the director. Pure.
+//! How a boot ended, named as what it was. It judges what a dead QEMU left behind: its status, its
+//! errors, the guest's console, the lines of the director. Pure.
 
 use crate::error::one_line;
 use numasim_guest::wire::{Line, VERDICT_DONE, VERDICT_FAILED};
@@ -43,12 +43,12 @@ pub enum Ending {
     Qemu(String),
     /// Its time was over.
     OutOfTime {
-        /// Runs that it had told of.
+        /// Runs that it had reported.
         runs: usize,
     },
     /// The guest shut itself down, or was rebooted, before all was done.
     Down,
-    /// The guest went down and had told nothing at all.
+    /// The guest went down and had reported nothing at all.
     Silent,
     /// Ctrl-C.
     Interrupted,

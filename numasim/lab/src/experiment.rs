@@ -1,5 +1,5 @@
-//! An experiment as written in TOML. It knows keys, defaults and limits; it refuses to know machines' CPUs (plan.rs asks those) and to run
-//! anything.
+//! An experiment as written in TOML. It knows keys, defaults and limits; it refuses to know
+//! machines' CPUs (plan.rs asks those) and to run anything.
 
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,8 @@ pub struct Experiment {
     /// What it asks, in a sentence or two.
     #[serde(default)]
     pub about: String,
-    /// A machine of the simulator, which is then scaled, or the path of a numasim machine file (ends in `.toml`), which is not.
+    /// A machine that ships, which is then scaled, or the path of a numasim machine file (ends in
+    /// `.toml`), which is not.
     pub machine: String,
     /// How the machine is scaled; only for machines by name.
     #[serde(default)]
@@ -36,6 +37,12 @@ pub struct Experiment {
     pub compare_with: Option<String>,
     /// What runs.
     pub program: Vec<Program>,
+    /// Files that daemons read: path in the guest to content.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// Files in place of those of the same path where nothing is modelled (`--plain`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub plain_files: BTreeMap<String, String>,
     /// Under what.
     pub contender: Vec<Contender>,
 }
@@ -72,12 +79,14 @@ pub struct Program {
     /// Where its set-up happens, and so where its memory lands by first touch.
     #[serde(default)]
     pub start: Start,
-    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; of several instances each gets one of the list, in
-    /// turn. Once all programs run they are free to go, unless `run_on` is there,
-    /// too. A thread that is free is one that stock Linux and isobar may move; what its owner confines they leave alone.
+    /// CPUs that its threads are brought to after their set-up, as a list such as "4-7"; of several
+    /// instances each gets one of the list, in turn. Once all programs run they are free to go,
+    /// unless `run_on` is there, too. A thread that is free is one that stock Linux and daemons may
+    /// move; what its owner confines they leave alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_on: Option<String>,
-    /// CPUs it is confined to after its set-up, as a list such as "4-7"; of several instances each gets all of them.
+    /// CPUs it is confined to after its set-up, as a list such as "4-7"; of several instances each
+    /// gets all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_on: Option<String>,
     /// Whether it only keeps the machine busy, and is not measured.
@@ -85,7 +94,8 @@ pub struct Program {
     pub background: bool,
 }
 
-/// Where a program's set-up happens: on CPUs, or on all CPUs of a node; without either on the first node.
+/// Where a program's set-up happens: on CPUs, or on all CPUs of a node; without either on the first
+/// node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -126,25 +136,19 @@ pub enum Contender {
         /// Program name to its place.
         bind: BTreeMap<String, Bind>,
     },
-    /// `isobar manage`.
-    Isobar {
+    /// Any program that runs beside the jobs: started before them, ended after them with SIGTERM.
+    Daemon {
         /// What tables call it.
-        #[serde(default)]
-        name: Option<String>,
-        /// The policy.
-        policy: String,
-        /// Seconds from decision to decision.
-        #[serde(default = "second")]
-        interval_seconds: f64,
+        name: String,
+        /// The command; words are parted by blanks, and `{pids}` stands for `-p PID` of every job.
+        run: String,
+        /// The package of this workspace that has the program; without it the guest must have it
+        /// already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        package: Option<String>,
         /// Automatic NUMA balancing beside it.
         #[serde(default)]
         numa_balancing: bool,
-        /// Further keys of its section `[manage]`.
-        #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
-        manage: toml::Table,
-        /// Sections of policies.
-        #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
-        settings: toml::Table,
     },
 }
 
@@ -173,9 +177,6 @@ const fn sixty() -> f64 {
 const fn half_an_hour() -> u32 {
     1800
 }
-const fn second() -> f64 {
-    1.0
-}
 const fn numad_interval() -> u32 {
     1
 }
@@ -189,7 +190,7 @@ impl Contender {
             Self::Linux { name, numa_balancing: false } => (name, "linux, balancing off".to_owned()),
             Self::Numad { name, .. } => (name, "numad".to_owned()),
             Self::Numactl { name, .. } => (name, "numactl".to_owned()),
-            Self::Isobar { name, policy, .. } => (name, policy.clone()),
+            Self::Daemon { name, .. } => return name.clone(),
         };
         name.clone().unwrap_or(usual)
     }
@@ -209,8 +210,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The contender that the others are compared with: the one that the file names, else stock Linux with NUMA balancing, else without, else
-    /// the first.
+    /// The contender that the others are compared with: the one that the file names, else stock
+    /// Linux with NUMA balancing, else without, else the first.
     #[must_use]
     pub fn baseline(&self) -> String {
         if let Some(name) = &self.compare_with {
@@ -259,13 +260,13 @@ impl Experiment {
                     Err(format!("contender.bind: no program is called `{name}`; there are {}", names()))
                 })
             }
-            Contender::Isobar { interval_seconds, .. } => {
-                within("contender.interval_seconds", *interval_seconds, 0.01, 3600.0)
+            Contender::Daemon { name, run, .. } if run.split_whitespace().next().is_none() => {
+                Err(format!("contender.run of `{name}` is empty; write a command, such as \"numad -i 1:1 {{pids}}\""))
             }
             Contender::Numad { interval_seconds, .. } => {
                 counted("contender.interval_seconds", *interval_seconds, 1, 3600)
             }
-            Contender::Linux { .. } => Ok(()),
+            Contender::Daemon { .. } | Contender::Linux { .. } => Ok(()),
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 const TEXT: &str = "name = \"t\"\nmachine = \"nehalem-2x4\"\n[[program]]\nname = \"a\"\nrun = \"chase\"\n\
-                    [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind = \"isobar\"\npolicy = \"dino\"\n";
+                    [[contender]]\nkind = \"linux\"\nnuma_balancing = true\n[[contender]]\nkind = \"daemon\"\nname = \"dino\"\nrun = \"mover\"\n";
 
 #[test]
 fn what_is_not_written_has_its_default() {
@@ -29,20 +29,21 @@ fn bad_experiments_get_one_line() {
     assert!(bad("machine", "seeds = 3\nmachine").contains("line 2: unknown field `seeds`"));
     assert!(bad("run = \"chase\"", "run = \" \"").contains("run of `a` is empty"));
     assert!(bad("run = \"chase\"", "run = \"chase --repeat\"").contains("director adds"));
+    assert!(bad("run = \"mover\"", "run = \"\"").contains("contender.run of `dino` is empty"));
     assert!(bad("run = ", "start = { cpus = \"0\", node = 1 }\nrun = ").contains("both cpus and node"));
     assert!(bad("run = ", "background = true\nrun = ").contains("at least one must be measured"));
     assert!(bad("run = ", "instances = 0\nrun = ").contains("instances = 0"));
     assert!(bad("machine", "repeats = 0\nmachine").contains("repeats = 0: expected a whole number from 1 to 100"));
     assert!(bad("machine", "limit_seconds = nan\nmachine").contains("limit_seconds"));
     assert!(
-        bad("kind = \"isobar\"\npolicy = \"dino\"", "kind = \"linux\"\nnuma_balancing = true")
+        bad("kind = \"daemon\"\nname = \"dino\"\nrun = \"mover\"", "kind = \"linux\"\nnuma_balancing = true")
             .contains("two are called `linux`")
     );
     assert!(bad("kind = \"linux\"", "kind = \"windows\"").contains("windows"));
     assert!(bad("numa_balancing = true", "numa_balancing = true\nspeed = 1").contains("speed"));
     assert!(
         bad(
-            "kind = \"isobar\"\npolicy = \"dino\"",
+            "kind = \"daemon\"\nname = \"dino\"\nrun = \"mover\"",
             "kind = \"numactl\"\nbind = { b = { cpus_of = 0, memory_of = 0 } }"
         )
         .contains("no program is called `b`")

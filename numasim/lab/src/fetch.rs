@@ -1,11 +1,13 @@
-//! What numasim needs and this machine may lack: QEMU 10, a kernel, numactl and numad, busybox. Each is looked for first and fetched only
-//! where it is not; what cannot be had is told with the remedy. It knows folders and packages; it builds nothing.
+//! What numasim needs and this machine may lack: QEMU 10, a kernel, numactl and numad, busybox.
+//! Each is looked for first and fetched only where it is not; what cannot be had is reported with
+//! the remedy. It knows folders and packages; it builds nothing.
 
 use crate::error::LabError;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The first version whose plugins can hold the guest's time (`qemu_plugin_request_time_control`, 9.1) and see what we need.
+/// The first version whose plugins can hold the guest's time (`qemu_plugin_request_time_control`,
+/// 9.1) and see what we need.
 const LEAST_QEMU: u32 = 10;
 /// What an image is built with, and the Debian packages that have it.
 pub const PROGRAMS: [(&str, &str); 6] = [
@@ -57,7 +59,8 @@ fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// QEMU of at least version 10: `$NUMASIM_QEMU`, else that of the path, else that of the backports, fetched.
+/// QEMU of at least version 10: `$NUMASIM_QEMU`, else that of the path, else that of the backports,
+/// fetched.
 ///
 /// # Errors
 /// None can be had, and why.

@@ -1,8 +1,10 @@
-//! What the guest holds: busybox, the director, the programs, isobar, numactl and numad, and the libraries that these are linked with.
-//! Built by cargo and cc where it is not named; packed once, the order of each boot is laid over it.
+//! What the guest holds: busybox, the director, the programs, numactl and numad, what else is asked
+//! for, and the libraries that these are linked with. Built by cargo and cc where it is not named;
+//! packed once, the order of each boot is laid over it.
 
 use crate::error::LabError;
 use crate::fetch;
+use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,8 +12,8 @@ use std::process::{Command, Stdio};
 /// What goes into the guest beside the director.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// isobar.
-    pub isobar: bool,
+    /// Packages of this workspace whose program, called as the package is, goes into the guest.
+    pub packages: BTreeSet<String>,
     /// numactl and numad.
     pub tools: bool,
     /// Programs of this machine.
@@ -65,8 +67,8 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
 }
 
 impl Image {
-    /// The guest with further files laid over it (path in the guest to content), at `to`: archives may follow one another (see
-    /// Documentation/driver-api/early-userspace/buffer-format.rst).
+    /// The guest with further files laid over it (path in the guest to content), at `to`: archives
+    /// may follow one another (see Documentation/driver-api/early-userspace/buffer-format.rst).
     ///
     /// # Errors
     /// A file refuses; cpio fails.
@@ -90,7 +92,7 @@ impl Image {
 /// What cargo built.
 struct Built {
     /// By the name that they have in the guest.
-    programs: Vec<(&'static str, PathBuf)>,
+    programs: Vec<(String, PathBuf)>,
     plugin: Option<PathBuf>,
 }
 
@@ -104,21 +106,21 @@ pub fn release() -> PathBuf {
     named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release")
 }
 
+/// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
+/// package in capitals.
 fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
-    let (isobar, plugin) = (named("NUMASIM_ISOBAR"), named("NUMASIM_PLUGIN"));
+    let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase()));
+    let plugin = named("NUMASIM_PLUGIN");
     let mut packages = vec!["numasim-guest"];
-    if contents.isobar && isobar.is_none() {
-        packages.push("isobar");
-    }
+    packages.extend(contents.packages.iter().map(String::as_str).filter(|package| yours(package).is_none()));
     if !plain && plugin.is_none() {
         packages.push("numasim-plugin");
     }
     cargo(&packages)?;
     let release = release();
-    let mut programs = vec![("director", release.join("director"))];
-    if contents.isobar {
-        programs.push(("isobar", isobar.unwrap_or_else(|| release.join("isobar"))));
-    }
+    let program = |package: &String| (package.clone(), yours(package).unwrap_or_else(|| release.join(package)));
+    let mut programs: Vec<_> = contents.packages.iter().map(program).collect();
+    programs.push(("director".to_owned(), release.join("director")));
     let plugin = (!plain).then(|| plugin.unwrap_or_else(|| release.join("libnumasim.so")));
     match &plugin {
         Some(path) if !path.is_file() => {
@@ -160,7 +162,8 @@ fn busybox(root: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A program under its name in the guest, and its libraries; one of busybox's of the same name gives way.
+/// A program under its name in the guest, and its libraries; one of busybox's of the same name
+/// gives way.
 fn install(program: &Path, name: &str, root: &Path, search: &[&Path]) -> Result<(), LabError> {
     let to = root.join("bin").join(name);
     let _ = std::fs::remove_file(&to);
@@ -206,8 +209,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), LabError> {
     std::fs::copy(from, to).map(|_| ()).map_err(|error| LabError::io(from, error))
 }
 
-/// Packs the same bytes for the same files, whenever and wherever: order, times, inodes and devices are fixed, for the guest reads these, and what
-/// it reads takes it time. Nobody but root may write to its folders, whatever the umask here: isobar would not trust them.
+/// Packs the same bytes for the same files, whenever and wherever: order, times, inodes and devices
+/// are fixed, for the guest reads these, and what it reads takes it time. Only root may write to
+/// its folders, whatever the umask here: a daemon that runs as root may refuse others.
 fn pack(root: &Path, to: &Path) -> Result<(), LabError> {
     const PACK: &str = "chmod -R go-w . && find . -exec touch -h -d @0 {} + && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --reproducible --quiet > \"$0\"";
     let mut command = Command::new("sh");

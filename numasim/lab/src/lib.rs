@@ -1,9 +1,11 @@
-//! numasim: an emulated NUMA machine on which stock Linux, any scheduler and any daemon can be compared, without NUMA hardware.
+//! numasim: an emulated NUMA machine on which stock Linux, any scheduler and any daemon can be
+//! compared, without NUMA hardware.
 //!
-//! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs in which order), [`machine`] (a real
-//! machine scaled down), [`command`] (QEMU's command line), [`ending`] (what went wrong, told as what it is), [`metrics`], [`stats`] and
-//! [`report`]. The rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a process that never outlives
-//! us), [`boot`] (a guest from its order to its lines).
+//! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs
+//! in which order), [`machine`] (a real machine scaled down), [`command`] (QEMU's command line),
+//! [`ending`] (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The
+//! rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a
+//! process that never outlives us), [`boot`] (a guest from its order to its lines).
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +25,20 @@ pub mod qemu;
 pub mod report;
 pub mod stats;
 pub mod summary;
-pub mod xval;
 
 pub use error::LabError;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A flag that the signals which ask to stop set; a second one ends the process at once, and the
+/// guests with it.
+#[must_use]
+pub fn interrupted() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted));
+        let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+    }
+    interrupted
+}

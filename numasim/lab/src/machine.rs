@@ -1,24 +1,29 @@
-//! A machine of the simulator scaled down to what the emulator carries. It knows the two factors and what a machine file says; what the
-//! file leaves out (private caches, what an LLC hit costs) is stated here, with its source.
+//! A real machine scaled down to what the emulator carries. It knows the two factors and what a
+//! file of the folder `machines` says; what the file leaves out (private caches, what an LLC hit
+//! costs) is stated here, with its source.
 //!
-//! Time: a guest of factor S has CPUs S times slower, memory S times slower and of 1/S the bandwidth: latencies in cycles and all ratios
-//! stay. Caches: capacities are divided by K, ways stay; programs have footprints to match.
+//! Time: a guest of factor S has CPUs S times slower, memory S times slower and of 1/S the
+//! bandwidth: latencies in cycles and all ratios stay. Caches: capacities are divided by K, ways
+//! stay; programs have footprints to match.
 
 use crate::error::LabError;
 use crate::experiment::Scale;
-use isobar_model::{CpuSet, num};
-use numasim_model::{CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec};
+use numasim_model::{CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec, num};
 use serde::Deserialize;
 
-/// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64 optimization manual, table 2-19), about 40 on the
-/// other machines that ship.
+/// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64
+/// optimization manual, table 2-19), about 40 on the other machines that ship.
 const LLC_HIT_CYCLES: f64 = 40.0;
-/// The private cache of a core where the file says nothing: Nehalem's L2 (Intel 64 optimization manual).
+/// The private cache of a core where the file says nothing: Nehalem's L2 (Intel 64 optimization
+/// manual).
 const PRIVATE_KIB: f64 = 256.0;
 /// Its ways.
 const PRIVATE_WAYS: u32 = 8;
 
-/// A machine file of the simulator, as far as it is used here. The simulator has checked it before.
+/// Real machines by name: the file of each, with the source of every number.
+const MACHINES: [(&str, &str); 11] = include!("../../../machines/list.rs");
+
+/// A file of a real machine, as far as it is used here; the rest is for the contention simulator.
 #[derive(Deserialize)]
 struct Source {
     clock_ghz: f64,
@@ -85,13 +90,35 @@ const fn sixteen() -> u32 {
     16
 }
 
-/// A machine of the simulator by name, scaled.
+/// A machine by name, scaled, or from a file that ends in `.toml`, as it is.
 ///
 /// # Errors
-/// No machine of that name ships; or scaled so far nothing is left of it.
+/// As [`scaled`]; the file cannot be read or is no machine.
+pub fn named(machine: &str, scale: Scale) -> Result<Spec, LabError> {
+    if !machine.ends_with(".toml") {
+        return scaled(machine, scale);
+    }
+    let text = std::fs::read_to_string(machine).map_err(|error| LabError::input(machine, error.to_string()))?;
+    Spec::parse(&text, machine).map_err(|error| LabError::input("machine", error.to_string()))
+}
+
+/// Names of the machines that ship, ascending.
+#[must_use]
+pub fn shipped() -> Vec<&'static str> {
+    MACHINES.iter().map(|(name, _)| *name).collect()
+}
+
+fn unknown(name: &str) -> String {
+    format!("no machine is called `{name}`; there are {}, and files that end in .toml", shipped().join(", "))
+}
+
+/// A machine that ships, scaled.
+///
+/// # Errors
+/// No machine of that name ships; or nothing is left of it at this scale.
 pub fn scaled(name: &str, scale: Scale) -> Result<Spec, LabError> {
-    isobar_sim::machine::find(name).map_err(|error| LabError::input("machine", error.to_string()))?;
-    let text = isobar_sim::machine::text(name).unwrap_or_default();
+    let found = MACHINES.iter().find(|(known, _)| *known == name);
+    let (_, text) = found.ok_or_else(|| LabError::input("machine", unknown(name)))?;
     let source: Source = toml::from_str(text).map_err(|error| LabError::input(name, error.message()))?;
     let spec = source.scaled(name, scale)?;
     spec.validate().map_err(|error| LabError::input(name, error.to_string()))?;
@@ -147,20 +174,22 @@ impl Source {
         })
     }
 
-    /// CPUs of each LLC, numbered anew one LLC after another: QEMU numbers its CPUs by socket and die.
+    /// CPUs of each LLC, numbered anew one LLC after another: QEMU numbers its CPUs by socket and
+    /// die.
     fn cpus(&self, name: &str) -> Result<Vec<CpuList>, LabError> {
         let mut next = 0;
         let mut lists = Vec::new();
         for llc in &self.llc {
-            let cores: CpuSet = llc.cpus.parse().map_err(|_| LabError::input(name, "llc.cpus is no CPU list"))?;
-            let count = cores.iter().count();
+            let cores: CpuList = llc.cpus.parse().map_err(|problem: String| LabError::input(name, problem))?;
+            let count = cores.as_slice().len();
             lists.push((next..next + count).collect());
             next += count;
         }
         Ok(lists)
     }
 
-    /// The private cache: as the file says, where last-level caches are victim caches; else the usual one.
+    /// The private cache: as the file says, where last-level caches are victim caches; else the
+    /// usual one.
     fn private(&self, scale: Scale) -> Private {
         let told = self.llc.iter().map(|llc| llc.private_kib).fold(0.0, f64::max);
         let kib = if told > 0.0 { told } else { PRIVATE_KIB } / scale.cache;
@@ -188,7 +217,7 @@ pub fn to_toml(spec: &Spec) -> Result<String, LabError> {
     Ok(format!(
         "# {name}, scaled for numasim: {time_scale} guest nanoseconds for each nanosecond of the real machine (clock, latencies and bandwidths\n\
          # alike, so that latencies in cycles and all ratios stay); caches {cache_scale} times smaller, ways kept. Memory of a node is a figure of\n\
-         # its own. SMT siblings are left out; CPUs are numbered one LLC after another. Assumed, where the simulator's file is silent: an\n\
+         # its own. SMT siblings are left out; CPUs are numbered one LLC after another. Assumed, where the machine's file is silent: an\n\
          # LLC hit costs {LLC_HIT_CYCLES} cycles, a private cache is {PRIVATE_KIB} KiB before scaling, and no instruction but memory stalls.\n{body}"
     ))
 }
@@ -213,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_machine_that_ships_can_be_scaled_or_says_why_not() {
-        for name in isobar_sim::machine::shipped() {
+        for name in shipped() {
             match scaled(name, Scale::default()) {
                 Ok(spec) => assert!(spec.cpus() > 0, "{name}"),
                 Err(error) => panic!("{error}"),

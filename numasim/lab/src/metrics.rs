@@ -1,10 +1,11 @@
-//! What a run came to: times, slowdowns, where accesses went, what was moved. Arithmetic on what the guest told; it judges nothing.
+//! What a run came to: times, slowdowns, where accesses went, what was moved. Arithmetic on what
+//! the guest reported; it judges nothing.
 
 use crate::plan::program_of;
-use isobar_model::metrics::{self, Summary};
-use isobar_model::num;
+use crate::stats::{Fairness, fairness};
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::{Job, JobRan, Ran};
+use numasim_model::num;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -17,14 +18,15 @@ pub struct Measures {
     /// The same over the time of the program alone.
     pub slowdowns: BTreeMap<String, f64>,
     /// Of these slowdowns.
-    pub summary: Option<Summary>,
-    /// Misses that another node served over all misses of the machine; `None`: nothing was modelled, or nothing missed.
+    pub summary: Option<Fairness>,
+    /// Misses that another node served over all misses of the machine; `None`: nothing was
+    /// modelled, or nothing missed.
     pub remote_share: Option<f64>,
     /// The same for each job that had its CPUs to itself.
     pub remote_share_by_job: BTreeMap<String, f64>,
     /// Bytes to and from memory a second, all nodes together.
     pub bytes_per_second: Option<f64>,
-    /// Pages that were moved, by whomever, as the kernel counted (`pgmigrate_success`).
+    /// All pages that were moved, as the kernel counted (`pgmigrate_success`).
     pub pages_migrated: Option<u64>,
     /// Those of them that NUMA balancing moved.
     pub pages_balanced: Option<u64>,
@@ -32,13 +34,13 @@ pub struct Measures {
     pub thread_migrations: Option<u64>,
     /// CPU seconds of the daemon.
     pub daemon_cpu_seconds: Option<f64>,
-    /// What isobar says that it did.
-    pub isobar: Option<Own>,
+    /// What the daemon reports that it did.
+    pub daemon: Option<Reported>,
 }
 
-/// What isobar says that it did; beside what the kernel and the plugin saw.
+/// What a daemon reports that it did, beside what the kernel and the plugin saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Own {
+pub struct Reported {
     /// Threads moved.
     pub threads_moved: u64,
     /// Pages moved.
@@ -77,7 +79,7 @@ pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measu
     let values: Vec<f64> = slowdowns.values().copied().collect();
     let moved: Vec<Option<u64>> = measured.iter().map(|job| job.migrations).collect();
     Measures {
-        summary: metrics::summary(&values).filter(|_| values.len() == measured.len()),
+        summary: fairness(&values).filter(|_| values.len() == measured.len()),
         seconds: times,
         slowdowns,
         remote_share: ran.counters.as_ref().and_then(|all| remote_share(all, |_| true)),
@@ -87,7 +89,7 @@ pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measu
         pages_balanced: ran.vmstat.get("numa_pages_migrated").copied(),
         thread_migrations: moved.into_iter().sum(),
         daemon_cpu_seconds: ran.daemon.as_ref().and_then(|daemon| daemon.cpu_seconds),
-        isobar: ran.daemon.as_ref().and_then(|daemon| own(&daemon.log)),
+        daemon: ran.daemon.as_ref().and_then(|daemon| reported(&daemon.log)),
     }
 }
 
@@ -128,14 +130,19 @@ fn bytes_per_second(counters: &Counters) -> Option<f64> {
     (counters.time_ns > 0).then(|| num::float(bytes) * 1e9 / num::float(counters.time_ns))
 }
 
-/// The summary at the end of `isobar manage --json`.
-fn own(log: &str) -> Option<Own> {
+/// What a daemon's last line `{"summary": {"threads_moved": 3, "pages_moved": 400, "epochs": 9}}`
+/// says, if it writes one.
+fn reported(log: &str) -> Option<Reported> {
     let last = log.lines().rev().find_map(|line| {
         let document: Value = serde_json::from_str(line).ok()?;
         document.get("summary").cloned()
     })?;
     let count = |key: &str| last.get(key)?.as_u64();
-    Some(Own { threads_moved: count("threads_moved")?, pages_moved: count("pages_moved")?, epochs: count("epochs")? })
+    Some(Reported {
+        threads_moved: count("threads_moved")?,
+        pages_moved: count("pages_moved")?,
+        epochs: count("epochs")?,
+    })
 }
 
 #[cfg(test)]

@@ -44,7 +44,8 @@ fn ran() -> Ran {
     }
 }
 
-/// Alone 1 s: slowdowns 2 and 3, unfairness 1.5, STP 1/2 + 1/3; 70 of 100 misses remote; on CPU 0 alone 10 of 40.
+/// Alone 1 s: slowdowns 2 and 3, unfairness 1.5, STP 1/2 + 1/3; 70 of 100 misses remote; on CPU 0
+/// alone 10 of 40.
 #[test]
 fn worked_by_hand() {
     let alone = BTreeMap::from([("a".to_owned(), 1.0)]);
@@ -59,7 +60,7 @@ fn worked_by_hand() {
 }
 
 #[test]
-fn where_jobs_may_meet_their_misses_are_nobodys() {
+fn where_jobs_may_meet_misses_belong_to_no_job() {
     let alone = BTreeMap::new();
     let share = |a, b| measures(&ran(), &alone, &[job("a#1", a), job("a#2", b)]).remote_share_by_job;
     assert!(share(Some(vec![0]), None).is_empty());
@@ -85,8 +86,8 @@ fn what_did_not_run_counts_for_nothing() {
 }
 
 #[test]
-fn isobars_own_summary_is_read() {
+fn a_daemons_summary_is_read() {
     let log = "{\"epoch\":1}\n{\"summary\":{\"threads_moved\":3,\"pages_moved\":400,\"epochs\":9}}\n";
-    assert_eq!(own(log), Some(Own { threads_moved: 3, pages_moved: 400, epochs: 9 }));
-    assert_eq!(own("{\"epoch\":1}\nnot json"), None);
+    assert_eq!(reported(log), Some(Reported { threads_moved: 3, pages_moved: 400, epochs: 9 }));
+    assert_eq!(reported("{\"epoch\":1}\nnot json"), None);
 }

@@ -1,7 +1,7 @@
 //! CPUs by name: what an experiment says of places, as CPU numbers of a machine.
 
 use crate::experiment::{Program, Start};
-use isobar_model::num;
+use numasim_model::num;
 use numasim_model::{CpuList, Spec};
 
 /// The CPUs of a program's set-up.

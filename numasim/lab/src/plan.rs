@@ -1,12 +1,13 @@
-//! From an experiment to the orders of its boots. Each boot runs every program alone first, then all contenders; their order is rotated
-//! from boot to boot, so that what a boot does to those that come late falls on each in turn. Pure.
+//! From an experiment to the orders of its boots. Each boot runs every program alone first, then
+//! all contenders; their order is rotated from boot to boot, so that each comes late in its turn.
+//! Pure.
 
 use crate::experiment::{Bind, Contender, Experiment, Program};
 use crate::place;
-use isobar_model::num;
 use numasim_guest::wire::{Daemon, Job, Order, Regime, Run};
 use numasim_model::Spec;
-use std::collections::{BTreeMap, BTreeSet};
+use numasim_model::num;
+use std::collections::BTreeMap;
 
 /// What makes the id of a run in which a program is alone.
 const ALONE: &str = "alone/";
@@ -36,7 +37,7 @@ pub fn program_of(job: &str) -> &str {
 pub struct Options {
     /// Contenders whose names contain one of these; empty: all. The baseline always runs.
     pub only: Vec<String>,
-    /// Without the plugin: isobar reads the kernel's software events then, and times mean nothing.
+    /// Without the plugin: daemons get their files for that case, and times mean nothing.
     pub plain: bool,
 }
 
@@ -71,7 +72,8 @@ fn rotation(seed: u64, repeat: u32, count: usize) -> usize {
     usize::try_from(seed.wrapping_add(u64::from(repeat)) % count).unwrap_or(0)
 }
 
-/// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are measured against.
+/// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are
+/// measured against.
 fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
     let cpus = place::first(spec)?;
     let job = Job {
@@ -137,7 +139,8 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
     })
 }
 
-/// The words of a command. Programs are named by their path, since the guest's shell has some of the same names (`sort`).
+/// The words of a command. Programs are named by their path, since the guest's shell has some of
+/// the same names (`sort`).
 fn words(command: &str) -> Vec<String> {
     command.split_whitespace().map(str::to_owned).collect()
 }
@@ -149,15 +152,20 @@ fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> 
         Contender::Numad { interval_seconds, .. } => {
             Regime { numa_balancing: false, daemon: Some(numad(*interval_seconds)) }
         }
-        Contender::Isobar { policy, interval_seconds, numa_balancing, manage, settings, .. } => {
-            let config =
-                isobar_config(policy, *interval_seconds, &processes(experiment), manage, settings, options.plain);
-            Regime { numa_balancing: *numa_balancing, daemon: Some(isobar(config)) }
+        Contender::Daemon { run, numa_balancing, .. } => {
+            Regime { numa_balancing: *numa_balancing, daemon: Some(daemon(experiment, run, options.plain)) }
         }
     }
 }
 
-/// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named (numad(8), `-p`).
+fn daemon(experiment: &Experiment, run: &str, plain: bool) -> Daemon {
+    let mut files = experiment.files.clone();
+    files.extend(experiment.plain_files.clone().into_iter().filter(|_| plain));
+    Daemon { argv: words(run), files, log_file: None, pid_file: None }
+}
+
+/// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named
+/// (numad(8), `-p`).
 fn numad(interval_seconds: u32) -> Daemon {
     let argv = ["numad", "-i", &format!("{interval_seconds}:{interval_seconds}"), "{pids}"].map(str::to_owned);
     Daemon {
@@ -166,48 +174,6 @@ fn numad(interval_seconds: u32) -> Daemon {
         log_file: Some("/var/log/numad.log".to_owned()),
         pid_file: Some("/var/run/numad.pid".to_owned()),
     }
-}
-
-const ISOBAR_CONFIG: &str = "/etc/isobar.toml";
-
-fn isobar(config: String) -> Daemon {
-    let argv = ["isobar", "manage", "--json", "--config", ISOBAR_CONFIG].map(str::to_owned);
-    Daemon {
-        argv: argv.to_vec(),
-        files: BTreeMap::from([(ISOBAR_CONFIG.to_owned(), config)]),
-        log_file: None,
-        pid_file: None,
-    }
-}
-
-/// Names of the processes of an experiment's programs: isobar manages these, and not the director.
-fn processes(experiment: &Experiment) -> BTreeSet<String> {
-    let name = |run: &str| run.split_whitespace().next().and_then(|word| word.rsplit('/').next()).map(str::to_owned);
-    experiment.program.iter().filter_map(|program| name(&program.run)).collect()
-}
-
-/// isobar's configuration: counters and ways of the modelled machine unless the experiment says otherwise.
-fn isobar_config(
-    policy: &str,
-    interval: f64,
-    only: &BTreeSet<String>,
-    manage: &toml::Table,
-    settings: &toml::Table,
-    plain: bool,
-) -> String {
-    let mut section = toml::Table::new();
-    section.insert("only".to_owned(), only.iter().cloned().collect::<Vec<_>>().into());
-    let counters = if plain { "software" } else { "numasim" };
-    section.insert("policy".to_owned(), policy.into());
-    section.insert("interval_seconds".to_owned(), interval.into());
-    section.insert("counters".to_owned(), counters.into());
-    if !plain {
-        section.insert("ways".to_owned(), "numasim".into());
-    }
-    section.extend(manage.clone());
-    let mut all = toml::Table::from_iter([("manage".to_owned(), toml::Value::Table(section))]);
-    all.extend(settings.clone());
-    all.to_string()
 }
 
 /// How many runs a boot has.

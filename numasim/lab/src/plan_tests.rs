@@ -23,9 +23,14 @@ numa_balancing = true
 kind = "numactl"
 bind = { chase = { cpus_of = 1, memory_of = 0 } }
 [[contender]]
-kind = "isobar"
-policy = "dino"
-settings = { dino = { class_window = 3 } }
+kind = "daemon"
+name = "dino"
+run = "mover --config /etc/mover.toml {pids}"
+[files]
+"/etc/mover.toml" = "counters = true"
+"/etc/other" = "x"
+[plain_files]
+"/etc/mover.toml" = "counters = false"
 "#;
 
 fn spec() -> Spec {
@@ -69,20 +74,22 @@ fn jobs_have_the_places_that_were_asked_for() {
 }
 
 #[test]
-fn isobar_gets_its_configuration() {
+fn a_daemon_gets_its_command_and_the_files_for_the_case() {
     let experiment = Experiment::parse(TEXT, "t.toml").unwrap();
-    let config = |plain| {
+    let daemon = |plain| {
         let order = order(&experiment, &spec(), 0, &Options { only: Vec::new(), plain }).unwrap();
-        order.runs[3].regime.daemon.clone().unwrap().files[ISOBAR_CONFIG].clone()
+        order.runs[3].regime.daemon.clone().unwrap()
     };
-    let table: toml::Table = toml::from_str(&config(false)).unwrap();
-    assert_eq!(table["manage"]["counters"].as_str(), Some("numasim"));
-    assert_eq!(table["dino"]["class_window"].as_integer(), Some(3));
-    assert!(config(true).contains("software") && !config(true).contains("numasim"));
+    assert_eq!(daemon(false).argv, ["mover", "--config", "/etc/mover.toml", "{pids}"]);
+    let files = |plain| daemon(plain).files.into_values().collect::<Vec<_>>();
+    assert_eq!(
+        (files(false), files(true)),
+        (experiment.files.values().cloned().collect(), vec!["counters = false".into(), "x".into()])
+    );
 }
 
 #[test]
-fn places_that_the_machine_lacks_are_told() {
+fn places_that_the_machine_lacks_are_refused() {
     let wrong = |from: &str, to: &str| {
         let experiment = Experiment::parse(&TEXT.replace(from, to), "t.toml").unwrap();
         order(&experiment, &spec(), 0, &Options::default()).unwrap_err()
@@ -99,8 +106,7 @@ fn experiments_that_ship_can_be_planned() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
     let mut seen = 0;
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    // The cross-validation has a format of its own; xval/order.rs tests that it can be planned.
-    for path in files.filter(|path| !path.ends_with("xval.toml")) {
+    for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
         let experiment = Experiment::parse(&text, &path.display().to_string()).unwrap();
         let spec = crate::machine::scaled(&experiment.machine, experiment.scale).unwrap();

@@ -1,5 +1,6 @@
-//! A QEMU process that never outlives us: in a process group of its own, bounded in time, killed and waited for on Ctrl-C, on an error and
-//! when its handle is dropped; should we be killed ourselves, the kernel ends it (`PR_SET_PDEATHSIG`, through setpriv where there is one).
+//! A QEMU process that never outlives us: in a process group of its own, bounded in time, killed
+//! and waited for on Ctrl-C, on an error and when its handle is dropped; should we be killed
+//! ourselves, the kernel ends it (`PR_SET_PDEATHSIG`, through setpriv where there is one).
 
 use crate::ending::Stop;
 use crate::error::LabError;
@@ -83,7 +84,8 @@ struct Guard(Child);
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            // Where it has ended and was waited for, its group is gone, or what is left of it is ours to end.
+            // Where it has ended and was waited for, its group is gone, or what is left of it is
+            // ours to end.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.0.wait();

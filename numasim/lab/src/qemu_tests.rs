@@ -2,7 +2,8 @@ use super::*;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// A script that takes QEMU's place, its errors, and the file in which it leaves the pid of a child of its own.
+/// A script that takes QEMU's place, its errors, and the file in which it leaves the pid of a child
+/// of its own.
 struct Fake {
     folder: tempfile::TempDir,
     binary: PathBuf,

@@ -1,4 +1,5 @@
-//! An experiment for people: plain text of at most 110 columns, and figures. It says plainly where a contender loses.
+//! An experiment for people: plain text of at most 110 columns, and figures. It says plainly where
+//! a contender loses.
 
 use crate::stats::{Ratio, Verdict};
 use crate::summary::{Row, Summary};
@@ -183,7 +184,7 @@ fn ratios(summary: &Summary, title: &str) -> String {
             let base = base?.each.get(repeat)?;
             let logs: Vec<f64> =
                 run.seconds.iter().filter_map(|(job, seconds)| Some((seconds / base.seconds.get(job)?).ln())).collect();
-            let count = isobar_model::num::float_len(logs.len());
+            let count = numasim_model::num::float_len(logs.len());
             (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
         });
         pairs.collect()

@@ -1,9 +1,11 @@
-//! Medians, and how sure a ratio is. Repeats are paired: both times come from the same boot. The logarithms of their ratios are taken for
-//! normal (times are products of many small effects), so the interval is Student's t on them; fewer than two pairs have none.
+//! Medians, fairness of slowdowns, and how sure a ratio is. Repeats are paired: both times come
+//! from the same boot. The logarithms of their ratios are taken for normal (times are products of
+//! many small effects), so the interval is Student's t on them; fewer than two pairs have none.
 
-use isobar_lab::half_width_95;
-use isobar_model::num;
+use numasim_model::num;
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::statistics::Statistics;
 
 /// A ratio of paired times, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -28,6 +30,32 @@ pub enum Verdict {
     NotShown,
 }
 
+/// How evenly programs are slowed down: over completion times together over alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fairness {
+    /// Greatest over least slowdown; 1 is fair.
+    pub unfairness: f64,
+    /// System throughput: the sum of 1/slowdown; at most the number of programs.
+    pub stp: f64,
+    /// Average normalised turnaround time: the mean slowdown.
+    pub antt: f64,
+    /// Coefficient of variation: population standard deviation over mean.
+    pub unfairness_cov: f64,
+}
+
+/// The fairness of slowdowns; `None` without any, or where one is not above 0 and finite.
+#[must_use]
+pub fn fairness(slowdowns: &[f64]) -> Option<Fairness> {
+    let usable = !slowdowns.is_empty() && slowdowns.iter().all(|slowdown| slowdown.is_finite() && *slowdown > 0.0);
+    let antt = slowdowns.mean();
+    usable.then(|| Fairness {
+        unfairness: slowdowns.max() / slowdowns.min(),
+        stp: slowdowns.iter().map(|slowdown| 1.0 / slowdown).sum(),
+        antt,
+        unfairness_cov: slowdowns.population_std_dev() / antt,
+    })
+}
+
 /// The middle value; of an even number the mean of the middle two. `None` for none.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -48,6 +76,15 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     let mean = logs.iter().sum::<f64>() / count;
     let interval = half_width_95(&logs).map(|half| ((mean - half).exp(), (mean + half).exp()));
     Some(Ratio { mean: mean.exp(), interval_95: interval, pairs: pairs.len() })
+}
+
+/// The mean lies within this distance of the values' mean with 95 % confidence: `t * s / sqrt(n)`,
+/// with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the sample standard
+/// deviation. `None` for fewer than two values.
+fn half_width_95(values: &[f64]) -> Option<f64> {
+    let count = num::float_len(values.len());
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| values.len() > 1)?;
+    Some(student.inverse_cdf(0.975) * values.std_dev() / count.sqrt())
 }
 
 impl Ratio {
@@ -73,7 +110,18 @@ mod tests {
         assert_eq!(median(&[]), None);
     }
 
-    /// Logs of 1/2, 1/2, 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees 4.3027: half width 0.9941.
+    /// Slowdowns 1, 2 and 3: mean 2, variance (1 + 0 + 1) / 3, throughput 1 + 1/2 + 1/3.
+    #[test]
+    fn fairness_by_hand() {
+        let got = fairness(&[1.0, 2.0, 3.0]).unwrap();
+        assert!((got.unfairness - 3.0).abs() < 1e-12 && (got.stp - 11.0 / 6.0).abs() < 1e-12, "{got:?}");
+        assert!((got.antt - 2.0).abs() < 1e-12, "{got:?}");
+        assert!((got.unfairness_cov - (2.0f64 / 3.0).sqrt() / 2.0).abs() < 1e-12, "{got:?}");
+        assert_eq!([fairness(&[]), fairness(&[1.0, 0.0]), fairness(&[1.0, f64::NAN])], [None; 3]);
+    }
+
+    /// Logs of 1/2, 1/2, 1/4: mean -0.9242 (0.3969), s = 0.4002, t of 2 degrees 4.3027: half width
+    /// 0.9941.
     #[test]
     fn a_ratio_by_hand() {
         let got = ratio(&[(1.0, 2.0), (2.0, 4.0), (1.0, 4.0)]).unwrap();

@@ -1,4 +1,5 @@
-//! An experiment's boots put together: medians over repeats, ratios to the baseline of the same boot, and what did not count. Pure.
+//! An experiment's boots put together: medians over repeats, ratios to the baseline of the same
+//! boot, and what did not count. Pure.
 
 use crate::experiment::Experiment;
 use crate::metrics::{self, Measures};
@@ -75,7 +76,8 @@ pub struct Row {
     pub thread_migrations: Option<f64>,
     /// CPU seconds of the daemon.
     pub daemon_cpu_seconds: Option<f64>,
-    /// Completion times over those of the baseline in the same boot: geometric mean over the jobs of each pair.
+    /// Completion times over those of the baseline in the same boot: geometric mean over the jobs
+    /// of each pair.
     pub vs_baseline: Option<Ratio>,
     /// The same program by program.
     pub vs_baseline_by_program: BTreeMap<String, Ratio>,
@@ -149,7 +151,7 @@ fn measured(boot: &Boot, alone: &BTreeMap<String, f64>) -> BTreeMap<String, Meas
 fn row(contender: String, each: BTreeMap<u32, Measures>, base: Option<&BTreeMap<u32, Measures>>) -> Row {
     let all = || each.values();
     let middle = |of: &dyn Fn(&Measures) -> Option<f64>| median(&all().filter_map(of).collect::<Vec<_>>());
-    let count = |of: &dyn Fn(&Measures) -> Option<u64>| middle(&|one| of(one).map(isobar_model::num::float));
+    let count = |of: &dyn Fn(&Measures) -> Option<u64>| middle(&|one| of(one).map(numasim_model::num::float));
     let pairs = base.map(|base| paired(&each, base)).unwrap_or_default();
     let vs_baseline = ratio(&pairs.iter().filter_map(|(run, base)| overall(run, base)).collect::<Vec<_>>());
     let programs: BTreeSet<&str> = all().flat_map(|one| one.seconds.keys()).map(|job| program_of(job)).collect();
@@ -201,7 +203,7 @@ fn ratio_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn by_program(jobs: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     jobs.iter().for_each(|(job, value)| all.entry(program_of(job).to_owned()).or_default().push(*value));
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / isobar_model::num::float_len(values.len());
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / numasim_model::num::float_len(values.len());
     all.into_iter().map(|(program, values)| (program, mean(values))).collect()
 }
 

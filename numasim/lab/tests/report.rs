@@ -24,17 +24,18 @@ fn recorded(change: impl Fn(u32, Vec<Line>) -> Vec<Line>) -> Summary {
     summary(&experiment, &options.only, (20.0, 16.0), &[boot(0), boot(1)])
 }
 
-/// What two boots told: stock Linux 0.6332 s in boot 1, DINO 0.6333 s; the programs do not disturb each other.
+/// What two boots reported: stock Linux 0.6332 s in boot 1, DINO 0.6333 s; the programs do not
+/// disturb each other.
 #[test]
-fn a_recorded_experiment_is_told() {
+fn a_recorded_experiment_is_reported() {
     let got = recorded(|_, lines| lines);
     assert_eq!((got.repeats, got.baseline.as_str(), got.problems.len()), (2, "linux", 0));
     let (linux, dino) = (&got.rows[0], &got.rows[1]);
     assert_eq!((linux.runs, dino.runs, linux.verdict, dino.verdict), (2, 2, None, Some(Verdict::NotShown)));
     assert!((dino.vs_baseline.unwrap().mean - 1.0).abs() < 0.01);
     assert!((linux.each[&0].seconds["chase"] - 0.633_212_938).abs() < 1e-9);
-    assert_eq!(dino.each[&0].isobar.unwrap().pages_moved, 189);
-    assert_eq!(dino.each[&0].pages_migrated, Some(189), "the kernel counted what isobar says that it moved");
+    assert_eq!(dino.each[&0].daemon.unwrap().pages_moved, 189);
+    assert_eq!(dino.each[&0].pages_migrated, Some(189), "the kernel counted what the daemon reports");
     let text = report::text(&got);
     assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
     assert!(text.contains("dino: no difference from linux is shown"), "{text}");
@@ -61,7 +62,7 @@ fn a_loser_is_called_one() {
     assert!(text.contains("dino LOSES: 100.") && text.contains("it costs chase (x2.0"), "{text}");
 }
 
-/// A boot that broke off counts with what it told, and is named.
+/// A boot that broke off counts with what it reported, and is named.
 #[test]
 fn what_did_not_count_is_listed() {
     let got = recorded(|repeat, mut lines| {

@@ -14,7 +14,7 @@ mod error;
 mod llc;
 mod machine;
 mod memory;
-mod num;
+pub mod num;
 mod queue;
 mod route;
 mod spec;

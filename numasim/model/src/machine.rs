@@ -6,7 +6,7 @@
 //!    nothing but cache space; a line that several CPUs write may be written back by each.
 //! 2. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is. A dirty line that leaves a private
 //!    cache goes to the LLC if that still has it, else to memory.
-//! 3. *Write-backs are posted*: they take capacity of controller and links, and stall nobody.
+//! 3. *Write-backs are posted*: they take capacity of controller and links, and stall no CPU.
 //! 4. *Prefetching brings nothing*: what a stream covers is fetched when asked for, at the cost divided by the depth (stream.rs). It
 //!    covers LLC hits as well as misses, since it sits at the private cache.
 //! 5. *One miss at a time* but for streams: a CPU waits for each.

@@ -1,16 +1,16 @@
-//! The only places of the crate where numbers change type with loss.
+//! The only places of numasim's machine and laboratory where numbers change type with loss.
 
 /// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
 #[must_use]
 #[allow(clippy::cast_precision_loss)]
-pub(crate) const fn float(count: u64) -> f64 {
+pub const fn float(count: u64) -> f64 {
     count as f64
 }
 
 /// The nearest count to a float: negative and NaN become 0, too large becomes `u64::MAX`.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(crate) fn round(value: f64) -> u64 {
+pub fn round(value: f64) -> u64 {
     value.round() as u64
 }
 
@@ -19,8 +19,21 @@ pub(crate) fn round(value: f64) -> u64 {
 #[must_use]
 #[allow(clippy::cast_possible_truncation)]
 #[inline]
-pub(crate) const fn index(value: u64) -> usize {
-    value as usize
+pub fn index(value: impl Into<u64>) -> usize {
+    value.into() as usize
+}
+
+/// A length as a float (see [`float`]).
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub const fn float_len(length: usize) -> f64 {
+    length as f64
+}
+
+/// A length or index as `u32`, saturating.
+#[must_use]
+pub fn narrow(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 /// The low 32 bits.

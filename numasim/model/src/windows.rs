@@ -2,7 +2,7 @@
 //!
 //! Every CPU has a time of its own. A window is a span of guest time that all running CPUs live through before the next begins: each runs
 //! until its own time is at the window's end, then lets the next one run. So CPUs advance side by side, never further apart than a
-//! window, whatever the host does. A halted CPU holds nobody up; it wakes at the time of whoever woke it.
+//! window, whatever the host does. A halted CPU holds no other up; it wakes at the time of the CPU that woke it.
 //!
 //! It refuses to know how a CPU is made to let go, and what the time is for.
 

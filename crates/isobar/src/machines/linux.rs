@@ -5,7 +5,6 @@ use anyhow::Context;
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions, stop};
-use isobar_linux::numasim::{self, Page, PageCounters, PageWays};
 use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
 use isobar_linux::topology;
@@ -13,6 +12,7 @@ use isobar_linux::tree::Tree;
 use isobar_model::{Pid, Seconds, Topology};
 use isobar_runtime::selection::Cgroups;
 use isobar_runtime::settings::{CounterChoice, ManageConfig, WaysChoice};
+use numasim_bridge::{Page, PageCounters, PageWays};
 use serde_json::{Value, json};
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
@@ -42,18 +42,17 @@ pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachin
     let read = move || -> anyhow::Result<Topology> {
         let found = topology::read_with_resctrl(&Tree::live(), &root).context("this machine")?;
         match &ways {
-            Some(page) => numasim::topology::with_ways(found, page.header()).map_err(bad_input),
+            Some(page) => numasim_bridge::topology::with_ways(found, page.header()).map_err(bad_input),
             None => Ok(without_others(found, &root)),
         }
     };
     let topology = Arc::new(read()?);
-    let mut sensors = Sensors::open(sensor_options(config), Arc::clone(&topology))?;
+    let mut sensors = sensors(config, page.as_ref(), &topology)?;
     sensors.look_for_resctrl(&options.resctrl);
-    count_by_page(&mut sensors, config, page.as_ref(), &topology)?;
     let again = read.clone();
     let mut machine = LinuxMachine::open(sensors, Box::new(move || read().map_err(Into::into)), options)?;
     if let Some(page) = page.filter(|_| config.ways == WaysChoice::Numasim) {
-        machine.ways_by_page(PageWays::new(page, &topology).map_err(bad_input)?);
+        machine.give_ways_by(Box::new(PageWays::new(page, &topology).map_err(bad_input)?));
     }
     if machine.recovered().is_some() {
         // Groups that an isobar that was killed had left are gone now, and their classes of service free.
@@ -107,29 +106,25 @@ fn page(config: &ManageConfig) -> anyhow::Result<Option<Arc<Page>>> {
         _ => return Ok(None),
     };
     let file = std::env::var_os(PAGE_FILE).map(PathBuf::from);
-    numasim::page::open(file.as_deref(), key).map(Some).map_err(bad_input)
+    numasim_bridge::page::open(file.as_deref(), key).map(Some).map_err(bad_input)
 }
 
-fn count_by_page(
-    sensors: &mut Sensors,
-    config: &ManageConfig,
-    page: Option<&Arc<Page>>,
-    topology: &Topology,
-) -> anyhow::Result<()> {
-    if let Some(page) = page.filter(|_| config.counters == CounterChoice::Numasim) {
-        numasim::topology::check_cpus(topology, page.header()).map_err(bad_input)?;
-        sensors.count_by_page(PageCounters::new(Arc::clone(page)));
-    }
-    Ok(())
+/// The sensors, with the counters that the configuration asks for.
+fn sensors(config: &ManageConfig, page: Option<&Arc<Page>>, topology: &Arc<Topology>) -> anyhow::Result<Sensors> {
+    let (options, topology) = (sensor_options(config), Arc::clone(topology));
+    let Some(page) = page.filter(|_| config.counters == CounterChoice::Numasim) else {
+        return Ok(Sensors::open(options, topology)?);
+    };
+    numasim_bridge::topology::check_cpus(&topology, page.header()).map_err(bad_input)?;
+    Ok(Sensors::with_counters(options, topology, Box::new(PageCounters::new(Arc::clone(page))))?)
 }
 
 fn sensor_options(config: &ManageConfig) -> SensorOptions {
     SensorOptions {
         max_threads: usize::try_from(config.max_threads).unwrap_or(usize::MAX),
         counters: match config.counters {
-            CounterChoice::Auto => CounterSource::Auto,
             CounterChoice::Software => CounterSource::Software,
-            CounterChoice::Numasim => CounterSource::Numasim,
+            CounterChoice::Auto | CounterChoice::Numasim => CounterSource::Auto,
         },
         // A thread that is managed may fall to half of what it was taken on for before it is let go.
         min_cpu_share_for_pages: config.min_cpu_percent / 200.0,

@@ -9,7 +9,7 @@ use super::clock::WallClock;
 use super::{Aftermath, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
-use isobar_model::seams::Sensor;
+use isobar_model::Sensor;
 use isobar_model::wire::{observation_to_json, plan_to_json};
 use isobar_model::{ActionOutcome, Capabilities, Outcome};
 use isobar_runtime::policies::beside_balancing;

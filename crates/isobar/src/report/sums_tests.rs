@@ -48,6 +48,7 @@ fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) 
         latency: None,
         latency_cycles: None,
         processes: Vec::new(),
+        indirect: isobar_model::Indirect::default(),
         capabilities: Arc::new(Capabilities::default()),
     };
     let outcome = outcomes.map(|actions| Outcome { actions });

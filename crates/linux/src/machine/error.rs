@@ -3,7 +3,7 @@
 use crate::actuators::ActuatorError;
 use std::io;
 
-/// An error of the sensors or the topology, whichever they are.
+/// An error of the sensors, the topology or the cache ways, whichever they are.
 pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why the machine cannot be watched or changed at all.
@@ -18,9 +18,9 @@ pub enum MachineError {
     /// the state file cannot be owned, read or written, or not everything was put back
     #[error(transparent)]
     Actuator(#[from] ActuatorError),
-    /// the page of a numasim guest does not take its classes back
-    #[error("numasim: cache ways are not put back: {0}")]
-    Numasim(#[from] numasim_page::PageError),
+    /// cache ways are not put back
+    #[error("{0}")]
+    Ways(#[source] BoxedError),
     /// signals cannot be caught, so that an interrupt would leave threads where they are
     #[error("cannot catch the signals that ask to stop: {0}; nothing is changed without that")]
     Signals(#[source] io::Error),

@@ -1,9 +1,12 @@
 //! The [`isobar_model::Machine`] seam over sensors and actuators of the running kernel.
 //!
-//! Knows who may be changed and how much in an epoch: threads that their owner pinned are left alone, moves and pages have
-//! a budget, a dry run changes nothing. Knows no policy, and no way of measuring: sensors come through [`Sensing`].
+//! Knows who may be changed and how much in an epoch: threads that their owner pinned are left
+//! alone, moves and pages have a budget, a dry run changes nothing. Knows no policy, and no way of
+//! measuring: sensors come through [`Sensing`].
 
+mod bandwidth;
 mod budget;
+mod cache_ways;
 mod error;
 mod identities;
 mod options;
@@ -13,7 +16,9 @@ pub mod stop;
 mod unpin;
 mod wait;
 
-pub use error::MachineError;
+pub use crate::resctrl::ways::Save;
+pub use cache_ways::CacheWays;
+pub use error::{BoxedError, MachineError};
 pub use options::LinuxOptions;
 pub use sensing::Sensing;
 
@@ -23,12 +28,9 @@ use crate::actuators::{ActuatorError, Actuators, Intent, Outstanding, RestoreRep
 use crate::kernel::cgroup::Cpusets;
 use crate::kernel::privilege;
 use crate::kernel_events::KernelEvents;
-use crate::numasim::PageWays;
-use crate::resctrl::bytes::Bytes;
 use crate::resctrl::{Ways, WaysOptions};
 use crate::sensors::Sampled;
 use budget::PageBudget;
-use error::BoxedError;
 use identities::Identities;
 use isobar_model::{
     Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology,
@@ -41,7 +43,7 @@ use std::time::Duration;
 use std::vec::IntoIter;
 use wait::Waiter;
 
-/// Whose text tells that CPUs came or went.
+/// The file whose text changes when CPUs come or go.
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
 /// The level of LLCs where none is described.
@@ -67,10 +69,9 @@ pub struct LinuxMachine<S> {
     known: Identities,
     online: String,
     remarks: Vec<String>,
-    ways: Ways,
-    /// Takes the place of resctrl, where it was asked for.
-    page_ways: Option<PageWays>,
-    bytes: Bytes,
+    ways: Box<dyn CacheWays + Send>,
+    /// Where bandwidth comes from, in one line.
+    bandwidth: Option<&'static str>,
     /// The level of the LLCs.
     level: u32,
     waiter: Waiter,
@@ -79,14 +80,15 @@ pub struct LinuxMachine<S> {
 }
 
 impl<S: Sensing> LinuxMachine<S> {
-    /// Opens the machine. What an isobar that was killed left behind is put back first ([`LinuxMachine::recovered`]).
-    /// In a dry run neither the state file nor its lock is touched.
+    /// Opens the machine. What an isobar that was killed left behind is put back first
+    /// ([`LinuxMachine::recovered`]). In a dry run neither the state file nor its lock is touched.
     ///
-    /// Without the privilege to move the threads of others *and* without a place for the state file, it opens for
-    /// observing only: every action is refused with the reason.
+    /// Without the privilege to move the threads of others *and* without a place for the state
+    /// file, it opens for observing only: every action is refused with the reason.
     ///
     /// # Errors
-    /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be written, signals cannot be caught.
+    /// [`MachineError`]: another isobar manages this machine, the state file is broken or cannot be
+    /// written, signals cannot be caught.
     pub fn open(sensing: S, read_topology: ReadTopology, options: LinuxOptions) -> Result<Self, MachineError> {
         let waiter = Waiter::new(options.catch_signals)?;
         let mut machine = Self {
@@ -101,9 +103,8 @@ impl<S: Sensing> LinuxMachine<S> {
             known: Identities::default(),
             online: online_cpus(),
             remarks: privilege::remarks(),
-            ways: Ways::new(ways_options(&options)),
-            page_ways: None,
-            bytes: Bytes::default(),
+            ways: Box::new(Ways::new(ways_options(&options))),
+            bandwidth: None,
             level: LLC_LEVEL,
             waiter,
             manager: None,
@@ -136,9 +137,9 @@ impl<S: Sensing> LinuxMachine<S> {
         &mut self.sensing
     }
 
-    /// Gives cache ways by the page of a numasim guest from now on, and not by resctrl.
-    pub fn ways_by_page(&mut self, ways: PageWays) {
-        self.page_ways = Some(ways);
+    /// Gives cache ways by another actuator than resctrl. Before the first plan.
+    pub fn give_ways_by(&mut self, ways: Box<dyn CacheWays + Send>) {
+        self.ways = ways;
     }
 
     fn open_actuators(&mut self) -> Result<(), MachineError> {
@@ -161,7 +162,7 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
-    /// CPUs come and go rarely, and the kernel tells it in one small file.
+    /// CPUs come and go rarely, and the kernel shows it in one small file.
     fn follow_hotplug(&mut self) -> Result<(), MachineError> {
         let online = online_cpus();
         if online != self.online {
@@ -178,7 +179,8 @@ impl<S: Sensing> LinuxMachine<S> {
         self.online.trim().parse().unwrap_or_default()
     }
 
-    /// What is changed now, for who watches over a loop that may never end; `None` where nothing is ever changed.
+    /// What is changed now, for who watches over a loop that may never end; `None` where nothing is
+    /// ever changed.
     #[must_use]
     pub fn outstanding(&self) -> Option<Outstanding> {
         self.actuators.as_ref().map(Actuators::outstanding)
@@ -186,18 +188,18 @@ impl<S: Sensing> LinuxMachine<S> {
 
     /// Adds what only the actuators know to what the sensors say of this machine.
     fn remark(&self, sample: &mut Sample) {
-        let told = |line: &String| !sample.capabilities.remarks.contains(line);
-        let lines = self.remarks.iter().chain(self.ways.remarks()).cloned();
-        let lines = lines.chain(self.page_ways.iter().flat_map(PageWays::remarks));
-        let lines = lines.chain(self.bytes.remark().map(str::to_owned));
+        let is_new = |line: &String| !sample.capabilities.remarks.contains(line);
+        let lines = self.remarks.iter().cloned().chain(self.ways.remarks());
+        let lines = lines.chain(self.bandwidth.map(str::to_owned));
         let lines = lines.chain(self.actuators.iter().flat_map(Actuators::remarks));
-        let fresh: Vec<String> = lines.filter(told).collect();
+        let fresh: Vec<String> = lines.filter(is_new).collect();
         if !fresh.is_empty() {
             Arc::make_mut(&mut sample.capabilities).remarks.extend(fresh);
         }
     }
 
-    /// Decides about every thread move of a plan and writes down what was there, before anything is changed.
+    /// Decides about every thread move of a plan and writes down what was there, before anything is
+    /// changed.
     fn intend(&mut self, plan: &Plan) -> Result<Vec<Intent>, MachineError> {
         let mut moves = 0;
         let screened: Vec<_> = plan.actions.iter().filter_map(|action| self.screen(action, &mut moves)).collect();
@@ -251,16 +253,16 @@ impl<S: Sensing> LinuxMachine<S> {
         })
     }
 
-    /// Carries out every `set_ways` of a plan together, so that no class of service is missed that the same plan gives back.
+    /// Carries out every `set_ways` of a plan together, so that no class of service is missed that
+    /// the same plan gives back.
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
         let wishes = plan.actions.iter().filter_map(|action| request(action, &known)).collect();
-        if let Some(ways) = self.page_ways.as_mut() {
-            return Ok(ways.apply(wishes));
-        }
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
         let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
-        actuators.record_resctrl(self.ways.record());
+        if let Some(record) = self.ways.record() {
+            actuators.record_resctrl(record);
+        }
         Ok(outcomes)
     }
 
@@ -278,7 +280,7 @@ impl<S: Sensing> LinuxMachine<S> {
         if from == to {
             return left_alone(format!("the pages are on node {to} already"));
         }
-        // Pages are the slow part of a plan: whoever asked to stop need not wait for them.
+        // Pages are the slow part of a plan: a request to stop need not wait for them.
         if self.waiter.is_interrupted() {
             return left_alone("asked to stop".into());
         }
@@ -331,9 +333,8 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.known = Identities::from(&sample);
         self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
         self.ways.follow(&sample);
-        self.page_ways.iter_mut().for_each(|ways| ways.follow(&sample));
-        let traffic = self.ways.traffic(&sample);
-        self.bytes.fill(&mut sample, &traffic);
+        let monitored = self.ways.monitored(&sample);
+        self.bandwidth = bandwidth::add(&mut sample, monitored);
         let known = &self.known;
         self.pages.retain(|pid, start| known.process(pid) == Some(start));
         if self.options.move_pinned {
@@ -356,7 +357,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         let mut ways = None;
         let actions = plan.actions.iter().map(|action| self.act(action, plan, &mut intents, &mut ways));
         let actions = actions.collect::<Result<_, _>>()?;
-        self.page_ways.iter_mut().for_each(PageWays::follow_moves);
+        self.ways.follow_moves();
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.flush()?;
         }
@@ -369,14 +370,14 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 
     /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
-        // Threads are put back even where the page does not answer.
-        let ways = self.page_ways.as_mut().map_or(Ok(()), PageWays::restore);
+        // Threads are put back even where ways are not.
+        let ways = self.ways.restore();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
         let report = actuators.restore()?;
         self.ways.forget();
         let outcome = outcome(&report);
         self.put_back = Some(report);
-        ways?;
+        ways.map_err(MachineError::Ways)?;
         Ok(outcome)
     }
 }

@@ -51,6 +51,7 @@ mod tests {
             latency: None,
             latency_cycles: None,
             processes: vec![process(1, true), process(2, true), process(3, false)],
+            indirect: isobar_model::Indirect::default(),
             capabilities: Arc::default(),
         };
         unpin(&mut sample, |pid| (pid == Pid(1)).then(|| "1-2,9".parse().unwrap()));

@@ -8,7 +8,6 @@
 
 pub mod absence;
 pub mod beforehand;
-pub mod bytes;
 pub mod carry;
 pub mod clusters;
 pub mod error;

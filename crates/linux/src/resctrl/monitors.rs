@@ -1,25 +1,19 @@
-//! Monitor groups: one for each process in each of our control groups, whose `mbm_total_bytes` count what it moves to and from memory
-//! (`Documentation/filesystems/resctrl.rst`, "Resource monitoring rules").
+//! Monitor groups: one for each process in each of our control groups, whose `mbm_total_bytes`
+//! count what it moves to and from memory (`Documentation/filesystems/resctrl.rst`, "Resource
+//! monitoring rules").
 //!
-//! A task that changes its control group leaves its monitor group, and a group that is removed takes its counts with it; so counts are
-//! banked before anything changes. A counter that runs backwards, is not available or has no hardware counter assigned is not measured,
-//! and never 0. Monitoring is a convenience: what is refused (monitoring ids are few) is told and does without.
+//! A task that changes its control group leaves its monitor group, and a group that is removed
+//! takes its counts with it; so groups are read before anything changes, and what goes into a
+//! sample is the running total of what was read ([`Monitored`]). A counter that runs backwards, is
+//! not available or has no hardware counter assigned is not measured, and never 0. Monitoring is a
+//! convenience: what is refused (monitoring ids are few) is reported and done without.
 
 use super::root::{Root, join};
-use isobar_model::{LlcId, Pid, Sample, Tid, num};
+use isobar_model::{Count, LlcId, Monitored, Pid, Sample, Seconds, Tid, num};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Readings without a value after which a process is taken not to be monitored.
 const SILENT: u32 = 3;
-
-/// What a process moved to and from memory since it was last asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Bytes; `None` where it was not measured.
-    pub bytes: Option<u64>,
-    /// The threads that moved them.
-    pub threads: BTreeSet<Tid>,
-}
 
 /// Values of the event by cache domain; `None` where there is none.
 type Values = BTreeMap<u32, Option<u64>>;
@@ -28,8 +22,12 @@ type Values = BTreeMap<u32, Option<u64>>;
 #[derive(Debug, Default)]
 pub struct Monitors {
     groups: BTreeMap<(Pid, String), Monitor>,
-    /// What groups had counted before they were changed or removed.
+    /// What groups had counted since the last sample, before they were changed or removed.
     banked: BTreeMap<Pid, Option<u64>>,
+    /// What they had counted at the last sample, for processes that had any then.
+    totals: BTreeMap<Pid, Count>,
+    /// The time of the last sample.
+    time: Seconds,
 }
 
 #[derive(Debug, Default)]
@@ -42,14 +40,14 @@ struct Monitor {
 }
 
 impl Monitors {
-    /// Whether nobody is monitored.
+    /// Whether nothing is monitored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty() && self.banked.is_empty()
     }
 
-    /// Takes in where threads run: a domain that they do not run on need not count for them.
-    pub fn see(&mut self, sample: &Sample) {
+    /// Notes where threads run: a domain that they do not run on need not count for them.
+    fn see(&mut self, sample: &Sample) {
         for process in &sample.processes {
             for ((_, _), monitor) in
                 self.groups.range_mut((process.pid, String::new())..).take_while(|((pid, _), _)| *pid == process.pid)
@@ -70,21 +68,27 @@ impl Monitors {
         }
     }
 
-    /// What each process moved since the last call. One whose counters have been silent for long is left out.
-    pub fn read(&mut self, root: &Root) -> BTreeMap<Pid, Traffic> {
+    /// What each process with groups has moved, to go into a sample. One whose counters have been
+    /// silent for long is left out, and begins at 0 again.
+    pub fn read(&mut self, root: &Root, sample: &Sample) -> BTreeMap<Pid, Monitored> {
+        self.see(sample);
         self.bank(root);
-        let mut traffic = BTreeMap::new();
+        let before = std::mem::replace(&mut self.time, sample.time);
+        let span = num::round((sample.time.0 - before.0).max(0.0) * 1e9);
+        let totals = std::mem::take(&mut self.totals);
+        let mut all = BTreeMap::new();
         for (pid, bytes) in std::mem::take(&mut self.banked) {
             let monitors = self.groups.range((pid, String::new())..).take_while(|((other, _), _)| *other == pid);
             let monitors: Vec<&Monitor> = monitors.map(|(_, monitor)| monitor).collect();
-            let is_silent = !monitors.is_empty() && monitors.iter().all(|monitor| monitor.silent >= SILENT);
-            if !is_silent {
+            if monitors.iter().any(|monitor| monitor.silent < SILENT) {
                 let threads = monitors.iter().flat_map(|monitor| monitor.threads.iter().copied()).collect();
-                traffic.insert(pid, Traffic { bytes, threads });
+                let total = advanced(totals.get(&pid).copied().unwrap_or_default(), bytes, span);
+                self.totals.insert(pid, total);
+                all.insert(pid, Monitored { bytes: total, threads });
             }
         }
         self.groups.values_mut().for_each(|monitor| monitor.domains.clear());
-        traffic
+        all
     }
 
     /// The control groups that there still are: a removed one took its monitor groups with it.
@@ -92,7 +96,8 @@ impl Monitors {
         self.groups.retain(|(_, control), _| controls.contains(control));
     }
 
-    /// Makes the groups that are wanted and removes the others; at most half of the monitoring ids are ours. Says who is left out.
+    /// Makes the groups that are wanted and removes the others; at most half of the monitoring ids
+    /// are ours. Says who is left out.
     pub fn arrange(&mut self, root: &Root, wanted: BTreeMap<(Pid, String), BTreeSet<Tid>>, ids: u32) -> Option<String> {
         self.groups.retain(|key @ (pid, control), _| {
             wanted.contains_key(key) || {
@@ -121,7 +126,7 @@ impl Monitors {
             }
         }
         (without > 0).then(|| {
-            format!("{without} processes have no monitor group ({why}): their bandwidth is told from LLC misses")
+            format!("{without} processes have no monitor group ({why}): their bandwidth is estimated from LLC misses")
         })
     }
 }
@@ -148,8 +153,20 @@ fn path(control: &str, pid: Pid) -> String {
     join(control, &format!("mon_groups/p{pid}"))
 }
 
-/// Bytes between two readings, over all domains; `None` where one that matters has no value or ran backwards. A domain that never had
-/// a value and that no thread runs on does not matter: some machines count only where there is something to count.
+/// A total after an interval.
+const fn advanced(total: Count, bytes: Option<u64>, span: u64) -> Count {
+    let enabled = total.enabled.saturating_add(span);
+    match bytes {
+        Some(bytes) => {
+            Count { value: total.value.saturating_add(bytes), enabled, running: total.running.saturating_add(span) }
+        }
+        None => Count { enabled, ..total },
+    }
+}
+
+/// Bytes between two readings, over all domains; `None` where one that matters has no value or ran
+/// backwards. A domain that never had a value and that no thread runs on does not matter: some
+/// machines count only where there is something to count.
 fn counted(last: &Values, now: &Values, used: &BTreeSet<u32>) -> Option<u64> {
     let mut sum = None;
     for (domain, value) in now {
@@ -177,7 +194,8 @@ pub fn domain(name: &str) -> Option<u32> {
     name.strip_prefix("mon_L3_")?.parse().ok()
 }
 
-/// The bytes that an event file of `mon_data` tells; `Unavailable`, `Unassigned` and `Error` are none.
+/// The bytes that an event file of `mon_data` shows; `Unavailable`, `Unassigned` and `Error` are
+/// none.
 #[must_use]
 pub fn value(text: &str) -> Option<u64> {
     text.trim().parse().ok()
@@ -186,8 +204,11 @@ pub fn value(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobar_model::topology::synthetic::synthetic;
+    use isobar_model::{Indirect, NodeMap};
     use std::fs;
     use std::path::Path;
+    use std::sync::Arc;
 
     #[test]
     fn words_are_not_measured_and_never_zero() {
@@ -225,7 +246,17 @@ mod tests {
         let monitor =
             |bytes| Monitor { threads: [Tid(7)].into(), last: [(0, Some(bytes))].into(), ..Monitor::default() };
         monitors.groups.insert((Pid(7), "a".into()), monitor(100));
-        let read = |monitors: &mut Monitors| monitors.read(&root)[&Pid(7)].bytes;
+        let mut seconds = 0.0;
+        let mut next = |monitors: &mut Monitors| {
+            seconds += 1.0;
+            monitors.read(&root, &sample(seconds))
+        };
+        let mut last = Count::default();
+        // Since the last reading, as an observation has it.
+        let mut read = |monitors: &mut Monitors| {
+            let now = next(monitors)[&Pid(7)].bytes;
+            now.since(std::mem::replace(&mut last, now))
+        };
         count(folder.path(), "a", "150\n");
         assert_eq!(read(&mut monitors), Some(50));
         // 30 more in the old group, then 20 in the new one.
@@ -241,6 +272,21 @@ mod tests {
         assert_eq!(read(&mut monitors), Some(7));
         count(folder.path(), "b", "Unassigned\n");
         assert_eq!([read(&mut monitors), read(&mut monitors)], [None, None]);
-        assert!(monitors.read(&root).is_empty(), "silent for long: told from misses");
+        assert!(next(&mut monitors).is_empty(), "silent for long: estimated from misses");
+        count(folder.path(), "b", "700\n");
+        assert_eq!(next(&mut monitors)[&Pid(7)].bytes.value, 0, "it begins at 0 again");
+    }
+
+    fn sample(seconds: f64) -> Sample {
+        Sample {
+            time: Seconds(seconds),
+            topology: Arc::new(synthetic("node:1 core:2").unwrap()),
+            free: NodeMap::default(),
+            latency: None,
+            latency_cycles: None,
+            processes: Vec::new(),
+            indirect: Indirect::default(),
+            capabilities: Arc::default(),
+        }
     }
 }

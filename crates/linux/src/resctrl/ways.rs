@@ -13,13 +13,13 @@ use super::carry::{Blame, Carrier, Sweep};
 use super::clusters::{Cluster, Clusters, Key, Threads};
 use super::error::ResctrlError;
 use super::layout::{self, Slot, Slots, TooMany};
-use super::monitors::{Monitors, Traffic};
+use super::monitors::Monitors;
 use super::record::{Origin, ResctrlRecord};
 use super::request::{Request, Requests};
 use super::root::{Access, Root};
 use super::view::View;
 use crate::kernel::identity;
-use isobar_model::{ActionOutcome, Pid, Sample, Tid};
+use isobar_model::{ActionOutcome, Monitored, Pid, Sample, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -132,13 +132,12 @@ impl Ways {
         }
     }
 
-    /// Bytes to and from memory since the last call, by process, where monitor groups count them.
-    pub fn traffic(&mut self, sample: &Sample) -> BTreeMap<Pid, Traffic> {
+    /// Bytes to and from memory by process, where monitor groups count them.
+    pub fn monitored(&mut self, sample: &Sample) -> BTreeMap<Pid, Monitored> {
         if self.monitors.is_empty() {
             return BTreeMap::new();
         }
-        self.monitors.see(sample);
-        self.monitors.read(&self.root)
+        self.monitors.read(&self.root, sample)
     }
 
     /// Everything was put back by the record.

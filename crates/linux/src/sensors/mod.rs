@@ -7,30 +7,28 @@ pub mod counters;
 mod error;
 pub mod memory;
 mod options;
+mod perf;
 pub mod reasons;
+mod thread_counters;
 pub mod threads;
 
 pub use error::SensorError;
 pub use memory::samplers::Sampled;
 pub use options::{CounterSource, SensorOptions};
+pub use thread_counters::{Running, ThreadCounters};
 
 use crate::kernel::{capability, cpu_model, proc_fs};
-use crate::numasim::PageCounters;
-use crate::numasim::counters::Seen;
-use crate::numasim::share::Ran;
 use crate::resctrl::absence::Evidence;
-use counters::choice::Candidate;
-use counters::set::CounterSet;
-use counters::{available, pmu, why};
 use isobar_model::{
-    Capabilities, Counters, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
+    Capabilities, Counters, CpuSet, Indirect, Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, num,
 };
+use counters::{available, pmu, why};
 use memory::pages::PageReader;
 use memory::samplers::{self, Samplers};
+use perf::PerfCounters;
 use reasons::capabilities::{self, Facts};
-use reasons::missing;
 use rustix::time::{ClockId, clock_gettime};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use threads::state::{ProcessState, ThreadState};
@@ -41,13 +39,10 @@ pub struct Sensors {
     topology: Arc<Topology>,
     facts: Facts,
     table: Table,
-    counters: CounterSet,
-    page_counters: Option<PageCounters>,
-    events_missing: BTreeMap<Sensor, String>,
+    counters: Box<dyn ThreadCounters + Send>,
     pages: PageReader,
     samplers: Samplers,
     capabilities: Arc<Capabilities>,
-    source: CounterSource,
     ticks_a_second: u64,
     opened: f64,
     last: f64,
@@ -55,30 +50,49 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// Finds out what can be measured. Raises the soft descriptor limit to the hard one.
+    /// Finds out what can be measured, and counts by perf. Raises the soft descriptor limit to the hard one.
     ///
     /// # Errors
     /// [`SensorError`] where `/proc` cannot be opened. A sensor that is missing is not an error: see
     /// [`Self::capabilities`].
     pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
         let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
-        let devices = Path::new(pmu::DEVICES);
         let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(cpu_model::CPUS));
-        let available = available::available(options.counters, &model, &pmu::core_pmus(devices));
+        let available = available::available(options.counters, &model, &pmu::core_pmus(Path::new(pmu::DEVICES)));
         let facts = Facts::live(&cpu);
+        let counters = PerfCounters::new(&options, available, facts.clone());
+        Self::with_facts(options, topology, Box::new(counters), facts)
+    }
+
+    /// The same with counts from another source than perf.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn with_counters(
+        options: SensorOptions,
+        topology: Arc<Topology>,
+        counters: Box<dyn ThreadCounters + Send>,
+    ) -> Result<Self, SensorError> {
+        let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
+        Self::with_facts(options, topology, counters, Facts::live(&cpu))
+    }
+
+    fn with_facts(
+        options: SensorOptions,
+        topology: Arc<Topology>,
+        counters: Box<dyn ThreadCounters + Send>,
+        facts: Facts,
+    ) -> Result<Self, SensorError> {
         let ticks_a_second = system_number(libc::_SC_CLK_TCK, 100);
         let page = usize::try_from(system_number(libc::_SC_PAGESIZE, 4096)).unwrap_or(4096);
-        let source = samplers::source(options.counters, devices);
+        let source = samplers::source(options.counters, Path::new(pmu::DEVICES));
         let opened = monotonic();
         let mut sensors = Self {
             table: Table::open()?,
-            events_missing: missing::at_first(&available, &facts),
-            counters: CounterSet::new(&options, available),
-            page_counters: None,
+            counters,
             pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages, ticks_a_second, page),
             samplers: Samplers::new(source, options.max_samplers, options.samplers_keep, page),
             capabilities: Arc::default(),
-            source: options.counters,
             topology,
             facts,
             ticks_a_second,
@@ -96,13 +110,6 @@ impl Sensors {
         self.review();
     }
 
-    /// Counts by the page of a numasim guest from now on.
-    pub fn count_by_page(&mut self, counters: PageCounters) {
-        self.page_counters = Some(counters);
-        self.events_missing.clear();
-        self.review();
-    }
-
     /// Reads every sensor. Time is in seconds since [`Self::open`], by `CLOCK_MONOTONIC`.
     ///
     /// # Errors
@@ -112,10 +119,8 @@ impl Sensors {
         let interval = std::mem::replace(&mut self.last, now);
         self.table.scan(self.round, self.topology.online())?;
         self.read_pages(now - interval);
-        let candidates = self.count_threads();
-        self.read_page_counters(now - interval);
+        self.count_threads();
         let processes = self.processes();
-        self.close_samplers(&candidates);
         self.round += 1;
         self.review();
         Ok(Sample {
@@ -125,6 +130,7 @@ impl Sensors {
             latency: None,
             latency_cycles: None,
             processes,
+            indirect: Indirect { cpus: self.counters.by_cpu(), ..Indirect::default() },
             capabilities: Arc::clone(&self.capabilities),
         })
     }
@@ -164,85 +170,46 @@ impl Sensors {
         self.pages.refresh(processes, files, self.round, interval);
     }
 
-    /// Decides who is counted; all threads, ascending by process, then thread.
-    fn count_threads(&mut self) -> Vec<Candidate> {
+    /// Reads the counters, and closes the samplers of threads that have ended.
+    fn count_threads(&mut self) {
         let threads = self.table.processes().values().flat_map(|process| &process.threads);
-        let counters = &self.counters;
-        let candidates: Vec<_> = threads.map(|thread| candidate(thread, counters)).collect();
-        self.counters.update(&candidates);
-        self.counters.read(&candidates);
-        candidates
-    }
-
-    /// Shares out what the page counted since the last sample among all threads of this one.
-    fn read_page_counters(&mut self, interval: f64) {
-        let Some(counters) = self.page_counters.as_mut() else { return };
-        let interval_ns = num::round(interval.max(0.0) * 1e9);
-        let tick_ns = 1_000_000_000 / self.ticks_a_second;
-        let threads = self.table.processes().values().flat_map(|process| &process.threads);
-        let seen = |thread: &ThreadState| {
-            let time_ns = thread.load.saturating_mul(tick_ns).min(interval_ns);
-            let cpu = thread.cpu.map(|cpu| num::index(cpu.0));
-            Seen { tid: thread.tid, start: thread.start, ran: Ran { cpu, time_ns } }
-        };
-        counters.update(&threads.map(seen).collect::<Vec<_>>(), interval_ns);
+        let running = |thread: &ThreadState| Running { tid: thread.tid, start: thread.start, load: thread.load };
+        let threads: Vec<_> = threads.map(running).collect();
+        self.counters.read(&threads);
+        let alive: BTreeSet<_> = threads.iter().map(|thread| thread.tid).collect();
+        self.samplers.close_unused(self.round, |tid| alive.contains(&tid));
     }
 
     fn processes(&self) -> Vec<ProcessSample> {
         let (counters, ticks) = (&self.counters, self.ticks_a_second);
-        let page = self.page_counters.as_ref();
-        let read = |tid: Tid| page.map_or_else(|| counters.of(tid), |page| page.read(tid));
         let process = |(&pid, known): (&u32, &ProcessState)| ProcessSample {
             pid: Pid(pid),
             start: known.start,
             name: Arc::clone(&known.name),
             pages: known.pages.clone(),
             accessed_pages: None,
-            threads: known.threads.iter().map(|thread| thread_sample(thread, read(thread.tid), ticks)).collect(),
+            threads: known.threads.iter().map(|thread| thread_sample(thread, counters.of(thread.tid), ticks)).collect(),
         };
         self.table.processes().iter().map(process).collect()
-    }
-
-    fn close_samplers(&mut self, candidates: &[Candidate]) {
-        let alive: std::collections::BTreeSet<_> = candidates.iter().map(|thread| thread.tid).collect();
-        self.samplers.close_unused(self.round, |tid| alive.contains(&tid));
     }
 
     /// Says anew what can be measured, where that has changed.
     fn review(&mut self) {
         self.facts.numad = self.table.processes().values().any(|process| &*process.name == "numad");
-        let mut events = self.events_missing.clone();
-        if self.page_counters.is_none() {
-            missing::add_silent(&mut events, &self.counters, &self.facts);
-        }
         let mut remarks = self.counters.remarks();
-        remarks.extend(self.stand_in_remark());
-        remarks.extend(self.page_counters.iter().flat_map(PageCounters::remarks));
         remarks.extend(self.pages_remark());
         let pages = (!self.pages.supported)
             .then(|| "the kernel has no /proc/PID/numa_maps (CONFIG_NUMA and CONFIG_PROC_PAGE_MONITOR)".to_owned());
-        let fresh = capabilities::capabilities(&self.facts, &self.topology, events, pages, remarks);
+        let fresh = capabilities::capabilities(&self.facts, &self.topology, self.counters.missing(), pages, remarks);
         if fresh != *self.capabilities {
             self.capabilities = Arc::new(fresh);
         }
-    }
-
-    fn stand_in_remark(&self) -> Option<String> {
-        (self.source == CounterSource::Software).then(|| {
-            "counters are the software stand-in (task-clock for instructions, page faults for LLC misses): for tests only"
-                .to_owned()
-        })
     }
 
     fn pages_remark(&self) -> Option<String> {
         let denied = self.pages.denied;
         (denied > 0).then(|| why::numa_maps_denied(denied, self.facts.has(capability::SYS_PTRACE)))
     }
-}
-
-fn candidate(thread: &ThreadState, counters: &CounterSet) -> Candidate {
-    let counted = counters.is_counted(thread.tid, thread.start);
-    Candidate { tid: thread.tid, start: thread.start, load: thread.load, counted }
 }
 
 fn thread_sample(thread: &ThreadState, counters: Counters, ticks: u64) -> ThreadSample {

@@ -66,6 +66,7 @@ impl Sensing for Watch {
             latency: None,
             latency_cycles: None,
             processes: self.pids.iter().filter_map(|&pid| self.process(pid)).collect(),
+            indirect: isobar_model::Indirect::default(),
             capabilities: self.capabilities(),
         })
     }

@@ -169,7 +169,7 @@ impl MachineDoc {
         Ok(machine)
     }
 
-    /// Free memory by node, of the nodes that tell it.
+    /// Free memory by node, of the nodes where it is known.
     #[must_use]
     pub fn free(&self) -> NodeMap<Bytes> {
         self.nodes.iter().filter_map(|node| Some((node.id, Bytes(node.free_bytes?)))).collect()

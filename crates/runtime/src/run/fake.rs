@@ -109,6 +109,7 @@ impl Machine for Fake {
             latency: None,
             latency_cycles: None,
             processes: vec![process],
+            indirect: isobar_model::Indirect::default(),
             capabilities: Arc::new(self.capabilities.clone()),
         })
     }

@@ -4,7 +4,8 @@
 use super::SimMachine;
 use super::process::{Process, Thread};
 use isobar_model::{
-    Bytes, Count, Counters, Nanoseconds, NodeMap, NodeMatrix, Pages, ProcessSample, Sample, Seconds, ThreadSample, num,
+    Bytes, Count, Counters, Indirect, Nanoseconds, NodeMap, NodeMatrix, Pages, ProcessSample, Sample, Seconds,
+    ThreadSample, num,
 };
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ impl SimMachine {
             latency: NodeMatrix::from_rows(nodes.clone(), rows.collect()),
             latency_cycles: None,
             processes,
+            indirect: Indirect::default(),
             capabilities: Arc::clone(&self.capabilities),
         }
     }

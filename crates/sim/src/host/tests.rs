@@ -209,7 +209,7 @@ fn what_resctrl_would_refuse_is_refused_in_words() {
 /// Two threads of povray, which hardly misses, on one core: together 1.3 times what one does alone.
 #[test]
 fn siblings_share_a_core() {
-    let smt = include_str!("../../machines/nehalem-2x4.toml");
+    let smt = include_str!("../../../../machines/nehalem-2x4.toml");
     let smt = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{smt}");
     let mut all = on_barcelona(&[("povray", "count = 2")]);
     all.machine = std::sync::Arc::new(crate::MachineSpec::from_toml("m.toml", &smt).unwrap());

@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn bad_machines_get_one_line() {
-        let text = include_str!("../../machines/nehalem-2x4.toml");
+        let text = include_str!("../../../../machines/nehalem-2x4.toml");
         let bad = |from: &str, to: &str| {
             let error = MachineSpec::from_toml("m.toml", &text.replace(from, to)).unwrap_err().to_string();
             assert!(error.starts_with("m.toml: ") && !error.contains('\n'), "{error}");
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn siblings_are_numbered_after_all_cores() {
-        let text = include_str!("../../machines/nehalem-2x4.toml");
+        let text = include_str!("../../../../machines/nehalem-2x4.toml");
         let text = format!("smt = {{ threads = 2, throughput = 1.3 }}\n{text}");
         let machine = MachineSpec::from_toml("m.toml", &text).unwrap();
         let cpu = |id| machine.topology.cpu(CpuId(id)).unwrap();

@@ -91,7 +91,7 @@ mod tests {
     use crate::machine::MachineSpec;
 
     fn square(route: &str) -> Result<MachineSpec, crate::SimError> {
-        let text = include_str!("../../machines/barcelona-4x4.toml");
+        let text = include_str!("../../../../machines/barcelona-4x4.toml");
         MachineSpec::from_toml("m.toml", &format!("{text}\n{route}"))
     }
 

@@ -4,25 +4,7 @@
 use super::MachineSpec;
 use crate::error::SimError;
 
-macro_rules! shipped_file {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../machines/", $name, ".toml")))
-    };
-}
-
-const MACHINES: [(&str, &str); 11] = [
-    shipped_file!("barcelona-2x4"),
-    shipped_file!("barcelona-4x4"),
-    shipped_file!("haswell-2x18"),
-    shipped_file!("itanium-2x4"),
-    shipped_file!("nehalem-2x4"),
-    shipped_file!("opteron-8x8"),
-    shipped_file!("rome-ccx-2x4"),
-    shipped_file!("rome-ccx-3x4"),
-    shipped_file!("skylake-2x20"),
-    shipped_file!("westmere-8x10"),
-    shipped_file!("xeon-4x8"),
-];
+const MACHINES: [(&str, &str); 11] = include!("../../../../machines/list.rs");
 
 /// Names of the machines that ship, ascending.
 #[must_use]

@@ -1,9 +1,11 @@
-//! What the queue law gives to CPUs that wait for what they ask: the throughput at which demand and delay agree. Solved here from the law's
-//! text alone (numasim/model/src/queue.rs, its head), without the model's code: a line waits `q u^2 / (1 - u)` at a resource of utilisation `u`.
+//! What the queue law gives to CPUs that wait for what they ask: the throughput at which demand and
+//! delay agree. Solved here from the law's text alone (numasim/model/src/queue.rs, its head),
+//! without the model's code: a line waits `q u^2 / (1 - u)` at a resource of utilisation `u`.
 //!
-//! A CPU fetches a line every `t` ns: what it does between misses, plus what the miss costs. Of its misses a part `c` is covered by a stream and costs
-//! a `depth`-th, but no less than the slowest resource on the way takes to carry a line; for each line fetched `v` are written back, and nobody waits
-//! for these:
+//! A CPU fetches a line every `t` ns: what it does between misses, plus what the miss costs. Of its
+//! misses a part `c` is covered by a stream and costs a `depth`-th, but no less than the slowest
+//! resource on the way takes to carry a line; for each line fetched `v` are written back, and
+//! nothing waits for these:
 //!
 //! ```text
 //! t_i  = rest_i + (1 - c_i) (L_i + W_i) + c_i max((L_i + W_i) / depth, s_i)      W_i = sum of w over the way of i
@@ -86,8 +88,9 @@ mod tests {
         User { rest: 0.0, latency: 300.0, covered: 0.0, written: 0.0, reads: vec![0], writes: vec![0] }
     }
 
-    /// One resource of 50 ns a line, q = 100 ns. At u = 1/2 a line waits 100 * 0.25 / 0.5 = 50 ns and costs 350: n CPUs ask for n 50 / 350, one
-    /// half of the capacity at n = 3.5: three whole CPUs, and one that asks for half as much (350 ns of rest).
+    /// One resource of 50 ns a line, q = 100 ns. At u = 1/2 a line waits 100 * 0.25 / 0.5 = 50 ns
+    /// and costs 350: n CPUs ask for n 50 / 350, one half of the capacity at n = 3.5: three whole
+    /// CPUs, and one that asks for half as much (350 ns of rest).
     #[test]
     fn three_and_a_half_cpus_by_hand() {
         let resources = [Resource { service: 50.0, scale: 100.0 }];
@@ -96,8 +99,9 @@ mod tests {
         assert!((utilisation(&resources, &users, 8.0)[0] - 0.5).abs() < 1e-9);
     }
 
-    /// Covered misses cost (300 + 50) / 7 = 50 ns: as much as the resource takes for a line. With 150 ns of rest, and a line written for each
-    /// fetched, a CPU asks for 2 * 50 / 200 of the capacity: one half, the delay of which has been assumed.
+    /// Covered misses cost (300 + 50) / 7 = 50 ns: as much as the resource takes for a line. With
+    /// 150 ns of rest, and a line written for each fetched, a CPU asks for 2 * 50 / 200 of the
+    /// capacity: one half, the delay of which has been assumed.
     #[test]
     fn a_covered_stream_that_writes_by_hand() {
         let resources = [Resource { service: 50.0, scale: 100.0 }];
@@ -105,7 +109,8 @@ mod tests {
         assert!((utilisation(&resources, &[stream], 7.0)[0] - 0.5).abs() < 1e-9);
     }
 
-    /// A link of 50 ns a line before a controller of 25: at link u = 1/2 and controller u = 1/4, waits are 50 and 100 / 12 ns.
+    /// A link of 50 ns a line before a controller of 25: at link u = 1/2 and controller u = 1/4,
+    /// waits are 50 and 100 / 12 ns.
     #[test]
     fn a_line_waits_at_each_resource_of_its_way() {
         let resources = [Resource { service: 25.0, scale: 100.0 }, Resource { service: 50.0, scale: 100.0 }];

@@ -1,5 +1,6 @@
-//! How much of a memory that is read in a fixed cycle misses a cache of least-recently-used sets. A line of a cycle is used again after all others
-//! of its set: it hits where the set has a way for each, else it misses always. What lies in which set depends on the physical pages:
+//! How much of a memory that is read in a fixed cycle misses a cache of least-recently-used sets. A
+//! line of a cycle is used again after all others of its set: it hits where the set has a way for
+//! each, else it misses always. What lies in which set depends on the physical pages:
 //!
 //! - dealt out evenly, a cycle of `F` bytes misses nothing in a cache of `C` bytes where `F <= C`, and everything beyond;
 //! - dealt out at random, a set holds `n` of the `P` pages' lines with the binomial probability of `P` trials at `64 / sets` (a page of 4 KiB covers
@@ -7,7 +8,7 @@
 //!
 //! A kernel deals out pages somewhere between these two.
 
-use isobar_model::num;
+use numasim_model::num;
 
 /// Lines of a page.
 const PAGE_LINES: f64 = 64.0;
@@ -19,7 +20,8 @@ pub fn misses(pages: u32, sets: u32, ways: u32) -> (f64, f64) {
     (if mean > f64::from(ways) { 1.0 } else { 0.0 }, at_random(pages, share, ways))
 }
 
-/// `E[n; n > ways] / E[n]`: of a binomial, n P(n) / (pages * share) is the probability of n - 1 of one page fewer.
+/// `E[n; n > ways] / E[n]`: of a binomial, n P(n) / (pages * share) is the probability of n - 1 of
+/// one page fewer.
 fn at_random(pages: u32, share: f64, ways: u32) -> f64 {
     let others = pages.saturating_sub(1);
     if share >= 1.0 {

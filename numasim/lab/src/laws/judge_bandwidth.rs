@@ -1,14 +1,15 @@
-//! Law 3: what streams get of a controller and of a link. What one CPU does between misses, how many of them a stream covers and how much it writes
-//! back is taken from the page while it streams alone; what several get then follows from the machine file and the queue law (closed_loop.rs), and
-//! is compared with what the controller carried.
+//! Law 3: what streams get of a controller and of a link. What one CPU does between misses, how
+//! many of them a stream covers and how much it writes back is taken from the page while it streams
+//! alone; what several get then follows from the machine file and the queue law (closed_loop.rs),
+//! and is compared with what the controller carried.
 
 use super::closed_loop::{Resource, User, utilisation};
 use super::places::Places;
 use super::plan;
 use super::reading::{Look, Readings};
 use super::row::{Bound, Row, Verdict};
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 /// A figure, or why there is none.
 type Figure = Result<f64, String>;
@@ -20,7 +21,8 @@ const NEVER_ABOVE: f64 = 1.02;
 /// What must be reached, of the capacity, by those that ask for most.
 const SATURATED: f64 = 0.8;
 
-/// The three resources of two nodes: the controller, the link towards the neighbour (what it reads), and from it (what it writes).
+/// The three resources of two nodes: the controller, the link towards the neighbour (what it
+/// reads), and from it (what it writes).
 const CONTROLLER: usize = 0;
 const OUT: usize = 1;
 const BACK: usize = 2;
@@ -83,7 +85,8 @@ fn carried(readings: &Readings, places: &Places, window: &Window) -> Figure {
     Ok(float(node.bytes_read + node.bytes_written) * 1e3 / float(delta.time_ns))
 }
 
-/// What a CPU does that streams alone: the second CPU where there is one, since the first joins last.
+/// What a CPU does that streams alone: the second CPU where there is one, since the first joins
+/// last.
 fn nature(spec: &Spec, places: &Places, alone: &Look) -> Result<User, String> {
     let who = *places.cpus.get(1).unwrap_or(&places.cpus[0]);
     let cpu = alone.cpu(who)?;
@@ -91,7 +94,8 @@ fn nature(spec: &Spec, places: &Places, alone: &Look) -> Result<User, String> {
         return Err(format!("CPU {who} did not stream"));
     }
     let misses = float(cpu.llc_misses);
-    // Time that it was there, less what it waited; hits in the LLC belong to what it does between misses, and are next to none here.
+    // Time that it was there, less what it waited; hits in the LLC belong to what it does between
+    // misses, and are next to none here.
     let hits = float(cpu.llc_references.saturating_sub(cpu.llc_misses)) * spec.llc[places.llc].hit_ns;
     let covered = float(cpu.covered) / float(cpu.llc_references.max(1));
     Ok(User {
@@ -104,7 +108,7 @@ fn nature(spec: &Spec, places: &Places, alone: &Look) -> Result<User, String> {
     })
 }
 
-/// Utilisations by the law, with so many CPUs on the node and so many over the link.
+/// Utilisations by the law, with a number of CPUs on the node and another over the link.
 fn expect(spec: &Spec, places: &Places, user: &User, near: usize, far: usize) -> Vec<f64> {
     let resource = |mb_per_s: f64, scale: f64| Resource { service: LINE * 1e3 / mb_per_s, scale };
     let mut resources = vec![resource(spec.node[places.node].mb_per_s, spec.queue.controller_ns)];
@@ -140,7 +144,8 @@ fn grows(measured: &[Figure]) -> Row {
     Row::new("bandwidth", what, "", 0.99, Bound::AtLeast, least)
 }
 
-/// At least four fifths of the capacity by those that ask for most; a machine whose CPUs cannot ask for that much does not show it.
+/// At least four fifths of the capacity by those that ask for most; a machine whose CPUs cannot ask
+/// for that much does not show it.
 fn saturated(what: &str, capacity: f64, expected: &[Figure], measured: &[Figure]) -> Row {
     let what = format!("{what}: the most, at least {SATURATED} of its capacity");
     let least = SATURATED * capacity;
@@ -175,7 +180,7 @@ fn link(
     let passed = |window: &&Window| {
         let delta = readings.between(&window.label)?;
         let ends = |link: &&super::reading::Link| (link.from, link.to) == (wide(places.node), wide(remote.node));
-        let link = delta.links.iter().find(ends).ok_or_else(|| format!("the page told of no {name}"))?;
+        let link = delta.links.iter().find(ends).ok_or_else(|| format!("the page has no {name}"))?;
         Ok(float(link.bytes) * 1e3 / float(delta.time_ns))
     };
     let (expected, measured): (Vec<_>, Vec<_>) = (over.iter().map(law).collect(), over.iter().map(passed).collect());

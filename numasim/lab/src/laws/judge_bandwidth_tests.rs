@@ -4,10 +4,11 @@ fn spec() -> Spec {
     Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
 }
 
-/// What a window of one millisecond told: a CPU that has been busy all the time, what node 0 carried and what the link to node 1.
+/// What a window of one millisecond counted: a CPU that has been busy all the time, what node 0
+/// carried and what the link to node 1.
 fn window(label: &str, mega_bytes: f64, over: f64) -> String {
     let look = |label: String, time_ns: u64, part: f64| {
-        let count = |value: f64| isobar_model::num::round(value * part);
+        let count = |value: f64| numasim_model::num::round(value * part);
         // 1000 misses, all covered, one line written for each; 400 us of 1000 us waiting.
         let (misses, stall, busy) = (count(1000.0), count(4e8), count(1e9));
         let cpu = format!(

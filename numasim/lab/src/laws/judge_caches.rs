@@ -1,6 +1,7 @@
-//! Laws of shared caches. Law 4: two programs that each fill more than half of a cache slow each other on one LLC, and do not on two. Law 5: a
-//! cycle of loads misses as its stack distances say: each line comes again after all others, so it hits where the ways of its class hold the
-//! whole cycle, and misses where they do not (colours.rs).
+//! Laws of shared caches. Law 4: two programs that each fill more than half of a cache slow each
+//! other on one LLC, and do not on two. Law 5: a cycle of loads misses as its stack distances say:
+//! each line comes again after all others, so it hits where the ways of its class hold the whole
+//! cycle, and misses where they do not (colours.rs).
 
 use super::colours;
 use super::judge_latency::by_load;
@@ -8,8 +9,8 @@ use super::places::Places;
 use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 /// The slowdown that two programs on one LLC show at least, and two on two LLCs at most.
 const SLOWED: f64 = 1.1;

@@ -33,7 +33,8 @@ fn who_shares_a_cache_must_be_slowed_and_who_does_not_must_not() {
     assert_eq!(judged("", sharing), [Verdict::Fails; 2]);
 }
 
-/// Misses of 100 loads in the three cases: 70 % of the LLC with all ways and with half of them, 30 % with half.
+/// Misses of 100 loads in the three cases: 70 % of the LLC with all ways and with half of them, 30
+/// % with half.
 fn cycles(misses: [u64; 3]) -> String {
     let one = |(name, misses): (&str, u64)| {
         let line = format!("@line {name} {{\"work\":100}}\n");

@@ -1,27 +1,28 @@
-//! Laws of single loads. A load of a chase takes the instructions of its loop and what memory costs. The former is what a chase takes that
-//! never leaves the private cache, less a hit there:
+//! Laws of single loads. A load of a chase takes the instructions of its loop and what memory
+//! costs. The former is what a chase takes that never leaves the private cache, less a hit there:
 //!
 //! ```text
 //! loop      = ns/load (private cache) - private.hit_ns
 //! expected  = loop + latency.ns[home][node]     or     loop + llc.hit_ns
 //! ```
 //!
-//! The same costs once more as the machine's page tells them: stall by miss, after LLC hits of the kernel and others have been taken off.
+//! The same costs once more as the machine's page has them: stall by miss, after LLC hits of the
+//! kernel and others have been taken off.
 
 use super::places::Places;
 use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
 use crate::stats::median;
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 const NS: &str = "ns/load";
 /// What the issue asks for.
 const TENTH: Bound = Bound::Within(0.1);
 /// The page counts what it charges: what is left are the kernel's own loads from other nodes.
 const PAGE: Bound = Bound::Within(0.03);
-/// The delay that the page tells is sampled.
+/// The delay in the page is sampled.
 const DELAY: Bound = Bound::Within(0.15);
 
 /// ns of the instructions of a load.
@@ -135,7 +136,8 @@ pub fn load(_spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     vec![row("load", what, NS, usual_delay(readings, places.node), DELAY, more())]
 }
 
-/// Median of the delays that the page told while the probe measured, in ns, as the probe's own figure is one.
+/// Median of the delays in the page while the probe measured, in ns, as the probe's own
+/// figure is one.
 fn usual_delay(readings: &Readings, node: usize) -> Result<f64, String> {
     let looks = readings.looks.get("delays").map_or(&[][..], Vec::as_slice);
     let delays = looks.iter().map(|look| look.node(node).map(|node| float(node.delay_ps) / 1e3));

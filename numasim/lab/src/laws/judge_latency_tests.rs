@@ -14,7 +14,8 @@ fn look(cpu: [u64; 5], delay_ps: u64, time_ns: u64) -> String {
     format!(r#"{{"time_ns":{time_ns},"cpus":[{one},{one},{one},{one}],"nodes":[{node},{node}],"links":[]}}"#)
 }
 
-/// Loop of 40 ns (4 instructions at 100 MHz), LLC 400 ns, memory 1200 and 2000: a chase of 1000 loads each time.
+/// Loop of 40 ns (4 instructions at 100 MHz), LLC 400 ns, memory 1200 and 2000: a chase of 1000
+/// loads each time.
 fn told() -> String {
     let none = look([0; 5], 0, 0);
     // In the private cache; in the LLC; from memory; from the other node's.

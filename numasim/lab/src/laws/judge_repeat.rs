@@ -1,17 +1,19 @@
-//! Law 10: a boot that is done again tells the same. Every figure that programs and page told is compared with that of the second boot.
+//! Law 10: a boot that is done again reports the same. Every figure that programs and page reported
+//! is compared with that of the second boot.
 
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::float_len;
+use numasim_model::num::float_len;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One row: the largest relative difference of two boots, which must be 0. Nothing that a guest sees hangs on the host: see DESIGN.md, "numasim".
+/// One row: the largest relative difference of two boots, which must be 0. Nothing that a guest
+/// sees hangs on the host: see DESIGN.md, "numasim".
 #[must_use]
 pub fn repeatability(first: &Readings, second: &Readings) -> Row {
     let what = "two boots: largest relative difference of a figure";
     if first.raw.is_empty() || second.raw.is_empty() {
-        return Row::fails("repeatability", what, "a boot told nothing");
+        return Row::fails("repeatability", what, "a boot reported nothing");
     }
     let (first, second) = (by_place(first), by_place(second));
     let held = |places: &[(String, &Value)], name: &str| places.iter().any(|(place, _)| place == name);
@@ -30,7 +32,7 @@ pub fn repeatability(first: &Readings, second: &Readings) -> Row {
     Row { why, ..row }
 }
 
-/// Readings by name, and by number where there are several of a name; as they were told.
+/// Readings by name, and by number where there are several of a name; as they were reported.
 fn by_place(readings: &Readings) -> Vec<(String, &Value)> {
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
     let mut places = Vec::new();
@@ -116,7 +118,7 @@ mod tests {
         assert_eq!(row(one, "").verdict, Verdict::Fails);
         assert_eq!(row("", "").verdict, Verdict::Fails);
         let twice = row(one, &one.repeat(2));
-        assert_eq!((twice.measured, twice.verdict), (Some(1.0), Verdict::Fails), "one boot told more");
+        assert_eq!((twice.measured, twice.verdict), (Some(1.0), Verdict::Fails), "one boot reported more");
         assert_eq!(row(one, "@line a {\"x\":null}\n").measured, Some(1.0));
         assert_eq!(row(one, "@line a {}\n").verdict, Verdict::Fails);
     }

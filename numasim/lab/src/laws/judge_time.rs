@@ -1,12 +1,13 @@
-//! Law 8: CPUs run side by side: the same computation on 1, 2, 4 ... CPUs takes the same guest time; and a sleep takes as long as it says. The
-//! sleep is the difference of two, since starting a program takes time as well.
+//! Law 8: CPUs run side by side: the same computation on 1, 2, 4 ... CPUs takes the same guest
+//! time; and a sleep takes as long as it says. The sleep is the difference of two, since starting a
+//! program takes time as well.
 
 use super::places::Places;
 use super::plan;
 use super::reading::Readings;
 use super::row::{Bound, Row};
-use isobar_model::num::float;
 use numasim_model::Spec;
+use numasim_model::num::float;
 
 const HUNDREDTH: Bound = Bound::Within(0.01);
 

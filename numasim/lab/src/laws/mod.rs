@@ -1,8 +1,10 @@
-//! The micro-laws: what programs measure in the guest must be what the machine file says. Programs are those of numasim/programs, unmodified;
-//! what they and the machine's page tell is judged against the [`numasim_model::Spec`], never against figures of our own.
+//! The micro-laws: what programs measure in the guest must be what the machine file says. Programs
+//! are those of numasim/programs, unmodified; what they and the machine's page report is judged
+//! against the [`numasim_model::Spec`], never against figures of our own.
 //!
-//! [`plan`] says which programs run where (as [`script`] for the guest's shell), [`reading`] takes apart what they told, and the `judge_*` modules
-//! compare, each with the arithmetic of its law at its head. All of that is pure; only [`speed`] looks at the host's clock.
+//! [`plan`] says which programs run where (as [`script`] for the guest's shell), [`reading`] takes
+//! apart what they reported, and the `judge_*` modules compare, each with the arithmetic of its law
+//! at its head. All of that is pure; only [`speed`] looks at the host's clock.
 
 mod closed_loop;
 mod colours;
@@ -33,7 +35,7 @@ type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 pub const LAWS: [&str; 9] =
     ["latency", "cache", "bandwidth", "sharing", "ways", "flush", "load", "time", "repeatability"];
 
-/// Judges what a boot told: one or more rows for each law that is asked for.
+/// Judges what a boot reported: one or more rows for each law that is asked for.
 #[must_use]
 pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) -> Vec<Row> {
     let places = match Places::of(spec) {

@@ -1,7 +1,8 @@
-//! Where on a machine its laws are measured: which node, which CPUs, which neighbour. It knows the spec alone.
+//! Where on a machine its laws are measured: which node, which CPUs, which neighbour. It knows the
+//! spec alone.
 
-use isobar_model::num;
 use numasim_model::Spec;
+use numasim_model::num;
 
 /// Where things are measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +78,7 @@ fn neighbour(spec: &Spec, node: usize, other: usize) -> Option<Remote> {
     let pair = |route: &numasim_model::Route| [num::index(route.from), num::index(route.to)];
     let detour = spec.route.iter().any(|route| pair(route).contains(&node) && pair(route).contains(&other));
     let mut cpus = cpus(spec, other);
-    // Who looks takes time from whoever streams there.
+    // A reader takes time from the programs that stream there.
     if cpus.len() > 1 {
         cpus.retain(|cpu| cpu + 1 != spec.cpus());
     }

@@ -1,10 +1,10 @@
-//! Which programs run where, law by law, on any machine: places and sizes come from the spec. Labels that are given here are those that the judges ask
-//! the readings for.
+//! Which programs run where, law by law, on any machine: places and sizes come from the spec.
+//! Labels that are given here are those that the judges ask the readings for.
 
 use super::places::{Places, node_of};
 use super::script::{Program, Step};
-use isobar_model::num;
 use numasim_model::Spec;
+use numasim_model::num;
 
 /// Guest seconds that a measurement takes, more or less.
 const SECONDS: f64 = 0.25;
@@ -23,7 +23,7 @@ pub fn part(spec: &Spec, places: &Places, hundredths: u32) -> u32 {
     (spec.llc[places.llc].size_kib * hundredths / 400).max(1) * 4
 }
 
-/// Loads that take [`SECONDS`] at so many ns each.
+/// Loads that take [`SECONDS`] at a number of ns each.
 fn loads(ns: f64) -> u64 {
     num::round(SECONDS * 1e9 / ns)
 }
@@ -131,8 +131,9 @@ fn flush(spec: &Spec, places: &Places) -> Vec<Step> {
     flushed.into_iter().chain(kept).collect()
 }
 
-/// Streams on the node's memory, one CPU after another joins: `local1`, ...; those of the neighbour join, `all`; then the node's own leave:
-/// `remote`. The node's first CPU is the last to join: before it does, it measures what the others' load costs.
+/// Streams on the node's memory, one CPU after another joins: `local1`, ...; those of the neighbour
+/// join, `all`; then the node's own leave: `remote`. The node's first CPU is the last to join:
+/// before it does, it measures what the others' load costs.
 fn bandwidth(spec: &Spec, places: &Places, load: bool) -> Vec<Step> {
     let command = format!("stream --size-kib {} --rounds 1000000", beyond(spec, places));
     let stream = |cpu: usize| background(&format!("s{cpu}"), cpu, places.node, &command);
@@ -164,7 +165,7 @@ fn bandwidth(spec: &Spec, places: &Places, load: bool) -> Vec<Step> {
     steps
 }
 
-/// The label of the window in which so many CPUs of the node stream.
+/// The label of the window in which a number of CPUs of the node stream.
 #[must_use]
 pub fn local_label(cpus: usize) -> String {
     format!("local{cpus}")
@@ -251,7 +252,8 @@ pub fn member(crowd: usize, cpu: usize) -> String {
 const NAPS: [(&str, f64); 2] = [("nap", 0.1), ("sleep", 1.1)];
 
 fn time(spec: &Spec) -> Vec<Step> {
-    // A step of four lanes is some ten instructions; a second of them, against which letting them go together is nothing.
+    // A step of four lanes is some ten instructions; a second of them, against which letting them
+    // go together is nothing.
     let work = 4 * loads(10e3 / spec.clock_mhz);
     let mut steps = Vec::new();
     for crowd in crowds(spec) {

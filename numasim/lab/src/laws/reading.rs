@@ -1,5 +1,6 @@
-//! What the guest told: `@look LABEL JSON` from `numasim-counters --json`, `@line NAME JSON` from a program, `@failed NAME why`, `@mark WORD`, and
-//! `@end` when all was done. Pure: text in, values out; a line that cannot be read is a problem that is told.
+//! What the guest reported: `@look LABEL JSON` from `numasim-counters --json`, `@line NAME JSON`
+//! from a program, `@failed NAME why`, `@mark WORD`, and `@end` when all was done. Pure: text in,
+//! values out; a line that cannot be read is a problem that is reported.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -61,14 +62,14 @@ pub struct Link {
     pub bytes: u64,
 }
 
-/// All that a boot told.
+/// All that a boot reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// by label; several where it was watched
     pub looks: BTreeMap<String, Vec<Look>>,
     /// by program
     pub lines: BTreeMap<String, Value>,
-    /// looks as they were told, for comparison
+    /// looks as they were reported, for comparison
     pub raw: Vec<(String, Value)>,
     /// what went wrong
     pub problems: Vec<String>,
@@ -129,7 +130,7 @@ impl Readings {
     /// # Errors
     /// There is none.
     pub fn at(&self, label: &str) -> Result<&Look, String> {
-        self.looks.get(label).and_then(|looks| looks.first()).ok_or_else(|| format!("the guest told no look `{label}`"))
+        self.looks.get(label).and_then(|looks| looks.first()).ok_or_else(|| format!("the guest reported no look `{label}`"))
     }
 
     /// What was counted between the looks `NAME` and `NAME.end`.
@@ -149,7 +150,7 @@ impl Readings {
     pub fn figure(&self, name: &str, key: &str) -> Result<f64, String> {
         let problem = || self.problems.iter().find(|problem| problem.starts_with(name)).cloned();
         let line = self.lines.get(name);
-        let line = line.ok_or_else(|| problem().unwrap_or_else(|| format!("`{name}` told no line")))?;
+        let line = line.ok_or_else(|| problem().unwrap_or_else(|| format!("`{name}` printed no line")))?;
         line.get(key).and_then(Value::as_f64).ok_or_else(|| format!("the line of `{name}` has no number `{key}`"))
     }
 }
@@ -187,7 +188,7 @@ impl Look {
     /// # Errors
     /// The page had none of this number.
     pub fn cpu(&self, cpu: usize) -> Result<&Cpu, String> {
-        self.cpus.get(cpu).ok_or_else(|| format!("the page told of no CPU {cpu}"))
+        self.cpus.get(cpu).ok_or_else(|| format!("the page has no CPU {cpu}"))
     }
 
     /// A node.
@@ -195,7 +196,7 @@ impl Look {
     /// # Errors
     /// The page had none of this number.
     pub fn node(&self, node: usize) -> Result<&Node, String> {
-        self.nodes.get(node).ok_or_else(|| format!("the page told of no node {node}"))
+        self.nodes.get(node).ok_or_else(|| format!("the page has no node {node}"))
     }
 }
 

@@ -1,4 +1,5 @@
-//! A row of the table: what a law expects, what was measured, and whether that will do. Not measured is a failure, told with its reason.
+//! A row of the table: what a law expects, what was measured, and whether that will do. Not
+//! measured is a failure, reported with its reason.
 
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ pub enum Bound {
     AtMost,
     /// at least what is expected
     AtLeast,
-    /// whatever it is: it is only told
+    /// whatever it is: it is only reported
     Told,
 }
 
@@ -28,7 +29,7 @@ pub enum Verdict {
     Fails,
     /// this machine cannot show it
     Skipped,
-    /// no law, a figure that is told
+    /// no law, a figure that is only reported
     Told,
 }
 

@@ -1,5 +1,6 @@
-//! What the guest does, as steps, and the steps as a shell script for busybox. Programs are placed by `taskset` and `numactl --membind`, touch
-//! their memory before they are let go, and are looked at through the machine's page. Every line that the script writes begins with `@`; see
+//! What the guest does, as steps, and the steps as a shell script for busybox. Programs are placed
+//! by `taskset` and `numactl --membind`, touch their memory before they are let go, and are looked
+//! at through the machine's page. Every line that the script writes begins with `@`; see
 //! [`super::reading`].
 
 use std::fmt::Write;
@@ -26,9 +27,9 @@ pub enum Step {
     Ready(String),
     /// Lets programs go, together.
     Go(Vec<String>),
-    /// Waits for the end of several, without a word: who tells takes a CPU's time.
+    /// Waits for the end of several, without printing, which would take a CPU's time.
     Await(Vec<String>),
-    /// Waits for its end, and tells its line.
+    /// Waits for its end, and prints its line.
     Finish(String),
     /// Ends one that would go on.
     Stop(String),

@@ -1,5 +1,7 @@
-//! Law 9: what the plugin costs the host. The same work in the same guest, with the plugin (that charges nothing: `delays = false`) and in plain QEMU,
-//! turn by turn; the host's time from the guest's first mark to its second. Host time is noisy, so medians of three are compared, and only on demand.
+//! Law 9: what the plugin costs the host. The same work in the same guest, with the plugin (that
+//! charges nothing: `delays = false`) and in plain QEMU, turn by turn; the host's time from the
+//! guest's first mark to its second. Host time is noisy, so medians of three are compared, and only
+//! on demand.
 
 use super::row::{Bound, Row};
 use super::script::{Program, Step};

@@ -3,7 +3,8 @@
 use super::row::{Bound, Row, Verdict};
 use std::fmt::Write;
 
-/// Law, what of it, expected, measured, deviation, verdict; what one should know of a row stands below it.
+/// Law, what of it, expected, measured, deviation, verdict; what one should know of a row stands
+/// below it.
 #[must_use]
 pub fn text(rows: &[Row]) -> String {
     let mut table = vec![["law", "what", "expected", "measured", "deviation", "verdict"].map(str::to_owned)];

@@ -1,8 +1,7 @@
-//! `numasim boot`: one command on the machine, for people without isobar.
+//! `numasim boot`: one command on the machine, and what the machine counted.
 
-use super::{print, spec};
+use super::print;
 use crate::args::BootArgs;
-use isobar_model::num;
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::{Line, Ran};
 use numasim_lab::boot::{Host, Task, boot};
@@ -10,16 +9,17 @@ use numasim_lab::command::left;
 use numasim_lab::ending::Ending;
 use numasim_lab::image::{self, Contents};
 use numasim_lab::metrics::remote_share;
-use numasim_lab::{LabError, fetch};
+use numasim_lab::{LabError, fetch, machine};
+use numasim_model::num;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Boots, runs, shows. The exit code is 0 where the command's was.
 pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
-    let contents = Contents { isobar: args.isobar, tools: true, add: args.add.clone() };
+    let contents = Contents { packages: args.package.iter().cloned().collect(), tools: true, add: args.add.clone() };
     let host = Host {
-        spec: spec(&args.machine, args.scale.into())?,
+        spec: machine::named(&args.machine, args.scale.into())?,
         qemu: fetch::qemu()?,
         kernel: fetch::kernel()?,
         image: image::build(&contents, args.plain)?,

@@ -1,14 +1,14 @@
 //! `numasim experiment`: boots side by side, then the table.
 
-use super::{print, progress, spec};
+use super::{print, progress};
 use crate::args::ExperimentArgs;
-use numasim_lab::boot::{Host, Task, boot};
+use numasim_lab::boot::{self, Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::experiment::{Contender, Experiment};
 use numasim_lab::image::{self, Contents};
 use numasim_lab::plan::{self, Options};
 use numasim_lab::summary::{Boot, summary};
-use numasim_lab::{LabError, fetch, report};
+use numasim_lab::{LabError, fetch, machine, report};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,8 +20,7 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
     let mut experiment = Experiment::parse(&text, &shown)?;
     experiment.repeats = args.repeats.unwrap_or(experiment.repeats);
-    let machine = beside(&experiment.machine, &args.file);
-    let spec = spec(&machine, experiment.scale)?;
+    let spec = machine::named(&beside(&experiment.machine, &args.file), experiment.scale)?;
     let options = Options { only: args.only.clone(), plain: args.plain };
     let orders = (0..experiment.repeats).map(|repeat| plan::order(&experiment, &spec, repeat, &options));
     let orders = orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))?;
@@ -57,10 +56,14 @@ fn beside(machine: &str, experiment: &Path) -> String {
 fn contents(experiment: &Experiment, only: &[String]) -> Contents {
     let chosen = plan::contenders(experiment, only);
     Contents {
-        isobar: chosen.iter().any(|one| matches!(one, Contender::Isobar { .. })),
+        packages: chosen.iter().filter_map(|one| package(one)).collect(),
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
         add: Vec::new(),
     }
+}
+
+fn package(contender: &Contender) -> Option<String> {
+    if let Contender::Daemon { package, .. } = contender { package.clone() } else { None }
 }
 
 /// All boots, `jobs` at a time; in the order of repeats, whatever ends first.
@@ -77,7 +80,7 @@ fn boots(
     let done: Mutex<Vec<Result<Boot, LabError>>> = Mutex::new(Vec::new());
     let work = || {
         while let Some((repeat, order)) = take(&next, orders) {
-            let booted = one(host, (repeat, seed), order, &folder.join(boot_folder(repeat)), interrupted);
+            let booted = one(host, (repeat, seed), order, &folder.join(boot::folder(repeat)), interrupted);
             let failed = booted.is_err();
             done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(booted);
             if failed {
@@ -89,7 +92,8 @@ fn boots(
         scope.spawn(progress);
         let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
         let panicked = workers.into_iter().find_map(|worker| worker.join().err());
-        // Whatever came of the workers, who tells of them must end, or the scope would wait for ever.
+        // The thread that reports progress must end whatever came of the workers, or the scope
+        // would wait for ever.
         all_done.store(true, Ordering::Relaxed);
         if let Some(panic) = panicked {
             std::panic::resume_unwind(panic);
@@ -99,11 +103,6 @@ fn boots(
     let mut boots = done.into_iter().collect::<Result<Vec<_>, _>>()?;
     boots.sort_by_key(|boot| boot.repeat);
     Ok(boots)
-}
-
-/// The folder of a boot, from 0, within that of an experiment.
-pub fn boot_folder(repeat: u32) -> String {
-    format!("boot-{}", repeat + 1)
 }
 
 fn take<'a, T>(next: &AtomicU32, all: &'a [T]) -> Option<(u32, &'a T)> {

@@ -1,6 +1,7 @@
-//! `numasim laws`: boots the machine twice side by side, lets programs measure it, and judges what they tell.
+//! `numasim laws`: boots the machine twice side by side, lets programs measure it, and judges what
+//! they report.
 
-use super::{print, spec};
+use super::print;
 use crate::args::LawsArgs;
 use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::command::left;
@@ -8,7 +9,7 @@ use numasim_lab::ending::Ending;
 use numasim_lab::image::{self, Contents};
 use numasim_lab::laws::reading::Readings;
 use numasim_lab::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
-use numasim_lab::{LabError, fetch};
+use numasim_lab::{LabError, fetch, machine};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -22,14 +23,14 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     // Repeatability alone is that of everything.
     let all = args.only.iter().all(|name| name == "repeatability");
     let wanted = |law: &str| all || args.only.iter().any(|name| name == law);
-    let spec = spec(&args.machine, args.scale.into())?;
+    let spec = machine::named(&args.machine, args.scale.into())?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let add = [
         write(&scratch.path().join(MEASURES), &script::text(&plan::steps(&spec, wanted)))?,
         write(&scratch.path().join(WORKS), &script::text(&speed::steps()))?,
     ];
-    let contents = Contents { isobar: false, tools: true, add: add.into_iter().chain(tools()?).collect() };
+    let contents = Contents { tools: true, add: add.into_iter().chain(tools()?).collect(), ..Contents::default() };
     let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
     let host = Host { spec, qemu, kernel, image: image::build(&contents, false)?, limit_seconds: args.seconds };
 
@@ -67,7 +68,7 @@ fn show(rows: &[Row], problems: &[String], json: bool) {
     problems.iter().for_each(|problem| print(&format!("problem: {problem}\n")));
 }
 
-/// What so many boots told, side by side.
+/// What several boots reported, side by side.
 fn measured(host: &Host, boots: usize, folder: &Path, interrupted: &AtomicBool) -> Result<Vec<Readings>, LabError> {
     let words = words(host, MEASURES);
     std::thread::scope(|scope| {

@@ -1,11 +1,11 @@
 //! `numasim machine`.
 
-use super::{print, spec};
+use super::print;
 use crate::args::MachineArgs;
-use numasim_lab::LabError;
+use numasim_lab::{LabError, machine};
 
 /// Prints a scaled machine.
 pub fn run(args: &MachineArgs) -> Result<u8, LabError> {
-    print(&numasim_lab::machine::to_toml(&spec(&args.name, args.scale.into())?)?);
+    print(&machine::to_toml(&machine::named(&args.name, args.scale.into())?)?);
     Ok(0)
 }

@@ -6,23 +6,10 @@ pub mod experiment;
 pub mod laws;
 pub mod machine;
 mod progress;
-pub mod xval;
 
 use crate::args::ScaleArgs;
-use numasim_lab::LabError;
 use numasim_lab::experiment::Scale;
-use numasim_model::Spec;
 use std::io::Write;
-
-/// A machine by name, scaled, or from a file that ends in `.toml`, as it is.
-fn spec(machine: &str, scale: Scale) -> Result<Spec, LabError> {
-    if !machine.ends_with(".toml") {
-        return numasim_lab::machine::scaled(machine, scale);
-    }
-    let path = std::path::Path::new(machine);
-    let text = std::fs::read_to_string(path).map_err(|error| LabError::input(machine, error.to_string()))?;
-    Spec::parse(&text, machine).map_err(|error| LabError::input("machine", error.to_string()))
-}
 
 impl From<ScaleArgs> for Scale {
     fn from(args: ScaleArgs) -> Self {

@@ -1,7 +1,8 @@
-//! What an experiment says while it boots: a line on standard error for each run that is done. It only reads what guests have told.
+//! What an experiment says while it boots: a line on standard error for each run that is done. It
+//! only reads what guests have reported.
 
-use super::experiment::boot_folder;
 use numasim_guest::wire::{Line, Order};
+use numasim_lab::boot;
 use numasim_lab::command::left;
 use numasim_lab::plan;
 use std::path::Path;
@@ -10,19 +11,20 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Tells of runs until all boots are done; those of the last look are not told any more, for the table follows.
+/// Reports runs until all boots are done; those of the last look are not reported any more, for the
+/// table follows.
 pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
     let began = Instant::now();
     let mut told = vec![0; orders.len()];
     while !all_done.load(Ordering::Relaxed) {
-        for ((boot, order), told) in (0..).zip(orders).zip(&mut told) {
-            let text = std::fs::read_to_string(folder.join(boot_folder(boot)).join(left::RESULTS)).unwrap_or_default();
+        for ((at, order), told) in (0..).zip(orders).zip(&mut told) {
+            let text = std::fs::read_to_string(folder.join(boot::folder(at)).join(left::RESULTS)).unwrap_or_default();
             let ran = done(&text);
-            for (at, (name, seconds)) in ran.iter().enumerate().skip(*told) {
-                let (run, of, host) = (at + 1, plan::runs(order), began.elapsed().as_secs_f64());
+            for (run, (name, seconds)) in ran.iter().enumerate().skip(*told) {
+                let (run, of, host) = (run + 1, plan::runs(order), began.elapsed().as_secs_f64());
                 eprintln!(
                     "boot {}: run {run} of {of}, {name}: {seconds:.1} s of guest time; {host:.0} s so far",
-                    boot + 1
+                    at + 1
                 );
             }
             *told = ran.len();
@@ -31,7 +33,8 @@ pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
     }
 }
 
-/// Runs that a guest has told of, and how long they took; a line that is half written does not count yet.
+/// Runs that a guest has reported, and how long they took; a line that is half written does not
+/// count yet.
 fn done(text: &str) -> Vec<(String, f64)> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     lines.filter_map(|line| if let Line::Run(ran) = line { Some((ran.id, ran.seconds)) } else { None }).collect()

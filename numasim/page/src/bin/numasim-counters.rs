@@ -21,7 +21,7 @@ struct Args {
     /// Print JSON, one object a line.
     #[arg(long)]
     json: bool,
-    /// Print again and again what was counted in so many seconds.
+    /// Print what was counted, again after each interval of this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
 }

@@ -40,15 +40,13 @@ pub struct Available {
 #[must_use]
 pub fn available(source: CounterSource, model: &dyn Fn(&Pmu) -> CpuModel, pmus: &[Pmu]) -> Available {
     let row = |pmu: &Pmu| match source {
-        CounterSource::Auto => Some(row_for(&model(pmu))),
-        CounterSource::Software => Some(software_row()),
-        // Counters come from elsewhere.
-        CounterSource::Numasim => None,
+        CounterSource::Auto => row_for(&model(pmu)),
+        CounterSource::Software => software_row(),
     };
     let nameless = [Pmu::nameless()];
     let pmus = if pmus.is_empty() || source == CounterSource::Software { &nameless[..] } else { pmus };
     let mut found = Available::nothing();
-    for (pmu, row) in pmus.iter().filter_map(|pmu| Some((pmu, row(pmu)?))) {
+    for (pmu, row) in pmus.iter().map(|pmu| (pmu, row(pmu))) {
         let members = fitting(found.try_row(row, pmu), found.modes);
         if !members.is_empty() {
             found.groups.push(CoreEvents { pmu: pmu.name.clone(), members });

@@ -68,7 +68,7 @@ impl Sampled {
 pub fn source(counters: CounterSource, devices: &Path) -> Option<Source> {
     match counters {
         CounterSource::Software => Some(page_faults()),
-        CounterSource::Auto | CounterSource::Numasim => ibs(devices).or_else(|| load_latency(devices)),
+        CounterSource::Auto => ibs(devices).or_else(|| load_latency(devices)),
     }
 }
 

@@ -1,0 +1,32 @@
+//! Where the bandwidth of threads comes from on this machine: monitor groups, else LLC misses. What
+//! it is in an interval is worked out by [`isobar_model::Observation::between`].
+
+use isobar_model::{Monitored, Pid, Sample};
+use std::collections::BTreeMap;
+
+/// Bytes of a cache line: x86, and nearly every server of another kind.
+const LINE: u64 = 64;
+
+/// Adds the raw totals to a sample, and says in one line where bandwidth comes from; `None` where
+/// it comes from nowhere.
+pub(super) fn add(sample: &mut Sample, monitored: BTreeMap<Pid, Monitored>) -> Option<&'static str> {
+    let (mut by_monitor, mut by_misses) = (false, false);
+    for process in &sample.processes {
+        let monitored = monitored.get(&process.pid);
+        for thread in process.threads.iter().filter(|thread| thread.counters.bytes.is_none()) {
+            let is_monitored = monitored.is_some_and(|monitored| monitored.threads.contains(&thread.tid));
+            by_monitor |= is_monitored;
+            by_misses |= !is_monitored && thread.counters.llc_misses.is_some();
+        }
+    }
+    sample.indirect.monitored = monitored;
+    sample.indirect.bytes_per_miss = Some(LINE);
+    match (by_monitor, by_misses) {
+        (false, false) => None,
+        (true, false) => Some("bandwidth is read from resctrl monitor groups (mbm_total_bytes)"),
+        (false, true) => Some("bandwidth is LLC misses x 64 bytes: without write-backs and prefetches"),
+        (true, true) => Some(
+            "bandwidth is read from resctrl monitor groups (mbm_total_bytes), and is LLC misses x 64 bytes for threads in none",
+        ),
+    }
+}

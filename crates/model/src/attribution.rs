@@ -1,0 +1,173 @@
+//! How the counts of an interval that are not a thread's own ([`crate::indirect`]) are shared out
+//! among threads, for live machines and replays alike. Pure.
+//!
+//! **CPUs.** Some machines count CPUs and not threads. A thread is taken to have run on the CPU
+//! that it was last seen on, for the CPU time that it used in the interval, and gets that part of
+//! what the CPU counted:
+//!
+//! ```text
+//! whole = max(busy time of the CPU, sum of the times of its threads)
+//! thread's count = floor(CPU's count * thread's time / whole)
+//! ```
+//!
+//! *Properties*: threads never get more than their CPU counted; the rest was the kernel's, isobar's
+//! own, or of threads that have ended or moved. *What is lost*: two threads that share a CPU in an
+//! interval look alike per unit of time, and a thread that moved has all its time counted where it
+//! is now.
+//!
+//! **Monitor groups** count bytes of several threads of a process. They are shared out by LLC
+//! misses, equally where those are not counted.
+//!
+//! **Misses.** Where nothing counts bytes, an LLC miss moves a line. Write-backs and prefetches are
+//! left out.
+
+use crate::count::Count;
+use crate::ids::CpuId;
+use crate::indirect::{CpuTotals, Monitored};
+use crate::num;
+use crate::observation::{Process, Thread};
+use crate::sample::{ProcessSample, Sample, ThreadSample};
+use crate::units::{Bandwidth, Seconds};
+use std::collections::BTreeMap;
+
+/// Fills in what threads did not count themselves. `processes` are those of `next`, derived from
+/// what threads counted.
+pub(crate) fn fill(processes: &mut [Process], prev: &Sample, next: &Sample, interval: Seconds) {
+    by_cpu(processes, prev, next, interval);
+    for (process, sample) in processes.iter_mut().zip(&next.processes) {
+        let monitored = next.indirect.monitored.get(&process.pid);
+        if let Some(monitored) = monitored {
+            by_monitor(process, monitored, prev, sample, interval);
+        }
+        let per_miss = next.indirect.bytes_per_miss;
+        for (thread, sample) in process.threads.iter_mut().zip(&sample.threads) {
+            let is_monitored = monitored.is_some_and(|monitored| monitored.threads.contains(&thread.tid));
+            if !is_monitored && sample.counters.bytes.is_none() && thread.bandwidth.is_none() {
+                let bytes = thread.llc_misses.zip(per_miss).map(|(misses, bytes)| misses.saturating_mul(bytes));
+                thread.bandwidth = bytes.and_then(|bytes| rate(bytes, interval));
+            }
+        }
+    }
+}
+
+/// Shares the counts of CPUs out among the threads that ran there.
+fn by_cpu(processes: &mut [Process], prev: &Sample, next: &Sample, interval: Seconds) {
+    let readings = next.indirect.cpus.as_ref().zip(prev.indirect.cpus.as_ref());
+    let Some(counted) = readings.and_then(|(now, before)| now.since(before)) else { return };
+    let ran: Vec<Ran> = next.processes.iter().flat_map(|process| ran(process, prev, interval)).collect();
+    let shares = share(&counted, &ran);
+    let threads = processes.iter_mut().flat_map(|process| &mut process.threads);
+    for ((thread, ran), share) in threads.zip(&ran).zip(shares) {
+        if let Some(share) = share.filter(|_| ran.is_old) {
+            thread.instructions = thread.instructions.or(Some(share.instructions));
+            thread.cycles = thread.cycles.or(Some(share.cycles));
+            thread.llc_references = thread.llc_references.or(Some(share.llc_references));
+            thread.llc_misses = thread.llc_misses.or(Some(share.llc_misses));
+            thread.bandwidth = thread.bandwidth.or_else(|| rate(share.bytes, interval));
+        }
+    }
+}
+
+/// Where a thread ran in the interval, and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ran {
+    cpu: Option<CpuId>,
+    time_ns: u64,
+    /// Whether it was there before the interval.
+    is_old: bool,
+}
+
+/// How long the threads of a process ran: no longer than the interval, whatever the granularity of
+/// their clock.
+fn ran<'a>(process: &'a ProcessSample, prev: &'a Sample, interval: Seconds) -> impl Iterator<Item = Ran> + 'a {
+    let seconds = |thread: &ThreadSample| thread.cpu_time.map_or(0.0, |time| time.0);
+    process.threads.iter().map(move |thread| {
+        let old = earlier(prev, process, thread);
+        let time = (seconds(thread) - old.map_or(0.0, seconds)).clamp(0.0, interval.0);
+        Ran { cpu: thread.cpu, time_ns: num::round(time * 1e9), is_old: old.is_some() }
+    })
+}
+
+/// The same thread in an earlier sample.
+fn earlier<'a>(prev: &'a Sample, process: &ProcessSample, thread: &ThreadSample) -> Option<&'a ThreadSample> {
+    let at = prev.processes.binary_search_by_key(&process.pid, |old| old.pid).ok()?;
+    let old = prev.processes.get(at).filter(|old| old.start == process.start)?;
+    let at = old.threads.binary_search_by_key(&thread.tid, |old| old.tid).ok()?;
+    old.threads.get(at).filter(|old| old.start == thread.start)
+}
+
+/// What each thread did, by what CPUs counted; one on no CPU of them did nothing. `None` where its
+/// CPU was not measured.
+fn share(counted: &[Option<CpuTotals>], threads: &[Ran]) -> Vec<Option<CpuTotals>> {
+    let mut used = BTreeMap::<CpuId, u64>::new();
+    for (cpu, ran) in threads.iter().filter_map(|ran| Some((ran.cpu?, ran))) {
+        let sum = used.entry(cpu).or_default();
+        *sum = sum.saturating_add(ran.time_ns);
+    }
+    let of = |ran: &Ran| {
+        let here = ran.cpu.and_then(|cpu| Some((cpu, counted.get(num::index(cpu.0))?)));
+        let Some((cpu, counted)) = here else { return Some(CpuTotals::default()) };
+        let counted = counted.as_ref()?;
+        let whole = used.get(&cpu).copied().unwrap_or(0).max(counted.busy_ns);
+        Some(part(counted, ran.time_ns, whole))
+    };
+    threads.iter().map(of).collect()
+}
+
+/// The part of each count that a time has in a whole; nothing of an empty whole.
+fn part(counted: &CpuTotals, time: u64, whole: u64) -> CpuTotals {
+    let part = |count: u64| {
+        let part = (u128::from(count) * u128::from(time)).checked_div(u128::from(whole)).unwrap_or(0);
+        u64::try_from(part).unwrap_or(count)
+    };
+    CpuTotals {
+        busy_ns: part(counted.busy_ns),
+        instructions: part(counted.instructions),
+        cycles: part(counted.cycles),
+        llc_references: part(counted.llc_references),
+        llc_misses: part(counted.llc_misses),
+        bytes: part(counted.bytes),
+    }
+}
+
+/// Shares the bytes of monitor groups out among the threads in them that do not count bytes
+/// themselves.
+fn by_monitor(process: &mut Process, monitored: &Monitored, prev: &Sample, sample: &ProcessSample, interval: Seconds) {
+    let before = prev.indirect.monitored.get(&process.pid).map_or_else(Count::default, |before| before.bytes);
+    let Some(bytes) = monitored.bytes.since(before) else { return };
+    let inside = |thread: &Thread| monitored.threads.contains(&thread.tid);
+    let misses: Vec<_> =
+        process.threads.iter().filter(|thread| inside(thread)).map(|thread| thread.llc_misses).collect();
+    let weights: Option<Vec<u64>> = misses.iter().copied().collect();
+    let weights = weights.filter(|weights| weights.iter().any(|weight| *weight > 0));
+    let weights = weights.unwrap_or_else(|| vec![1; misses.len()]);
+    let pairs = process.threads.iter_mut().zip(&sample.threads).filter(|(thread, _)| inside(thread));
+    for ((thread, read), share) in pairs.zip(split(bytes, &weights)) {
+        if read.counters.bytes.is_none() && earlier(prev, sample, read).is_some() {
+            thread.bandwidth = rate(share, interval);
+        }
+    }
+}
+
+/// Shares of a whole by weights, without loss: what is over goes to the first.
+fn split(whole: u64, weights: &[u64]) -> Vec<u64> {
+    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    if sum == 0 {
+        return Vec::new();
+    }
+    let share = |weight: &u64| u64::try_from(u128::from(whole) * u128::from(*weight) / sum).unwrap_or(whole);
+    let mut shares: Vec<u64> = weights.iter().map(share).collect();
+    let over = whole - shares.iter().sum::<u64>();
+    if let Some(first) = shares.first_mut() {
+        *first += over;
+    }
+    shares
+}
+
+fn rate(bytes: u64, interval: Seconds) -> Option<Bandwidth> {
+    (interval.0 > 0.0).then(|| Bandwidth(num::float(bytes) / interval.0))
+}
+
+#[cfg(test)]
+#[path = "attribution_tests.rs"]
+mod tests;

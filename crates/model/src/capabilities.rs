@@ -1,0 +1,62 @@
+//! What a machine can measure and do, and why it cannot do the rest. Found out by the machine,
+//! printed by the command, asked by nothing that decides.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Something that a machine may be able to measure or do, named for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sensor {
+    /// Instructions retired, by thread.
+    Instructions,
+    /// LLC misses, by thread.
+    LlcMisses,
+    /// Resident pages by node, by process.
+    PagesByNode,
+    /// Memory latency between nodes.
+    Latency,
+    /// More than one node to place memory on.
+    SeveralNodes,
+    /// More than one memory domain (LLC or node) to place threads on.
+    SeveralDomains,
+    /// LLC ways can be allocated.
+    CacheWays,
+}
+
+impl fmt::Display for Sensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Instructions => "instructions per thread",
+            Self::LlcMisses => "LLC misses per thread",
+            Self::PagesByNode => "pages per node",
+            Self::Latency => "memory latency between nodes",
+            Self::SeveralNodes => "a second NUMA node",
+            Self::SeveralDomains => "a second memory domain (LLC or node)",
+            Self::CacheWays => "LLC way allocation",
+        })
+    }
+}
+
+/// What a machine can measure: absent sensors with the reason that was found, all others present.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Sensors that are not there, and why, in one line with the remedy.
+    pub missing: BTreeMap<Sensor, String>,
+    /// What else a person should know about this machine: privileges that are missing, competing
+    /// balancers.
+    pub remarks: Vec<String>,
+    /// Whether the kernel's own NUMA balancing moves pages and threads, too; `None` where that is
+    /// not known.
+    pub numa_balancing: Option<bool>,
+}
+
+impl Capabilities {
+    /// Of the sensors that are needed, those that are missing, with the reason.
+    #[must_use]
+    pub fn lacking(&self, needs: &[Sensor]) -> Vec<(Sensor, &str)> {
+        let reason = |sensor: &Sensor| self.missing.get(sensor).map(|why| (*sensor, why.as_str()));
+        needs.iter().filter_map(reason).collect()
+    }
+}

@@ -1,0 +1,83 @@
+//! Counts that are not a thread's own: raw totals of what several threads share (a CPU, a monitor
+//! group), and what stands for a count where there is none. Sensors hand them over as they read
+//! them; [`crate::Observation::between`] alone takes differences and shares them out among threads.
+
+use crate::count::Count;
+use crate::ids::{Pid, Tid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The counts of a sample that are not a thread's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Indirect {
+    /// Counters of CPUs; `None` where threads are counted, or nothing could be read.
+    pub cpus: Option<CpuReading>,
+    /// What monitor groups counted, by process.
+    pub monitored: BTreeMap<Pid, Monitored>,
+    /// Bytes that an LLC miss stands for where bytes are not counted; `None`: then bandwidth is not
+    /// measured.
+    pub bytes_per_miss: Option<u64>,
+}
+
+/// The counters of all CPUs at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuReading {
+    /// Grows each time the counters are published: nothing is measured between two readings of one
+    /// number.
+    pub number: u64,
+    /// By CPU id, from 0.
+    pub cpus: Vec<CpuTotals>,
+}
+
+/// What a CPU counted since its counters were opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTotals {
+    /// Nanoseconds in which it was busy.
+    pub busy_ns: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// CPU cycles.
+    pub cycles: u64,
+    /// References to the last-level cache.
+    pub llc_references: u64,
+    /// Misses of the last-level cache.
+    pub llc_misses: u64,
+    /// Bytes to and from memory.
+    pub bytes: u64,
+}
+
+/// What the monitor groups of a process have counted.
+///
+/// A group that is changed or removed between two samples takes its count with it, so groups are
+/// read before each change and this is the running total of what was read: it never goes backwards
+/// while it is in consecutive samples, and begins at 0 when it appears. An interval in which a
+/// group could not be read adds to the time enabled and not to the time running.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Monitored {
+    /// Bytes to and from memory.
+    pub bytes: Count,
+    /// The threads that the groups hold.
+    pub threads: BTreeSet<Tid>,
+}
+
+impl CpuReading {
+    /// What each CPU counted after an earlier reading; `None` for a CPU where a counter ran
+    /// backwards, and for all where nothing was published in between.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Option<Vec<Option<CpuTotals>>> {
+        let pairs = self.cpus.iter().zip(&before.cpus);
+        (self.number != before.number).then(|| pairs.map(|(now, before)| now.since(before)).collect())
+    }
+}
+
+impl CpuTotals {
+    fn since(&self, before: &Self) -> Option<Self> {
+        Some(Self {
+            busy_ns: self.busy_ns.checked_sub(before.busy_ns)?,
+            instructions: self.instructions.checked_sub(before.instructions)?,
+            cycles: self.cycles.checked_sub(before.cycles)?,
+            llc_references: self.llc_references.checked_sub(before.llc_references)?,
+            llc_misses: self.llc_misses.checked_sub(before.llc_misses)?,
+            bytes: self.bytes.checked_sub(before.bytes)?,
+        })
+    }
+}

@@ -1,0 +1,106 @@
+use super::*;
+use crate::derive::tests::spec;
+use crate::order::orders;
+use crate::seen::tests::ran as ran_alone;
+use numasim_guest::counters::{Cpu, Link, Node};
+use numasim_guest::wire::{JobRan, Run};
+
+const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\nmix_seconds = 2.0\nways = [8]\n\
+                    [[program]]\nname = \"a\"\nrun = \"chase\"\n[[program]]\nname = \"b\"\nrun = \"stream\"\n\
+                    [[mix]]\nname = \"pair\"\nof = [\"a@0\", \"b@1\"]\n[[mix]]\nname = \"far\"\nof = [\"a@4:0\"]\n";
+
+/// A run as the law would have it: 10^6 instructions with a base of 2 and one miss in flight, so
+/// slow that nothing waits, on each CPU that is used.
+fn ran(run: &Run, mpki: f64) -> Ran {
+    let mut cpus = vec![Cpu::default(); 8];
+    for job in &run.jobs {
+        let cpu = job.run_cpus.as_ref().unwrap()[0];
+        let ns = if job.setup_cpus[0] / 4 == cpu / 4 { 1000.0 } else { 1800.0 };
+        let cycles = num::round(1e6 * (2.0 + mpki / 1000.0 * ns * 0.1135));
+        let llc_misses = num::round(mpki * 1000.0);
+        let bytes_read = 64 * llc_misses;
+        cpus[num::index(cpu)] = Cpu { instructions: 1_000_000, cycles, llc_misses, bytes_read, ..Cpu::default() };
+    }
+    let nodes = vec![Node::default(); 2];
+    let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, bytes: 0, busy_ps: 0 }).to_vec();
+    let job = |name: &str| JobRan {
+        name: name.to_owned(),
+        background: true,
+        line: None,
+        problem: None,
+        migrations: None,
+        pages: Some([vec![1], vec![256]]),
+    };
+    let jobs = run.jobs.iter().map(|one| job(&one.name)).collect();
+    let counters = Some(Counters { time_ns: 1_000_000_000_000, cpus, nodes, links });
+    let vmstat = BTreeMap::new();
+    Ran { id: run.id.clone(), jobs, seconds: 1000.0, problem: None, counters, vmstat, daemon: None }
+}
+
+fn all(mpki: impl Fn(&str) -> f64) -> (Xval, Vec<Ran>) {
+    let xval = Xval::parse(TEXT, "x.toml").unwrap();
+    let runs = orders(&xval, &spec(), 1).unwrap().remove(0).runs;
+    let ran = runs.iter().map(|run| ran(run, mpki(&run.id))).collect();
+    (xval, ran)
+}
+
+/// Misses depend neither on space nor on company, nothing waits: both machines agree. Remote
+/// memory: (2 + 0.01 * 204.3) / (2 + 0.01 * 113.5) = 1.290.
+#[test]
+fn where_the_law_holds_both_agree() {
+    let (xval, ran) = all(|_| 10.0);
+    let found = compare(&xval, &spec(), &ran).unwrap();
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
+    assert_eq!(found.rows.len(), 3);
+    assert!(found.rows.iter().all(|row| row.difference.abs() < 0.01 && row.reason.is_none()), "{:?}", found.rows);
+    let far = &found.rows[2];
+    assert!((far.steps.numasim - 1.2895).abs() < 1e-3 && (far.steps.law.unwrap() - 1.2895).abs() < 1e-3, "{far:?}");
+    assert!(found.mean_difference.unwrap() < 0.01);
+    assert!(found.misses_apart.unwrap().iter().all(|apart| *apart < 0.01), "{:?}", found.misses_apart);
+}
+
+/// A mix in which `a` misses five times as often as ever alone: sharing, and nothing else.
+#[test]
+fn misses_that_no_curve_shows_are_told_as_sharing() {
+    let (xval, ran) = all(|id| if id == "mix/pair" { 50.0 } else { 10.0 });
+    let found = compare(&xval, &spec(), &ran).unwrap();
+    let row = &found.rows[0];
+    assert!((row.steps.numasim - (2.0 + 5.675) / 3.135).abs() < 1e-3, "{row:?}");
+    assert!((row.steps.misses_given / row.steps.numasim - 1.0).abs() < 0.01, "{row:?}");
+    assert!(row.reason.as_ref().unwrap().starts_with("sharing: 50.0 MPKI here, 10.0 in the simulator"), "{row:?}");
+}
+
+#[test]
+fn what_did_not_run_is_told_and_the_rest_compared() {
+    let (xval, mut ran) = all(|_| 10.0);
+    ran.retain(|ran| ran.id != "alone/b/all/local" && ran.id != "alone/a/8/local");
+    let found = compare(&xval, &spec(), &ran).unwrap();
+    assert_eq!(found.rows.len(), 1);
+    let told = found.problems.join("\n");
+    assert!(
+        told.contains("alone/a/8/local: it did not run") && told.contains("mix/pair: b@1 is not known alone"),
+        "{told}"
+    );
+}
+
+/// Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5) = 0.9487.
+#[test]
+fn ranks_are_shared_among_equals() {
+    assert_eq!(ranks(&[3.0, 5.0, 5.0, 9.0]), [1.0, 2.5, 2.5, 4.0]);
+    let found = correlation(&ranks(&[3.0, 5.0, 5.0, 9.0]), &ranks(&[1.0, 2.0, 3.0, 4.0])).unwrap();
+    assert!((found - 0.9487).abs() < 1e-4, "{found}");
+    assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
+}
+
+/// Alone 1000 instructions in 3000 cycles and a pass of 0.25 s; in a mix a pass of 0.5 s, but 5000
+/// cycles for 1000 instructions: of six cycles an instruction of the program's own, one went to a
+/// kernel's instruction that costs less. So 5000 cycles were 833 of its own.
+#[test]
+fn instructions_of_the_kernel_are_taken_off_by_the_own_clock() {
+    let alone = seen(&ran_alone(), 0, 0, 1e8).unwrap();
+    let saw = Seen { cycles: 5000.0, pass: Some(0.5), ..alone };
+    let own = own_work(&saw, &alone);
+    assert!((own.instructions - 5000.0 / 6.0).abs() < 1e-9, "{own:?}");
+    assert!((own.cpi() / alone.cpi() - 2.0).abs() < 1e-12);
+    assert_eq!(own_work(&Seen { pass: None, ..saw }, &alone).instructions, 1000.0);
+}

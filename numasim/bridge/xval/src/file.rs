@@ -1,0 +1,237 @@
+//! A cross-validation as written in TOML: programs, ways at which each is measured alone, and
+//! mixes. It knows keys and limits; it refuses to know what becomes of them.
+
+use isobar_model::num;
+use numasim_lab::LabError;
+use numasim_lab::experiment::Scale;
+use numasim_lab::place;
+use numasim_model::Spec;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A cross-validation.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Xval {
+    /// What it is called.
+    pub name: String,
+    /// A machine of the simulator, scaled for numasim.
+    pub machine: String,
+    /// How it is scaled.
+    #[serde(default)]
+    pub scale: Scale,
+    /// Guest seconds for which a program runs alone.
+    pub solo_seconds: f64,
+    /// Guest seconds for which a mix runs.
+    pub mix_seconds: f64,
+    /// Host seconds that a boot may take.
+    #[serde(default = "ten_minutes")]
+    pub boot_limit_seconds: u32,
+    /// The ways of an LLC at which every program is measured alone, beside all of them.
+    pub ways: Vec<u32>,
+    /// The programs.
+    pub program: Vec<Program>,
+    /// The mixes.
+    pub mix: Vec<Mix>,
+}
+
+/// A program.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// What tables call it.
+    pub name: String,
+    /// The command; one thread, passes of a small part of the seconds of a run.
+    pub run: String,
+}
+
+/// Programs together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mix {
+    /// What tables call it.
+    pub name: String,
+    /// Who is where.
+    pub of: Vec<Seat>,
+}
+
+/// A program on a CPU: `chase@4`, its memory on the CPU's node, or `chase@4:0`, its memory on node
+/// 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Seat {
+    /// The program's name.
+    pub program: String,
+    /// Its CPU.
+    pub cpu: u32,
+    /// The node of its memory; `None`: that of the CPU.
+    pub memory: Option<u32>,
+}
+
+const fn ten_minutes() -> u32 {
+    600
+}
+
+impl TryFrom<String> for Seat {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Seat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no seat: expected PROGRAM@CPU or PROGRAM@CPU:NODE, such as `chase@4:0`");
+        let (program, place) = text.rsplit_once('@').ok_or_else(wrong)?;
+        let (cpu, memory) = place.split_once(':').map_or((place, None), |(cpu, node)| (cpu, Some(node)));
+        let memory = memory.map(str::parse).transpose().map_err(|_| wrong())?;
+        Ok(Self { program: program.to_owned(), cpu: cpu.parse().map_err(|_| wrong())?, memory })
+    }
+}
+
+impl fmt::Display for Seat {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}@{}", self.program, self.cpu)?;
+        self.memory.map_or(Ok(()), |node| write!(out, ":{node}"))
+    }
+}
+
+impl From<Seat> for String {
+    fn from(seat: Seat) -> Self {
+        seat.to_string()
+    }
+}
+
+impl Seat {
+    /// The node of its memory.
+    #[must_use]
+    pub fn node(&self, spec: &Spec) -> u32 {
+        self.memory.or_else(|| node_of(spec, self.cpu)).unwrap_or(0)
+    }
+}
+
+/// The node of a CPU.
+#[must_use]
+pub fn node_of(spec: &Spec, cpu: u32) -> Option<u32> {
+    spec.node.iter().find(|node| node.cpus.as_slice().contains(&num::index(cpu))).map(|node| node.id)
+}
+
+impl Xval {
+    /// Reads a cross-validation; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// One line with the file, the line or key, and the remedy.
+    pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
+        let read: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
+            LabError::input(file, format!("line {line}: {}", error.message()))
+        })?;
+        read.check().map_err(|problem| LabError::input(file, problem))?;
+        Ok(read)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (key, seconds) in [("solo_seconds", self.solo_seconds), ("mix_seconds", self.mix_seconds)] {
+            if !(0.05..=600.0).contains(&seconds) {
+                return Err(format!("{key} = {seconds}: expected a number from 0.05 to 600"));
+            }
+        }
+        if self.program.is_empty() || self.mix.is_empty() {
+            return Err("program, mix: there must be at least one of each".to_owned());
+        }
+        distinct("program", self.program.iter().map(|program| program.name.as_str()), &['#', '@', ':', '/'])?;
+        distinct("mix", self.mix.iter().map(|mix| mix.name.as_str()), &['\n'])?;
+        self.mix.iter().try_for_each(|mix| self.check_mix(mix))
+    }
+
+    fn check_mix(&self, mix: &Mix) -> Result<(), String> {
+        let unknown = mix.of.iter().find(|seat| !self.program.iter().any(|program| program.name == seat.program));
+        if let Some(seat) = unknown {
+            return Err(format!("mix `{}`: {seat}: no program is called `{}`", mix.name, seat.program));
+        }
+        let twice =
+            mix.of.iter().enumerate().find(|(at, seat)| mix.of[..*at].iter().any(|other| other.cpu == seat.cpu));
+        twice.map_or(Ok(()), |(_, seat)| {
+            Err(format!("mix `{}`: CPU {} has two programs; give each a CPU of its own", mix.name, seat.cpu))
+        })
+    }
+
+    /// Checks what depends on the machine.
+    ///
+    /// # Errors
+    /// The key, what is wrong, what would be right.
+    pub fn check_on(&self, spec: &Spec) -> Result<(), String> {
+        let ways = spec.llc.first().map_or(0, |llc| llc.ways);
+        if let Some(wrong) = self.ways.iter().find(|count| !(1..ways).contains(*count)) {
+            return Err(format!("ways: {wrong}: expected numbers from 1 to {}", ways.saturating_sub(1)));
+        }
+        let timer = timer_cpu(spec);
+        for (mix, seat) in self.mix.iter().flat_map(|mix| mix.of.iter().map(move |seat| (mix, seat))) {
+            place::list(spec, &format!("mix `{}`: {seat}", mix.name), &seat.cpu.to_string())?;
+            place::of_node(spec, &format!("mix `{}`: {seat}", mix.name), seat.node(spec))?;
+            if seat.cpu == timer {
+                return Err(format!("mix `{}`: {seat}: CPU {timer} is the clock's; take another", mix.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The CPU on which a program without memory marks the end of a run: the last.
+#[must_use]
+pub fn timer_cpu(spec: &Spec) -> u32 {
+    num::narrow(spec.cpus().saturating_sub(1))
+}
+
+fn distinct<'a>(key: &str, names: impl Iterator<Item = &'a str>, without: &[char]) -> Result<(), String> {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if name.is_empty() || name.contains(without) || !seen.insert(name) {
+            return Err(format!(
+                "{key}.name = \"{name}\": expected a name of its own, of one line, a program's without # @ : /"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name = \"x\"\nmachine = \"nehalem-2x4\"\nsolo_seconds = 1.0\nmix_seconds = 2.0\nways = [8, 1]\n\
+                        [[program]]\nname = \"chase\"\nrun = \"chase --work 1000\"\n\
+                        [[mix]]\nname = \"pair\"\nof = [\"chase@0\", \"chase@4:0\"]\n";
+
+    fn told(text: &str) -> String {
+        Xval::parse(text, "x.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn seats_are_read_and_written() {
+        let read = Xval::parse(TEXT, "x.toml").unwrap();
+        let seat = |cpu, memory| Seat { program: "chase".to_owned(), cpu, memory };
+        assert_eq!(read.mix[0].of, [seat(0, None), seat(4, Some(0))]);
+        assert_eq!(read.mix[0].of[1].to_string(), "chase@4:0");
+        let spec = numasim_lab::machine::scaled("nehalem-2x4", read.scale).unwrap();
+        assert_eq!((seat(5, None).node(&spec), seat(5, Some(0)).node(&spec), timer_cpu(&spec)), (1, 0, 7));
+        assert_eq!(read.check_on(&spec), Ok(()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(told(&TEXT.replace("chase@0", "chase")).contains("is no seat"));
+        assert!(told(&TEXT.replace("chase@0", "cahse@0")).contains("no program is called `cahse`"));
+        assert!(told(&TEXT.replace("chase@0", "chase@4")).contains("CPU 4 has two programs"));
+        assert!(told(&TEXT.replace("solo_seconds = 1.0", "solo_seconds = 0")).contains("solo_seconds = 0"));
+        let spec = numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap();
+        let on = |from: &str, to: &str| Xval::parse(&TEXT.replace(from, to), "x").unwrap().check_on(&spec).unwrap_err();
+        assert!(on("chase@0", "chase@7").contains("CPU 7 is the clock's"));
+        assert!(on("chase@0", "chase@9").contains("no CPU 9"));
+        assert!(on("[8, 1]", "[16]").contains("from 1 to 15"));
+    }
+}

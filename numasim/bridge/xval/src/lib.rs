@@ -1,0 +1,28 @@
+//! Cross-validation: the same programs in numasim and in the contention simulator (isobar-sim).
+//!
+//! ```text
+//! file      which programs, at which ways, in which mixes
+//! order     the runs of the boots; no run depends on another
+//! seen      what the counters say of a program in a run
+//! derive    solo runs -> a program of the simulator
+//! twin      the machine of the simulator that a machine of numasim is a scaled copy of
+//! simulate  a mix in the simulator
+//! lru       how a cache would be shared by last use: a witness
+//! compare   both, side by side: difference, and which part of the model it comes from
+//! ```
+//!
+//! All of it is pure; booting is left to the command. What is calibrated is calibrated on solo runs
+//! alone, never on a mix.
+
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod derive;
+pub mod file;
+pub mod lru;
+pub mod order;
+pub mod reason;
+pub mod seen;
+pub mod simulate;
+pub mod table;
+pub mod twin;
