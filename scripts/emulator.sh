@@ -1,7 +1,7 @@
 # What both tests under emulation need of the machine that they run on. Sourced, after setup.sh.
 
-# Installs what is missing of QEMU, a static busybox and cpio, and of the packages that are named as COMMAND=PACKAGE; `skip WHY` where it
-# cannot be had.
+# Installs what is missing of QEMU, a static busybox and cpio, and of the packages that are named as
+# COMMAND=PACKAGE; `skip WHY` where it cannot be had.
 install_emulator() {
     local missing=() extra
     command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)

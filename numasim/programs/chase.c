@@ -1,6 +1,6 @@
 // chase: follows a random cycle of cache lines, one load in flight.
-// Stresses: memory latency. Every load waits for the one before; bandwidth is next to nothing. Sensitive to remoteness, and to whoever
-// takes its cache space when its memory would nearly fit.
+// Stresses: memory latency. Every load waits for the one before; bandwidth is next to nothing.
+// Sensitive to remoteness, and to whoever takes its cache space when its memory would nearly fit.
 #include "kernels.h"
 
 static long size_kib = 4096, work = 1000000;

@@ -1,5 +1,6 @@
-// numaplace: where the memory of a process lies: pages and KiB on each node, as its /proc/PID/numa_maps says, summed up.
-// Pages of different sizes are counted by their own size; "anonymous" is what lies in mappings without a file.
+// numaplace: where the memory of a process lies: pages and KiB on each node, as its
+// /proc/PID/numa_maps says, summed up. Pages of different sizes are counted by their own size;
+// "anonymous" is what lies in mappings without a file.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>

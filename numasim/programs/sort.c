@@ -1,6 +1,8 @@
-// sort: sorts 64-bit keys, least significant byte first (radix sort, eight rounds); every thread sorts its own share.
-// Stresses: bandwidth with scattered writes. A round reads in order and writes to 256 places at once: more than a small private cache
-// and its buffers like, and half of the traffic is lines written back.
+// sort: sorts 64-bit keys, least significant byte first (radix sort, eight rounds); every thread
+// sorts its own share.
+// Stresses: bandwidth with scattered writes. A round reads in order and writes to 256 places at
+// once: more than a small private cache and its buffers like, and half of the traffic is lines
+// written back.
 #include "common.h"
 
 enum { DIGITS = 256, KEY_BYTES = 8 };

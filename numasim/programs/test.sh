@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds all programs and tries each on this machine: its line, its checksum, bad arguments, the start of a mix, SIGTERM, and whether
-# a fault in its work is noticed. test.sh [OUTDIR keeps what was built]. Takes about half a minute; needs a C compiler, `timeout`; jq if there.
+# Builds all programs and tries each on this machine: its line, its checksum, bad arguments, the
+# start of a mix, SIGTERM, and whether a fault in its work is noticed. test.sh [OUTDIR keeps what
+# was built]. Takes about half a minute; needs a C compiler, `timeout`; jq if there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -89,7 +90,8 @@ test_threads() {
     ok "$name: three threads come to the same again" is "$(run_small "$name" --threads 3)" checksum "$(member "$line" checksum)"
 }
 
-# refuses NAME ARGUMENTS...: exit 2, one line that begins with the program's name, nothing on stdout.
+# refuses NAME ARGUMENTS...: exit 2, one line that begins with the program's name, nothing on
+# stdout.
 refuses() {
     local name=$1 code=0
     shift

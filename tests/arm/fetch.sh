@@ -1,5 +1,5 @@
-# Fetches what the Arm guest needs, once: unpacked side by side, nothing is installed. Sourced by run.sh,
-# after scripts/debian.sh.
+# Fetches what the Arm guest needs, once: unpacked side by side, nothing is installed. Sourced by
+# run.sh, after scripts/debian.sh.
 #
 # fetch_arm DIR leaves
 #   DIR/qemu         QEMU 11 with its own libraries and loader: the first whose `virt` machine has tables of
@@ -69,8 +69,8 @@ EOF
         { why="the QEMU of trixie-backports does not start here"; return 1; }
 }
 
-# write_program PATH USR: a shell script, from the standard input, in which `$usr` is the folder USR, whatever
-# characters its name has.
+# write_program PATH USR: a shell script, from the standard input, in which `$usr` is the folder
+# USR, whatever characters its name has.
 write_program() {
     local quoted="'\\''"
     { printf "#!/bin/sh\nusr='%s'\n" "${2//\'/$quoted}"; cat; } > "$1"

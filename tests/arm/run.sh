@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3) and lets
-# the suite of tests/vm there hold isobar, built for aarch64, against what the kernel says and against
-# programs whose instructions are known. Skips, with the reason, where it cannot be had (ISOBAR_ARM_REQUIRED=1
-# makes that a failure).
+# The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3)
+# and lets the suite of tests/vm there hold isobar, built for aarch64, against what the kernel says
+# and against programs whose instructions are known. Skips, with the reason, where it cannot be had
+# (ISOBAR_ARM_REQUIRED=1 makes that a failure).
 #
 #   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]
 #
@@ -37,7 +37,8 @@ skip() {
     exit 0
 }
 
-# Everything that runs in the guest, static, under the profile `guest`; in one call, so that every crate is built once.
+# Everything that runs in the guest, static, under the profile `guest`; in one call, so that every
+# crate is built once.
 build() {
     local name program
     cargo build --profile guest --locked --target $triple -p isobar -p isobar-vm -p isobar-conformance \

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The soak test on this machine: ends `isobar manage` N times in every way there is, and asks Linux after each end what is left.
+# The soak test on this machine: ends `isobar manage` N times in every way there is, and asks Linux
+# after each end what is left.
 #
 #   tests/soak/run.sh [N [OPTION...]]     30 ends unless said otherwise; further options as `isobar-soak --help` lists them
 #

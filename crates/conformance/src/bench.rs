@@ -1,5 +1,5 @@
-//! What an assertion needs beside the machine: subjects to watch and move, and the truth about them where there is a second
-//! witness. Implemented once for each machine, in the tests of this crate.
+//! What an assertion needs beside the machine: subjects to watch and move, and the truth about them
+//! where there is a second witness. Implemented once for each machine, in the tests of this crate.
 
 use crate::verdict::Stop;
 use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
@@ -22,10 +22,12 @@ pub trait Bench {
     /// [`Stop`] where they cannot be told.
     fn cpus(&self) -> Result<CpuSet, Stop>;
 
-    /// A machine at rest with these subjects running: each has touched its memory, nobody has been moved.
+    /// A machine at rest with these subjects running: each has touched its memory, nobody has been
+    /// moved.
     ///
     /// # Errors
-    /// [`Stop::Lacks`] where this machine cannot have such a subject; [`Stop::Fails`] where it did not start.
+    /// [`Stop::Lacks`] where this machine cannot have such a subject; [`Stop::Fails`] where it did
+    /// not start.
     fn open(&self, subjects: &[Subject]) -> Result<Self::Stage, Stop>;
 }
 
@@ -34,7 +36,8 @@ pub trait Bench {
 pub struct Subject {
     /// Threads that work. The process may have others, which only wait.
     pub threads: u32,
-    /// Memory that it touches at its start, all of it on `node`, and does not touch again: nothing but a plan moves it.
+    /// Memory that it touches at its start, all of it on `node`, and does not touch again: nothing
+    /// but a plan moves it.
     pub mib: u32,
     /// Where its memory is.
     pub node: NodeId,
@@ -91,8 +94,8 @@ pub trait Stage {
     /// [`Stop::Lacks`] where threads have no owner.
     fn pin(&mut self, tid: Tid, cpus: &CpuSet) -> Result<(), Stop>;
 
-    /// The CPUs that a thread may run on now, by another witness than the machine; `None` where there is none, or the thread
-    /// has ended.
+    /// The CPUs that a thread may run on now, by another witness than the machine; `None` where
+    /// there is none, or the thread has ended.
     fn affinity(&mut self, pid: Pid, tid: Tid) -> Option<CpuSet>;
 
     /// The CPU that a thread last ran on, by another witness; `None` as in [`Stage::affinity`].
@@ -101,7 +104,8 @@ pub trait Stage {
     /// Resident pages by node, by another witness; `None` as in [`Stage::affinity`].
     fn pages(&mut self, pid: Pid) -> Option<NodeMap<Pages>>;
 
-    /// The ways of an LLC that a thread may fill there, by another witness; `None` as in [`Stage::affinity`].
+    /// The ways of an LLC that a thread may fill there, by another witness; `None` as in
+    /// [`Stage::affinity`].
     fn ways(&mut self, llc: LlcId, tid: Tid) -> Option<u64>;
 }
 

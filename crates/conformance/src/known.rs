@@ -1,5 +1,6 @@
-//! Differences between machines that are known and not yet mended. The list of a machine is meant to be empty; an entry whose
-//! assertion holds is out of date, and fails, so that the list cannot outlive its reasons.
+//! Differences between machines that are known and not yet mended. The list of a machine is meant
+//! to be empty; an entry whose assertion holds is out of date, and fails, so that the list cannot
+//! outlive its reasons.
 
 use crate::verdict::Verdict;
 
@@ -12,8 +13,8 @@ pub struct Difference {
     pub why: &'static str,
 }
 
-/// The verdict in the light of what is known: a known failure passes, with a word on `told`; a known failure that does
-/// not fail any more is one.
+/// The verdict in the light of what is known: a known failure passes, with a word on `told`; a
+/// known failure that does not fail any more is one.
 #[must_use]
 pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut told: impl FnMut(&str)) -> Verdict {
     let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return verdict };

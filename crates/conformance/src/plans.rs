@@ -1,4 +1,5 @@
-//! Plans as a whole: one outcome for each action in their order, and no difference between a plan and its actions one by one.
+//! Plans as a whole: one outcome for each action in their order, and no difference between a plan
+//! and its actions one by one.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -99,7 +100,8 @@ fn state<S: Stage>(stage: &mut S, who: &Identity) -> Result<State, Stop> {
     Ok(State { cpus, affinities: affinities(stage, who), pages })
 }
 
-/// Both ways on two machines alike; every thread is moved, so that the scheduler has no say in the state.
+/// Both ways on two machines alike; every thread is moved, so that the scheduler has no say in the
+/// state.
 fn both_ways<B: Bench>(
     bench: &B,
     subject: Subject,
@@ -158,7 +160,8 @@ fn threads_and_pages_are_independent<B: Bench>(bench: &B) -> Checked {
     }
     ensure!(together == singly, "together the outcomes are {together:?}, one by one {singly:?}");
     ensure!((&one.cpus, &one.affinities) == (&other.cpus, &other.affinities), "together {one:?}, one by one {other:?}");
-    // What programs have beside their memory may lie elsewhere from run to run; what went away from the source may not.
+    // What programs have beside their memory may lie elsewhere from run to run; what went away from
+    // the source may not.
     let gone = |state: &State| pages_on(&state.pages, to) >= if third == to { 1050 } else { 750 };
     ensure!(gone(&one) && gone(&other), "together pages lie {:?}, one by one {:?}", one.pages, other.pages);
     Ok(())

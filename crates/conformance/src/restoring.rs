@@ -1,4 +1,5 @@
-//! Putting back: every thread is what it was, as often as one likes, whoever has ended or was changed by its owner meanwhile.
+//! Putting back: every thread is what it was, as often as one likes, whoever has ended or was
+//! changed by its owner meanwhile.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{

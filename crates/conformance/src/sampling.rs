@@ -1,5 +1,5 @@
-//! What a sample tells: time, identities, counters, places, pages. A policy differences two samples, so nothing in them may run
-//! backwards, change its name or be there twice.
+//! What a sample tells: time, identities, counters, places, pages. A policy differences two
+//! samples, so nothing in them may run backwards, change its name or be there twice.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
@@ -11,7 +11,8 @@ use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample,
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Pages that a program has beside what it was told to touch: its code, libraries and stacks. 64 MiB is more than any of ours.
+/// Pages that a program has beside what it was told to touch: its code, libraries and stacks. 64
+/// MiB is more than any of ours.
 const BESIDES: u64 = 16_384;
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {

@@ -1,4 +1,5 @@
-//! Moving threads: it goes where it was sent, nobody else goes with it, and the sample goes on telling what its owner wants.
+//! Moving threads: it goes where it was sent, nobody else goes with it, and the sample goes on
+//! telling what its owner wants.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -25,7 +26,8 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     ]
 }
 
-/// The thread runs on the CPU by the sample, and by the other witness, where there is one, it may use no other.
+/// The thread runs on the CPU by the sample, and by the other witness, where there is one, it may
+/// use no other.
 fn is_on<S: Stage>(stage: &mut S, who: &Identity, tid: Tid, cpu: CpuId) -> Checked {
     let sample = next_sample(stage)?;
     let seen = thread(&sample, who.pid, tid)?.cpu;

@@ -31,8 +31,8 @@ pub enum Lack {
         /// there
         has: usize,
     },
-    /// Cache ways that can be allocated, in words. Hardware that has them is rare, so this is the only lack that is borne where
-    /// nothing may be skipped.
+    /// Cache ways that can be allocated, in words. Hardware that has them is rare, so this is the
+    /// only lack that is borne where nothing may be skipped.
     CacheWays(String),
     /// Anything else, in words.
     Other(String),
@@ -77,7 +77,8 @@ impl From<Lack> for Stop {
     }
 }
 
-/// An error of the machine is never what an assertion expects: what goes wrong with one action is an outcome.
+/// An error of the machine is never what an assertion expects: what goes wrong with one action is
+/// an outcome.
 impl<E: std::error::Error> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Fails(format!("the machine failed: {error}"))

@@ -1,7 +1,9 @@
-//! Cache ways: the threads of a cluster may fill the ways asked for and nobody else loses any, classes of service are had and given
-//! back, what is refused changes nothing, and `restore` gives every thread every way again.
+//! Cache ways: the threads of a cluster may fill the ways asked for and nobody else loses any,
+//! classes of service are had and given back, what is refused changes nothing, and `restore` gives
+//! every thread every way again.
 //!
-//! A class of service may be shared by clusters of different LLCs, so a thread's ways are asked for on the LLC of its own cluster only.
+//! A class of service may be shared by clusters of different LLCs, so a thread's ways are asked for
+//! on the LLC of its own cluster only.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{act, apply, home, sample, tells_why};

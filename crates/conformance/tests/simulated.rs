@@ -29,7 +29,8 @@ struct Simulator {
     shape: &'static str,
 }
 
-/// Runs that never end within an assertion, and runs of some twenty epochs of a thread alone, in billions of instructions.
+/// Runs that never end within an assertion, and runs of some twenty epochs of a thread alone, in
+/// billions of instructions.
 const LONG: f64 = 1e6;
 const SHORT: f64 = 50.0;
 

@@ -1,4 +1,5 @@
-//! The only places where numbers change type with loss. Everything else in the workspace is denied lossy casts.
+//! The only places where numbers change type with loss. Everything else in the workspace is denied
+//! lossy casts.
 
 /// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
 #[must_use]

@@ -18,7 +18,8 @@ pub enum ActionOutcome {
     Pages {
         /// moved
         moved: Pages,
-        /// stayed, with the reason in words (`busy`, `no memory on the target`, ...), ascending by reason
+        /// stayed, with the reason in words (`busy`, `no memory on the target`, ...), ascending by
+        /// reason
         stayed: Vec<(String, Pages)>,
     },
     /// The thread, process or page was gone: ordinary.

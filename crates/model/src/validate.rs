@@ -1,5 +1,5 @@
-//! Whether a plan can be carried out on the machine it was made for. Every policy is held to this by property tests, and
-//! the command checks again before it acts.
+//! Whether a plan can be carried out on the machine it was made for. Every policy is held to this
+//! by property tests, and the command checks again before it acts.
 
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::observation::{Observation, Process, Thread};

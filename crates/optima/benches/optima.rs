@@ -1,4 +1,5 @@
-//! How long exact optima take. Profiles of our own (falling miss curves from a fixed sequence); the measured tables where they are there.
+//! How long exact optima take. Profiles of our own (falling miss curves from a fixed sequence); the
+//! measured tables where they are there.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,4 +1,5 @@
-//! What a possible cluster asks of memory, at every size. Sets of programs share clusters, so each is computed once, where there is room.
+//! What a possible cluster asks of memory, at every size. Sets of programs share clusters, so each
+//! is computed once, where there is room.
 
 use crate::problem::{Menu, Problem};
 use crate::set::Set;
@@ -45,7 +46,8 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// All clusters that groups of the problem can have; none where they have no room, or where the menu leaves no choice.
+    /// All clusters that groups of the problem can have; none where they have no room, or where the
+    /// menu leaves no choice.
     pub fn new(problem: &Problem<'_>) -> Self {
         let none = Self { sets: Vec::new(), cells: Vec::new() };
         let Some(separable) = problem.model.separable() else { return none };

@@ -1,6 +1,8 @@
-//! The groups that a set of programs can form on one LLC with a memory controller of its own, one by one, with their figures.
+//! The groups that a set of programs can form on one LLC with a memory controller of its own, one
+//! by one, with their figures.
 //!
-//! Order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns are the same to the bit.
+//! Order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns are
+//! the same to the bit.
 
 use crate::cell::{Cell, Cells};
 use crate::options::OptimaError;
@@ -74,8 +76,9 @@ impl<'a> Groups<'a> {
         Self { problem, watch, cells: Cells::new(problem) }
     }
 
-    /// Calls `visit` with every group that the problem's menu has for `set`, that has a meaning, and whose slowdowns may all be at most
-    /// `ceiling`, in the order of [`Group`], until it says `false` or the search is stopped.
+    /// Calls `visit` with every group that the problem's menu has for `set`, that has a meaning,
+    /// and whose slowdowns may all be at most `ceiling`, in the order of [`Group`], until it says
+    /// `false` or the search is stopped.
     pub fn each(
         &self,
         set: Set,

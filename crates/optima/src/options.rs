@@ -4,9 +4,9 @@ use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
 use isobar_partition::model::Meaningless;
 
-/// What is to be best. Figures within [`crate::TIE`] of each other count as equal; then the other figure decides; then the solution
-/// that is first in the order of [`Solution`] (in canonical form, groups ordered by their first program, groups without programs
-/// last).
+/// What is to be best. Figures within [`crate::TIE`] of each other count as equal; then the other
+/// figure decides; then the solution that is first in the order of [`Solution`] (in canonical form,
+/// groups ordered by their first program, groups without programs last).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Objective {
     /// Least greatest-over-least slowdown; among equals the higher throughput.
@@ -20,7 +20,8 @@ pub enum Objective {
 pub struct Options<'a> {
     /// What is to be best.
     pub objective: Objective,
-    /// Groups (LLCs) of the machine, each with all the model's ways. `opt_part` and `opt_cluster` have one, whatever stands here.
+    /// Groups (LLCs) of the machine, each with all the model's ways. `opt_part` and `opt_cluster`
+    /// have one, whatever stands here.
     pub groups: usize,
     /// The most programs that a group can run; `None` = no limit. A group may run fewer, or none.
     pub cores: Option<usize>,
@@ -66,9 +67,11 @@ pub struct Optimum {
     pub evaluation: Evaluation,
     /// Whether the search ended by itself. If not, the solution is the best so far.
     pub proved_optimal: bool,
-    /// No solution has a better objective than this (up to [`crate::TIE`]): a lower bound of unfairness, an upper one of throughput.
+    /// No solution has a better objective than this (up to [`crate::TIE`]): a lower bound of
+    /// unfairness, an upper one of throughput.
     pub bound: f64,
-    /// Partial and whole solutions looked at. Varies a little from run to run where several threads search.
+    /// Partial and whole solutions looked at. Varies a little from run to run where several threads
+    /// search.
     pub nodes_explored: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Optima that are known: by hand, from the issue, from PBBCache's own exact searches. And what a search does besides.
+//! Optima that are known: by hand, from the issue, from PBBCache's own exact searches. And what a
+//! search does besides.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -24,10 +25,11 @@ fn program(name: &str, ipc: [f64; 3]) -> Profile {
     Profile::new(name, ipc.map(row).to_vec()).unwrap()
 }
 
-/// Three programs x of slowdowns 2, 1, 1 at 1, 2, 3 ways and one y of 1.2, 1.2, 1; two groups of 2 cores and 3 ways; no limit of bandwidth,
-/// equal misses. Every mapping is {x, x}, {x, y}. {x, x} share, 1.5 ways each: 1.5 and 1.5 (apart: 2 and 1). {x, y} by itself is fairest
-/// with 2 ways for x and 1 for y: 1 and 1.2. But then 1.5 stands against 1. Where x and y share, they have 1.5 and 1.2, which is less
-/// fair between the two and fairer for all: 1.5 / 1.2 = 1.25.
+/// Three programs x of slowdowns 2, 1, 1 at 1, 2, 3 ways and one y of 1.2, 1.2, 1; two groups of 2
+/// cores and 3 ways; no limit of bandwidth, equal misses. Every mapping is {x, x}, {x, y}. {x, x}
+/// share, 1.5 ways each: 1.5 and 1.5 (apart: 2 and 1). {x, y} by itself is fairest with 2 ways for
+/// x and 1 for y: 1 and 1.2. But then 1.5 stands against 1. Where x and y share, they have 1.5 and
+/// 1.2, which is less fair between the two and fairer for all: 1.5 / 1.2 = 1.25.
 #[test]
 fn the_joint_optimum_is_not_every_groups_own_by_hand() {
     let x = || program("x", [1.0, 2.0, 2.0]);
@@ -129,7 +131,8 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Stops after so many questions, at every number of them: what comes back is always a solution, its bound never wrong.
+/// Stops after so many questions, at every number of them: what comes back is always a solution,
+/// its bound never wrong.
 #[test]
 fn a_search_may_be_stopped_at_any_time() {
     for (groups, model) in [(2, generated(8, 11)), (1, generated(7, 11)), (2, generated(8, 11).uma(true))] {

@@ -16,7 +16,8 @@ const SMALL: i32 = 3;
 const LARGE: i32 = 8;
 const PALE: f64 = 0.35;
 
-/// Points as an SVG document, with the mean of each series as a large marker. Points that are not finite are left out.
+/// Points as an SVG document, with the mean of each series as a large marker. Points that are not
+/// finite are left out.
 #[must_use]
 pub fn scatter(title: &str, series: &[Points], x_label: &str, y_label: &str) -> String {
     let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();

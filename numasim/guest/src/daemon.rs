@@ -1,4 +1,5 @@
-//! The program that moves things beside the jobs: started before them, ended after them, its log kept.
+//! The program that moves things beside the jobs: started before them, ended after them, its log
+//! kept.
 
 use crate::job::Child;
 use crate::procfs;

@@ -1,4 +1,5 @@
-//! What the director in the guest and the laboratory outside say to each other: the order that goes in, the lines that come out.
+//! What the director in the guest and the laboratory outside say to each other: the order that goes
+//! in, the lines that come out.
 
 #![forbid(unsafe_code)]
 

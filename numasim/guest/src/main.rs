@@ -1,7 +1,9 @@
-//! The director: the only child of the guest's first process. Reads the order, does its runs one after another, and tells what came of
-//! each over virtio-serial. `director run` follows /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
+//! The director: the only child of the guest's first process. Reads the order, does its runs one
+//! after another, and tells what came of each over virtio-serial. `director run` follows
+//! /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
 //!
-//! It knows processes, CPUs and files. It refuses to know policies and to judge results: both are the laboratory's.
+//! It knows processes, CPUs and files. It refuses to know policies and to judge results: both are
+//! the laboratory's.
 
 #![forbid(unsafe_code)]
 

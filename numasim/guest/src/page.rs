@@ -1,5 +1,5 @@
-//! The modelled machine as the guest sees it: when modelling begins, and what was counted since, from the page that plugin and guest
-//! share.
+//! The modelled machine as the guest sees it: when modelling begins, and what was counted since,
+//! from the page that plugin and guest share.
 
 use anyhow::{Context, bail};
 use numasim_guest::counters::{Counters, Cpu, Link, Node};

@@ -1,5 +1,6 @@
-//! The order for a boot, and the lines that answer it, as JSON. It knows commands, CPU numbers and files; it refuses to know policies:
-//! what a contender is, the laboratory has resolved into commands before.
+//! The order for a boot, and the lines that answer it, as JSON. It knows commands, CPU numbers and
+//! files; it refuses to know policies: what a contender is, the laboratory has resolved into
+//! commands before.
 
 use crate::counters::Counters;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Whether the machine is modelled (numasim's plugin is there); without it counters are absent and times mean nothing.
+    /// Whether the machine is modelled (numasim's plugin is there); without it counters are absent
+    /// and times mean nothing.
     pub modelled: bool,
     /// Guest seconds that a run may take, set-up included.
     pub limit_seconds: f64,
@@ -33,7 +35,8 @@ pub struct Run {
     pub jobs: Vec<Job>,
 }
 
-/// The ways of an LLC that its class 0 may fill, which all CPUs have unless something gives them another.
+/// The ways of an LLC that its class 0 may fill, which all CPUs have unless something gives them
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ways {
@@ -81,7 +84,8 @@ pub struct Job {
     pub argv: Vec<String>,
     /// The CPUs of its set-up: its memory lands on their node.
     pub setup_cpus: Vec<u32>,
-    /// The CPUs that its threads are brought to after set-up and held on until all jobs run; `None`: they are let go after set-up.
+    /// The CPUs that its threads are brought to after set-up and held on until all jobs run;
+    /// `None`: they are let go after set-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_cpus: Option<Vec<u32>>,
     /// The CPUs that it is confined to after set-up; `None`: all.
@@ -124,11 +128,13 @@ pub struct Ran {
     pub id: String,
     /// In the order of [`Run::jobs`].
     pub jobs: Vec<JobRan>,
-    /// Guest seconds from the start of the measured part to the end of the last job that is measured.
+    /// Guest seconds from the start of the measured part to the end of the last job that is
+    /// measured.
     pub seconds: f64,
     /// What keeps the run from counting, if anything.
     pub problem: Option<String>,
-    /// The machine's counters over the measured part, as the plugin saw it; `None`: nothing is modelled.
+    /// The machine's counters over the measured part, as the plugin saw it; `None`: nothing is
+    /// modelled.
     pub counters: Option<Counters>,
     /// What `/proc/vmstat` counted over the measured part.
     pub vmstat: BTreeMap<String, u64>,
@@ -148,7 +154,8 @@ pub struct JobRan {
     pub line: Option<Value>,
     /// Why it counts for nothing, if so: its exit status and the last line of its errors.
     pub problem: Option<String>,
-    /// How often its threads changed their CPU, as `/proc/PID/sched` tells (`se.nr_migrations`); `None`: the kernel does not say.
+    /// How often its threads changed their CPU, as `/proc/PID/sched` tells (`se.nr_migrations`);
+    /// `None`: the kernel does not say.
     pub migrations: Option<u64>,
     /// Its pages by node when its measured part began and when it was seen last.
     pub pages: Option<[Vec<u64>; 2]>,

@@ -1,5 +1,5 @@
-//! What can be wrong with a machine file or with a value that the guest writes. Each message is one line that names the file or
-//! the knob, the key, and the remedy.
+//! What can be wrong with a machine file or with a value that the guest writes. Each message is one
+//! line that names the file or the knob, the key, and the remedy.
 
 /// Why a machine file is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,13 +1,17 @@
-//! Memory controllers and the two directions of each link, as queues: what a miss waits there in the next window.
+//! Memory controllers and the two directions of each link, as queues: what a miss waits there in
+//! the next window.
 //!
-//! **The law** is that of the contention simulator (crates/sim/src/contention/queue.rs), so that both say the same of the same
-//! load: a line waits `q u^2 / (1 - u)` at a resource of utilisation `u`. It grows beyond bound as `u` nears 1: what is delivered
-//! stays below the capacity, however much is wanted.
+//! **The law** is that of the contention simulator (crates/sim/src/contention/queue.rs), so that
+//! both say the same of the same load: a line waits `q u^2 / (1 - u)` at a resource of utilisation
+//! `u`. It grows beyond bound as `u` nears 1: what is delivered stays below the capacity, however
+//! much is wanted.
 //!
-//! **The window.** Within a window CPUs run one after another, so arrival times inside it mean nothing: a delay is a function of the totals
-//! of earlier windows, in which all CPUs stand alike. Feeding the measured `u` back through the law would swing between idle and full, since
-//! the law is steep near 1. Instead the window is *solved*: a CPU that was busy for `B` and paid the delay of `n` lines would have been busy for
-//! `B + n x` had the delay been longer by `x`, and so would have moved its lines at `B / (B + n x)` of its pace. With
+//! **The window.** Within a window CPUs run one after another, so arrival times inside it mean
+//! nothing: a delay is a function of the totals of earlier windows, in which all CPUs stand alike.
+//! Feeding the measured `u` back through the law would swing between idle and full, since the law
+//! is steep near 1. Instead the window is *solved*: a CPU that was busy for `B` and paid the delay
+//! of `n` lines would have been busy for `B + n x` had the delay been longer by `x`, and so would
+//! have moved its lines at `B / (B + n x)` of its pace. With
 //!
 //! ```text
 //! a_ik   lines that CPU i moved over resource k in the window (fetched and written back)
@@ -19,15 +23,19 @@
 //! w_k + x_k = q_k u_k(x)^2 / (1 - u_k(x))            for all k at once
 //! ```
 //!
-//! this is the fixed point of the contention simulator for the programs as they were in this window. Resource by resource the left side
-//! rises and the right side falls in `x_k`: one root each, found by halving; a few rounds over all resources settle their interplay. The delay
-//! in force then goes a part of the way there ([`UP`], [`DOWN`]), which averages over what differs from window to window. It falls more slowly than it
-//! rises: load that comes in bursts meets some of the delay that it left.
+//! this is the fixed point of the contention simulator for the programs as they were in this
+//! window. Resource by resource the left side rises and the right side falls in `x_k`: one root
+//! each, found by halving; a few rounds over all resources settle their interplay. The delay in
+//! force then goes a part of the way there ([`UP`], [`DOWN`]), which averages over what differs
+//! from window to window. It falls more slowly than it rises: load that comes in bursts meets some
+//! of the delay that it left.
 //!
-//! **Debt.** The first windows of a new load run at delays that are too short, and carry more than can be carried. What was too much
-//! is owed, and asked for as load on top over [`HORIZON`] windows, so that the long-run throughput stays within capacity; a debt is at most
-//! [`MOST_DEBT`] windows, since real queues hold microseconds of work and no CPU should pay long for the model's late answer. So who wants ten times
-//! the capacity, in bursts of fewer windows than ten, still gets more than there is.
+//! **Debt.** The first windows of a new load run at delays that are too short, and carry more than
+//! can be carried. What was too much is owed, and asked for as load on top over [`HORIZON`]
+//! windows, so that the long-run throughput stays within capacity; a debt is at most [`MOST_DEBT`]
+//! windows, since real queues hold microseconds of work and no CPU should pay long for the model's
+//! late answer. So who wants ten times the capacity, in bursts of fewer windows than ten, still
+//! gets more than there is.
 
 use crate::num::{float, round};
 
@@ -161,7 +169,8 @@ impl Queues {
         }
     }
 
-    /// The delay at which a resource carries what is asked of it, the others' delays being what they are wanted to be.
+    /// The delay at which a resource carries what is asked of it, the others' delays being what
+    /// they are wanted to be.
     fn solve(&mut self, resource: usize, picos: f64) -> f64 {
         self.gather(resource);
         let law = self.resources[resource];
@@ -241,8 +250,8 @@ mod tests {
 
     #[test]
     fn the_delay_goes_most_of_the_way_to_the_fixed_point_in_one_window() {
-        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. Had each waited w longer: u = 64 / (80 + w), w = 200 u^2 / (1 - u),
-        // whose root is found by halving here.
+        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. Had each waited w longer: u
+        // = 64 / (80 + w), w = 200 u^2 / (1 - u), whose root is found by halving here.
         let (mut low, mut high) = (0.0_f64, 1.0_f64);
         for _ in 0..60 {
             let u = 0.5 * (low + high);

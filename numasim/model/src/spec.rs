@@ -1,5 +1,6 @@
-//! A machine as written in TOML, units in the key names. All values are those of the guest's time and size: who scales a real
-//! machine has done so before. It knows the text; spec_check.rs knows what its values may be.
+//! A machine as written in TOML, units in the key names. All values are those of the guest's time
+//! and size: who scales a real machine has done so before. It knows the text; spec_check.rs knows
+//! what its values may be.
 
 use crate::cpulist::CpuList;
 use crate::error::SpecError;
@@ -33,7 +34,8 @@ pub struct Spec {
     /// Whether anything is charged beyond instructions; counted is everything in either case.
     #[serde(default = "yes")]
     pub delays: bool,
-    /// Where the memory below 4 GiB ends, in MiB: what lies above it begins at 4 GiB. Default: the rule of QEMU's q35 machine.
+    /// Where the memory below 4 GiB ends, in MiB: what lies above it begins at 4 GiB. Default: the
+    /// rule of QEMU's q35 machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hole_start_mib: Option<u32>,
     /// The cache that each CPU has for itself.
@@ -153,7 +155,8 @@ pub struct Link {
     pub mb_per_s_each_way: f64,
 }
 
-/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of the way back.
+/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of
+/// the way back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -233,8 +236,9 @@ impl Spec {
         self.node.iter().map(&mut place).collect()
     }
 
-    /// Where the memory below 4 GiB ends, in MiB: as written, else as QEMU's q35 machine has it (`pc_q35_init` in hw/i386/pc_q35.c: from
-    /// 0xb0000000 bytes of memory on 0x80000000, below that 0xb0000000).
+    /// Where the memory below 4 GiB ends, in MiB: as written, else as QEMU's q35 machine has it
+    /// (`pc_q35_init` in hw/i386/pc_q35.c: from 0xb0000000 bytes of memory on 0x80000000, below
+    /// that 0xb0000000).
     #[must_use]
     pub fn hole_start_mib(&self) -> u32 {
         let end = self.memory().iter().map(|(start, size)| start.saturating_add(*size)).max().unwrap_or(0);

@@ -1,7 +1,9 @@
-//! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64 bits, little-endian.
+//! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64
+//! bits, little-endian.
 //!
-//! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared memory device",
-//! `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new [`VERSION`].
+//! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared
+//! memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new
+//! [`VERSION`].
 
 /// What word [`MAGIC`] says: the text `NUMASIM` and a zero byte.
 pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");

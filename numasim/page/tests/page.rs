@@ -1,4 +1,5 @@
-//! Host and guest over one page: what the one writes the other reads, whatever happens to it meanwhile.
+//! Host and guest over one page: what the one writes the other reads, whatever happens to it
+//! meanwhile.
 
 #![allow(clippy::unwrap_used)]
 

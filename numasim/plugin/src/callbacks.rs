@@ -1,4 +1,5 @@
-//! What QEMU calls. Until the guest asks for modelling, accesses to memory go untold: instructions are all that takes time.
+//! What QEMU calls. Until the guest asks for modelling, accesses to memory go untold: instructions
+//! are all that takes time.
 
 use crate::arguments::Arguments;
 use crate::error::note;
@@ -63,7 +64,8 @@ fn fits(info: &Info) -> Result<(), String> {
         .ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
 }
 
-/// Whether QEMU's clock is ours. Our own name for it would not tell: the loader binds that to whichever comes first, too.
+/// Whether QEMU's clock is ours. Our own name for it would not tell: the loader binds that to
+/// whichever comes first, too.
 fn preloaded() -> bool {
     // SAFETY: a C string, and the default search order.
     let clock = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };

@@ -1,11 +1,13 @@
-//! Cache-line flushes. QEMU takes them as doing nothing and tells no access, so the address is worked out from the registers, and its physical
-//! one from the accesses that this CPU made to the page: a line that is in a cache got there by one.
+//! Cache-line flushes. QEMU takes them as doing nothing and tells no access, so the address is
+//! worked out from the registers, and its physical one from the accesses that this CPU made to the
+//! page: a line that is in a cache got there by one.
 
 use crate::qemu::{self, Array, Register};
 use numasim_model::x86::Address;
 use std::ffi::{CStr, c_void};
 
-/// Pages that each CPU has used lately, by virtual page number; 1,024 a CPU, the newest of those that share a place.
+/// Pages that each CPU has used lately, by virtual page number; 1,024 a CPU, the newest of those
+/// that share a place.
 pub struct Pages {
     seen: Vec<[(u64, u64); PAGES]>,
     /// Handles of the general registers, as numbered in encodings.
@@ -92,7 +94,8 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// A place for an operand that lives as long as QEMU does: QEMU does not say when it forgets translated code.
+    /// A place for an operand that lives as long as QEMU does: QEMU does not say when it forgets
+    /// translated code.
     pub fn keep(address: Address, at: u64) -> usize {
         std::ptr::from_ref(Box::leak(Box::new(Self { address, at }))).expose_provenance()
     }

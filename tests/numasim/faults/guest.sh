@@ -1,9 +1,11 @@
-# What guests and their programs say: a page that is not there, is nobody's, or of another version; a kernel that panics; a report that the disk
-# has no room for. Guests booted by hand: the command has no part in it. Sourced by run.sh.
+# What guests and their programs say: a page that is not there, is nobody's, or of another version;
+# a kernel that panics; a report that the disk has no room for. Guests booted by hand: the command
+# has no part in it. Sourced by run.sh.
 
 page_device() { echo -object "memory-backend-file,id=page,share=on,mem-path=$1,size=64K" -device ivshmem-plain,memdev=page; }
 
-# made NAME [WORD ...]: a page of 64 KiB whose first words (64 bits, little endian, as printf writes them) are these.
+# made NAME [WORD ...]: a page of 64 KiB whose first words (64 bits, little endian, as printf writes
+# them) are these.
 made() {
     local file=$work/$1
     shift

@@ -55,7 +55,8 @@ impl Ender<'_> {
         if signal == Signal::PIPE { self.after_pipe(name) } else { name.to_owned() }
     }
 
-    /// SIGPIPE is ignored by a process that has not begun to handle it, as usual: then another signal must end it.
+    /// SIGPIPE is ignored by a process that has not begun to handle it, as usual: then another
+    /// signal must end it.
     fn after_pipe(&mut self, name: &str) -> String {
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);
         if until(Duration::from_secs(3) * setup.pace, || manage.is_over(setup, family)) {

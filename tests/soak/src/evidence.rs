@@ -1,5 +1,5 @@
-//! What Linux says about processes and threads: parents, names, start times, and the CPUs that each may use (procfs and
-//! `sched_getaffinity`).
+//! What Linux says about processes and threads: parents, names, start times, and the CPUs that each
+//! may use (procfs and `sched_getaffinity`).
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};

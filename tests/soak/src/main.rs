@@ -1,5 +1,5 @@
-//! The soak test: ends `isobar manage` in every way there is while the managed processes come and go, and asks Linux after each
-//! end what is left. Shares no code with isobar. See `README.md`.
+//! The soak test: ends `isobar manage` in every way there is while the managed processes come and
+//! go, and asks Linux after each end what is left. Shares no code with isobar. See `README.md`.
 
 #![forbid(unsafe_code)]
 

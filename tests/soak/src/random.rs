@@ -1,4 +1,5 @@
-//! Random numbers: a stream for the order of the ends and one for each end, so that any end can be repeated alone.
+//! Random numbers: a stream for the order of the ends and one for each end, so that any end can be
+//! repeated alone.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -1,5 +1,5 @@
-//! The processes that are managed (`programs/churn.c`): all of them have one name, which no other process has. Knows their
-//! threads and their owners' wishes.
+//! The processes that are managed (`programs/churn.c`): all of them have one name, which no other
+//! process has. Knows their threads and their owners' wishes.
 
 use crate::evidence::{self, Cpus, Stat, Task};
 use crate::family::Family;

@@ -1,4 +1,5 @@
-//! A terminal that isobar runs on: read like a screen, stopped like one with Ctrl-S, or closed like a window.
+//! A terminal that isobar runs on: read like a screen, stopped like one with Ctrl-S, or closed like
+//! a window.
 
 use crate::words::Words;
 use anyhow::{Context, Result};

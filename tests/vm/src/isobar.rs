@@ -1,4 +1,5 @@
-//! The command under test, run as a user would: to its end, or in the background while the suite looks.
+//! The command under test, run as a user would: to its end, or in the background while the suite
+//! looks.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,7 +20,8 @@ pub struct Said {
 }
 
 impl Said {
-    /// Fails unless it ended with exit code 0 and nothing on stderr that `allowed` does not contain.
+    /// Fails unless it ended with exit code 0 and nothing on stderr that `allowed` does not
+    /// contain.
     pub fn fine(&self) -> Result<&Self> {
         ensure!(self.status.success(), "isobar ended with {}: {}", self.status, self.err.trim());
         Ok(self)
@@ -60,7 +62,8 @@ const KNOWN: &[&str] =
     &["manage", "--json", "--policy", "fixed", "--interval", "0.25", "--set", "manage.min_cpu_percent=0"];
 
 impl Manage {
-    /// Starts `isobar manage` under the policy `fixed` with further words. It ends by itself after two minutes.
+    /// Starts `isobar manage` under the policy `fixed` with further words. It ends by itself after
+    /// two minutes.
     pub fn fixed(words: &[&str]) -> Result<Self> {
         Self::start(&[KNOWN, &["--for", "120"], words].concat(), &[])
     }
@@ -92,7 +95,8 @@ impl Manage {
         self.child.id()
     }
 
-    /// Waits until `reached` says true; fails when isobar ends before, or (so that nothing hangs) after two minutes.
+    /// Waits until `reached` says true; fails when isobar ends before, or (so that nothing hangs)
+    /// after two minutes.
     pub fn until(&mut self, what: &str, mut reached: impl FnMut() -> Result<bool>) -> Result<()> {
         for _ in 0..600 {
             if reached()? {

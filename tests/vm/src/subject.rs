@@ -1,4 +1,5 @@
-//! A subject: a process of `programs/subject.c` under a name of its own, and the conversation with it.
+//! A subject: a process of `programs/subject.c` under a name of its own, and the conversation with
+//! it.
 
 use crate::evidence;
 use crate::talk::Talk;
@@ -68,8 +69,9 @@ impl Subject {
         Ok(answer.split(' ').filter_map(|tid| tid.parse().ok()).collect())
     }
 
-    /// Pages by node, as `move_pages(2)` tells. Pages that are on no node, since they are on their way, are asked for again some times; who
-    /// is still on its way then stands under [`ON_THE_WAY`].
+    /// Pages by node, as `move_pages(2)` tells. Pages that are on no node, since they are on their
+    /// way, are asked for again some times; who is still on its way then stands under
+    /// [`ON_THE_WAY`].
     pub fn nodes_of(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
         for _ in 0..ASKED_AGAIN {
             let nodes = self.nodes_now(region)?;
@@ -92,8 +94,9 @@ impl Subject {
             .collect()
     }
 
-    /// Runs of pages on one node: (first, last, node). Pages that are on no node, such as the one at which a sampled
-    /// subject is about to take its next fault, are asked for again some times; they stand under a negative node then.
+    /// Runs of pages on one node: (first, last, node). Pages that are on no node, such as the one
+    /// at which a sampled subject is about to take its next fault, are asked for again some times;
+    /// they stand under a negative node then.
     pub fn runs_of(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         for _ in 0..ASKED_AGAIN {
             let runs = self.runs_now(region)?;

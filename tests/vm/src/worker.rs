@@ -1,5 +1,5 @@
-//! Programs whose threads execute known numbers of instructions (`tests/arm/programs/worker.c`), and the
-//! [`Hog`] that takes hardware counters away from whoever else counts a thread.
+//! Programs whose threads execute known numbers of instructions (`tests/arm/programs/worker.c`),
+//! and the [`Hog`] that takes hardware counters away from whoever else counts a thread.
 
 use crate::talk::Talk;
 use anyhow::{Context, Result, ensure};
@@ -78,7 +78,8 @@ impl Log {
     }
 }
 
-/// A process with so many counters of its own on a thread that they share the hardware's with others.
+/// A process with so many counters of its own on a thread that they share the hardware's with
+/// others.
 pub struct Hog {
     talk: Talk,
 }

@@ -1,8 +1,10 @@
-//! The assertions on the running kernel, with the real sensors and actuators. The program runs alone: it is its own subject
-//! (started again with an environment variable), and needs nothing but `/proc`, `/sys` and a folder for temporary files.
+//! The assertions on the running kernel, with the real sensors and actuators. The program runs
+//! alone: it is its own subject (started again with an environment variable), and needs nothing but
+//! `/proc`, `/sys` and a folder for temporary files.
 //!
-//! On a machine with one node, what needs two is skipped, said loudly. With `ISOBAR_REQUIRE_NODES=4` the machine must have
-//! so many nodes with CPUs, and nothing may be skipped but what needs cache ways.
+//! On a machine with one node, what needs two is skipped, said loudly. With
+//! `ISOBAR_REQUIRE_NODES=4` the machine must have so many nodes with CPUs, and nothing may be
+//! skipped but what needs cache ways.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

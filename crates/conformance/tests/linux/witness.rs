@@ -1,4 +1,5 @@
-//! The kernel's own word on threads and pages, read here anew: nothing of `isobar-linux` is asked, since that is what is tried.
+//! The kernel's own word on threads and pages, read here anew: nothing of `isobar-linux` is asked,
+//! since that is what is tried.
 
 use isobar_model::{CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Pid, Tid};
 use std::fs;
@@ -11,7 +12,8 @@ pub fn affinity(pid: Pid, tid: Tid) -> Option<CpuSet> {
     Some(list.trim().parse().unwrap())
 }
 
-/// The CPU that a thread last ran on: field 39 of `proc_pid_stat(5)`, the 37th after the name in parentheses.
+/// The CPU that a thread last ran on: field 39 of `proc_pid_stat(5)`, the 37th after the name in
+/// parentheses.
 pub fn cpu(pid: Pid, tid: Tid) -> Option<CpuId> {
     let stat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -32,8 +34,8 @@ pub fn pages(pid: Pid) -> Option<NodeMap<Pages>> {
     Some(sum)
 }
 
-/// The mask of the resctrl control group that a thread is in (`Documentation/filesystems/resctrl.rst`): who is in no other is in the
-/// root group.
+/// The mask of the resctrl control group that a thread is in
+/// (`Documentation/filesystems/resctrl.rst`): who is in no other is in the root group.
 pub fn ways(root: &Path, llc: LlcId, tid: Tid) -> Option<u64> {
     let is_in = |group: &Path| {
         let tasks = fs::read_to_string(group.join("tasks")).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The assertions as tests of a harness of our own: each shows by its name, a skip shows with its reason.
+//! The assertions as tests of a harness of our own: each shows by its name, a skip shows with its
+//! reason.
 
 use isobar_conformance::{Bench, Difference, Lack, Verdict, assertions, check, judge};
 use libtest_mimic::{Completion, Trial};

@@ -194,8 +194,9 @@ impl MachineDoc {
         NodeMatrix::from_rows(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
     }
 
-    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must agree. A node may list CPUs
-    /// that name another node as theirs (`numa=fake`), but no CPU that the machine lacks, and it must list its own.
+    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must
+    /// agree. A node may list CPUs that name another node as theirs (`numa=fake`), but no CPU that
+    /// the machine lacks, and it must list its own.
     fn check_sharing(&self, machine: &Topology) -> Result<(), WireError> {
         for (i, llc) in self.llcs.iter().enumerate() {
             agree(format!("machine.llcs[{i}].cpus"), llc.cpus.as_ref(), machine.cpus_of_llc(llc.id))?;

@@ -1,7 +1,9 @@
-//! The JSON contract: documents for observations, plans and machines, and their checked conversion to and from the model.
+//! The JSON contract: documents for observations, plans and machines, and their checked conversion
+//! to and from the model.
 //!
-//! Unknown keys are refused, so that a misspelt key is told rather than ignored. `null` and an absent key both mean "not
-//! measured". Sizes are bytes, rates bytes per second, times seconds, latencies nanoseconds.
+//! Unknown keys are refused, so that a misspelt key is told rather than ignored. `null` and an
+//! absent key both mean "not measured". Sizes are bytes, rates bytes per second, times seconds,
+//! latencies nanoseconds.
 
 mod machine;
 mod observation;

@@ -75,8 +75,9 @@ struct ThreadDoc {
 /// Reads and checks one observation. Processes and threads may come in any order.
 ///
 /// # Errors
-/// [`WireError`], one line that names the key: JSON of another shape, a pid or tid that occurs twice, a CPU that the machine
-/// lacks, a negative figure, a list that does not have one value for each node.
+/// [`WireError`], one line that names the key: JSON of another shape, a pid or tid that occurs
+/// twice, a CPU that the machine lacks, a negative figure, a list that does not have one value for
+/// each node.
 pub fn observation_from_json(text: &str) -> Result<Observation, WireError> {
     let doc: ObservationDoc = read(text)?;
     let machine = Arc::new(doc.machine.to_topology()?);

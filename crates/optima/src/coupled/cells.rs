@@ -1,4 +1,5 @@
-//! Every possible cluster, or every possible group, of a problem of few programs: computed once, used by every slice of the search.
+//! Every possible cluster, or every possible group, of a problem of few programs: computed once,
+//! used by every slice of the search.
 
 use crate::cell::Cell;
 use crate::group::place;

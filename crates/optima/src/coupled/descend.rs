@@ -1,8 +1,10 @@
-//! Depth first through one slice: groups by their lowest program, in a group clusters by theirs, with the slice's tables as bounds.
+//! Depth first through one slice: groups by their lowest program, in a group clusters by theirs,
+//! with the slice's tables as bounds.
 //!
-//! Clusters come in the order of solutions, and demands in the order in which `evaluate` takes them, so that a whole solution's figures
-//! are the same to the bit. To find the *first* of equally good solutions: within the programs of one group the first that passes is the
-//! best, over several such sets the least is taken.
+//! Clusters come in the order of solutions, and demands in the order in which `evaluate` takes
+//! them, so that a whole solution's figures are the same to the bit. To find the *first* of equally
+//! good solutions: within the programs of one group the first that passes is the best, over several
+//! such sets the least is taken.
 
 use super::cells::Cells;
 use super::slice::{Bar, Figure, Tables};
@@ -46,7 +48,8 @@ pub(crate) struct Descent<'a> {
     bar: Bar,
     /// Groups begun.
     begun: usize,
-    /// Every cluster: its group, programs and ways; no ways stand for the one group that the set has.
+    /// Every cluster: its group, programs and ways; no ways stand for the one group that the set
+    /// has.
     picked: Vec<(usize, Set, usize)>,
     stack: Vec<Demand>,
     factors: Vec<f64>,
@@ -140,7 +143,8 @@ impl<'a> Descent<'a> {
         found
     }
 
-    /// The next cluster of the group under way; `beyond` = programs of other groups, figures without and with these at best.
+    /// The next cluster of the group under way; `beyond` = programs of other groups, figures
+    /// without and with these at best.
     fn cluster(&mut self, left: Set, ways: usize, beyond: (Set, Figure, Figure)) -> Option<Vec<Group>> {
         let (others, so_far, outside) = beyond;
         if left.is_empty() {

@@ -110,7 +110,8 @@ impl Search<'_> {
         Settled { groups: Some(first.unwrap_or(groups)), bound }
     }
 
-    /// Looks through slices until all are done; returns them, halved as needed, and the bound of the objective.
+    /// Looks through slices until all are done; returns them, halved as needed, and the bound of
+    /// the objective.
     fn improve(&self, aim: &Better, mut open: Vec<Open>) -> (Vec<Open>, f64) {
         let mut done: Vec<Open> = Vec::new();
         while !open.is_empty() {
@@ -171,7 +172,8 @@ impl Search<'_> {
             return Fate::Stopped(open);
         }
         let pressure = self.separable.pressure();
-        // Equals of the best so far must survive into the next stage, so the tables are made for a bar that lets them pass.
+        // Equals of the best so far must survive into the next stage, so the tables are made for a
+        // bar that lets them pass.
         let bar = aim.bar();
         let loose = Bar {
             ratio: bar.ratio * (1.0 + 4.0 * TIE),
@@ -229,7 +231,8 @@ impl Search<'_> {
         if most > 0.0 { vec![none, Slice { from: 0.0, to: most }] } else { vec![none] }
     }
 
-    /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible load is below the capacity.
+    /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible
+    /// load is below the capacity.
     fn most(&self, pressure: &dyn Pressure) -> f64 {
         let by_program = self.demands();
         let reached = |p: f64| {

@@ -1,19 +1,24 @@
 //! A slice of the pressure axis, and what it says of every partial solution.
 //!
-//! **Why slices.** All programs feel each other's bandwidth through one figure, the pressure. Suppose it is between p and q. Then
+//! **Why slices.** All programs feel each other's bandwidth through one figure, the pressure.
+//! Suppose it is between p and q. Then
 //!
-//! - a program's slowdown is at least that at p and at most that at q (a factor never falls while the pressure grows): the slowest
-//!   program of a solution is at least as slow as its slowest cluster at p, its fastest at most as slow as its fastest cluster at q;
+//! - a program's slowdown is at least that at p and at most that at q (a factor never falls while
+//!   the pressure grows): the slowest program of a solution is at least as slow as its slowest
+//!   cluster at p, its fastest at most as slow as its fastest cluster at q;
 //! - its throughput is at most the sum of 1 / slowdown at p;
-//! - the loads as seen from p add up to the capacity at p or more, those seen from q to the capacity at q or less. That is not a
-//!   relaxation: it is what "the pressure is between p and q" means.
+//! - the loads as seen from p add up to the capacity at p or more, those seen from q to the
+//!   capacity at q or less. That is not a relaxation: it is what "the pressure is between p and q"
+//!   means.
 //!
-//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters, so its best over *all* ways to complete a
-//! partial solution can be tabulated: by the programs that are left and the ways that are left (within a group), and by the programs
-//! that are left and the groups that are left. Every figure is the best by itself, over completions that may differ, so together they
-//! bound from outside; the narrower the slice, the less.
+//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters, so
+//! its best over *all* ways to complete a partial solution can be tabulated: by the programs that
+//! are left and the ways that are left (within a group), and by the programs that are left and the
+//! groups that are left. Every figure is the best by itself, over completions that may differ, so
+//! together they bound from outside; the narrower the slice, the less.
 //!
-//! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far more than rounding and less than what a tie is.
+//! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far more than rounding
+//! and less than what a tie is.
 
 use super::cells::{Cells, at};
 use crate::group::place;
@@ -211,8 +216,9 @@ impl Tables {
         figure.can_be() && figure.slowest <= bar.ratio * figure.fastest && figure.stp >= bar.stp && loads
     }
 
-    /// Clusters that no solution worth it has: every program must be somewhere, so some program is as slow as it can at best be, and
-    /// some as fast as it can at most be; a cluster too fast or too slow beside that is out.
+    /// Clusters that no solution worth it has: every program must be somewhere, so some program is
+    /// as slow as it can at best be, and some as fast as it can at most be; a cluster too fast or
+    /// too slow beside that is out.
     fn drop_hopeless(&mut self, problem: &Problem<'_>, bar: Bar) {
         if !bar.ratio.is_finite() {
             return;

@@ -1,15 +1,18 @@
 //! Of all equally good solutions, the first one.
 //!
-//! First the levels L at which there is a solution as good as it must be, all its slowdowns between L and U L; mostly there is one. At a
-//! level whatever groups are within these limits may be combined, so only throughput is left to ask about. Group by group, in the order
-//! of `Solution`: of all groups that hold the first program not yet placed, the first one with which the others can still have the
-//! throughput that is needed. Each such question is a search for a cover; nearly all candidates fall to the bound before it is asked.
-//! Within one set the first group that passes is the set's best, so the rest of the set is not looked at; over sets and levels, the
-//! least is taken.
+//! First the levels L at which there is a solution as good as it must be, all its slowdowns between
+//! L and U L; mostly there is one. At a level whatever groups are within these limits may be
+//! combined, so only throughput is left to ask about. Group by group, in the order of `Solution`:
+//! of all groups that hold the first program not yet placed, the first one with which the others
+//! can still have the throughput that is needed. Each such question is a search for a cover; nearly
+//! all candidates fall to the bound before it is asked. Within one set the first group that passes
+//! is the set's best, so the rest of the set is not looked at; over sets and levels, the least is
+//! taken.
 //!
-//! Levels are those of points that nothing dominates. An equally good solution with a dominated point has the same least slowdown up to
-//! a tie (were it lower, the solution with the dominating point would be fairer than the optimum). So the least slowdowns that groups
-//! really have within a tie of the level are asked for, and each is a level of its own.
+//! Levels are those of points that nothing dominates. An equally good solution with a dominated
+//! point has the same least slowdown up to a tie (were it lower, the solution with the dominating
+//! point would be fairer than the optimum). So the least slowdowns that groups really have within a
+//! tie of the level are asked for, and each is a level of its own.
 
 use super::front::{Front, Keep, Matters};
 use super::weigh::{Others, Weighed};
@@ -24,8 +27,8 @@ use crate::watch::Watch;
 use isobar_partition::Group;
 use std::collections::BTreeSet;
 
-/// The first of all solutions within the limits. `fronts` must hold every set of such a solution, with the points that matter. `None`
-/// where the search was stopped.
+/// The first of all solutions within the limits. `fronts` must hold every set of such a solution,
+/// with the points that matter. `None` where the search was stopped.
 pub(crate) fn first(
     (problem, groups): (&Problem<'_>, &Groups<'_>),
     fronts: &[Front],

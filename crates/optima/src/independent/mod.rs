@@ -1,5 +1,6 @@
-//! Groups with a memory controller each: nothing in a group depends on another one, so a group is solved once per *set* of programs and
-//! not once per mapping, and a search covers all programs with sets.
+//! Groups with a memory controller each: nothing in a group depends on another one, so a group is
+//! solved once per *set* of programs and not once per mapping, and a search covers all programs
+//! with sets.
 //!
 //! ```text
 //! 1. every set's front (front.rs)       what a set can be to the others
@@ -201,8 +202,8 @@ impl Search<'_> {
     }
 }
 
-/// The window in which the slowdowns of every solution of at most this unfairness are: some program must be as slow as its least
-/// greatest, and some as fast as its greatest least.
+/// The window in which the slowdowns of every solution of at most this unfairness are: some program
+/// must be as slow as its least greatest, and some as fast as its greatest least.
 fn reach(fronts: &[Front], everyone: Set, ratio: f64) -> Keep {
     let (mut lowest, mut highest) = ([f64::INFINITY; 64], [0.0_f64; 64]);
     for front in fronts {

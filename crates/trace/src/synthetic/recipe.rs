@@ -47,7 +47,8 @@ pub enum Pattern {
         #[serde(default)]
         backward: bool,
     },
-    /// The page so many further on; at the end back to where the round began. After some rounds one page further.
+    /// The page so many further on; at the end back to where the round began. After some rounds one
+    /// page further.
     Stride {
         /// Pages from one visit to the next.
         pages: u32,

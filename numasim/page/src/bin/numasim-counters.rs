@@ -1,5 +1,6 @@
-//! `numasim-counters [FILE] [--json] [--watch SECONDS]`: the page of the guest that it runs in, or of a file, once as a table or as
-//! JSON, or what was counted in each interval. It reads and never writes.
+//! `numasim-counters [FILE] [--json] [--watch SECONDS]`: the page of the guest that it runs in, or
+//! of a file, once as a table or as JSON, or what was counted in each interval. It reads and never
+//! writes.
 
 #![forbid(unsafe_code)]
 

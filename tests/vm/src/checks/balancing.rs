@@ -1,4 +1,5 @@
-//! NUMA balancing: isobar says whether it is on, and what that means for the policy that was chosen.
+//! NUMA balancing: isobar says whether it is on, and what that means for the policy that was
+//! chosen.
 
 use crate::isobar;
 use crate::suite::Suite;

@@ -1,4 +1,5 @@
-//! Kinds of memory: what can move moves with its content, what cannot is told by reason, and Linux agrees with what is told.
+//! Kinds of memory: what can move moves with its content, what cannot is told by reason, and Linux
+//! agrees with what is told.
 
 use crate::isobar::Manage;
 use crate::subject::Subject;
@@ -38,13 +39,15 @@ fn moves(kind: &str, pages: u64) -> Result<()> {
     alpha.verify("a")
 }
 
-/// Moving a page that others map too would move it for them: the kernel does so only when asked, and isobar does not ask.
+/// Moving a page that others map too would move it for them: the kernel does so only when asked,
+/// and isobar does not ask.
 fn shared_stay() -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("a", "shared", 512, 0)?;
     alpha.alloc("b", "anon", 700, 0)?;
     alpha.ask("twin")?;
-    // Private pages of before the fork are shared until written: only what is written now is the process's own.
+    // Private pages of before the fork are shared until written: only what is written now is the
+    // process's own.
     alpha.alloc("c", "anon", 600, 0)?;
     let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.pages=alpha=2"])?;
     manage.until("its own pages moved", || Ok(alpha.nodes_of("c")? == BTreeMap::from([(2, 600)])))?;

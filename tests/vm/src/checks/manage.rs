@@ -1,5 +1,5 @@
-//! `isobar manage` with a policy whose decision is known (`fixed`): named threads to named cores, named pages to named nodes,
-//! and nobody and nothing else.
+//! `isobar manage` with a policy whose decision is known (`fixed`): named threads to named cores,
+//! named pages to named nodes, and nobody and nothing else.
 
 use crate::evidence::{last_cpu, text, uptime, vmstat};
 use crate::isobar::{self, Manage};
@@ -52,7 +52,8 @@ fn threads() -> Result<()> {
     Ok(())
 }
 
-/// The node asked for is neither the first nor the last, so that a neighbour on either side would show.
+/// The node asked for is neither the first nor the last, so that a neighbour on either side would
+/// show.
 fn pages() -> Result<()> {
     let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
     alpha.alloc("a", "anon", 1537, 0)?;

@@ -1,5 +1,6 @@
-//! Cache ways, on a guest that has no hardware for them: a double of resctrl (`crates/resctrl-double`, a FUSE mount) stands in for the
-//! kernel's. First the double itself is judged, spoken to through this kernel; then isobar is, by what is in the double's files.
+//! Cache ways, on a guest that has no hardware for them: a double of resctrl
+//! (`crates/resctrl-double`, a FUSE mount) stands in for the kernel's. First the double itself is
+//! judged, spoken to through this kernel; then isobar is, by what is in the double's files.
 
 use crate::evidence;
 use crate::isobar::{self, Manage};
@@ -65,7 +66,8 @@ impl Drop for Double {
     }
 }
 
-/// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since under QEMU each CPU tells another.
+/// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since
+/// under QEMU each CPU tells another.
 fn llcs() -> Result<BTreeMap<u32, String>> {
     let mut found = BTreeMap::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
@@ -105,7 +107,8 @@ fn write(path: &str, text: &str) -> std::io::Result<()> {
     fs::write(Path::new(ROOT).join(path), text)
 }
 
-/// Tasks go where they are written, their children with them; the dead vanish; a removed group gives its tasks back.
+/// Tasks go where they are written, their children with them; the dead vanish; a removed group
+/// gives its tasks back.
 fn groups() -> Result<()> {
     let _double = Double::mount(&[])?;
     let mut alpha = Subject::start("alpha")?;
@@ -169,7 +172,8 @@ fn ours() -> Result<Vec<String>> {
     Ok(names?.into_iter().filter(|name| name.starts_with("isobar-")).collect())
 }
 
-/// The group of ours that holds all threads of a process: with those of a cluster of another LLC, perhaps, since a group has ways of each.
+/// The group of ours that holds all threads of a process: with those of a cluster of another LLC,
+/// perhaps, since a group has ways of each.
 fn group_of(subject: &Subject) -> Result<Option<String>> {
     let threads: BTreeSet<u32> = evidence::threads(subject.pid())?.into_iter().collect();
     for group in ours()? {
@@ -188,8 +192,8 @@ fn manage(ways: &str) -> Result<Manage> {
     Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", &root, "--set", &ways])
 }
 
-/// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its process; isobar ends in some way, and what is
-/// left is another tool's group, as it was.
+/// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its
+/// process; isobar ends in some way, and what is left is another tool's group, as it was.
 fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     let _double = Double::mount(&[])?;
     let ids: Vec<u32> = llcs()?.into_keys().collect();
@@ -223,7 +227,8 @@ fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Between its first look and its first group another tool takes what was left: isobar says so, and touches no group of the other's.
+/// Between its first look and its first group another tool takes what was left: isobar says so, and
+/// touches no group of the other's.
 fn no_closid() -> Result<()> {
     let _double = Double::mount(&["--fault", "mkdir:isobar-*:1:take-closids"])?;
     let first = llcs()?.into_keys().next().context("no LLC")?;

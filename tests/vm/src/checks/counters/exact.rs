@@ -1,4 +1,5 @@
-//! Absolute counts: of threads that worked and sleep, of one that was met in the middle of its work, of one that ends.
+//! Absolute counts: of threads that worked and sleep, of one that was met in the middle of its
+//! work, of one that ends.
 
 use super::told::{self, count, sum, within};
 use crate::evidence::{text, uptime};
@@ -33,8 +34,8 @@ fn whole() -> Result<()> {
     Ok(())
 }
 
-/// The kernel tells CPU time in ticks of 10 ms, and each of these slices is shorter: whoever reads counters
-/// only of threads that used a tick leaves out what the thread did after its last one.
+/// The kernel tells CPU time in ticks of 10 ms, and each of these slices is shorter: whoever reads
+/// counters only of threads that used a tick leaves out what the thread did after its last one.
 fn last_slice() -> Result<()> {
     const SLICE: u64 = 2_000_000;
     const SLICES: u64 = 21;
@@ -48,10 +49,12 @@ fn last_slice() -> Result<()> {
     within("21 slices", sum(&manage.told()?, worker.tids()[0], "instructions"), SLICE * SLICES, 4)
 }
 
-/// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did in that
-/// one is told by nobody, since the thread has gone; all epochs before are the program's own, by its log.
+/// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did
+/// in that one is told by nobody, since the thread has gone; all epochs before are the program's
+/// own, by its log.
 fn middle() -> Result<()> {
-    // The kernel's own work after the boot is over then: from here on the thread has the CPU for itself.
+    // The kernel's own work after the boot is over then: from here on the thread has the CPU for
+    // itself.
     while uptime()? < 7.0 {
         sleep(Duration::from_secs(1));
     }

@@ -1,7 +1,7 @@
-//! Four events of one group, each of which must come out under its own name. QEMU has two events that count:
-//! instructions (0x08) and cycles (0x11). A copy of the PMU's folder of events, mounted over it, gives them
-//! Arm's names for the last-level cache: by two copies that exchange them, each of the four roles has a pair
-//! of values that no other has.
+//! Four events of one group, each of which must come out under its own name. QEMU has two events
+//! that count: instructions (0x08) and cycles (0x11). A copy of the PMU's folder of events, mounted
+//! over it, gives them Arm's names for the last-level cache: by two copies that exchange them, each
+//! of the four roles has a pair of values that no other has.
 
 use super::told::{self, sum, within};
 use crate::suite::Suite;
@@ -91,7 +91,8 @@ pub struct Named {
 }
 
 impl Named {
-    /// Mounts a folder of events over the PMU's, with names for references and misses of the last-level cache.
+    /// Mounts a folder of events over the PMU's, with names for references and misses of the
+    /// last-level cache.
     pub fn events(references: &str, misses: &str) -> Result<Self> {
         const COPY: &str = "/tmp/events";
         let pmu = fs::read_dir(DEVICES)?

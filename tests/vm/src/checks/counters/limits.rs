@@ -1,4 +1,5 @@
-//! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than threads.
+//! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than
+//! threads.
 
 use super::told::{self, count, sum, threads, within};
 use crate::isobar::Manage;
@@ -17,7 +18,8 @@ pub fn checks(suite: &mut Suite) {
     );
 }
 
-/// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a signal).
+/// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a
+/// signal).
 const KEPT_BACK: u64 = 128 + 56;
 /// Instructions of each thread that comes and goes.
 const SHORT: u64 = 12_000_000;
@@ -25,8 +27,9 @@ const SHORT: u64 = 12_000_000;
 const CROWD: usize = 100;
 /// Threads that come and go two at a time, each under the id of one that has just ended.
 const HEIRS: usize = 24;
-/// Ids that those may have together: two where the kernel gives each the id that is asked for. Whatever else is started
-/// at that moment may take an id before them, so a few more are no error; without reuse each has its own.
+/// Ids that those may have together: two where the kernel gives each the id that is asked for.
+/// Whatever else is started at that moment may take an id before them, so a few more are no error;
+/// without reuse each has its own.
 const MOST_IDS: usize = 8;
 
 fn births() -> Result<()> {
@@ -45,14 +48,14 @@ fn births() -> Result<()> {
     // The last of the crowd are in no sample of the epochs from here on.
     manage.epochs(1)?;
     let crowd = manage.told()?.len();
-    // Two at a time have the CPU when they want it: each is seen to work before the next sample, under the id of a
-    // dead one.
+    // Two at a time have the CPU when they want it: each is seen to work before the next sample,
+    // under the id of a dead one.
     worker.order(&format!("births {HEIRS} 2 {SHORT}"))?;
     worker.finish()?;
     manage.epochs(3)?;
     let after = descriptors(&manage)?;
-    // Some threads of others may have begun to work meanwhile; the groups of all that came and went, left open, would
-    // be two descriptors a thread or more.
+    // Some threads of others may have begun to work meanwhile; the groups of all that came and
+    // went, left open, would be two descriptors a thread or more.
     ensure!(
         after <= before + 16,
         "descriptors before and after {} threads came and went: {before}, {after}",
@@ -71,8 +74,8 @@ fn births() -> Result<()> {
         told[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
     let ids: BTreeSet<u64> = still.iter().chain(&worked).filter_map(|thread| thread["tid"].as_u64()).collect();
     let (still, worked) = (still.len(), worked.len());
-    // A counter that was left by a dead thread of the same id stands still. Times and counts are not read at the same
-    // moment, so one in ten may be late.
+    // A counter that was left by a dead thread of the same id stands still. Times and counts are
+    // not read at the same moment, so one in ten may be late.
     ensure!(still * 10 <= worked, "{still} times a thread ran and executed nothing, {worked} times it did");
     ensure!(worked >= 8, "only {worked} counts of threads under old ids: the check would prove nothing");
     ensure!(
@@ -82,7 +85,8 @@ fn births() -> Result<()> {
     Ok(())
 }
 
-/// 24 threads that do little and, last by their ids, six that do much; there is room for eight groups of four events.
+/// 24 threads that do little and, last by their ids, six that do much; there is room for eight
+/// groups of four events.
 fn busiest() -> Result<()> {
     const LITTLE: u32 = 24;
     const MUCH: u32 = 6;

@@ -1,4 +1,5 @@
-//! Events that are not there, or that open and count nothing: named with the reason, never taken for zero.
+//! Events that are not there, or that open and count nothing: named with the reason, never taken
+//! for zero.
 
 use super::group::{Named, actions};
 use super::told::{self, threads};
@@ -12,14 +13,15 @@ use serde_json::Value;
 const COUNTS: &str = "event=0x0011";
 /// `STALL_BACKEND`: QEMU has it, and it counts nothing.
 const COUNTS_NOTHING: &str = "event=0x0024";
-/// The CPUs of the last node. DINO deals two threads to the first two domains, so wherever else they are,
-/// they do not stay.
+/// The CPUs of the last node. DINO deals two threads to the first two domains, so wherever else
+/// they are, they do not stay.
 const LAST_NODE: [usize; 2] = [6, 7];
 /// All CPUs of the guest.
 const CPUS: usize = 8;
 
-/// Several nodes: what DINO plans for two threads that begin on one node, by what their LLC events say. The
-/// first check is the control: where misses are counted, the same threads do not stay where they are.
+/// Several nodes: what DINO plans for two threads that begin on one node, by what their LLC events
+/// say. The first check is the control: where misses are counted, the same threads do not stay
+/// where they are.
 pub fn plans(suite: &mut Suite) {
     suite.check("counters: LLC events that count are measured, and DINO plans moves", || {
         let _named = Named::events(COUNTS, COUNTS)?;
@@ -33,14 +35,14 @@ pub fn plans(suite: &mut Suite) {
     });
     suite.check("counters: LLC events that count nothing are not measured, and DINO plans nothing", || {
         let _named = Named::events(COUNTS_NOTHING, COUNTS_NOTHING)?;
-        // Threads that hardly work may really miss nothing: it takes some billions of instructions to be
-        // sure. Each thread is counted with the instructions of both here.
+        // Threads that hardly work may really miss nothing: it takes some billions of instructions
+        // to be sure. Each thread is counted with the instructions of both here.
         without_misses(750_000_000, "the counter opens and read 0 over ")
     });
 }
 
-/// A CPU that counts cycles and no instructions: QEMU without `-icount`. It is the only CPU, so that no plan
-/// could be expected anyway.
+/// A CPU that counts cycles and no instructions: QEMU without `-icount`. It is the only CPU, so
+/// that no plan could be expected anyway.
 pub fn cycles_only(suite: &mut Suite) {
     suite.check("counters: a PMU without instructions is not called a missing PMU", || {
         let mut worker = Worker::start(2)?;
@@ -65,8 +67,8 @@ fn because(told: &[Value], sensor: &str, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// The epochs of two threads that execute so many instructions each. Both begin on the last node, which is no
-/// order of their owner's: they may use every CPU.
+/// The epochs of two threads that execute so many instructions each. Both begin on the last node,
+/// which is no order of their owner's: they may use every CPU.
 fn side_by_side(instructions: u64) -> Result<Vec<Value>> {
     let mut worker = Worker::start(2)?;
     bind(&worker, |thread| vec![LAST_NODE[thread]])?;

@@ -1,6 +1,6 @@
-//! Who may count what: every level of `kernel.perf_event_paranoid` that Debian has, without and with
-//! `CAP_PERFMON`, against the kernel's rules (`Documentation/admin-guide/perf-security.rst`; level 3 is
-//! Debian's own).
+//! Who may count what: every level of `kernel.perf_event_paranoid` that Debian has, without and
+//! with `CAP_PERFMON`, against the kernel's rules (`Documentation/admin-guide/perf-security.rst`;
+//! level 3 is Debian's own).
 
 use super::told::{self, sum, within};
 use crate::isobar::Manage;
@@ -17,7 +17,8 @@ const NONE: &str = "0";
 const SYS_ADMIN: &str = "200000";
 /// Bit 38 of `linux/capability.h`.
 const PERFMON: &str = "4000000000";
-/// System calls of the user's program: 4 instructions of its own each, and some hundreds of the kernel.
+/// System calls of the user's program: 4 instructions of its own each, and some hundreds of the
+/// kernel.
 const CALLS: u64 = 50_000;
 
 /// What a user may count.

@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::process::Command;
 
-/// isobar over all workers, told every epoch, idle threads included. It changes nothing and ends by itself.
+/// isobar over all workers, told every epoch, idle threads included. It changes nothing and ends by
+/// itself.
 pub fn words(interval: &str) -> Vec<&str> {
     let mut words = vec!["manage", "--dry-run", "--json", "--policy", "dino", "--interval", interval, "--for", "120"];
     words.extend(["--only", NAME, "--set", "manage.min_cpu_percent=0"]);
@@ -77,8 +78,9 @@ pub fn reason<'a>(epochs: &'a [Value], sensor: &str) -> Option<&'a str> {
     told.and_then(|missing| missing[sensor].as_str())
 }
 
-/// Fails unless `found` lies between `truth` and so many per cent more. What the kernel does on behalf of a
-/// thread (ticks, system calls) is counted too, so a count is never below the program's own.
+/// Fails unless `found` lies between `truth` and so many per cent more. What the kernel does on
+/// behalf of a thread (ticks, system calls) is counted too, so a count is never below the program's
+/// own.
 pub fn within(what: &str, found: u64, truth: u64, percent: u64) -> Result<()> {
     let most = truth + truth * percent / 100;
     ensure!((truth..=most).contains(&found), "{what}: isobar counted {found}, the program executed {truth}");
