@@ -1,5 +1,6 @@
-//! What an assertion needs beside the machine: subjects to watch and move, and the truth about them
-//! where there is a second witness. Implemented once for each machine, in the tests of this crate.
+//! The test bench of an assertion: the machine, subjects to watch and move, and the truth about
+//! them where there is a second witness. Implemented once for each machine, in the tests of this
+//! crate.
 
 use crate::verdict::Stop;
 use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
@@ -10,19 +11,19 @@ pub trait Bench {
     /// What it makes.
     type Stage: Stage;
 
-    /// The machine as it is, told by no [`Machine`].
+    /// The real topology, from a source other than [`Machine`].
     ///
     /// # Errors
-    /// [`Stop`] where it cannot be told.
+    /// [`Stop`] where it cannot be found out.
     fn topology(&self) -> Result<Arc<Topology>, Stop>;
 
     /// The CPUs that subjects may use.
     ///
     /// # Errors
-    /// [`Stop`] where they cannot be told.
+    /// [`Stop`] where they cannot be found out.
     fn cpus(&self) -> Result<CpuSet, Stop>;
 
-    /// A machine at rest with these subjects running: each has touched its memory, nobody has been
+    /// A machine at rest with these subjects running: each has touched its memory, none has been
     /// moved.
     ///
     /// # Errors
@@ -56,7 +57,7 @@ pub enum Life {
     Short,
 }
 
-/// Who a subject is.
+/// The ids of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Its process.
@@ -76,7 +77,7 @@ pub trait Stage {
     /// A time in which a busy thread shows in a sample.
     fn epoch(&self) -> Seconds;
 
-    /// Who the subject of this number in the list is now.
+    /// The present ids of the subject with this number in the list.
     ///
     /// # Errors
     /// [`Stop`] where there is no such subject.
@@ -110,13 +111,13 @@ pub trait Stage {
 }
 
 impl Subject {
-    /// A busy subject of so many threads with a little memory on a node.
+    /// A busy subject with this number of threads and a little memory on a node.
     #[must_use]
     pub const fn busy(threads: u32, node: NodeId) -> Self {
         Self { threads, mib: 1, node, busy: true, life: Life::Long }
     }
 
-    /// The same with so much memory.
+    /// The same with this much memory.
     #[must_use]
     pub const fn with_mib(self, mib: u32) -> Self {
         Self { mib, ..self }
@@ -128,7 +129,7 @@ impl Subject {
         Self { life: Life::Short, ..self }
     }
 
-    /// The same asleep.
+    /// The same, sleeping.
     #[must_use]
     pub const fn idle(self) -> Self {
         Self { busy: false, ..self }

@@ -6,7 +6,7 @@
 //! pass, a policy cannot tell them apart.
 //!
 //! It knows the seam's contract and no machine. It refuses to know how long anything takes: no
-//! assertion is about speed.
+//! assertion concerns speed.
 
 #![forbid(unsafe_code)]
 

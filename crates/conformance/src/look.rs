@@ -1,5 +1,5 @@
 //! How assertions look at a stage: places to use, samples after an epoch, one subject in a sample,
-//! what became of pages.
+//! where pages went.
 
 use crate::bench::{Bench, Identity, Stage};
 use crate::verdict::{Lack, Stop, ensure};
@@ -8,8 +8,8 @@ use isobar_model::{
     Sample, ThreadSample, Tid,
 };
 
-/// What takes longer than so many epochs does not come. Machines under load are slow, so it is
-/// generous; who holds ends at once.
+/// Epochs to wait before giving up. Machines under load are slow, so the limit is generous; an
+/// assertion that holds ends at once.
 const PATIENCE: usize = 60;
 
 /// The first `needs` nodes with CPUs that subjects may use.
@@ -145,15 +145,15 @@ pub fn act<S: Stage>(stage: &mut S, action: Action) -> Result<ActionOutcome, Sto
     outcome.ok_or_else(|| Stop::Fails("one action has no outcome".to_owned()))
 }
 
-/// Carries out a thread move that nothing stands against.
+/// Carries out a thread move that must succeed.
 pub fn act_done<S: Stage>(stage: &mut S, action: Action) -> Result<(), Stop> {
     let outcome = act(stage, action)?;
     ensure!(outcome == ActionOutcome::Done, "the move came to {outcome:?}");
     Ok(())
 }
 
-/// The pages that an outcome says moved, after a look at its books: every page that was asked for
-/// has moved or stayed, every reason has words and pages, reasons ascend.
+/// The pages that an outcome says moved, after checking that its figures add up: every page of the
+/// request has moved or stayed, every reason has words and pages, reasons ascend.
 pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
     let ActionOutcome::Pages { moved, stayed } = outcome else {
         return Err(Stop::Fails(format!("the page migration came to {outcome:?}")));
@@ -175,7 +175,7 @@ pub fn without_effect(outcome: &ActionOutcome) -> bool {
     }
 }
 
-/// Whether a refusal or a leaving alone tells why.
+/// Whether a refused or omitted action gives its reason.
 pub fn tells_why(outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Refused { why, .. } | ActionOutcome::LeftAlone { why } => {

@@ -1,5 +1,5 @@
-//! Moving pages: so many as the outcome says have gone, from the node named to the node named, and
-//! the next sample shows it.
+//! Moving pages: the number in the outcome has moved, from the source to the target of the plan,
+//! and the next sample shows it.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -33,7 +33,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     ]
 }
 
-/// Carries out a migration and holds the outcome against the next sample: the source falls by what
+/// Carries out a migration and compares the outcome with the next sample: the source falls by what
 /// moved, the target rises by it, no other node changes; the other witness sees the same. Returns
 /// how many moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
@@ -205,7 +205,7 @@ fn none_is_none<B: Bench>(bench: &B) -> Checked {
     migrated(&mut stage, &who, migrate(who.pid, from, to, 0)).map(drop)
 }
 
-/// Carries out a migration that comes to nothing, and sees that nothing moved.
+/// Carries out a migration that can move nothing, and checks that nothing moved.
 fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<ActionOutcome, Stop> {
     let before = pages_seen(stage, who.pid)?;
     let outcome = act(stage, action.clone())?;
@@ -225,8 +225,8 @@ fn to_itself_is_left_alone<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
-/// Numbers that no node of the machine has: the next one, the kernel's highest and more, and what
-/// is no number of the kernel's.
+/// Numbers that no node of the machine has: the next one, the kernel's highest and more, and a
+/// number that the kernel never uses.
 fn unknown_nodes<B: Bench>(bench: &B) -> Result<[NodeId; 4], Stop> {
     let highest = bench.topology()?.nodes().iter().map(|node| node.id.0).max().unwrap_or(0);
     Ok([highest + 1, 1_023, 70_000, u32::MAX].map(NodeId))

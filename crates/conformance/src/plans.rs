@@ -160,8 +160,8 @@ fn threads_and_pages_are_independent<B: Bench>(bench: &B) -> Checked {
     }
     ensure!(together == singly, "together the outcomes are {together:?}, one by one {singly:?}");
     ensure!((&one.cpus, &one.affinities) == (&other.cpus, &other.affinities), "together {one:?}, one by one {other:?}");
-    // What programs have beside their memory may lie elsewhere from run to run; what went away from
-    // the source may not.
+    // Pages other than a program's own memory may differ from run to run; the number of pages that
+    // left the source may not.
     let gone = |state: &State| pages_on(&state.pages, to) >= if third == to { 1050 } else { 750 };
     ensure!(gone(&one) && gone(&other), "together pages lie {:?}, one by one {:?}", one.pages, other.pages);
     Ok(())

@@ -1,5 +1,5 @@
-//! What a sample tells: time, identities, counters, places, pages. A policy differences two
-//! samples, so nothing in them may run backwards, change its name or be there twice.
+//! The content of a sample: time, identities, counters, places, pages. Policies work on the
+//! difference of two samples, so nothing in them may run backwards, change its name or occur twice.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
@@ -11,8 +11,8 @@ use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample,
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Pages that a program has beside what it was told to touch: its code, libraries and stacks. 64
-/// MiB is more than any of ours.
+/// Pages that a program has beyond those it touches on purpose: its code, libraries and stacks. 64
+/// MiB is more than any subject here has.
 const BESIDES: u64 = 16_384;
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
@@ -133,7 +133,7 @@ fn counters_never_fall<B: Bench>(bench: &B) -> Checked {
 /// How one event is read.
 type Read = fn(&Counters) -> Option<Count>;
 
-/// Which cumulative figure is less than it was, or is not there any more.
+/// A cumulative figure that has fallen or disappeared.
 fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
     let events: [(&str, Read); 5] = [
         ("instructions", |counters| counters.instructions),

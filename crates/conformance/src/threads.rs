@@ -1,5 +1,5 @@
-//! Moving threads: it goes where it was sent, nobody else goes with it, and the sample goes on
-//! telling what its owner wants.
+//! Moving threads: the thread runs where the plan says, no other thread moves with it, and samples
+//! still show what its owner wants.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{

@@ -10,21 +10,21 @@ pub type Checked = Result<(), Stop>;
 pub enum Stop {
     /// It does not hold; what was expected and what was found.
     Fails(String),
-    /// It cannot be tried here.
+    /// It cannot be tested here.
     Lacks(Lack),
 }
 
 /// What a machine lacks for an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// Nodes with CPUs and memory: so many are needed, so many are there.
+    /// Nodes with CPUs and memory.
     Nodes {
         /// needed
         needs: usize,
         /// there
         has: usize,
     },
-    /// CPUs that programs may use: so many are needed, so many are there.
+    /// CPUs that programs may use.
     Cpus {
         /// needed
         needs: usize,
@@ -32,7 +32,7 @@ pub enum Lack {
         has: usize,
     },
     /// Cache ways that can be allocated, in words. Hardware that has them is rare, so this is the
-    /// only lack that is borne where nothing may be skipped.
+    /// only reason to skip that is accepted where nothing may be skipped.
     CacheWays(String),
     /// Anything else, in words.
     Other(String),
@@ -43,9 +43,9 @@ pub enum Lack {
 pub enum Verdict {
     /// It holds.
     Pass,
-    /// It does not, and how.
+    /// It does not hold, and what was found.
     Fail(String),
-    /// It was not tried, and why.
+    /// It was not tested, and why.
     Skip(Lack),
 }
 

@@ -1,5 +1,5 @@
 //! Letting time pass. An epoch includes the work done in it: a wait lasts from the deadline before
-//! to the next, so only waits without work between them are held to their length.
+//! to the next, so only for waits without work between them is the length checked.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{home, sample};

@@ -92,7 +92,7 @@ impl Stage for Simulated {
         self.epoch
     }
 
-    /// Simulated processes are told by no one but the sample.
+    /// Only the sample reports simulated processes.
     fn identity(&mut self, subject: usize) -> Result<Identity, Stop> {
         let sample = self.machine.sample()?;
         let process = sample.processes.iter().find(|process| *process.name == *name(subject));

@@ -23,7 +23,7 @@ pub const MAX_CPU: u32 = 65_535;
 /// Why a CPU list could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
-    /// a piece is no number and no range
+    /// a piece is neither a number nor a range
     #[error("`{0}` is not a CPU list: expected numbers and ranges such as `0-3,8`")]
     Syntax(String),
     /// a range runs backwards
@@ -41,7 +41,7 @@ impl CpuSet {
         Self { words: Vec::new() }
     }
 
-    /// Adds a CPU; true when it was not there. Numbers above [`MAX_CPU`] are the caller's error and
+    /// Adds a CPU; true when it was absent. Numbers above [`MAX_CPU`] are the caller's error and
     /// are ignored.
     pub fn insert(&mut self, cpu: CpuId) -> bool {
         if cpu.0 > MAX_CPU {
@@ -56,7 +56,7 @@ impl CpuSet {
         fresh
     }
 
-    /// Takes a CPU out; true when it was there.
+    /// Removes a CPU; true when it was present.
     pub fn remove(&mut self, cpu: CpuId) -> bool {
         let present = self.contains(cpu);
         if present {

@@ -11,8 +11,8 @@
 //! let outcome = machine.apply(&plan)?;
 //! ```
 //!
-//! Deliberately absent: I/O, clocks, randomness and hash order. Nothing here can fail but the
-//! constructors that check what comes from outside.
+//! Deliberately absent: I/O, clocks, randomness and hash order. Only constructors that check
+//! outside input can fail.
 
 #![forbid(unsafe_code)]
 

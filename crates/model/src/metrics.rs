@@ -1,4 +1,4 @@
-//! The measures by which schedules are compared (design, section 3; Divide&Content, section 2).
+//! The measures by which schedules are compared (Divide&Content, section 2).
 //!
 //! All take slowdowns: completion time shared over alone, which is IPC alone over IPC shared; 1 is
 //! undisturbed. `None` for an empty slice or one with a value that is not positive and finite.

@@ -41,7 +41,7 @@ pub const fn index(id: u32) -> usize {
     id as usize
 }
 
-/// A non-negative number as its whole and its fractional part; what is negative or not a number is 0.
+/// A non-negative number as its whole and its fractional part; negative numbers and NaN become 0.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 pub fn split(value: f64) -> (usize, f64) {

@@ -12,9 +12,9 @@ pub struct Outcome {
 /// What became of one action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
-    /// Done whole.
+    /// Done completely.
     Done,
-    /// Pages moved, and how many were asked for and stayed, by reason.
+    /// Pages moved, and pages of the request that stayed, by reason.
     Pages {
         /// moved
         moved: Pages,
@@ -31,7 +31,7 @@ pub enum ActionOutcome {
         /// what was refused and the remedy, in one line
         why: String,
     },
-    /// Left alone on purpose (pinned by its owner, budget used up).
+    /// Deliberately not done (pinned by its owner, budget used up).
     LeftAlone {
         /// why
         why: String,

@@ -11,7 +11,7 @@ pub struct Plan {
     pub policy: String,
     /// What to do.
     pub actions: Vec<Action>,
-    /// What the policy wants to be known beside its actions: why it did nothing, what it left
+    /// What the policy wants people to know beyond its actions: why it did nothing, what it left
     /// alone.
     pub notes: Vec<String>,
 }
@@ -46,11 +46,11 @@ pub enum Action {
         from: NodeId,
         /// where they go
         to: NodeId,
-        /// at most so many (base pages)
+        /// the most pages to move (base pages)
         pages: Pages,
         /// which pages
         select: PageSelection,
-        /// the thread whose accesses tell which pages, where it is one
+        /// the one thread whose accesses show which pages to move; `None`: all threads
         for_thread: Option<Tid>,
         /// why, in words
         reason: String,
@@ -66,7 +66,7 @@ pub enum Action {
         /// per cent of the memory bandwidth that each of its threads may take (resctrl's `MB`), 1
         /// to 100; `None`: as it is
         memory_bandwidth_percent: Option<u32>,
-        /// who is in it
+        /// its threads
         threads: Vec<Tid>,
         /// why, in words
         reason: String,

@@ -2,8 +2,7 @@
 //! refuses to know what the text means.
 
 /// The text with control characters escaped (`\n`, `\u{1b}`), so that a message stays on its line
-/// and no file or document can steer the terminal of who reads it. Everything else is left as it
-/// is.
+/// and no file or document can steer the reader's terminal. Everything else is left as it is.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

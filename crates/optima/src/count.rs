@@ -1,10 +1,11 @@
-//! How large the search spaces are (Divide&Content, table I): what others would have to look at.
+//! How large the search spaces are (Divide&Content, table I): the number of solutions that a naive
+//! search would visit.
 //!
 //! Mappings are unordered groups of at most `cores` programs. Solutions are counted as the paper
 //! does: for every mapping, and every group of it *on its own*, each set partition of its programs
 //! and each composition of the ways into as many parts.
 
-/// The sizes of a search space; the greatest number there is where it would be larger.
+/// The sizes of a search space, saturating at the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Ways to put programs into groups.
@@ -20,8 +21,8 @@ pub fn count(programs: usize, groups: usize, cores: Option<usize>, ways: usize) 
     let cores = cores.unwrap_or(programs).min(programs);
     let of_set: Vec<u128> = (0..=programs).map(|size| clusterings(size, ways)).collect();
     let choose = pascal(programs);
-    // table[n] = (mappings, solutions) of n programs into at most so many groups: the group of the
-    // first one has `size` programs.
+    // table[n] = (mappings, solutions) of n programs into the groups counted so far: the group of
+    // the first one has `size` programs.
     let mut table = vec![Count { mappings: 0, solutions: 0 }; programs + 1];
     table[0].mappings = 1;
     for _ in 0..groups.min(programs) {

@@ -10,8 +10,8 @@
 //!   figure, the pressure, couples them; the search cuts its axis into slices in which clusters no
 //!   longer depend on each other.
 //!
-//! Models that are not [separable](isobar_partition::model::Separable) are asked group by group, or
-//! solution by solution (`walk`).
+//! Models that are not [separable](isobar_partition::model::Separable) are evaluated group by
+//! group, or solution by solution (`walk`).
 //!
 //! Nothing here reads a clock: the caller says when to stop, and gets the best so far with what is
 //! proved of it. The solution and its figures are the same to the bit whatever the number of

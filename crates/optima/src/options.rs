@@ -1,4 +1,4 @@
-//! What is asked, and what comes back.
+//! The options of a search, and its result.
 
 use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
@@ -25,14 +25,14 @@ pub struct Options<'a> {
     pub groups: usize,
     /// The most programs that a group can run; `None` = no limit. A group may run fewer, or none.
     pub cores: Option<usize>,
-    /// Asked now and then: `true` ends the search with the best so far.
+    /// Called now and then: `true` ends the search with the best so far.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Told now and then, from whatever thread.
+    /// Called now and then with the progress, from any thread.
     pub progress: &'a (dyn Fn(Progress) + Sync),
 }
 
 impl Options<'_> {
-    /// One group without a limit of cores; never stops early, tells nothing.
+    /// One group without a limit of cores; never stops early, reports nothing.
     #[must_use]
     pub fn new(objective: Objective) -> Self {
         Self { objective, groups: 1, cores: None, stop: &|| false, progress: &|_| () }
@@ -81,7 +81,7 @@ pub enum OptimaError {
     /// An empty workload.
     #[error("the workload has no programs; name at least one")]
     NoPrograms,
-    /// More programs than a search can tell apart.
+    /// More programs than a search can distinguish.
     #[error("{0} programs are more than the 64 that an exact search takes; use a heuristic")]
     TooMany(usize),
     /// No room.
@@ -89,7 +89,7 @@ pub enum OptimaError {
     NoRoom {
         /// programs of the workload
         programs: usize,
-        /// groups asked for
+        /// requested groups
         groups: usize,
         /// cores of each
         cores: usize,
@@ -105,7 +105,7 @@ pub enum OptimaError {
     /// A heuristic's group that is no answer to its question.
     #[error("the partitioning heuristic gave an answer that cannot be for programs {programs:?}: {why}")]
     Heuristic {
-        /// the programs it was asked for
+        /// the programs of the request
         programs: Vec<usize>,
         /// what is wrong
         why: String,

@@ -34,8 +34,8 @@ pub fn opt_cluster(model: &dyn StaticModel, options: &Options<'_>) -> Result<Opt
     one_llc(model, Menu::Any, options)
 }
 
-/// The best mapping of programs to groups where nobody partitions: all programs of a group share
-/// all its ways.
+/// The best mapping of programs to groups where no cache is partitioned: all programs of a group
+/// share all its ways.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -60,7 +60,7 @@ pub fn opt_map_then_part(model: &dyn StaticModel, options: &Options<'_>) -> Resu
     })
 }
 
-/// The best mapping where every group is partitioned as `partition` says. It is asked once per set
+/// The best mapping where every group is partitioned as `partition` says. It is called once per set
 /// of programs (ascending), from several threads; what it says is kept for the first million sets.
 ///
 /// # Errors

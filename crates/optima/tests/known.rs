@@ -131,8 +131,7 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Stops after so many questions, at every number of them: what comes back is always a solution,
-/// its bound never wrong.
+/// Stops after n questions, for every n: the result is always a solution, its bound never wrong.
 #[test]
 fn a_search_may_be_stopped_at_any_time() {
     for (groups, model) in [(2, generated(8, 11)), (1, generated(7, 11)), (2, generated(8, 11).uma(true))] {

@@ -1,5 +1,5 @@
-//! Curves: lines through points, one a series, with a marker at each point so that they can be told
-//! apart without colour.
+//! Curves: lines through points, one a series, with a marker at each point so that they can be
+//! distinguished without colour.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};

@@ -1,4 +1,5 @@
-//! Points, one series a kind of marker: small and pale for each, large for the mean of the series.
+//! Scatter plots: small pale markers for the points of a series, a large one for their mean; each
+//! series has its own marker.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};

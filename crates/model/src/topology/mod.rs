@@ -1,7 +1,7 @@
 //! What a machine is made of: nodes, last-level caches, CPUs, and how far they are from each other.
 //!
 //! A topology is checked when it is made and does not change. It holds what is online; what the
-//! kernel does not say is `None`. Awkward machines are ordinary here: nodes without CPUs, CPUs
+//! kernel does not say is `None`. Unusual machines are ordinary here: nodes without CPUs, CPUs
 //! without a node or an LLC, several LLCs in a node, one LLC over several nodes, ids with gaps.
 
 pub mod synthetic;
@@ -84,7 +84,7 @@ pub struct CacheAllocation {
     pub num_closids: u32,
     /// Bits that other agents may use too.
     pub shareable_bits: u64,
-    /// Monitoring groups, where monitoring is there.
+    /// Monitoring groups, where the machine has monitoring.
     pub num_rmids: Option<u32>,
 }
 
@@ -104,7 +104,7 @@ pub struct Parts {
     pub distances: Option<NodeMatrix<u32>>,
     /// HMAT performance, where exposed.
     pub access: Vec<AccessClass>,
-    /// Way allocation, where there.
+    /// Way allocation, where the machine has it.
     pub allocation: Option<CacheAllocation>,
 }
 
@@ -221,7 +221,7 @@ impl Topology {
         &self.parts.access
     }
 
-    /// Way allocation through resctrl, where there.
+    /// Way allocation through resctrl, where the machine has it.
     #[must_use]
     pub const fn allocation(&self) -> Option<&CacheAllocation> {
         self.parts.allocation.as_ref()

@@ -17,14 +17,14 @@ pub struct SyntheticError {
 }
 
 const LEVELS: [&str; 4] = ["node", "llc", "core", "pu"];
-/// As many as Linux supports (`NODES_SHIFT` is at most 10); the table of distances has a place for
-/// each pair.
+/// The most nodes that Linux supports (`NODES_SHIFT` is at most 10); the table of distances has an
+/// entry for each pair.
 const MOST_NODES: u32 = 1024;
 const MEMORY: Bytes = Bytes(4 << 30);
 const LLC_SIZE: Bytes = Bytes(8 << 20);
 const LLC_WAYS: Ways = Ways(16);
 
-/// The machine that a description names: 4 GiB a node, 8 MiB and 16 ways an LLC, distances 10 and 20.
+/// Makes the machine of a description: 4 GiB a node, 8 MiB and 16 ways an LLC, distances 10 and 20.
 /// CPU numbers run node by node and LLC by LLC; SMT siblings come in a second round, as on Linux.
 ///
 /// # Errors

@@ -169,7 +169,7 @@ impl MachineDoc {
         Ok(machine)
     }
 
-    /// Free memory by node, of the nodes that tell it.
+    /// Free memory by node, of the nodes that report it.
     #[must_use]
     pub fn free(&self) -> NodeMap<Bytes> {
         self.nodes.iter().filter_map(|node| Some((node.id, Bytes(node.free_bytes?)))).collect()
@@ -224,7 +224,7 @@ impl NodeDoc {
     }
 }
 
-/// The ways of a cache; 65535 is what Linux says of full associativity on AMD machines.
+/// The ways of a cache; Linux reports full associativity on AMD machines as 65535.
 const WAYS: std::ops::RangeInclusive<u32> = 1..=65_535;
 
 impl LlcDoc {

@@ -260,7 +260,7 @@ fn thread_to_doc(thread: &Thread) -> ThreadDoc {
 mod tests {
     use super::*;
 
-    /// The example of the contract, with every optional value there or null.
+    /// The example of the contract, with every optional value present or null.
     const EXAMPLE: &str = r#"{"time": 12, "interval": 1, "machine": {"nodes": [{"id": 0, "memory_bytes": 0, "free_bytes": 0,
         "max_bandwidth": null}], "llcs": [{"id": 0, "ways": 11, "cpus": [0, 1], "nodes": [0]}],
         "cpus": [{"id": 0, "core": 0, "llc": 0, "node": 0}, {"id": 1, "core": 1, "llc": 0, "node": 0}],

@@ -50,7 +50,7 @@ enum Fate {
     Stopped(Open),
 }
 
-/// Solves a problem whose clusters share a controller, from a solution that is already there.
+/// Solves a problem whose clusters share a controller, starting from a known solution.
 pub(crate) fn solve(
     problem: &Problem<'_>,
     separable: &dyn Separable,
@@ -110,8 +110,8 @@ impl Search<'_> {
         Settled { groups: Some(first.unwrap_or(groups)), bound }
     }
 
-    /// Looks through slices until all are done; returns them, halved as needed, and the bound of
-    /// the objective.
+    /// Searches slices until all are done; returns them, halved as needed, and the bound of the
+    /// objective.
     fn improve(&self, aim: &Better, mut open: Vec<Open>) -> (Vec<Open>, f64) {
         let mut done: Vec<Open> = Vec::new();
         while !open.is_empty() {
@@ -209,7 +209,7 @@ impl Search<'_> {
         }
     }
 
-    /// A bound that says: nothing here.
+    /// The bound of a slice without solutions.
     fn hopeless(&self) -> f64 {
         match self.problem.objective {
             Objective::Unfairness => f64::INFINITY,
@@ -254,7 +254,7 @@ impl Search<'_> {
         high
     }
 
-    /// Every demand that a program can have.
+    /// All demands that a program can have.
     fn demands(&self) -> Vec<Vec<Demand>> {
         let mut demands = vec![Vec::new(); self.problem.everyone().len()];
         for (index, cell) in self.cells.clusters.iter().enumerate() {

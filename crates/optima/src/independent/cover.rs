@@ -1,12 +1,12 @@
-//! Exact cover: can all programs be covered by so many of these sets, each program once?
+//! Exact cover: can a given number of these sets cover all programs, each program once?
 //!
 //! Depth first; the program with the fewest sets is covered first (programs are renumbered so that
-//! it is the lowest). What could not be covered is remembered in a table of fixed size whose
-//! entries may overwrite each other: forgetting costs time, never truth.
+//! it is the lowest). Remainders that could not be covered are kept in a table of fixed size whose
+//! entries may overwrite each other: a lost entry costs time, never correctness.
 
 use crate::set::Set;
 
-/// What is left uncovered, and with how many groups it failed.
+/// An uncovered remainder, and the number of groups with which it failed.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     left: u64,
@@ -14,7 +14,7 @@ struct Slot {
     groups: u32,
 }
 
-/// Remembers what failed.
+/// The search, with the table of failed remainders.
 pub(crate) struct Cover {
     cores: usize,
     slots: Vec<Slot>,

@@ -1,4 +1,4 @@
-//! What sets of programs hand up to the search for a cover.
+//! The Pareto fronts of sets of programs, on which the search for a cover works.
 //!
 //! **What may be left out.** A solution's unfairness is one maximum over one minimum, so of two
 //! groups of the same programs the one with the higher least and the lower greatest slowdown is at
@@ -118,7 +118,7 @@ fn front(groups: &Groups<'_>, set: Set, keep: Keep) -> Result<Front, OptimaError
     Ok(Front { set, points: points.into_boxed_slice() })
 }
 
-/// Keeps a list free of dominated points. The last winner is asked first: neighbours in the
+/// Keeps a list free of dominated points. The last winner is tried first: neighbours in the
 /// enumeration resemble each other.
 fn insert(points: &mut Vec<Point>, new: Point, keep: Keep) {
     if let Some(winner) = points.iter().position(|old| keep.dominates(old, &new)) {

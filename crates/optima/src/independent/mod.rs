@@ -32,9 +32,10 @@ use window::{Chosen, Outcome, Window};
 
 /// The most sets of programs that are listed.
 const MOST: usize = 1 << 24;
-/// The largest set whose clusterings are gone through.
+/// The largest set whose clusterings are enumerated.
 const LARGEST: usize = 12;
-/// Below so many groups the fronts take a second or so: no search for a solution to fall back upon.
+/// Below this number of groups the fronts take about a second, so no fallback solution is searched
+/// first.
 const SHORT: u128 = 1 << 24;
 
 /// What a search found: groups in whatever order, and the bound of the objective.

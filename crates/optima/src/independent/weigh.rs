@@ -1,5 +1,5 @@
-//! The heaviest exact cover: of all covers with at most so many sets, the one whose weights
-//! (throughputs) add up to most.
+//! The heaviest exact cover: of all covers with at most a given number of sets, the one whose
+//! weights (throughputs) add up to most.
 //!
 //! **The bound.** Give every program a price. A cover holds every program once, so its weight is
 //! the sum of all prices plus, for every set of it, the *rest* `weight - prices of its programs`.
@@ -45,7 +45,7 @@ struct Slot {
 
 /// What came out.
 pub(crate) struct Heaviest {
-    /// Weight and places of the heaviest cover, if heavier than asked.
+    /// Weight and places of the heaviest cover, if heavier than required.
     pub cover: Option<(f64, Vec<u32>)>,
     /// No cover is heavier.
     pub bound: f64,

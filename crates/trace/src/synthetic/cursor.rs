@@ -17,7 +17,7 @@ pub(super) struct Cursor {
     left: u32,
 }
 
-/// A pattern with what it has to remember.
+/// A pattern and its state.
 #[derive(Clone, Debug)]
 enum Walk {
     Forward,
@@ -46,7 +46,7 @@ pub(super) fn fixed(part: f64) -> u32 {
 }
 
 impl Cursor {
-    /// The part of a zone that starts at page `zone_first` which belongs to a thread.
+    /// A thread's part of the zone that starts at page `zone_first`.
     pub(super) fn new(zone: &Zone, zone_first: u32, thread: u16, threads: u16, start: u32, phase: u32) -> Self {
         let (parts, part) = if zone.shared { (1, 0) } else { (u32::from(threads), u32::from(thread)) };
         // Even parts to within a page: the first of part i is i * pages / parts.
@@ -85,8 +85,8 @@ impl Walk {
         }
     }
 
-    /// Hot pages are the first `run` of every `period`; so many that their part of all is
-    /// `hot_pages`.
+    /// Hot pages are the first `run` of every `period`; `period` is such that `hot_pages` of all
+    /// pages are hot.
     fn chase(pages: u32, hot_pages: f64, hot_visits: f64, run: u32) -> Self {
         let hot = u32::try_from(num::round(hot_pages * f64::from(pages))).unwrap_or(pages).min(pages);
         let run = run.min(hot).max(1);

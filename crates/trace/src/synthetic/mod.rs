@@ -2,8 +2,7 @@
 //! and phases that shift the weight between them. The same recipe and seed give the same accesses
 //! on any machine: ChaCha for randomness, and no arithmetic but + - * /.
 //!
-//! The recipe says what a program does to memory; which program does what is for the caller to
-//! know.
+//! The recipe says what a program does to memory; the caller knows which program does that.
 //!
 //! - Every access first draws its zone by weight, so that zones interleave as the arrays of an
 //!   inner loop do.

@@ -1,4 +1,4 @@
-//! The iterator: draws a zone for each access, asks the thread's cursor in it for the page, keeps
+//! The iterator: draws a zone for each access, takes the page from the thread's cursor there, keeps
 //! the instruction counts.
 
 use super::cursor::{Cursor, fixed};
@@ -40,7 +40,7 @@ struct Stage {
 }
 
 impl Trace {
-    /// Of a recipe that was checked.
+    /// Made from a recipe that was checked.
     pub(super) fn new(recipe: &Recipe, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let stages = stages(recipe);
