@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Does a test that boots guests find faults? Plants each fault of tests/TEST/faults in a copy of the
 # committed tree, boots the guest that the fault names (`guest: NAME`, else GUEST) with the checks
-# that ought to catch it, and fails where one of them passes. Takes some minutes a fault.
+# that must catch it, and fails where one of them passes. Takes some minutes a fault.
 #
 #   scripts/faults.sh TEST GUEST [NAME ...]    such as vm regular wrong-thread; default: all
-#   scripts/faults.sh TEST GUEST --apply       only sees whether the faults still apply to the tree (.ci/run does that)
+#   scripts/faults.sh TEST GUEST --apply       only checks that the faults still apply to the tree (.ci/run does that)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD

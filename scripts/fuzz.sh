@@ -14,7 +14,7 @@ tools=$PWD/target/tools
 export CARGO_TARGET_DIR=$PWD/target/fuzz
 
 # By its name on the command line, so that a cargo without rustup, which takes the name for a
-# subcommand, is told too.
+# subcommand, fails here, too.
 if ! RUSTUP_AUTO_INSTALL=0 cargo "+$toolchain" --version >/dev/null 2>&1; then
     echo "fuzz: SKIPPED: no $toolchain toolchain here: rustup toolchain install $toolchain, then run this again (FUZZ_TOOLCHAIN names another)" >&2
     exit 0

@@ -2,8 +2,8 @@
 // one line it prints at the end.
 //
 // A program is a table of functions (struct program). It knows nothing of nodes: memory is malloc
-// and first touch; where it lies is the business of the kernel, or of whoever started the program.
-// A program's life:
+// and first touch; the kernel decides where it lies, or the user who starts the program. A
+// program's life:
 //
 //   arguments -> allocate (one thread) -> fill (every share touches its own memory) -> --ready-file
 //   appears -> wait for --start-file -> passes: pass (timed) and check (not timed, verifies) -> one
@@ -59,7 +59,7 @@ static double seconds_wanted;
 static bool repeat;
 static const char *ready_file, *start_file, *touch = "own";
 
-// What completed passes came to; under `told` once threads run.
+// The totals of completed passes; under `told` once threads run.
 static struct {
     double setup, seconds, passes[PASSES_KEPT], began;
     uint64_t work, checksum;
@@ -112,7 +112,7 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound) { return (r
 // The first element of a share when `count` elements are dealt out to the threads.
 static inline long share_start(long share, long count) { return (long)((__int128)count * share / threads); }
 
-// Memory that nobody has touched yet.
+// Memory that no thread has touched yet.
 static inline void *take(size_t bytes) {
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (!memory) fail("no memory for %zu KiB", bytes / 1024);
@@ -209,7 +209,7 @@ static inline void read_arguments(char **argument) {
 
 // ---- the line -----------------------------------------------------------------------------------
 
-// Prints what completed passes came to. The checksum is folded below 2^53, which every JSON reader
+// Prints the totals of completed passes. The checksum is folded below 2^53, which every JSON reader
 // keeps. Call it once, under `told`.
 static inline void print_line(void) {
     printf("{\"program\":\"%s\",\"seconds\":%.9f,\"setup_seconds\":%.9f,\"work\":%llu,\"unit\":\"%s\",\"checksum\":", program->name,
@@ -224,7 +224,7 @@ static inline void print_line(void) {
     if (fflush(stdout) != 0) fail("cannot write the result: %s", strerror(errno));
 }
 
-// SIGTERM, with --repeat or --seconds: tells what was completed; the pass under way is abandoned.
+// SIGTERM, with --repeat or --seconds: prints what was completed; the pass under way is abandoned.
 static inline void *watch_for_end(void *signals) {
     int which;
     while (sigwait(signals, &which) != 0) continue;

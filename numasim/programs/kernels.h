@@ -71,7 +71,7 @@ static inline uint64_t jump_lane(uint64_t x, uint64_t steps) {
     return x;
 }
 
-// Verifies lanes that started from `stream` and did so many steps; returns their checksum.
+// Verifies lanes that started from `stream` and did `steps` steps; returns their checksum.
 static inline uint64_t check_lanes(const struct lanes *lanes, uint64_t stream, uint64_t steps) {
     struct lanes start;
     uint64_t sum = 0;

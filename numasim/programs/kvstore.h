@@ -7,7 +7,7 @@
 
 enum { WORDS = 32, BATCH = 8, SLOTS_PER_KEY = 2 };
 
-// Who it belongs to, which one it is, and 30 words that follow from these two.
+// Its owner, its number, and 30 words that follow from these two.
 struct value {
     uint64_t key, version, body[WORDS - 2];
 };

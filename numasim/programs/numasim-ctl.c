@@ -1,4 +1,4 @@
-// Tells numasim's plugin something: `numasim-ctl start|publish|zero|empty`. The word is an
+// Sends a command to numasim's plugin: `numasim-ctl start|publish|zero|empty`. The word is an
 // instruction that does nothing on a processor (a long NOP whose displacement says "NS" and a
 // number) and that the plugin recognises; it needs no privilege.
 #include <stdio.h>

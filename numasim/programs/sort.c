@@ -61,7 +61,7 @@ static uint64_t pass(long share) {
     return (uint64_t)rounds * (uint64_t)n;
 }
 
-// In order, and the same keys as in the input: a sum of their mixed values tells.
+// In order, and with the same keys as in the input, by a sum of their mixed values.
 static uint64_t check(long share) {
     uint64_t in = 0, out = 0, sum = 0;
     long from = share_start(share, count);

@@ -33,7 +33,7 @@ valid_json() { ! command -v jq >/dev/null || jq -e . <<<"$1" >/dev/null; }
 # above A B: a number is above another, both printed by a program.
 above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 > b + 0) }'; }
 quickly() { timeout 20 "$@"; }
-# Waits until a file is there, ten seconds at most.
+# Waits until a file exists, ten seconds at most.
 appears() {
     for _ in $(seq 1000); do [ -e "$1" ] && return 0 || sleep 0.01; done
     return 1
@@ -113,7 +113,7 @@ test_bad_arguments() {
     [ "$name" = cpu ] || ok "$name refuses too little memory for its threads" refuses "$name" $only --size-kib 1 --threads 64
 }
 
-# It touches its memory, says so, and does nothing until it is told.
+# It touches its memory, says so, and does nothing until the start file exists.
 test_start() {
     local name=$1 ready=$work/$1.ready go=$work/$1.go out=$work/$1.out pid
     run_small "$name" --ready-file "$ready" --start-file "$go" >"$out" &

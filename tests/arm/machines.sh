@@ -17,7 +17,7 @@ machine_cycles() {
     append=
 }
 
-# Four nodes of two CPUs in a ring, an L3 a node, HMAT: all that firmware can tell.
+# Four nodes of two CPUs in a ring, an L3 a node, HMAT: everything that firmware can describe.
 machine_four() {
     local i j hops pair
     local caches=smp-cache.0.cache=l1d,smp-cache.0.topology=core,smp-cache.1.cache=l1i,smp-cache.1.topology=core
@@ -33,7 +33,7 @@ machine_four() {
     done; done
 }
 
-# The same machine, beside it, on a slower CPU: conformance asks for no counters, and an emulated
+# The same machine, beside it, on a slower CPU: conformance needs no counters, and an emulated
 # second has fewer instructions.
 machine_conformance() {
     machine_four

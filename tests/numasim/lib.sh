@@ -1,6 +1,6 @@
 # Checks and guests for the faults of numasim. Sourced, by run.sh with $qemu, $kernel, $plugin, $bin
-# (binaries) and $work (a folder of ours) set. Whatever is started has a path below $work on its
-# command line: that is how we see that nothing of it is left.
+# (binaries) and $work (a folder of ours) set. Everything that is started has a path below $work on
+# its command line: so the check for leftovers finds it.
 
 checks=0 failures=0
 machine=$PWD/numasim/machines/small-2x2.toml
@@ -21,7 +21,7 @@ check() {
 faulty=
 fault() { faulty=1; echo "     $1: $2"; }
 
-# verdict NAME: closes a check whose faults were told.
+# verdict NAME: closes a check whose faults were printed.
 verdict() {
     checks=$((checks + 1))
     if [ -z "$faulty" ]; then

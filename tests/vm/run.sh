@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The machine test: boots guests of several NUMA nodes under emulation and lets the suite there hold
-# isobar against what the kernel says. Installs what it needs; skips, with the reason, where that
-# cannot be had (ISOBAR_VM_REQUIRED=1 makes that a failure).
+# The machine test: boots guests of several NUMA nodes under emulation and lets the suite there
+# check isobar's results against the kernel. Installs what it needs; skips, with the reason, where
+# that cannot be fetched (ISOBAR_VM_REQUIRED=1 makes that a failure).
 #
 #   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_` for a blank
 #

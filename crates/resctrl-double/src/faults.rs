@@ -4,7 +4,7 @@
 
 use rustix::io::Errno;
 
-/// What was asked of the file system.
+/// A request to the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Reading a file; never in the journal.
@@ -140,7 +140,7 @@ impl Faults {
     }
 }
 
-/// Whether a path is like a pattern in which `*` stands for any characters.
+/// Whether a path matches a pattern in which `*` stands for any characters.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == path,

@@ -79,9 +79,9 @@ pub struct Monitoring {
     pub total: bool,
     /// `mbm_local_bytes`.
     pub local: bool,
-    /// How many groups must have been asked for before the RMID of a removed group is clean enough
-    /// to be had again. The kernel waits for its occupancy to fall (`__check_limbo`, once a
-    /// second); the double has no clock and counts calls of `mkdir`.
+    /// How many groups must be requested before the RMID of a removed group is clean enough to be
+    /// used again. The kernel waits for its occupancy to fall (`__check_limbo`, once a second); the
+    /// double has no clock and counts calls of `mkdir`.
     pub limbo_requests: u32,
     /// `mbm_event` counter assignment (6.18): counters a domain; groups without one read
     /// `Unassigned`. None: the mode is absent.
@@ -104,7 +104,8 @@ pub struct Kernel {
     pub sparse_masks: bool,
     /// Several tids in one write, and words about a refused tid (6.7).
     pub task_lists: bool,
-    /// What is said of a bandwidth that is no number (until 6.12: "Non-decimal digit in MB value").
+    /// The message for a bandwidth that is not a number (until 6.12: "Non-decimal digit in MB
+    /// value").
     pub old_bandwidth_words: bool,
     /// Values in `schemata` are padded to one width (until 6.14).
     pub padded: bool,
@@ -195,7 +196,7 @@ impl Machine {
         self
     }
 
-    /// CLOSIDs that may be had, the default group's included: the fewest of all resources
+    /// CLOSIDs that can be allocated, the default group's included: the fewest of all resources
     /// (`closid_init`); none without allocation.
     #[must_use]
     pub fn closids(&self) -> u32 {

@@ -29,14 +29,14 @@ struct Arguments {
     /// The machine that is pretended.
     #[arg(long, value_name = "SPEC", default_value = "domains=0:0", value_parser = Machine::parse)]
     machine: Machine,
-    /// Ends by itself after so many seconds.
+    /// Ends by itself after this many seconds.
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 600)]
     seconds: u64,
     /// Bytes by task and domain, read whenever counters are: lines of
     /// `TID DOMAIN OCCUPANCY TOTAL LOCAL`.
     #[arg(long, value_name = "FILE")]
     counters: Option<PathBuf>,
-    /// Appends a line for every operation that was asked for.
+    /// Appends a line for every requested operation.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// A fault, as OPERATION:PATH:NTH:MISHAP, such as `write:*/schemata:2:EBUSY`,

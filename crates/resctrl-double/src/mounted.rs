@@ -86,8 +86,8 @@ impl Mounted {
         &self.place.folder
     }
 
-    /// Looks at the state or changes it, between two operations on the files. Whoever touches the
-    /// mount meanwhile waits, so `look` must not.
+    /// Looks at the state or changes it, between two operations on the files. Every other user of
+    /// the mount waits meanwhile, so `look` must not use it.
     pub fn with<T>(&self, look: impl FnOnce(&mut Resctrl) -> T) -> T {
         look(&mut locked(&self.shared.0))
     }
@@ -135,8 +135,8 @@ impl Drop for Mounted {
 /// How long an unmount may take before we take it that files are still open.
 const LONGEST_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// Where we mounted, and the device number by which our mount is told from another one on the same
-/// folder.
+/// The mount point, and the device number that distinguishes this mount from another one on the
+/// same folder.
 #[derive(Debug, Clone)]
 struct Place {
     folder: PathBuf,
@@ -164,9 +164,9 @@ impl Place {
         }
     }
 
-    /// The device of the uppermost mount there, as `0:39`; the file system itself is not asked
-    /// (proc_pid_mountinfo(5): the third field is the device, the fifth the mount point, with
-    /// blanks escaped; later mounts come later).
+    /// The device of the uppermost mount there, as `0:39`; read without using the file system
+    /// itself (proc_pid_mountinfo(5): the third field is the device, the fifth the mount point,
+    /// with blanks escaped; later mounts come later).
     fn topmost(&self) -> Option<String> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let here = |line: &str| {

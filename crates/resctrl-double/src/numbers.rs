@@ -8,7 +8,7 @@ use std::fmt::Write;
 use rustix::io::Errno;
 
 /// A whole number as `kstrtoul` takes it: an optional `+`, digits of the base (`0x` before
-/// hexadecimal), one line break at the end. Base 0 tells 16, 8 and 10 by their prefix.
+/// hexadecimal), one line break at the end. Base 0 recognises 16, 8 and 10 by their prefix.
 #[must_use]
 pub fn unsigned(text: &str, base: u32) -> Option<u64> {
     let text = text.strip_suffix('\n').unwrap_or(text);

@@ -1,6 +1,6 @@
-//! Which tasks there are. The double keeps groups of the real tasks of this system; who exists, who
-//! is whose child and who owns whom comes through the [`Threads`] seam, so that the state machine
-//! does no I/O and tests can invent tasks.
+//! The tasks of the system. The double keeps groups of this system's real tasks; which tasks exist,
+//! their parents and their owners come through the [`Threads`] seam, so that the state machine does
+//! no I/O and tests can invent tasks.
 
 use std::collections::BTreeMap;
 use std::fs;

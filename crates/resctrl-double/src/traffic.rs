@@ -33,7 +33,7 @@ fn line(line: &str) -> Option<((u32, u32), Traffic)> {
     Some((task, Traffic { occupancy: next()?, total: next()?, local: next()? }))
 }
 
-/// A file that is read anew whenever the counters matter.
+/// A file that is read again whenever the counters matter.
 #[derive(Debug, Clone)]
 pub struct TrafficFile(pub PathBuf);
 

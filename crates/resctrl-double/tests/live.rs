@@ -1,6 +1,6 @@
 //! The mount itself, spoken to as any program would: std::fs, two processes and one lock, a process
-//! that forks in a group, a mount that vanishes. Needs root and /dev/fuse; says so loudly and
-//! passes where they are missing.
+//! that forks in a group, a mount that vanishes. Needs root and /dev/fuse; prints so and passes
+//! where they are missing.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

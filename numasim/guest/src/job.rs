@@ -1,5 +1,5 @@
-//! A process of ours: in a process group of its own, output and errors in files, ended with
-//! whatever it started.
+//! A child process of the director: in its own process group, output and errors in files, ended
+//! with whatever it started.
 
 use crate::procfs;
 use anyhow::Context;
@@ -105,7 +105,7 @@ impl Child {
     }
 }
 
-/// Whatever happens, nothing of ours outlives its run.
+/// Whatever happens, no child outlives its run.
 impl Drop for Child {
     fn drop(&mut self) {
         self.kill();

@@ -1,9 +1,9 @@
-//! The director: the only child of the guest's first process. Reads the order, does its runs one
-//! after another, and tells what came of each over virtio-serial. `director run` follows
+//! The director: the only child of the guest's first process. It reads the order, does its runs one
+//! after another, and reports the result of each over virtio-serial. `director run` follows
 //! /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
 //!
-//! It knows processes, CPUs and files. It refuses to know policies and to judge results: both are
-//! the laboratory's.
+//! It knows processes, CPUs and files. It refuses to know policies and to judge results; the lab
+//! does both.
 
 #![forbid(unsafe_code)]
 

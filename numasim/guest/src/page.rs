@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Machine(Option<Guest<Mapping>>);
 
 impl Machine {
-    /// Modelling begins, where it was asked for.
+    /// Modelling begins, where the order says so.
     pub fn begin(modelled: bool) -> anyhow::Result<Self> {
         if !modelled {
             return Ok(Self(None));

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is reported of `/proc/vmstat`: pages that NUMA balancing moved, pages that anyone moved,
-/// faults that were made to learn who touches what (Documentation/admin-guide/sysctl/kernel.rst,
-/// `numa_balancing`).
+/// faults that were made to learn which thread touches which page
+/// (Documentation/admin-guide/sysctl/kernel.rst, `numa_balancing`).
 const VMSTAT: [&str; 6] = [
     "numa_pages_migrated",
     "pgmigrate_success",

@@ -23,7 +23,7 @@ const LOOK_SECONDS: f64 = 1.0;
 /// kernel would crowd them together.
 const LET_GO_AFTER: Duration = Duration::from_millis(20);
 
-/// Does a run; what goes wrong with its jobs is told in the result.
+/// Does a run; errors of its jobs are part of the result.
 ///
 /// # Errors
 /// What concerns the guest, and so all runs that would follow.

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Whether the machine is modelled (numasim's plugin is there); without it counters are absent
-    /// and times mean nothing.
+    /// Whether the machine is modelled (numasim's plugin is present); without it counters are
+    /// absent and times mean nothing.
     pub modelled: bool,
     /// Guest seconds that a run may take, set-up included.
     pub limit_seconds: f64,
@@ -28,7 +28,7 @@ pub struct Run {
     pub id: String,
     /// What governs placement.
     pub regime: Regime,
-    /// The ways that everybody may fill in these LLCs while the run lasts; in the others, all.
+    /// The ways that every thread may fill in these LLCs while the run lasts; in the others, all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Ways>,
     /// What runs.
@@ -61,7 +61,7 @@ pub struct Regime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Daemon {
-    /// Command and arguments; `{pids}` stands for `-p PID` of every job, as several arguments.
+    /// Command and arguments; `{pids}` becomes `-p PID` of every job, as several arguments.
     pub argv: Vec<String>,
     /// Files that are written before it starts: path to content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -85,7 +85,7 @@ pub struct Job {
     /// The CPUs of its set-up: its memory lands on their node.
     pub setup_cpus: Vec<u32>,
     /// The CPUs that its threads are brought to after set-up and held on until all jobs run;
-    /// `None`: they are let go after set-up.
+    /// `None`: they are released after set-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_cpus: Option<Vec<u32>>,
     /// The CPUs that it is confined to after set-up; `None`: all.
@@ -154,7 +154,7 @@ pub struct JobRan {
     pub line: Option<Value>,
     /// Why it counts for nothing, if so: its exit status and the last line of its errors.
     pub problem: Option<String>,
-    /// How often its threads changed their CPU, as `/proc/PID/sched` tells (`se.nr_migrations`);
+    /// How often its threads changed their CPU, from `/proc/PID/sched` (`se.nr_migrations`);
     /// `None`: the kernel does not say.
     pub migrations: Option<u64>,
     /// Its pages by node when its measured part began and when it was seen last.
@@ -185,7 +185,7 @@ pub const RESULTS_PORT: &str = "results";
 /// The virtio-serial port for what a command prints.
 pub const OUTPUT_PORT: &str = "output";
 
-/// Guest's verdict: the director did what it was told; QEMU ends with twice this and one.
+/// The guest's verdict: the director finished its order; QEMU ends with twice this and one.
 pub const VERDICT_DONE: i32 = 8;
 /// Guest's verdict: the director could not go on.
 pub const VERDICT_FAILED: i32 = 9;

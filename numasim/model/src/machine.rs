@@ -1,7 +1,7 @@
-//! The machine that is asked on every memory access: which caches have the line, what the access
-//! costs, what it moves.
+//! The machine that models every memory access: which caches have the line, what the access costs,
+//! what it moves.
 //!
-//! Departures from real machines, each for the sake of speed or of being predictable:
+//! Departures from real machines, each for speed or predictability:
 //!
 //! 1. *No coherence*: a store does not invalidate copies in other private caches, nor does a miss
 //!    find a dirty line in one. Sharing costs nothing but cache space; a line that several CPUs
@@ -9,10 +9,10 @@
 //! 2. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is.
 //!    A dirty line that leaves a private cache goes to the LLC if that still has it, else to
 //!    memory.
-//! 3. *Write-backs are posted*: they take capacity of controller and links, and stall nobody.
-//! 4. *Prefetching brings nothing*: what a stream covers is fetched when asked for, at the cost
-//!    divided by the depth (stream.rs). It covers LLC hits as well as misses, since it sits at the
-//!    private cache.
+//! 3. *Write-backs are posted*: they take capacity of controller and links, and stall no CPU.
+//! 4. *Prefetching brings nothing*: what a stream covers is fetched on demand, at the cost divided
+//!    by the depth (stream.rs). It covers LLC hits as well as misses, since it sits at the private
+//!    cache.
 //! 5. *One miss at a time* but for streams: a CPU waits for each.
 
 use crate::cache::{Cache, Touch};

@@ -1,6 +1,6 @@
 //! A machine as written in TOML, units in the key names. All values are those of the guest's time
-//! and size: who scales a real machine has done so before. It knows the text; spec_check.rs knows
-//! what its values may be.
+//! and size: a real machine must be scaled before. It knows the text; spec_check.rs knows what its
+//! values may be.
 
 use crate::cpulist::CpuList;
 use crate::error::SpecError;
@@ -25,7 +25,7 @@ pub struct Spec {
     pub cache_scale: f64,
     /// Clock of the guest's CPUs.
     pub clock_mhz: f64,
-    /// Cycles that an instruction takes, beside what memory costs.
+    /// Cycles that an instruction takes, without the cost of memory accesses.
     #[serde(default = "one")]
     pub cycles_per_instruction: f64,
     /// Bytes of a cache line; always 64.
@@ -67,7 +67,7 @@ pub struct Private {
     pub size_kib: u32,
     /// Ways of a set.
     pub ways: u32,
-    /// What a hit costs beside the instruction.
+    /// The cost of a hit, in addition to the instruction.
     #[serde(default)]
     pub hit_ns: f64,
 }
@@ -218,7 +218,7 @@ impl Spec {
         self.node.iter().map(|node| node.cpus.as_slice().len()).sum()
     }
 
-    /// Guest time that an instruction takes beside what memory costs, in picoseconds.
+    /// Guest time that an instruction takes without the cost of memory accesses, in picoseconds.
     #[must_use]
     pub fn instruction_ps(&self) -> f64 {
         1e6 * self.cycles_per_instruction / self.clock_mhz

@@ -1,11 +1,11 @@
 //! Guest time of several CPUs that a single host thread emulates one after another.
 //!
-//! Every CPU has a time of its own. A window is a span of guest time that all running CPUs live
-//! through before the next begins: each runs until its own time is at the window's end, then lets
-//! the next one run. So CPUs advance side by side, never further apart than a window, whatever the
-//! host does. A halted CPU holds nobody up; it wakes at the time of whoever woke it.
+//! Every CPU has its own time. A window is a span of guest time that all running CPUs live through
+//! before the next begins: each runs until its own time is at the window's end, then the next one
+//! runs. So CPUs advance side by side, never further apart than a window, whatever the host does. A
+//! halted CPU delays no other; it wakes at the time of the CPU that woke it.
 //!
-//! It refuses to know how a CPU is made to let go, and what the time is for.
+//! It refuses to know how a CPU is made to yield, and what the time is used for.
 
 /// What a CPU has to do after it was charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Caches and costs by hand: what a pointer chase pays at each level, who takes whose room, what
-//! way masks hold, what is written back.
+//! Caches and costs by hand: what a pointer chase costs at each level, which line evicts which,
+//! what way masks keep, what is written back.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -19,7 +19,7 @@ fn machine() -> Machine {
 const LLC: u64 = 4096;
 const OWN: u64 = 128;
 
-/// A chase over so many lines from an address on, in an order without streams; the stalls of the
+/// A chase over this many lines from an address on, in an order without streams; the stalls of the
 /// last of three rounds.
 fn chase(machine: &mut Machine, cpu: usize, from: u64, lines: u64) -> Vec<u64> {
     let step = (3 * lines / 8) | 1; // odd, so that it meets every one of a power of two

@@ -200,7 +200,7 @@ fn without_delays_all_is_counted_and_nothing_charged() {
     assert!(seen.iter().all(|one| one.delay == [0.0; 3]));
 }
 
-/// A CPU whose time is not told is taken to have run for its stalls at least, also where counters
+/// A CPU whose time is not given is taken to have run at least for its stalls, also where counters
 /// were reset in the window.
 #[test]
 fn resetting_counters_changes_no_delay() {

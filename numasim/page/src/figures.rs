@@ -1,4 +1,4 @@
-//! What is told over the page, as values: the machine (once), and its counters (again and again).
+//! The contents of the page, as values: the machine (once), and its counters (again and again).
 //! Host and guest use the same types, so that what the one writes is what the other reads.
 //!
 //! Counters are cumulative since modelling began, or since they were last zeroed. Times in

@@ -46,7 +46,7 @@ impl<W: Words> Guest<W> {
     /// Reads the machine's figures.
     ///
     /// # Errors
-    /// [`PageError`] where it is no page of ours, of another version, or damaged.
+    /// [`PageError`] where it is not a numasim page, of another version, or damaged.
     pub fn open(words: W) -> Result<Self, PageError> {
         let header = read_header(&words)?;
         Ok(Self { words, header })
@@ -119,38 +119,38 @@ impl<W: Words> Guest<W> {
         (read(layout::TOTAL), read(layout::LOCAL))
     }
 
-    /// The class of a CPU, as last asked for.
+    /// The class of a CPU, as last requested.
     pub fn class(&self, cpu: usize) -> usize {
         index(self.words.load(layout::CLASS + cpu))
     }
 
-    /// The ways of a class of an LLC, as last asked for.
+    /// The ways of a class of an LLC, as last requested.
     pub fn mask(&self, llc: usize, class: usize) -> u64 {
         self.words.load(layout::by_class(layout::MASK, llc, class))
     }
 
-    /// Asks for a class of service for a CPU; in force after [`Self::commit`].
+    /// Requests a class of service for a CPU; in force after [`Self::commit`].
     ///
     /// # Errors
-    /// [`PageError::Wish`] where there is no such CPU or class: then nothing is asked for.
+    /// [`PageError::Wish`] where there is no such CPU or class: then nothing is requested.
     pub fn set_class(&self, cpu: usize, class: usize) -> Result<(), PageError> {
         self.header.check_class(cpu, class)?;
         self.words.store(layout::CLASS + cpu, word(class));
         Ok(())
     }
 
-    /// Asks for the ways of a class of an LLC; in force after [`Self::commit`].
+    /// Requests the ways of a class of an LLC; in force after [`Self::commit`].
     ///
     /// # Errors
-    /// [`PageError::Wish`] where the LLC has no such class or ways: then nothing is asked for.
+    /// [`PageError::Wish`] where the LLC has no such class or ways: then nothing is requested.
     pub fn set_mask(&self, llc: usize, class: usize, mask: u64) -> Result<(), PageError> {
         self.header.check_mask(llc, class, mask)?;
         self.words.store(layout::by_class(layout::MASK, llc, class), mask);
         Ok(())
     }
 
-    /// Tells the plugin that classes or masks were asked for, and returns the number of this
-    /// demand. One program at a time may ask.
+    /// Tells the plugin that classes or masks were requested, and returns the number of this
+    /// request. Only one program at a time may send requests.
     pub fn commit(&self) -> u64 {
         let generation = self.words.load(layout::WISHED).wrapping_add(1);
         self.words.store(layout::WISHED, generation);

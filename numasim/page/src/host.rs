@@ -19,10 +19,10 @@ pub struct Host<W> {
 
 impl<W: Words> Host<W> {
     /// Makes a page of it: everything zero, the machine's figures, all CPUs in class 0 and all
-    /// masks full; the magic comes last, so that nobody takes half a page for one.
+    /// masks full; the magic comes last, so that no reader takes half a page for a whole one.
     ///
     /// # Errors
-    /// [`PageError::Damaged`] where the page has no room for the machine.
+    /// [`PageError::Damaged`] where the page is too small for the machine.
     pub fn initialise(words: W, header: Header) -> Result<Self, PageError> {
         header.check()?;
         (0..layout::WORDS).for_each(|at| words.store(at, 0));
@@ -41,7 +41,7 @@ impl<W: Words> Host<W> {
         &self.header
     }
 
-    /// Writes all counters, so that a guest that reads meanwhile can tell.
+    /// Writes all counters, so that a guest that reads meanwhile can detect it.
     pub fn publish(&mut self, snapshot: &Snapshot) {
         self.put(layout::SEQUENCE, self.sequence + 1);
         self.put(layout::TIME_NS, snapshot.time_ns);

@@ -24,7 +24,7 @@ pub const MAX_LLCS: usize = 16;
 pub const MAX_NODES: usize = 16;
 /// The most classes of service of a last-level cache.
 pub const MAX_CLASSES: usize = 16;
-/// Misses are counted apart for the first so many nodes.
+/// Misses are counted by node for this many nodes.
 pub const MISS_NODES: usize = 8;
 
 /// [`MAGIC_VALUE`], written last.
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Every word that any accessor can name, with who named it.
+    /// Every word that any accessor can name, with the accessor.
     fn all_words() -> Vec<(String, usize)> {
         let single = [
             (MAGIC, "magic"),

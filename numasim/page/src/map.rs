@@ -33,7 +33,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Makes a file of the page's size (or takes one that is there) and maps it: what QEMU's
+    /// Makes a file of the page's size (or takes an existing one) and maps it: what QEMU's
     /// `memory-backend-file` maps too.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Mapping {
             if file.metadata()?.len() < bytes() {
                 file.set_len(bytes())?;
             }
-            // A disk that is full is told here; else the first word written would end the process
+            // A full disk is reported here; else the first word written would end the process
             // (SIGBUS).
             match fallocate(&file, FallocateFlags::empty(), 0, bytes()) {
                 Ok(()) | Err(Errno::OPNOTSUPP) => Ok(file),
@@ -55,7 +55,7 @@ impl Mapping {
         Self::of(&file, path)
     }
 
-    /// Maps a file that is there.
+    /// Maps an existing file.
     ///
     /// # Errors
     /// [`PageError`] where it cannot be opened or mapped, or is too small.
@@ -78,8 +78,8 @@ impl Mapping {
     /// As [`Self::device`].
     pub fn device_in(folder: &Path) -> Result<Self, PageError> {
         let device = find(folder).ok_or_else(|| PageError::NoDevice { folder: folder.to_owned() })?;
-        // Firmware has mostly switched its memory on. Where neither it nor we could, all words read
-        // 0xff...: no magic, which is told.
+        // Firmware has mostly switched its memory on. Where neither the firmware nor this could,
+        // all words read 0xff...: no magic, which is reported.
         let _ = fs::write(device.join("enable"), "1");
         Self::file(&device.join("resource2"))
     }
@@ -96,7 +96,8 @@ impl Mapping {
             return Err(PageError::TooSmall { path: path.to_owned(), bytes: size, expected: PAGE_BYTES });
         }
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of this
+        // process.
         let address = unsafe { mmap(std::ptr::null_mut(), PAGE_BYTES, protection, MapFlags::SHARED, file, 0) };
         let address = address.map_err(|errno| unreadable(path, "map it", errno.into()))?;
         let first = NonNull::new(address.cast::<AtomicU64>());

@@ -199,7 +199,7 @@ fn a_plugin_that_ended_while_it_wrote_is_told() {
     assert!(torn.contains("sequence 3") && torn.contains("ended while it wrote"), "{torn}");
 }
 
-/// What somebody did to a page.
+/// A change to a page.
 type Damage = fn(&Memory);
 
 #[test]

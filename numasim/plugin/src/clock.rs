@@ -1,4 +1,4 @@
-//! The clocks that QEMU reads. Preloaded, these functions come before the C library's, and tell
+//! The clocks that QEMU reads. Preloaded, these functions come before the C library's, and return
 //! guest time: to a CPU that reads a clock, its own; to everything else, the start of the window.
 //!
 //! QEMU runs its virtual timers when it moves its virtual clock in [`crate::world`]'s name: the
@@ -19,9 +19,9 @@ pub static BASE: AtomicU64 = AtomicU64::new(BEGINNING);
 static SHOWN: AtomicU64 = AtomicU64::new(BEGINNING);
 /// Guest time when QEMU starts: not zero, which QEMU's timers take as never.
 pub const BEGINNING: u64 = 1_000_000_000_000;
-/// A CPU has been asked to let go, and has not yet.
+/// A CPU has been asked to yield, and has not yet done so.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
-/// Latest time that was told, picoseconds: no clock goes back.
+/// Latest time that was returned, picoseconds: no clock goes back.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 /// The stack of the code that QEMU generates; what reads a clock from within is deeper.
 static STACK: AtomicUsize = AtomicUsize::new(usize::MAX);

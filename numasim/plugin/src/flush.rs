@@ -1,5 +1,5 @@
-//! Cache-line flushes. QEMU takes them as doing nothing and tells no access, so the address is
-//! worked out from the registers, and its physical one from the accesses that this CPU made to the
+//! Cache-line flushes. QEMU treats them as doing nothing and reports no access, so the address is
+//! computed from the registers, and its physical one from the accesses that this CPU made to the
 //! page: a line that is in a cache got there by one.
 
 use crate::qemu::{self, Array, Register};
@@ -46,7 +46,7 @@ impl Pages {
         let list = unsafe { qemu::qemu_plugin_get_registers() };
         // SAFETY: as above: QEMU returns a valid list.
         let held = unsafe { &*list };
-        // SAFETY: it holds so many descriptions.
+        // SAFETY: it holds this many descriptions.
         let registers = unsafe { std::slice::from_raw_parts(held.data.cast::<Register>(), held.len as usize) };
         for register in registers {
             // SAFETY: QEMU's names are C strings.

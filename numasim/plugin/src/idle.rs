@@ -1,13 +1,13 @@
 //! Time while no CPU runs. QEMU's main loop then sleeps until the next timer; here it does not
 //! sleep, time jumps there.
 //!
-//! Whether no CPU runs is known from QEMU's thread of CPUs: it waits on a condition, and whoever
-//! wakes it signals that. So time cannot jump between an interrupt and the CPU that it wakes.
+//! Whether no CPU runs is known from QEMU's thread of CPUs: it waits on a condition, and the thread
+//! that wakes it signals that. So time cannot jump between an interrupt and the CPU that it wakes.
 //!
-//! The main loop works out how long to sleep, then sleeps; CPUs may run in between, and what it has
-//! worked out is then of another time. So time jumps only in a sleep that was worked out after the
-//! CPUs had come to rest: any other ends at once, and the main loop works it out anew. Else a timer
-//! would come late by however long the host took.
+//! The main loop computes how long to sleep, then sleeps; CPUs may run in between, and the computed
+//! time is then outdated. So time jumps only in a sleep that was computed after the CPUs had come
+//! to rest: any other ends at once, and the main loop computes it again. Else a timer would come
+//! late by however long the host took.
 
 use crate::clock::{self, RUNNING, runs_cpus};
 use std::ffi::{CStr, c_int, c_void};
@@ -55,8 +55,8 @@ pub unsafe extern "C" fn ppoll(
     ready
 }
 
-/// Returns when a file is ready, when time has passed to what is due, or when that has to be worked
-/// out anew.
+/// Returns when a file is ready, when time has passed to what is due, or when that has to be
+/// computed again.
 fn sleep(
     files: *mut libc::pollfd,
     count: libc::nfds_t,

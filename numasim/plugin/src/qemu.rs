@@ -12,7 +12,7 @@ pub type Id = u64;
 /// A memory access: size, sign, direction.
 pub type MemInfo = u32;
 
-/// What QEMU tells at loading.
+/// What QEMU passes at loading.
 #[repr(C)]
 pub struct Info {
     pub target_name: *const c_char,
@@ -52,7 +52,7 @@ pub struct Array {
 /// A callback needs no registers, or may read them.
 pub const NO_REGISTERS: c_int = 0;
 pub const READS_REGISTERS: c_int = 1;
-/// Which accesses are told.
+/// Which accesses are reported.
 pub const LOADS: c_int = 1;
 pub const STORES: c_int = 2;
 
@@ -98,8 +98,8 @@ unsafe extern "C" {
 }
 
 // Only QEMU has these. Weak, they may be missing: else nothing could be started that inherits
-// `LD_PRELOAD` beside QEMU, and a QEMU that is too old would die of a symbol before it could say
-// so. None is called before QEMU has loaded the plugin and its version has been checked.
+// `LD_PRELOAD` beside QEMU, and a QEMU that is too old would fail on a missing symbol before it
+// could say so. None is called before QEMU has loaded the plugin and its version has been checked.
 std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_init_cb",
     ".weak qemu_plugin_register_vcpu_tb_trans_cb",

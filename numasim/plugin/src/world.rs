@@ -25,7 +25,7 @@ pub struct World {
     pub instructions: Vec<u64>,
     /// Time that each CPU has run in windows that are closed.
     pub ran: Vec<u64>,
-    /// Accesses to the line that was accessed just before: told apart since they need no lookup.
+    /// Accesses to the line that was accessed just before: counted apart since they need no lookup.
     pub again: Vec<u64>,
     pub closed: u64,
     pub yields: u64,
@@ -153,7 +153,7 @@ impl World {
         let windows = (now - self.windows.base()) / self.length;
         self.close();
         self.windows.jump(now);
-        // What waits in queues is gone after some windows in which nothing is asked for.
+        // Queues are empty after some windows without load.
         let idle = vec![0; self.ran.len()];
         (0..windows.min(WINDOWS_TO_CALM)).for_each(|_| self.machine.window(self.length, &idle));
     }
@@ -219,8 +219,8 @@ impl World {
         self.charge(if self.modelling { self.counter } else { COUNTER_AT_BOOT });
     }
 
-    /// A load or store; `physical` is asked for the address only where that matters, and has none
-    /// for a device's registers.
+    /// A load or store; `physical` is called for the address only where that matters, and returns
+    /// none for a device's registers.
     #[inline]
     pub fn access(&mut self, address: u64, store: bool, physical: impl FnOnce() -> Option<u64>) {
         let line = address / 64;

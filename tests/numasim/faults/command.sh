@@ -16,7 +16,7 @@ pids() {
     done
 }
 
-# script NAME BODY: an emulator of our own, which tells its version as QEMU does.
+# script NAME BODY: a fake emulator, which prints its version as QEMU does.
 script() {
     printf '#!/bin/sh\n[ "$1" != --version ] || { echo "QEMU emulator version 10.0.2"; exit 0; }\n%s\n' "$2" > "$work/$1"
     chmod +x "$work/$1"

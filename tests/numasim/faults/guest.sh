@@ -1,6 +1,6 @@
-# What guests and their programs say: a page that is not there, is nobody's, or of another version;
-# a kernel that panics; a report that the disk has no room for. Guests booted by hand: the command
-# has no part in it. Sourced by run.sh.
+# What guests and their programs say: a page that does not exist, was never initialised, or is of
+# another version; a kernel that panics; a report that the disk has no room for. Guests booted by
+# hand: the command has no part in it. Sourced by run.sh.
 
 page_device() { echo -object "memory-backend-file,id=page,share=on,mem-path=$1,size=64K" -device ivshmem-plain,memdev=page; }
 

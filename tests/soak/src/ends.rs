@@ -46,7 +46,7 @@ impl Ender<'_> {
         String::new()
     }
 
-    /// One signal of any kind, so many times at once.
+    /// One signal of any kind, several times at once.
     fn signals(&mut self, times: usize) -> String {
         // Twice comes what terminals and managers send twice: the first ones most often.
         let first = if times > 1 && !one_in(self.random, 3) { 3 } else { SIGNALS.len() };
@@ -105,7 +105,7 @@ impl Ender<'_> {
         String::new()
     }
 
-    /// It notices with the next thing that it says; who says nothing more is signalled.
+    /// isobar notices with its next output; where none follows it gets a signal.
     fn leave(&mut self) -> String {
         self.manage.outlet.close();
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);

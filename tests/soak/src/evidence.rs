@@ -9,7 +9,7 @@ use std::fs;
 /// CPUs.
 pub type Cpus = BTreeSet<usize>;
 
-/// A process or a thread, as `/proc/.../stat` tells.
+/// A process or a thread, from `/proc/.../stat`.
 #[derive(Clone, Debug)]
 pub struct Stat {
     pub name: String,

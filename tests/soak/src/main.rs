@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use trial::{Outcome, Trial};
 
-/// How often an end is tried anew while another isobar manages the machine.
+/// How often an end is tried again while another isobar manages the machine.
 const ATTEMPTS: u32 = 8;
 /// Between the attempts.
 const PATIENCE: Duration = Duration::from_secs(4);

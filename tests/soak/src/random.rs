@@ -21,7 +21,7 @@ pub fn below(random: &mut Random, limit: usize) -> usize {
     usize::try_from(random.next_u64() % limit).unwrap_or(0)
 }
 
-/// True once in so many times.
+/// True once in this many times.
 pub fn one_in(random: &mut Random, times: usize) -> bool {
     below(random, times) == 0
 }

@@ -79,7 +79,7 @@ fn serve(mut master: File, words: &Words, order: &AtomicU8) {
     words.end();
 }
 
-/// Reads what there is; false when nobody has the terminal open any more.
+/// Reads what is available; false when no process has the terminal open any more.
 fn take(master: &mut File, words: &Words) -> bool {
     let mut part = [0; 4096];
     loop {

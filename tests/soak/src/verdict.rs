@@ -53,8 +53,8 @@ pub struct Threads {
     pub problems: Vec<Problem>,
     /// Wrong, but isobar said so.
     pub reported: usize,
-    /// Pins to the very CPU that isobar had given, which nobody outside can tell from isobar's own:
-    /// still there, and lifted.
+    /// Pins to the very CPU that isobar had given, which cannot be distinguished from isobar's own
+    /// from outside: still there, and lifted.
     pub same: (usize, usize),
 }
 
@@ -137,10 +137,10 @@ impl Wrong {
     }
 }
 
-/// Words of lines that tell of something left.
+/// Words of lines that report something left.
 const TELLING: &[&str] =
     &["left", "still", "not put back", "could not", "cannot", "missed", "inherit", "refused", "bound"];
-/// Words of lines that tell of something else: decisions, owners' threads that are not moved, whole
+/// Words of lines that report something else: decisions, owners' threads that are not moved, whole
 /// observations.
 const OTHER: &[&str] = &["left alone", "belongs on", "\"observation\"", "[done]"];
 

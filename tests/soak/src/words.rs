@@ -44,7 +44,7 @@ impl Words {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// What was said after so many bytes, once nothing more comes (waits a few seconds at most).
+    /// The output after a number of bytes, once nothing more comes (waits a few seconds at most).
     pub fn since(&self, mark: usize) -> String {
         until(Duration::from_secs(3), || self.over.load(Ordering::SeqCst));
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-/* A process for isobar to manage, and Linux's own witness of what became of it: it places memory,
- * fills it with a pattern, and says on request where each page is (move_pages(2) as a query) and
- * whether its content is what was written. It shares no code with isobar. One command a line on
- * stdin, one answer a line on stdout; it ends with its stdin, or after ten minutes.
+/* A process for isobar to manage, which also checks the result by the kernel's calls: it places
+ * memory, fills it with a pattern, and says on request where each page is (move_pages(2) as a
+ * query) and whether its content is what was written. It shares no code with isobar. One command a
+ * line on stdin, one answer a line on stdout; it ends with its stdin, or after ten minutes.
  *
  *   alloc NAME KIND PAGES NODE   KIND: anon, file, shared, locked, thp, hugetlb; placed on NODE and filled
  *   where NAME                   NODE=PAGES ..., absent=PAGES

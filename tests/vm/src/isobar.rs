@@ -77,7 +77,7 @@ impl Manage {
 
     /// Starts a command that becomes isobar.
     pub fn start_by(command: &mut Command) -> Result<Self> {
-        // What each run said is handed out of the guest, for who looks into a failure.
+        // The output of each run is copied out of the guest, for the analysis of failures.
         let number = RUNS.fetch_add(1, Ordering::Relaxed);
         let file = |kind: &str| PathBuf::from(format!("/results/manage-{number}.{kind}"));
         let (out, err) = (file("out"), file("err"));
@@ -117,7 +117,7 @@ impl Manage {
         self.until(words, || Ok(fs::read_to_string(&out)?.contains(words)))
     }
 
-    /// The epochs that it has told so far.
+    /// The epochs that it has reported so far.
     pub fn told(&self) -> Result<Vec<Value>> {
         let out = fs::read_to_string(&self.out)?;
         // The last line may be on its way.
@@ -125,7 +125,7 @@ impl Manage {
         whole.lines().map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}"))).collect()
     }
 
-    /// Lets it decide so many times more.
+    /// Lets it decide this many times more.
     pub fn epochs(&mut self, count: usize) -> Result<()> {
         let out = self.out.clone();
         let printed = move || -> Result<usize> { Ok(fs::read_to_string(&out)?.lines().count()) };

@@ -40,7 +40,7 @@ impl Suite {
         }
     }
 
-    /// Tells the score and leaves the verdict for the guest's first process.
+    /// Prints the score and leaves the verdict for the guest's first process.
     pub fn verdict(self) -> ExitCode {
         let Self { passed, failed, .. } = self;
         let bad = !failed.is_empty() || passed == 0;

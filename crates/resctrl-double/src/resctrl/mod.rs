@@ -64,10 +64,10 @@ struct Group {
     counted: bool,
 }
 
-/// Who asks.
+/// The caller of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// The calling task: what a written 0 stands for.
+    /// The calling task: the meaning of a written 0.
     pub tid: u32,
     /// Its effective user.
     pub uid: u32,
@@ -235,7 +235,7 @@ impl Resctrl {
         self.settle();
     }
 
-    /// Takes traffic from this file too, anew whenever counters are read or tasks are moved.
+    /// Takes traffic from this file too, read again whenever counters are read or tasks are moved.
     pub fn read_traffic_from(&mut self, file: TrafficFile) {
         self.traffic_file = Some(file);
     }

@@ -51,9 +51,9 @@ pub enum Reading {
 /// RMIDs and their counts.
 #[derive(Debug, Default)]
 pub(super) struct Rmids {
-    /// The next one to be had is at the front (`rmid_free_lru`).
+    /// The next one to be allocated is at the front (`rmid_free_lru`).
     free: VecDeque<u32>,
-    /// Freed but not clean, with the groups that must still be asked for.
+    /// Freed but not clean, with the number of groups that must still be requested.
     limbo: Vec<(u32, u32)>,
     bytes: BTreeMap<(u32, u32), Traffic>,
     last: TrafficMap,
@@ -74,7 +74,7 @@ impl Rmids {
         }
     }
 
-    /// A group is being asked for: those in limbo are a step cleaner.
+    /// A group is requested: those in limbo get a step cleaner.
     pub fn group_requested(&mut self) {
         self.limbo.iter_mut().for_each(|(_, requests)| *requests = requests.saturating_sub(1));
         let clean: Vec<u32> = self.limbo.iter().filter(|(_, requests)| *requests == 0).map(|(rmid, _)| *rmid).collect();
@@ -84,7 +84,7 @@ impl Rmids {
 }
 
 impl Resctrl {
-    /// Makes every event whose path is like this one (`*` stands for any characters) read so from
+    /// Makes every event whose path matches this one (`*` stands for any characters) read so from
     /// now on.
     pub fn plan_reading(&mut self, path: &str, reading: Reading) {
         self.rmids.planned.push((path.to_owned(), reading));

@@ -89,7 +89,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Before 6.7: one id, refused without words where it is no number or no task.
+    /// Before 6.7: one id, refused without a message where it is not a number or not a task.
     fn write_one_task(&mut self, id: GroupId, text: &str, caller: Caller) -> Result<(), Refusal> {
         let tid = signed(text.trim(), 0).and_then(|pid| u32::try_from(pid).ok());
         let tid = tid.ok_or_else(|| Refusal::silent(Errno::INVAL))?;

@@ -31,7 +31,7 @@ pub enum Program {
     Stream(u64, bool),
     /// Picoseconds of computing, then a line anywhere on a node.
     Compute(u64, u64),
-    /// By turns so many windows at random lines of a node and so many idle.
+    /// Alternates between windows at random lines of a node and idle windows.
     Bursts(u64, u64, u64),
 }
 
@@ -116,7 +116,7 @@ impl Guest {
         Self { machine: Machine::new(spec).unwrap(), runners, window: 0 }
     }
 
-    /// Runs so many windows.
+    /// Runs this many windows.
     pub fn run(&mut self, windows: usize) -> Vec<Seen> {
         (0..windows).map(|_| self.step()).collect()
     }

@@ -22,7 +22,7 @@ struct Args {
     /// Print JSON, one object a line.
     #[arg(long)]
     json: bool,
-    /// Print again and again what was counted in so many seconds.
+    /// Print the counts of this many seconds, again and again.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
 }
@@ -35,7 +35,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read us has seen enough.
+        // The reader has closed the pipe.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("numasim-counters: {failure}");

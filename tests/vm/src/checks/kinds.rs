@@ -1,5 +1,5 @@
-//! Kinds of memory: what can move moves with its content, what cannot is told by reason, and Linux
-//! agrees with what is told.
+//! Kinds of memory: what can move moves with its content, what cannot is reported by reason, and
+//! Linux agrees with the report.
 
 use crate::isobar::Manage;
 use crate::subject::Subject;

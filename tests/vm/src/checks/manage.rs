@@ -1,5 +1,5 @@
-//! `isobar manage` with a policy whose decision is known (`fixed`): named threads to named cores,
-//! named pages to named nodes, and nobody and nothing else.
+//! `isobar manage` with a policy whose decision is known (`fixed`): the chosen threads go to the
+//! chosen cores, the chosen pages to the chosen nodes, and nothing else moves.
 
 use crate::evidence::{last_cpu, text, uptime, vmstat};
 use crate::isobar::{self, Manage};
@@ -52,7 +52,7 @@ fn threads() -> Result<()> {
     Ok(())
 }
 
-/// The node asked for is neither the first nor the last, so that a neighbour on either side would
+/// The target node is neither the first nor the last, so that a neighbour on either side would
 /// show.
 fn pages() -> Result<()> {
     let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
@@ -144,7 +144,7 @@ fn rate() -> Result<()> {
     Ok(())
 }
 
-/// Huge pages that are reserved are memory that nobody can have: 430 of 512 MiB.
+/// Reserved huge pages are memory that no process can get: 430 of 512 MiB.
 fn full() -> Result<()> {
     const RESERVE: &str = "/sys/devices/system/node/node3/hugepages/hugepages-2048kB/nr_hugepages";
     let mut alpha = Subject::start("alpha")?;

@@ -67,7 +67,7 @@ impl Drop for Double {
 }
 
 /// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since
-/// under QEMU each CPU tells another.
+/// under QEMU each CPU reports another.
 fn llcs() -> Result<BTreeMap<u32, String>> {
     let mut found = BTreeMap::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
@@ -85,7 +85,7 @@ fn spec(llcs: &BTreeMap<u32, String>) -> String {
     llcs.iter().map(domain).collect::<Vec<_>>().join("/")
 }
 
-/// The tasks of a group, as its file tells.
+/// The tasks of a group, from its file.
 fn tasks(group: &str) -> Result<BTreeSet<u32>> {
     let text = evidence::text(Path::new(ROOT).join(group).join("tasks"))?;
     text.lines().map(|line| line.parse().with_context(|| format!("{group}: task `{line}`"))).collect()
@@ -172,8 +172,8 @@ fn ours() -> Result<Vec<String>> {
     Ok(names?.into_iter().filter(|name| name.starts_with("isobar-")).collect())
 }
 
-/// The group of ours that holds all threads of a process: with those of a cluster of another LLC,
-/// perhaps, since a group has ways of each.
+/// isobar's group that holds all threads of a process, perhaps with those of a cluster of another
+/// LLC, since a group has ways of each.
 fn group_of(subject: &Subject) -> Result<Option<String>> {
     let threads: BTreeSet<u32> = evidence::threads(subject.pid())?.into_iter().collect();
     for group in ours()? {
@@ -185,7 +185,7 @@ fn group_of(subject: &Subject) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// isobar, told to give processes ways of the double.
+/// isobar, set up to give processes ways of the double.
 fn manage(ways: &str) -> Result<Manage> {
     let root = format!("manage.resctrl_root={ROOT}");
     let ways = format!("fixed.ways={ways}");

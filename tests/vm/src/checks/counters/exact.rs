@@ -34,8 +34,9 @@ fn whole() -> Result<()> {
     Ok(())
 }
 
-/// The kernel tells CPU time in ticks of 10 ms, and each of these slices is shorter: whoever reads
-/// counters only of threads that used a tick leaves out what the thread did after its last one.
+/// The kernel reports CPU time in ticks of 10 ms, and each of these slices is shorter: a reader
+/// that only reads counters of threads that used a tick misses what the thread did after its last
+/// one.
 fn last_slice() -> Result<()> {
     const SLICE: u64 = 2_000_000;
     const SLICES: u64 = 21;
@@ -50,8 +51,7 @@ fn last_slice() -> Result<()> {
 }
 
 /// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did
-/// in that one is told by nobody, since the thread has gone; all epochs before are the program's
-/// own, by its log.
+/// in that one is lost with the thread; all earlier epochs agree with the program's log.
 fn middle() -> Result<()> {
     // The kernel's own work after the boot is over then: from here on the thread has the CPU for
     // itself.

@@ -26,7 +26,7 @@ pub fn ratios(suite: &mut Suite) {
     suite.check("counters: on several CPUs the events of a group keep their ratio, the PMU being shared", shared_ratio);
 }
 
-/// References and misses are given these events, of which an instruction makes so many.
+/// The events that stand in for references and misses, with their number per instruction.
 fn order(references: &str, misses: &str, reference_count: u64, miss_count: u64) -> Result<()> {
     const WORK: u64 = 60_000_000;
     let _named = Named::events(references, misses)?;

@@ -27,9 +27,9 @@ const SHORT: u64 = 12_000_000;
 const CROWD: usize = 100;
 /// Threads that come and go two at a time, each under the id of one that has just ended.
 const HEIRS: usize = 24;
-/// Ids that those may have together: two where the kernel gives each the id that is asked for.
-/// Whatever else is started at that moment may take an id before them, so a few more are no error;
-/// without reuse each has its own.
+/// Ids that those may have together: two where the kernel gives each the requested id. Whatever
+/// else is started at that moment may take an id before them, so a few more are no error; without
+/// reuse each has its own.
 const MOST_IDS: usize = 8;
 
 fn births() -> Result<()> {

@@ -67,8 +67,8 @@ fn because(told: &[Value], sensor: &str, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// The epochs of two threads that execute so many instructions each. Both begin on the last node,
-/// which is no order of their owner's: they may use every CPU.
+/// The epochs of two threads that execute these numbers of instructions. Both begin on the last
+/// node, which is no order of their owner's: they may use every CPU.
 fn side_by_side(instructions: u64) -> Result<Vec<Value>> {
     let mut worker = Worker::start(2)?;
     bind(&worker, |thread| vec![LAST_NODE[thread]])?;
@@ -91,7 +91,7 @@ fn bind(worker: &Worker, cpus: impl Fn(usize) -> Vec<usize>) -> Result<()> {
     Ok(())
 }
 
-/// The epochs of a worker whose two threads execute so many instructions each.
+/// The epochs of a worker whose two threads execute these numbers of instructions.
 fn busy(worker: &mut Worker, instructions: u64) -> Result<Vec<Value>> {
     let mut manage = told::watch("0.4")?;
     for thread in 0..2 {

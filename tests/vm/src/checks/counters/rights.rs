@@ -1,6 +1,6 @@
-//! Who may count what: every level of `kernel.perf_event_paranoid` that Debian has, without and
-//! with `CAP_PERFMON`, against the kernel's rules (`Documentation/admin-guide/perf-security.rst`;
-//! level 3 is Debian's own).
+//! Which users may count which events: every level of `kernel.perf_event_paranoid` that Debian has,
+//! without and with `CAP_PERFMON`, against the kernel's rules
+//! (`Documentation/admin-guide/perf-security.rst`; level 3 is Debian's own).
 
 use super::told::{self, sum, within};
 use crate::isobar::Manage;
@@ -59,7 +59,7 @@ fn counted(level: &str, capabilities: &str, may: May) -> Result<()> {
     fs::write(PARANOID, level).with_context(|| format!("{PARANOID}: {level}"))?;
     let (mut own, mut other) = (Worker::start_as(USER.parse()?, 1)?, Worker::start(1)?);
     let (mine, theirs) = (own.tids()[0], other.tids()[0]);
-    // A tenth of the CPU: enough to be asked for.
+    // A tenth of the CPU: enough to be counted.
     other.order("work 0 2500000 10000 45")?;
     let mut manage = told::watch_as(USER, capabilities, "0.2")?;
     let watched: &[u32] = match may {
