@@ -4,7 +4,8 @@
 # that must catch it, and fails where one of them passes. Takes some minutes a fault.
 #
 #   scripts/faults.sh TEST GUEST [NAME ...]    such as vm regular wrong-thread; default: all
-#   scripts/faults.sh TEST GUEST --apply       only checks that the faults still apply to the tree (.ci/run does that)
+#   scripts/faults.sh TEST GUEST --apply       only checks that the faults still apply to the tree
+#                                              (.ci/run does that)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD

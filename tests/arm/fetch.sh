@@ -2,11 +2,12 @@
 # run.sh, after scripts/debian.sh.
 #
 # fetch_arm DIR leaves
-#   DIR/qemu         QEMU 11 with its own libraries and loader: the first whose `virt` machine has tables of
-#                    caches (`smp-cache`)
+#   DIR/qemu         QEMU 11 with its own libraries and loader: the first whose `virt` machine has
+#                    tables of caches (`smp-cache`)
 #   DIR/firmware.fd  UEFI, for ACPI: with the one of Debian 12 the kernel makes up a single node
 #   DIR/vmlinuz      Debian's arm64 cloud kernel 6.12, DIR/kernel its name; DIR/busybox
-#   DIR/cc           Debian 12's cross compiler, for the programs that are managed (isobar itself needs none)
+#   DIR/cc           Debian 12's cross compiler, for the programs that are managed (isobar itself
+#                    needs none)
 
 fetch_arm() {
     local dir=$1 part

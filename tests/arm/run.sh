@@ -8,9 +8,10 @@
 #
 # PART,... chooses the checks whose names have one of the parts, `_` for a blank.
 #
-# ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default: isobar-arm in
-#                         $XDG_CACHE_HOME or ~/.cache)
-# ISOBAR_DEBIAN_ARCHIVE   the archive to fetch them from (default: the one that this machine's apt reads)
+# ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default:
+#                         isobar-arm in $XDG_CACHE_HOME or ~/.cache)
+# ISOBAR_DEBIAN_ARCHIVE   the archive to fetch them from (default: the one that this machine's apt
+#                         reads)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh

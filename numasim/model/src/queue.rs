@@ -15,9 +15,10 @@
 //!
 //! ```text
 //! a_ik   lines that CPU i moved over resource k in the window (fetched and written back)
-//! n_ik   lines whose delay at k it paid: fetched ones, 1/depth of one for each that a stream covered
+//! n_ik   lines whose delay at k it paid: fetched ones, 1/depth of one that a stream covered
 //! B_i    local time for which it ran, stalls included
-//! s_k    time in which k carries a line;  Q  length of the window;  w_k  delay in force;  x_k  what is added to it
+//! s_k    time in which k carries a line;  Q  length of the window
+//! w_k    delay in force;  x_k  what is added to it
 //!
 //! u_k(x) = s_k / Q * sum_i a_ik B_i / (B_i + sum_j n_ij x_j)
 //! w_k + x_k = q_k u_k(x)^2 / (1 - u_k(x))            for all k at once

@@ -1,19 +1,22 @@
 /* A process whose threads execute known numbers of instructions (multiples of 50), on command. It
  * reads lines and answers each:
  *
- *   threads N                      starts N threads, each of which computes for WARM_MS of CPU time, so that it is
- *                                  seen to work, and waits for orders: their ids
- *   work I INSTRUCTIONS TIMES MS   thread I executes INSTRUCTIONS instructions TIMES times, with pauses of MS ms:
- *                                  ok, at once
+ *   threads N                      starts N threads, each of which computes for WARM_MS of CPU
+ *                                  time, so that it is seen to work, and waits for orders: their
+ *                                  ids
+ *   work I INSTRUCTIONS TIMES MS   thread I executes INSTRUCTIONS instructions TIMES times, with
+ *                                  pauses of MS ms: ok, at once
  *   last I INSTRUCTIONS TIMES MS   the same, and then thread I ends
- *   calls I N                      thread I makes N system calls; the loop is 4 instructions of user mode a call
- *   births N ALIVE INSTRUCTIONS    N threads come and go, ALIVE at a time, and each executes INSTRUCTIONS instructions
- *                                  (multiples of 100): ok, at once. The kernel is asked to give each the id of one that
- *                                  has just ended, which only root may do: `wait` answers with the error where it
+ *   calls I N                      thread I makes N system calls; the loop is 4 instructions of
+ *                                  user mode a call
+ *   births N ALIVE INSTRUCTIONS    N threads come and go, ALIVE at a time, and each executes
+ *                                  INSTRUCTIONS instructions (multiples of 100): ok, at once. The
+ *                                  kernel is asked to give each the id of one that has just ended,
+ *                                  which only root may do: `wait` answers with the error where it
  *                                  cannot be asked
  *   wait                           when all that was ordered is done: ok
- *   log I                          what thread I had executed at which nanosecond of CLOCK_MONOTONIC, in the last
- *                                  order: NS:EXECUTED ...
+ *   log I                          what thread I had executed at which nanosecond of
+ *                                  CLOCK_MONOTONIC, in the last order: NS:EXECUTED ...
  */
 #define _GNU_SOURCE
 #include <pthread.h>

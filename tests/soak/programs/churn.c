@@ -6,7 +6,8 @@
  *
  *   churn main SEED WISHES EXECS      the subject; executes itself anew EXECS times
  *   churn leaf SEED WISHES MS         what a child becomes that executes a program
- *   churn terminal TTY PROGRAM ...    runs a program in a session of its own on a terminal, as a shell does
+ *   churn terminal TTY PROGRAM ...    runs a program in a session of its own on a terminal, as a
+ *                                     shell does
  *
  * A thread that pins itself first appends a line to the file WISHES: `TID START KIND CPU,CPU,...`.
  * START is the thread's start time in ticks since boot. KIND says how the pin looks from outside:

@@ -3,13 +3,17 @@
  * query) and whether its content is what was written. It shares no code with isobar. One command a
  * line on stdin, one answer a line on stdout; it ends with its stdin, or after ten minutes.
  *
- *   alloc NAME KIND PAGES NODE   KIND: anon, file, shared, locked, thp, hugetlb; placed on NODE and filled
+ *   alloc NAME KIND PAGES NODE   KIND: anon, file, shared, locked, thp, hugetlb; placed on NODE and
+ *                                filled
  *   where NAME                   NODE=PAGES ..., absent=PAGES
  *   pages NAME                   FIRST-LAST=NODE ..., runs of pages by index
  *   verify NAME                  ok, or the first page whose content is wrong
- *   threads N                    starts N threads that work a little every 10 ms; answers with their ids
- *   sampled NAME PAGE            starts a thread that works and takes a page fault at PAGE of shared memory again and again
- *   twin                         a child process that maps all shared memory too; answers with its id
+ *   threads N                    starts N threads that work a little every 10 ms; answers with
+ *                                their ids
+ *   sampled NAME PAGE            starts a thread that works and takes a page fault at PAGE of
+ *                                shared memory again and again
+ *   twin                         a child process that maps all shared memory too; answers with its
+ *                                id
  *   end N                        ends the first N threads
  *   pin CPU                      the main thread pins itself, as an owner does
  */

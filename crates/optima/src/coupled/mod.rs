@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! 1. a good solution by exchange (local.rs)
-//! 2. the best figure              all slices of the pressure axis (slice.rs): discarded by their tables, searched depth first
-//!                                 (descend.rs), or, where that takes too long, halved
-//! 3. the other figure             the same over the slices that still matter, with the first figure as a limit
-//! 4. the first solution           the same, in the order of solutions, with both as limits
+//! 2. the best figure      all slices of the pressure axis (slice.rs): discarded by their tables,
+//!                         searched depth first (descend.rs), or, where that takes long, halved
+//! 3. the other figure     the same over the slices that still matter, with the first as a limit
+//! 4. the first solution   the same, in the order of solutions, with both as limits
 //! ```
 
 mod aim;

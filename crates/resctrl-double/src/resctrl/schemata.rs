@@ -128,7 +128,8 @@ impl Resctrl {
         })
     }
 
-    /// `    L3:0=7ff;1=7ff`: the names right-aligned to the widest, which counts CDP's suffix though CDP is off.
+    /// `    L3:0=7ff;1=7ff`: the names right-aligned to the widest, which counts CDP's suffix
+    /// although CDP is off.
     fn show_lines(&self, value: impl Fn(&Schema, usize, u32) -> String) -> String {
         let width = self.schemas.iter().map(|schema| schema.width).max().unwrap_or(0);
         let line = |(index, schema): (usize, &Schema)| {
