@@ -143,7 +143,7 @@ static const struct knob common_knobs[] = {
     {.name = "touch", .text = &touch, .says = "own: every thread touches its share first; first: the first thread touches all"},
     {.name = "ready-file", .text = &ready_file, .says = "is created after set-up, when all memory is touched"},
     {.name = "start-file", .text = &start_file, .says = "the measured part waits until this file is there"},
-    {.name = "seconds", .real = &seconds_wanted, .says = "further passes until so many seconds are over"},
+    {.name = "seconds", .real = &seconds_wanted, .says = "further passes until this many seconds are over"},
     {.name = "repeat", .flag = &repeat, .says = "passes until SIGTERM, which ends the program with its line"},
     {.name = NULL}};
 

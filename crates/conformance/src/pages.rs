@@ -16,19 +16,19 @@ const COUNTS: [u64; 7] = [1, 2, 511, 512, 513, 1024, 1025];
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
-        ("pages: exactly so many move as were asked for, across the borders of batches", exactly_so_many_move),
-        ("pages: they go to the node named and to no other", they_go_where_sent),
-        ("pages: where there are fewer than asked for, the rest stays with a reason", the_rest_stays),
-        ("pages: a target without room takes what it can, and the rest stays with a reason", full_targets_take_little),
+        ("pages: exactly the requested number moves, across the borders of batches", the_requested_number_moves),
+        ("pages: they go to the target node and to no other", they_go_where_sent),
+        ("pages: where fewer exist than requested, the rest stays with a reason", the_rest_stays),
+        ("pages: a full target takes what it can, and the rest stays with a reason", full_targets_take_little),
         ("pages: the whole resident set moves", the_whole_set_moves),
         ("pages: there and back again leaves every page where it was", there_and_back),
         ("pages: around samples and for one thread, the outcome is what the next sample shows", around_samples_too),
         ("pages: those of other processes stay", others_pages_stay),
         ("pages: no thread moves with them", threads_stay),
-        ("pages: none asked for is none moved", none_is_none),
+        ("pages: a request for none moves none", none_is_none),
         ("pages: from a node to itself is left alone", to_itself_is_left_alone),
-        ("pages: to a node that is not there is refused, and nothing moves", unknown_targets_are_refused),
-        ("pages: from a node that is not there nothing moves", unknown_sources_have_nothing),
+        ("pages: to a node that does not exist is refused, and nothing moves", unknown_targets_are_refused),
+        ("pages: from a node that does not exist nothing moves", unknown_sources_have_nothing),
         ("pages: of a process that never was or has ended none move, and it is no error", strangers_are_no_error),
     ]
 }
@@ -72,7 +72,7 @@ fn pages_of<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
     pages.ok_or_else(|| Stop::Fails(format!("the pages of process {pid} are not measured any more")))
 }
 
-fn exactly_so_many_move<B: Bench>(bench: &B) -> Checked {
+fn the_requested_number_moves<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
     let mut stage = bench.open(&[Subject::busy(1, from).with_mib(32)])?;
     let who = stage.identity(0)?;

@@ -14,7 +14,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
         ("apply: an empty plan changes nothing", empty_plans_change_nothing),
         ("apply: one outcome for each action, in order", outcomes_follow_the_order),
-        ("apply: what this machine cannot do is said and is no error", the_impossible_is_said),
+        ("apply: what this machine cannot do is reported and is no error", the_impossible_is_said),
         ("apply: a plan of many moves equals its moves one by one", moves_are_independent),
         ("apply: a plan of threads and pages equals its actions one by one", threads_and_pages_are_independent),
     ]

@@ -19,15 +19,18 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
         ("sample: time advances and never goes back", time_advances),
         ("sample: the topology is the machine's, the same from sample to sample", topology_is_the_machines),
-        ("sample: processes and threads ascend and none is there twice", nobody_is_there_twice),
-        ("sample: who lives keeps pid, start, name and threads", identities_are_stable),
-        ("sample: who starts appears, who ends disappears, and an observation copes", processes_come_and_go),
+        ("sample: processes and threads ascend and none occurs twice", none_occurs_twice),
+        ("sample: a process keeps pid, start, name and threads while it lives", identities_are_stable),
+        (
+            "sample: processes that start appear, those that end disappear, and an observation copes",
+            processes_come_and_go,
+        ),
         ("sample: counters and CPU time are cumulative and never fall", counters_never_fall),
         ("sample: a busy thread's CPU time grows", busy_threads_use_time),
         ("sample: what is not measured is none, not zero and not nonsense", not_measured_is_none),
         ("sample: a thread's CPU is one that it may use, and the other witness agrees", cpus_are_allowed),
         ("sample: pages lie on the node that they were touched on", pages_lie_where_touched),
-        ("sample: free memory is told for every node and fits into it", free_memory_fits),
+        ("sample: free memory is reported for every node and fits into it", free_memory_fits),
     ]
 }
 
@@ -55,7 +58,7 @@ fn topology_is_the_machines<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
-fn nobody_is_there_twice<B: Bench>(bench: &B) -> Checked {
+fn none_occurs_twice<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
     let mut stage = bench.open(&[Subject::busy(3, home), Subject::busy(1, home), Subject::busy(2, home)])?;
     for _ in 0..3 {
@@ -201,7 +204,7 @@ fn cpus_are_allowed<B: Bench>(bench: &B) -> Checked {
             let untold = || Stop::Fails(format!("where the busy thread {tid} runs is not told"));
             let cpu = seen.cpu.ok_or_else(untold)?;
             ensure!(topology.online().contains(cpu) && usable.contains(cpu), "thread {tid} runs on CPU {cpu}");
-            ensure!(!seen.pinned, "thread {tid} is shown as pinned, and nobody pinned it");
+            ensure!(!seen.pinned, "thread {tid} is shown as pinned, but no owner pinned it");
             let Some(allowed) = &seen.allowed else { continue };
             ensure!(allowed.contains(cpu), "thread {tid} runs on CPU {cpu} and may use {allowed} only");
             let agrees = affinity.as_ref().is_none_or(|affinity| affinity == allowed);
@@ -234,7 +237,7 @@ fn free_memory_fits<B: Bench>(bench: &B) -> Checked {
     let sample = sample(&mut stage)?;
     for node in sample.topology.nodes() {
         let Some(free) = sample.free.get(node.id) else {
-            return Err(Stop::Fails(format!("free memory of node {} is not told", node.id)));
+            return Err(Stop::Fails(format!("free memory of node {} is not reported", node.id)));
         };
         let fits = node.memory.is_none_or(|memory| *free <= memory);
         ensure!(fits, "node {} has {free} bytes free of {:?}", node.id, node.memory);

@@ -15,14 +15,14 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
         ("move: the next sample shows the thread on its CPU, and it stays there", threads_go_where_sent),
         ("move: the other threads of the process are left as they are", others_stay),
         ("move: several threads go each to its own CPU", each_goes_its_own_way),
-        ("move: the sample goes on telling what the owner wants, not our mask", owners_wishes_stand),
+        ("move: samples still show what the owner wants, not our mask", owners_wishes_stand),
         ("move: twice to the same CPU is harmless", twice_is_harmless),
         ("move: a thread that was moved can be moved again", moved_again),
         ("move: a sleeping thread is bound too", sleepers_are_bound),
         ("move: a thread that its owner pinned is left alone", the_pinned_are_left_alone),
         ("move: a thread or process that never was is left alone", strangers_are_no_error),
         ("move: a process that has ended is left alone", the_ended_are_no_error),
-        ("move: a CPU that is not there is refused, and nothing is changed", impossible_cpus_are_refused),
+        ("move: a CPU that does not exist is refused, and nothing is changed", impossible_cpus_are_refused),
     ]
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
         ("wait: at least the interval passes on the machine's clock", the_interval_passes),
         ("wait: several in a row last as long as all of them", intervals_add_up),
-        ("wait: no time, negative time and no number come back at once", nonsense_comes_back),
+        ("wait: zero, negative and NaN waits return at once", nonsense_comes_back),
     ]
 }
 

@@ -13,9 +13,9 @@ use isobar_model::{Action, ActionOutcome, LlcId, Machine, Tid};
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
-        ("set_ways: a cluster's threads get the ways asked for, and nobody else does", only_the_cluster_s_threads),
+        ("set_ways: a cluster's threads get its ways, and no other thread does", only_the_cluster_s_threads),
         ("set_ways: a thread is in one cluster or in none", one_cluster_or_none),
-        ("set_ways: a cluster that nobody is left in gives its class back", the_empty_give_back),
+        ("set_ways: a cluster without threads gives its class back", the_empty_give_back),
         ("set_ways: a cluster whose threads have ended gives its class back", the_ended_give_back),
         ("set_ways: one name on two LLCs is two clusters", two_llcs_two_clusters),
         ("set_ways: masks that are empty, too wide or with gaps are refused and change nothing", masks_are_refused),
@@ -119,7 +119,7 @@ fn is_refusal(outcome: &ActionOutcome) -> bool {
 fn expect<S: Stage>(stage: &mut S, cache: Cache, when: &str, expected: &[(Tid, u64)]) -> Checked {
     for (tid, mask) in expected {
         let Some(found) = stage.ways(cache.llc, *tid) else {
-            return Err(Stop::Fails(format!("{when}: nobody knows what thread {tid} may fill")));
+            return Err(Stop::Fails(format!("{when}: no witness knows what thread {tid} may fill")));
         };
         ensure!(found == *mask, "{when}: thread {tid} may fill {found:#x} of LLC {}, expected {mask:#x}", cache.llc);
     }
@@ -255,7 +255,7 @@ fn the_ended_are_ordinary<B: Bench>(bench: &B) -> Checked {
     let stranger = Tid(4_000_000_000);
     done(&mut stage, &[cache.set("a", low, &[who[0][0], stranger])])?;
     let outcome = act(&mut stage, cache.set("b", high, &[stranger]))?;
-    ensure!(outcome == ActionOutcome::Vanished, "a cluster of nobody came to {outcome:?}");
+    ensure!(outcome == ActionOutcome::Vanished, "a cluster without threads came to {outcome:?}");
     done(&mut stage, &[cache.set("c", high, &[&who[0][1..], &who[1][..]].concat())])?;
     stage.replace(1)?;
     let new = stage.identity(1)?.threads;

@@ -176,7 +176,8 @@ fn segments(word: &str) -> Option<Vec<&str>> {
 /// Whether a source file, or its path, is about a module, crate or type of this name.
 fn is_about(file: &str, words: &[&str], name: &str) -> bool {
     let short = name.trim_start_matches("isobar_").replace('_', "-");
-    let defines = |pair: &[&str]| ["struct", "enum", "trait", "type", "mod", "impl"].contains(&pair[0]) && pair[1] == name;
+    let defines =
+        |pair: &[&str]| ["struct", "enum", "trait", "type", "mod", "impl"].contains(&pair[0]) && pair[1] == name;
     file.trim_end_matches(".rs").split('/').any(|part| part == name || part == short) || words.windows(2).any(defines)
 }
 

@@ -75,7 +75,7 @@ impl Running<'_> {
 
     fn stop(&mut self) -> Option<String> {
         match (&self.asked.pid_file, self.apart) {
-            (Some(file), None) => return Some(format!("it told no pid in {file}: {}", self.child.errors().trim())),
+            (Some(file), None) => return Some(format!("it wrote no pid to {file}: {}", self.child.errors().trim())),
             (_, Some(pid)) => return stop_apart(pid),
             (None, None) => {}
         }

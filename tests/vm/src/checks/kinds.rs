@@ -24,7 +24,7 @@ pub fn checks(suite: &mut Suite) {
         }
         result
     });
-    suite.check("kinds: pages shared with another process stay, and that is told", shared_stay);
+    suite.check("kinds: pages shared with another process stay, and isobar says so", shared_stay);
 }
 
 fn moves(kind: &str, pages: u64) -> Result<()> {

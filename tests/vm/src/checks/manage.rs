@@ -16,7 +16,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("manage: a process that its owner pinned stays", pinned);
     suite.check("manage: cpuset limits are respected", cpuset);
     suite.check("manage: the rate limit holds", rate);
-    suite.check("manage: a node that is nearly full takes what fits, and the rest is told", full);
+    suite.check("manage: a node that is nearly full takes what fits, and the rest is reported", full);
     suite.check("manage: a dry run changes nothing", dry_run);
 }
 
@@ -69,7 +69,7 @@ fn pages() -> Result<()> {
     let said = manage.end_by(Signal::TERM)?;
     same("pages of a", alpha.nodes_of("a")?, BTreeMap::from([(2, 1537)]))?;
     same("pages of b", beta.nodes_of("b")?, BTreeMap::from([(1, 801)]))?;
-    same("pages of c, which nobody named", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
+    same("pages of c, which the plan leaves alone", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
     alpha.verify("a")?;
     beta.verify("b")?;
     let told =
@@ -94,7 +94,7 @@ fn pinned() -> Result<()> {
     let said = manage.end_by(Signal::INT)?;
     ensure!(
         said.out.contains("pin"),
-        "nobody told that a process was left alone because it is pinned: {}",
+        "no message that a process was left alone because it is pinned: {}",
         last(&said.out)
     );
     Ok(())
@@ -119,7 +119,7 @@ fn cpuset() -> Result<()> {
     same("affinity of the thread that was to leave the cpuset", delta.affinity(d[1])?, "2-3".to_owned())?;
     same("pages that were to leave the cpuset", delta.nodes_of("d")?, BTreeMap::from([(0, 300)]))?;
     let said = manage.end_by(Signal::TERM)?;
-    ensure!(said.out.contains("cpuset"), "nobody told of the cpuset: {}", last(&said.out));
+    ensure!(said.out.contains("cpuset"), "no message about the cpuset: {}", last(&said.out));
     same("affinities afterwards", delta.affinities()?, before)
 }
 

@@ -22,10 +22,10 @@ const ALL: &str = "7ff";
 pub fn checks(suite: &mut Suite) {
     suite.check("resctrl: the double keeps groups of this kernel's tasks", groups);
     suite.check("resctrl: the double refuses what the kernel refuses", refusals);
-    suite.check("resctrl: processes have their ways, and nobody has after SIGTERM", || {
+    suite.check("resctrl: processes have their ways, and none has after SIGTERM", || {
         comes_back(|manage| manage.end_by(Signal::TERM)?.fine().map(|_| ()))
     });
-    suite.check("resctrl: nobody has ways after kill -9 and `isobar restore`", || {
+    suite.check("resctrl: no process has ways after kill -9 and `isobar restore`", || {
         comes_back(|manage| {
             manage.end_by(Signal::KILL)?;
             isobar::run(&["restore"])?.fine().map(|_| ())

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 pub fn checks(suite: &mut Suite) {
-    suite.check("counters: what threads executed is told to within a hundredth, each its own", whole);
+    suite.check("counters: what threads executed is reported to within a hundredth, each its own", whole);
     suite.check("counters: the last slice of a thread that falls asleep is counted", last_slice);
     suite.check("counters: met in the middle of its work, and until it ends: each epoch is the program's", middle);
 }
@@ -83,7 +83,7 @@ fn middle() -> Result<()> {
         "{epochs} epochs: isobar counted {found}, the program executed {truth}"
     );
     let last = told.last().context("no epoch")?;
-    same("the thread that has ended is told of", told::thread(last, tid).is_some(), false)
+    same("the thread that has ended is reported", told::thread(last, tid).is_some(), false)
 }
 
 /// When a process started, in seconds since the guest did, to 10 ms (`proc_pid_stat(5)`, field 22).

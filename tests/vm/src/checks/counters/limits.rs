@@ -13,7 +13,7 @@ use std::fs;
 pub fn checks(suite: &mut Suite) {
     suite.check("counters: threads come and go: counts stay with their threads, descriptors do not grow", births);
     suite.check(
-        "counters: at the descriptor limit the busiest are counted, and the limit is told with numbers",
+        "counters: at the descriptor limit the busiest are counted, and the limit is reported with numbers",
         busiest,
     );
 }
@@ -68,7 +68,7 @@ fn births() -> Result<()> {
     let short = |thread: &&Value| long.iter().all(|tid| thread["tid"] != *tid) && thread["instructions"].is_u64();
     let instructions = |thread: &Value| thread["instructions"].as_u64().unwrap_or(0);
     let most = told.iter().flat_map(threads).filter(short).map(instructions).max().unwrap_or(0);
-    ensure!(most <= SHORT + SHORT / 20, "a thread that executed {SHORT} is told with {most}");
+    ensure!(most <= SHORT + SHORT / 20, "a thread that executed {SHORT} is reported with {most}");
     let ran = |thread: &&Value| short(thread) && thread["cpu_seconds"].as_f64() > Some(0.0);
     let (still, worked): (Vec<&Value>, Vec<&Value>) =
         told[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
@@ -110,7 +110,7 @@ fn busiest() -> Result<()> {
     let [said, counted, wanted] = numbers[..] else { anyhow::bail!("expected limit, counted, wanted: {remark}") };
     ensure!(said == limit && counted < wanted && remark.contains("raise LimitNOFILE"), "limit {limit}: {remark}");
     let measured = threads(last).filter(|thread| thread["instructions"].is_u64()).count();
-    ensure!(u64::try_from(measured)? <= counted, "{measured} threads are told with counts: {remark}");
+    ensure!(u64::try_from(measured)? <= counted, "{measured} threads are reported with counts: {remark}");
     ensure!(wanted >= 12, "30 threads work: {remark}");
     Ok(())
 }

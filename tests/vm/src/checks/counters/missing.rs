@@ -104,8 +104,8 @@ fn busy(worker: &mut Worker, instructions: u64) -> Result<Vec<Value>> {
 
 fn none_measured(told: &[Value], key: &str) -> Result<()> {
     let all: Vec<&Value> = told.iter().flat_map(threads).collect();
-    ensure!(!all.is_empty(), "no thread is told of: the check would prove nothing");
+    ensure!(!all.is_empty(), "no thread is reported: the check would prove nothing");
     let measured = all.iter().find(|thread| !thread[key].is_null());
-    ensure!(measured.is_none(), "{key} is told: {measured:?}");
+    ensure!(measured.is_none(), "{key} is reported: {measured:?}");
     Ok(())
 }

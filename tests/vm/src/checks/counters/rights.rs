@@ -35,14 +35,14 @@ pub fn checks(suite: &mut Suite) {
         ("-1", NONE, May::Own, "paranoid -1: a user counts own threads, the kernel's work included"),
         ("0", NONE, May::Own, "paranoid 0: a user counts own threads, the kernel's work included"),
         ("1", NONE, May::Own, "paranoid 1: a user counts own threads, the kernel's work included"),
-        ("2", NONE, May::OwnInUserMode, "paranoid 2: a user counts own threads in user mode, and that is told"),
-        ("3", NONE, May::Nothing, "paranoid 3: a user counts nothing, and is told what is missing"),
+        ("2", NONE, May::OwnInUserMode, "paranoid 2: a user counts own threads in user mode, and a message says so"),
+        ("3", NONE, May::Nothing, "paranoid 3: a user counts nothing, and a message says what is missing"),
         ("2", PERFMON, May::All, "paranoid 2 with CAP_PERFMON: all threads, the kernel's work included"),
         (
             "3",
             PERFMON,
             May::Nothing,
-            "paranoid 3 with CAP_PERFMON: nothing, and a user is told what Debian's kernel wants",
+            "paranoid 3 with CAP_PERFMON: nothing, and a message says what Debian's kernel wants",
         ),
         ("3", SYS_ADMIN, May::All, "paranoid 3 with CAP_SYS_ADMIN: all threads, the kernel's work included"),
     ];
@@ -98,7 +98,7 @@ fn judge(told: &[Value], (mine, theirs): (u32, u32), (level, has): (&str, &str),
     );
     let says = |words| told::remark(told, words).is_some();
     let expect = |words, expected: bool| {
-        ensure!(says(words) == expected, "`{words}` is told: {}, expected: {expected}", says(words));
+        ensure!(says(words) == expected, "`{words}` is reported: {}, expected: {expected}", says(words));
         Ok(())
     };
     expect("counted in user mode only; CAP_PERFMON would add kernel mode", may == May::OwnInUserMode)?;
