@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for SECONDS (default 20), from the seeds in fuzz/seeds: scripts/fuzz.sh
-# [SECONDS [TARGET...]] FUZZ_TOOLCHAIN names the toolchain (default: nightly, which the sanitizers
-# need). What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. FUZZ_SEED=N makes
-# a run repeatable from the same corpus. Ends in 1 where a target crashed, with the input in hex.
+# Runs every fuzz target, from the seeds in fuzz/seeds. Ends in 1 where a target crashed, with the
+# input in hex. What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores.
+#
+#   scripts/fuzz.sh [SECONDS [TARGET...]]    20 s a target unless said otherwise
+#
+# FUZZ_TOOLCHAIN    the toolchain (default: nightly, which the sanitizers need)
+# FUZZ_SEED         makes a run repeatable from the same corpus
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -36,8 +36,7 @@ unpack_results() {
     fi
 }
 
-# A guest that reported nothing at all is booted once more: emulation dies now and then, our code
-# does not get the blame.
+# A guest that reported nothing at all is booted once more: the emulator itself fails now and then.
 run_machine() {
     local name=$1 code=0
     boot "$name" || code=$?

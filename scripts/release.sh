@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is shipped, into FOLDER/TARGET/: the static, stripped command for each architecture, and its
+# Builds a release into FOLDER/TARGET/: the static, stripped command for each architecture, and its
 # debug information in a file apart that debuggers find by name (`.gnu_debuglink`): `gdb isobar` and
 # `perf report` in that folder show lines. Needs no C compiler for another architecture and no
 # libraries of one.

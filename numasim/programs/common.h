@@ -5,9 +5,9 @@
 // and first touch; the kernel decides where it lies, or the user who starts the program. A
 // program's life:
 //
-//   arguments -> allocate (one thread) -> fill (every share touches its own memory) -> --ready-file
-//   appears -> wait for --start-file -> passes: pass (timed) and check (not timed, verifies) -> one
-//   JSON line
+//   arguments -> allocate (one thread) -> fill (every share touches its own memory)
+//   -> --ready-file appears -> wait for --start-file
+//   -> passes: pass (timed) and check (not timed, verifies) -> one JSON line
 //
 // Threads live from set-up to the end, and the first thread of the process is one of them: a daemon
 // that moves threads finds the same ones in every pass. With --repeat or --seconds one more thread

@@ -1,8 +1,8 @@
 // graph: breadth-first searches over a random graph in compressed rows, level by level, from a new
 // source each.
 // Stresses: irregular reads. Edges come in order, the levels of their ends do not: several misses
-// in flight, poor locality, little arithmetic, and a barrier after each level, so that with threads
-// the slowest place holds up all.
+// in flight, poor locality, little arithmetic, and a barrier after each level, so that the slowest
+// thread delays all.
 #include "common.h"
 
 enum { DEGREE_MOST = 15 };  // degrees from 1 to this, 8 on average

@@ -1,5 +1,5 @@
 // The server of kv: one thread, poll, and a store. It listens on a path, or serves connections that
-// it was born with.
+// it inherits.
 #ifndef NUMASIM_KVSERVER_H
 #define NUMASIM_KVSERVER_H
 #include "kvstore.h"

@@ -1,4 +1,4 @@
-// phases: turns from following a cycle of cache lines to integer steps in registers, and back.
+// phases: alternates between following a cycle of cache lines and integer steps in registers.
 // Stresses: memory latency and the core by turns. For policies that judge a thread by its last
 // sample: half of the time that is wrong.
 #include "kernels.h"

@@ -1,7 +1,7 @@
 // sort: sorts 64-bit keys, least significant byte first (radix sort, eight rounds); every thread
 // sorts its own share.
 // Stresses: bandwidth with scattered writes. A round reads in order and writes to 256 places at
-// once: more than a small private cache and its buffers like, and half of the traffic is lines
+// once: more than a small private cache and its buffers hold, and half of the traffic is lines
 // written back.
 #include "common.h"
 

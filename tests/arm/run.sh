@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3)
-# and lets the suite of tests/vm there hold isobar, built for aarch64, against what the kernel says
-# and against programs whose instructions are known. Skips, with the reason, where it cannot be
-# fetched (ISOBAR_ARM_REQUIRED=1 makes that a failure).
+# and lets the suite of tests/vm there check isobar, built for aarch64, against the kernel and
+# against programs whose instructions are known. Skips, with the reason, where it cannot be fetched
+# (ISOBAR_ARM_REQUIRED=1 makes that a failure).
 #
 #   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]
 #

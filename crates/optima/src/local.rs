@@ -1,6 +1,6 @@
-//! A good solution, soon: from a plain one, any change of a small kind that helps, as long as one
-//! does. It proves nothing; the searches start from it, and it is what there is where they have no
-//! time or no room.
+//! Local search: from a simple solution, it applies small changes as long as one of them helps. It
+//! proves nothing; the searches start from its result, and it is the result where they run out of
+//! time or memory.
 //!
 //! The changes: a program goes to another cluster (or to one of its own, with a way of another
 //! cluster; the ways of a cluster that it leaves empty go to another one), two programs change

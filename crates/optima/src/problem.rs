@@ -1,5 +1,5 @@
-//! A question to a search: which groups there can be, and how each may be partitioned. Checked
-//! before anything is searched.
+//! The input of a search: the possible groups, and how each may be partitioned. Checked before the
+//! search.
 
 use crate::options::{Objective, OptimaError, Options};
 use crate::set::Set;

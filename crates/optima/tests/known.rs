@@ -1,5 +1,5 @@
-//! Optima that are known: by hand, from the issue, from PBBCache's own exact searches. And what a
-//! search does besides.
+//! Optima that are known: computed by hand, or by PBBCache's own exact searches. Also the other
+//! behaviour of a search.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! The double as a program: mounts, waits, unmounts. It ends by itself after the time it was given,
-//! and at SIGTERM or SIGINT, and says on standard output when the mount is there.
+//! The double as a program: mounts, waits, unmounts. It ends by itself after the given time, and at
+//! SIGTERM or SIGINT, and prints when it has mounted.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! What the tasks do to the caches: bytes by task and domain, set by tests or read from a file
-//! outside of the mount. Knows no groups and no RMIDs; `resctrl/monitor.rs` credits these bytes to
+//! outside the mount. Knows no groups and no RMIDs; `resctrl/monitor.rs` credits these bytes to
 //! them.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a guest reads, and what it asks for. It knows the layout and how often to try; it refuses
+//! What a guest reads, and what it requests. It knows the layout and how often to try; it refuses
 //! to know what counters are for.
 
 use crate::error::{PageError, Refusal};

@@ -1,5 +1,5 @@
-//! What a machine on the page can be, and what a guest can wish of it. Host and guest check by the
-//! same rules, so that the plugin refuses only what some other program than ours wrote.
+//! Limits of a machine on the page, and of a guest's requests. Host and guest check by the same
+//! rules, so that the plugin refuses only what another program wrote.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{Header, Wishes};

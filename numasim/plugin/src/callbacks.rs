@@ -1,5 +1,5 @@
-//! What QEMU calls. Until the guest asks for modelling, accesses to memory go untold: instructions
-//! are all that takes time.
+//! What QEMU calls. Until the guest asks for modelling, accesses to memory are not reported: only
+//! instructions take time.
 
 use crate::arguments::Arguments;
 use crate::error::note;

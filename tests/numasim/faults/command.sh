@@ -1,5 +1,5 @@
-# What the command `numasim` makes of guests and emulators that fail, of time that runs out, and of
-# Ctrl-C; and that nothing of it is left then. Sourced by run.sh.
+# How the command `numasim` handles guests and emulators that fail, time that runs out, and Ctrl-C;
+# and that no process is left then. Sourced by run.sh.
 
 # numasim WORD...: with what is built; everything that it starts has our folder on its command line
 # (--keep).

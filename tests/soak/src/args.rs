@@ -1,4 +1,4 @@
-//! What was typed.
+//! The command line.
 
 use crate::kinds::Kind;
 use clap::Parser;

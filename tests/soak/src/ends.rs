@@ -1,4 +1,4 @@
-//! How each kind of end is brought about. Knows nothing of what must be true afterwards.
+//! How each kind of end is caused. It does not know what must be true afterwards.
 
 use crate::disk::Disk;
 use crate::family::{Family, until};

@@ -1,6 +1,6 @@
-//! Everything that this program started, and what came of it: also daemons come to it when their
-//! parents end (`PR_SET_CHILD_SUBREAPER`), so that nothing is left over. Nothing else is ever
-//! signalled.
+//! Every process that this program started, and their descendants: daemons also become its children
+//! when their parents end (`PR_SET_CHILD_SUBREAPER`), so that nothing is left over. Nothing else is
+//! ever signalled.
 
 use crate::evidence::{self, Stat};
 use anyhow::{Context, Result};

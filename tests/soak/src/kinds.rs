@@ -1,4 +1,4 @@
-//! The kinds of ends, and in which order they are dealt.
+//! The kinds of ends, and the order in which they are tried.
 
 use crate::random::{Random, below, shuffle};
 use clap::ValueEnum;

@@ -1,4 +1,4 @@
-//! What all ends share: programs, the folder for their files, the CPUs, and how patient we are.
+//! What all ends share: programs, the folder for their files, the CPUs, and the time limits.
 
 use crate::args::Args;
 use crate::evidence::{self, Cpus, Stat};

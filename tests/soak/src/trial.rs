@@ -1,4 +1,4 @@
-//! One end, from the start of the managed processes to the verdict and to a clean table.
+//! One end, from the start of the managed processes to the verdict and the clean-up.
 
 use crate::disk::{Disk, FILL};
 use crate::ends::Ender;

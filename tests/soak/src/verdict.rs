@@ -1,5 +1,5 @@
 //! What must be true after an end: every thread has all CPUs or those that its owner wanted, or
-//! isobar said that it has not. Judges by what Linux says and by isobar's own words.
+//! isobar reported that it has not. It judges by procfs and by isobar's output.
 
 use crate::evidence::{Cpus, Task, listed};
 use crate::family::Family;

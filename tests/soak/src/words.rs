@@ -1,4 +1,4 @@
-//! What isobar says on one of its outputs, collected while it speaks.
+//! The text of one of isobar's outputs, collected while it runs.
 
 use crate::family::until;
 use std::io::Read;

@@ -1,13 +1,12 @@
 //! Of all equally good solutions, the first one.
 //!
 //! First the levels L at which there is a solution as good as it must be, all its slowdowns between
-//! L and U L; mostly there is one. At a level whatever groups are within these limits may be
-//! combined, so only throughput is left to ask about. Group by group, in the order of `Solution`:
-//! of all groups that hold the first program not yet placed, the first one with which the others
-//! can still have the throughput that is needed. Each such question is a search for a cover; the
-//! bound rejects nearly all candidates before that search. Within one set the first group that
-//! passes is the set's best, so the rest of the set is not looked at; over sets and levels, the
-//! least is taken.
+//! L and U L; mostly there is one. At a level any groups within these limits may be combined, so
+//! only throughput is left to decide. Group by group, in the order of `Solution`: of all groups
+//! that hold the first program not yet placed, the first one with which the others can still have
+//! the throughput that is needed. Each such question is a search for a cover; the bound rejects
+//! nearly all candidates before that search. Within one set the first group that passes is the
+//! set's best, so the rest of the set is not looked at; over sets and levels, the least is taken.
 //!
 //! Levels are those of points that nothing dominates. An equally good solution with a dominated
 //! point has the same least slowdown up to a tie (were it lower, the solution with the dominating

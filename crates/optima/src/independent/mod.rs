@@ -3,7 +3,7 @@
 //! with sets.
 //!
 //! ```text
-//! 1. every set's front (front.rs)       what a set can be to the others
+//! 1. every set's front (front.rs)       what a set offers to the others
 //! 2. the best figure (window.rs)        over covers: least unfairness, or greatest throughput
 //! 3. the other figure                   over covers that are as good in the first
 //! 4. the first solution (first.rs)      among those that are as good in both

@@ -1,6 +1,6 @@
-//! A good cover to start with: the better it is, the less is left to search. Any cover, then the
-//! best exchange of two programs between groups (or move of one) as long as it helps, then the same
-//! again after a few exchanges at random (a fixed sequence: the start is always the same).
+//! A good cover to start with: the better it is, the less remains to be searched. Any cover, then
+//! the best exchange of two programs between groups (or move of one) as long as it helps, then the
+//! same again after a few exchanges at random (a fixed sequence: the start is always the same).
 
 use super::front::Front;
 use super::window::{Chosen, Window};

@@ -5,11 +5,11 @@
 //! the sum of all prices plus, for every set of it, the *rest* `weight - prices of its programs`.
 //! Hence no cover weighs more than all prices plus the largest rests that as many sets could have
 //! (Lagrangian relaxation: sets may overlap). That holds for any prices; a subgradient method
-//! lowers the bound: a program that the sets with the largest rests hold too often gets dearer, one
-//! that they miss cheaper. A set that with the best other rests does not get above what is already
-//! had is left out for good; of what remains a depth-first search finds the answer, with the same
-//! bound at every node. Where the same programs were left before with no less gathered, nothing new
-//! can come.
+//! lowers the bound: the price of a program rises if the sets with the largest rests contain it too
+//! often, and falls if they miss it. A set that even with the best other rests does not exceed the
+//! best known weight is dropped for good; among the others a depth-first search finds the answer,
+//! with the same bound at every node. Where the same programs remained before with at least the
+//! same weight gathered, the branch is skipped.
 
 use super::cover::sort;
 use crate::set::Set;

@@ -1,14 +1,14 @@
 //! Covers under a window: the search over intervals of the least slowdown.
 //!
-//! Let L be a solution's least slowdown: it is the least slowdown of some point, so the *levels*
-//! (all points' least slowdowns) are all that L can be. For an interval of levels [a, b], take
-//! every set that has a point with `least >= a` and `greatest <= U b`: a solution whose L is in the
-//! interval and whose unfairness is at most U consists of such sets. So where these sets do not
-//! cover all programs, the interval is done; where they do, the cover is settled (its points chosen
-//! as well as they can be), which may lower U, and the interval is halved. At a single level the
-//! condition is no relaxation, so the search ends. Throughput enters by weights: with the greatest
-//! throughput that each set has under the same condition, the heaviest cover bounds what the
-//! interval can reach.
+//! Let L be a solution's least slowdown: it is the least slowdown of some point, so L is one of the
+//! *levels* (all points' least slowdowns). For an interval of levels [a, b], take every set that
+//! has a point with `least >= a` and `greatest <= U b`: a solution whose L is in the interval and
+//! whose unfairness is at most U consists of such sets. So where these sets do not cover all
+//! programs, the interval is done; where they do, the cover is settled (its points chosen as well
+//! as they can be), which may lower U, and the interval is halved. At a single level the condition
+//! is no relaxation, so the search ends. Throughput enters by weights: with the greatest throughput
+//! that each set has under the same condition, the heaviest cover bounds what the interval can
+//! reach.
 
 use super::cover::Cover;
 use super::front::Front;

@@ -1,4 +1,4 @@
-//! Every solution, written down and judged: independent of the crate's searches, and slow.
+//! Every solution, enumerated and evaluated: independent of the crate's searches, and slow.
 
 use isobar_model::metrics;
 use isobar_optima::{Objective, TIE};

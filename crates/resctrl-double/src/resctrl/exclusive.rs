@@ -1,8 +1,8 @@
 //! Which groups may overlap: the `mode` and `bit_usage` files and the checks of masks against other
 //! groups (`rdtgroup_mode_write`, `rdtgroup_mode_test_exclusive`, `rdtgroup_cbm_overlaps`,
 //! `rdt_bit_usage_show` of fs/resctrl/rdtgroup.c; `rdtgroup_locksetup_enter` of pseudo_lock.c).
-//! Pseudo-locked regions can be there from another tool; to make one is refused, as on every
-//! processor but a few.
+//! Pseudo-locked regions of another tool can exist; making one is refused, as on nearly every
+//! processor.
 
 use rustix::io::Errno;
 

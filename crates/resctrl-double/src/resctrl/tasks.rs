@@ -1,11 +1,11 @@
 //! Which task is in which group: the `tasks` file (`rdtgroup_tasks_write`, `rdtgroup_move_task`,
-//! `__rdtgroup_move_task`, `show_rdt_tasks` of fs/resctrl/rdtgroup.c). The kernel hears of every
+//! `__rdtgroup_move_task`, `show_rdt_tasks` of fs/resctrl/rdtgroup.c). The kernel handles every
 //! fork and copies CLOSID and RMID to the child (`dup_task_struct`); the double sees tasks only
-//! when it looks, so a task that it does not know yet is put where its nearest known relative is:
-//! its thread-group leader, its parent, the parent's parent. That is wrong in three cases, which
-//! tests must avoid: the forking thread was in another group than its leader; the parent was moved
-//! between the fork and the next operation on the mount; the parent had died by then (init adopted
-//! the child).
+//! when it looks, so a task that it does not know yet joins the group of its nearest known
+//! relative: its thread-group leader, its parent, the parent's parent. That is wrong in three
+//! cases, which tests must avoid: the forking thread was in another group than its leader; the
+//! parent was moved between the fork and the next operation on the mount; the parent had died by
+//! then (init adopted the child).
 
 use std::collections::BTreeMap;
 
