@@ -13,14 +13,14 @@ pub struct Difference {
     pub why: &'static str,
 }
 
-/// The verdict after known differences: a known failure passes, with a line on `told`; a known
+/// The verdict after known differences: a known failure passes, with a line on `reported`; a known
 /// failure that no longer fails becomes a failure.
 #[must_use]
-pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut told: impl FnMut(&str)) -> Verdict {
+pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut reported: impl FnMut(&str)) -> Verdict {
     let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return verdict };
     match verdict {
         Verdict::Fail(how) => {
-            told(&format!("KNOWN DIFFERENCE: {name}: {}: {how}", difference.why));
+            reported(&format!("KNOWN DIFFERENCE: {name}: {}: {how}", difference.why));
             Verdict::Pass
         }
         Verdict::Pass => Verdict::Fail("it is listed as a known difference and holds: take it off the list".to_owned()),

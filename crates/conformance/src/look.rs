@@ -160,8 +160,8 @@ pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
     };
     let rest: u64 = stayed.iter().map(|(_, pages)| pages.0).sum();
     ensure!(moved.0 + rest == asked, "{asked} pages were asked for, {} moved and {rest} stayed", moved.0);
-    let told = stayed.iter().all(|(why, pages)| !why.trim().is_empty() && pages.0 > 0);
-    ensure!(told, "a reason without words or pages: {stayed:?}");
+    let reported = stayed.iter().all(|(why, pages)| !why.trim().is_empty() && pages.0 > 0);
+    ensure!(reported, "a reason without words or pages: {stayed:?}");
     ensure!(stayed.windows(2).all(|pair| pair[0].0 < pair[1].0), "reasons do not ascend: {stayed:?}");
     Ok(moved.0)
 }
@@ -176,7 +176,7 @@ pub fn without_effect(outcome: &ActionOutcome) -> bool {
 }
 
 /// Whether a refused or omitted action gives its reason.
-pub fn tells_why(outcome: &ActionOutcome) -> bool {
+pub fn gives_reason(outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Refused { why, .. } | ActionOutcome::LeftAlone { why } => {
             !why.trim().is_empty() && !why.contains('\n')

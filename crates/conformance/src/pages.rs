@@ -3,8 +3,8 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, affinities, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen, process, sample,
-    tells_why, two_nodes, without_effect,
+    act, affinities, gives_reason, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen,
+    process, sample, two_nodes, without_effect,
 };
 use crate::registry::Entry;
 use crate::verdict::{Checked, Lack, Stop, ensure};
@@ -50,13 +50,13 @@ fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u
         pages if node == to => pages + moved,
         pages => pages,
     };
-    let told = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
+    let reported = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
     let shows = same(&before, &after, |node| pages_on(&after, node) == expected(node));
-    ensure!(shows, "{told}; before {before:?}, in the next sample {after:?}");
-    ensure!(pages_in_all(&before) == pages_in_all(&after), "{told}; pages were lost: {before:?}, then {after:?}");
+    ensure!(shows, "{reported}; before {before:?}, in the next sample {after:?}");
+    ensure!(pages_in_all(&before) == pages_in_all(&after), "{reported}; pages were lost: {before:?}, then {after:?}");
     if let Some(witnessed) = stage.pages(who.pid) {
         let agrees = same(&after, &witnessed, |node| pages_on(&after, node) == pages_on(&witnessed, node));
-        ensure!(agrees, "{told}; the sample shows {after:?}, the other witness {witnessed:?}");
+        ensure!(agrees, "{reported}; the sample shows {after:?}, the other witness {witnessed:?}");
     }
     Ok(moved)
 }
@@ -209,7 +209,7 @@ fn none_is_none<B: Bench>(bench: &B) -> Checked {
 fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<ActionOutcome, Stop> {
     let before = pages_seen(stage, who.pid)?;
     let outcome = act(stage, action.clone())?;
-    ensure!(without_effect(&outcome) && tells_why(&outcome), "{action:?} came to {outcome:?}");
+    ensure!(without_effect(&outcome) && gives_reason(&outcome), "{action:?} came to {outcome:?}");
     let after = pages_of(stage, who.pid)?;
     let stayed = same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node));
     ensure!(stayed, "{action:?} came to {outcome:?}, and pages went from {before:?} to {after:?}");

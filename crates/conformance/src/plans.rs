@@ -3,8 +3,8 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    affinities, apply, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen, sample, tells_why,
-    thread, two_cpus, two_nodes, without_effect,
+    affinities, apply, gives_reason, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen,
+    sample, thread, two_cpus, two_nodes, without_effect,
 };
 use crate::registry::Entry;
 use crate::verdict::{Checked, Stop, ensure};
@@ -79,7 +79,7 @@ fn the_impossible_is_said<B: Bench>(bench: &B) -> Checked {
     ];
     for (action, outcome) in actions.iter().zip(apply(&mut stage, &actions)?) {
         let done = outcome == ActionOutcome::Done;
-        ensure!(!done && tells_why(&outcome), "{action:?} came to {outcome:?}");
+        ensure!(!done && gives_reason(&outcome), "{action:?} came to {outcome:?}");
     }
     Ok(())
 }

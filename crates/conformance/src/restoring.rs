@@ -38,8 +38,8 @@ type Seen = (Vec<Option<CpuSet>>, Vec<Option<CpuSet>>, Vec<(Option<CpuSet>, bool
 
 fn seen<S: Stage>(stage: &mut S, one: &Identity, two: &Identity) -> Result<Seen, Stop> {
     let sample = next_sample(stage)?;
-    let told = [wishes(&sample, one)?, wishes(&sample, two)?].concat();
-    Ok((affinities(stage, one), affinities(stage, two), told))
+    let reported = [wishes(&sample, one)?, wishes(&sample, two)?].concat();
+    Ok((affinities(stage, one), affinities(stage, two), reported))
 }
 
 fn every_thread_is_what_it_was<B: Bench>(bench: &B) -> Checked {

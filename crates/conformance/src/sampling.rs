@@ -173,13 +173,13 @@ fn not_measured_is_none<B: Bench>(bench: &B) -> Checked {
     let sample = next_sample(&mut stage)?;
     let missing = |sensor| sample.capabilities.missing.contains_key(&sensor);
     let threads = || sample.processes.iter().flat_map(|process| &process.threads);
-    let told = threads().any(|thread| thread.counters.instructions.is_some());
-    ensure!(!(missing(Sensor::Instructions) && told), "instructions are told that cannot be measured");
-    let told = threads().any(|thread| thread.counters.llc_misses.is_some());
-    ensure!(!(missing(Sensor::LlcMisses) && told), "LLC misses are told that cannot be measured");
-    let told = sample.processes.iter().any(|process| process.pages.is_some());
-    ensure!(!(missing(Sensor::PagesByNode) && told), "pages are told that cannot be measured");
-    ensure!(missing(Sensor::Latency) == sample.latency.is_none(), "latency is told, or missing without a word");
+    let reported = threads().any(|thread| thread.counters.instructions.is_some());
+    ensure!(!(missing(Sensor::Instructions) && reported), "instructions are reported that cannot be measured");
+    let reported = threads().any(|thread| thread.counters.llc_misses.is_some());
+    ensure!(!(missing(Sensor::LlcMisses) && reported), "LLC misses are reported that cannot be measured");
+    let reported = sample.processes.iter().any(|process| process.pages.is_some());
+    ensure!(!(missing(Sensor::PagesByNode) && reported), "pages are reported that cannot be measured");
+    ensure!(missing(Sensor::Latency) == sample.latency.is_none(), "latency is reported, or missing without a word");
     let latencies = sample.latency.iter().flat_map(|table| table.rows().flatten());
     let sound = latencies.into_iter().all(|latency| latency.0.is_finite() && latency.0 > 0.0);
     ensure!(sound, "a latency is no positive number: {:?}", sample.latency);
@@ -201,8 +201,8 @@ fn cpus_are_allowed<B: Bench>(bench: &B) -> Checked {
         let witnessed = affinities(&mut stage, &who);
         for (tid, affinity) in who.threads.iter().zip(witnessed) {
             let seen = thread(&sample, who.pid, *tid)?;
-            let untold = || Stop::Fails(format!("where the busy thread {tid} runs is not told"));
-            let cpu = seen.cpu.ok_or_else(untold)?;
+            let unknown = || Stop::Fails(format!("where the busy thread {tid} runs is not reported"));
+            let cpu = seen.cpu.ok_or_else(unknown)?;
             ensure!(topology.online().contains(cpu) && usable.contains(cpu), "thread {tid} runs on CPU {cpu}");
             ensure!(!seen.pinned, "thread {tid} is shown as pinned, but no owner pinned it");
             let Some(allowed) = &seen.allowed else { continue };

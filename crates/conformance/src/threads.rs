@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, act_done, affinities, eventually, home, move_thread, next_sample, only, process, sample, tells_why, thread,
+    act, act_done, affinities, eventually, gives_reason, home, move_thread, next_sample, only, process, sample, thread,
     two_cpus, wishes, without_effect,
 };
 use crate::registry::Entry;
@@ -166,7 +166,7 @@ fn the_pinned_are_left_alone<B: Bench>(bench: &B) -> Checked {
     })?;
     let before = affinities(&mut stage, &who);
     let outcome = act(&mut stage, move_thread(who.pid, who.threads[1], last))?;
-    let left = matches!(outcome, ActionOutcome::LeftAlone { .. }) && tells_why(&outcome);
+    let left = matches!(outcome, ActionOutcome::LeftAlone { .. }) && gives_reason(&outcome);
     ensure!(left, "the move of a pinned thread came to {outcome:?}");
     next_sample(&mut stage)?;
     stage.machine().restore()?;
@@ -185,7 +185,7 @@ fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
     for (pid, tid) in [(nobody, who.threads[0]), (who.pid, never), (nobody, never), (Pid(0), Tid(0))] {
         let outcome = act(&mut stage, move_thread(pid, tid, cpu))?;
         let ordinary = matches!(outcome, ActionOutcome::Vanished | ActionOutcome::LeftAlone { .. });
-        ensure!(ordinary && tells_why(&outcome), "moving thread {tid} of process {pid} came to {outcome:?}");
+        ensure!(ordinary && gives_reason(&outcome), "moving thread {tid} of process {pid} came to {outcome:?}");
     }
     let after = affinities(&mut stage, &who);
     ensure!(after == before, "moves of others changed {before:?} to {after:?}");
@@ -218,7 +218,7 @@ fn impossible_cpus_are_refused<B: Bench>(bench: &B) -> Checked {
     for cpu in [highest + 1, 8_191, 65_536, u32::MAX].map(CpuId) {
         let outcome = act(&mut stage, move_thread(who.pid, who.threads[0], cpu))?;
         let refused = matches!(outcome, ActionOutcome::Refused { .. });
-        ensure!(refused && without_effect(&outcome) && tells_why(&outcome), "CPU {cpu} came to {outcome:?}");
+        ensure!(refused && without_effect(&outcome) && gives_reason(&outcome), "CPU {cpu} came to {outcome:?}");
         let after = affinities(&mut stage, &who);
         ensure!(after == before, "a refused move changed {before:?} to {after:?}");
     }

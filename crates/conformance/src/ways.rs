@@ -6,7 +6,7 @@
 //! on the LLC of its own cluster only.
 
 use crate::bench::{Bench, Stage, Subject};
-use crate::look::{act, apply, home, sample, tells_why};
+use crate::look::{act, apply, gives_reason, home, sample};
 use crate::registry::Entry;
 use crate::verdict::{Checked, Lack, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, LlcId, Machine, Tid};
@@ -112,7 +112,7 @@ fn refused<S: Stage>(stage: &mut S, action: &Action) -> Checked {
 }
 
 fn is_refusal(outcome: &ActionOutcome) -> bool {
-    matches!(outcome, ActionOutcome::Refused { .. }) && tells_why(outcome)
+    matches!(outcome, ActionOutcome::Refused { .. }) && gives_reason(outcome)
 }
 
 /// Reads from the other witness what threads may fill.

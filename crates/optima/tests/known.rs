@@ -172,11 +172,11 @@ fn sound(model: &dyn StaticModel, objective: Objective, got: &Optimum, best: &Op
 #[test]
 fn progress_ends_where_the_answer_is() {
     let model = generated(7, 5);
-    let told = Mutex::new(Vec::new());
-    let progress = |progress: isobar_optima::Progress| told.lock().unwrap().push(progress);
+    let reports = Mutex::new(Vec::new());
+    let progress = |progress: isobar_optima::Progress| reports.lock().unwrap().push(progress);
     let options = Options { progress: &progress, ..Options::new(Objective::Unfairness) };
     let got = opt_cluster(&model, &options).unwrap();
-    let last = *told.lock().unwrap().last().unwrap();
+    let last = *reports.lock().unwrap().last().unwrap();
     close(last.best, got.evaluation.summary.unfairness, 1e-12);
     close(last.gap(), 0.0, 1e-9);
     assert!(got.nodes_explored > 0);

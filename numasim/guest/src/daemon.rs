@@ -45,9 +45,9 @@ fn with_pids(argv: &[String], pids: &[u32]) -> Vec<String> {
 fn left(child: &mut Child, file: &str) -> Option<u32> {
     let until = procfs::now() + TELLS_PID_WITHIN;
     while procfs::now() < until {
-        let told = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
-        if told.is_some() && child.ended() {
-            return told;
+        let pid = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+        if pid.is_some() && child.ended() {
+            return pid;
         }
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -36,11 +36,11 @@ fn main() -> ExitCode {
         Some((verb, command)) if verb == "boot" => boot(&mut port, command),
         _ => Err(anyhow::anyhow!("director: expected `run` or `boot COMMAND ...`, not {words:?}")),
     };
-    let told = match &done {
+    let sent = match &done {
         Ok(()) => port.tell(&Line::Done),
         Err(error) => port.tell(&Line::Failed { why: format!("{error:#}") }),
     };
-    verdict(if done.is_ok() && told.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
+    verdict(if done.is_ok() && sent.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
 }
 
 /// The verdict is handed on by the first process; see guest/init.

@@ -118,7 +118,7 @@ impl Manage {
     }
 
     /// The epochs that it has reported so far.
-    pub fn told(&self) -> Result<Vec<Value>> {
+    pub fn reported(&self) -> Result<Vec<Value>> {
         let out = fs::read_to_string(&self.out)?;
         // The last line may be on its way.
         let whole = out.rfind('\n').map_or("", |end| &out[..end]);

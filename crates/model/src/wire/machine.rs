@@ -208,10 +208,10 @@ impl MachineDoc {
     }
 }
 
-fn agree(path: String, told: Option<&CpuSet>, derived: Option<&CpuSet>) -> Result<(), WireError> {
-    match (told, derived) {
-        (Some(told), Some(derived)) if told != derived => {
-            Err(WireError::value(path, format!("says CPUs {told}, but machine.cpus[] says {derived}")))
+fn agree(path: String, listed: Option<&CpuSet>, derived: Option<&CpuSet>) -> Result<(), WireError> {
+    match (listed, derived) {
+        (Some(listed), Some(derived)) if listed != derived => {
+            Err(WireError::value(path, format!("says CPUs {listed}, but machine.cpus[] says {derived}")))
         }
         _ => Ok(()),
     }

@@ -33,9 +33,9 @@ fn moves(kind: &str, pages: u64) -> Result<()> {
     let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.pages=alpha=2"])?;
     manage.until("all of it moved", || Ok(alpha.nodes_of("a")? == BTreeMap::from([(2, pages)])))?;
     let said = manage.end_by(Signal::TERM)?;
-    let told =
+    let reported =
         said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
-    ensure!(told >= pages, "isobar says that it moved {told} pages; {pages} did");
+    ensure!(reported >= pages, "isobar says that it moved {reported} pages; {pages} did");
     alpha.verify("a")
 }
 
@@ -56,8 +56,8 @@ fn shared_stay() -> Result<()> {
     same("pages shared with the other process", alpha.nodes_of("a")?, BTreeMap::from([(0, 512)]))?;
     let lines = said.fine()?.lines()?;
     let stayed = &lines.last().context("no summary")?["summary"]["pages_stayed"];
-    let told = stayed["shared with other processes"].as_u64().unwrap_or(0);
-    ensure!(told >= 512, "512 pages stayed because they are shared; isobar says {stayed}");
+    let reported = stayed["shared with other processes"].as_u64().unwrap_or(0);
+    ensure!(reported >= 512, "512 pages stayed because they are shared; isobar says {stayed}");
     alpha.verify("a")?;
     alpha.verify("c")
 }

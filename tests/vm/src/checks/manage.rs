@@ -72,12 +72,15 @@ fn pages() -> Result<()> {
     same("pages of c, which the plan leaves alone", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
     alpha.verify("a")?;
     beta.verify("b")?;
-    let told =
+    let reported =
         said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
     // Stacks and the program itself move too, a few hundred pages.
     let migrated = vmstat("pgmigrate_success")? - before;
     ensure!(migrated >= 1537 + 801, "the kernel counts {migrated} migrated pages");
-    ensure!((1537 + 801..1537 + 801 + 800).contains(&told), "isobar says that it moved {told} pages of 2338 and some");
+    ensure!(
+        (1537 + 801..1537 + 801 + 800).contains(&reported),
+        "isobar says that it moved {reported} pages of 2338 and some"
+    );
     Ok(())
 }
 

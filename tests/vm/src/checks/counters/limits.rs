@@ -1,7 +1,7 @@
 //! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than
 //! threads.
 
-use super::told::{self, count, sum, threads, within};
+use super::reported::{self, count, sum, threads, within};
 use crate::isobar::Manage;
 use crate::suite::Suite;
 use crate::worker::Worker;
@@ -36,8 +36,8 @@ fn births() -> Result<()> {
     let mut worker = Worker::start(4)?;
     let long: Vec<u32> = worker.tids().to_vec();
     // Room for 28 groups of four events: a descriptor that is not closed is soon missed.
-    let mut manage = told::watch_within(KEPT_BACK + 112, "0.1")?;
-    told::until_counted(&mut manage, &long)?;
+    let mut manage = reported::watch_within(KEPT_BACK + 112, "0.1")?;
+    reported::until_counted(&mut manage, &long)?;
     let before = descriptors(&manage)?;
     worker.order(&format!("births {CROWD} 20 {SHORT}"))?;
     for thread in 0..4 {
@@ -47,7 +47,7 @@ fn births() -> Result<()> {
     worker.finish()?;
     // The last of the crowd are in no sample of the epochs from here on.
     manage.epochs(1)?;
-    let crowd = manage.told()?.len();
+    let crowd = manage.reported()?.len();
     // Two at a time have the CPU when they want it: each is seen to work before the next sample,
     // under the id of a dead one.
     worker.order(&format!("births {HEIRS} 2 {SHORT}"))?;
@@ -61,17 +61,17 @@ fn births() -> Result<()> {
         "descriptors before and after {} threads came and went: {before}, {after}",
         CROWD + HEIRS
     );
-    let told = manage.told()?;
+    let reported = manage.reported()?;
     for (tid, pieces) in long.iter().zip(1..) {
-        within("a thread that lives on", sum(&told, *tid, "instructions"), 80_000_000 * pieces, 1)?;
+        within("a thread that lives on", sum(&reported, *tid, "instructions"), 80_000_000 * pieces, 1)?;
     }
     let short = |thread: &&Value| long.iter().all(|tid| thread["tid"] != *tid) && thread["instructions"].is_u64();
     let instructions = |thread: &Value| thread["instructions"].as_u64().unwrap_or(0);
-    let most = told.iter().flat_map(threads).filter(short).map(instructions).max().unwrap_or(0);
+    let most = reported.iter().flat_map(threads).filter(short).map(instructions).max().unwrap_or(0);
     ensure!(most <= SHORT + SHORT / 20, "a thread that executed {SHORT} is reported with {most}");
     let ran = |thread: &&Value| short(thread) && thread["cpu_seconds"].as_f64() > Some(0.0);
     let (still, worked): (Vec<&Value>, Vec<&Value>) =
-        told[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
+        reported[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
     let ids: BTreeSet<u64> = still.iter().chain(&worked).filter_map(|thread| thread["tid"].as_u64()).collect();
     let (still, worked) = (still.len(), worked.len());
     // A counter that was left by a dead thread of the same id stands still. Times and counts are
@@ -98,14 +98,14 @@ fn busiest() -> Result<()> {
     for thread in LITTLE..LITTLE + MUCH {
         worker.order(&format!("work {thread} 600000000 1 0"))?;
     }
-    let mut manage = told::watch_within(limit, "1")?;
+    let mut manage = reported::watch_within(limit, "1")?;
     manage.epochs(5)?;
-    let told = manage.told()?;
-    let last = told.last().context("no epoch")?;
+    let reported = manage.reported()?;
+    let last = reported.last().context("no epoch")?;
     let much = &worker.tids()[usize::try_from(LITTLE)?..];
     let counts: Vec<_> = much.iter().map(|tid| count(last, *tid, "instructions")).collect();
     ensure!(counts.iter().all(|count| *count > Some(0)), "the busiest threads in the last of five epochs: {counts:?}");
-    let remark = told::remark(&told, "descriptor limit").context("the limit is not told")?;
+    let remark = reported::remark(&reported, "descriptor limit").context("the limit is not reported")?;
     let numbers: Vec<u64> = remark.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
     let [said, counted, wanted] = numbers[..] else { anyhow::bail!("expected limit, counted, wanted: {remark}") };
     ensure!(said == limit && counted < wanted && remark.contains("raise LimitNOFILE"), "limit {limit}: {remark}");

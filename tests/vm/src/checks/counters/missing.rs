@@ -2,7 +2,7 @@
 //! for zero.
 
 use super::group::{Named, actions};
-use super::told::{self, threads};
+use super::reported::{self, threads};
 use crate::suite::{Suite, same};
 use crate::worker::Worker;
 use anyhow::{Context, Result, ensure};
@@ -25,9 +25,9 @@ const CPUS: usize = 8;
 pub fn plans(suite: &mut Suite) {
     suite.check("counters: LLC events that count are measured, and DINO plans moves", || {
         let _named = Named::events(COUNTS, COUNTS)?;
-        let told = side_by_side(200_000_000)?;
-        ensure!(told::reason(&told, "llc_misses").is_none(), "LLC misses are measured here");
-        ensure!(actions(&told) > 0, "two threads that miss share a cache, and nothing is planned");
+        let reported = side_by_side(200_000_000)?;
+        ensure!(reported::reason(&reported, "llc_misses").is_none(), "LLC misses are measured here");
+        ensure!(actions(&reported) > 0, "two threads that miss share a cache, and nothing is planned");
         Ok(())
     });
     suite.check("counters: LLC events that the PMU has not are not measured, and DINO plans nothing", || {
@@ -46,23 +46,24 @@ pub fn plans(suite: &mut Suite) {
 pub fn cycles_only(suite: &mut Suite) {
     suite.check("counters: a PMU without instructions is not called a missing PMU", || {
         let mut worker = Worker::start(2)?;
-        let told = busy(&mut worker, 100_000_000)?;
-        because(&told, "instructions", "the CPU counts cycles but no instructions: in this virtual machine, ")?;
-        none_measured(&told, "instructions")
+        let reported = busy(&mut worker, 100_000_000)?;
+        because(&reported, "instructions", "the CPU counts cycles but no instructions: in this virtual machine, ")?;
+        none_measured(&reported, "instructions")
     });
 }
 
 fn without_misses(instructions: u64, why: &str) -> Result<()> {
-    let told = side_by_side(instructions)?;
-    because(&told, "llc_misses", why)?;
-    ensure!(told::reason(&told, "instructions").is_none(), "instructions are measured here");
-    none_measured(&told, "llc_misses")?;
-    same("actions", actions(&told), 0)
+    let reported = side_by_side(instructions)?;
+    because(&reported, "llc_misses", why)?;
+    ensure!(reported::reason(&reported, "instructions").is_none(), "instructions are measured here");
+    none_measured(&reported, "llc_misses")?;
+    same("actions", actions(&reported), 0)
 }
 
 /// Fails unless this is why something is not measured.
-fn because(told: &[Value], sensor: &str, why: &str) -> Result<()> {
-    let reason = told::reason(told, sensor).with_context(|| format!("nothing says why {sensor} are not measured"))?;
+fn because(reported: &[Value], sensor: &str, why: &str) -> Result<()> {
+    let reason =
+        reported::reason(reported, sensor).with_context(|| format!("nothing says why {sensor} are not measured"))?;
     ensure!(reason.starts_with(why), "{sensor}: expected `{why}...`, found `{reason}`");
     Ok(())
 }
@@ -93,17 +94,17 @@ fn bind(worker: &Worker, cpus: impl Fn(usize) -> Vec<usize>) -> Result<()> {
 
 /// The epochs of a worker whose two threads execute these numbers of instructions.
 fn busy(worker: &mut Worker, instructions: u64) -> Result<Vec<Value>> {
-    let mut manage = told::watch("0.4")?;
+    let mut manage = reported::watch("0.4")?;
     for thread in 0..2 {
         worker.order(&format!("work {thread} {instructions} 1 0"))?;
     }
     worker.finish()?;
     manage.epochs(3)?;
-    manage.told()
+    manage.reported()
 }
 
-fn none_measured(told: &[Value], key: &str) -> Result<()> {
-    let all: Vec<&Value> = told.iter().flat_map(threads).collect();
+fn none_measured(reported: &[Value], key: &str) -> Result<()> {
+    let all: Vec<&Value> = reported.iter().flat_map(threads).collect();
     ensure!(!all.is_empty(), "no thread is reported: the check would prove nothing");
     let measured = all.iter().find(|thread| !thread[key].is_null());
     ensure!(measured.is_none(), "{key} is reported: {measured:?}");

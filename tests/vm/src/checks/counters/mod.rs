@@ -7,9 +7,9 @@ mod exact;
 mod group;
 mod limits;
 mod missing;
+mod reported;
 mod rights;
 mod shared;
-mod told;
 
 use crate::suite::Suite;
 

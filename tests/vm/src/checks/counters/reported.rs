@@ -33,8 +33,8 @@ pub fn watch_as(uid: &str, capabilities: &str, interval: &str) -> Result<Manage>
 /// Waits until these threads are counted, and the epoch in which all of them are asleep is over.
 pub fn until_counted(manage: &mut Manage, tids: &[u32]) -> Result<()> {
     for _ in 0..40 {
-        let told = manage.told()?;
-        if told.last().is_some_and(|last| tids.iter().all(|tid| count(last, *tid, "instructions").is_some())) {
+        let reported = manage.reported()?;
+        if reported.last().is_some_and(|last| tids.iter().all(|tid| count(last, *tid, "instructions").is_some())) {
             return Ok(());
         }
         manage.epochs(1)?;
@@ -74,8 +74,8 @@ pub fn remark(epochs: &[Value], words: &str) -> Option<String> {
 
 /// Why something is not measured, as last reported.
 pub fn reason<'a>(epochs: &'a [Value], sensor: &str) -> Option<&'a str> {
-    let told = epochs.iter().rev().find_map(|epoch| epoch.get("missing"));
-    told.and_then(|missing| missing[sensor].as_str())
+    let reported = epochs.iter().rev().find_map(|epoch| epoch.get("missing"));
+    reported.and_then(|missing| missing[sensor].as_str())
 }
 
 /// Fails unless `found` lies between `truth` and the given per cent more. What the kernel does on
