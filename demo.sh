@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Sets up, builds, and runs the main job: isobar over this machine, with memory-hungry programs to watch, then the same
-# policy on a simulated four-node machine. Changes nothing that it does not put back; ends by itself in about a minute.
+# Sets up, builds, and runs the main job: isobar over this machine, with memory-hungry programs to
+# watch, then the same policy on a simulated four-node machine. Changes nothing that it does not put
+# back; ends by itself in about a minute.
 set -euo pipefail
 cd "$(dirname "$0")"
 . scripts/setup.sh

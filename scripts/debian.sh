@@ -1,10 +1,11 @@
-# Debian's packages, unpacked and never installed, through package lists of their own: the machine's are left
-# alone, and no architecture is added to it. Sourced. Each function returns 1 and leaves the reason in `why`.
+# Debian's packages, unpacked and never installed, through package lists of their own: the machine's
+# are left alone, and no architecture is added to it. Sourced. Each function returns 1 and leaves
+# the reason in `why`.
 
 debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# The archive that this machine's own apt reads. Before its first update apt does not know whose archives they
-# are: then the first one that is not for security updates alone.
+# The archive that this machine's own apt reads. Before its first update apt does not know whose
+# archives they are: then the first one that is not for security updates alone.
 debian_archive() {
     local sites
     sites=$(apt-get indextargets --format '$(SITE) $(ORIGIN)/$(LABEL)' 2>/dev/null)
@@ -12,8 +13,8 @@ debian_archive() {
         awk '!/security/ { print $1; exit }' <<< "$sites"
 }
 
-# debian_lists FOLDER ARCHITECTURE SUITE...: package lists under FOLDER, which the calls below read. An empty
-# status file makes apt resolve every dependency afresh.
+# debian_lists FOLDER ARCHITECTURE SUITE...: package lists under FOLDER, which the calls below read.
+# An empty status file makes apt resolve every dependency afresh.
 debian_lists() {
     local folder=$1 architecture=$2 archive=${ISOBAR_DEBIAN_ARCHIVE:-$(debian_archive)}
     shift 2

@@ -1,7 +1,7 @@
-# What both tests under emulation need of the machine that they run on. Sourced, after setup.sh.
+# Packages that both tests under emulation need. Sourced, after setup.sh.
 
-# Installs what is missing of QEMU, a static busybox and cpio, and of the packages that are named as COMMAND=PACKAGE; `skip WHY` where it
-# cannot be had.
+# Installs what is missing of QEMU, a static busybox and cpio, and of the packages that are named as
+# COMMAND=PACKAGE; `skip WHY` where one cannot be installed.
 install_emulator() {
     local missing=() extra
     command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
@@ -11,7 +11,7 @@ install_emulator() {
     install_packages "${missing[@]}"
 }
 
-# Installs packages; `skip WHY` where they cannot be had.
+# Installs packages; `skip WHY` where they cannot be installed.
 install_packages() {
     [ $# = 0 ] && return
     command -v apt-get >/dev/null || skip "no $* here, and no apt-get to install it"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Does a test that boots guests find faults? Plants each fault of tests/TEST/faults in a copy of the committed
-# tree, boots the guest that the fault names (`guest: NAME`, else GUEST) with the checks that ought to catch
-# it, and fails where one of them passes. Takes some minutes a fault.
+# Does a test that boots guests find faults? Plants each fault of tests/TEST/faults in a copy of the
+# committed tree, boots the guest that the fault names (`guest: NAME`, else GUEST) with the checks
+# that must catch it, and fails where one of them passes. Takes some minutes a fault.
 #
 #   scripts/faults.sh TEST GUEST [NAME ...]    such as vm regular wrong-thread; default: all
-#   scripts/faults.sh TEST GUEST --apply       only sees whether the faults still apply to the tree (.ci/run does that)
+#   scripts/faults.sh TEST GUEST --apply       only checks that the faults still apply to the tree
+#                                              (.ci/run does that)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -30,7 +31,8 @@ for name in "${names[@]}"; do
     git worktree remove --force "$tree" 2>/dev/null || true
     git worktree add -q --detach "$tree" HEAD
     git -C "$tree" apply "$patch"
-    # Names of checks go over the kernel's command line: up to the first comma, blanks as underscores.
+    # Names of checks go over the kernel's command line: up to the first comma, blanks as
+    # underscores.
     only=$(sed -n 's/^caught by: //p' "$patch" | sed 's/,.*//; s/ /_/g' | paste -sd,)
     named=$(sed -n 's/^guest: //p' "$patch")
     echo "== $name: $(head -n 1 "$patch")"

@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for SECONDS (default 20), from the seeds in fuzz/seeds: scripts/fuzz.sh [SECONDS [TARGET...]]
-# FUZZ_TOOLCHAIN names the toolchain (default: nightly, which the sanitizers need). What fuzzing adds to the corpus stays in
-# fuzz/corpus, which git ignores. FUZZ_SEED=N makes a run repeatable from the same corpus. Ends in 1 where a target crashed, with the input in hex.
+# Runs every fuzz target, from the seeds in fuzz/seeds. Ends in 1 where a target crashed, with the
+# input in hex. What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores.
+#
+#   scripts/fuzz.sh [SECONDS [TARGET...]]    20 s a target unless said otherwise
+#
+# FUZZ_TOOLCHAIN    the toolchain (default: nightly, which the sanitizers need)
+# FUZZ_SEED         makes a run repeatable from the same corpus
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +16,8 @@ version=0.13.2
 tools=$PWD/target/tools
 export CARGO_TARGET_DIR=$PWD/target/fuzz
 
-# By its name on the command line, so that a cargo without rustup, which takes the name for a subcommand, is told too.
+# By its name on the command line, so that a cargo without rustup, which takes the name for a
+# subcommand, fails here, too.
 if ! RUSTUP_AUTO_INSTALL=0 cargo "+$toolchain" --version >/dev/null 2>&1; then
     echo "fuzz: SKIPPED: no $toolchain toolchain here: rustup toolchain install $toolchain, then run this again (FUZZ_TOOLCHAIN names another)" >&2
     exit 0
@@ -30,7 +35,8 @@ if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(fuzz list); fi
 echo "fuzz: building ${#targets[@]} targets" >&2
 fuzz build
 
-# What an input needs of memory and time is bounded by what the kernel or a person writes, so the limits are tight.
+# What an input needs of memory and time is bounded by what the kernel or a person writes, so the
+# limits are tight.
 limits=(-rss_limit_mb=1024 -malloc_limit_mb=512 -timeout=10 -max_len=8192)
 failed=()
 for target in "${targets[@]}"; do

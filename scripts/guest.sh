@@ -1,6 +1,6 @@
-# What the tests that boot guests share: tests/vm and tests/arm. Sourced. Needs `work` (the folder of this
-# run), `machines` (names of guests) and `boot NAME`, which returns 0 passed, 1 failed, 124 out of time, 125
-# the guest never reported.
+# What the tests that boot guests share: tests/vm and tests/arm. Sourced. Needs `work` (the folder
+# of this run), `machines` (names of guests) and `boot NAME`, which returns 0 passed, 1 failed, 124
+# out of time, 125 the guest never reported.
 
 # The newest file that a build left for a test, by the words of `cargo test`.
 test_binary() {
@@ -36,8 +36,7 @@ unpack_results() {
     fi
 }
 
-# A guest that reported nothing at all is booted once more: emulation dies now and then, our code does not get
-# the blame.
+# A guest that reported nothing at all is booted once more: the emulator itself fails now and then.
 run_machine() {
     local name=$1 code=0
     boot "$name" || code=$?
@@ -48,7 +47,8 @@ run_machine() {
     echo $code > "$work/$name/code"
 }
 
-# run_machines TEST: all guests side by side, then what each of them said; ends the script with the verdict.
+# run_machines TEST: all guests side by side, then what each of them said; ends the script with the
+# verdict.
 run_machines() {
     local name pids=() code failed=0
     for name in "${machines[@]}"; do run_machine "$name" & pids+=($!); done

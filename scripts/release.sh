@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What is shipped, into FOLDER/TARGET/: the static, stripped command for each architecture, and its debug information in a file apart that
-# debuggers find by name (`.gnu_debuglink`): `gdb isobar` and `perf report` in that folder show lines. Needs no C compiler for another
-# architecture and no libraries of one.
+# Builds a release into FOLDER/TARGET/: the static, stripped command for each architecture, and its
+# debug information in a file apart that debuggers find by name (`.gnu_debuglink`): `gdb isobar` and
+# `perf report` in that folder show lines. Needs no C compiler for another architecture and no
+# libraries of one.
 #
 #   scripts/release.sh [FOLDER [TARGET...]]     dist/ and both architectures unless others are named
 set -euo pipefail

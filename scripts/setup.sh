@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a machine fresh from its image lacks: a C compiler (linking, bundled bzip2) and Rust. Sourced by
-# demo.sh, test.sh and .ci/run; does nothing where all is there. Rust comes from the distribution's rustup,
-# else from https://rustup.rs, for this user alone (~/.cargo, ~/.rustup).
+# Installs what a freshly installed machine lacks: a C compiler (linking, bundled bzip2) and Rust.
+# Sourced by demo.sh, test.sh and .ci/run; does nothing where none is missing. Rust comes from the
+# distribution's rustup, else from https://rustup.rs, for this user alone (~/.cargo, ~/.rustup).
 set -euo pipefail
 
 need_rust=1.90

@@ -1,6 +1,7 @@
 // chase: follows a random cycle of cache lines, one load in flight.
-// Stresses: memory latency. Every load waits for the one before; bandwidth is next to nothing. Sensitive to remoteness, and to whoever
-// takes its cache space when its memory would nearly fit.
+// Stresses: memory latency. Every load waits for the one before; bandwidth is next to nothing.
+// Sensitive to remote memory, and to programs that take its cache space when its memory would
+// nearly fit.
 #include "kernels.h"
 
 static long size_kib = 4096, work = 1000000;
@@ -29,7 +30,7 @@ static uint64_t pass(long share) {
     return (uint64_t)work;
 }
 
-// After so many loads one line of the cycle, and no other, is reached.
+// After a given number of loads exactly one line of the cycle is reached.
 static uint64_t check(long share) {
     if (reached[share]->place != (uint64_t)(work % share_lines(share))) fail("wrong result: thread %ld reached another line", share + 1);
     return mix((uint64_t)(reached[share] - lines) + 1) + mix((uint64_t)work);

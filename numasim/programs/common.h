@@ -1,13 +1,17 @@
-// What every program here has in common: its arguments, its threads, the order of its life and the one line it prints at the end.
+// What every program here has in common: its arguments, its threads, the order of its life and the
+// one line it prints at the end.
 //
-// A program is a table of functions (struct program). It knows nothing of nodes: memory is malloc and first touch; where it lies is
-// the business of the kernel, or of whoever started the program. A program's life:
+// A program is a table of functions (struct program). It knows nothing of nodes: memory is malloc
+// and first touch; the kernel decides where it lies, or the user who starts the program. A
+// program's life:
 //
-//   arguments -> allocate (one thread) -> fill (every share touches its own memory) -> --ready-file appears -> wait for --start-file
+//   arguments -> allocate (one thread) -> fill (every share touches its own memory)
+//   -> --ready-file appears -> wait for --start-file
 //   -> passes: pass (timed) and check (not timed, verifies) -> one JSON line
 //
-// Threads live from set-up to the end, and the first thread of the process is one of them: a daemon that moves threads finds the same
-// ones in every pass. With --repeat or --seconds one more thread sleeps in sigwait for SIGTERM.
+// Threads live from set-up to the end, and the first thread of the process is one of them: a daemon
+// that moves threads finds the same ones in every pass. With --repeat or --seconds one more thread
+// sleeps in sigwait for SIGTERM.
 #ifndef NUMASIM_COMMON_H
 #define NUMASIM_COMMON_H
 #define _GNU_SOURCE
@@ -26,7 +30,8 @@
 
 enum { THREADS_MOST = 64, PASSES_KEPT = 64, LINE = 64 };
 
-// One option: exactly one of flag, number, real and text says where its value goes; what stands there before is the default.
+// One option: exactly one of flag, number, real and text says where its value goes; what stands
+// there before is the default.
 struct knob {
     const char *name;
     bool *flag;
@@ -54,7 +59,7 @@ static double seconds_wanted;
 static bool repeat;
 static const char *ready_file, *start_file, *touch = "own";
 
-// What completed passes came to; under `told` once threads run.
+// The totals of completed passes; under `told` once threads run.
 static struct {
     double setup, seconds, passes[PASSES_KEPT], began;
     uint64_t work, checksum;
@@ -65,7 +70,7 @@ static pthread_mutex_t told = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t meeting;
 static uint64_t share_work[THREADS_MOST], share_sum[THREADS_MOST];
 
-// ---- messages: one line, then the end -------------------------------------------------------------------------------------------
+// ---- messages: one line, then the end -----------------------------------------------------------
 
 __attribute__((noreturn, format(printf, 2, 3))) static inline void end_with(int status, const char *format, ...) {
     va_list values;
@@ -78,7 +83,7 @@ __attribute__((noreturn, format(printf, 2, 3))) static inline void end_with(int 
 #define bad_argument(...) end_with(2, __VA_ARGS__)
 #define fail(...) end_with(1, __VA_ARGS__)
 
-// ---- small tools ----------------------------------------------------------------------------------------------------------------
+// ---- small tools --------------------------------------------------------------------------------
 
 static inline double now(void) {
     struct timespec t;
@@ -93,7 +98,8 @@ static inline uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// xorshift64* (Marsaglia, Vigna): the state starts from --seed and a stream of one's choice, and is never 0.
+// xorshift64* (Marsaglia, Vigna): the state starts from --seed and a stream of one's choice, and is
+// never 0.
 static inline uint64_t random_state(uint64_t stream) { return mix((uint64_t)seed + (stream << 40) + 0x9e3779b97f4a7c15u) | 1; }
 static inline uint64_t random_next(uint64_t *state) {
     *state ^= *state >> 12;
@@ -106,14 +112,15 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound) { return (r
 // The first element of a share when `count` elements are dealt out to the threads.
 static inline long share_start(long share, long count) { return (long)((__int128)count * share / threads); }
 
-// Memory that nobody has touched yet.
+// Memory that no thread has touched yet.
 static inline void *take(size_t bytes) {
     void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (!memory) fail("no memory for %zu KiB", bytes / 1024);
     return memory;
 }
 
-// All threads wait here for each other, asleep; a pass may use it if every share does so equally often.
+// All threads wait here for each other, asleep; a pass may use it if every share does so equally
+// often.
 static inline void meet(void) { pthread_barrier_wait(&meeting); }
 
 static inline int by_size(const void *x, const void *y) {
@@ -128,7 +135,7 @@ static inline void print_ratio(const char *name, double above, double below) {
     else printf(",\"%s\":null", name);
 }
 
-// ---- arguments ------------------------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 
 static const struct knob common_knobs[] = {
     {.name = "threads", .number = &threads, .least = 1, .most = THREADS_MOST, .says = "threads that share the work"},
@@ -136,7 +143,7 @@ static const struct knob common_knobs[] = {
     {.name = "touch", .text = &touch, .says = "own: every thread touches its share first; first: the first thread touches all"},
     {.name = "ready-file", .text = &ready_file, .says = "is created after set-up, when all memory is touched"},
     {.name = "start-file", .text = &start_file, .says = "the measured part waits until this file is there"},
-    {.name = "seconds", .real = &seconds_wanted, .says = "further passes until so many seconds are over"},
+    {.name = "seconds", .real = &seconds_wanted, .says = "further passes until this many seconds are over"},
     {.name = "repeat", .flag = &repeat, .says = "passes until SIGTERM, which ends the program with its line"},
     {.name = NULL}};
 
@@ -200,9 +207,10 @@ static inline void read_arguments(char **argument) {
         bad_argument("--touch: \"%s\" is neither own nor first", touch);
 }
 
-// ---- the line -------------------------------------------------------------------------------------------------------------------
+// ---- the line -----------------------------------------------------------------------------------
 
-// Prints what completed passes came to. The checksum is folded below 2^53, which every JSON reader keeps. Call it once, under `told`.
+// Prints the totals of completed passes. The checksum is folded below 2^53, which every JSON reader
+// keeps. Call it once, under `told`.
 static inline void print_line(void) {
     printf("{\"program\":\"%s\",\"seconds\":%.9f,\"setup_seconds\":%.9f,\"work\":%llu,\"unit\":\"%s\",\"checksum\":", program->name,
            total.seconds, total.setup, (unsigned long long)total.work, program->unit);
@@ -216,7 +224,7 @@ static inline void print_line(void) {
     if (fflush(stdout) != 0) fail("cannot write the result: %s", strerror(errno));
 }
 
-// SIGTERM, with --repeat or --seconds: tells what was completed; the pass under way is abandoned.
+// SIGTERM, with --repeat or --seconds: prints what was completed; the pass under way is abandoned.
 static inline void *watch_for_end(void *signals) {
     int which;
     while (sigwait(signals, &which) != 0) continue;
@@ -234,7 +242,7 @@ static inline void start_watch(void) {
     if (pthread_create(&watch, NULL, watch_for_end, &signals) != 0) fail("cannot start a thread");
 }
 
-// ---- life -----------------------------------------------------------------------------------------------------------------------
+// ---- life ---------------------------------------------------------------------------------------
 
 static inline void tell_ready_and_wait(void) {
     if (ready_file) {

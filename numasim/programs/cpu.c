@@ -1,5 +1,6 @@
 // cpu: integer multiplications and additions in registers.
-// Stresses: the core alone. Touches no memory, so that nothing but its share of a CPU can slow it: the control of every mix.
+// Stresses: the core alone. Touches no memory, so that nothing but its share of a CPU can slow it:
+// the control of every mix.
 #include "kernels.h"
 
 static long work = 10000000;

@@ -1,6 +1,8 @@
-// graph: breadth-first searches over a random graph in compressed rows, level by level, from a new source each.
-// Stresses: irregular reads. Edges come in order, the levels of their ends do not: several misses in flight, poor locality, little
-// arithmetic, and a barrier after each level, so that with threads the slowest place holds up all.
+// graph: breadth-first searches over a random graph in compressed rows, level by level, from a new
+// source each.
+// Stresses: irregular reads. Edges come in order, the levels of their ends do not: several misses
+// in flight, poor locality, little arithmetic, and a barrier after each level, so that the slowest
+// thread delays all.
 #include "common.h"
 
 enum { DEGREE_MOST = 15 };  // degrees from 1 to this, 8 on average
@@ -102,7 +104,8 @@ static uint64_t pass(long share) {
     return edges;
 }
 
-// Of the last search: no edge leads more than one level down, so no vertex could have been reached sooner or was left out.
+// Of the last search: no edge leads more than one level down, so no vertex could have been reached
+// sooner or was left out.
 static uint64_t check(long share) {
     if (levels[source_of(rounds - 1)] != 0) fail("wrong result: the source is not on level 0");
     for (long v = share_start(share, vertices); v < share_start(share + 1, vertices); v++)

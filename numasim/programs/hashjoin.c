@@ -1,6 +1,8 @@
-// hashjoin: builds a hash table of the smaller relation and probes it with one four times as large; half of the probes match.
-// Stresses: random reads that do not wait for each other (the table) beside sequential ones (the relations): latency and bandwidth
-// together, as databases have them. One table for all threads (a "no partitioning" join: Blanas, Li, Patel, SIGMOD 2011).
+// hashjoin: builds a hash table of the smaller relation and probes it with one four times as large;
+// half of the probes match.
+// Stresses: random reads that do not wait for each other (the table) beside sequential ones (the
+// relations): latency and bandwidth together, as databases have them. One table for all threads (a
+// "no partitioning" join: Blanas, Li, Patel, SIGMOD 2011).
 #include "common.h"
 
 struct tuple {
@@ -30,7 +32,8 @@ static void allocate(void) {
     table = take((size_t)slots * sizeof *table);
 }
 
-// Different for different places, and never 0, which marks an empty slot: mix is a bijection, and its argument is never 0.
+// Different for different places, and never 0, which marks an empty slot: mix is a bijection, and
+// its argument is never 0.
 static uint64_t key_of(long place) { return mix(((mix((uint64_t)seed + 1) >> 1) | 1) + (uint64_t)place); }
 
 static void clear_table(long share) {
@@ -38,7 +41,8 @@ static void clear_table(long share) {
     memset(&table[from], 0, (size_t)(share_start(share + 1, slots) - from) * sizeof *table);
 }
 
-// Keys from `count` on are in no table: half of the probes draw one of these. What will match is known from here.
+// Keys from `count` on are in no table: half of the probes draw one of these. What will match is
+// known from here.
 static void fill(long share) {
     uint64_t state = random_state((uint64_t)share);
     for (long i = share_start(share, count); i < share_start(share + 1, count); i++) small[i] = (struct tuple){key_of(i), (uint64_t)i};

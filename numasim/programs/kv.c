@@ -1,7 +1,9 @@
-// kv: a key-value store behind a socket, and the clients that load it. Keys are drawn like Zipf's (few are hot), most requests get a
-// batch of values, some put one; a client waits for each answer before it asks again.
-// Stresses: what a server stresses: random reads of a store (hot part cached, the rest not), copies through the kernel, and wake-ups
-// between two processes, so that it matters whether server and client sit near each other. Latency shows what throughput hides.
+// kv: a key-value store behind a socket, and the clients that load it. Keys are drawn like Zipf's
+// (few are hot), most requests get a batch of values, some put one; a client waits for each answer
+// before it asks again.
+// Stresses: as a server does: random reads of a store (hot part cached, the rest not), copies
+// through the kernel, and wake-ups between two processes, so that it matters whether server and
+// client sit near each other. Latency shows what throughput hides.
 #include "kvclient.h"
 
 static long size_kib = 4096, work = 4000, put_percent = 10;

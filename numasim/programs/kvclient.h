@@ -16,8 +16,9 @@ static inline void connect_to_server(int *link, const char *path) {
         fail("--socket %s: %s; is the server there?", path, strerror(errno));
 }
 
-// Ranks are drawn log-uniformly: rank r about as often as 1/r, which is Zipf's law; mixed, so that hot keys lie scattered. Threads
-// have keys of their own: what one gets does not depend on when another puts.
+// Ranks are drawn log-uniformly: rank r about as often as 1/r, which is Zipf's law; mixed, so that
+// hot keys lie scattered. Threads have keys of their own: what one gets does not depend on when
+// another puts.
 static inline uint64_t draw_place(long share, uint64_t *state) {
     uint64_t own = keys / (uint64_t)threads, doublings = 64 - (uint64_t)__builtin_clzll(own);
     uint64_t octave = 1ull << random_below(state, doublings), rank = octave - 1 + random_below(state, octave);

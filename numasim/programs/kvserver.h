@@ -1,4 +1,5 @@
-// The server of kv: one thread, poll, and a store. It listens on a path, or serves connections that it was born with.
+// The server of kv: one thread, poll, and a store. It listens on a path, or serves connections that
+// it inherits.
 #ifndef NUMASIM_KVSERVER_H
 #define NUMASIM_KVSERVER_H
 #include "kvstore.h"
@@ -28,7 +29,8 @@ static inline void listen_on(const char *path) {
         fail("--socket %s: %s", path, strerror(errno));
 }
 
-// Serves until the last of its connections is gone; takes new ones if it listens. Returns the requests served.
+// Serves until the last of its connections is gone; takes new ones if it listens. Returns the
+// requests served.
 static inline uint64_t serve_all(struct pollfd *fds, nfds_t open, uint64_t *sum) {
     uint64_t requests = 0;
     do {

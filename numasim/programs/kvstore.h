@@ -1,12 +1,13 @@
-// The store of kv, and what its server and clients say to each other: a request puts one value, or gets up to BATCH of them.
-// Messages have fixed sizes; both ends run on one machine, so that numbers travel as they are.
+// The store of kv, and what its server and clients say to each other: a request puts one value, or
+// gets up to BATCH of them. Messages have fixed sizes; both ends run on one machine, so that
+// numbers travel as they are.
 #ifndef NUMASIM_KVSTORE_H
 #define NUMASIM_KVSTORE_H
 #include "common.h"
 
 enum { WORDS = 32, BATCH = 8, SLOTS_PER_KEY = 2 };
 
-// Who it belongs to, which one it is, and 30 words that follow from these two.
+// Its owner, its number, and 30 words that follow from these two.
 struct value {
     uint64_t key, version, body[WORDS - 2];
 };
@@ -90,7 +91,8 @@ static inline bool write_whole(int fd, const void *from, size_t bytes) {
     return true;
 }
 
-// Serves one request of a connection: false when the other end is gone. `sum` takes note of the keys served.
+// Serves one request of a connection: false when the other end is gone. `sum` takes note of the
+// keys served.
 static inline bool serve(const struct store *store, int fd, uint64_t *sum) {
     struct request request;
     struct value found[BATCH];

@@ -1,6 +1,8 @@
-// matmul: the product of two square matrices of doubles, row by row (i, k, j), with --tile in blocks.
-// Stresses: the shared cache. Without tiles the whole second matrix is read again for every row, at unit stride: quick while it fits
-// the cache, bandwidth where it does not. With tiles that fit a private cache it hardly needs memory.
+// matmul: the product of two square matrices of doubles, row by row (i, k, j), with --tile in
+// blocks.
+// Stresses: the shared cache. Without tiles the whole second matrix is read again for every row, at
+// unit stride: quick while it fits the cache, bandwidth where it does not. With tiles that fit a
+// private cache it hardly needs memory.
 #include "common.h"
 
 static long size_kib = 1400, rounds = 1, tile;
@@ -35,7 +37,8 @@ static void fill(long share) {
 
 static long least(long x, long y) { return x < y ? x : y; }
 
-// Rows of the product that a block of the second matrix adds to: one tile for all of it is the plain i, k, j.
+// Rows of the product that a block of the second matrix adds to: one tile for all of it is the
+// plain i, k, j.
 __attribute__((noinline)) static void add_block(long from_row, long to_row, long k0, long j0) {
     long k_end = least(k0 + tile, n), j_end = least(j0 + tile, n);
     for (long i = from_row; i < to_row; i++)
@@ -59,7 +62,8 @@ static uint64_t pass(long share) {
 
 static double weight(long j) { return (double)(j % 7 + 1); }
 
-// Freivalds: (a b) w is compared with a (b w) for a vector w of weights, in n * n steps; exact, for all numbers are whole.
+// Freivalds: (a b) w is compared with a (b w) for a vector w of weights, in n * n steps; exact, for
+// all numbers are whole.
 static uint64_t check(long share) {
     double *weighed = take((size_t)n * sizeof *weighed);
     uint64_t sum = 0;

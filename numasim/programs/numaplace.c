@@ -1,5 +1,6 @@
-// numaplace: where the memory of a process lies: pages and KiB on each node, as its /proc/PID/numa_maps says, summed up.
-// Pages of different sizes are counted by their own size; "anonymous" is what lies in mappings without a file.
+// numaplace: where the memory of a process lies: pages and KiB on each node, as its
+// /proc/PID/numa_maps says, summed up. Pages of different sizes are counted by their own size;
+// "anonymous" is what lies in mappings without a file.
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -37,7 +38,7 @@ static long read_pid(const char *text) {
     return pid;
 }
 
-// The words "N<node>=<pages>" of a line, each page of so many KiB.
+// The words "N<node>=<pages>" of a line, with the page size in KiB.
 static void add_line(char *line) {
     const char *size = strstr(line, "kernelpagesize_kB=");
     unsigned long long page_kib = size ? strtoull(strchr(size, '=') + 1, NULL, 10) : 4;

@@ -1,5 +1,6 @@
-// Tells numasim's plugin something: `numasim-ctl start|publish|zero|empty`. The word is an instruction that does nothing on a processor
-// (a long NOP whose displacement says "NS" and a number) and that the plugin recognises; it needs no privilege.
+// Sends a command to numasim's plugin: `numasim-ctl start|publish|zero|empty`. The word is an
+// instruction that does nothing on a processor (a long NOP whose displacement says "NS" and a
+// number) and that the plugin recognises; it needs no privilege.
 #include <stdio.h>
 #include <string.h>
 

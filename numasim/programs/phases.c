@@ -1,8 +1,10 @@
-// phases: turns from following a cycle of cache lines to integer steps in registers, and back.
-// Stresses: memory latency and the core by turns. For policies that judge a thread by its last sample: half of the time that is wrong.
+// phases: alternates between following a cycle of cache lines and integer steps in registers.
+// Stresses: memory latency and the core by turns. For policies that judge a thread by its last
+// sample: half of the time that is wrong.
 #include "kernels.h"
 
-// Integer steps that count as much as one load: about as long, where a load that misses takes some hundred cycles.
+// Integer steps that count as much as one load: about as long, where a load that misses takes some
+// hundred cycles.
 enum { STEPS_PER_UNIT = 12 };
 
 static long size_kib = 4096, phase_work = 200000, rounds = 4;

@@ -1,9 +1,12 @@
-// probe: how long a load from memory takes: flushes some lines, then loads them, one after the other in random order, and times that.
-// Stresses: next to nothing, on purpose: it measures the latency that others see, congestion included, on the node of its memory from
-// the CPU it runs on. --flush none leaves the lines where they are: then a small --size-kib tells the latency of a cache.
+// probe: how long a load from memory takes: flushes some lines, then loads them, one after the
+// other in random order, and times that.
+// Stresses: next to nothing, on purpose: it measures the latency that other programs see,
+// congestion included, on the node of its memory from the CPU it runs on. --flush none leaves the
+// lines where they are: then a small --size-kib shows the latency of a cache.
 //
-// The time is the processor's counter (rdtsc between lfences, its frequency found against CLOCK_MONOTONIC), or with --timer clock the
-// clock itself; either way the time of an empty batch is taken off.
+// The time is the processor's counter (rdtsc between lfences, its frequency found against
+// CLOCK_MONOTONIC), or with --timer clock the clock itself; either way the time of an empty batch
+// is taken off.
 #include "kernels.h"
 #include "x86.h"
 

@@ -1,6 +1,8 @@
-// sort: sorts 64-bit keys, least significant byte first (radix sort, eight rounds); every thread sorts its own share.
-// Stresses: bandwidth with scattered writes. A round reads in order and writes to 256 places at once: more than a small private cache
-// and its buffers like, and half of the traffic is lines written back.
+// sort: sorts 64-bit keys, least significant byte first (radix sort, eight rounds); every thread
+// sorts its own share.
+// Stresses: bandwidth with scattered writes. A round reads in order and writes to 256 places at
+// once: more than a small private cache and its buffers hold, and half of the traffic is lines
+// written back.
 #include "common.h"
 
 enum { DIGITS = 256, KEY_BYTES = 8 };
@@ -59,7 +61,7 @@ static uint64_t pass(long share) {
     return (uint64_t)rounds * (uint64_t)n;
 }
 
-// In order, and the same keys as in the input: a sum of their mixed values tells.
+// In order, and with the same keys as in the input, by a sum of their mixed values.
 static uint64_t check(long share) {
     uint64_t in = 0, out = 0, sum = 0;
     long from = share_start(share, count);

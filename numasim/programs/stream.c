@@ -1,6 +1,7 @@
 // stream: the triad a = b + s c over three arrays of doubles, again and again.
-// Stresses: memory bandwidth. Addresses are known in advance, so that a memory controller or a link is the limit, not its latency.
-// The rate counts three words an element, as McCalpin's STREAM does; the line that a write fetches first is not counted.
+// Stresses: memory bandwidth. Addresses are known in advance, so that a memory controller or a link
+// is the limit, not its latency. The rate counts three words an element, as McCalpin's STREAM does;
+// the line that a write fetches first is not counted.
 #include "common.h"
 
 static long size_kib = 4096, rounds = 20;
@@ -37,7 +38,8 @@ __attribute__((noinline)) static void triad(double *restrict to, const double *f
     for (long i = 0; i < elements; i++) to[i] = from[i] + s * scaled[i];
 }
 
-// Even rounds: a = b + s c. Odd rounds: b = a - (s - 1) c, which leaves b grown by c: numbers stay small and no round can be left out.
+// Even rounds: a = b + s c. Odd rounds: b = a - (s - 1) c, which leaves b grown by c: numbers stay
+// small and no round can be left out.
 static uint64_t pass(long share) {
     long at = share_start(share, count), elements = share_start(share + 1, count) - at;
     for (long round = 0; round < rounds; round++) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds all programs and tries each on this machine: its line, its checksum, bad arguments, the start of a mix, SIGTERM, and whether
-# a fault in its work is noticed. test.sh [OUTDIR keeps what was built]. Takes about half a minute; needs a C compiler, `timeout`; jq if there.
+# Builds all programs and tries each on this machine: its line, its checksum, bad arguments, the
+# start of a mix, SIGTERM, and whether a fault in its work is noticed. test.sh [OUTDIR keeps what
+# was built]. Takes about half a minute; needs a C compiler, `timeout`; jq if there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -32,7 +33,7 @@ valid_json() { ! command -v jq >/dev/null || jq -e . <<<"$1" >/dev/null; }
 # above A B: a number is above another, both printed by a program.
 above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 > b + 0) }'; }
 quickly() { timeout 20 "$@"; }
-# Waits until a file is there, ten seconds at most.
+# Waits until a file exists, ten seconds at most.
 appears() {
     for _ in $(seq 1000); do [ -e "$1" ] && return 0 || sleep 0.01; done
     return 1
@@ -89,7 +90,8 @@ test_threads() {
     ok "$name: three threads come to the same again" is "$(run_small "$name" --threads 3)" checksum "$(member "$line" checksum)"
 }
 
-# refuses NAME ARGUMENTS...: exit 2, one line that begins with the program's name, nothing on stdout.
+# refuses NAME ARGUMENTS...: exit 2, one line that begins with the program's name, nothing on
+# stdout.
 refuses() {
     local name=$1 code=0
     shift
@@ -111,7 +113,7 @@ test_bad_arguments() {
     [ "$name" = cpu ] || ok "$name refuses too little memory for its threads" refuses "$name" $only --size-kib 1 --threads 64
 }
 
-# It touches its memory, says so, and does nothing until it is told.
+# It touches its memory, says so, and does nothing until the start file exists.
 test_start() {
     local name=$1 ready=$work/$1.ready go=$work/$1.go out=$work/$1.out pid
     run_small "$name" --ready-file "$ready" --start-file "$go" >"$out" &

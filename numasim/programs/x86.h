@@ -1,5 +1,5 @@
-// What only x86 has: flushing one line, and a time counter that costs less than a system call. Elsewhere HAVE_X86 is 0 and a program
-// must do without.
+// What only x86 has: flushing one line, and a time counter that costs less than a system call.
+// Elsewhere HAVE_X86 is 0 and a program must do without.
 #ifndef NUMASIM_X86_H
 #define NUMASIM_X86_H
 #include "common.h"
@@ -32,7 +32,8 @@ static inline double measure_rate(void) {
     return (double)(read_tsc() - first) / ((now() - began) * 1e9);
 }
 
-// The rate, or 0 where there is no counter or two measurements differ by more than 1 %: it follows the CPU's frequency, or stands.
+// The rate, or 0 where there is no counter or two measurements differ by more than 1 %: it follows
+// the CPU's frequency, or stands.
 static inline double tsc_rate(void) {
     double one = HAVE_X86 ? measure_rate() : 0, other = HAVE_X86 ? measure_rate() : 0;
     double difference = one > other ? one - other : other - one;

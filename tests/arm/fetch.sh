@@ -1,12 +1,13 @@
-# Fetches what the Arm guest needs, once: unpacked side by side, nothing is installed. Sourced by run.sh,
-# after scripts/debian.sh.
+# Fetches what the Arm guest needs, once: unpacked side by side, nothing is installed. Sourced by
+# run.sh, after scripts/debian.sh.
 #
 # fetch_arm DIR leaves
-#   DIR/qemu         QEMU 11 with its own libraries and loader: the first whose `virt` machine has tables of
-#                    caches (`smp-cache`)
+#   DIR/qemu         QEMU 11 with its own libraries and loader: the first whose `virt` machine has
+#                    tables of caches (`smp-cache`)
 #   DIR/firmware.fd  UEFI, for ACPI: with the one of Debian 12 the kernel makes up a single node
 #   DIR/vmlinuz      Debian's arm64 cloud kernel 6.12, DIR/kernel its name; DIR/busybox
-#   DIR/cc           Debian 12's cross compiler, for the programs that are managed (isobar itself needs none)
+#   DIR/cc           Debian 12's cross compiler, for the programs that are managed (isobar itself
+#                    needs none)
 
 fetch_arm() {
     local dir=$1 part
@@ -69,8 +70,8 @@ EOF
         { why="the QEMU of trixie-backports does not start here"; return 1; }
 }
 
-# write_program PATH USR: a shell script, from the standard input, in which `$usr` is the folder USR, whatever
-# characters its name has.
+# write_program PATH USR: a shell script, from the standard input, in which `$usr` is the folder
+# USR, whatever characters its name has.
 write_program() {
     local quoted="'\\''"
     { printf "#!/bin/sh\nusr='%s'\n" "${2//\'/$quoted}"; cat; } > "$1"

@@ -1,9 +1,9 @@
-# The Arm guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`, and `append`
-# with words for the kernel.
+# The Arm guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`, and
+# `append` with words for the kernel.
 #
-# QEMU counts instructions only with -icount, and then over all CPUs of the guest together: absolute counts
-# hold with one CPU, ratios with more. `sleep=off` makes an idle guest jump to its next timer, so waiting
-# costs nothing.
+# QEMU counts instructions only with -icount, and then over all CPUs of the guest together: absolute
+# counts hold with one CPU, ratios with more. `sleep=off` makes an idle guest jump to its next
+# timer, so waiting costs nothing.
 
 # One CPU of a Neoverse N1, without NUMA: a thread's instructions are exact.
 machine_one() {
@@ -17,7 +17,7 @@ machine_cycles() {
     append=
 }
 
-# Four nodes of two CPUs in a ring, an L3 a node, HMAT: all that firmware can tell.
+# Four nodes of two CPUs in a ring, an L3 a node, HMAT: everything that firmware can describe.
 machine_four() {
     local i j hops pair
     local caches=smp-cache.0.cache=l1d,smp-cache.0.topology=core,smp-cache.1.cache=l1i,smp-cache.1.topology=core
@@ -33,14 +33,15 @@ machine_four() {
     done; done
 }
 
-# The same machine, beside it, on a slower CPU: conformance asks for no counters, and an emulated second has
-# fewer instructions.
+# The same machine, beside it, on a slower CPU: conformance needs no counters, and an emulated
+# second has fewer instructions.
 machine_conformance() {
     machine_four
     machine=("${machine[@]/shift=1,sleep=off/shift=2,sleep=off}")
 }
 
-# The same four nodes, and firmware that says nothing of caches, as in many Arm VMs: the kernel guesses.
+# The same four nodes, and firmware that says nothing of caches, as in many Arm VMs: the kernel
+# guesses.
 machine_bare() {
     four_nodes
     machine=(-machine virt,gic-version=3 "${machine[@]}" -bios "$cache/firmware.fd")
@@ -49,8 +50,9 @@ machine_bare() {
 
 four_nodes() {
     local i j hops
-    # `max` is the only model that may have an L3. Pointer authentication and vectors of many lengths slow down every
-    # call and every switch of threads under emulation, and nothing here asks for them.
+    # `max` is the only model that may have an L3. Pointer authentication and vectors of many
+    # lengths slow down every call and every switch of threads under emulation, and nothing here
+    # asks for them.
     machine=(-cpu max,pauth=off,sve=off,sme=off -smp 8,sockets=4,clusters=1,cores=2,threads=1 -m 2048M
         -icount shift=1,sleep=off)
     for i in 0 1 2 3; do

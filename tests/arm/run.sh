@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3) and lets
-# the suite of tests/vm there hold isobar, built for aarch64, against what the kernel says and against
-# programs whose instructions are known. Skips, with the reason, where it cannot be had (ISOBAR_ARM_REQUIRED=1
-# makes that a failure).
+# The Arm test: boots Arm guests with a real performance monitoring unit (QEMU emulates Arm's PMUv3)
+# and lets the suite of tests/vm there check isobar, built for aarch64, against the kernel and
+# against programs whose instructions are known. Skips, with the reason, where it cannot be fetched
+# (ISOBAR_ARM_REQUIRED=1 makes that a failure).
 #
 #   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]
 #
 # PART,... chooses the checks whose names have one of the parts, `_` for a blank.
 #
-# ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default: isobar-arm in
-#                         $XDG_CACHE_HOME or ~/.cache)
-# ISOBAR_DEBIAN_ARCHIVE   the archive to fetch them from (default: the one that this machine's apt reads)
+# ISOBAR_ARM_CACHE        where kernel, firmware, QEMU and cross compiler are kept (default:
+#                         isobar-arm in $XDG_CACHE_HOME or ~/.cache)
+# ISOBAR_DEBIAN_ARCHIVE   the archive to fetch them from (default: the one that this machine's apt
+#                         reads)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -37,7 +38,8 @@ skip() {
     exit 0
 }
 
-# Everything that runs in the guest, static, under the profile `guest`; in one call, so that every crate is built once.
+# Everything that runs in the guest, static, under the profile `guest`; in one call, so that every
+# crate is built once.
 build() {
     local name program
     cargo build --profile guest --locked --target $triple -p isobar -p isobar-vm -p isobar-conformance \

@@ -1,11 +1,13 @@
-# Checks and guests for the faults of numasim. Sourced, by run.sh with $qemu, $kernel, $plugin, $bin (binaries) and $work (a folder of ours) set.
-# Whatever is started has a path below $work on its command line: that is how we see that nothing of it is left.
+# Checks and guests for the faults of numasim. Sourced, by run.sh with $qemu, $kernel, $plugin, $bin
+# (binaries) and $work (a folder of ours) set. Everything that is started has a path below $work on
+# its command line: so the check for leftovers finds it.
 
 checks=0 failures=0
 machine=$PWD/numasim/machines/small-2x2.toml
 
-# check NAME STATUS PATTERN COMMAND...: the command ends with the status (`bad`: any but 0) within its time, says on standard error (or
-# output) a line that the pattern (extended) finds, and leaves no process.
+# check NAME STATUS PATTERN COMMAND...: the command ends with the status (`bad`: any but 0) within
+# its time, says on standard error (or output) a line that the pattern (extended) finds, and leaves
+# no process.
 check() {
     local name=$1 status=$2 pattern=$3 got=0 log=$work/said
     shift 3
@@ -19,7 +21,7 @@ check() {
 faulty=
 fault() { faulty=1; echo "     $1: $2"; }
 
-# verdict NAME: closes a check whose faults were told.
+# verdict NAME: closes a check whose faults were printed.
 verdict() {
     checks=$((checks + 1))
     if [ -z "$faulty" ]; then
@@ -32,7 +34,8 @@ verdict() {
     faulty=
 }
 
-# Processes with our folder on their command line. The folder is read from standard input, else grep would find itself.
+# Processes with our folder on their command line. The folder is read from standard input, else grep
+# would find itself.
 left() {
     grep -lazF -f - /proc/[0-9]*/cmdline 2>/dev/null <<< "$work/" | sed 's|/cmdline||' | while read -r entry; do
         printf '%s %s; ' "${entry#/proc/}" "$(tr '\0' ' ' 2>/dev/null < "$entry/cmdline" | cut -c1-100)"
@@ -52,7 +55,8 @@ waits_for() {
     until "$@" 2>/dev/null; do [ $SECONDS -lt $until ] || return 1; sleep 0.1; done
 }
 
-# QEMU by hand: emulate SECONDS [OPTION...], with the plugin preloaded if $preload is set, $accel, $emulator as set.
+# QEMU by hand: emulate SECONDS [OPTION...], with the plugin preloaded if $preload is set, $accel,
+# $emulator as set.
 emulate() {
     local seconds=$1 firmware=() words=()
     shift
@@ -63,7 +67,8 @@ emulate() {
         -no-user-config -display none -no-reboot -name "$work/guest" "$@"
 }
 
-# A small guest of our own: guest SECONDS WHAT [OPTION...]; what it says comes out, and init does WHAT.
+# A small guest of our own: guest SECONDS WHAT [OPTION...]; what it says comes out, and init does
+# WHAT.
 guest() {
     local seconds=$1 what=$2
     shift 2

@@ -1,12 +1,13 @@
-# Fetches the guest's kernel: Debian's cloud image of 6.12 from the backports. Sourced by run.sh, after
-# scripts/debian.sh. `fetch_kernel DIR` leaves DIR/vmlinuz and DIR/name; it is fetched once and then taken from there.
+# Fetches the guest's kernel: Debian's cloud image of 6.12 from the backports. Sourced by run.sh,
+# after scripts/debian.sh. `fetch_kernel DIR` leaves DIR/vmlinuz and DIR/name; it is fetched once
+# and then taken from there.
 
 fetch_kernel() {
     local dir=$1 lock failed=0
     # A complete cache may be read-only.
     [ -s "$dir/vmlinuz" ] && return 0
-    # Two at a time would trample on each other. The file DIR/lock belongs to numasim/lab/fetch.sh, which holds it
-    # while it calls this.
+    # Two at a time would trample on each other. The file DIR/lock belongs to numasim/lab/fetch.sh,
+    # which holds it while it calls this.
     { mkdir -p "$dir" && exec {lock}> "$dir/kernel.lock"; } ||
         { why="$dir cannot be written: make it writable or name another folder"; return 1; }
     flock "$lock"

@@ -1,6 +1,7 @@
 # The two guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`.
 
-# Adds a node: ID MEMORY_MIB INITIATOR (the node whose CPUs are nearest; HMAT wants one for every node).
+# Adds a node: ID MEMORY_MIB INITIATOR (the node whose CPUs are nearest; HMAT wants one for every
+# node).
 node() {
     machine+=(-object "memory-backend-ram,id=m$1,size=$2M" -numa "node,nodeid=$1,memdev=m$1,initiator=$3")
 }
@@ -29,7 +30,8 @@ machine_regular() {
     done
 }
 
-# Two sockets of two dies of one core of two threads; unequal nodes, node 4 has memory and no CPU, distances differ by direction.
+# Two sockets of two dies of one core of two threads; unequal nodes, node 4 has memory and no CPU,
+# distances differ by direction.
 machine_awkward() {
     local i j s d t same
     machine=(-m 1920M -smp 8,sockets=2,dies=2,cores=1,threads=2)

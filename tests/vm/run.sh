@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# The machine test: boots guests of several NUMA nodes under emulation and lets the suite there hold isobar against what the kernel
-# says. Installs what it needs; skips, with the reason, where that cannot be had (ISOBAR_VM_REQUIRED=1 makes that a failure).
+# The machine test: boots guests of several NUMA nodes under emulation and lets the suite there
+# check isobar's results against the kernel. Installs what it needs; skips, with the reason, where
+# that cannot be fetched (ISOBAR_VM_REQUIRED=1 makes that a failure).
 #
-#   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_` for a blank
+#   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_`
+#                                                    for a blank
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
-# ISOBAR_VM_SOAK    ends of the soak test in the guest `regular` (default: 12; 300 take half an hour)
-# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and FUSE built in)
+# ISOBAR_VM_SOAK    ends of the soak test in the guest `regular` (default: 12; 300 take half an
+#                   hour)
+# ISOBAR_VM_KERNEL  a kernel of your own (bzImage with NUMA, virtio-pci, virtio-console and FUSE
+#                   built in)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh

@@ -1,5 +1,6 @@
-//! What an assertion needs beside the machine: subjects to watch and move, and the truth about them where there is a second
-//! witness. Implemented once for each machine, in the tests of this crate.
+//! The test bench of an assertion: the machine, subjects to watch and move, and the truth about
+//! them where there is a second witness. Implemented once for each machine, in the tests of this
+//! crate.
 
 use crate::verdict::Stop;
 use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeId, NodeMap, Pages, Pid, Seconds, Tid, Topology};
@@ -10,22 +11,24 @@ pub trait Bench {
     /// What it makes.
     type Stage: Stage;
 
-    /// The machine as it is, told by no [`Machine`].
+    /// The real topology, from a source other than [`Machine`].
     ///
     /// # Errors
-    /// [`Stop`] where it cannot be told.
+    /// [`Stop`] where it cannot be found out.
     fn topology(&self) -> Result<Arc<Topology>, Stop>;
 
     /// The CPUs that subjects may use.
     ///
     /// # Errors
-    /// [`Stop`] where they cannot be told.
+    /// [`Stop`] where they cannot be found out.
     fn cpus(&self) -> Result<CpuSet, Stop>;
 
-    /// A machine at rest with these subjects running: each has touched its memory, nobody has been moved.
+    /// A machine at rest with these subjects running: each has touched its memory, none has been
+    /// moved.
     ///
     /// # Errors
-    /// [`Stop::Lacks`] where this machine cannot have such a subject; [`Stop::Fails`] where it did not start.
+    /// [`Stop::Lacks`] where this machine cannot have such a subject; [`Stop::Fails`] where it did
+    /// not start.
     fn open(&self, subjects: &[Subject]) -> Result<Self::Stage, Stop>;
 }
 
@@ -34,7 +37,8 @@ pub trait Bench {
 pub struct Subject {
     /// Threads that work. The process may have others, which only wait.
     pub threads: u32,
-    /// Memory that it touches at its start, all of it on `node`, and does not touch again: nothing but a plan moves it.
+    /// Memory that it touches at its start, all of it on `node`, and does not touch again: nothing
+    /// but a plan moves it.
     pub mib: u32,
     /// Where its memory is.
     pub node: NodeId,
@@ -53,7 +57,7 @@ pub enum Life {
     Short,
 }
 
-/// Who a subject is.
+/// The ids of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Its process.
@@ -73,7 +77,7 @@ pub trait Stage {
     /// A time in which a busy thread shows in a sample.
     fn epoch(&self) -> Seconds;
 
-    /// Who the subject of this number in the list is now.
+    /// The present ids of the subject with this number in the list.
     ///
     /// # Errors
     /// [`Stop`] where there is no such subject.
@@ -91,8 +95,8 @@ pub trait Stage {
     /// [`Stop::Lacks`] where threads have no owner.
     fn pin(&mut self, tid: Tid, cpus: &CpuSet) -> Result<(), Stop>;
 
-    /// The CPUs that a thread may run on now, by another witness than the machine; `None` where there is none, or the thread
-    /// has ended.
+    /// The CPUs that a thread may run on now, by another witness than the machine; `None` where
+    /// there is none, or the thread has ended.
     fn affinity(&mut self, pid: Pid, tid: Tid) -> Option<CpuSet>;
 
     /// The CPU that a thread last ran on, by another witness; `None` as in [`Stage::affinity`].
@@ -101,18 +105,19 @@ pub trait Stage {
     /// Resident pages by node, by another witness; `None` as in [`Stage::affinity`].
     fn pages(&mut self, pid: Pid) -> Option<NodeMap<Pages>>;
 
-    /// The ways of an LLC that a thread may fill there, by another witness; `None` as in [`Stage::affinity`].
+    /// The ways of an LLC that a thread may fill there, by another witness; `None` as in
+    /// [`Stage::affinity`].
     fn ways(&mut self, llc: LlcId, tid: Tid) -> Option<u64>;
 }
 
 impl Subject {
-    /// A busy subject of so many threads with a little memory on a node.
+    /// A busy subject with this number of threads and a little memory on a node.
     #[must_use]
     pub const fn busy(threads: u32, node: NodeId) -> Self {
         Self { threads, mib: 1, node, busy: true, life: Life::Long }
     }
 
-    /// The same with so much memory.
+    /// The same with this much memory.
     #[must_use]
     pub const fn with_mib(self, mib: u32) -> Self {
         Self { mib, ..self }
@@ -124,7 +129,7 @@ impl Subject {
         Self { life: Life::Short, ..self }
     }
 
-    /// The same asleep.
+    /// The same, sleeping.
     #[must_use]
     pub const fn idle(self) -> Self {
         Self { busy: false, ..self }

@@ -1,5 +1,6 @@
-//! Differences between machines that are known and not yet mended. The list of a machine is meant to be empty; an entry whose
-//! assertion holds is out of date, and fails, so that the list cannot outlive its reasons.
+//! Known differences between machines that are not yet fixed. The list of a machine should be
+//! empty. An entry whose assertion holds is outdated and fails, so that the list cannot outlive its
+//! reasons.
 
 use crate::verdict::Verdict;
 
@@ -8,18 +9,18 @@ use crate::verdict::Verdict;
 pub struct Difference {
     /// The assertion's name.
     pub assertion: &'static str,
-    /// What the machine does instead, and why it is borne.
+    /// What the machine does instead, and why that is tolerated.
     pub why: &'static str,
 }
 
-/// The verdict in the light of what is known: a known failure passes, with a word on `told`; a known failure that does
-/// not fail any more is one.
+/// The verdict after known differences: a known failure passes, with a line on `reported`; a known
+/// failure that no longer fails becomes a failure.
 #[must_use]
-pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut told: impl FnMut(&str)) -> Verdict {
+pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut reported: impl FnMut(&str)) -> Verdict {
     let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return verdict };
     match verdict {
         Verdict::Fail(how) => {
-            told(&format!("KNOWN DIFFERENCE: {name}: {}: {how}", difference.why));
+            reported(&format!("KNOWN DIFFERENCE: {name}: {}: {how}", difference.why));
             Verdict::Pass
         }
         Verdict::Pass => Verdict::Fail("it is listed as a known difference and holds: take it off the list".to_owned()),

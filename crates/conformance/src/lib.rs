@@ -1,10 +1,12 @@
 //! What every machine must keep: one body of assertions on the [`isobar_model::Machine`] seam.
 //!
-//! A [`Bench`] supplies machines with subjects (programs to be watched and moved) on them; [`assertions`] lists what must
-//! hold, each by name in plain words; [`check`] runs one and gives its [`Verdict`]. The same body runs against the
-//! simulated machine and against Linux: where both pass, a policy cannot tell them apart.
+//! A [`Bench`] supplies machines with subjects (programs to be watched and moved) on them;
+//! [`assertions`] lists what must hold, each by name in plain words; [`check`] runs one and gives
+//! its [`Verdict`]. The same body runs against the simulated machine and against Linux: where both
+//! pass, a policy cannot tell them apart.
 //!
-//! It knows the seam's contract and no machine. It refuses to know how long anything takes: no assertion is about speed.
+//! It knows the seam's contract and no machine. It refuses to know how long anything takes: no
+//! assertion concerns speed.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! How assertions look at a stage: places to use, samples after an epoch, one subject in a sample, what became of pages.
+//! How assertions look at a stage: places to use, samples after an epoch, one subject in a sample,
+//! where pages went.
 
 use crate::bench::{Bench, Identity, Stage};
 use crate::verdict::{Lack, Stop, ensure};
@@ -7,7 +8,8 @@ use isobar_model::{
     Sample, ThreadSample, Tid,
 };
 
-/// What takes longer than so many epochs does not come. Machines under load are slow, so it is generous; who holds ends at once.
+/// Epochs to wait before giving up. Machines under load are slow, so the limit is generous; an
+/// assertion that holds ends at once.
 const PATIENCE: usize = 60;
 
 /// The first `needs` nodes with CPUs that subjects may use.
@@ -27,8 +29,8 @@ pub fn home<B: Bench>(bench: &B) -> Result<NodeId, Stop> {
     nodes(bench, 1)?.first().copied().ok_or_else(|| Lack::Nodes { needs: 1, has: 0 }.into())
 }
 
-/// Where pages come from, and where they go: the first node and the last but one where there are three, so that the neighbours of
-/// the target are not the source.
+/// Where pages come from, and where they go: the first node and the last but one where there are
+/// three, so that the neighbours of the target are not the source.
 pub fn two_nodes<B: Bench>(bench: &B) -> Result<(NodeId, NodeId), Stop> {
     let nodes = nodes(bench, 2)?;
     let target = if nodes.len() > 2 { nodes.len() - 2 } else { nodes.len() - 1 };
@@ -88,7 +90,8 @@ pub fn thread(sample: &Sample, pid: Pid, tid: Tid) -> Result<&ThreadSample, Stop
     found.ok_or_else(|| Stop::Fails(format!("thread {tid} of process {pid} is not in the sample")))
 }
 
-/// What the sample shows of each thread that works: the CPUs that its owner wants, and whether the owner narrowed them.
+/// What the sample shows of each thread that works: the CPUs that its owner wants, and whether the
+/// owner narrowed them.
 pub fn wishes(sample: &Sample, who: &Identity) -> Result<Vec<(Option<CpuSet>, bool)>, Stop> {
     let wish = |tid: &Tid| thread(sample, who.pid, *tid).map(|thread| (thread.allowed.clone(), thread.pinned));
     who.threads.iter().map(wish).collect()
@@ -142,23 +145,23 @@ pub fn act<S: Stage>(stage: &mut S, action: Action) -> Result<ActionOutcome, Sto
     outcome.ok_or_else(|| Stop::Fails("one action has no outcome".to_owned()))
 }
 
-/// Carries out a thread move that nothing stands against.
+/// Carries out a thread move that must succeed.
 pub fn act_done<S: Stage>(stage: &mut S, action: Action) -> Result<(), Stop> {
     let outcome = act(stage, action)?;
     ensure!(outcome == ActionOutcome::Done, "the move came to {outcome:?}");
     Ok(())
 }
 
-/// The pages that an outcome says moved, after a look at its books: every page that was asked for has moved or stayed, every reason has
-/// words and pages, reasons ascend.
+/// The pages that an outcome says moved, after checking that its figures add up: every page of the
+/// request has moved or stayed, every reason has words and pages, reasons ascend.
 pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
     let ActionOutcome::Pages { moved, stayed } = outcome else {
         return Err(Stop::Fails(format!("the page migration came to {outcome:?}")));
     };
     let rest: u64 = stayed.iter().map(|(_, pages)| pages.0).sum();
     ensure!(moved.0 + rest == asked, "{asked} pages were asked for, {} moved and {rest} stayed", moved.0);
-    let told = stayed.iter().all(|(why, pages)| !why.trim().is_empty() && pages.0 > 0);
-    ensure!(told, "a reason without words or pages: {stayed:?}");
+    let reported = stayed.iter().all(|(why, pages)| !why.trim().is_empty() && pages.0 > 0);
+    ensure!(reported, "a reason without words or pages: {stayed:?}");
     ensure!(stayed.windows(2).all(|pair| pair[0].0 < pair[1].0), "reasons do not ascend: {stayed:?}");
     Ok(moved.0)
 }
@@ -172,8 +175,8 @@ pub fn without_effect(outcome: &ActionOutcome) -> bool {
     }
 }
 
-/// Whether a refusal or a leaving alone tells why.
-pub fn tells_why(outcome: &ActionOutcome) -> bool {
+/// Whether a refused or omitted action gives its reason.
+pub fn gives_reason(outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Refused { why, .. } | ActionOutcome::LeftAlone { why } => {
             !why.trim().is_empty() && !why.contains('\n')

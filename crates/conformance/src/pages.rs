@@ -1,9 +1,10 @@
-//! Moving pages: so many as the outcome says have gone, from the node named to the node named, and the next sample shows it.
+//! Moving pages: the number in the outcome has moved, from the source to the target of the plan,
+//! and the next sample shows it.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, affinities, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen, process, sample,
-    tells_why, two_nodes, without_effect,
+    act, affinities, gives_reason, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen,
+    process, sample, two_nodes, without_effect,
 };
 use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, Bytes, NodeId, NodeMap, PageSelection, Pages, Pid};
@@ -14,25 +15,26 @@ const COUNTS: [u64; 7] = [1, 2, 511, 512, 513, 1024, 1025];
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
-        ("pages: exactly so many move as were asked for, across the borders of batches", exactly_so_many_move),
-        ("pages: they go to the node named and to no other", they_go_where_sent),
-        ("pages: where there are fewer than asked for, the rest stays with a reason", the_rest_stays),
-        ("pages: a target without room takes what it can, and the rest stays with a reason", full_targets_take_little),
+        ("pages: exactly the requested number moves, across the borders of batches", the_requested_number_moves),
+        ("pages: they go to the target node and to no other", they_go_where_sent),
+        ("pages: where fewer exist than requested, the rest stays with a reason", the_rest_stays),
+        ("pages: a full target takes what it can, and the rest stays with a reason", full_targets_take_little),
         ("pages: the whole resident set moves", the_whole_set_moves),
         ("pages: there and back again leaves every page where it was", there_and_back),
         ("pages: around samples and for one thread, the outcome is what the next sample shows", around_samples_too),
         ("pages: those of other processes stay", others_pages_stay),
         ("pages: no thread moves with them", threads_stay),
-        ("pages: none asked for is none moved", none_is_none),
+        ("pages: a request for none moves none", none_is_none),
         ("pages: from a node to itself is left alone", to_itself_is_left_alone),
-        ("pages: to a node that is not there is refused, and nothing moves", unknown_targets_are_refused),
-        ("pages: from a node that is not there nothing moves", unknown_sources_have_nothing),
+        ("pages: to a node that does not exist is refused, and nothing moves", unknown_targets_are_refused),
+        ("pages: from a node that does not exist nothing moves", unknown_sources_have_nothing),
         ("pages: of a process that never was or has ended none move, and it is no error", strangers_are_no_error),
     ]
 }
 
-/// Carries out a migration and holds the outcome against the next sample: the source falls by what moved, the target rises by it,
-/// no other node changes; the other witness sees the same. Returns how many moved.
+/// Carries out a migration and compares the outcome with the next sample: the source falls by what
+/// moved, the target rises by it, no other node changes; the other witness sees the same. Returns
+/// how many moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
     let Action::MigratePages { from, to, pages: asked, .. } = action else {
         return Err(Stop::Fails("no page migration".to_owned()));
@@ -47,13 +49,13 @@ fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u
         pages if node == to => pages + moved,
         pages => pages,
     };
-    let told = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
+    let reported = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
     let shows = same(&before, &after, |node| pages_on(&after, node) == expected(node));
-    ensure!(shows, "{told}; before {before:?}, in the next sample {after:?}");
-    ensure!(pages_in_all(&before) == pages_in_all(&after), "{told}; pages were lost: {before:?}, then {after:?}");
+    ensure!(shows, "{reported}; before {before:?}, in the next sample {after:?}");
+    ensure!(pages_in_all(&before) == pages_in_all(&after), "{reported}; pages were lost: {before:?}, then {after:?}");
     if let Some(witnessed) = stage.pages(who.pid) {
         let agrees = same(&after, &witnessed, |node| pages_on(&after, node) == pages_on(&witnessed, node));
-        ensure!(agrees, "{told}; the sample shows {after:?}, the other witness {witnessed:?}");
+        ensure!(agrees, "{reported}; the sample shows {after:?}, the other witness {witnessed:?}");
     }
     Ok(moved)
 }
@@ -69,7 +71,7 @@ fn pages_of<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
     pages.ok_or_else(|| Stop::Fails(format!("the pages of process {pid} are not measured any more")))
 }
 
-fn exactly_so_many_move<B: Bench>(bench: &B) -> Checked {
+fn the_requested_number_moves<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
     let mut stage = bench.open(&[Subject::busy(1, from).with_mib(32)])?;
     let who = stage.identity(0)?;
@@ -202,11 +204,11 @@ fn none_is_none<B: Bench>(bench: &B) -> Checked {
     migrated(&mut stage, &who, migrate(who.pid, from, to, 0)).map(drop)
 }
 
-/// Carries out a migration that comes to nothing, and sees that nothing moved.
+/// Carries out a migration that can move nothing, and checks that nothing moved.
 fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<ActionOutcome, Stop> {
     let before = pages_seen(stage, who.pid)?;
     let outcome = act(stage, action.clone())?;
-    ensure!(without_effect(&outcome) && tells_why(&outcome), "{action:?} came to {outcome:?}");
+    ensure!(without_effect(&outcome) && gives_reason(&outcome), "{action:?} came to {outcome:?}");
     let after = pages_of(stage, who.pid)?;
     let stayed = same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node));
     ensure!(stayed, "{action:?} came to {outcome:?}, and pages went from {before:?} to {after:?}");
@@ -222,7 +224,8 @@ fn to_itself_is_left_alone<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
-/// Numbers that no node of the machine has: the next one, the kernel's highest and more, and what is no number of the kernel's.
+/// Numbers that no node of the machine has: the next one, the kernel's highest and more, and a
+/// number that the kernel never uses.
 fn unknown_nodes<B: Bench>(bench: &B) -> Result<[NodeId; 4], Stop> {
     let highest = bench.topology()?.nodes().iter().map(|node| node.id.0).max().unwrap_or(0);
     Ok([highest + 1, 1_023, 70_000, u32::MAX].map(NodeId))

@@ -1,9 +1,10 @@
-//! Plans as a whole: one outcome for each action in their order, and no difference between a plan and its actions one by one.
+//! Plans as a whole: one outcome for each action in their order, and no difference between a plan
+//! and its actions one by one.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    affinities, apply, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen, sample, tells_why,
-    thread, two_cpus, two_nodes, without_effect,
+    affinities, apply, gives_reason, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen,
+    sample, thread, two_cpus, two_nodes, without_effect,
 };
 use crate::verdict::{Checked, Entry, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Tid};
@@ -12,7 +13,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
         ("apply: an empty plan changes nothing", empty_plans_change_nothing),
         ("apply: one outcome for each action, in order", outcomes_follow_the_order),
-        ("apply: what this machine cannot do is said and is no error", the_impossible_is_said),
+        ("apply: what this machine cannot do is reported and is no error", the_impossible_is_said),
         ("apply: a plan of many moves equals its moves one by one", moves_are_independent),
         ("apply: a plan of threads and pages equals its actions one by one", threads_and_pages_are_independent),
     ]
@@ -77,7 +78,7 @@ fn the_impossible_is_said<B: Bench>(bench: &B) -> Checked {
     ];
     for (action, outcome) in actions.iter().zip(apply(&mut stage, &actions)?) {
         let done = outcome == ActionOutcome::Done;
-        ensure!(!done && tells_why(&outcome), "{action:?} came to {outcome:?}");
+        ensure!(!done && gives_reason(&outcome), "{action:?} came to {outcome:?}");
     }
     Ok(())
 }
@@ -98,7 +99,8 @@ fn state<S: Stage>(stage: &mut S, who: &Identity) -> Result<State, Stop> {
     Ok(State { cpus, affinities: affinities(stage, who), pages })
 }
 
-/// Both ways on two machines alike; every thread is moved, so that the scheduler has no say in the state.
+/// Both ways on two machines alike; every thread is moved, so that the scheduler has no say in the
+/// state.
 fn both_ways<B: Bench>(
     bench: &B,
     subject: Subject,
@@ -157,7 +159,8 @@ fn threads_and_pages_are_independent<B: Bench>(bench: &B) -> Checked {
     }
     ensure!(together == singly, "together the outcomes are {together:?}, one by one {singly:?}");
     ensure!((&one.cpus, &one.affinities) == (&other.cpus, &other.affinities), "together {one:?}, one by one {other:?}");
-    // What programs have beside their memory may lie elsewhere from run to run; what went away from the source may not.
+    // Pages other than a program's own memory may differ from run to run; the number of pages that
+    // left the source may not.
     let gone = |state: &State| pages_on(&state.pages, to) >= if third == to { 1050 } else { 750 };
     ensure!(gone(&one) && gone(&other), "together pages lie {:?}, one by one {:?}", one.pages, other.pages);
     Ok(())

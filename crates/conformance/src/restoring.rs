@@ -1,4 +1,5 @@
-//! Putting back: every thread is what it was, as often as one likes, whoever has ended or was changed by its owner meanwhile.
+//! Putting back: every thread is as it was, however often restore runs, also where threads have
+//! ended or were changed by their owners meanwhile.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
@@ -30,13 +31,14 @@ fn crowd<S: Stage>(stage: &mut S, who: &Identity, cpu: CpuId) -> Checked {
     Ok(())
 }
 
-/// The affinities of two subjects by the other witness, and what the sample tells of their owners.
+/// The affinities of two subjects by the other witness, and what the sample shows of their owners'
+/// wishes.
 type Seen = (Vec<Option<CpuSet>>, Vec<Option<CpuSet>>, Vec<(Option<CpuSet>, bool)>);
 
 fn seen<S: Stage>(stage: &mut S, one: &Identity, two: &Identity) -> Result<Seen, Stop> {
     let sample = next_sample(stage)?;
-    let told = [wishes(&sample, one)?, wishes(&sample, two)?].concat();
-    Ok((affinities(stage, one), affinities(stage, two), told))
+    let reported = [wishes(&sample, one)?, wishes(&sample, two)?].concat();
+    Ok((affinities(stage, one), affinities(stage, two), reported))
 }
 
 fn every_thread_is_what_it_was<B: Bench>(bench: &B) -> Checked {

@@ -1,5 +1,5 @@
-//! What a sample tells: time, identities, counters, places, pages. A policy differences two samples, so nothing in them may run
-//! backwards, change its name or be there twice.
+//! The content of a sample: time, identities, counters, places, pages. Policies work on the
+//! difference of two samples, so nothing in them may run backwards, change its name or occur twice.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
@@ -10,22 +10,26 @@ use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample,
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Pages that a program has beside what it was told to touch: its code, libraries and stacks. 64 MiB is more than any of ours.
+/// Pages that a program has beyond those it touches on purpose: its code, libraries and stacks. 64
+/// MiB is more than any subject here has.
 const BESIDES: u64 = 16_384;
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
         ("sample: time advances and never goes back", time_advances),
         ("sample: the topology is the machine's, the same from sample to sample", topology_is_the_machines),
-        ("sample: processes and threads ascend and none is there twice", nobody_is_there_twice),
-        ("sample: who lives keeps pid, start, name and threads", identities_are_stable),
-        ("sample: who starts appears, who ends disappears, and an observation copes", processes_come_and_go),
+        ("sample: processes and threads ascend and none occurs twice", none_occurs_twice),
+        ("sample: a process keeps pid, start, name and threads while it lives", identities_are_stable),
+        (
+            "sample: processes that start appear, those that end disappear, and an observation copes",
+            processes_come_and_go,
+        ),
         ("sample: counters and CPU time are cumulative and never fall", counters_never_fall),
         ("sample: a busy thread's CPU time grows", busy_threads_use_time),
         ("sample: what is not measured is none, not zero and not nonsense", not_measured_is_none),
         ("sample: a thread's CPU is one that it may use, and the other witness agrees", cpus_are_allowed),
         ("sample: pages lie on the node that they were touched on", pages_lie_where_touched),
-        ("sample: free memory is told for every node and fits into it", free_memory_fits),
+        ("sample: free memory is reported for every node and fits into it", free_memory_fits),
     ]
 }
 
@@ -53,7 +57,7 @@ fn topology_is_the_machines<B: Bench>(bench: &B) -> Checked {
     Ok(())
 }
 
-fn nobody_is_there_twice<B: Bench>(bench: &B) -> Checked {
+fn none_occurs_twice<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
     let mut stage = bench.open(&[Subject::busy(3, home), Subject::busy(1, home), Subject::busy(2, home)])?;
     for _ in 0..3 {
@@ -131,7 +135,7 @@ fn counters_never_fall<B: Bench>(bench: &B) -> Checked {
 /// How one event is read.
 type Read = fn(&Counters) -> Option<Count>;
 
-/// Which cumulative figure is less than it was, or is not there any more.
+/// A cumulative figure that has fallen or disappeared.
 fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
     let events: [(&str, Read); 5] = [
         ("instructions", |counters| counters.instructions),
@@ -168,13 +172,13 @@ fn not_measured_is_none<B: Bench>(bench: &B) -> Checked {
     let sample = next_sample(&mut stage)?;
     let missing = |sensor| sample.capabilities.missing.contains_key(&sensor);
     let threads = || sample.processes.iter().flat_map(|process| &process.threads);
-    let told = threads().any(|thread| thread.counters.instructions.is_some());
-    ensure!(!(missing(Sensor::Instructions) && told), "instructions are told that cannot be measured");
-    let told = threads().any(|thread| thread.counters.llc_misses.is_some());
-    ensure!(!(missing(Sensor::LlcMisses) && told), "LLC misses are told that cannot be measured");
-    let told = sample.processes.iter().any(|process| process.pages.is_some());
-    ensure!(!(missing(Sensor::PagesByNode) && told), "pages are told that cannot be measured");
-    ensure!(missing(Sensor::Latency) == sample.latency.is_none(), "latency is told, or missing without a word");
+    let reported = threads().any(|thread| thread.counters.instructions.is_some());
+    ensure!(!(missing(Sensor::Instructions) && reported), "instructions are reported that cannot be measured");
+    let reported = threads().any(|thread| thread.counters.llc_misses.is_some());
+    ensure!(!(missing(Sensor::LlcMisses) && reported), "LLC misses are reported that cannot be measured");
+    let reported = sample.processes.iter().any(|process| process.pages.is_some());
+    ensure!(!(missing(Sensor::PagesByNode) && reported), "pages are reported that cannot be measured");
+    ensure!(missing(Sensor::Latency) == sample.latency.is_none(), "latency is reported, or missing without a word");
     let latencies = sample.latency.iter().flat_map(|table| table.rows().flatten());
     let sound = latencies.into_iter().all(|latency| latency.0.is_finite() && latency.0 > 0.0);
     ensure!(sound, "a latency is no positive number: {:?}", sample.latency);
@@ -196,10 +200,10 @@ fn cpus_are_allowed<B: Bench>(bench: &B) -> Checked {
         let witnessed = affinities(&mut stage, &who);
         for (tid, affinity) in who.threads.iter().zip(witnessed) {
             let seen = thread(&sample, who.pid, *tid)?;
-            let untold = || Stop::Fails(format!("where the busy thread {tid} runs is not told"));
-            let cpu = seen.cpu.ok_or_else(untold)?;
+            let unknown = || Stop::Fails(format!("where the busy thread {tid} runs is not reported"));
+            let cpu = seen.cpu.ok_or_else(unknown)?;
             ensure!(topology.online().contains(cpu) && usable.contains(cpu), "thread {tid} runs on CPU {cpu}");
-            ensure!(!seen.pinned, "thread {tid} is shown as pinned, and nobody pinned it");
+            ensure!(!seen.pinned, "thread {tid} is shown as pinned, but no owner pinned it");
             let Some(allowed) = &seen.allowed else { continue };
             ensure!(allowed.contains(cpu), "thread {tid} runs on CPU {cpu} and may use {allowed} only");
             let agrees = affinity.as_ref().is_none_or(|affinity| affinity == allowed);
@@ -232,7 +236,7 @@ fn free_memory_fits<B: Bench>(bench: &B) -> Checked {
     let sample = sample(&mut stage)?;
     for node in sample.topology.nodes() {
         let Some(free) = sample.free.get(node.id) else {
-            return Err(Stop::Fails(format!("free memory of node {} is not told", node.id)));
+            return Err(Stop::Fails(format!("free memory of node {} is not reported", node.id)));
         };
         let fits = node.memory.is_none_or(|memory| *free <= memory);
         ensure!(fits, "node {} has {free} bytes free of {:?}", node.id, node.memory);

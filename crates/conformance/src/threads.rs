@@ -1,8 +1,9 @@
-//! Moving threads: it goes where it was sent, nobody else goes with it, and the sample goes on telling what its owner wants.
+//! Moving threads: the thread runs where the plan says, no other thread moves with it, and samples
+//! still show what its owner wants.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, act_done, affinities, eventually, home, move_thread, next_sample, only, process, sample, tells_why, thread,
+    act, act_done, affinities, eventually, gives_reason, home, move_thread, next_sample, only, process, sample, thread,
     two_cpus, wishes, without_effect,
 };
 use crate::verdict::{Checked, Entry, Stop, ensure};
@@ -13,18 +14,19 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
         ("move: the next sample shows the thread on its CPU, and it stays there", threads_go_where_sent),
         ("move: the other threads of the process are left as they are", others_stay),
         ("move: several threads go each to its own CPU", each_goes_its_own_way),
-        ("move: the sample goes on telling what the owner wants, not our mask", owners_wishes_stand),
+        ("move: samples still show what the owner wants, not our mask", owners_wishes_stand),
         ("move: twice to the same CPU is harmless", twice_is_harmless),
         ("move: a thread that was moved can be moved again", moved_again),
         ("move: a sleeping thread is bound too", sleepers_are_bound),
         ("move: a thread that its owner pinned is left alone", the_pinned_are_left_alone),
         ("move: a thread or process that never was is left alone", strangers_are_no_error),
         ("move: a process that has ended is left alone", the_ended_are_no_error),
-        ("move: a CPU that is not there is refused, and nothing is changed", impossible_cpus_are_refused),
+        ("move: a CPU that does not exist is refused, and nothing is changed", impossible_cpus_are_refused),
     ]
 }
 
-/// The thread runs on the CPU by the sample, and by the other witness, where there is one, it may use no other.
+/// The thread runs on the CPU by the sample, and by the other witness, where there is one, it may
+/// use no other.
 fn is_on<S: Stage>(stage: &mut S, who: &Identity, tid: Tid, cpu: CpuId) -> Checked {
     let sample = next_sample(stage)?;
     let seen = thread(&sample, who.pid, tid)?.cpu;
@@ -163,7 +165,7 @@ fn the_pinned_are_left_alone<B: Bench>(bench: &B) -> Checked {
     })?;
     let before = affinities(&mut stage, &who);
     let outcome = act(&mut stage, move_thread(who.pid, who.threads[1], last))?;
-    let left = matches!(outcome, ActionOutcome::LeftAlone { .. }) && tells_why(&outcome);
+    let left = matches!(outcome, ActionOutcome::LeftAlone { .. }) && gives_reason(&outcome);
     ensure!(left, "the move of a pinned thread came to {outcome:?}");
     next_sample(&mut stage)?;
     stage.machine().restore()?;
@@ -182,7 +184,7 @@ fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
     for (pid, tid) in [(nobody, who.threads[0]), (who.pid, never), (nobody, never), (Pid(0), Tid(0))] {
         let outcome = act(&mut stage, move_thread(pid, tid, cpu))?;
         let ordinary = matches!(outcome, ActionOutcome::Vanished | ActionOutcome::LeftAlone { .. });
-        ensure!(ordinary && tells_why(&outcome), "moving thread {tid} of process {pid} came to {outcome:?}");
+        ensure!(ordinary && gives_reason(&outcome), "moving thread {tid} of process {pid} came to {outcome:?}");
     }
     let after = affinities(&mut stage, &who);
     ensure!(after == before, "moves of others changed {before:?} to {after:?}");
@@ -215,7 +217,7 @@ fn impossible_cpus_are_refused<B: Bench>(bench: &B) -> Checked {
     for cpu in [highest + 1, 8_191, 65_536, u32::MAX].map(CpuId) {
         let outcome = act(&mut stage, move_thread(who.pid, who.threads[0], cpu))?;
         let refused = matches!(outcome, ActionOutcome::Refused { .. });
-        ensure!(refused && without_effect(&outcome) && tells_why(&outcome), "CPU {cpu} came to {outcome:?}");
+        ensure!(refused && without_effect(&outcome) && gives_reason(&outcome), "CPU {cpu} came to {outcome:?}");
         let after = affinities(&mut stage, &who);
         ensure!(after == before, "a refused move changed {before:?} to {after:?}");
     }

@@ -13,29 +13,29 @@ pub(crate) type Entry<B> = (&'static str, fn(&B) -> Checked);
 pub enum Stop {
     /// It does not hold; what was expected and what was found.
     Fails(String),
-    /// It cannot be tried here.
+    /// It cannot be tested here.
     Lacks(Lack),
 }
 
 /// What a machine lacks for an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// Nodes with CPUs and memory: so many are needed, so many are there.
+    /// Nodes with CPUs and memory.
     Nodes {
         /// needed
         needs: usize,
         /// there
         has: usize,
     },
-    /// CPUs that programs may use: so many are needed, so many are there.
+    /// CPUs that programs may use.
     Cpus {
         /// needed
         needs: usize,
         /// there
         has: usize,
     },
-    /// Cache ways that can be allocated, in words. Hardware that has them is rare, so this is the only lack that is borne where
-    /// nothing may be skipped.
+    /// Cache ways that can be allocated, in words. Hardware that has them is rare, so this is the
+    /// only reason to skip that is accepted where nothing may be skipped.
     CacheWays(String),
     /// Anything else, in words.
     Other(String),
@@ -46,9 +46,9 @@ pub enum Lack {
 pub enum Verdict {
     /// It holds.
     Pass,
-    /// It does not, and how.
+    /// It does not hold, and what was found.
     Fail(String),
-    /// It was not tried, and why.
+    /// It was not tested, and why.
     Skip(Lack),
 }
 
@@ -80,7 +80,8 @@ impl From<Lack> for Stop {
     }
 }
 
-/// An error of the machine is never what an assertion expects: what goes wrong with one action is an outcome.
+/// An error of the machine is never what an assertion expects: what goes wrong with one action is
+/// an outcome.
 impl<E: std::error::Error> From<E> for Stop {
     fn from(error: E) -> Self {
         Self::Fails(format!("the machine failed: {error}"))

@@ -1,5 +1,5 @@
-//! Letting time pass. An epoch includes the work done in it: a wait lasts from the deadline before to the next, so only waits
-//! without work between them are held to their length.
+//! Letting time pass. An epoch includes the work done in it: a wait lasts from the deadline before
+//! to the next, so only for waits without work between them is the length checked.
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{home, sample};
@@ -13,7 +13,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
         ("wait: at least the interval passes on the machine's clock", the_interval_passes),
         ("wait: several in a row last as long as all of them", intervals_add_up),
-        ("wait: no time, negative time and no number come back at once", nonsense_comes_back),
+        ("wait: zero, negative and NaN waits return at once", nonsense_comes_back),
     ]
 }
 

@@ -1,18 +1,20 @@
-//! Cache ways: the threads of a cluster may fill the ways asked for and nobody else loses any, classes of service are had and given
-//! back, what is refused changes nothing, and `restore` gives every thread every way again.
+//! Cache ways: the threads of a cluster may fill the ways of the plan and no other thread loses
+//! any, classes of service are taken and returned, what is refused changes nothing, and `restore`
+//! gives every thread every way again.
 //!
-//! A class of service may be shared by clusters of different LLCs, so a thread's ways are asked for on the LLC of its own cluster only.
+//! A class of service may be shared by clusters of different LLCs, so a thread's ways are checked
+//! on the LLC of its own cluster only.
 
 use crate::bench::{Bench, Stage, Subject};
-use crate::look::{act, apply, home, sample, tells_why};
+use crate::look::{act, apply, home, sample, gives_reason};
 use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, LlcId, Machine, Tid};
 
 pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
     vec![
-        ("set_ways: a cluster's threads get the ways asked for, and nobody else does", only_the_cluster_s_threads),
+        ("set_ways: a cluster's threads get its ways, and no other thread does", only_the_cluster_s_threads),
         ("set_ways: a thread is in one cluster or in none", one_cluster_or_none),
-        ("set_ways: a cluster that nobody is left in gives its class back", the_empty_give_back),
+        ("set_ways: a cluster without threads gives its class back", the_empty_give_back),
         ("set_ways: a cluster whose threads have ended gives its class back", the_ended_give_back),
         ("set_ways: one name on two LLCs is two clusters", two_llcs_two_clusters),
         ("set_ways: masks that are empty, too wide or with gaps are refused and change nothing", masks_are_refused),
@@ -28,7 +30,7 @@ struct Cache {
     llc: LlcId,
     /// Every way.
     all: u64,
-    /// Clusters that it can have at once: one class is everybody else's.
+    /// Clusters that it can have at once: one class is left for all other threads.
     clusters: usize,
 }
 
@@ -73,7 +75,7 @@ fn caches<B: Bench>(bench: &B, needs: usize) -> Result<Vec<Cache>, Stop> {
     Ok(there)
 }
 
-/// A stage with subjects of so many threads each, looked at once; the threads of each.
+/// A stage with subjects that have these numbers of threads, sampled once; the threads of each.
 fn open<B: Bench>(bench: &B, subjects: &[Subject]) -> Result<(B::Stage, Vec<Vec<Tid>>), Stop> {
     let mut stage = bench.open(subjects)?;
     let threads = (0..subjects.len()).map(|subject| Ok(stage.identity(subject)?.threads));
@@ -82,7 +84,7 @@ fn open<B: Bench>(bench: &B, subjects: &[Subject]) -> Result<(B::Stage, Vec<Vec<
     Ok((stage, threads))
 }
 
-/// One subject of so many threads on the first LLC.
+/// One subject with this number of threads on the first LLC.
 fn one<B: Bench>(bench: &B, threads: usize) -> Result<(B::Stage, Vec<Tid>), Stop> {
     let subject = Subject::busy(isobar_model::num::narrow(threads), home(bench)?);
     let (stage, mut threads) = open(bench, &[subject])?;
@@ -93,7 +95,7 @@ fn first<B: Bench>(bench: &B) -> Result<Cache, Stop> {
     caches(bench, 1)?.first().copied().ok_or_else(|| Lack::CacheWays("there is no LLC".to_owned()).into())
 }
 
-/// Carries out actions that nothing stands against.
+/// Carries out actions that must succeed.
 fn done<S: Stage>(stage: &mut S, actions: &[Action]) -> Checked {
     let outcomes = apply(stage, actions)?;
     let all = outcomes.iter().all(|outcome| *outcome == ActionOutcome::Done);
@@ -109,14 +111,14 @@ fn refused<S: Stage>(stage: &mut S, action: &Action) -> Checked {
 }
 
 fn is_refusal(outcome: &ActionOutcome) -> bool {
-    matches!(outcome, ActionOutcome::Refused { .. }) && tells_why(outcome)
+    matches!(outcome, ActionOutcome::Refused { .. }) && gives_reason(outcome)
 }
 
-/// Asks the other witness what threads may fill.
+/// Reads from the other witness what threads may fill.
 fn expect<S: Stage>(stage: &mut S, cache: Cache, when: &str, expected: &[(Tid, u64)]) -> Checked {
     for (tid, mask) in expected {
         let Some(found) = stage.ways(cache.llc, *tid) else {
-            return Err(Stop::Fails(format!("{when}: nobody knows what thread {tid} may fill")));
+            return Err(Stop::Fails(format!("{when}: no witness knows what thread {tid} may fill")));
         };
         ensure!(found == *mask, "{when}: thread {tid} may fill {found:#x} of LLC {}, expected {mask:#x}", cache.llc);
     }
@@ -165,7 +167,7 @@ fn the_empty_give_back<B: Bench>(bench: &B) -> Checked {
     done(&mut stage, &[cache.set("d", cache.part(0), &[])])?;
     expect(&mut stage, cache, "after its cluster was emptied", &[(who[last], cache.all)])?;
     done(&mut stage, &[cache.set("e", cache.part(last), &who[last..])])?;
-    // Room that the same plan makes is room.
+    // Space that the same plan frees counts as free.
     done(&mut stage, &[cache.set("c0", cache.part(0), &[]), cache.set("f", cache.part(1), &who[..1])])?;
     expect(&mut stage, cache, "at the end", &[(who[0], cache.part(1)), (who[last], cache.part(last))])
 }
@@ -238,7 +240,7 @@ fn one_class_too_many<B: Bench>(bench: &B) -> Checked {
     ensure!(is_refusal(last), "one cluster more than {} came to {last:?}", cache.clusters);
     expect(&mut stage, cache, "clusters that fit", &as_asked)?;
     expect(&mut stage, cache, "the thread for which no class was left", &with(&who[cache.clusters..], cache.all))?;
-    // Neither does it leave the cluster that it was in.
+    // The thread stays in its cluster, too.
     done(&mut stage, &[cache.set("c0", cache.part(0), &[who[0], who[cache.clusters]])])?;
     refused(&mut stage, &cache.set("more", cache.part(1), &who[cache.clusters..]))?;
     expect(&mut stage, cache, "after another try", &as_asked)?;
@@ -252,7 +254,7 @@ fn the_ended_are_ordinary<B: Bench>(bench: &B) -> Checked {
     let stranger = Tid(4_000_000_000);
     done(&mut stage, &[cache.set("a", low, &[who[0][0], stranger])])?;
     let outcome = act(&mut stage, cache.set("b", high, &[stranger]))?;
-    ensure!(outcome == ActionOutcome::Vanished, "a cluster of nobody came to {outcome:?}");
+    ensure!(outcome == ActionOutcome::Vanished, "a cluster without threads came to {outcome:?}");
     done(&mut stage, &[cache.set("c", high, &[&who[0][1..], &who[1][..]].concat())])?;
     stage.replace(1)?;
     let new = stage.identity(1)?.threads;

@@ -29,7 +29,8 @@ struct Simulator {
     shape: &'static str,
 }
 
-/// Runs that never end within an assertion, and runs of some twenty epochs of a thread alone, in billions of instructions.
+/// Runs that never end within an assertion, and runs of some twenty epochs of a thread alone, in
+/// billions of instructions.
 const LONG: f64 = 1e6;
 const SHORT: f64 = 50.0;
 
@@ -91,7 +92,7 @@ impl Stage for Simulated {
         self.epoch
     }
 
-    /// Simulated processes are told by no one but the sample.
+    /// Only the sample reports simulated processes.
     fn identity(&mut self, subject: usize) -> Result<Identity, Stop> {
         let sample = self.machine.sample()?;
         let process = sample.processes.iter().find(|process| *process.name == *name(subject));

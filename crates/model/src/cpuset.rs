@@ -1,4 +1,5 @@
-//! A set of CPUs, and the kernel's list format for it (`Documentation/admin-guide/cputopology.rst`: `0-3,8`).
+//! A set of CPUs, and the kernel's list format for it (`Documentation/admin-guide/cputopology.rst`:
+//! `0-3,8`).
 
 use crate::ids::CpuId;
 use crate::num;
@@ -8,20 +9,21 @@ use std::str::FromStr;
 
 /// A set of logical CPUs, ordered by id. It is not a set of nodes, and does not convert into one.
 ///
-/// The representation is canonical (no trailing zero words), so derived equality and order are those of the set.
+/// The representation is canonical (no trailing zero words), so derived equality and order are
+/// those of the set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuSet {
     words: Vec<u64>,
 }
 
-/// The highest CPU number that a list may name; Linux's own limit (`NR_CPUS`) is 8192. A damaged file must not make us
-/// allocate gigabytes.
+/// The highest CPU number that a list may name; Linux's own limit (`NR_CPUS`) is 8192. A damaged
+/// file must not make us allocate gigabytes.
 pub const MAX_CPU: u32 = 65_535;
 
 /// Why a CPU list could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
-    /// a piece is no number and no range
+    /// a piece is neither a number nor a range
     #[error("`{0}` is not a CPU list: expected numbers and ranges such as `0-3,8`")]
     Syntax(String),
     /// a range runs backwards
@@ -39,7 +41,8 @@ impl CpuSet {
         Self { words: Vec::new() }
     }
 
-    /// Adds a CPU; true when it was not there. Numbers above [`MAX_CPU`] are the caller's error and are ignored.
+    /// Adds a CPU; true when it was absent. Numbers above [`MAX_CPU`] are the caller's error and
+    /// are ignored.
     pub fn insert(&mut self, cpu: CpuId) -> bool {
         if cpu.0 > MAX_CPU {
             return false;
@@ -53,7 +56,7 @@ impl CpuSet {
         fresh
     }
 
-    /// Takes a CPU out; true when it was there.
+    /// Removes a CPU; true when it was present.
     pub fn remove(&mut self, cpu: CpuId) -> bool {
         let present = self.contains(cpu);
         if present {

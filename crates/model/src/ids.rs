@@ -25,12 +25,13 @@ macro_rules! id {
 }
 
 id!(
-    /// A NUMA memory node, by the kernel's number (`/sys/devices/system/node/nodeN`). Numbers may have gaps; a node may
-    /// have no CPU.
+    /// A NUMA memory node, by the kernel's number (`/sys/devices/system/node/nodeN`). Numbers may
+    /// have gaps; a node may have no CPU.
     NodeId
 );
 id!(
-    /// A last-level cache and the CPUs that share it: the kernel's cache id where it has one, else numbered by first CPU.
+    /// A last-level cache and the CPUs that share it: the kernel's cache id where it has one, else
+    /// numbered by first CPU.
     LlcId
 );
 id!(
@@ -38,8 +39,9 @@ id!(
     CpuId
 );
 id!(
-    /// A physical core: CPUs with the same core, LLC and node are SMT siblings. isobar numbers a core by its lowest
-    /// online CPU, because the kernel's `core_id` repeats from package to package.
+    /// A physical core: CPUs with the same core, LLC and node are SMT siblings. isobar numbers a
+    /// core by its lowest online CPU, because the kernel's `core_id` repeats from package to
+    /// package.
     CoreId
 );
 id!(

@@ -1,7 +1,8 @@
 //! The nouns of isobar and its two seams.
 //!
-//! A machine is watched through [`Sample`]s (raw, cumulative counters), two samples make an [`Observation`] (rates and
-//! counts of one interval), a policy turns an observation into a [`Plan`], and the machine applies it:
+//! A machine is watched through [`Sample`]s (raw, cumulative counters), two samples make an
+//! [`Observation`] (rates and counts of one interval), a policy turns an observation into a
+//! [`Plan`], and the machine applies it:
 //!
 //! ```text
 //! let sample  = machine.sample()?;
@@ -10,8 +11,8 @@
 //! let outcome = machine.apply(&plan)?;
 //! ```
 //!
-//! Deliberately absent: I/O, clocks, randomness and hash order. Nothing here can fail but the constructors that check
-//! what comes from outside.
+//! Deliberately absent: I/O, clocks, randomness and hash order. Only constructors that check
+//! outside input can fail.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! One value a node, and one value for each pair of nodes. Node ids may have gaps, so neither is indexed by hand.
+//! One value a node, and one value for each pair of nodes. Node ids may have gaps, so neither is
+//! indexed by hand.
 
 use crate::ids::NodeId;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,8 @@ impl<T> FromIterator<(NodeId, T)> for NodeMap<T> {
     }
 }
 
-/// One value for each ordered pair of nodes: row = the node of the CPU, column = the node of the memory.
+/// One value for each ordered pair of nodes: row = the node of the CPU, column = the node of the
+/// memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeMatrix<T> {
     nodes: Vec<NodeId>,
@@ -72,8 +74,8 @@ pub struct NodeMatrix<T> {
 }
 
 impl<T> NodeMatrix<T> {
-    /// A matrix over `nodes` (ascending, distinct) from its rows; `None` unless there is a row, and in it a column, for
-    /// every node.
+    /// A matrix over `nodes` (ascending, distinct) from its rows; `None` unless there is a row, and
+    /// in it a column, for every node.
     #[must_use]
     pub fn from_rows(nodes: Vec<NodeId>, rows: Vec<Vec<T>>) -> Option<Self> {
         let ascending = nodes.windows(2).all(|pair| pair[0] < pair[1]);

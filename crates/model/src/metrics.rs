@@ -1,7 +1,7 @@
-//! The measures by which schedules are compared (design, section 3; Divide&Content, section 2).
+//! The measures by which schedules are compared (Divide&Content, section 2).
 //!
-//! All take slowdowns: completion time shared over alone, which is IPC alone over IPC shared; 1 is undisturbed. `None`
-//! for an empty slice or one with a value that is not positive and finite.
+//! All take slowdowns: completion time shared over alone, which is IPC alone over IPC shared; 1 is
+//! undisturbed. `None` for an empty slice or one with a value that is not positive and finite.
 
 use crate::num;
 use serde::Serialize;
@@ -38,8 +38,8 @@ pub fn summary(slowdowns: &[f64]) -> Option<Summary> {
     })
 }
 
-/// Slowdown from two rates of progress: instructions per cycle (or second) alone over shared. `None` where either is not
-/// positive and finite.
+/// Slowdown from two rates of progress: instructions per cycle (or second) alone over shared.
+/// `None` where either is not positive and finite.
 #[must_use]
 pub fn slowdown(alone: f64, shared: f64) -> Option<f64> {
     let usable = |rate: f64| rate.is_finite() && rate > 0.0;

@@ -1,4 +1,5 @@
-//! The only places where numbers change type with loss. Everything else in the workspace is denied lossy casts.
+//! The only places where numbers change type with loss. Everything else in the workspace is denied
+//! lossy casts.
 
 /// A count as a float. Counts above 2^53 lose their last bits; no rate needs them.
 #[must_use]
@@ -40,7 +41,7 @@ pub const fn index(id: u32) -> usize {
     id as usize
 }
 
-/// A non-negative number as its whole and its fractional part; what is negative or not a number is 0.
+/// A non-negative number as its whole and its fractional part; negative numbers and NaN become 0.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 pub fn split(value: f64) -> (usize, f64) {

@@ -12,13 +12,14 @@ pub struct Outcome {
 /// What became of one action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
-    /// Done whole.
+    /// Done completely.
     Done,
-    /// Pages moved, and how many were asked for and stayed, by reason.
+    /// Pages moved, and pages of the request that stayed, by reason.
     Pages {
         /// moved
         moved: Pages,
-        /// stayed, with the reason in words (`busy`, `no memory on the target`, ...), ascending by reason
+        /// stayed, with the reason in words (`busy`, `no memory on the target`, ...), ascending by
+        /// reason
         stayed: Vec<(String, Pages)>,
     },
     /// The thread, process or page was gone: ordinary.
@@ -30,7 +31,7 @@ pub enum ActionOutcome {
         /// what was refused and the remedy, in one line
         why: String,
     },
-    /// Left alone on purpose (pinned by its owner, budget used up).
+    /// Deliberately not done (pinned by its owner, budget used up).
     LeftAlone {
         /// why
         why: String,

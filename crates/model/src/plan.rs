@@ -1,5 +1,5 @@
-//! What a policy wants done: actions, each with its reason in words. The log, `explain`, the TUI and the report print
-//! that reason.
+//! What a policy wants done: actions, each with its reason in words. The log, `explain`, the TUI
+//! and the report print that reason.
 
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::units::Pages;
@@ -11,7 +11,8 @@ pub struct Plan {
     pub policy: String,
     /// What to do.
     pub actions: Vec<Action>,
-    /// What the policy wants to be known beside its actions: why it did nothing, what it left alone.
+    /// What the policy wants people to know beyond its actions: why it did nothing, what it left
+    /// alone.
     pub notes: Vec<String>,
 }
 
@@ -62,9 +63,10 @@ pub enum Action {
         cluster: String,
         /// bits of the ways it may allocate into
         way_mask: u64,
-        /// per cent of the memory bandwidth that each of its threads may take (resctrl's `MB`), 1 to 100; `None`: as it is
+        /// per cent of the memory bandwidth that each of its threads may take (resctrl's `MB`), 1
+        /// to 100; `None`: as it is
         memory_bandwidth_percent: Option<u32>,
-        /// who is in it
+        /// its threads
         threads: Vec<Tid>,
         /// why, in words
         reason: String,

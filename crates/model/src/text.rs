@@ -1,7 +1,8 @@
-//! Text from outside, fit for one line of a message. It knows what a terminal would act on; it refuses to know what the text means.
+//! Text from outside, fit for one line of a message. It knows what a terminal would act on; it
+//! refuses to know what the text means.
 
-/// The text with control characters escaped (`\n`, `\u{1b}`), so that a message stays on its line and no file or document can steer
-/// the terminal of who reads it. Everything else is left as it is.
+/// The text with control characters escaped (`\n`, `\u{1b}`), so that a message stays on its line
+/// and no file or document can steer the reader's terminal. Everything else is left as it is.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

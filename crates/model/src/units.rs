@@ -56,7 +56,8 @@ count!(
     Bytes(u64)
 );
 count!(
-    /// Pages of the machine's base size (4096 bytes on x86-64). A huge page counts as the base pages it covers.
+    /// Pages of the machine's base size (4096 bytes on x86-64). A huge page counts as the base
+    /// pages it covers.
     Pages(u64)
 );
 count!(

@@ -1,5 +1,5 @@
-//! Whether a plan can be carried out on the machine it was made for. Every policy is held to this by property tests, and
-//! the command checks again before it acts.
+//! Whether a plan can be carried out on the machine it was made for. Property tests check this of
+//! every policy, and the command checks it again before it acts.
 
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::observation::{Observation, Process, Thread};
@@ -18,10 +18,10 @@ pub enum PlanFault {
     /// a CPU that is not online
     #[error("cpu {0} is not online on this machine")]
     UnknownCpu(CpuId),
-    /// a node that is not there
+    /// a node that does not exist
     #[error("node {0} is not on this machine")]
     UnknownNode(NodeId),
-    /// an LLC that is not there
+    /// an LLC that does not exist
     #[error("llc {0} is not on this machine")]
     UnknownLlc(LlcId),
     /// a CPU that the thread may not use

@@ -1,4 +1,5 @@
-//! How long exact optima take. Profiles of our own (falling miss curves from a fixed sequence); the measured tables where they are there.
+//! How long exact optima take. Generated profiles (falling miss curves from a fixed sequence), and
+//! the measured tables where they are available.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,4 +1,5 @@
-//! What a possible cluster asks of memory, at every size. Sets of programs share clusters, so each is computed once, where there is room.
+//! The demands of a possible cluster on memory, at every size. Many sets of programs contain the
+//! same cluster, so each is computed once, as far as memory allows.
 
 use crate::problem::{Menu, Problem};
 use crate::set::Set;
@@ -7,7 +8,7 @@ use rayon::prelude::*;
 
 /// The most demands that are kept: 256 MiB.
 const ROOM: usize = 1 << 23;
-/// Far more than rounding, less than what a tie is.
+/// Far above rounding errors, below the tolerance of a tie.
 const WIDER: f64 = 1e-12;
 
 /// One cluster at 1, 2, ... ways.
@@ -16,7 +17,7 @@ pub(crate) struct Cell {
     programs: usize,
     /// By ways, then program.
     demands: Box<[Demand]>,
-    /// By ways: its slowest program is at least so slow, whatever runs elsewhere.
+    /// By ways: a lower bound on the slowdown of its slowest program, whatever runs elsewhere.
     pub slowest: Box<[f64]>,
 }
 
@@ -32,20 +33,21 @@ impl Cell {
         Self { programs: cluster.len(), demands: sizes.into_iter().flatten().collect(), slowest }
     }
 
-    /// Demands at so many ways; at least 1.
+    /// Demands at this number of ways, at least 1.
     pub fn at(&self, ways: usize) -> &[Demand] {
         &self.demands[(ways - 1) * self.programs..ways * self.programs]
     }
 }
 
-/// Clusters by set, where they have room.
+/// Clusters by set, where they are kept.
 pub(crate) struct Cells {
     sets: Vec<Set>,
     cells: Vec<Cell>,
 }
 
 impl Cells {
-    /// All clusters that groups of the problem can have; none where they have no room, or where the menu leaves no choice.
+    /// All clusters that groups of the problem can have; none where they exceed the memory limit,
+    /// or where the menu leaves no choice.
     pub fn new(problem: &Problem<'_>) -> Self {
         let none = Self { sets: Vec::new(), cells: Vec::new() };
         let Some(separable) = problem.model.separable() else { return none };

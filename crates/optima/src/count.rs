@@ -1,9 +1,11 @@
-//! How large the search spaces are (Divide&Content, table I): what others would have to look at.
+//! How large the search spaces are (Divide&Content, table I): the number of solutions that a naive
+//! search would visit.
 //!
-//! Mappings are unordered groups of at most `cores` programs. Solutions are counted as the paper does: for every mapping, and every
-//! group of it *on its own*, each set partition of its programs and each composition of the ways into as many parts.
+//! Mappings are unordered groups of at most `cores` programs. Solutions are counted as the paper
+//! does: for every mapping, and every group of it *on its own*, each set partition of its programs
+//! and each composition of the ways into as many parts.
 
-/// The sizes of a search space; the greatest number there is where it would be larger.
+/// The sizes of a search space, saturating at the largest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Ways to put programs into groups.
@@ -12,14 +14,15 @@ pub struct Count {
     pub solutions: u128,
 }
 
-/// Counts mappings of `programs` programs into at most `groups` groups of at most `cores` programs (`None` = no limit), and solutions on
-/// `ways` ways.
+/// Counts mappings of `programs` programs into at most `groups` groups of at most `cores` programs
+/// (`None` = no limit), and solutions on `ways` ways.
 #[must_use]
 pub fn count(programs: usize, groups: usize, cores: Option<usize>, ways: usize) -> Count {
     let cores = cores.unwrap_or(programs).min(programs);
     let of_set: Vec<u128> = (0..=programs).map(|size| clusterings(size, ways)).collect();
     let choose = pascal(programs);
-    // table[n] = (mappings, solutions) of n programs into at most so many groups: the group of the first one has `size` programs.
+    // table[n] = (mappings, solutions) of n programs into the groups counted so far: the group of
+    // the first one has `size` programs.
     let mut table = vec![Count { mappings: 0, solutions: 0 }; programs + 1];
     table[0].mappings = 1;
     for _ in 0..groups.min(programs) {
@@ -39,7 +42,8 @@ pub fn count(programs: usize, groups: usize, cores: Option<usize>, ways: usize) 
     table[programs]
 }
 
-/// Set partitions of `size` programs into k clusters, times compositions of `ways` into k parts, for every k.
+/// Set partitions of `size` programs into k clusters, times compositions of `ways` into k parts,
+/// for every k.
 fn clusterings(size: usize, ways: usize) -> u128 {
     let mut partitions = vec![0_u128; size + 1];
     partitions[0] = 1;
@@ -81,7 +85,8 @@ mod tests {
 
     #[test]
     fn unequal_groups_and_sizes_without_end() {
-        // 3 programs, 2 groups: {3}, {2,1} three times. On 2 ways: sets of 1, 2, 3 have 1, 1 + 1 = 2, 1 + 3 = 4 clusterings.
+        // 3 programs, 2 groups: {3}, {2,1} three times. On 2 ways: sets of 1, 2, 3 have 1, 1 + 1 =
+        // 2, 1 + 3 = 4 clusterings.
         assert_eq!(count(3, 2, None, 2), Count { mappings: 4, solutions: 4 + 3 * 3 });
         assert_eq!(count(5, 2, Some(2), 4).mappings, 0);
         assert_eq!(count(0, 2, None, 4).mappings, 1);

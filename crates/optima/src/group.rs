@@ -1,6 +1,8 @@
-//! The groups that a set of programs can form on one LLC with a memory controller of its own, one by one, with their figures.
+//! The groups that a set of programs can form on one LLC with a memory controller of its own, one
+//! by one, with their figures.
 //!
-//! Order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns are the same to the bit.
+//! Order of operations is that of `evaluate` (clusters in canonical order), so the slowdowns are
+//! the same to the bit.
 
 use crate::cell::{Cell, Cells};
 use crate::options::OptimaError;
@@ -12,7 +14,8 @@ use isobar_partition::model::{Demand, Separable};
 use isobar_partition::{Cluster, Group};
 use std::borrow::Cow;
 
-/// What a group is to the others: its slowest and fastest program, and its part of the throughput.
+/// What a group means for the others: its slowest and fastest program, and its part of the
+/// throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     /// Least slowdown.
@@ -36,7 +39,7 @@ impl Point {
             .then_some(point)
     }
 
-    /// Both together.
+    /// Both groups together.
     pub fn and(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -50,13 +53,13 @@ impl Point {
     }
 }
 
-/// Nobody.
+/// The empty group.
 pub(crate) const NOBODY: Point = Point { least: f64::INFINITY, greatest: 0.0, stp: 0.0 };
 
 /// A group as it is searched: programs and ways of each cluster.
 pub(crate) type Picked = [(Set, usize)];
 
-/// The group in words.
+/// The group as the solution type.
 pub(crate) fn spelled(picked: &Picked) -> Group {
     picked.iter().map(|(programs, ways)| Cluster { programs: programs.list(), ways: *ways }).collect()
 }
@@ -74,8 +77,9 @@ impl<'a> Groups<'a> {
         Self { problem, watch, cells: Cells::new(problem) }
     }
 
-    /// Calls `visit` with every group that the problem's menu has for `set`, that has a meaning, and whose slowdowns may all be at most
-    /// `ceiling`, in the order of [`Group`], until it says `false` or the search is stopped.
+    /// Calls `visit` with every meaningful group that the problem's menu has for `set` and whose
+    /// slowdowns may all be at most `ceiling`, in the order of [`Group`], until `visit` returns
+    /// `false` or the search is stopped.
     pub fn each(
         &self,
         set: Set,

@@ -1,17 +1,21 @@
-//! Exact optima of a static model: the best that anyone could do for a workload, and the proof.
+//! Exact optima of a static model: the best possible solution for a workload, with proof.
 //!
-//! Six problems ([`opt_part`], [`opt_cluster`], [`opt_map`], [`opt_map_then_part`], [`best_map`], [`optimal`]), each for least
-//! unfairness or greatest throughput ([`Objective`]). Two searches answer them all:
+//! Six problems ([`opt_part`], [`opt_cluster`], [`opt_map`], [`opt_map_then_part`], [`best_map`],
+//! [`optimal`]), each for least unfairness or greatest throughput ([`Objective`]). Two searches
+//! answer them all:
 //!
-//! - `independent`: every group has a memory controller of its own (NUMA). A group is solved once per *set* of programs, and a search
-//!   covers all programs with sets.
-//! - `coupled`: all clusters share one controller (one LLC, or several on a UMA machine). One figure, the pressure, couples them; the
-//!   search cuts its axis into slices in which clusters no longer depend on each other.
+//! - `independent`: every group has a memory controller of its own (NUMA). A group is solved once
+//!   per *set* of programs, and a search covers all programs with sets.
+//! - `coupled`: all clusters share one controller (one LLC, or several on a UMA machine). One
+//!   figure, the pressure, couples them; the search cuts its axis into slices in which clusters no
+//!   longer depend on each other.
 //!
-//! Models that are not [separable](isobar_partition::model::Separable) are asked group by group, or solution by solution (`walk`).
+//! Models that are not [separable](isobar_partition::model::Separable) are evaluated group by
+//! group, or solution by solution (`walk`).
 //!
-//! Nothing here reads a clock: the caller says when to stop, and gets the best so far with what is proved of it. The solution and its
-//! figures are the same to the bit whatever the number of threads (the ambient rayon pool's); only `nodes_explored` may vary.
+//! Nothing here reads a clock: the caller says when to stop, and gets the best solution so far with
+//! its proved bound. The solution and its figures are the same to the bit whatever the number of
+//! threads (the ambient rayon pool's); only `nodes_explored` may vary.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,10 @@
-//! A good solution, soon: from a plain one, any change of a small kind that helps, as long as one does. It proves nothing; the searches
-//! start from it, and it is what there is where they have no time or no room.
+//! Local search: from a simple solution, it applies small changes as long as one of them helps. It
+//! proves nothing; the searches start from its result, and it is the result where they run out of
+//! time or memory.
 //!
-//! The changes: a program goes to another cluster (or to one of its own, with a way of another cluster; the ways of a cluster that it
-//! leaves empty go to another one), two programs change places, a way changes clusters.
+//! The changes: a program goes to another cluster (or to one of its own, with a way of another
+//! cluster; the ways of a cluster that it leaves empty go to another one), two programs change
+//! places, a way changes clusters.
 
 use crate::options::{Objective, OptimaError};
 use crate::problem::{Menu, Problem, solution};
@@ -13,10 +15,12 @@ use isobar_partition::evaluate::evaluate;
 use isobar_partition::{Cluster, Group};
 use std::cmp::Ordering;
 
-/// A group as clusters with their ways; where the menu has one group a set, one cluster stands for the whole set.
+/// A group as clusters with their ways; where the menu has one group a set, one cluster stands for
+/// the whole set.
 type Part = Vec<(Set, usize)>;
 
-/// The best solution that small changes lead to, from some plain ones; `None` where none of those met has a meaning.
+/// The best solution that small changes lead to, from some plain ones; `None` where none of those
+/// met has a meaning.
 pub(crate) fn search(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Option<Found>, OptimaError> {
     let climb = Climb { problem, all, watch };
     let mut best: Option<Found> = None;
@@ -131,7 +135,8 @@ impl Climb<'_> {
         found.into_iter()
     }
 
-    /// Whether there is but one group for each set, so that clusters and ways are not ours to choose.
+    /// Whether there is but one group for each set, so that clusters and ways are not ours to
+    /// choose.
     fn given(&self) -> bool {
         matches!(self.problem.menu, Menu::Whole | Menu::Given(_))
     }
@@ -171,7 +176,8 @@ impl Climb<'_> {
         }
     }
 
-    /// Programs of a cluster get one of their own in a group, with a way of each of the group's clusters in turn.
+    /// Programs of a cluster get one of their own in a group, with a way of each of the group's
+    /// clusters in turn.
     fn splits(&self, parts: &[Part], here: (usize, usize), group: usize, found: &mut Vec<Vec<Part>>) {
         let moves = group != here.0;
         if moves && (self.problem.mapping.is_some() || members(&parts[group]).len() >= self.problem.cores) {
@@ -195,7 +201,8 @@ impl Climb<'_> {
         }
     }
 
-    /// Takes a program out of the cluster where it was; the ways of an empty one go to each of the others in turn.
+    /// Takes a program out of the cluster where it was; the ways of an empty one go to each of the
+    /// others in turn.
     fn leave(
         &self,
         mut parts: Vec<Part>,
@@ -225,7 +232,8 @@ fn members(part: &Part) -> Set {
     part.iter().fold(Set(0), |all, (set, _)| all.with(*set))
 }
 
-/// A cluster for each program, ways as even as can be; where there are too few ways, the last programs share one.
+/// A cluster for each program, ways as even as can be; where there are too few ways, the last
+/// programs share one.
 fn apart(set: Set, ways: usize) -> Part {
     let clusters = set.len().min(ways);
     let mut part: Part = vec![(Set(0), 0); clusters];

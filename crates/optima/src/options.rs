@@ -1,12 +1,12 @@
-//! What is asked, and what comes back.
+//! The options of a search, and its result.
 
 use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
 use isobar_partition::model::Meaningless;
 
-/// What is to be best. Figures within [`crate::TIE`] of each other count as equal; then the other figure decides; then the solution
-/// that is first in the order of [`Solution`] (in canonical form, groups ordered by their first program, groups without programs
-/// last).
+/// What is to be best. Figures within [`crate::TIE`] of each other count as equal; then the other
+/// figure decides; then the solution that is first in the order of [`Solution`] (in canonical form,
+/// groups ordered by their first program, groups without programs last).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Objective {
     /// Least greatest-over-least slowdown; among equals the higher throughput.
@@ -40,11 +40,12 @@ impl Objective {
 pub struct Options<'a> {
     /// What is to be best.
     pub objective: Objective,
-    /// Groups (LLCs) of the machine, each with all the model's ways. `opt_part` and `opt_cluster` have one, whatever stands here.
+    /// Groups (LLCs) of the machine, each with all the model's ways. `opt_part` and `opt_cluster`
+    /// have one, whatever stands here.
     pub groups: usize,
     /// The most programs that a group can run; `None` = no limit. A group may run fewer, or none.
     pub cores: Option<usize>,
-    /// Asked now and then: `true` ends the search with the best so far.
+    /// Called now and then: `true` ends the search with the best so far.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Called now and then, from any thread.
     pub progress: &'a (dyn Fn(Progress) + Sync),
@@ -86,9 +87,11 @@ pub struct Optimum {
     pub evaluation: Evaluation,
     /// Whether the search ended by itself. If not, the solution is the best so far.
     pub proved_optimal: bool,
-    /// No solution has a better objective than this (up to [`crate::TIE`]): a lower bound of unfairness, an upper one of throughput.
+    /// No solution has a better objective than this (up to [`crate::TIE`]): a lower bound of
+    /// unfairness, an upper one of throughput.
     pub bound: f64,
-    /// Partial and whole solutions looked at. Varies a little from run to run where several threads search.
+    /// Partial and whole solutions looked at. Varies a little from run to run where several threads
+    /// search.
     pub nodes_explored: u64,
 }
 
@@ -98,7 +101,7 @@ pub enum OptimaError {
     /// An empty workload.
     #[error("the workload has no programs; name at least one")]
     NoPrograms,
-    /// More programs than a search can tell apart.
+    /// More programs than a search can distinguish.
     #[error("{0} programs are more than the 64 that an exact search takes; use a heuristic")]
     TooMany(usize),
     /// More programs than cores.
@@ -106,7 +109,7 @@ pub enum OptimaError {
     NoRoom {
         /// programs of the workload
         programs: usize,
-        /// groups asked for
+        /// requested groups
         groups: usize,
         /// cores of each
         cores: usize,
@@ -122,7 +125,7 @@ pub enum OptimaError {
     /// A heuristic's group that is no answer to its question.
     #[error("the partitioning heuristic gave an answer that cannot be for programs {programs:?}: {why}")]
     Heuristic {
-        /// the programs it was asked for
+        /// the programs of the request
         programs: Vec<usize>,
         /// what is wrong
         why: String,

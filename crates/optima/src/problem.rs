@@ -1,4 +1,5 @@
-//! A question to a search: which groups there can be, and how each may be partitioned. Checked before anything is searched.
+//! The input of a search: the possible groups, and how each may be partitioned. Checked before the
+//! search.
 
 use crate::options::{Objective, OptimaError, Options};
 use crate::set::Set;
@@ -71,7 +72,8 @@ impl<'a> Problem<'a> {
         set.len() <= self.cores && self.mapping.as_ref().is_none_or(|groups| groups.contains(&set))
     }
 
-    /// What no solution beats, whatever the search knows: nothing is fairer than fair, and no program faster than it can be.
+    /// What no solution beats, whatever the search knows: nothing is fairer than fair, and no
+    /// program faster than it can be.
     pub fn easy_bound(&self) -> f64 {
         let model = self.model;
         let fastest = |program| 1.0 / model.least_slowdown(program, model.ways());
@@ -113,7 +115,8 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// A whole answer from its groups: canonical, ordered by first program, filled up with groups without programs.
+/// A whole answer from its groups: canonical, ordered by first program, filled up with groups
+/// without programs.
 pub(crate) fn solution(mut groups: Vec<Group>, all: usize) -> Solution {
     groups.retain(|group| !group.is_empty());
     let mut solution = Solution { groups }.canonical();

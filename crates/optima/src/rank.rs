@@ -1,9 +1,12 @@
-//! Which of two solutions is better: the objective, then the other figure, then the order of solutions.
+//! Which of two solutions is better: the objective, then the other figure, then the order of
+//! solutions.
 //!
-//! **Equal figures.** Slowdowns are sums and quotients of floats, so two arrangements that are equal on paper (two copies of a program
-//! changing places) differ in their last bits. Figures within one part in 10^10 ([`TIE`]) of each other are therefore equal; measured
-//! tables have 6 to 8 digits, so nothing that was measured is lost. A search stops looking for improvements smaller than [`STEP`],
-//! a small part of that: it is far above rounding and far below what counts.
+//! **Equal figures.** Slowdowns are sums and quotients of floats, so two arrangements that are
+//! equal on paper (two copies of a program changing places) differ in their last bits. Figures
+//! within one part in 10^10 ([`TIE`]) of each other are therefore equal; measured tables have 6 to
+//! 8 digits, so no measured difference is lost. A search stops looking for improvements smaller
+//! than [`STEP`], a small part of that: it is far above rounding errors and far below any relevant
+//! difference.
 
 use crate::options::Objective;
 use isobar_partition::Solution;

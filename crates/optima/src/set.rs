@@ -1,5 +1,5 @@
-//! Sets of programs as bits, and the order in which searches take them: that of their ascending lists, which is the order of
-//! [`isobar_partition::Solution`].
+//! Sets of programs as bits, and the order in which searches take them: that of their ascending
+//! lists, which is the order of [`isobar_partition::Solution`].
 
 /// A set of at most 64 programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,7 +70,8 @@ impl Set {
         self.iter().collect()
     }
 
-    /// All subsets of at most `most` programs that hold the first one, in the order of their lists: `[0], [0, 1], [0, 1, 2], [0, 2]`.
+    /// All subsets of at most `most` programs that hold the first one, in the order of their lists:
+    /// `[0], [0, 1], [0, 1, 2], [0, 2]`.
     pub fn firsts(self, most: usize) -> Firsts {
         let next = (!self.is_empty() && most > 0).then(|| Self::one(self.first()));
         Firsts { of: self, most, next }

@@ -34,7 +34,8 @@ pub fn opt_cluster(model: &dyn StaticModel, options: &Options<'_>) -> Result<Opt
     one_llc(model, Menu::Any, options)
 }
 
-/// The best mapping of programs to groups where nobody partitions: all programs of a group share all its ways.
+/// The best mapping of programs to groups where no cache is partitioned: all programs of a group
+/// share all its ways.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -42,8 +43,8 @@ pub fn opt_map(model: &dyn StaticModel, options: &Options<'_>) -> Result<Optimum
     run(&Problem::new(model, Menu::Whole, options)?, options)
 }
 
-/// [`opt_map`]'s mapping, and the best clusterings of its groups, jointly, for that mapping. Nodes of both searches; where the first
-/// one was stopped, nothing is proved.
+/// [`opt_map`]'s mapping, and the best clusterings of its groups, jointly, for that mapping. Nodes
+/// of both searches; where the first one was stopped, nothing is proved.
 ///
 /// # Errors
 /// [`OptimaError`].
@@ -59,8 +60,8 @@ pub fn opt_map_then_part(model: &dyn StaticModel, options: &Options<'_>) -> Resu
     })
 }
 
-/// The best mapping where every group is partitioned as `partition` says. It is asked once per set of programs (ascending), from
-/// several threads; what it says is kept for the first million sets.
+/// The best mapping where every group is partitioned as `partition` says. It is called once per set
+/// of programs (ascending), from several threads; what it says is kept for the first million sets.
 ///
 /// # Errors
 /// [`OptimaError`].

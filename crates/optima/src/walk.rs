@@ -1,7 +1,7 @@
-//! Every solution of a problem, one by one: for models that say nothing of themselves but a solution's figures.
+//! Every solution of a problem, one by one: for models that give nothing but a solution's figures.
 //!
-//! Nothing is discarded: a black box promises how fast a program can be at most, but its fastest program may be as slow as it likes,
-//! so no part of a solution says how fair the whole can be.
+//! Nothing is discarded: a black box bounds how fast a program can be, but its fastest program may
+//! be arbitrarily slow, so no part of a solution bounds how fair the whole can be.
 
 use crate::options::OptimaError;
 use crate::problem::{Problem, solution};
@@ -12,7 +12,8 @@ use isobar_partition::evaluate::evaluate;
 use isobar_partition::model::Meaningless;
 use isobar_partition::{Cluster, Group};
 
-/// Calls `visit` with every clustering of `set` that uses all `ways`, in order; stops where it says `false`.
+/// Calls `visit` with every clustering of `set` that uses all `ways`, in order; stops where it says
+/// `false`.
 pub(crate) fn clusterings(set: Set, ways: usize, most: usize, visit: &mut dyn FnMut(&Group) -> bool) -> bool {
     let mut group = Group::new();
     cluster(set, ways, most, &mut group, visit)

@@ -1,4 +1,4 @@
-//! A search under way: whether it was told to stop, how much it has done, what it tells.
+//! A search under way: whether it was stopped, how much it has done, what it reports.
 
 use crate::options::{Options, Progress};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,7 +26,7 @@ impl<'a> Watch<'a> {
         self.stopped()
     }
 
-    /// Whether someone was told to stop. Once true it stays so.
+    /// Whether the search was stopped. Once true it stays so.
     pub fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Optima that are known: by hand, from the issue, from PBBCache's own exact searches. And what a search does besides.
+//! Optima that are known: computed by hand, or by PBBCache's own exact searches. Also the other
+//! behaviour of a search.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,10 +26,11 @@ fn program(name: &str, ipc: [f64; 3]) -> Profile {
     Profile::new(name, ipc.map(row).to_vec()).unwrap()
 }
 
-/// Three programs x of slowdowns 2, 1, 1 at 1, 2, 3 ways and one y of 1.2, 1.2, 1; two groups of 2 cores and 3 ways; no limit of bandwidth,
-/// equal misses. Every mapping is {x, x}, {x, y}. {x, x} share, 1.5 ways each: 1.5 and 1.5 (apart: 2 and 1). {x, y} by itself is fairest
-/// with 2 ways for x and 1 for y: 1 and 1.2. But then 1.5 stands against 1. Where x and y share, they have 1.5 and 1.2, which is less
-/// fair between the two and fairer for all: 1.5 / 1.2 = 1.25.
+/// Three programs x of slowdowns 2, 1, 1 at 1, 2, 3 ways and one y of 1.2, 1.2, 1; two groups of 2
+/// cores and 3 ways; no limit of bandwidth, equal misses. Every mapping is {x, x}, {x, y}. {x, x}
+/// share, 1.5 ways each: 1.5 and 1.5 (apart: 2 and 1). {x, y} by itself is fairest with 2 ways for
+/// x and 1 for y: 1 and 1.2. But then 1.5 stands against 1. Where x and y share, they have 1.5 and
+/// 1.2, which is less fair between the two and fairer for all: 1.5 / 1.2 = 1.25.
 #[test]
 fn the_joint_optimum_is_not_every_groups_own_by_hand() {
     let x = || program("x", [1.0, 2.0, 2.0]);
@@ -130,7 +132,7 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Stops after so many questions, at every number of them: what comes back is always a solution, its bound never wrong.
+/// Stops after n questions, for every n: the result is always a solution, its bound never wrong.
 #[test]
 fn a_search_may_be_stopped_at_any_time() {
     for (groups, model) in [(2, generated(8, 11)), (1, generated(7, 11)), (2, generated(8, 11).uma(true))] {
@@ -171,11 +173,11 @@ fn sound(model: &dyn StaticModel, objective: Objective, got: &Optimum, best: &Op
 #[test]
 fn progress_ends_where_the_answer_is() {
     let model = generated(7, 5);
-    let told = Mutex::new(Vec::new());
-    let progress = |progress: isobar_optima::Progress| told.lock().unwrap().push(progress);
+    let reports = Mutex::new(Vec::new());
+    let progress = |progress: isobar_optima::Progress| reports.lock().unwrap().push(progress);
     let options = Options { progress: &progress, ..Options::new(Objective::Unfairness) };
     let got = opt_cluster(&model, &options).unwrap();
-    let last = *told.lock().unwrap().last().unwrap();
+    let last = *reports.lock().unwrap().last().unwrap();
     close(last.best, got.evaluation.summary.unfairness, 1e-12);
     close(last.gap(), 0.0, 1e-9);
     assert!(got.nodes_explored > 0);

@@ -5,8 +5,8 @@ use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, ran
 use plotters::chart::ChartBuilder;
 use plotters::prelude::{BLACK, Color, PathElement, Rectangle};
 
-/// Grouped bars as an SVG document. Each series has one value a category, in the same order; `None` (not measured) leaves a
-/// gap. The axis always shows 0, since the length of a bar is its meaning.
+/// Grouped bars as an SVG document. Each series has one value a category, in the same order; `None`
+/// (not measured) leaves a gap. The axis always shows 0, since the length of a bar is its meaning.
 #[must_use]
 pub fn bars(title: &str, categories: &[String], series: &[(String, Vec<Option<f64>>)], y_label: &str) -> String {
     let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,4 +1,5 @@
-//! Box plots: one group a category, in each group one box a series: median, middle half, least and greatest.
+//! Box plots: one group a category, in each group one box a series: median, middle half, least and
+//! greatest.
 
 use crate::categories::{Categories, Chart, FILLED};
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
@@ -12,8 +13,8 @@ pub type Boxes = (String, Vec<Vec<f64>>);
 /// Part of its place that a box fills.
 const BOX: f64 = 0.8;
 
-/// Box plots as an SVG document. Each series has a list of values a category, in the same order; an empty list leaves a gap. Boxes span the
-/// middle half of the values, whiskers all of them.
+/// Box plots as an SVG document. Each series has a list of values a category, in the same order; an
+/// empty list leaves a gap. Boxes span the middle half of the values, whiskers all of them.
 #[must_use]
 pub fn boxes(title: &str, categories: &[String], series: &[Boxes], y_label: &str) -> String {
     let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
@@ -60,7 +61,8 @@ impl Place {
     }
 }
 
-/// Least, lower quartile, median, upper quartile, greatest of the finite values; quartiles linear between neighbours. `None` of none.
+/// Least, lower quartile, median, upper quartile, greatest of the finite values; quartiles linear
+/// between neighbours. `None` of none.
 pub(super) fn summary(values: &[f64]) -> Option<[f64; 5]> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);

@@ -18,7 +18,7 @@ const PLOT_WIDTH: usize = 700;
 /// Longest name, in characters.
 const LONGEST: usize = 22;
 
-/// Names of groups, fit to be shown.
+/// Names of groups, ready to be drawn.
 pub(super) struct Categories {
     names: Vec<String>,
     upright: bool,
@@ -32,7 +32,7 @@ impl Categories {
         Self { names, upright }
     }
 
-    /// Pixels that they need below the plot.
+    /// The height in pixels that they need below the plot.
     pub fn room(&self) -> u32 {
         let longest = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         if self.upright { 20 + u32::try_from(longest * CHARACTER).unwrap_or(0) } else { 30 }

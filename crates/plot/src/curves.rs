@@ -1,4 +1,5 @@
-//! Curves: lines through points, one a series, with a marker at each point so that they can be told apart without colour.
+//! Curves: lines through points, one a series, with a marker at each point so that they can be
+//! distinguished without colour.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -8,7 +9,8 @@ use plotters::prelude::{
     BLACK, Cartesian2d, Circle, Color, Cross, IntoLogRange, LineSeries, SVGBackend, TriangleMarker,
 };
 
-/// Curves as an SVG document. Points that are not finite are left out, and with `log_x` those whose x is not above 0.
+/// Curves as an SVG document. Points that are not finite are left out, and with `log_x` those whose
+/// x is not above 0.
 #[must_use]
 pub fn curves(title: &str, series: &[(String, Vec<(f64, f64)>)], x_label: &str, y_label: &str, log_x: bool) -> String {
     let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,5 +1,5 @@
-//! What bars and curves share: size, colours, title, legend, ranges. Two stacked parts: a head with title and legend, so that
-//! a legend never covers data, and the plot below it.
+//! What bars and curves share: size, colours, title, legend, ranges. Two stacked parts: a head with
+//! title and legend, so that a legend never covers data, and the plot below it.
 
 use isobar_model::num;
 use plotters::coord::Shift;
@@ -10,9 +10,9 @@ use plotters::style::TextStyle;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// The part of the figure on which one draws.
+/// The area of the figure to draw on.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Why drawing failed: never, when drawing into a string.
+/// Why drawing failed; drawing into a string never does.
 pub(super) type Fault = DrawingAreaErrorKind<std::io::Error>;
 
 /// Width and height in pixels.
@@ -25,7 +25,8 @@ const LEGEND_LINE: i32 = 18;
 /// Width of an average character of the legend, in pixels.
 const CHARACTER: usize = 7;
 
-/// Colours that colour-blind readers tell apart (Okabe and Ito, 2008), without the yellow that white paper hides.
+/// Colours that colour-blind readers can distinguish (Okabe and Ito, 2008), without the yellow that
+/// white paper hides.
 const PALETTE: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -47,7 +48,8 @@ pub(super) fn figure(title: &str, names: &[&str], plot: impl FnOnce(&Area<'_>) -
     let drawn = draw(&mut text, title, names, plot);
     match drawn {
         Ok(()) => text,
-        // Writing to a string does not fail; should plotters ever say otherwise, the figure says so rather than lie.
+        // Writing to a string does not fail; if plotters ever reports an error, the figure shows
+        // it.
         Err(fault) => fallback(&format!("{title}: {fault}")),
     }
 }
@@ -105,7 +107,8 @@ fn legend_rows(names: &[&str]) -> Vec<Vec<Entry>> {
     rows
 }
 
-/// The range of finite values, widened by a twentieth; from 0 where they are on one side of it and `zero` is asked for.
+/// The range of finite values, widened by a twentieth; from 0 where all are on one side of it and
+/// `zero` is set.
 pub(super) fn range(values: impl Iterator<Item = f64>, zero: bool) -> Range<f64> {
     let seen = values.filter(|value| value.is_finite());
     let (low, high) = seen.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));

@@ -1,6 +1,7 @@
-//! Figures as SVG: grouped [`bars`] and [`boxes`], [`curves`] and [`scatter`] plots, 800 by 500, the same bytes for the same numbers. Knows how a figure is
-//! laid out; what the numbers mean, their callers know. Text is escaped and control characters are shown as `?`, so that a
-//! program's name cannot break a figure; what is not finite is left out.
+//! Figures as SVG: grouped [`bars`] and [`boxes`], [`curves`] and [`scatter`] plots, 800 by 500,
+//! the same bytes for the same numbers. It knows how a figure is laid out; only its callers know
+//! what the numbers mean. Text is escaped and control characters are shown as `?`, so that a
+//! program's name cannot break a figure; values that are not finite are left out.
 
 #![forbid(unsafe_code)]
 

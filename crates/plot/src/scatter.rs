@@ -1,4 +1,5 @@
-//! Points, one series a kind of marker: small and pale for each, large for the mean of the series.
+//! Scatter plots: small pale markers for the points of a series, a large one for their mean; each
+//! series has its own marker.
 
 use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
 use plotters::chart::{ChartBuilder, ChartContext};
@@ -16,7 +17,8 @@ const SMALL: i32 = 3;
 const LARGE: i32 = 8;
 const PALE: f64 = 0.35;
 
-/// Points as an SVG document, with the mean of each series as a large marker. Points that are not finite are left out.
+/// Points as an SVG document, with the mean of each series as a large marker. Points that are not
+/// finite are left out.
 #[must_use]
 pub fn scatter(title: &str, series: &[Points], x_label: &str, y_label: &str) -> String {
     let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();

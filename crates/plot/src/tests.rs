@@ -64,7 +64,8 @@ fn curves_on_a_logarithmic_axis_leave_out_what_it_cannot_show() {
     assert_eq!(count(&curves("SRA", &[("forward".into(), points)], "K", "SRA", false), "circle"), 3);
 }
 
-/// Five values: quartiles are the second, third and fourth; two: a quarter and three quarters of the way.
+/// Five values: quartiles are the second, third and fourth; two: a quarter and three quarters of
+/// the way.
 #[test]
 fn boxes_span_the_middle_half_and_whiskers_all() {
     assert_eq!(boxes::summary(&[5.0, 1.0, 2.0, 4.0, 3.0]), Some([1.0, 2.0, 3.0, 4.0, 5.0]));

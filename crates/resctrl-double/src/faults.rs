@@ -1,9 +1,10 @@
-//! Planted faults and the journal: what the actuator must survive (a refusal at the worst moment, another tool that takes the last CLOSID,
-//! a task that dies while it is moved, a mount that vanishes), and what it wrote. Neither belongs to the kernel's behaviour.
+//! Planted faults and the journal: what the actuator must survive (a refusal at the worst moment,
+//! another tool that takes the last CLOSID, a task that dies while it is moved, a mount that
+//! vanishes), and what it wrote. Neither belongs to the kernel's behaviour.
 
 use rustix::io::Errno;
 
-/// What was asked of the file system.
+/// A request to the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Reading a file; never in the journal.
@@ -41,7 +42,8 @@ pub enum Mishap {
     TakeClosids,
     /// The tasks named in the text are dead from now on, though `/proc` may still show them.
     TasksDie,
-    /// Just after, the mount is gone (as `umount -l`): open files go on, paths lead to the empty folder below.
+    /// Just after, the mount is gone (as `umount -l`): open files go on, paths lead to the empty
+    /// folder below.
     Unmount,
 }
 
@@ -65,8 +67,8 @@ impl Fault {
         Self { operation: Operation::Write, path: path.to_owned(), nth, mishap: Mishap::Refuse(errno) }
     }
 
-    /// A fault from `OPERATION:PATH:NTH:MISHAP`, such as `write:*/schemata:2:EBUSY`; a mishap is an errno's name, `take-closids`,
-    /// `tasks-die` or `unmount`.
+    /// A fault from `OPERATION:PATH:NTH:MISHAP`, such as `write:*/schemata:2:EBUSY`; a mishap is an
+    /// errno's name, `take-closids`, `tasks-die` or `unmount`.
     ///
     /// # Errors
     /// One line that names the part and what would be right.
@@ -138,7 +140,7 @@ impl Faults {
     }
 }
 
-/// Whether a path is like a pattern in which `*` stands for any characters.
+/// Whether a path matches a pattern in which `*` stands for any characters.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == path,

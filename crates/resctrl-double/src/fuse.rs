@@ -1,6 +1,8 @@
-//! The FUSE face: turns the kernel's requests into operations on [`Resctrl`]. Knows inodes and open files, and what kernfs does where no rule
-//! of resctrl is asked (fs/kernfs: sizes are 0, a read-only file cannot be opened for writing even by root, nothing but groups can be made).
-//! Nothing is cached by the kernel, and locks are left to it (`flock` works between processes as on any local file system).
+//! The FUSE face: turns the kernel's requests into operations on [`Resctrl`]. Knows inodes and open
+//! files, and what kernfs does where resctrl has no rule (fs/kernfs: sizes are 0, a read-only file
+//! cannot be opened for writing even by root, nothing but groups can be made). Nothing is cached by
+//! the kernel, and locks are left to it (`flock` works between processes as on any local file
+//! system).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,7 +19,7 @@ use rustix::io::Errno;
 use crate::refusal::Answer;
 use crate::resctrl::{Caller, Node, Resctrl};
 
-/// How long the kernel may keep what it was told: not at all.
+/// How long the kernel may cache an answer: not at all.
 const NOT_KEPT: Duration = Duration::ZERO;
 
 /// What both the mount and the tests hold.
@@ -34,7 +36,8 @@ struct Table {
     nodes: Vec<Node>,
     numbers: BTreeMap<Node, u64>,
     next_handle: u64,
-    /// What each open file showed at its first read: a file is read from one state, however many reads that takes (seq_file).
+    /// What each open file showed at its first read: a file is read from one state, however many
+    /// reads that takes (seq_file).
     texts: BTreeMap<u64, String>,
 }
 
@@ -126,7 +129,8 @@ impl Face {
         if !locked(&self.shared).exists(node) {
             return Err(Errno::NODEV);
         }
-        // KERNFS_ROOT_EXTRA_OPEN_PERM_CHECK: what has no such bit for anyone is refused even to root.
+        // KERNFS_ROOT_EXTRA_OPEN_PERM_CHECK: what has no such bit for anyone is refused even to
+        // root.
         if flags.acc_mode() != OpenAccMode::O_RDONLY && node.mode() & 0o222 == 0 {
             return Err(Errno::ACCESS);
         }
@@ -304,9 +308,11 @@ impl Filesystem for Face {
         }
     }
 
-    /// A close must wait for no one here. A process that starts another program closes its files while the kernel keeps everybody from
-    /// its `/proc/PID/stat`; were the answer to that close to wait for a look at all tasks, each would wait for the other, and every `ps`
-    /// of the system with them. So the kernel is told not to ask (5.16; before, after this answer), and a second thread answers meanwhile.
+    /// A close must wait for nothing here. A process that starts another program closes its files
+    /// while the kernel blocks all readers of its `/proc/PID/stat`; if the answer to that close
+    /// waited for a look at all tasks, each would wait for the other, and every `ps` of the system
+    /// with them. So the kernel learns not to send closes (from 5.16 at once; before, after this
+    /// answer), and a second thread answers meanwhile.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.error(code(Errno::NOSYS));
     }

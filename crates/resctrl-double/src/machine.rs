@@ -1,6 +1,7 @@
-//! The machine that the double pretends to be: caches with their domains and masks, memory-bandwidth allocation, monitoring, CPUs, and
-//! how old the kernel is. It knows what hardware and kernels differ in (`Documentation/filesystems/resctrl.rst`, "Info directory") and
-//! nothing of groups, tasks or files.
+//! The machine that the double pretends to be: caches with their domains and masks,
+//! memory-bandwidth allocation, monitoring, CPUs, and how old the kernel is. It knows what hardware
+//! and kernels differ in (`Documentation/filesystems/resctrl.rst`, "Info directory") and nothing of
+//! groups, tasks or files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,8 @@ pub struct Domain {
 pub enum Cdp {
     /// The hardware cannot.
     Absent,
-    /// It could, and the mount did not ask (the `schemata` names stay as wide as if it had, `schemata_list_add`).
+    /// It could, and the mount did not ask (the `schemata` names stay as wide as if it had,
+    /// `schemata_list_add`).
     Off,
     /// `L3CODE` and `L3DATA` instead of `L3`, and half the CLOSIDs.
     On,
@@ -77,12 +79,15 @@ pub struct Monitoring {
     pub total: bool,
     /// `mbm_local_bytes`.
     pub local: bool,
-    /// How many groups must have been asked for before the RMID of a removed group is clean enough to be had again. The kernel waits for
-    /// its occupancy to fall (`__check_limbo`, once a second); the double has no clock and counts calls of `mkdir`.
+    /// How many groups must be requested before the RMID of a removed group is clean enough to be
+    /// used again. The kernel waits for its occupancy to fall (`__check_limbo`, once a second); the
+    /// double has no clock and counts calls of `mkdir`.
     pub limbo_requests: u32,
-    /// `mbm_event` counter assignment (6.18): counters a domain; groups without one read `Unassigned`. None: the mode is absent.
+    /// `mbm_event` counter assignment (6.18): counters a domain; groups without one read
+    /// `Unassigned`. None: the mode is absent.
     pub counters: Option<u32>,
-    /// Whether a bandwidth event reads `Unavailable` until its group moved a first byte (`mon_event_count`).
+    /// Whether a bandwidth event reads `Unavailable` until its group moved a first byte
+    /// (`mon_event_count`).
     pub silent_until_traffic: bool,
 }
 
@@ -99,7 +104,8 @@ pub struct Kernel {
     pub sparse_masks: bool,
     /// Several tids in one write, and words about a refused tid (6.7).
     pub task_lists: bool,
-    /// What is said of a bandwidth that is no number (until 6.12: "Non-decimal digit in MB value").
+    /// The message for a bandwidth that is not a number (until 6.12: "Non-decimal digit in MB
+    /// value").
     pub old_bandwidth_words: bool,
     /// Values in `schemata` are padded to one width (until 6.14).
     pub padded: bool,
@@ -140,8 +146,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine whose L3 domains are these (id, CPUs), 11 ways of 2.5 MiB each, no bandwidth allocation, 16 CLOSIDs, 64 RMIDs that are
-    /// clean at once, on a kernel of 6.12. Change the fields for anything else.
+    /// A machine whose L3 domains are these (id, CPUs), 11 ways of 2.5 MiB each, no bandwidth
+    /// allocation, 16 CLOSIDs, 64 RMIDs that are clean at once, on a kernel of 6.12. Change the
+    /// fields for anything else.
     #[must_use]
     pub fn with_domains(domains: &[(u32, &[u32])]) -> Self {
         let ways = 11;
@@ -178,7 +185,8 @@ impl Machine {
         }
     }
 
-    /// The same machine with bandwidth allocation in per cent, steps of 10 and at least 10, on the domains of its first cache.
+    /// The same machine with bandwidth allocation in per cent, steps of 10 and at least 10, on the
+    /// domains of its first cache.
     #[must_use]
     pub fn with_bandwidth(mut self) -> Self {
         let domains = self.caches.first().map(|cache| cache.domains.clone()).unwrap_or_default();
@@ -188,7 +196,8 @@ impl Machine {
         self
     }
 
-    /// CLOSIDs that may be had, the default group's included: the fewest of all resources (`closid_init`); none without allocation.
+    /// CLOSIDs that can be allocated, the default group's included: the fewest of all resources
+    /// (`closid_init`); none without allocation.
     #[must_use]
     pub fn closids(&self) -> u32 {
         let caches = self.caches.iter().map(Cache::usable_closids);

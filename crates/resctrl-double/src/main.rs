@@ -1,5 +1,5 @@
-//! The double as a program: mounts, waits, unmounts. It ends by itself after the time it was given, and at SIGTERM or SIGINT, and says on
-//! standard output when the mount is there.
+//! The double as a program: mounts, waits, unmounts. It ends by itself after the given time, and at
+//! SIGTERM or SIGINT, and prints when it has mounted.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,8 @@ use clap::Parser;
 use isobar_resctrl_double::{Fault, Machine, Mounted, ProcThreads, Resctrl, TrafficFile};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// Mounts a resctrl file system that is none: for tests of programs that drive resctrl, where no hardware for it is.
+/// Mounts a resctrl file system that is none: for tests of programs that drive resctrl, where no
+/// hardware for it is.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -28,17 +29,19 @@ struct Arguments {
     /// The machine that is pretended.
     #[arg(long, value_name = "SPEC", default_value = "domains=0:0", value_parser = Machine::parse)]
     machine: Machine,
-    /// Ends by itself after so many seconds.
+    /// Ends by itself after this many seconds.
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 600)]
     seconds: u64,
-    /// Bytes by task and domain, read whenever counters are: lines of `TID DOMAIN OCCUPANCY TOTAL LOCAL`.
+    /// Bytes by task and domain, read whenever counters are: lines of
+    /// `TID DOMAIN OCCUPANCY TOTAL LOCAL`.
     #[arg(long, value_name = "FILE")]
     counters: Option<PathBuf>,
-    /// Appends a line for every operation that was asked for.
+    /// Appends a line for every requested operation.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// A fault, as OPERATION:PATH:NTH:MISHAP, such as `write:*/schemata:2:EBUSY`, `mkdir:*:1:take-closids`, `write:*/tasks:1:tasks-die` or
-    /// `write:*/tasks:3:unmount`; may be given often.
+    /// A fault, as OPERATION:PATH:NTH:MISHAP, such as `write:*/schemata:2:EBUSY`,
+    /// `mkdir:*:1:take-closids`, `write:*/tasks:1:tasks-die` or `write:*/tasks:3:unmount`; may be
+    /// given often.
     #[arg(long, value_name = "FAULT", value_parser = Fault::parse)]
     fault: Vec<Fault>,
     /// Ways of an L3 domain that another tool holds pseudo-locked, as DOMAIN=HEX.

@@ -1,5 +1,6 @@
-//! A mount for as long as a value lives. Mounts with the mount system call (root, and `/dev/fuse`), so that no libfuse and no fusermount is
-//! needed; unmounts when dropped, lazily where files are still open.
+//! A mount for as long as a value lives. Mounts with the mount system call (root, and `/dev/fuse`),
+//! so that no libfuse and no fusermount is needed; unmounts when dropped, lazily where files are
+//! still open.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -50,7 +51,8 @@ impl std::fmt::Debug for State {
 }
 
 impl Mounted {
-    /// Mounts on this folder; every user may go in, as with resctrl, and the kernel checks the permission bits.
+    /// Mounts on this folder; every user may go in, as with resctrl, and the kernel checks the
+    /// permission bits.
     ///
     /// # Errors
     /// Where the folder is missing, or the kernel does not let us.
@@ -69,7 +71,8 @@ impl Mounted {
             MountOption::NoExec,
         ];
         config.acl = SessionACL::All;
-        // One may look at all tasks while the other answers what a task waits for (see `Face::flush`).
+        // One may look at all tasks while the other answers what a task waits for (see
+        // `Face::flush`).
         config.n_threads = Some(2);
         let session = fuser::spawn_mount(face, &folder, &config);
         let session = session.map_err(|error| MountError::Refused { folder: folder.clone(), error })?;
@@ -83,7 +86,8 @@ impl Mounted {
         &self.place.folder
     }
 
-    /// Looks at the state or changes it, between two operations on the files. Whoever touches the mount meanwhile waits, so `look` must not.
+    /// Looks at the state or changes it, between two operations on the files. Every other user of
+    /// the mount waits meanwhile, so `look` must not use it.
     pub fn with<T>(&self, look: impl FnOnce(&mut Resctrl) -> T) -> T {
         look(&mut locked(&self.shared.0))
     }
@@ -105,7 +109,8 @@ impl Mounted {
         self.place.is_ours()
     }
 
-    /// Takes the mount away now, as `umount -l`: paths lead to the empty folder below, open files go on.
+    /// Takes the mount away now, as `umount -l`: paths lead to the empty folder below, open files
+    /// go on.
     pub fn vanish(&self) {
         self.place.detach();
     }
@@ -119,7 +124,8 @@ impl Drop for Mounted {
         while !session.guard.is_finished() && start.elapsed() < LONGEST_WAIT {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        // With files still open it goes on serving them until they are closed; to drop it would unmount what is on the folder by then.
+        // With files still open it goes on serving them until they are closed; to drop it would
+        // unmount what is on the folder by then.
         if !session.guard.is_finished() {
             std::mem::forget(session);
         }
@@ -129,7 +135,8 @@ impl Drop for Mounted {
 /// How long an unmount may take before we take it that files are still open.
 const LONGEST_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// Where we mounted, and the device number by which our mount is told from another one on the same folder.
+/// The mount point, and the device number that distinguishes this mount from another one on the
+/// same folder.
 #[derive(Debug, Clone)]
 struct Place {
     folder: PathBuf,
@@ -157,8 +164,9 @@ impl Place {
         }
     }
 
-    /// The device of the uppermost mount there, as `0:39`; the file system itself is not asked (proc_pid_mountinfo(5): the third field is
-    /// the device, the fifth the mount point, with blanks escaped; later mounts come later).
+    /// The device of the uppermost mount there, as `0:39`; read without using the file system
+    /// itself (proc_pid_mountinfo(5): the third field is the device, the fifth the mount point,
+    /// with blanks escaped; later mounts come later).
     fn topmost(&self) -> Option<String> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
         let here = |line: &str| {

@@ -1,13 +1,14 @@
-//! Numbers and CPU sets as the kernel reads and writes them: `kstrtoul` (lib/kstrtox.c), `cpumask_parse`, `cpulist_parse` and `%*pb[l]`
-//! (lib/bitmap-str.c, lib/vsprintf.c). Text in, values out; nothing of resctrl.
+//! Numbers and CPU sets as the kernel reads and writes them: `kstrtoul` (lib/kstrtox.c),
+//! `cpumask_parse`, `cpulist_parse` and `%*pb[l]` (lib/bitmap-str.c, lib/vsprintf.c). Text in,
+//! values out; nothing of resctrl.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use rustix::io::Errno;
 
-/// A whole number as `kstrtoul` takes it: an optional `+`, digits of the base (`0x` before hexadecimal), one line break at the end.
-/// Base 0 tells 16, 8 and 10 by their prefix.
+/// A whole number as `kstrtoul` takes it: an optional `+`, digits of the base (`0x` before
+/// hexadecimal), one line break at the end. Base 0 recognises 16, 8 and 10 by their prefix.
 #[must_use]
 pub fn unsigned(text: &str, base: u32) -> Option<u64> {
     let text = text.strip_suffix('\n').unwrap_or(text);
@@ -55,7 +56,8 @@ pub fn cpu_list(text: &str, possible: u32) -> Result<BTreeSet<u32>, Errno> {
     Ok(cpus)
 }
 
-/// The CPUs of a mask such as `ff` or `1,00000000`: hexadecimal words of 32 bits, the most significant first.
+/// The CPUs of a mask such as `ff` or `1,00000000`: hexadecimal words of 32 bits, the most
+/// significant first.
 ///
 /// # Errors
 /// `EINVAL` for what is no mask, `EOVERFLOW` for a CPU that cannot be.

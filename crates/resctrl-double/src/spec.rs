@@ -1,5 +1,6 @@
-//! A machine from one line of text, for the program: `domains=0:0-3/2:4-7;ways=11;min-bits=1;closids=16;rmids=32;mb;kernel=6.18`. Everything
-//! that is left out is as in [`Machine::with_domains`].
+//! A machine from one line of text, for the program:
+//! `domains=0:0-3/2:4-7;ways=11;min-bits=1;closids=16;rmids=32;mb;kernel=6.18`. Everything that is
+//! left out is as in [`Machine::with_domains`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

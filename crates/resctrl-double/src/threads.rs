@@ -1,5 +1,6 @@
-//! Which tasks there are. The double keeps groups of the real tasks of this system; who exists, who is whose child and who owns whom comes
-//! through the [`Threads`] seam, so that the state machine does no I/O and tests can invent tasks.
+//! The tasks of the system. The double keeps groups of this system's real tasks; which tasks exist,
+//! their parents and their owners come through the [`Threads`] seam, so that the state machine does
+//! no I/O and tests can invent tasks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +20,8 @@ pub struct Task {
 pub trait Threads: Send {
     /// Every task of the system by its id.
     fn all(&self) -> BTreeMap<u32, Task>;
-    /// The real and the saved user of a task (`rdtgroup_task_write_permission` compares with both); None when it is gone.
+    /// The real and the saved user of a task (`rdtgroup_task_write_permission` compares with both);
+    /// None when it is gone.
     fn owner(&self, tid: u32) -> Option<(u32, u32)>;
 }
 
@@ -51,7 +53,8 @@ fn threads_of(leader: u32) -> Vec<(u32, Task)> {
     numbered(&folder).into_iter().filter_map(task).collect()
 }
 
-/// Fields 4 and 22 of a `stat` line; the name before them may hold blanks and brackets (proc_pid_stat(5)).
+/// Fields 4 and 22 of a `stat` line; the name before them may hold blanks and brackets
+/// (proc_pid_stat(5)).
 fn parent_and_start(stat: &str) -> Option<(u32, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();

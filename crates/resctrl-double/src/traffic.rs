@@ -1,5 +1,6 @@
-//! What the tasks do to the caches: bytes by task and domain, set by tests or read from a file outside of the mount. Knows no groups and
-//! no RMIDs; `resctrl/monitor.rs` credits these bytes to them.
+//! What the tasks do to the caches: bytes by task and domain, set by tests or read from a file
+//! outside the mount. Knows no groups and no RMIDs; `resctrl/monitor.rs` credits these bytes to
+//! them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,8 +19,8 @@ pub struct Traffic {
 /// By task and domain.
 pub type TrafficMap = BTreeMap<(u32, u32), Traffic>;
 
-/// Reads traffic from text: a line `TID DOMAIN OCCUPANCY TOTAL LOCAL` for each; what does not read so (half a line that is just being
-/// written) is left out.
+/// Reads traffic from text: a line `TID DOMAIN OCCUPANCY TOTAL LOCAL` for each; what does not read
+/// so (half a line that is just being written) is left out.
 #[must_use]
 pub fn parse(text: &str) -> TrafficMap {
     text.lines().filter_map(line).collect()
@@ -32,7 +33,7 @@ fn line(line: &str) -> Option<((u32, u32), Traffic)> {
     Some((task, Traffic { occupancy: next()?, total: next()?, local: next()? }))
 }
 
-/// A file that is read anew whenever the counters matter.
+/// A file that is read again whenever the counters matter.
 #[derive(Debug, Clone)]
 pub struct TrafficFile(pub PathBuf);
 

@@ -1,5 +1,6 @@
-//! The mount itself, spoken to as any program would: std::fs, two processes and one lock, a process that forks in a group, a mount that
-//! vanishes. Needs root and /dev/fuse; says so loudly and passes where they are missing.
+//! The mount itself, spoken to as any program would: std::fs, two processes and one lock, a process
+//! that forks in a group, a mount that vanishes. Needs root and /dev/fuse; prints so and passes
+//! where they are missing.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -224,7 +225,8 @@ fn a_mount_can_vanish_in_mid_run_and_is_gone_when_dropped() {
     assert_eq!(write(&root.join("a/schemata"), "L3:0=1\n"), Err(Errno::NOENT));
     open.write_all(b"L3:0=2\n").unwrap();
     drop(mounted);
-    // With the file still open the old one goes on below; a new one on the same folder is not disturbed.
+    // With the file still open the old one goes on below; a new one on the same folder is not
+    // disturbed.
     let next = Mounted::on(&root, Resctrl::new(machine(), Box::new(ProcThreads))).unwrap();
     drop(open);
     assert!(next.is_there() && root.join("schemata").exists());

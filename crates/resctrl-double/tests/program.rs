@@ -1,4 +1,5 @@
-//! The program: mounts, ends at SIGTERM and after its time, keeps a journal, refuses bad input in one line.
+//! The program: mounts, ends at SIGTERM and after its time, keeps a journal, refuses bad input in
+//! one line.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,4 +1,5 @@
-//! What an access of a synthetic trace costs: a sweep, chased pointers, and four zones of a program of four threads.
+//! What an access of a synthetic trace costs: a sweep, chased pointers, and four zones of a program
+//! of four threads.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use isobar_trace::TraceError;

@@ -1,4 +1,4 @@
-//! One access to memory, as every kind of trace tells it.
+//! One access to memory, the same in every kind of trace.
 
 /// An access that missed the last-level cache and so went to memory (DINO, section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! What can be wrong with a recipe. Each message is one line that names the key and the remedy.
+//! Errors in a recipe. Each message is one line that names the key and the remedy.
 
 /// Why a trace could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// a value that cannot be
+    /// an impossible value
     #[error("trace recipe: `{key}` {problem}")]
     Value {
         /// the key

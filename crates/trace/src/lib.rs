@@ -1,4 +1,5 @@
-//! Memory-access traces: what an access is, and traces that are generated from a recipe ([`synthetic`]).
+//! Memory-access traces: what an access is, and traces that are generated from a recipe
+//! ([`synthetic`]).
 //!
 //! Pure: a trace is an iterator, never a vector, so that its length costs no memory.
 

@@ -1,4 +1,5 @@
-//! What the machine counted: per CPU, per node, per link. It knows how to subtract; it refuses to know where the counts come from.
+//! What the machine counted: per CPU, per node, per link. It knows how to subtract; it refuses to
+//! know where the counts come from.
 
 use serde::{Deserialize, Serialize};
 

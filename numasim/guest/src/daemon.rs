@@ -1,4 +1,5 @@
-//! The program that moves things beside the jobs: started before them, ended after them, its log kept.
+//! The program that moves things beside the jobs: started before them, ended after them, its log
+//! kept.
 
 use crate::job::Child;
 use crate::procfs;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 /// A daemon takes at most this long, in guest seconds, to put everything back after SIGTERM.
 const ENDS_WITHIN: f64 = 20.0;
-/// One that leaves the foreground writes its pid within this time.
+/// A daemon that leaves the foreground reports its pid within this time.
 const TELLS_PID_WITHIN: f64 = 5.0;
 /// `USER_HZ`, the unit of times in `/proc/PID/stat`.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -40,13 +41,13 @@ fn with_pids(argv: &[String], pids: &[u32]) -> Vec<String> {
     argv.iter().flat_map(|word| if word == "{pids}" { each() } else { vec![word.clone()] }).collect()
 }
 
-/// The pid of a daemon that leaves the foreground, once it has written it.
+/// The pid of a daemon that leaves the foreground, once it has reported it.
 fn left(child: &mut Child, file: &str) -> Option<u32> {
     let until = procfs::now() + TELLS_PID_WITHIN;
     while procfs::now() < until {
-        let told = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
-        if told.is_some() && child.ended() {
-            return told;
+        let pid = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+        if pid.is_some() && child.ended() {
+            return pid;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -54,7 +55,7 @@ fn left(child: &mut Child, file: &str) -> Option<u32> {
 }
 
 impl Running<'_> {
-    /// Ends it, and reports what became of it.
+    /// Ends it, and reports how it ended.
     pub fn end(mut self) -> DaemonRan {
         let cpu = procfs::stat(self.pid()).map(|stat| stat.ticks);
         let problem = self.stop();

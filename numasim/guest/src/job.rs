@@ -1,4 +1,5 @@
-//! A process of ours: in a process group of its own, output and errors in files, ended with whatever it started.
+//! A child process of the director: in its own process group, output and errors in files, ended
+//! with whatever it started.
 
 use crate::procfs;
 use anyhow::Context;
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-/// Threads that wait for their start wake every millisecond; one that sleeps longer is not waited for.
+/// Threads that wait for their start wake every millisecond; one that sleeps longer is not waited
+/// for.
 const BROUGHT_WITHIN: f64 = 0.5;
 
 /// A process and what it writes.
@@ -43,7 +45,8 @@ impl Child {
         self.process.id()
     }
 
-    /// Whether it has ended. It stays in `/proc` until [`Child::reap`], so that its last counts can be read.
+    /// Whether it has ended. It stays in `/proc` until [`Child::reap`], so that its last counts can
+    /// be read.
     pub fn ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         self.how.is_some() || !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
@@ -102,7 +105,7 @@ impl Child {
     }
 }
 
-/// Whatever happens, nothing of ours outlives its run.
+/// Whatever happens, no child outlives its run.
 impl Drop for Child {
     fn drop(&mut self) {
         self.kill();
@@ -144,7 +147,8 @@ impl<'a> Running<'a> {
         self.asked.background
     }
 
-    /// Waits until its memory is touched; then brings it where it begins, or lets it go where it may run.
+    /// Waits until its memory is touched; then brings it where it begins, or lets it go where it
+    /// may run.
     pub fn set_up(&mut self, until: f64, nodes: usize) -> Result<(), String> {
         while !self.ready.exists() {
             if self.child.ended() {
@@ -172,7 +176,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Brings its threads to CPUs: one that sleeps moves when it wakes, so this waits until all have.
+    /// Brings its threads to CPUs: one that sleeps moves when it wakes, so this waits until all
+    /// have.
     fn bring(&self, cpus: &[u32]) {
         let until = procfs::now() + BROUGHT_WITHIN;
         confine_group(self.child.pid(), Some(cpus));

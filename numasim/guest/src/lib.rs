@@ -1,4 +1,5 @@
-//! What the director in the guest and the laboratory outside say to each other: the order that goes in, the lines that come out.
+//! The protocol between the director in the guest and the lab outside: the order that goes in, the
+//! lines that come out.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,9 @@
-//! The director: the only child of the guest's first process. Reads the order, does its runs one after another, and tells what came of
-//! each over virtio-serial. `director run` follows /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
+//! The director: the only child of the guest's first process. It reads the order, does its runs one
+//! after another, and reports the result of each over virtio-serial. `director run` follows
+//! /etc/order.json; `director boot -- CMD...` runs one command on the modelled machine.
 //!
-//! It knows processes, CPUs and files. It refuses to know policies and to judge results: both are the laboratory's.
+//! It knows processes, CPUs and files. It refuses to know policies and to judge results; the lab
+//! does both.
 
 #![forbid(unsafe_code)]
 
@@ -34,11 +36,11 @@ fn main() -> ExitCode {
         Some((verb, command)) if verb == "boot" => boot(&mut port, command),
         _ => Err(anyhow::anyhow!("director: expected `run` or `boot COMMAND ...`, not {words:?}")),
     };
-    let told = match &done {
+    let sent = match &done {
         Ok(()) => port.tell(&Line::Done),
         Err(error) => port.tell(&Line::Failed { why: format!("{error:#}") }),
     };
-    verdict(if done.is_ok() && told.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
+    verdict(if done.is_ok() && sent.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
 }
 
 /// The verdict is handed on by the first process; see guest/init.

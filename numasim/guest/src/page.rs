@@ -1,5 +1,5 @@
-//! The modelled machine as the guest sees it: when modelling begins, and what was counted since, from the page that plugin and guest
-//! share.
+//! The modelled machine as the guest sees it: when modelling begins, and what was counted since,
+//! from the page that plugin and guest share.
 
 use anyhow::{Context, bail};
 use numasim_guest::counters::{Counters, Cpu, Link, Node};
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Machine(Option<Guest<Mapping>>);
 
 impl Machine {
-    /// Modelling begins, where it was asked for.
+    /// Modelling begins, where the order says so.
     pub fn begin(modelled: bool) -> anyhow::Result<Self> {
         if !modelled {
             return Ok(Self(None));

@@ -1,11 +1,13 @@
-//! What the kernel says of processes and of itself. Texts are read by pure functions below; a file that is gone is `None`: processes end.
+//! What the kernel says of processes and of itself. Texts are read by pure functions below; a file
+//! that is gone is `None`: processes end.
 
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is reported of `/proc/vmstat`: pages that NUMA balancing moved, pages that anyone moved, faults that were made to learn who
-/// touches what (Documentation/admin-guide/sysctl/kernel.rst, `numa_balancing`).
+/// What is reported of `/proc/vmstat`: pages that NUMA balancing moved, pages that anyone moved,
+/// faults that were made to learn which thread touches which page
+/// (Documentation/admin-guide/sysctl/kernel.rst, `numa_balancing`).
 const VMSTAT: [&str; 6] = [
     "numa_pages_migrated",
     "pgmigrate_success",
@@ -83,8 +85,8 @@ pub fn stat(pid: u32) -> Option<Stat> {
     of_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields are counted from behind the name, which may hold anything (proc_pid_stat(5)): the third is the group, the twelfth and
-/// thirteenth are the times, the 37th is the processor.
+/// Fields are counted from behind the name, which may hold anything (proc_pid_stat(5)): the third
+/// is the group, the twelfth and thirteenth are the times, the 37th is the processor.
 fn of_stat(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
@@ -95,7 +97,8 @@ fn of_stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Pages of a process by node, from `/proc/PID/numa_maps`: the sums of `N0=`, `N1=` ... in base pages.
+/// Pages of a process by node, from `/proc/PID/numa_maps`: the sums of `N0=`, `N1=` ... in base
+/// pages.
 pub fn pages(pid: u32, nodes: usize) -> Option<Vec<u64>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/numa_maps")).ok()?;
     (!text.is_empty()).then(|| of_numa_maps(&text, nodes))

@@ -15,13 +15,15 @@ use std::time::Duration;
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 /// Where runs keep their files.
 const FOLDER: &str = "/tmp/run";
-/// How often we look whether jobs have ended, and how often at their threads and pages, which costs the guest more.
+/// How often we look whether jobs have ended, and how often at their threads and pages, which costs
+/// the guest more.
 const TICK: Duration = Duration::from_millis(10);
 const LOOK_SECONDS: f64 = 1.0;
-/// Jobs that begin somewhere are held there until all run: before, most of them sleep, and the kernel would crowd them together.
+/// Jobs that begin somewhere are held there until all run: before, most of them sleep, and the
+/// kernel would crowd them together.
 const LET_GO_AFTER: Duration = Duration::from_millis(20);
 
-/// Does a run; what goes wrong with its jobs is in the result.
+/// Does a run; errors of its jobs are part of the result.
 ///
 /// # Errors
 /// What concerns the guest, and so all runs that would follow.

@@ -1,5 +1,6 @@
-//! The order for a boot, and the lines that answer it, as JSON. It knows commands, CPU numbers and files; it refuses to know policies:
-//! what a contender is, the laboratory has resolved into commands before.
+//! The order for a boot, and the lines that answer it, as JSON. It knows commands, CPU numbers and
+//! files; it refuses to know policies: what a contender is, the laboratory has resolved into
+//! commands before.
 
 use crate::counters::Counters;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Whether the machine is modelled (numasim's plugin is there); without it counters are absent and times mean nothing.
+    /// Whether the machine is modelled (numasim's plugin is present); without it counters are
+    /// absent and times mean nothing.
     pub modelled: bool,
     /// Guest seconds that a run may take, set-up included.
     pub limit_seconds: f64,
@@ -26,14 +28,15 @@ pub struct Run {
     pub id: String,
     /// What governs placement.
     pub regime: Regime,
-    /// The ways that everybody may fill in these LLCs while the run lasts; in the others, all.
+    /// The ways that every thread may fill in these LLCs while the run lasts; in the others, all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Ways>,
     /// What runs.
     pub jobs: Vec<Job>,
 }
 
-/// The ways of an LLC that its class 0 may fill, which all CPUs have unless something gives them another.
+/// The ways of an LLC that its class 0 may fill, which all CPUs have unless something gives them
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ways {
@@ -58,7 +61,7 @@ pub struct Regime {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Daemon {
-    /// Command and arguments; `{pids}` stands for `-p PID` of every job, as several arguments.
+    /// Command and arguments; `{pids}` becomes `-p PID` of every job, as several arguments.
     pub argv: Vec<String>,
     /// Files that are written before it starts: path to content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -81,7 +84,8 @@ pub struct Job {
     pub argv: Vec<String>,
     /// The CPUs of its set-up: its memory lands on their node.
     pub setup_cpus: Vec<u32>,
-    /// The CPUs that its threads are brought to after set-up and held on until all jobs run; `None`: they are let go after set-up.
+    /// The CPUs that its threads are brought to after set-up and held on until all jobs run;
+    /// `None`: they are released after set-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_cpus: Option<Vec<u32>>,
     /// The CPUs that it is confined to after set-up; `None`: all.
@@ -124,11 +128,13 @@ pub struct Ran {
     pub id: String,
     /// In the order of [`Run::jobs`].
     pub jobs: Vec<JobRan>,
-    /// Guest seconds from the start of the measured part to the end of the last job that is measured.
+    /// Guest seconds from the start of the measured part to the end of the last job that is
+    /// measured.
     pub seconds: f64,
     /// What keeps the run from counting, if anything.
     pub problem: Option<String>,
-    /// The machine's counters over the measured part, as the plugin saw it; `None`: nothing is modelled.
+    /// The machine's counters over the measured part, as the plugin saw it; `None`: nothing is
+    /// modelled.
     pub counters: Option<Counters>,
     /// What `/proc/vmstat` counted over the measured part.
     pub vmstat: BTreeMap<String, u64>,
@@ -148,7 +154,8 @@ pub struct JobRan {
     pub line: Option<Value>,
     /// Why it counts for nothing, if so: its exit status and the last line of its errors.
     pub problem: Option<String>,
-    /// How often its threads changed their CPU, as `/proc/PID/sched` tells (`se.nr_migrations`); `None`: the kernel does not say.
+    /// How often its threads changed their CPU, from `/proc/PID/sched` (`se.nr_migrations`);
+    /// `None`: the kernel does not say.
     pub migrations: Option<u64>,
     /// Its pages by node when its measured part began and when it was seen last.
     pub pages: Option<[Vec<u64>; 2]>,
@@ -178,7 +185,7 @@ pub const RESULTS_PORT: &str = "results";
 /// The virtio-serial port for what a command prints.
 pub const OUTPUT_PORT: &str = "output";
 
-/// Guest's verdict: the director did what it was told; QEMU ends with twice this and one.
+/// The guest's verdict: the director finished its order; QEMU ends with twice this and one.
 pub const VERDICT_DONE: i32 = 8;
 /// Guest's verdict: the director could not go on.
 pub const VERDICT_FAILED: i32 = 9;

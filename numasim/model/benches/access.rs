@@ -1,5 +1,6 @@
-//! What an access costs the host: hits of the private cache (the last used line, and any line of a set), LLC hits, LLC misses of one
-//! CPU and of a stream; and what the end of a window costs with CPUs that all miss everywhere. Each sample runs a fixed list of addresses.
+//! What an access costs the host: hits of the private cache (the last used line, and any line of a
+//! set), LLC hits, LLC misses of one CPU and of a stream; and what the end of a window costs with
+//! CPUs that all miss everywhere. Each sample runs a fixed list of addresses.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -12,7 +13,8 @@ fn machine() -> Machine {
     Machine::new(&Spec::parse(include_str!("../../machines/small-2x2.toml"), "small-2x2").unwrap()).unwrap()
 }
 
-/// A walk over so many lines in an order without streams: steps by a number that has no factor in common with their count.
+/// A walk over this many lines in an order without streams: steps by a number that has no factor in
+/// common with their count.
 fn walk(lines: u64, step: u64) -> Vec<u64> {
     (0..COUNT).map(|at| at * step % lines * 64).collect()
 }
@@ -47,7 +49,7 @@ fn accesses(c: &mut Criterion) {
     group.finish();
 }
 
-/// A ring of so many nodes with 8 CPUs each.
+/// A ring of this many nodes with 8 CPUs each.
 fn ring(nodes: u32) -> Machine {
     let mut spec = Spec::parse(include_str!("../../machines/small-2x2.toml"), "ring").unwrap();
     let (node, llc, link) = (spec.node[0].clone(), spec.llc[0].clone(), spec.link[0].clone());

@@ -1,5 +1,6 @@
-//! The machine's accounts: what a window of guest time has moved over which queue, and what controllers and links have carried. It knows lines
-//! and routes; queue.rs knows what follows from them.
+//! The machine's accounts: what a window of guest time has moved over which queue, and what
+//! controllers and links have carried. It knows lines and routes; queue.rs knows what follows from
+//! them.
 
 use crate::counters::{LinkCounters, NodeCounters, Traffic};
 use crate::machine::{Cpu, Machine};
@@ -7,11 +8,12 @@ use crate::num::{float, round};
 use crate::queue::LINE;
 
 impl Machine {
-    /// Ends a window of guest time: from what was moved in it come the delays of the next (queue.rs). `busy` is the local time for which
-    /// each CPU ran in it, stalls included, in picoseconds.
+    /// Ends a window of guest time: its traffic gives the delays of the next (queue.rs). `busy` is
+    /// the local time for which each CPU ran in it, stalls included, in picoseconds.
     ///
-    /// Windows should be equally long, since delays move by steps from window to window. Where time jumps because all CPUs sleep, end a few
-    /// windows of the usual length with nobody busy: ten of them forget the load before.
+    /// Windows should be equally long, since delays move by steps from window to window. Where time
+    /// jumps because all CPUs sleep, end a few windows of the usual length with no CPU busy: after
+    /// ten of them the earlier load has no effect.
     pub fn window(&mut self, picos: u64, busy: &[u64]) {
         self.queues.begin();
         for (number, own) in self.cpus.iter_mut().enumerate() {
@@ -43,8 +45,10 @@ impl Machine {
         }
     }
 
-    /// Accounts what was written back in the window. Who drives a dirty line out is not who dirtied it, and a longer wait holds up the
-    /// latter: write-backs from a node to a node are laid to those who fetch that way, in proportion; where none does, to who drove them out.
+    /// Accounts what was written back in the window. The CPU that evicts a dirty line is not the
+    /// one that dirtied it, and a longer wait delays the latter: write-backs from a node to a node
+    /// are charged to the CPUs that fetch along that path, in proportion; where none does, to the
+    /// CPUs that evicted them.
     fn written(&mut self) {
         for home in 0..self.latency.len() {
             for node in 0..self.latency.len() {
@@ -74,7 +78,8 @@ impl Machine {
         })
     }
 
-    /// What each direction of each link has carried since the last reset: for each link of the spec, from `a` to `b` and from `b` to `a`.
+    /// What each direction of each link has carried since the last reset: for each link of the
+    /// spec, from `a` to `b` and from `b` to `a`.
     pub fn link_counters(&self) -> impl Iterator<Item = LinkCounters> + '_ {
         let first = self.latency.len();
         self.links.iter().enumerate().map(move |(position, (from, to))| {

@@ -1,8 +1,9 @@
-//! The private cache of a CPU: set-associative, least recently used line out, written back. It knows lines; it refuses to know
-//! nodes, costs and what is below it.
+//! The private cache of a CPU: set-associative, least recently used line out, written back. It
+//! knows lines; it refuses to know nodes, costs and what is below it.
 //!
-//! A set is kept in the order of use, the last used line first, so that the ordinary hit is one comparison. What looks for a
-//! line moves the others down by one on its way: where the line is not found, the set is already as it must be after the fill.
+//! A set is kept in the order of use, the last used line first, so that the ordinary hit is one
+//! comparison. What looks for a line moves the others down by one on its way: where the line is not
+//! found, the set is already as it must be after the fill.
 
 use crate::num::index;
 

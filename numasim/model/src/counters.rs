@@ -7,7 +7,8 @@ use crate::spec_check::NODES;
 pub struct CpuCounters {
     /// Loads and stores.
     pub accesses: u64,
-    /// Those that the private cache did not have: LLC references. Accesses to what is no memory of a node are not among them.
+    /// Those that the private cache did not have: LLC references. Accesses to what is no memory of
+    /// a node are not among them.
     pub private_misses: u64,
     /// Those that the LLC had.
     pub llc_hits: u64,
@@ -17,7 +18,8 @@ pub struct CpuCounters {
     pub misses_by_node: [u64; NODES],
     /// Bytes that LLC misses fetched.
     pub bytes_read: u64,
-    /// Bytes that went back to memory: dirty lines that this CPU's misses drove out of a cache, or that were flushed from its own.
+    /// Bytes that went back to memory: dirty lines that this CPU's misses drove out of a cache, or
+    /// that were flushed from its own.
     pub bytes_written: u64,
     /// Picoseconds charged.
     pub stall_ps: u64,
@@ -51,7 +53,8 @@ pub struct LinkCounters {
     pub delay_ps: u64,
 }
 
-/// Lines that a CPU has moved, by the node of the memory; never reset, so that a window is a difference.
+/// Lines that a CPU has moved, by the node of the memory; never reset, so that a window is a
+/// difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     /// Fetched at full cost.

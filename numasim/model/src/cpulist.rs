@@ -1,5 +1,6 @@
-//! A list of CPUs as the kernel writes it (`0-3,8`; "cpulist" in Documentation/admin-guide/kernel-parameters). It knows the
-//! text; it refuses to know which CPUs exist.
+//! A list of CPUs as the kernel writes it (`0-3,8`; "cpulist" in
+//! Documentation/admin-guide/kernel-parameters). It knows the text; it refuses to know which CPUs
+//! exist.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,5 +1,5 @@
-//! What can be wrong with a machine file or with a value that the guest writes. Each message is one line that names the file or
-//! the knob, the key, and the remedy.
+//! What can be wrong with a machine file or with a value that the guest writes. Each message is one
+//! line that names the file or the knob, the key, and the remedy.
 
 /// Why a machine file is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum KnobError {
     /// an LLC that the machine does not have
     #[error("LLC {llc} does not exist; the machine has {count}, numbered from 0")]
     Llc {
-        /// as asked for
+        /// as requested
         llc: usize,
         /// how many there are
         count: usize,
@@ -51,7 +51,7 @@ pub enum KnobError {
     /// a CPU that the machine does not have
     #[error("CPU {cpu} does not exist; the machine has {count}, numbered from 0")]
     Cpu {
-        /// as asked for
+        /// as requested
         cpu: usize,
         /// how many there are
         count: usize,
@@ -61,7 +61,7 @@ pub enum KnobError {
     Clos {
         /// the LLC
         llc: usize,
-        /// as asked for
+        /// as requested
         clos: usize,
         /// how many there are
         count: usize,
@@ -71,7 +71,7 @@ pub enum KnobError {
     Mask {
         /// the LLC
         llc: usize,
-        /// as asked for
+        /// as requested
         mask: u64,
         /// all its ways
         full: u64,

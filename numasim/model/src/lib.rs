@@ -1,8 +1,9 @@
-//! The machine of numasim, as a pure function of the accesses it is told of: per CPU a private cache and a stream prefetcher, per
-//! last-level cache sets and way masks, per node a memory controller and per link two queues.
+//! The machine of numasim, as a pure function of the accesses that are reported to it: per CPU a
+//! private cache and a stream prefetcher, per last-level cache sets and way masks, per node a
+//! memory controller and per link two queues.
 //!
-//! It knows physical addresses and guest time in picoseconds. It refuses to know QEMU, the guest, clocks and files; the same calls give the
-//! same answers on any machine.
+//! It knows physical addresses and guest time in picoseconds. It refuses to know QEMU, the guest,
+//! clocks and files; the same calls give the same answers on any machine.
 
 #![forbid(unsafe_code)]
 

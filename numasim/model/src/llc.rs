@@ -1,9 +1,11 @@
-//! A last-level cache: set-associative, least recently used line out, written back, with way masks per class of service as
-//! resctrl's CAT has them (Documentation/arch/x86/resctrl.rst): a mask says which ways a class may *fill*; hits are taken
-//! anywhere. It does not include the private caches: a line that leaves it may stay in them.
+//! A last-level cache: set-associative, least recently used line out, written back, with way masks
+//! per class of service as resctrl's CAT has them (Documentation/arch/x86/resctrl.rst): a mask says
+//! which ways a class may *fill*; hits are taken anywhere. It does not include the private caches:
+//! a line that leaves it may stay in them.
 //!
-//! A set is kept in the order of use, the last used line first; each entry carries the way that it lies in. So the victim is the last
-//! entry whose way is in the mask. The number of sets is any (LLCs of 11 ways or of 20 slices have no power of two).
+//! A set is kept in the order of use, the last used line first; each entry carries the way that it
+//! lies in. So the victim is the last entry whose way is in the mask. The number of sets is any
+//! (LLCs of 11 ways or of 20 slices have no power of two).
 
 use crate::cache::Gone;
 use crate::num::{high_half, index, low};
@@ -143,8 +145,8 @@ fn to_front(set: &mut [u64], at: usize) {
     }
 }
 
-/// The remainder by a number that does not change, without a division (Lemire, Kaser, Kurz: Faster remainder by direct
-/// computation, 2019; exact for 32 bits).
+/// The remainder by a number that does not change, without a division (Lemire, Kaser, Kurz: Faster
+/// remainder by direct computation, 2019; exact for 32 bits).
 #[derive(Clone, Copy, Debug)]
 struct Modulus {
     by: u64,

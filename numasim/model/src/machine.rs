@@ -1,14 +1,18 @@
-//! The machine that is asked on every memory access: which caches have the line, what the access costs, what it moves.
+//! The machine that models every memory access: which caches have the line, what the access costs,
+//! what it moves.
 //!
-//! Departures from real machines, each for the sake of speed or of being predictable:
+//! Departures from real machines, each for speed or predictability:
 //!
-//! 1. *No coherence*: a store does not invalidate copies in other private caches, nor does a miss find a dirty line in one. Sharing costs
-//!    nothing but cache space; a line that several CPUs write may be written back by each.
-//! 2. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is. A dirty line that leaves a private
-//!    cache goes to the LLC if that still has it, else to memory.
+//! 1. *No coherence*: a store does not invalidate copies in other private caches, nor does a miss
+//!    find a dirty line in one. Sharing costs nothing but cache space; a line that several CPUs
+//!    write may be written back by each.
+//! 2. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is.
+//!    A dirty line that leaves a private cache goes to the LLC if that still has it, else to
+//!    memory.
 //! 3. *Write-backs are posted*: they take capacity of controller and links, and stall no CPU.
-//! 4. *Prefetching brings nothing*: what a stream covers is fetched when asked for, at the cost divided by the depth (stream.rs). It
-//!    covers LLC hits as well as misses, since it sits at the private cache.
+//! 4. *Prefetching brings nothing*: what a stream covers is fetched on demand, at the cost divided
+//!    by the depth (stream.rs). It covers LLC hits as well as misses, since it sits at the private
+//!    cache.
 //! 5. *One miss at a time* but for streams: a CPU waits for each.
 
 use crate::cache::{Cache, Touch};
@@ -37,7 +41,8 @@ pub struct Machine {
     pub(crate) latency: Vec<Vec<f64>>,
     /// What a miss costs now, by the same pair.
     cost: [[u64; NODES]; NODES],
-    /// What a miss costs now that a stream covers: no less than the slowest resource on its way takes to carry a line.
+    /// What a miss costs now that a stream covers: no less than the slowest resource on its way
+    /// takes to carry a line.
     covered: [[u64; NODES]; NODES],
     private_hit_ps: u64,
     pub(crate) depth: u64,
@@ -88,7 +93,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// A load or store of a CPU at a physical address: the picoseconds that it is stalled. A CPU that does not exist is not.
+    /// A load or store of a CPU at a physical address: the picoseconds that it is stalled. A CPU
+    /// that does not exist is not.
     #[inline]
     pub fn access(&mut self, cpu: usize, addr: u64, store: bool) -> u64 {
         let line = addr / LINE;
@@ -158,8 +164,8 @@ impl Machine {
         }
     }
 
-    /// The line of an address leaves all caches (`clflush`; Intel SDM, volume 2A). Dirty data is written back once: for the CPU that had it,
-    /// or for the first CPU of the LLC that had it.
+    /// The line of an address leaves all caches (`clflush`; Intel SDM, volume 2A). Dirty data is
+    /// written back once: for the CPU that had it, or for the first CPU of the LLC that had it.
     pub fn flush(&mut self, addr: u64) {
         let line = addr / LINE;
         let mut writer = None;
@@ -235,13 +241,15 @@ impl Machine {
         self.cpus.get(cpu).map(|own| own.counters).unwrap_or_default()
     }
 
-    /// Lines that a class of service holds in an LLC (CMT's `llc_occupancy` divided by 64); none where there is no such LLC or class.
+    /// Lines that a class of service holds in an LLC (CMT's `llc_occupancy` divided by 64); none
+    /// where there is no such LLC or class.
     #[must_use]
     pub fn occupancy(&self, llc: usize, clos: usize) -> Option<u64> {
         self.llcs.get(llc)?.held().get(clos).copied()
     }
 
-    /// What a miss of a CPU on one node costs now with memory on another, in picoseconds: unloaded latency and delays.
+    /// What a miss of a CPU on one node costs now with memory on another, in picoseconds: unloaded
+    /// latency and delays.
     #[must_use]
     pub fn miss_ps(&self, home: usize, node: usize) -> Option<u64> {
         self.cost.get(home)?.get(node).copied()
@@ -256,7 +264,8 @@ impl Machine {
         }
     }
 
-    /// Empties all caches and queues. Counters, way masks and classes go on; what caches would have written back is forgotten.
+    /// Empties all caches and queues. Counters, way masks and classes go on; what caches would have
+    /// written back is forgotten.
     pub fn empty(&mut self) {
         for own in &mut self.cpus {
             own.cache.empty();

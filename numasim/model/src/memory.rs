@@ -1,5 +1,5 @@
-//! Which node a physical address belongs to. It knows the nodes' memory and the hole below 4 GiB; it refuses to know virtual
-//! addresses.
+//! Which node a physical address belongs to. It knows the nodes' memory and the hole below 4 GiB;
+//! it refuses to know virtual addresses.
 
 use crate::num::index;
 use crate::spec::Spec;

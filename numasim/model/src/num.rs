@@ -14,8 +14,9 @@ pub fn round(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// A number as an index, on machines whose `usize` has 64 bits (those that emulate a guest); elsewhere the low bits, which the
-/// bounds check of the slice then refuses or which are already masked.
+/// A number as an index, on machines whose `usize` has 64 bits (those that emulate a guest);
+/// elsewhere the low bits, which the bounds check of the slice then refuses or which are already
+/// masked.
 #[must_use]
 #[allow(clippy::cast_possible_truncation)]
 #[inline]

@@ -1,39 +1,48 @@
-//! Memory controllers and the two directions of each link, as queues: what a miss waits there in the next window.
+//! Memory controllers and the two directions of each link, as queues: what a miss waits there in
+//! the next window.
 //!
-//! **The law** is that of the contention simulator (crates/sim/src/contention/queue.rs), so that both say the same of the same
-//! load: a line waits `q u^2 / (1 - u)` at a resource of utilisation `u`. It grows beyond bound as `u` nears 1: what is delivered
-//! stays below the capacity, however much is wanted.
+//! **The law** is that of the contention simulator (crates/sim/src/contention/queue.rs), so that
+//! both give the same delay for the same load: a line waits `q u^2 / (1 - u)` at a resource of
+//! utilisation `u`. It grows without bound as `u` nears 1: the delivered rate stays below the
+//! capacity, however high the demand.
 //!
-//! **The window.** Within a window CPUs run one after another, so arrival times inside it mean nothing: a delay is a function of the totals
-//! of earlier windows, in which all CPUs stand alike. Feeding the measured `u` back through the law would swing between idle and full, since
-//! the law is steep near 1. Instead the window is *solved*: a CPU that was busy for `B` and paid the delay of `n` lines would have been busy for
-//! `B + n x` had the delay been longer by `x`, and so would have moved its lines at `B / (B + n x)` of its pace. With
+//! **The window.** Within a window CPUs run one after another, so arrival times inside it mean
+//! nothing: a delay is a function of the totals of earlier windows, in which all CPUs count alike.
+//! Feeding the measured `u` back through the law would swing between idle and full, since the law
+//! is steep near 1. Instead the window is *solved*: a CPU that was busy for `B` and paid the delay
+//! of `n` lines would have been busy for `B + n x` had the delay been longer by `x`, and so would
+//! have moved its lines at `B / (B + n x)` of its pace. With
 //!
 //! ```text
 //! a_ik   lines that CPU i moved over resource k in the window (fetched and written back)
-//! n_ik   lines whose delay at k it paid: fetched ones, 1/depth of one for each that a stream covered
+//! n_ik   lines whose delay at k it paid: fetched ones, 1/depth of one that a stream covered
 //! B_i    local time for which it ran, stalls included
-//! s_k    time in which k carries a line;  Q  length of the window;  w_k  delay in force;  x_k  what is added to it
+//! s_k    time in which k carries a line;  Q  length of the window
+//! w_k    delay in force;  x_k  what is added to it
 //!
 //! u_k(x) = s_k / Q * sum_i a_ik B_i / (B_i + sum_j n_ij x_j)
 //! w_k + x_k = q_k u_k(x)^2 / (1 - u_k(x))            for all k at once
 //! ```
 //!
-//! this is the fixed point of the contention simulator for the programs as they were in this window. Resource by resource the left side
-//! rises and the right side falls in `x_k`: one root each, found by halving; a few rounds over all resources settle their interplay. The delay
-//! in force then goes a part of the way there ([`UP`], [`DOWN`]), which averages over what differs from window to window. It falls more slowly than it
-//! rises: load that comes in bursts meets some of the delay that it left.
+//! this is the fixed point of the contention simulator for the programs as they were in this
+//! window. Resource by resource the left side rises and the right side falls in `x_k`: one root
+//! each, found by halving; a few rounds over all resources settle their interplay. The delay in
+//! force then moves a part of the way there ([`UP`], [`DOWN`]), which averages over what differs
+//! from window to window. It falls more slowly than it rises: load that comes in bursts meets some
+//! of the delay that it left.
 //!
-//! **Debt.** The first windows of a new load run at delays that are too short, and carry more than can be carried. What was too much
-//! is owed, and asked for as load on top over [`HORIZON`] windows, so that the long-run throughput stays within capacity; a debt is at most
-//! [`MOST_DEBT`] windows, since real queues hold microseconds of work and no CPU should pay long for the model's late answer. So who wants ten times
-//! the capacity, in bursts of fewer windows than ten, still gets more than there is.
+//! **Debt.** The first windows of a new load run at delays that are too short, and carry more than
+//! the capacity. The excess is a debt, which is added to the load over [`HORIZON`] windows, so that
+//! the long-run throughput stays within capacity; a debt is at most [`MOST_DEBT`] windows, since
+//! real queues hold microseconds of work and no CPU should pay long for the model's late answer. So
+//! a program that demands ten times the capacity, in bursts of fewer than ten windows, still gets
+//! more than the capacity.
 
 use crate::num::{float, round};
 
 /// Bytes of a line.
 pub(crate) const LINE: u64 = 64;
-/// The part of the way to a longer delay that is gone in a window.
+/// The part of the way to a longer delay that one window covers.
 const UP: f64 = 0.6;
 /// The part of the way to a shorter one.
 const DOWN: f64 = 0.4;
@@ -41,7 +50,7 @@ const DOWN: f64 = 0.4;
 const HORIZON: f64 = 4.0;
 /// The greatest debt, in windows.
 const MOST_DEBT: f64 = 4.0;
-/// The greatest utilisation that a delay stands for: a thousand times `q`.
+/// The greatest utilisation that a delay corresponds to: a thousand times `q`.
 const TOP: f64 = 0.999;
 /// Rounds over all resources in a window.
 const ROUNDS: usize = 2;
@@ -114,7 +123,7 @@ impl Queues {
         self.delay[resource]
     }
 
-    /// Picoseconds of the capacity that so many lines take.
+    /// Picoseconds of the capacity that this many lines take.
     pub fn service(&self, resource: usize, lines: u64) -> u64 {
         round(self.resources[resource].service * float(lines))
     }
@@ -138,7 +147,7 @@ impl Queues {
         self.paid[at] += paid;
     }
 
-    /// Ends the account of a window of so many picoseconds: the delays for the next.
+    /// Ends the account of a window of this many picoseconds, and sets the delays for the next.
     pub fn end(&mut self, picos: f64) {
         self.owe(picos);
         self.wanted.copy_from_slice(&self.delay);
@@ -161,7 +170,8 @@ impl Queues {
         }
     }
 
-    /// The delay at which a resource carries what is asked of it, the others' delays being what they are wanted to be.
+    /// The delay at which a resource carries its load, with the other resources at their new
+    /// delays.
     fn solve(&mut self, resource: usize, picos: f64) -> f64 {
         self.gather(resource);
         let law = self.resources[resource];
@@ -179,7 +189,7 @@ impl Queues {
         law.wait(0.5 * (low + high))
     }
 
-    /// Who uses a resource, at the delays that are wanted of the others.
+    /// The users of a resource, with the other resources at their new delays.
     fn gather(&mut self, resource: usize) {
         self.users.clear();
         for (cpu, busy) in self.busy.iter().enumerate() {
@@ -241,8 +251,8 @@ mod tests {
 
     #[test]
     fn the_delay_goes_most_of_the_way_to_the_fixed_point_in_one_window() {
-        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. Had each waited w longer: u = 64 / (80 + w), w = 200 u^2 / (1 - u),
-        // whose root is found by halving here.
+        // 1250 lines in 100 us are 0.8 of the capacity, at 80 ns each. Had each waited w longer: u
+        // = 64 / (80 + w), w = 200 u^2 / (1 - u), whose root is found by halving here.
         let (mut low, mut high) = (0.0_f64, 1.0_f64);
         for _ in 0..60 {
             let u = 0.5 * (low + high);

@@ -1,5 +1,6 @@
-//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes have the lowest ids, so that a
-//! machine file says the same everywhere; or the nodes that the file names. The same rules as in the contention simulator.
+//! Routes: the shortest path over the links between any two nodes, ties to the path whose nodes
+//! have the lowest ids, so that a machine file says the same everywhere; or the nodes that the file
+//! names. The same rules as in the contention simulator.
 
 use crate::error::SpecError;
 use crate::spec::{Route, Spec};
@@ -10,8 +11,8 @@ type Edge = (usize, usize, usize);
 /// `[from][to]` = the link directions that data passes, as resources.
 pub(crate) type Routes = Vec<Vec<Vec<usize>>>;
 
-/// The routes of a machine. Resources are numbered: after one controller for each node come, for each link, the direction from
-/// `a` to `b` and the one from `b` to `a`.
+/// The routes of a machine. Resources are numbered: after one controller for each node come, for
+/// each link, the direction from `a` to `b` and the one from `b` to `a`.
 pub(crate) fn routes(spec: &Spec, file: &str) -> Result<Routes, SpecError> {
     let edges = edges(spec, file)?;
     let mut routes = shortest(file, spec.node.len(), &edges)?;
@@ -60,7 +61,8 @@ fn shortest(file: &str, nodes: usize, edges: &[Edge]) -> Result<Routes, SpecErro
     all.collect()
 }
 
-/// The link directions of a route that the file names; of two links between the same nodes the first.
+/// The link directions of a route that the file names; of two links between the same nodes the
+/// first.
 fn along(spec: &Spec, file: &str, edges: &[Edge], route: &Route) -> Result<Vec<usize>, SpecError> {
     let stops: Vec<_> = [&[route.from], route.via.as_slice(), &[route.to]].concat();
     let hop = |pair: &[u32]| {
@@ -95,7 +97,8 @@ fn search(from: usize, nodes: usize, edges: &[Edge]) -> Vec<Option<Vec<usize>>> 
 mod tests {
     use crate::{Link, Route, Spec};
 
-    /// Four nodes in a square: links 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions each.
+    /// Four nodes in a square: links 0-1, 0-2, 1-3, 2-3; after the four controllers, two directions
+    /// each.
     fn square(routes: &[(u32, u32, &[u32])]) -> Spec {
         let mut spec = Spec::parse(include_str!("../../machines/small-2x2.toml"), "square").unwrap();
         for id in [2, 3] {

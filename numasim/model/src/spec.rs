@@ -1,5 +1,6 @@
-//! A machine as written in TOML, units in the key names. All values are those of the guest's time and size: who scales a real
-//! machine has done so before. It knows the text; spec_check.rs knows what its values may be.
+//! A machine as written in TOML, units in the key names. All values are those of the guest's time
+//! and size: a real machine must be scaled before. It knows the text; spec_check.rs knows what its
+//! values may be.
 
 use crate::cpulist::CpuList;
 use crate::error::SpecError;
@@ -24,7 +25,7 @@ pub struct Spec {
     pub cache_scale: f64,
     /// Clock of the guest's CPUs.
     pub clock_mhz: f64,
-    /// Cycles that an instruction takes, beside what memory costs.
+    /// Cycles that an instruction takes, without the cost of memory accesses.
     #[serde(default = "one")]
     pub cycles_per_instruction: f64,
     /// Bytes of a cache line; always 64.
@@ -33,7 +34,8 @@ pub struct Spec {
     /// Whether anything is charged beyond instructions; counted is everything in either case.
     #[serde(default = "yes")]
     pub delays: bool,
-    /// Where the memory below 4 GiB ends, in MiB: what lies above it begins at 4 GiB. Default: the rule of QEMU's q35 machine.
+    /// Where the memory below 4 GiB ends, in MiB: what lies above it begins at 4 GiB. Default: the
+    /// rule of QEMU's q35 machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hole_start_mib: Option<u32>,
     /// The cache that each CPU has for itself.
@@ -65,7 +67,7 @@ pub struct Private {
     pub size_kib: u32,
     /// Ways of a set.
     pub ways: u32,
-    /// What a hit costs beside the instruction.
+    /// The cost of a hit, in addition to the instruction.
     #[serde(default)]
     pub hit_ns: f64,
 }
@@ -153,7 +155,8 @@ pub struct Link {
     pub mb_per_s_each_way: f64,
 }
 
-/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of the way back.
+/// The way that data takes from a node to a node, where it is not the shortest; it says nothing of
+/// the way back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -197,7 +200,7 @@ impl Spec {
         self.node.iter().map(|node| node.cpus.as_slice().len()).sum()
     }
 
-    /// Guest time that an instruction takes beside what memory costs, in picoseconds.
+    /// Guest time that an instruction takes without the cost of memory accesses, in picoseconds.
     #[must_use]
     pub fn instruction_ps(&self) -> f64 {
         1e6 * self.cycles_per_instruction / self.clock_mhz
@@ -215,8 +218,9 @@ impl Spec {
         self.node.iter().map(&mut place).collect()
     }
 
-    /// Where the memory below 4 GiB ends, in MiB: as written, else as QEMU's q35 machine has it (`pc_q35_init` in hw/i386/pc_q35.c: from
-    /// 0xb0000000 bytes of memory on 0x80000000, below that 0xb0000000).
+    /// Where the memory below 4 GiB ends, in MiB: as written, else as QEMU's q35 machine has it
+    /// (`pc_q35_init` in hw/i386/pc_q35.c: from 0xb0000000 bytes of memory on 0x80000000, below
+    /// that 0xb0000000).
     #[must_use]
     pub fn hole_start_mib(&self) -> u32 {
         let end = self.memory().iter().map(|(start, size)| start.saturating_add(*size)).max().unwrap_or(0);

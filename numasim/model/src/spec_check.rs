@@ -1,4 +1,5 @@
-//! What the values of a machine file may be. It knows the limits and says what would be right; it refuses to repair anything.
+//! What the values of a machine file may be. It knows the limits and says what would be right; it
+//! refuses to repair anything.
 
 use crate::cpulist::{CPUS, CpuList};
 use crate::error::SpecError;
@@ -11,7 +12,8 @@ pub const NODES: usize = 8;
 const MOST_MIB: u64 = 128 * 1024;
 /// The most ways: a mask has 64 bits.
 const MOST_WAYS: u32 = 64;
-/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and sums that overflow.
+/// The least and the greatest number that is taken anywhere: beyond them a slip of the pen, and
+/// sums that overflow.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
 
 impl Spec {

@@ -1,9 +1,10 @@
-//! The stream prefetcher of a CPU: which misses continue a run of lines, up or down. It sees the misses of the private cache and nothing
-//! else; it fetches nothing itself: what it covers costs less, and passes the same queues.
+//! The stream prefetcher of a CPU: which misses continue a run of lines, up or down. It sees the
+//! misses of the private cache and nothing else; it fetches nothing itself: lines that it covers
+//! cost less, and pass the same queues.
 //!
-//! A line covers nothing by itself. The line next to one that was missed is a guess, the line after that in the same direction
-//! is *covered*, and so is every one that follows. Lines are physical: where the next page lies elsewhere a run begins anew, at the
-//! price of two misses in 64.
+//! A line covers nothing by itself. The line next to one that was missed is a guess, the line after
+//! that in the same direction is *covered*, and so is every one that follows. Lines are physical:
+//! where the next page is elsewhere a new run begins, at the cost of two misses in 64.
 
 /// A run of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

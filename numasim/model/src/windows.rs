@@ -1,10 +1,11 @@
 //! Guest time of several CPUs that a single host thread emulates one after another.
 //!
-//! Every CPU has a time of its own. A window is a span of guest time that all running CPUs live through before the next begins: each runs
-//! until its own time is at the window's end, then lets the next one run. So CPUs advance side by side, never further apart than a
-//! window, whatever the host does. A halted CPU holds no other up; it wakes at the time of the CPU that woke it.
+//! Every CPU has its own time. A window is a span of guest time that all running CPUs live through
+//! before the next begins: each runs until its own time is at the window's end, then the next one
+//! runs. So CPUs advance side by side, never further apart than a window, whatever the host does. A
+//! halted CPU delays no other; it wakes at the time of the CPU that woke it.
 //!
-//! It refuses to know how a CPU is made to let go, and what the time is for.
+//! It refuses to know how a CPU is made to yield, and what the time is used for.
 
 /// What a CPU has to do after it was charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub enum Turn {
     On,
     /// Let another CPU run: this one is at the window's end and another is not.
     Yield,
-    /// All running CPUs are at the window's end: close it with [`Windows::close`], then let timers fire.
+    /// All running CPUs are at the window's end: close it with [`Windows::close`], then let timers
+    /// fire.
     Close,
 }
 
@@ -64,7 +66,8 @@ impl Windows {
         &self.ran
     }
 
-    /// Charges a running CPU; true when it has reached the window's end ([`Self::turn`] then says what to do).
+    /// Charges a running CPU; true when it has reached the window's end ([`Self::turn`] then says
+    /// what to do).
     #[inline]
     pub fn charge(&mut self, cpu: usize, picos: u64) -> bool {
         self.ran[cpu] += picos;
@@ -87,8 +90,8 @@ impl Windows {
         self.halted.iter().zip(&self.local).any(|(halted, local)| !halted && *local < end)
     }
 
-    /// The CPU halts. `Close` where all others are at the window's end, `Yield` where it was the last that ran: the time then is its own
-    /// until [`Self::jump`].
+    /// The CPU halts. `Close` where all others are at the window's end, `Yield` where it was the
+    /// last that ran: the time then is its own until [`Self::jump`].
     pub fn halt(&mut self, cpu: usize) -> Turn {
         self.halted[cpu] = true;
         if self.is_quiet() {
@@ -114,7 +117,8 @@ impl Windows {
         self.begin();
     }
 
-    /// All CPUs are halted and nothing happens before `time`: a window begins there. An earlier time changes nothing.
+    /// All CPUs are halted and nothing happens before `time`: a window begins there. An earlier
+    /// time changes nothing.
     pub fn jump(&mut self, time: u64) {
         if time > self.base {
             self.base = time;

@@ -1,5 +1,6 @@
-//! The few x86 instructions that numasim must know by their bytes: those that halt or pause a CPU, read its
-//! time-stamp counter or flush a cache line, and the one by which a guest talks to numasim. Encodings: Intel 64 manual, volume 2. It refuses to know any other instruction.
+//! The few x86 instructions that numasim must know by their bytes: those that halt or pause a CPU,
+//! read its time-stamp counter or flush a cache line, and the one by which a guest talks to
+//! numasim. Encodings: Intel 64 manual, volume 2. It refuses to know any other instruction.
 
 /// What an instruction means to numasim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,16 +11,19 @@ pub enum Special {
     Pause,
     /// RDTSC or RDTSCP.
     Counter,
-    /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is taken as a flush: the manual allows it to keep the line, not to flush it.
+    /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is taken as a flush: the manual allows it to
+    /// keep the line, not to flush it.
     Flush(Address),
     /// [`MAGIC`] with an operation.
     Magic(u16),
 }
 
-/// Upper half of the displacement of the long NOP by which a guest talks to numasim: `nopl disp32(%rax,%rax,1)`. No privilege is needed.
+/// Upper half of the displacement of the long NOP by which a guest talks to numasim:
+/// `nopl disp32(%rax,%rax,1)`. No privilege is needed.
 pub const MAGIC: u32 = 0x4E53_0000;
 
-/// The address of an operand: `base + index * scale + displacement`. Registers as numbered in the encoding (0 rax ... 15 r15).
+/// The address of an operand: `base + index * scale + displacement`. Registers as numbered in the
+/// encoding (0 rax ... 15 r15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Base register, or none.
@@ -54,7 +58,8 @@ fn magic(tail: &[u8]) -> Option<Special> {
     (displacement & 0xffff_0000 == MAGIC).then(|| Special::Magic(u16::from_le_bytes([low, high])))
 }
 
-/// `[66] [REX] 0F AE /7` (CLFLUSH, with 66 CLFLUSHOPT) and `66 0F AE /6` (CLWB), with a memory operand. Segment overrides are not known.
+/// `[66] [REX] 0F AE /7` (CLFLUSH, with 66 CLFLUSHOPT) and `66 0F AE /6` (CLWB), with a memory
+/// operand. Segment overrides are not known.
 fn flush(bytes: &[u8]) -> Option<Address> {
     let (opt, rest) = match bytes {
         [0x66, rest @ ..] => (true, rest),

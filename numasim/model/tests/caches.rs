@@ -1,4 +1,5 @@
-//! Caches and costs by hand: what a pointer chase pays at each level, who takes whose room, what way masks hold, what is written back.
+//! Caches and costs by hand: what a pointer chase costs at each level, which line evicts which,
+//! what way masks keep, what is written back.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,7 +19,8 @@ fn machine() -> Machine {
 const LLC: u64 = 4096;
 const OWN: u64 = 128;
 
-/// A chase over so many lines from an address on, in an order without streams; the stalls of the last of three rounds.
+/// A chase over this many lines from an address on, in an order without streams; the stalls of the
+/// last of three rounds.
 fn chase(machine: &mut Machine, cpu: usize, from: u64, lines: u64) -> Vec<u64> {
     let step = (3 * lines / 8) | 1; // odd, so that it meets every one of a power of two
     let mut round =
@@ -46,7 +48,8 @@ fn a_chase_pays_exactly_what_the_file_says_at_each_level() {
 #[test]
 fn a_line_more_than_fits_misses_always_and_as_many_as_fit_never() {
     for (lines, misses) in [(LLC, 0), (LLC + 256, 17 * 256)] {
-        // Cyclic: sets that hold 17 lines of 16 ways lose each before it comes again; 256 sets have one line more.
+        // Cyclic: sets that hold 17 lines of 16 ways lose each before it comes again; 256 sets have
+        // one line more.
         let mut machine = machine();
         let mut sweep = || (0..lines).for_each(|line| _ = machine.access(0, line * 64, false));
         sweep();
@@ -73,11 +76,13 @@ fn emptied_caches_miss_and_masks_and_counters_stay() {
     assert_eq!(machine.occupancy(0, 1), Some(LLC / 2), "half the ways, as before");
 }
 
-/// Mattson's stack distances: an access hits exactly where fewer other lines of its set came between than there are ways.
+/// Mattson's stack distances: an access hits exactly where fewer other lines of its set came
+/// between than there are ways.
 #[test]
 fn hits_are_those_of_the_stack_distances() {
     for ways in [1, 4, 11, 16] {
-        // 16 sets in the LLC, and 16 in a private cache of one way: the LLC sees all but what repeats at once, which changes no order.
+        // 16 sets in the LLC, and 16 in a private cache of one way: the LLC sees all but what
+        // repeats at once, which changes no order.
         let text = include_str!("../../machines/small-2x2.toml")
             .replace("size_kib = 8\nways = 8", "size_kib = 1\nways = 1")
             .replace("size_kib = 256\nways = 16", &format!("size_kib = {ways}\nways = {ways}"));
@@ -170,7 +175,8 @@ fn every_line_stored_to_is_written_back_once() {
     let lines = 3 * LLC;
     (0..lines).for_each(|line| _ = machine.access(0, NODE + line * 64, true));
     let early = machine.cpu_counters(0).bytes_written / 64;
-    // What is left is dirty in a cache; most in the LLC, the last ones in the private cache only or in both.
+    // What is left is dirty in a cache; most in the LLC, the last ones in the private cache only or
+    // in both.
     assert!((lines - LLC - OWN..lines).contains(&early), "{early}");
     (0..lines).for_each(|line| machine.flush(NODE + line * 64));
     let counters = machine.cpu_counters(0);

@@ -1,5 +1,6 @@
-//! Queues under CPUs that wait for their own misses: the law, the capacity, fairness, and how soon all settles. Windows are 100 us; the
-//! small machine misses in 1.2 us locally, so that one CPU of random lines uses 64 ns / 1.2 us = 5 % of a controller of 1000 MB/s.
+//! Queues under CPUs that wait for their own misses: the law, the capacity, fairness, and how soon
+//! all settles. Windows are 100 us; the small machine misses in 1.2 us locally, so that one CPU of
+//! random lines uses 64 ns / 1.2 us = 5 % of a controller of 1000 MB/s.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 mod common;
@@ -15,7 +16,8 @@ fn used(seen: &[Seen]) -> f64 {
     mean(seen.iter().map(|one| one.used[0]))
 }
 
-/// Utilisation at which `cpus` that wait for each line find `idle_ns` and the law's wait for lines of `service_ns`, by halving.
+/// Utilisation at which `cpus` that wait for each line find `idle_ns` and the law's wait for lines
+/// of `service_ns`, by halving.
 fn by_the_law(cpus: f64, idle_ns: f64, service_ns: f64, scale_ns: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0 - 1e-12);
     for _ in 0..60 {
@@ -51,7 +53,8 @@ fn the_wait_in_force_is_the_law_at_the_utilisation_seen() {
     assert!((wait / (200e3 * u * u / (1.0 - u)) - 1.0).abs() < 0.03, "{u} {wait}");
 }
 
-/// Demand beyond capacity: never more than it over time, nearly all of it where the demand is many times the capacity, steady and fair.
+/// Demand beyond capacity: never more than it over time, nearly all of it where the demand is many
+/// times the capacity, steady and fair.
 fn saturates(programs: &[Program], mb: f64, link: f64, of: fn(&Seen) -> f64, delay: fn(&Seen) -> f64) {
     let mut guest = Guest::new(&spec(mb, link), programs);
     let first = guest.run(SETTLED);
@@ -87,7 +90,8 @@ fn a_link_is_filled_from_the_other_node() {
     saturates(&[Program::Stream(1, true); 8], 1000.0, 200.0, |seen| seen.link, |seen| seen.delay[2]);
 }
 
-/// Four nodes in a square whose CPUs all read from the node across: each link direction carries two routes, and each route passes two links.
+/// Four nodes in a square whose CPUs all read from the node across: each link direction carries two
+/// routes, and each route passes two links.
 #[test]
 fn routes_that_share_links_settle_together() {
     let mut square = spec(1000.0, 60.0);
@@ -104,7 +108,8 @@ fn routes_that_share_links_settle_together() {
     guest.run(400);
     let links: Vec<_> = guest.machine.link_counters().collect();
     let parts: Vec<_> = links.iter().map(|link| link.busy_ps as f64 / (400 * WINDOW) as f64).collect();
-    // Lowest ids first: 0-3 goes by 1, 1-2 by 0, 2-1 by 0, 3-0 by 1; so 2-3 and one direction of two others are idle.
+    // Lowest ids first: 0-3 goes by 1, 1-2 by 0, 2-1 by 0, 3-0 by 1; so 2-3 and one direction of
+    // two others are idle.
     let used: Vec<_> = parts.iter().filter(|part| **part > 0.0).collect();
     assert!(
         used.iter().all(|part| **part <= 1.0) && used.iter().filter(|part| ***part > 0.9).count() >= 2,
@@ -195,7 +200,8 @@ fn without_delays_all_is_counted_and_nothing_charged() {
     assert!(seen.iter().all(|one| one.delay == [0.0; 3]));
 }
 
-/// A CPU whose time is not told is taken to have run for its stalls at least, also where counters were reset in the window.
+/// A CPU whose time is not given is taken to have run at least for its stalls, also where counters
+/// were reset in the window.
 #[test]
 fn resetting_counters_changes_no_delay() {
     let delay = |reset: bool| {
@@ -216,7 +222,8 @@ fn resetting_counters_changes_no_delay() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any programs on the CPUs of a node, any capacities: within capacity over time, and CPUs that do the same get the same.
+    /// Any programs on the CPUs of a node, any capacities: within capacity over time, and CPUs that
+    /// do the same get the same.
     #[test]
     fn capacity_holds_for_anything(
         kinds in proptest::collection::vec(0..5_usize, 1..16), mb in 60.0..2000.0f64, link in 60.0..2000.0f64

@@ -1,5 +1,6 @@
-//! The machine against a slow and obvious one: lists of lines with the time of their last use, searched from end to end. Any sequence of accesses,
-//! flushes, masks and classes must give the same stalls, counters and occupancies.
+//! The machine against a slow and obvious one: lists of lines with the time of their last use,
+//! searched from end to end. Any sequence of accesses, flushes, masks and classes must give the
+//! same stalls, counters and occupancies.
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 use numasim_model::{CpuCounters, Machine, NODES, Spec};
@@ -44,7 +45,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A place for a line. What is used last has the greatest time; empty places are older than any line.
+/// A place for a line. What is used last has the greatest time; empty places are older than any
+/// line.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     line: Option<u64>,

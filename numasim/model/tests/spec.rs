@@ -1,4 +1,5 @@
-//! Machine files: what is read, what is written, and what is refused in one line that names the file, the key and the remedy.
+//! Machine files: what is read, what is written, and what is refused in one line that names the
+//! file, the key and the remedy.
 #![allow(clippy::unwrap_used)]
 
 use numasim_model::Spec;

@@ -1,4 +1,4 @@
-//! Why the page cannot be used, in one line with the remedy, and why a wish is refused.
+//! Why the page cannot be used, in one line with the remedy, and why a request is refused.
 
 use crate::layout::VERSION;
 use std::io;
@@ -35,7 +35,7 @@ pub enum PageError {
         /// the size that it must have
         expected: usize,
     },
-    /// nobody has initialised it
+    /// it was never initialised
     #[error(
         "no numasim page: word 0 is {found:#018x}: QEMU runs without the plugin, or the plugin was not given `page=PATH` of this memory"
     )]
@@ -82,10 +82,10 @@ pub enum PageError {
         /// the sequence word at the end
         sequence: u64,
     },
-    /// a figure that the guest asked for and that cannot be
+    /// an impossible figure in the guest's request
     #[error("{0}")]
     Wish(#[from] Refusal),
-    /// the plugin refused what the guest asked for
+    /// the plugin refused the guest's request
     #[error("the plugin refused generation {generation}: {why}")]
     Refused {
         /// the generation

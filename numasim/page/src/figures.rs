@@ -1,7 +1,8 @@
-//! What is told over the page, as values: the machine (once), and its counters (again and again). Host and guest use the same types, so
-//! that what the one writes is what the other reads.
+//! The contents of the page, as values: the machine (once), and its counters (again and again).
+//! Host and guest use the same types, so that what the one writes is what the other reads.
 //!
-//! Counters are cumulative since modelling began, or since they were last zeroed. Times in picoseconds of guest time end in `_ps`.
+//! Counters are cumulative since modelling began, or since they were last zeroed. Times in
+//! picoseconds of guest time end in `_ps`.
 
 use crate::layout::MISS_NODES;
 use std::collections::BTreeMap;
@@ -138,7 +139,8 @@ pub struct ClassFigures {
     pub local_bytes: u64,
 }
 
-/// What the guest wants: a class of service for each CPU, and a way mask for each class of each last-level cache.
+/// What the guest wants: a class of service for each CPU, and a way mask for each class of each
+/// last-level cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// the number under which the guest will look for it

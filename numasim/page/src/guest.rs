@@ -1,4 +1,5 @@
-//! What a guest reads, and what it asks for. It knows the layout and how often to try; it refuses to know what counters are for.
+//! What a guest reads, and what it requests. It knows the layout and how often to try; it refuses
+//! to know what counters are for.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot};
@@ -9,10 +10,12 @@ use crate::words::Words;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a reading is tried again that the plugin has written into. A publication is some thousand stores, once a window at most.
+/// How often a reading is tried again that the plugin has written into. A publication is some
+/// thousand stores, once a window at most.
 const TRIES: u32 = 3000;
 
-/// So many tries follow each other at once; later ones wait, for a plugin that lost its CPU while it wrote: a second in all.
+/// So many tries follow each other at once; later ones wait, for a plugin that lost its CPU while
+/// it wrote: a second in all.
 const TRIES_AT_ONCE: u32 = 1000;
 
 /// Between two later tries.
@@ -43,7 +46,7 @@ impl<W: Words> Guest<W> {
     /// Reads the machine's figures.
     ///
     /// # Errors
-    /// [`PageError`] where it is no page of ours, of another version, or damaged.
+    /// [`PageError`] where it is not a numasim page, of another version, or damaged.
     pub fn open(words: W) -> Result<Self, PageError> {
         let header = read_header(&words)?;
         Ok(Self { words, header })
@@ -58,7 +61,8 @@ impl<W: Words> Guest<W> {
     /// The machine, where it counts.
     ///
     /// # Errors
-    /// As [`Self::open`] where the page has changed since, and [`PageError::NotModelling`], [`PageError::PluginFailed`].
+    /// As [`Self::open`] where the page has changed since, and [`PageError::NotModelling`],
+    /// [`PageError::PluginFailed`].
     pub fn check(&self) -> Result<Header, PageError> {
         let header = read_header(&self.words)?;
         match (self.words.load(layout::ERROR), self.words.load(layout::MODELLING)) {
@@ -115,37 +119,38 @@ impl<W: Words> Guest<W> {
         (read(layout::TOTAL), read(layout::LOCAL))
     }
 
-    /// The class of a CPU, as last asked for.
+    /// The class of a CPU, as last requested.
     pub fn class(&self, cpu: usize) -> usize {
         index(self.words.load(layout::CLASS + cpu))
     }
 
-    /// The ways of a class of an LLC, as last asked for.
+    /// The ways of a class of an LLC, as last requested.
     pub fn mask(&self, llc: usize, class: usize) -> u64 {
         self.words.load(layout::by_class(layout::MASK, llc, class))
     }
 
-    /// Asks for a class of service for a CPU; in force after [`Self::commit`].
+    /// Requests a class of service for a CPU; in force after [`Self::commit`].
     ///
     /// # Errors
-    /// [`PageError::Wish`] where there is no such CPU or class: then nothing is asked for.
+    /// [`PageError::Wish`] where there is no such CPU or class: then nothing is requested.
     pub fn set_class(&self, cpu: usize, class: usize) -> Result<(), PageError> {
         self.header.check_class(cpu, class)?;
         self.words.store(layout::CLASS + cpu, word(class));
         Ok(())
     }
 
-    /// Asks for the ways of a class of an LLC; in force after [`Self::commit`].
+    /// Requests the ways of a class of an LLC; in force after [`Self::commit`].
     ///
     /// # Errors
-    /// [`PageError::Wish`] where the LLC has no such class or ways: then nothing is asked for.
+    /// [`PageError::Wish`] where the LLC has no such class or ways: then nothing is requested.
     pub fn set_mask(&self, llc: usize, class: usize, mask: u64) -> Result<(), PageError> {
         self.header.check_mask(llc, class, mask)?;
         self.words.store(layout::by_class(layout::MASK, llc, class), mask);
         Ok(())
     }
 
-    /// Tells the plugin that classes or masks were asked for, and returns the number of this demand. One program at a time may ask.
+    /// Tells the plugin that classes or masks were requested, and returns the number of this
+    /// request. Only one program at a time may send requests.
     pub fn commit(&self) -> u64 {
         let generation = self.words.load(layout::WISHED).wrapping_add(1);
         self.words.store(layout::WISHED, generation);
@@ -177,8 +182,8 @@ impl<W: Words> Guest<W> {
         }
     }
 
-    /// Reads until the plugin did not write meanwhile. Loads acquire and stores release, so a word of a publication that has begun
-    /// comes with its odd sequence.
+    /// Reads until the plugin did not write meanwhile. Loads acquire and stores release, so a word
+    /// of a publication that has begun comes with its odd sequence.
     fn consistently<T>(&self, read: impl Fn() -> T) -> Result<T, PageError> {
         for number in 0..TRIES {
             let before = self.words.load(layout::SEQUENCE);

@@ -1,4 +1,5 @@
-//! What the plugin writes, and what it takes from the guest. It knows the layout and the order of stores; it refuses to know the model.
+//! What the plugin writes, and what it takes from the guest. It knows the layout and the order of
+//! stores; it refuses to know the model.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{CpuFigures, Header, LinkFigures, NodeFigures, Snapshot, Wishes};
@@ -17,11 +18,11 @@ pub struct Host<W> {
 }
 
 impl<W: Words> Host<W> {
-    /// Makes a page of it: everything zero, the machine's figures, all CPUs in class 0 and all masks full; the magic comes last, so
-    /// that nobody takes half a page for one.
+    /// Makes a page of it: everything zero, the machine's figures, all CPUs in class 0 and all
+    /// masks full; the magic comes last, so that no reader takes half a page for a whole one.
     ///
     /// # Errors
-    /// [`PageError::Damaged`] where the page has no room for the machine.
+    /// [`PageError::Damaged`] where the page is too small for the machine.
     pub fn initialise(words: W, header: Header) -> Result<Self, PageError> {
         header.check()?;
         (0..layout::WORDS).for_each(|at| words.store(at, 0));
@@ -40,7 +41,7 @@ impl<W: Words> Host<W> {
         &self.header
     }
 
-    /// Writes all counters, so that a guest that reads meanwhile can tell.
+    /// Writes all counters, so that a guest that reads meanwhile can detect it.
     pub fn publish(&mut self, snapshot: &Snapshot) {
         self.put(layout::SEQUENCE, self.sequence + 1);
         self.put(layout::TIME_NS, snapshot.time_ns);
@@ -60,8 +61,9 @@ impl<W: Words> Host<W> {
         self.words.load(layout::WISHED) != self.taken
     }
 
-    /// What the guest wants now, where that is new; the plugin carries it out and says so with [`Self::applied`] or
-    /// [`Self::refuse`]. What cannot be is refused here, and nothing is returned.
+    /// What the guest wants now, where that is new; the plugin carries it out and says so with
+    /// [`Self::applied`] or [`Self::refuse`]. What cannot be is refused here, and nothing is
+    /// returned.
     pub fn take_wishes(&mut self) -> Option<Wishes> {
         if !self.is_asked() {
             return None;

@@ -1,7 +1,9 @@
-//! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64 bits, little-endian.
+//! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64
+//! bits, little-endian.
 //!
-//! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared memory device",
-//! `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new [`VERSION`].
+//! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared
+//! memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new
+//! [`VERSION`].
 
 /// What word [`MAGIC`] says: the text `NUMASIM` and a zero byte.
 pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");
@@ -22,7 +24,7 @@ pub const MAX_LLCS: usize = 16;
 pub const MAX_NODES: usize = 16;
 /// The most classes of service of a last-level cache.
 pub const MAX_CLASSES: usize = 16;
-/// Misses are counted apart for the first so many nodes.
+/// Misses are counted by node for this many nodes.
 pub const MISS_NODES: usize = 8;
 
 /// [`MAGIC_VALUE`], written last.
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Every word that any accessor can name, with who named it.
+    /// Every word that any accessor can name, with the accessor.
     fn all_words() -> Vec<(String, usize)> {
         let single = [
             (MAGIC, "magic"),

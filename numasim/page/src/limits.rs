@@ -1,5 +1,5 @@
-//! What a machine on the page can be, and what a guest can wish of it. Host and guest check by the same rules, so that the plugin
-//! refuses only what some other program than ours wrote.
+//! Limits of a machine on the page, and of a guest's requests. Host and guest check by the same
+//! rules, so that the plugin refuses only what another program wrote.
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{Header, Wishes};
@@ -33,7 +33,8 @@ impl Header {
         if class < self.classes { Ok(()) } else { Err(Refusal::Class) }
     }
 
-    /// Whether a class of an LLC can have these ways: one at least, and none that the LLC does not have. Gaps are allowed.
+    /// Whether a class of an LLC can have these ways: one at least, and none that the LLC does not
+    /// have. Gaps are allowed.
     ///
     /// # Errors
     /// Why not.

@@ -1,5 +1,5 @@
-//! Mapping the page: a file on the host, BAR 2 of the ivshmem device in the guest. The only file with unsafe code: once mapped, the
-//! page is words that are loaded and stored atomically.
+//! Mapping the page: a file on the host, BAR 2 of the ivshmem device in the guest. The only file
+//! with unsafe code: once mapped, the page is words that are loaded and stored atomically.
 
 use crate::error::PageError;
 use crate::layout::{PAGE_BYTES, WORDS};
@@ -26,13 +26,15 @@ pub struct Mapping {
     path: PathBuf,
 }
 
-// SAFETY: the mapping belongs to the process and not to a thread, and is only accessed through atomics.
+// SAFETY: the mapping belongs to the process and not to a thread, and is only accessed through
+// atomics.
 unsafe impl Send for Mapping {}
 // SAFETY: as above: shared access is atomic loads and stores.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Makes a file of the page's size (or takes one that is there) and maps it: what QEMU's `memory-backend-file` maps too.
+    /// Makes a file of the page's size (or takes an existing one) and maps it: what QEMU's
+    /// `memory-backend-file` maps too.
     ///
     /// # Errors
     /// [`PageError::Unreadable`] where it cannot be made or mapped.
@@ -42,7 +44,8 @@ impl Mapping {
             if file.metadata()?.len() < bytes() {
                 file.set_len(bytes())?;
             }
-            // A disk that is full is told here; else the first word written would end the process (SIGBUS).
+            // A full disk is reported here; else the first word written would end the process
+            // (SIGBUS).
             match fallocate(&file, FallocateFlags::empty(), 0, bytes()) {
                 Ok(()) | Err(Errno::OPNOTSUPP) => Ok(file),
                 Err(errno) => Err(errno.into()),
@@ -52,7 +55,7 @@ impl Mapping {
         Self::of(&file, path)
     }
 
-    /// Maps a file that is there.
+    /// Maps an existing file.
     ///
     /// # Errors
     /// [`PageError`] where it cannot be opened or mapped, or is too small.
@@ -75,7 +78,8 @@ impl Mapping {
     /// As [`Self::device`].
     pub fn device_in(folder: &Path) -> Result<Self, PageError> {
         let device = find(folder).ok_or_else(|| PageError::NoDevice { folder: folder.to_owned() })?;
-        // Firmware has mostly switched its memory on. Where neither it nor we could, all words read 0xff...: no magic, which is told.
+        // Firmware has mostly switched its memory on. Where neither the firmware nor this could,
+        // all words read 0xff...: no magic, which is reported.
         let _ = fs::write(device.join("enable"), "1");
         Self::file(&device.join("resource2"))
     }
@@ -92,7 +96,8 @@ impl Mapping {
             return Err(PageError::TooSmall { path: path.to_owned(), bytes: size, expected: PAGE_BYTES });
         }
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of this
+        // process.
         let address = unsafe { mmap(std::ptr::null_mut(), PAGE_BYTES, protection, MapFlags::SHARED, file, 0) };
         let address = address.map_err(|errno| unreadable(path, "map it", errno.into()))?;
         let first = NonNull::new(address.cast::<AtomicU64>());
@@ -106,8 +111,8 @@ impl Mapping {
         }
         // SAFETY: `first` is the start of a mapping of WORDS words, and `word` is one of them.
         let cell = unsafe { self.first.add(word) };
-        // SAFETY: page-aligned plus a multiple of 8 is aligned; the mapping lives as long as `self`; other processes and the emulator
-        // change it, which is what atomics are for.
+        // SAFETY: page-aligned plus a multiple of 8 is aligned; the mapping lives as long as
+        // `self`; other processes and the emulator change it, which is what atomics are for.
         Some(unsafe { cell.as_ref() })
     }
 }
@@ -126,7 +131,8 @@ impl Words for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no reference into it outlives `self`. A refusal would only leave it mapped.
+        // SAFETY: the mapping is ours, and no reference into it outlives `self`. A refusal would
+        // only leave it mapped.
         let _ = unsafe { munmap(self.first.as_ptr().cast(), PAGE_BYTES) };
     }
 }

@@ -1,5 +1,6 @@
-//! What was counted between two readings. A counter that ran backwards was zeroed in between (`numasim-ctl zero`): what it shows is
-//! what was counted since then. Levels (delays, occupancy) stay as they are.
+//! What was counted between two readings. A counter that ran backwards was zeroed in between
+//! (`numasim-ctl zero`): what it shows is what was counted since then. Levels (delays, occupancy)
+//! stay as they are.
 
 use crate::figures::{ClassFigures, CpuFigures, LinkFigures, NodeFigures, Snapshot};
 use std::collections::BTreeMap;

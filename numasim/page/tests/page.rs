@@ -1,4 +1,5 @@
-//! Host and guest over one page: what the one writes the other reads, whatever happens to it meanwhile.
+//! Host and guest over one page: what the one writes the other reads, whatever happens to it
+//! meanwhile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -198,7 +199,7 @@ fn a_plugin_that_ended_while_it_wrote_is_told() {
     assert!(torn.contains("sequence 3") && torn.contains("ended while it wrote"), "{torn}");
 }
 
-/// What somebody did to a page.
+/// A change to a page.
 type Damage = fn(&Memory);
 
 #[test]

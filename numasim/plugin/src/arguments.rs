@@ -18,7 +18,7 @@ const KNOWN: &str = "known are machine=FILE, page=FILE, out=FILE and window_us=N
 
 impl Arguments {
     /// # Errors
-    /// An unknown word, a value that is no number, or no machine, in one line.
+    /// An unknown word, a value that is not a number, or no machine, in one line.
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut machine, mut page, mut out, mut window) = (None, None, None, 100_000_000);
         for word in words {

@@ -1,4 +1,5 @@
-//! What QEMU calls. Until the guest asks for modelling, accesses to memory go untold: instructions are all that takes time.
+//! What QEMU calls. Until the guest asks for modelling, accesses to memory are not reported: only
+//! instructions take time.
 
 use crate::arguments::Arguments;
 use crate::error::note;
@@ -63,7 +64,8 @@ fn fits(info: &Info) -> Result<(), String> {
         .ok_or_else(|| "not preloaded: start QEMU with LD_PRELOAD set to this library, too".to_owned())
 }
 
-/// Whether QEMU's clock is ours. Our own name for it would not tell: the loader binds that to whichever comes first, too.
+/// Whether QEMU's clock is this library's. The function's own name does not show that: the loader
+/// binds it to whichever library comes first, too.
 fn preloaded() -> bool {
     // SAFETY: a C string, and the default search order.
     let clock = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clock_gettime".as_ptr()) };
@@ -74,7 +76,7 @@ fn preloaded() -> bool {
 fn library(address: *const c_void) -> Option<usize> {
     // SAFETY: all zero is a valid description, of nothing.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for, and the description has room.
+    // SAFETY: any address is allowed, and the description is large enough.
     let known = unsafe { libc::dladdr(address, &raw mut found) } != 0;
     known.then(|| found.dli_fbase.addr())
 }

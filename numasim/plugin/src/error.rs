@@ -1,14 +1,14 @@
-//! What went wrong, on standard error, in the one form that whoever runs QEMU looks for.
+//! Errors on standard error, in the one form that the program which runs QEMU looks for.
 
 /// `numasim: error: ...` in one line.
 pub fn tell(problem: &str) {
     eprintln!("numasim: error: {}", problem.replace('\n', " "));
 }
 
-/// Tells and ends QEMU at once: past loading there is nobody to hand an error to.
+/// Reports and ends QEMU at once: after loading there is no caller to return an error to.
 pub fn end(problem: &str) -> ! {
     tell(problem);
-    // SAFETY: ends the process; nothing of ours is left half-written that anybody reads.
+    // SAFETY: ends the process; no file that is read later is left half-written.
     unsafe { libc::_exit(70) }
 }
 

@@ -1,11 +1,13 @@
-//! Cache-line flushes. QEMU takes them as doing nothing and tells no access, so the address is worked out from the registers, and its physical
-//! one from the accesses that this CPU made to the page: a line that is in a cache got there by one.
+//! Cache-line flushes. QEMU treats them as doing nothing and reports no access, so the address is
+//! computed from the registers, and its physical one from the accesses that this CPU made to the
+//! page: a line that is in a cache got there by one.
 
 use crate::qemu::{self, Array, Register};
 use numasim_model::x86::Address;
 use std::ffi::{CStr, c_void};
 
-/// Pages that each CPU has used lately, by virtual page number; 1,024 a CPU, the newest of those that share a place.
+/// Pages that each CPU has used lately, by virtual page number; 1,024 a CPU, the newest of those
+/// that share a place.
 pub struct Pages {
     seen: Vec<[(u64, u64); PAGES]>,
     /// Handles of the general registers, as numbered in encodings.
@@ -44,7 +46,7 @@ impl Pages {
         let list = unsafe { qemu::qemu_plugin_get_registers() };
         // SAFETY: as above: QEMU returns a valid list.
         let held = unsafe { &*list };
-        // SAFETY: it holds so many descriptions.
+        // SAFETY: it holds this many descriptions.
         let registers = unsafe { std::slice::from_raw_parts(held.data.cast::<Register>(), held.len as usize) };
         for register in registers {
             // SAFETY: QEMU's names are C strings.
@@ -92,7 +94,8 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// A place for an operand that lives as long as QEMU does: QEMU does not say when it forgets translated code.
+    /// A place for an operand that lives as long as QEMU does: QEMU does not say when it forgets
+    /// translated code.
     pub fn keep(address: Address, at: u64) -> usize {
         std::ptr::from_ref(Box::leak(Box::new(Self { address, at }))).expose_provenance()
     }

@@ -1,18 +1,21 @@
-//! Time while no CPU runs. QEMU's main loop then sleeps until the next timer; here it does not sleep, time jumps there.
+//! Time while no CPU runs. QEMU's main loop then sleeps until the next timer; here it does not
+//! sleep, time jumps there.
 //!
-//! Whether no CPU runs is known from QEMU's thread of CPUs: it waits on a condition, and whoever wakes it signals that. So time cannot jump
-//! between an interrupt and the CPU that it wakes.
+//! Whether no CPU runs is known from QEMU's thread of CPUs: it waits on a condition, and the thread
+//! that wakes it signals that. So time cannot jump between an interrupt and the CPU that it wakes.
 //!
-//! The main loop works out how long to sleep, then sleeps; CPUs may run in between, and what it has worked out is then of another time. So time
-//! jumps only in a sleep that was worked out after the CPUs had come to rest: any other ends at once, and the main loop works it out anew.
-//! Else a timer would come late by however long the host took.
+//! The main loop computes how long to sleep, then sleeps; CPUs may run in between, and the computed
+//! time is then outdated. So time jumps only in a sleep that was computed after the CPUs had come
+//! to rest: any other ends at once, and the main loop computes it again. Else a timer would come
+//! late by however long the host took.
 
 use crate::world::clock::{self, RUNNING, runs_cpus};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 static MAIN: AtomicU64 = AtomicU64::new(0);
-/// How often the thread of CPUs has gone from running to waiting for an interrupt and back: odd while it waits.
+/// How often the thread of CPUs has gone from running to waiting for an interrupt and back: odd
+/// while it waits.
 static STATE: AtomicU32 = AtomicU32::new(0);
 /// The state in which the main loop began to work out its sleep.
 static KNOWN: AtomicU32 = AtomicU32::new(0);
@@ -52,7 +55,8 @@ pub unsafe extern "C" fn ppoll(
     ready
 }
 
-/// Returns when a file is ready, when time has passed to what is due, or when that has to be worked out anew.
+/// Returns when a file is ready, when time has passed to what is due, or when that has to be
+/// computed again.
 fn sleep(
     files: *mut libc::pollfd,
     count: libc::nfds_t,
@@ -86,8 +90,8 @@ fn picos(time: libc::timespec) -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000_000 + time.tv_nsec.cast_unsigned() * 1000
 }
 
-/// Timers are run by the thread of CPUs while any CPU runs, so there is little for the main loop to do; each time that it wakes it takes
-/// QEMU's great lock from the CPUs.
+/// Timers are run by the thread of CPUs while any CPU runs, so there is little for the main loop to
+/// do; each time that it wakes it takes QEMU's great lock from the CPUs.
 fn sleep_while_cpus_run(state: u32) {
     let look = LOOK;
     // SAFETY: the kernel reads one word and one timespec, both of which live as long as the call.
@@ -130,7 +134,8 @@ fn kernel_ppoll(
 ) -> c_int {
     let mut limit = limit;
     let limit = limit.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-    // SAFETY: pointers are the caller's, who has made them valid; the kernel's signal sets have 8 bytes.
+    // SAFETY: pointers are the caller's, who has made them valid; the kernel's signal sets have 8
+    // bytes.
     let ready = unsafe { libc::syscall(libc::SYS_ppoll, files, count, limit, mask, 8_usize) };
     c_int::try_from(ready).unwrap_or(-1)
 }
@@ -144,7 +149,8 @@ fn original(cache: &AtomicUsize, name: &CStr) -> usize {
     if known != 0 {
         return known;
     }
-    // SAFETY: C strings; the version is the one that programs for this architecture are linked with.
+    // SAFETY: C strings; the version is the one that programs for this architecture are linked
+    // with.
     let found = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr()) }.addr();
     cache.store(found, SeqCst);
     found

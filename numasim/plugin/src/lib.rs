@@ -1,14 +1,17 @@
-//! The plugin that makes QEMU's system emulator a NUMA machine one can measure on.
+//! The plugin that makes QEMU's system emulator a NUMA machine to measure on.
 //!
-//! QEMU tells a plugin every access to memory with its physical address; [`numasim_model::Machine`] says what the access costs, and
-//! [`numasim_model::Windows`] keeps the time of each CPU. This crate is what lies between: it refuses to know caches and queues.
+//! QEMU reports to a plugin every access to memory with its physical address;
+//! [`numasim_model::Machine`] says what the access costs, and [`numasim_model::Windows`] keeps the
+//! time of each CPU. This crate is what lies between: it refuses to know caches and queues.
 //!
-//! The same library is preloaded into QEMU (`LD_PRELOAD`), where it stands between QEMU and the C library's clocks (`clock.rs`): QEMU's virtual
-//! clock, the guest's timers and its time-stamp counter then all show modelled time. QEMU's own interface for that
-//! (`qemu_plugin_update_ns`) moves no clock under TCG in version 10.0; it is used here only to make a CPU let go.
+//! The same library is preloaded into QEMU (`LD_PRELOAD`), where it stands between QEMU and the C
+//! library's clocks (`clock.rs`): QEMU's virtual clock, the guest's timers and its time-stamp
+//! counter then all show modelled time. QEMU's own interface for that (`qemu_plugin_update_ns`)
+//! moves no clock under TCG in version 10.0; it is used here only to make a CPU yield.
 //!
-//! One host thread runs all CPUs (`-accel tcg,thread=single`), so callbacks of CPUs never meet. QEMU 10.0 then hands callbacks the index of
-//! the CPU that *translated* the code, not of the one that runs it; which CPU runs is read from QEMU's `current_cpu` (`running.rs`).
+//! One host thread runs all CPUs (`-accel tcg,thread=single`), so callbacks of CPUs never meet.
+//! QEMU 10.0 then hands callbacks the index of the CPU that *translated* the code, not of the one
+//! that runs it; which CPU runs is read from QEMU's `current_cpu` (`running.rs`).
 
 #![expect(unsafe_code, reason = "QEMU's plugin interface and the C library's clocks are C")]
 // Each symbol is declared to Rust as C has it.

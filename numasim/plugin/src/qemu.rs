@@ -1,5 +1,6 @@
-//! QEMU's plugin interface, version 4, as far as it is used: own declarations, since no package ships the header. From QEMU's
-//! documentation (docs/devel/tcg-plugins.rst) and the names and types that include/qemu/qemu-plugin.h publishes.
+//! QEMU's plugin interface, version 4, as far as it is used: own declarations, since no package
+//! ships the header. From QEMU's documentation (docs/devel/tcg-plugins.rst) and the names and types
+//! that include/qemu/qemu-plugin.h publishes.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -11,7 +12,7 @@ pub type Id = u64;
 /// A memory access: size, sign, direction.
 pub type MemInfo = u32;
 
-/// What QEMU tells at loading.
+/// What QEMU passes at loading.
 #[repr(C)]
 pub struct Info {
     pub target_name: *const c_char,
@@ -51,7 +52,7 @@ pub struct Array {
 /// A callback needs no registers, or may read them.
 pub const NO_REGISTERS: c_int = 0;
 pub const READS_REGISTERS: c_int = 1;
-/// Which accesses are told.
+/// Which accesses are reported.
 pub const LOADS: c_int = 1;
 pub const STORES: c_int = 2;
 
@@ -96,8 +97,9 @@ unsafe extern "C" {
     pub fn g_array_free(array: *mut Array, with_data: c_int) -> *mut u8;
 }
 
-// Only QEMU has these. Weak, they may be missing: else nothing could be started that inherits `LD_PRELOAD` beside QEMU, and a QEMU that is too
-// old would die of a symbol before it could say so. None is called before QEMU has loaded the plugin and its version has been checked.
+// Only QEMU has these. Weak, they may be missing: else nothing could be started that inherits
+// `LD_PRELOAD` beside QEMU, and a QEMU that is too old would fail on a missing symbol before it
+// could say so. None is called before QEMU has loaded the plugin and its version has been checked.
 std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_init_cb",
     ".weak qemu_plugin_register_vcpu_tb_trans_cb",

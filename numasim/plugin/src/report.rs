@@ -53,7 +53,8 @@ fn unwritable(path: &Path, why: &std::io::Error) -> String {
     format!("out={}: cannot be written: {why}", path.display())
 }
 
-/// Writes the report where the arguments said, if they did. Where it cannot be written, QEMU's exit status says so too.
+/// Writes the report where the arguments said, if they did. Where it cannot be written, QEMU's exit
+/// status says so too.
 pub fn write(world: &World) {
     let Some(path) = &world.out else { return };
     let text = serde_json::to_string_pretty(&report(world)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Which CPU runs. Read from QEMU's thread-local `current_cpu`, which Debian's builds export: see the head of the crate.
+//! Which CPU runs. Read from QEMU's thread-local `current_cpu`, which Debian's builds export: see
+//! the head of the crate.
 
 use crate::error;
 use std::ffi::c_void;
@@ -33,7 +34,8 @@ impl Running {
 
     #[inline]
     fn now(&self) -> usize {
-        // SAFETY: the place is the thread-local of the one thread that calls this, and lives as long as it.
+        // SAFETY: the place is the thread-local of the one thread that calls this, and lives as
+        // long as it.
         self.place.map_or(0, |place| unsafe { *std::ptr::without_provenance::<usize>(place) })
     }
 

@@ -1,5 +1,6 @@
-//! The guest's time-stamp counter. QEMU reads the host's for it, by an instruction that nothing can be put before; but the kernel can make
-//! that instruction a fault (`prctl(2)`, `PR_SET_TSC`), and the handler answers with modelled time: one count a nanosecond.
+//! The guest's time-stamp counter. QEMU reads the host's for it, by an instruction that nothing can
+//! be put before; but the kernel can make that instruction a fault (`prctl(2)`, `PR_SET_TSC`), and
+//! the handler answers with modelled time: one count a nanosecond.
 
 use crate::world::clock;
 use crate::{error, idle};
@@ -9,7 +10,8 @@ use std::ffi::{c_int, c_void};
 const RDTSC: [u8; 2] = [0x0f, 0x31];
 const RDTSCP: [u8; 3] = [0x0f, 0x01, 0xf9];
 
-/// Runs when the library is loaded, before QEMU's first instruction, so that all threads inherit it; in any other program it does nothing.
+/// Runs when the library is loaded, before QEMU's first instruction, so that all threads inherit
+/// it; in any other program it does nothing.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = {
@@ -67,7 +69,8 @@ const REG_RIP: usize = libc::REG_RIP as usize;
 
 fn reads_counter(at: u64) -> Option<usize> {
     let code = std::ptr::with_exposed_provenance::<u8>(usize::try_from(at).ok()?);
-    // SAFETY: the CPU has just fetched an instruction there; two bytes are the least that either has.
+    // SAFETY: the CPU has just fetched an instruction there; two bytes are the least that either
+    // has.
     let first = unsafe { code.cast::<[u8; 2]>().read_unaligned() };
     if first == RDTSC {
         return Some(RDTSC.len());

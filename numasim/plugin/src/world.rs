@@ -1,5 +1,6 @@
-//! The one state of the plugin: the machine, the time of its CPUs, what has been counted. Only QEMU's thread of CPUs touches it, one callback
-//! after another; what other threads need lies in `clock.rs` as atomics.
+//! The one state of the plugin: the machine, the time of its CPUs, what has been counted. Only
+//! QEMU's thread of CPUs touches it, one callback after another; what other threads need lies in
+//! `clock.rs` as atomics.
 
 pub mod clock;
 mod publish;
@@ -27,7 +28,7 @@ pub struct World {
     pub instructions: Vec<u64>,
     /// Time that each CPU has run in windows that are closed.
     pub ran: Vec<u64>,
-    /// Accesses to the line that was accessed just before: told apart since they need no lookup.
+    /// Accesses to the line that was accessed just before: counted apart since they need no lookup.
     pub again: Vec<u64>,
     pub closed: u64,
     pub yields: u64,
@@ -155,7 +156,7 @@ impl World {
         let windows = (now - self.windows.base()) / self.length;
         self.close();
         self.windows.jump(now);
-        // What waits in queues is gone after some windows in which nothing is asked for.
+        // Queues are empty after some windows without load.
         let idle = vec![0; self.ran.len()];
         (0..windows.min(WINDOWS_TO_CALM)).for_each(|_| self.machine.window(self.length, &idle));
     }
@@ -195,7 +196,8 @@ impl World {
     fn let_go(&mut self) {
         self.yields += 1;
         ASKED.store(true, Relaxed);
-        // SAFETY: the handle is QEMU's own. With a time of 1 ns, which is past, it runs timers and moves no clock.
+        // SAFETY: the handle is QEMU's own. With a time of 1 ns, which is past, it runs timers and
+        // moves no clock.
         unsafe { qemu::qemu_plugin_update_ns(std::ptr::with_exposed_provenance(self.control), 1) };
     }
 
@@ -214,13 +216,14 @@ impl World {
         self.charge(self.pause);
     }
 
-    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to let time pass, and each reading costs the
-    /// host a signal.
+    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to
+    /// let time pass, and each reading costs the host a signal.
     pub fn counter(&mut self) {
         self.charge(if self.modelling { self.counter } else { COUNTER_AT_BOOT });
     }
 
-    /// A load or store; `physical` is asked for the address only where that matters, and has none for a device's registers.
+    /// A load or store; `physical` is called for the address only where that matters, and returns
+    /// none for a device's registers.
     #[inline]
     pub fn access(&mut self, address: u64, store: bool, physical: impl FnOnce() -> Option<u64>) {
         let line = address / 64;
@@ -250,7 +253,8 @@ impl World {
         self.publish();
     }
 
-    /// All caches are empty; what they would have written back is forgotten, and queues are idle. Classes, masks and counters stay.
+    /// All caches are empty; what they would have written back is forgotten, and queues are idle.
+    /// Classes, masks and counters stay.
     pub fn empty(&mut self) {
         self.machine.empty();
         self.last.0 = u64::MAX;

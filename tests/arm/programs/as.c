@@ -1,6 +1,6 @@
-/* `as UID CAPABILITIES COMMAND...` runs a command as a user who has these capabilities (a mask in hexadecimal, as in
- * /proc/PID/status) and no others: in the permitted, effective, inheritable and ambient sets, so that they live
- * through exec. */
+/* `as UID CAPABILITIES COMMAND...` runs a command as a user who has these capabilities (a mask in
+ * hexadecimal, as in /proc/PID/status) and no others: in the permitted, effective, inheritable and
+ * ambient sets, so that they live through exec. */
 #define _GNU_SOURCE
 #include <linux/capability.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* `hog TID COUNT` opens COUNT instruction counters on a thread, one by one, so that whoever counts it too has a
- * hardware counter for a part of the time. Says `open`, waits for a line, and says which part of its time its first
- * event had a counter, in thousandths. */
+/* `hog TID COUNT` opens COUNT instruction counters on a thread, one by one, so that another program
+ * that counts it has a hardware counter for a part of the time. Says `open`, waits for a line, and
+ * says which part of its time its first event had a counter, in thousandths. */
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>

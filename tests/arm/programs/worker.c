@@ -1,19 +1,22 @@
-/* A process whose threads execute known numbers of instructions (multiples of 50), on command. It reads lines and
- * answers each:
+/* A process whose threads execute known numbers of instructions (multiples of 50), on command. It
+ * reads lines and answers each:
  *
- *   threads N                      starts N threads, each of which computes for WARM_MS of CPU time, so that it is
- *                                  seen to work, and waits for orders: their ids
- *   work I INSTRUCTIONS TIMES MS   thread I executes so many instructions, so many times, with pauses of so many ms:
- *                                  ok, at once
+ *   threads N                      starts N threads, each of which computes for WARM_MS of CPU
+ *                                  time, so that it is seen to work, and waits for orders: their
+ *                                  ids
+ *   work I INSTRUCTIONS TIMES MS   thread I executes INSTRUCTIONS instructions TIMES times, with
+ *                                  pauses of MS ms: ok, at once
  *   last I INSTRUCTIONS TIMES MS   the same, and then thread I ends
- *   calls I N                      thread I makes N system calls; the loop is 4 instructions of user mode a call
- *   births N ALIVE INSTRUCTIONS    N threads come and go, so many at a time, and each executes so many instructions
- *                                  (multiples of 100): ok, at once. The kernel is asked to give each the id of one that
- *                                  has just ended, which only root may do: `wait` answers with the error where it
+ *   calls I N                      thread I makes N system calls; the loop is 4 instructions of
+ *                                  user mode a call
+ *   births N ALIVE INSTRUCTIONS    N threads come and go, ALIVE at a time, and each executes
+ *                                  INSTRUCTIONS instructions (multiples of 100): ok, at once. The
+ *                                  kernel is asked to give each the id of one that has just ended,
+ *                                  which only root may do: `wait` answers with the error where it
  *                                  cannot be asked
  *   wait                           when all that was ordered is done: ok
- *   log I                          what thread I had executed at which nanosecond of CLOCK_MONOTONIC, in the last
- *                                  order: NS:EXECUTED ...
+ *   log I                          what thread I had executed at which nanosecond of
+ *                                  CLOCK_MONOTONIC, in the last order: NS:EXECUTED ...
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -44,7 +47,8 @@ static uint64_t now(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* 50 instructions a turn, of which QEMU makes one block: a loop of two takes it many times as long. */
+/* 50 instructions a turn, of which QEMU makes one block: a loop of two takes it many times as long.
+ * */
 static void execute(uint64_t instructions) {
     uint64_t turns = instructions / TURN;
     if (turns) __asm__ volatile("1: subs %0, %0, #1\n .rept 48\n nop\n .endr\n b.ne 1b" : "+r"(turns) : : "cc");
@@ -115,7 +119,8 @@ static void *short_life(void *argument) {
     return NULL;
 }
 
-/* Has the kernel give the next thread this id: 0, or -1 where it may not be asked to (only root may). */
+/* Has the kernel give the next thread this id: 0, or -1 where it may not be asked to (only root
+ * may). */
 static int want_id(pid_t tid) {
     /* A thread that was joined has its id for some moments more. */
     while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) usleep(100);

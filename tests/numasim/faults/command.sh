@@ -1,7 +1,8 @@
-# What the command `numasim` makes of guests and emulators that fail, of time that runs out, and of Ctrl-C; and that nothing of it is left then.
-# Sourced by run.sh.
+# How the command `numasim` handles guests and emulators that fail, time that runs out, and Ctrl-C;
+# and that no process is left then. Sourced by run.sh.
 
-# numasim WORD...: with what is built; everything that it starts has our folder on its command line (--keep).
+# numasim WORD...: with what is built; everything that it starts has our folder on its command line
+# (--keep).
 numasim() {
     env NUMASIM_QEMU="$emulator" NUMASIM_KERNEL="$kernel" NUMASIM_PLUGIN="$plugin" NUMASIM_ISOBAR="$bin/isobar" TMPDIR="$work" \
         timeout -k 5 "${limit:-150}" "$bin/numasim" "$@"
@@ -15,14 +16,15 @@ pids() {
     done
 }
 
-# script NAME BODY: an emulator of our own, which tells its version as QEMU does.
+# script NAME BODY: a fake emulator, which prints its version as QEMU does.
 script() {
     printf '#!/bin/sh\n[ "$1" != --version ] || { echo "QEMU emulator version 10.0.2"; exit 0; }\n%s\n' "$2" > "$work/$1"
     chmod +x "$work/$1"
     echo "$work/$1"
 }
 
-# signalled SIGNAL FOLDER COMMAND...: sends a signal to the command (ABRT: to its QEMU) once its guest has begun; its status.
+# signalled SIGNAL FOLDER COMMAND...: sends a signal to the command (ABRT: to its QEMU) once its
+# guest has begun; its status.
 signalled() {
     local signal=$1 folder=$2 command code=0
     shift 2
@@ -65,7 +67,8 @@ command_faults() {
     check "two side by side are as each alone" 0 'the same' side_by_side
 }
 
-# One program, three times: alone, and two at a time. Its figures, and all counters of the machine, are to be the same to the last digit.
+# One program, three times: alone, and two at a time. Its figures, and all counters of the machine,
+# are to be the same to the last digit.
 side_by_side() {
     local name
     for name in alone left right; do

@@ -1,9 +1,11 @@
-# What guests and their programs say: a page that is not there, is nobody's, or of another version; a kernel that panics; a report that the disk
-# has no room for. Guests booted by hand: the command has no part in it. Sourced by run.sh.
+# What guests and their programs say: a page that does not exist, was never initialised, or is of
+# another version; a kernel that panics; a report that the disk has no room for. Guests booted by
+# hand: the command has no part in it. Sourced by run.sh.
 
 page_device() { echo -object "memory-backend-file,id=page,share=on,mem-path=$1,size=64K" -device ivshmem-plain,memdev=page; }
 
-# made NAME [WORD ...]: a page of 64 KiB whose first words (64 bits, little endian, as printf writes them) are these.
+# made NAME [WORD ...]: a page of 64 KiB whose first words (64 bits, little endian, as printf writes
+# them) are these.
 made() {
     local file=$work/$1
     shift
@@ -27,7 +29,7 @@ guest_faults() {
     local magic='NUMASIM\0'
     check "a guest without the page's device" 7 'counters: numasim-counters: .*no ivshmem device \(PCI 1af4:1110\)' guest 90 page
     said_too "and isobar manage says so too" 'isobar: .*no ivshmem device.*manage.counters = "numasim" works only in a numasim guest'
-    check "a page that nobody initialised" 7 'counters: numasim-counters: no numasim page: word 0 is 0x0+: QEMU runs without the plugin' \
+    check "a page that was never initialised" 7 'counters: numasim-counters: no numasim page: word 0 is 0x0+: QEMU runs without the plugin' \
         guest 90 page $(page_device "$(made empty)")
     said_too "and isobar manage says so too" 'isobar: .*no numasim page'
     check "a page of another version" 7 'counters: numasim-counters: the page has version 2, and this program knows version 1' \

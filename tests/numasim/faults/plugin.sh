@@ -1,4 +1,4 @@
-# What the plugin says when it cannot be what it ought to: nothing boots, QEMU ends at once. Sourced by run.sh.
+# What the plugin says when it cannot work: nothing boots, QEMU ends at once. Sourced by run.sh.
 
 changed() { sed "$1" "$machine" > "$work/changed.toml"; echo "$work/changed.toml"; }
 # with FILE [ARGUMENTS]: QEMU with the plugin and a machine file.

@@ -1,17 +1,20 @@
-/* A process that never stands still, for isobar to manage while the soak ends isobar: threads come and go, children are forked once
- * and twice (daemons, which lose their parents), programs execute themselves anew, and some threads and processes pin themselves, as
- * owners do. At most about 20 threads at once (twice that after an exec), each a few per cent of a CPU. Everything ends by itself after two minutes.
+/* A process that changes all the time, for isobar to manage while the soak test ends isobar:
+ * threads come and go, children are forked once and twice (daemons, which lose their parents),
+ * programs execute themselves again, and some threads and processes pin themselves, as owners do.
+ * At most about 20 threads at once (twice that after an exec), each a few per cent of a CPU.
+ * Everything ends by itself after two minutes.
  *
  *   churn main SEED WISHES EXECS      the subject; executes itself anew EXECS times
  *   churn leaf SEED WISHES MS         what a child becomes that executes a program
- *   churn terminal TTY PROGRAM ...    runs a program in a session of its own on a terminal, as a shell does
+ *   churn terminal TTY PROGRAM ...    runs a program in a session of its own on a terminal, as a
+ *                                     shell does
  *
- * Whoever pins itself first appends a line to the file WISHES: `TID START KIND CPU,CPU,...`. START is the thread's start time in
- * ticks since boot. KIND says how the pin looks to somebody outside:
+ * A thread that pins itself first appends a line to the file WISHES: `TID START KIND CPU,CPU,...`.
+ * START is the thread's start time in ticks since boot. KIND says how the pin looks from outside:
  *   several  more than one CPU
  *   other    one CPU, not the one to which the thread is bound at the moment
  *   free     one CPU, while the thread is not bound
- *   same     the very CPU to which the thread is bound: nobody outside can see that
+ *   same     the very CPU to which the thread is bound: from outside it looks unchanged
  *   passed   inherited from a parent that pinned itself
  */
 #define _GNU_SOURCE
@@ -124,7 +127,8 @@ static void write_wish(const char *kind, const cpu_set_t *set) {
     close(file);
 }
 
-/* The calling thread pins itself. Not bound yet: one CPU. Bound: all but one, another one, or now and then the same. */
+/* The calling thread pins itself. Not bound yet: one CPU. Bound: all but one, another one, or now
+ * and then the same. */
 static const char *pin(cpu_set_t *wish) {
     cpu_set_t mine, set = all;
     sched_getaffinity(0, sizeof mine, &mine);
@@ -216,7 +220,8 @@ static void become_leaf(long ms) {
     _exit(7);
 }
 
-/* A child of one fork: works, makes a thread or executes a program; with `taskset` in a shell, the pin is inherited. */
+/* A child of one fork: works, makes a thread or executes a program; with `taskset` in a shell, the
+ * pin is inherited. */
 static void child(void) {
     if (!make_child()) return;
     long ms = between(200, 2500);
@@ -226,7 +231,8 @@ static void child(void) {
     end_child();
 }
 
-/* A shell in which somebody types `taskset`, and what it starts afterwards, again and again: that inherits the wish. */
+/* A shell in which a user runs `taskset` and then starts programs, again and again: these inherit
+ * the pin. */
 static void shell(void) {
     cpu_set_t wish;
     if (!take(&shared->pinned, MOST_PINNED)) return;
@@ -308,8 +314,8 @@ static void hang_up(int number) {
     _exit(0);
 }
 
-/* A session of its own on a terminal, and a program in its foreground: when the terminal closes, the program is hung up by this
- * leader, as by a shell, and by the kernel. */
+/* A session of its own on a terminal, and a program in its foreground: when the terminal closes,
+ * the program is hung up by this leader, as by a shell, and by the kernel. */
 static int terminal(char **words) {
     setsid();
     int tty = open(words[0], O_RDWR), status = 0;

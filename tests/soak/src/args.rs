@@ -1,11 +1,12 @@
-//! What was typed.
+//! The command line.
 
 use crate::kinds::Kind;
 use clap::Parser;
 use std::path::PathBuf;
 
-/// Ends `isobar manage` again and again, in every way there is, while the managed processes come and go; after each end every
-/// thread must be as it was, or as its owner wanted it, or be named by isobar as left over.
+/// Ends `isobar manage` again and again, in every way there is, while the managed processes come
+/// and go; after each end every thread must be as it was, or as its owner wanted it, or be named by
+/// isobar as left over.
 #[derive(Debug, Parser)]
 #[command(name = "isobar-soak", version)]
 pub struct Args {

@@ -1,4 +1,4 @@
-//! How each kind of end is brought about. Knows nothing of what must be true afterwards.
+//! How each kind of end is caused. It does not know what must be true afterwards.
 
 use crate::disk::Disk;
 use crate::family::{Family, until};
@@ -46,7 +46,7 @@ impl Ender<'_> {
         String::new()
     }
 
-    /// One signal of any kind, so many times at once.
+    /// One signal of any kind, several times at once.
     fn signals(&mut self, times: usize) -> String {
         // Twice comes what terminals and managers send twice: the first ones most often.
         let first = if times > 1 && !one_in(self.random, 3) { 3 } else { SIGNALS.len() };
@@ -55,7 +55,8 @@ impl Ender<'_> {
         if signal == Signal::PIPE { self.after_pipe(name) } else { name.to_owned() }
     }
 
-    /// SIGPIPE is ignored by a process that has not begun to handle it, as usual: then another signal must end it.
+    /// SIGPIPE is ignored by a process that has not begun to handle it, as usual: then another
+    /// signal must end it.
     fn after_pipe(&mut self, name: &str) -> String {
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);
         if until(Duration::from_secs(3) * setup.pace, || manage.is_over(setup, family)) {
@@ -104,7 +105,7 @@ impl Ender<'_> {
         String::new()
     }
 
-    /// It notices with the next thing that it says; who says nothing more is signalled.
+    /// isobar notices with its next output; where none follows it gets a signal.
     fn leave(&mut self) -> String {
         self.manage.outlet.close();
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);

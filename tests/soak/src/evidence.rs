@@ -1,5 +1,5 @@
-//! What Linux says about processes and threads: parents, names, start times, and the CPUs that each may use (procfs and
-//! `sched_getaffinity`).
+//! What Linux says about processes and threads: parents, names, start times, and the CPUs that each
+//! may use (procfs and `sched_getaffinity`).
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -9,7 +9,7 @@ use std::fs;
 /// CPUs.
 pub type Cpus = BTreeSet<usize>;
 
-/// A process or a thread, as `/proc/.../stat` tells.
+/// A process or a thread, from `/proc/.../stat`.
 #[derive(Clone, Debug)]
 pub struct Stat {
     pub name: String,

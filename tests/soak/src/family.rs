@@ -1,5 +1,6 @@
-//! Everything that this program started, and what came of it: also daemons come to it when their parents end
-//! (`PR_SET_CHILD_SUBREAPER`), so that nothing is left over. Nothing else is ever signalled.
+//! Every process that this program started, and their descendants: daemons also become its children
+//! when their parents end (`PR_SET_CHILD_SUBREAPER`), so that nothing is left over. Nothing else is
+//! ever signalled.
 
 use crate::evidence::{self, Stat};
 use anyhow::{Context, Result};
@@ -44,7 +45,8 @@ impl Family {
         self.ended.get(&pid).copied()
     }
 
-    /// Signals one of ours; false where it has ended and was collected, so that its id may be another's.
+    /// Signals one of the family; false where it has ended and was collected, so that its id may be
+    /// another's.
     pub fn signal(&self, pid: i32, signal: Signal) -> bool {
         !self.ended.contains_key(&pid) && Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
     }
@@ -58,7 +60,8 @@ impl Family {
         all
     }
 
-    /// Ends all of ours that the filter names, however many more they make meanwhile. False where some do not end.
+    /// Ends all members of the family that the filter names, however many more they make meanwhile.
+    /// False where some do not end.
     pub fn end_all(&mut self, named: impl Fn(&Stat) -> bool) -> bool {
         let start = Instant::now();
         loop {

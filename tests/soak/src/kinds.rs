@@ -1,4 +1,4 @@
-//! The kinds of ends, and in which order they are dealt.
+//! The kinds of ends, and the order in which they are tried.
 
 use crate::random::{Random, below, shuffle};
 use clap::ValueEnum;
@@ -40,7 +40,7 @@ pub enum Kind {
     For,
 }
 
-/// Each kind as often as it is dealt before the deck begins anew.
+/// Each kind as often as it occurs before the deck starts again.
 const DECK: &[(Kind, usize)] = &[
     (Kind::Single, 5),
     (Kind::Double, 3),
@@ -133,7 +133,7 @@ pub const SIGNALS: &[(&str, rustix::process::Signal)] = {
     ]
 };
 
-/// One of the first so many signals.
+/// One of the first signals of the list.
 pub fn signal(random: &mut Random, first: usize) -> (&'static str, rustix::process::Signal) {
     SIGNALS[below(random, first.min(SIGNALS.len()))]
 }

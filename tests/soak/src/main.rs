@@ -1,5 +1,5 @@
-//! The soak test: ends `isobar manage` in every way there is while the managed processes come and go, and asks Linux after each
-//! end what is left. Shares no code with isobar. See `README.md`.
+//! The soak test: ends `isobar manage` in every way there is while the managed processes come and
+//! go, and asks Linux after each end what is left. Shares no code with isobar. See `README.md`.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use trial::{Outcome, Trial};
 
-/// How often an end is tried anew while another isobar manages the machine.
+/// How often an end is tried again while another isobar manages the machine.
 const ATTEMPTS: u32 = 8;
 /// Between the attempts.
 const PATIENCE: Duration = Duration::from_secs(4);

@@ -1,4 +1,4 @@
-//! Where isobar's output goes: to a reader who keeps up, or to one of those who do not.
+//! Where isobar's output goes: to a reader that keeps up, or to one that does not.
 
 use crate::family::{Family, pid};
 use crate::kinds::Kind;
@@ -58,7 +58,7 @@ impl Outlet {
         if let Held::Terminal(terminal) = &self.held { &terminal.path } else { "" }
     }
 
-    /// The smallest pipe, of which nobody reads; stderr may go there, too.
+    /// The smallest pipe, without a reader; stderr may go there, too.
     fn pipe(&mut self, command: &mut Command, both: bool) -> Result<()> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setpipe_size(&write, PIPE_BYTES)?;

@@ -1,4 +1,5 @@
-//! Random numbers: a stream for the order of the ends and one for each end, so that any end can be repeated alone.
+//! Random numbers: a stream for the order of the ends and one for each end, so that any end can be
+//! repeated alone.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -20,7 +21,7 @@ pub fn below(random: &mut Random, limit: usize) -> usize {
     usize::try_from(random.next_u64() % limit).unwrap_or(0)
 }
 
-/// True once in so many times.
+/// True once in this many times.
 pub fn one_in(random: &mut Random, times: usize) -> bool {
     below(random, times) == 0
 }

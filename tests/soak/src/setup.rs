@@ -1,4 +1,4 @@
-//! What all ends share: programs, the folder for their files, the CPUs, and how patient we are.
+//! What all ends share: programs, the folder for their files, the CPUs, and the time limits.
 
 use crate::args::Args;
 use crate::evidence::{self, Cpus, Stat};
@@ -15,7 +15,7 @@ pub struct Setup {
     pub churn: PathBuf,
     /// Each end has a folder in it.
     pub folder: TempDir,
-    /// The CPUs that everybody may use before isobar comes.
+    /// The CPUs that every thread may use before isobar starts.
     pub cpus: Cpus,
     /// All delays are stretched by it.
     pub pace: u32,

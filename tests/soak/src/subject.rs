@@ -1,5 +1,5 @@
-//! The processes that are managed (`programs/churn.c`): all of them have one name, which no other process has. Knows their
-//! threads and their owners' wishes.
+//! The processes that are managed (`programs/churn.c`): all of them have one name, which no other
+//! process has. Knows their threads and their owners' wishes.
 
 use crate::evidence::{self, Cpus, Stat, Task};
 use crate::family::Family;
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// A thread, and when it started: ids are used again.
 pub type Id = (i32, u64);
 
-/// What an owner wanted, and how it looks to somebody outside (see `churn.c`).
+/// What an owner wanted, and how it looks from outside (see `churn.c`).
 #[derive(Clone, Debug)]
 pub struct Wish {
     pub kind: String,
@@ -20,7 +20,7 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// Whether nobody outside can see that it is a wish: the CPU is the one that isobar gave.
+    /// Whether the owner's wish cannot be seen from outside: the CPU is the one that isobar gave.
     pub fn is_invisible(&self) -> bool {
         self.kind == "same"
     }

@@ -1,4 +1,5 @@
-//! A terminal that isobar runs on: read like a screen, stopped like one with Ctrl-S, or closed like a window.
+//! A terminal that isobar runs on: read like a screen, stopped like one with Ctrl-S, or closed like
+//! a window.
 
 use crate::words::Words;
 use anyhow::{Context, Result};
@@ -78,7 +79,7 @@ fn serve(mut master: File, words: &Words, order: &AtomicU8) {
     words.end();
 }
 
-/// Reads what there is; false when nobody has the terminal open any more.
+/// Reads what is available; false when no process has the terminal open any more.
 fn take(master: &mut File, words: &Words) -> bool {
     let mut part = [0; 4096];
     loop {

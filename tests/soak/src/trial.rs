@@ -1,4 +1,4 @@
-//! One end, from the start of the managed processes to the verdict and to a clean table.
+//! One end, from the start of the managed processes to the verdict and the clean-up.
 
 use crate::disk::{Disk, FILL};
 use crate::ends::Ender;
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub struct Outcome {
     /// What was done to isobar.
     pub detail: String,
-    /// Who put back.
+    /// The program that put everything back.
     pub how: &'static str,
     /// Whether a thread was bound when it ended.
     pub bound: bool,
@@ -135,7 +135,8 @@ impl Trial<'_> {
         problems.extend(litter(state));
         let words = restored.as_ref().map_or("", |restored| &restored.words);
         let mut threads = verdict::threads(self.setup, self.family, subject, &format!("{said}\n{words}"));
-        // After a kill -9 nobody has followed who bound what: docs/security.md says that such a pin may be lifted.
+        // After a kill -9 no process has watched the bindings: docs/security.md says that such a
+        // pin may be lifted.
         let excused = |class: &Class| *class == Class::Owner && self.kind.kills();
         problems.extend(threads.problems.drain(..).filter(|(class, _)| !excused(class)));
         problems.extend(self.processes(subject));

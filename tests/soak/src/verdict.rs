@@ -1,5 +1,5 @@
-//! What must be true after an end: every thread has all CPUs or those that its owner wanted, or isobar said that it has not.
-//! Judges by what Linux says and by isobar's own words.
+//! What must be true after an end: every thread has all CPUs or those that its owner wanted, or
+//! isobar reported that it has not. It judges by procfs and by isobar's output.
 
 use crate::evidence::{Cpus, Task, listed};
 use crate::family::Family;
@@ -53,7 +53,8 @@ pub struct Threads {
     pub problems: Vec<Problem>,
     /// Wrong, but isobar said so.
     pub reported: usize,
-    /// Pins to the very CPU that isobar had given, which nobody outside can tell from isobar's own: still there, and lifted.
+    /// Pins to the very CPU that isobar had given, which cannot be distinguished from isobar's own
+    /// from outside: still there, and lifted.
     pub same: (usize, usize),
 }
 
@@ -66,7 +67,8 @@ struct Wrong {
     wish: Option<Wish>,
 }
 
-/// Looks three times: what is wrong in two looks running is wrong; a thread may be between its wish and its pin in one.
+/// Looks three times: what is wrong in two looks running is wrong; a thread may be between its wish
+/// and its pin in one.
 pub fn threads(setup: &Setup, family: &mut Family, subject: &Subject, said: &str) -> Threads {
     let mut found: BTreeMap<Id, Wrong> = BTreeMap::new();
     let mut before = look(setup, family, subject);
@@ -135,13 +137,15 @@ impl Wrong {
     }
 }
 
-/// Words of lines that tell of something left.
+/// Words of lines that report something left.
 const TELLING: &[&str] =
     &["left", "still", "not put back", "could not", "cannot", "missed", "inherit", "refused", "bound"];
-/// Words of lines that tell of something else: decisions, owners' threads that are not moved, whole observations.
+/// Words of lines that report something else: decisions, owners' threads that are not moved, whole
+/// observations.
 const OTHER: &[&str] = &["left alone", "belongs on", "\"observation\"", "[done]"];
 
-/// Whether isobar says of a thread, by its id or its process's, that it is left as it should not be.
+/// Whether isobar says of a thread, by its id or its process's, that it is left as it should not
+/// be.
 fn is_reported(said: &str, task: &Task) -> bool {
     let named = |line: &str| names(line, task.pid) || names(line, task.tid);
     let telling = |line: &str| {

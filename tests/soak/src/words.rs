@@ -1,4 +1,4 @@
-//! What isobar says on one of its outputs, collected while it speaks.
+//! The text of one of isobar's outputs, collected while it runs.
 
 use crate::family::until;
 use std::io::Read;
@@ -44,7 +44,7 @@ impl Words {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// What was said after so many bytes, once nothing more comes (waits a few seconds at most).
+    /// The output after a number of bytes, once nothing more comes (waits a few seconds at most).
     pub fn since(&self, mark: usize) -> String {
         until(Duration::from_secs(3), || self.over.load(Ordering::SeqCst));
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);

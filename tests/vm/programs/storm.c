@@ -1,5 +1,6 @@
-/* Processes and threads that come and go: `storm ROUNDS` forks ROUNDS children, 32 at a time; each starts three threads that work and
- * sleep for some tenths of a second, half of the processes end before their threads do. Says how many of each there were. */
+/* Processes and threads that come and go: `storm ROUNDS` forks ROUNDS children, 32 at a time; each
+ * starts three threads that work and sleep for some tenths of a second, half of the processes end
+ * before their threads do. Says how many of each there were. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

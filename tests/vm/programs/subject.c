@@ -1,14 +1,19 @@
-/* A process for isobar to manage, and Linux's own witness of what became of it: it places memory, fills it with a pattern, and
- * says on request where each page is (move_pages(2) as a query) and whether its content is what was written. It shares no code
- * with isobar. One command a line on stdin, one answer a line on stdout; it ends with its stdin, or after ten minutes.
+/* A process for isobar to manage, which also checks the result by the kernel's calls: it places
+ * memory, fills it with a pattern, and says on request where each page is (move_pages(2) as a
+ * query) and whether its content is what was written. It shares no code with isobar. One command a
+ * line on stdin, one answer a line on stdout; it ends with its stdin, or after ten minutes.
  *
- *   alloc NAME KIND PAGES NODE   KIND: anon, file, shared, locked, thp, hugetlb; placed on NODE and filled
+ *   alloc NAME KIND PAGES NODE   KIND: anon, file, shared, locked, thp, hugetlb; placed on NODE and
+ *                                filled
  *   where NAME                   NODE=PAGES ..., absent=PAGES
  *   pages NAME                   FIRST-LAST=NODE ..., runs of pages by index
  *   verify NAME                  ok, or the first page whose content is wrong
- *   threads N                    starts N threads that work a little every 10 ms; answers with their ids
- *   sampled NAME PAGE            starts a thread that works and takes a page fault at PAGE of shared memory again and again
- *   twin                         a child process that maps all shared memory too; answers with its id
+ *   threads N                    starts N threads that work a little every 10 ms; answers with
+ *                                their ids
+ *   sampled NAME PAGE            starts a thread that works and takes a page fault at PAGE of
+ *                                shared memory again and again
+ *   twin                         a child process that maps all shared memory too; answers with its
+ *                                id
  *   end N                        ends the first N threads
  *   pin CPU                      the main thread pins itself, as an owner does
  */
@@ -142,7 +147,8 @@ static void verify(const struct region *r) {
     answer("ok");
 }
 
-/* Shared memory that is unmapped stays in the page cache, on its node: the next touch is a page fault at that page and no other. */
+/* Shared memory that is unmapped stays in the page cache, on its node: the next touch is a page
+ * fault at that page and no other. */
 static void fault_at(volatile uint64_t *word) {
     if (madvise((void *)word, PAGE, MADV_DONTNEED)) abort();
     *word = *word;

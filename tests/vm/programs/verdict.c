@@ -1,4 +1,5 @@
-/* Ends the guest with a value: `verdict N` writes N to QEMU's debug exit port, and QEMU ends with 2 N + 1. */
+/* Ends the guest with a value: `verdict N` writes N to QEMU's debug exit port, and QEMU ends with 2
+ * N + 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/io.h>

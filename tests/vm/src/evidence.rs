@@ -1,4 +1,5 @@
-//! What Linux itself says: affinities and last CPUs of threads, sysctls, nodes, CPUs. Straight from procfs and sysfs.
+//! What Linux itself says: affinities and last CPUs of threads, sysctls, nodes, CPUs. Straight from
+//! procfs and sysfs.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! The command under test, run as a user would: to its end, or in the background while the suite looks.
+//! The command under test, run as a user would: to its end, or in the background while the suite
+//! looks.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,7 +20,8 @@ pub struct Said {
 }
 
 impl Said {
-    /// Fails unless it ended with exit code 0 and nothing on stderr that `allowed` does not contain.
+    /// Fails unless it ended with exit code 0 and nothing on stderr that `allowed` does not
+    /// contain.
     pub fn fine(&self) -> Result<&Self> {
         ensure!(self.status.success(), "isobar ended with {}: {}", self.status, self.err.trim());
         Ok(self)
@@ -60,7 +62,8 @@ const KNOWN: &[&str] =
     &["manage", "--json", "--policy", "fixed", "--interval", "0.25", "--set", "manage.min_cpu_percent=0"];
 
 impl Manage {
-    /// Starts `isobar manage` under the policy `fixed` with further words. It ends by itself after two minutes.
+    /// Starts `isobar manage` under the policy `fixed` with further words. It ends by itself after
+    /// two minutes.
     pub fn fixed(words: &[&str]) -> Result<Self> {
         Self::start(&[KNOWN, &["--for", "120"], words].concat(), &[])
     }
@@ -74,7 +77,7 @@ impl Manage {
 
     /// Starts a command that becomes isobar.
     pub fn start_by(command: &mut Command) -> Result<Self> {
-        // What each run said is handed out of the guest, for who looks into a failure.
+        // The output of each run is copied out of the guest, for the analysis of failures.
         let number = RUNS.fetch_add(1, Ordering::Relaxed);
         let file = |kind: &str| PathBuf::from(format!("/results/manage-{number}.{kind}"));
         let (out, err) = (file("out"), file("err"));
@@ -92,7 +95,8 @@ impl Manage {
         self.child.id()
     }
 
-    /// Waits until `reached` says true; fails when isobar ends before, or (so that nothing hangs) after two minutes.
+    /// Waits until `reached` says true; fails when isobar ends before, or (so that nothing hangs)
+    /// after two minutes.
     pub fn until(&mut self, what: &str, mut reached: impl FnMut() -> Result<bool>) -> Result<()> {
         for _ in 0..600 {
             if reached()? {
@@ -113,15 +117,15 @@ impl Manage {
         self.until(words, || Ok(fs::read_to_string(&out)?.contains(words)))
     }
 
-    /// The epochs that it has told so far.
-    pub fn told(&self) -> Result<Vec<Value>> {
+    /// The epochs that it has reported so far.
+    pub fn reported(&self) -> Result<Vec<Value>> {
         let out = fs::read_to_string(&self.out)?;
         // The last line may be on its way.
         let whole = out.rfind('\n').map_or("", |end| &out[..end]);
         whole.lines().map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}"))).collect()
     }
 
-    /// Lets it decide so many times more.
+    /// Lets it decide this many times more.
     pub fn epochs(&mut self, count: usize) -> Result<()> {
         let out = self.out.clone();
         let printed = move || -> Result<usize> { Ok(fs::read_to_string(&out)?.lines().count()) };

@@ -1,7 +1,9 @@
-//! The suite that runs inside the guest: each check has a name, asks isobar for something, and then asks Linux whether it came about
-//! (procfs, sysfs, `move_pages` queries of the subjects). It shares no code with isobar, and asserts no time: this is emulation.
+//! The suite that runs inside the guest: each check has a name, asks isobar for something, and then
+//! asks Linux whether it came about (procfs, sysfs, `move_pages` queries of the subjects). It
+//! shares no code with isobar, and asserts no time: this is emulation.
 //!
-//! `suite MACHINE [PART,...]` runs the checks whose names have one of the parts; the verdict (0 or 1) goes to `/results/verdict`, what happened to the standard output.
+//! `suite MACHINE [PART,...]` runs the checks whose names have one of the parts. The verdict (0 or
+//! 1) goes to `/results/verdict`, the report to the standard output.
 
 #![forbid(unsafe_code)]
 

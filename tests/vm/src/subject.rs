@@ -1,4 +1,5 @@
-//! A subject: a process of `programs/subject.c` under a name of its own, and the conversation with it.
+//! A subject: a process of `programs/subject.c` under a name of its own, and the conversation with
+//! it.
 
 use crate::evidence;
 use crate::talk::Talk;
@@ -14,7 +15,7 @@ const FOLDER: &str = "/tmp/subjects";
 
 /// The node of pages that are on none.
 pub const ON_THE_WAY: u32 = u32::MAX;
-/// How often pages that are on their way are asked for again.
+/// How often the query is repeated for pages that are on their way.
 const ASKED_AGAIN: u32 = 10;
 
 /// A running subject; it ends when this is dropped.
@@ -68,8 +69,9 @@ impl Subject {
         Ok(answer.split(' ').filter_map(|tid| tid.parse().ok()).collect())
     }
 
-    /// Pages by node, as `move_pages(2)` tells. Pages that are on no node, since they are on their way, are asked for again some times; who
-    /// is still on its way then stands under [`ON_THE_WAY`].
+    /// Pages by node, as `move_pages(2)` reports. Where pages are on no node, since they are on
+    /// their way, the query is repeated some times; pages that are still on their way then count
+    /// under [`ON_THE_WAY`].
     pub fn nodes_of(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
         for _ in 0..ASKED_AGAIN {
             let nodes = self.nodes_now(region)?;
@@ -92,8 +94,9 @@ impl Subject {
             .collect()
     }
 
-    /// Runs of pages on one node: (first, last, node). Pages that are on no node, such as the one at which a sampled
-    /// subject is about to take its next fault, are asked for again some times; they stand under a negative node then.
+    /// Runs of pages on one node: (first, last, node). Pages that are on no node, such as the one
+    /// at which a sampled subject is about to take its next fault, are queried again some times;
+    /// after that they count under a negative node.
     pub fn runs_of(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         for _ in 0..ASKED_AGAIN {
             let runs = self.runs_now(region)?;

@@ -13,7 +13,8 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Only checks whose name contains one of the parts run: separated by commas, `_` for a blank; none: all run.
+    /// Only checks whose name contains one of the parts run: separated by commas, `_` for a blank;
+    /// none: all run.
     pub fn new(only: &str) -> Self {
         let parts = only.split(',').filter(|part| !part.is_empty());
         Self { only: parts.map(|part| part.replace('_', " ")).collect(), passed: 0, failed: Vec::new() }
@@ -39,7 +40,7 @@ impl Suite {
         }
     }
 
-    /// Tells the score and leaves the verdict for the guest's first process.
+    /// Prints the score and leaves the verdict for the guest's first process.
     pub fn verdict(self) -> ExitCode {
         let Self { passed, failed, .. } = self;
         let bad = !failed.is_empty() || passed == 0;

@@ -1,11 +1,11 @@
-//! Programs whose threads execute known numbers of instructions (`tests/arm/programs/worker.c`), and the
-//! [`Hog`] that takes hardware counters away from whoever else counts a thread.
+//! Programs whose threads execute known numbers of instructions (`tests/arm/programs/worker.c`),
+//! and the [`Hog`] that takes hardware counters away from other programs that count a thread.
 
 use crate::talk::Talk;
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// The name by which isobar is told to manage workers and nothing else.
+/// The name that makes isobar manage workers and nothing else.
 pub const NAME: &str = "worker";
 
 /// A running worker; it ends when this is dropped.
@@ -78,7 +78,8 @@ impl Log {
     }
 }
 
-/// A process with so many counters of its own on a thread that they share the hardware's with others.
+/// A process with so many counters of its own on a thread that they share the hardware's with
+/// others.
 pub struct Hog {
     talk: Talk,
 }

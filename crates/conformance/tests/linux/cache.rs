@@ -1,5 +1,6 @@
-//! Where cache ways are set: the resctrl file system that `ISOBAR_RESCTRL_ROOT` names, else the kernel's own where it is mounted, else a double
-//! of it that is mounted for the time of the test, on the LLC that the kernel tells of. It says loudly where there is none of them.
+//! Where cache ways are set: the resctrl file system that `ISOBAR_RESCTRL_ROOT` names, else the
+//! kernel's own where it is mounted, else a double of it that is mounted for the time of the test,
+//! on the LLC that the kernel reports. Where there is none of them it prints so.
 
 use isobar_linux::resctrl::DEFAULT_ROOT;
 use isobar_linux::{topology, tree::Tree};
@@ -11,7 +12,8 @@ use tempfile::TempDir;
 /// Few, so that few threads use them up.
 const CLASSES: u32 = 5;
 
-/// A resctrl file system; a double ends with this. Fields are dropped in their order: the mount before its folder.
+/// A resctrl file system; a double ends with this. Fields are dropped in their order: the mount
+/// before its folder.
 pub struct Resctrl {
     _double: Option<Mounted>,
     _folder: Option<TempDir>,
@@ -19,7 +21,7 @@ pub struct Resctrl {
 }
 
 impl Resctrl {
-    /// The first of the three that there is.
+    /// The first of the three that exists.
     pub fn find() -> Self {
         let elsewhere = std::env::var_os("ISOBAR_RESCTRL_ROOT").map(PathBuf::from);
         let root = elsewhere.unwrap_or_else(|| DEFAULT_ROOT.into());

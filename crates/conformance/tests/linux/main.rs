@@ -1,8 +1,10 @@
-//! The assertions on the running kernel, with the real sensors and actuators. The program runs alone: it is its own subject
-//! (started again with an environment variable), and needs nothing but `/proc`, `/sys` and a folder for temporary files.
+//! The assertions on the running kernel, with the real sensors and actuators. The program runs
+//! alone: it is its own subject (started again with an environment variable), and needs nothing but
+//! `/proc`, `/sys` and a folder for temporary files.
 //!
-//! On a machine with one node, what needs two is skipped, said loudly. With `ISOBAR_REQUIRE_NODES=4` the machine must have
-//! so many nodes with CPUs, and nothing may be skipped but what needs cache ways.
+//! On a machine with one node, assertions that need two are skipped, with a message. With
+//! `ISOBAR_REQUIRE_NODES=4` the machine must have four nodes with CPUs, and only assertions that
+//! need cache ways may be skipped.
 
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -18,7 +20,7 @@ use isobar_conformance::Difference;
 use libtest_mimic::{Arguments, Trial};
 use stage::Kernel;
 
-/// What Linux does not keep. Empty, and meant to stay so.
+/// What Linux does not keep. Empty, and should stay so.
 const KNOWN: &[Difference] = &[];
 
 fn main() {
@@ -34,7 +36,7 @@ fn main() {
     let mut trials = support::trials("linux", kernel, KNOWN, required.is_some());
     trials.extend(required.map(requires));
     let conclusion = libtest_mimic::run(&arguments, trials);
-    // What is mounted goes, since `exit` drops nothing.
+    // Unmounts here, since `exit` drops nothing.
     drop(resctrl);
     conclusion.exit();
 }

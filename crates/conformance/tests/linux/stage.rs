@@ -15,7 +15,8 @@ use std::process::Child;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Long enough that a thread that shares its CPU with a dozen others shows in the kernel's ticks of 10 ms.
+/// Long enough that a thread that shares its CPU with a dozen others shows in the kernel's ticks of
+/// 10 ms.
 const EPOCH: Seconds = Seconds(0.3);
 
 pub struct Kernel {
@@ -57,7 +58,8 @@ impl Bench for Kernel {
     }
 }
 
-/// Fields are dropped in their order: the machine puts back what it changed while its subjects live.
+/// Fields are dropped in their order: the machine puts back what it changed while its subjects
+/// live.
 pub struct Linux {
     machine: LinuxMachine<Sensors>,
     running: Vec<Running>,

@@ -1,5 +1,5 @@
-//! A program to be watched and moved: touches memory on a node, then computes or sleeps without touching any more. It ends when
-//! its standard input does, and after some minutes in any case.
+//! A program to be watched and moved: touches memory on a node, then computes or sleeps without
+//! touching any more. It ends when its standard input does, and after some minutes in any case.
 
 use isobar_conformance::Subject;
 use isobar_model::CpuId;
@@ -25,16 +25,17 @@ pub fn is_one() -> bool {
 /// A command that starts this program as a subject, its memory touched from this CPU.
 pub fn command(subject: &Subject, cpu: CpuId) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let told = format!("{} {} {} {}", subject.threads, subject.mib, cpu, u8::from(subject.busy));
-    command.env(VARIABLE, told).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let order = format!("{} {} {} {}", subject.threads, subject.mib, cpu, u8::from(subject.busy));
+    command.env(VARIABLE, order).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
-/// The life of a subject. Says `ready` and the ids of its threads once nothing more of it will be touched for the first time.
+/// The life of a subject. Says `ready` and the ids of its threads once nothing more of it will be
+/// touched for the first time.
 pub fn live() {
-    let told = std::env::var(VARIABLE).unwrap();
-    let numbers: Vec<usize> = told.split(' ').map(|word| word.parse().unwrap()).collect();
-    let [threads, mib, cpu, busy] = numbers[..] else { panic!("{VARIABLE}={told}") };
+    let order = std::env::var(VARIABLE).unwrap();
+    let numbers: Vec<usize> = order.split(' ').map(|word| word.parse().unwrap()).collect();
+    let [threads, mib, cpu, busy] = numbers[..] else { panic!("{VARIABLE}={order}") };
     // A huge page would move whole with its first page.
     disable_transparent_huge_pages(true).unwrap();
     let memory = on_cpu(cpu, || touched(mib << 20));
@@ -56,7 +57,8 @@ pub fn live() {
     std::process::exit(0);
 }
 
-/// Runs something bound to a CPU, and is free again afterwards: first touch puts the pages on the CPU's node.
+/// Runs something bound to a CPU, and is free again afterwards: first touch puts the pages on the
+/// CPU's node.
 fn on_cpu<T>(cpu: usize, run: impl FnOnce() -> T) -> T {
     let free = sched_getaffinity(None).unwrap();
     let mut only = Mask::new();

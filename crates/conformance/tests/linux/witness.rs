@@ -1,4 +1,5 @@
-//! The kernel's own word on threads and pages, read here anew: nothing of `isobar-linux` is asked, since that is what is tried.
+//! What the kernel says of threads and pages, read by code of its own: `isobar-linux` is not used,
+//! since it is under test.
 
 use isobar_model::{CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Pid, Tid};
 use std::fs;
@@ -11,7 +12,8 @@ pub fn affinity(pid: Pid, tid: Tid) -> Option<CpuSet> {
     Some(list.trim().parse().unwrap())
 }
 
-/// The CPU that a thread last ran on: field 39 of `proc_pid_stat(5)`, the 37th after the name in parentheses.
+/// The CPU that a thread last ran on: field 39 of `proc_pid_stat(5)`, the 37th after the name in
+/// parentheses.
 pub fn cpu(pid: Pid, tid: Tid) -> Option<CpuId> {
     let stat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -32,8 +34,8 @@ pub fn pages(pid: Pid) -> Option<NodeMap<Pages>> {
     Some(sum)
 }
 
-/// The mask of the resctrl control group that a thread is in (`Documentation/filesystems/resctrl.rst`): who is in no other is in the
-/// root group.
+/// The mask of the resctrl control group that a thread is in
+/// (`Documentation/filesystems/resctrl.rst`): a thread in no other group is in the root group.
 pub fn ways(root: &Path, llc: LlcId, tid: Tid) -> Option<u64> {
     let is_in = |group: &Path| {
         let tasks = fs::read_to_string(group.join("tasks")).unwrap_or_default();
@@ -61,7 +63,7 @@ pub fn nodes_with_cpus() -> Vec<NodeId> {
     online.iter().map(|number| NodeId(number.0)).filter(|node| !cpus_of(*node).is_empty()).collect()
 }
 
-/// Whether the kernel moves pages of its own accord.
+/// Whether the kernel moves pages by itself.
 pub fn kernel_moves_pages() -> bool {
     let setting = fs::read_to_string("/proc/sys/kernel/numa_balancing").unwrap_or_default();
     !matches!(setting.trim(), "" | "0")

@@ -1,10 +1,11 @@
-//! The assertions as tests of a harness of our own: each shows by its name, a skip shows with its reason.
+//! The assertions as tests of a custom harness: each appears under its name, a skip with its
+//! reason.
 
 use isobar_conformance::{Bench, Difference, Lack, Verdict, assertions, check, judge};
 use libtest_mimic::{Completion, Trial};
 use std::sync::Arc;
 
-/// Every assertion on a bench; `strict` makes a skip a failure, but for want of cache ways.
+/// Every assertion on a bench; `strict` makes a skip a failure, except for missing cache ways.
 pub fn trials<B>(machine: &str, bench: B, known: &'static [Difference], strict: bool) -> Vec<Trial>
 where
     B: Bench + Send + Sync + 'static,

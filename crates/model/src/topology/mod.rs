@@ -1,8 +1,8 @@
 //! What a machine is made of: nodes, last-level caches, CPUs, and how far they are from each other.
 //!
-//! A topology is checked when it is made and does not change. It holds what is online; what the kernel does not say is
-//! `None`. Awkward machines are ordinary here: nodes without CPUs, CPUs without a node or an LLC, several LLCs in a node,
-//! one LLC over several nodes, ids with gaps.
+//! A topology is checked when it is made and does not change. It holds what is online; what the
+//! kernel does not say is `None`. Unusual machines are ordinary here: nodes without CPUs, CPUs
+//! without a node or an LLC, several LLCs in a node, one LLC over several nodes, ids with gaps.
 
 pub mod synthetic;
 
@@ -45,7 +45,8 @@ pub struct Cpu {
     pub core: CoreId,
     /// Its last-level cache; `None` where no data cache is described.
     pub llc: Option<LlcId>,
-    /// Its node; `None` on kernels without NUMA and on machines with holes in their firmware tables.
+    /// Its node; `None` on kernels without NUMA and on machines with holes in their firmware
+    /// tables.
     pub node: Option<NodeId>,
 }
 
@@ -69,7 +70,8 @@ pub struct AccessClass {
     pub write_bandwidth: Option<Bandwidth>,
 }
 
-/// What resctrl offers on the last-level caches (`Documentation/filesystems/resctrl.rst`, `info/L3`).
+/// What resctrl offers on the last-level caches (`Documentation/filesystems/resctrl.rst`,
+/// `info/L3`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheAllocation {
     /// The resctrl resource, such as `L3` or `L3CODE`.
@@ -82,7 +84,7 @@ pub struct CacheAllocation {
     pub num_closids: u32,
     /// Bits that other agents may use too.
     pub shareable_bits: u64,
-    /// Monitoring groups, where monitoring is there.
+    /// Monitoring groups, where the machine has monitoring.
     pub num_rmids: Option<u32>,
 }
 
@@ -95,14 +97,14 @@ pub struct Parts {
     pub llcs: Vec<Llc>,
     /// Online CPUs.
     pub cpus: Vec<Cpu>,
-    /// CPUs that the kernel lists with a node beside those that call it their own: under `numa=fake` every node of a
-    /// package lists all of its CPUs.
+    /// CPUs that the kernel lists with a node beside those that call it their own: under
+    /// `numa=fake` every node of a package lists all of its CPUs.
     pub shared_cpus: NodeMap<CpuSet>,
     /// ACPI SLIT distances, 10 = local, over exactly the nodes.
     pub distances: Option<NodeMatrix<u32>>,
     /// HMAT performance, where exposed.
     pub access: Vec<AccessClass>,
-    /// Way allocation, where there.
+    /// Way allocation, where the machine has it.
     pub allocation: Option<CacheAllocation>,
 }
 
@@ -155,8 +157,8 @@ impl Topology {
     /// Checks the parts and sorts them by id.
     ///
     /// # Errors
-    /// [`TopologyError`] where an id is listed twice, a reference does not resolve, the distance table does not match
-    /// the nodes, or there is no CPU.
+    /// [`TopologyError`] where an id is listed twice, a reference does not resolve, the distance
+    /// table does not match the nodes, or there is no CPU.
     pub fn new(mut parts: Parts) -> Result<Self, TopologyError> {
         parts.nodes.sort_by_key(|node| node.id);
         parts.llcs.sort_by_key(|llc| llc.id);
@@ -219,7 +221,7 @@ impl Topology {
         &self.parts.access
     }
 
-    /// Way allocation through resctrl, where there.
+    /// Way allocation through resctrl, where the machine has it.
     #[must_use]
     pub const fn allocation(&self) -> Option<&CacheAllocation> {
         self.parts.allocation.as_ref()
@@ -261,8 +263,9 @@ impl Topology {
         &self.online
     }
 
-    /// The CPUs of a node, as the kernel lists them; empty for a node of memory only. On nearly all machines these are the
-    /// CPUs whose node it is; under `numa=fake` several nodes list the same CPUs.
+    /// The CPUs of a node, as the kernel lists them; empty for a node of memory only. On nearly all
+    /// machines these are the CPUs whose node it is; under `numa=fake` several nodes list the same
+    /// CPUs.
     #[must_use]
     pub fn cpus_of_node(&self, node: NodeId) -> Option<&CpuSet> {
         self.by_node.get(&node)

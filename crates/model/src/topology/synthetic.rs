@@ -1,5 +1,6 @@
-//! Machines from a short string, for tests, examples and benchmarks: `node:4 llc:1 core:2` is four nodes, each with one
-//! LLC, each with two cores. `pu:2` adds SMT. Levels left out count 1; order is fixed (node, llc, core, pu).
+//! Machines from a short string, for tests, examples and benchmarks: `node:4 llc:1 core:2` is four
+//! nodes, each with one LLC, each with two cores. `pu:2` adds SMT. Levels left out count 1; order
+//! is fixed (node, llc, core, pu).
 
 use super::{Cpu, Llc, Node, Parts, Topology};
 use crate::ids::{CoreId, CpuId, LlcId, NodeId};
@@ -16,17 +17,19 @@ pub struct SyntheticError {
 }
 
 const LEVELS: [&str; 4] = ["node", "llc", "core", "pu"];
-/// As many as Linux supports (`NODES_SHIFT` is at most 10); the table of distances has a place for each pair.
+/// The most nodes that Linux supports (`NODES_SHIFT` is at most 10); the table of distances has an
+/// entry for each pair.
 const MOST_NODES: u32 = 1024;
 const MEMORY: Bytes = Bytes(4 << 30);
 const LLC_SIZE: Bytes = Bytes(8 << 20);
 const LLC_WAYS: Ways = Ways(16);
 
-/// The machine that a description names: 4 GiB a node, 8 MiB and 16 ways an LLC, distances 10 and 20. CPU numbers run
-/// node by node and LLC by LLC; SMT siblings come in a second round, as on Linux.
+/// Makes the machine of a description: 4 GiB a node, 8 MiB and 16 ways an LLC, distances 10 and 20.
+/// CPU numbers run node by node and LLC by LLC; SMT siblings come in a second round, as on Linux.
 ///
 /// # Errors
-/// A level that is unknown, repeated, out of order, zero, or a machine of more than 65,536 CPUs or 1024 nodes.
+/// A level that is unknown, repeated, out of order, zero, or a machine of more than 65,536 CPUs or
+/// 1024 nodes.
 pub fn synthetic(text: &str) -> Result<Topology, SyntheticError> {
     let [nodes, llcs, cores, threads] = counts(text).ok_or_else(|| SyntheticError { text: text.to_owned() })?;
     let all_cores = nodes * llcs * cores;

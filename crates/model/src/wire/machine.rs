@@ -194,8 +194,9 @@ impl MachineDoc {
         NodeMatrix::from_rows(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
     }
 
-    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must agree. A node may list CPUs
-    /// that name another node as theirs (`numa=fake`), but no CPU that the machine lacks, and it must list its own.
+    /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must
+    /// agree. A node may list CPUs that name another node as theirs (`numa=fake`), but no CPU that
+    /// the machine lacks, and it must list its own.
     fn check_sharing(&self, machine: &Topology) -> Result<(), WireError> {
         for (i, llc) in self.llcs.iter().enumerate() {
             agree(format!("machine.llcs[{i}].cpus"), llc.cpus.as_ref(), machine.cpus_of_llc(llc.id))?;
@@ -207,10 +208,10 @@ impl MachineDoc {
     }
 }
 
-fn agree(path: String, told: Option<&CpuSet>, derived: Option<&CpuSet>) -> Result<(), WireError> {
-    match (told, derived) {
-        (Some(told), Some(derived)) if told != derived => {
-            Err(WireError::value(path, format!("says CPUs {told}, but machine.cpus[] says {derived}")))
+fn agree(path: String, listed: Option<&CpuSet>, derived: Option<&CpuSet>) -> Result<(), WireError> {
+    match (listed, derived) {
+        (Some(listed), Some(derived)) if listed != derived => {
+            Err(WireError::value(path, format!("says CPUs {listed}, but machine.cpus[] says {derived}")))
         }
         _ => Ok(()),
     }
@@ -223,7 +224,7 @@ impl NodeDoc {
     }
 }
 
-/// The ways of a cache; 65535 is what Linux says of full associativity on AMD machines.
+/// The ways of a cache; Linux reports full associativity on AMD machines as 65535.
 const WAYS: std::ops::RangeInclusive<u32> = 1..=65_535;
 
 impl LlcDoc {

@@ -28,7 +28,7 @@ pub enum WireError {
         /// what is wrong, with line and column
         message: String,
     },
-    /// the machine does not hold together
+    /// the parts do not make a machine
     #[error("machine: {0}")]
     Machine(#[from] TopologyError),
     /// a value that contradicts another
@@ -46,7 +46,7 @@ impl WireError {
         Self::Value { path: one_line(&path.into()), message: one_line(&message.into()) }
     }
 
-    /// Keys that the reader did not know stand in paths and messages as they were written.
+    /// Unknown keys appear in paths and messages as they were written.
     fn shape(path: &str, message: &serde_json::Error) -> Self {
         Self::Shape { path: one_line(path), message: one_line(&message.to_string()) }
     }

@@ -75,8 +75,9 @@ struct ThreadDoc {
 /// Reads and checks one observation. Processes and threads may come in any order.
 ///
 /// # Errors
-/// [`WireError`], one line that names the key: JSON of another shape, a pid or tid that occurs twice, a CPU that the machine
-/// lacks, a negative figure, a list that does not have one value for each node.
+/// [`WireError`], one line that names the key: JSON of another shape, a pid or tid that occurs
+/// twice, a CPU that the machine lacks, a negative figure, a list that does not have one value for
+/// each node.
 pub fn observation_from_json(text: &str) -> Result<Observation, WireError> {
     let doc: ObservationDoc = read(text)?;
     let machine = Arc::new(doc.machine.to_topology()?);
@@ -259,7 +260,7 @@ fn thread_to_doc(thread: &Thread) -> ThreadDoc {
 mod tests {
     use super::*;
 
-    /// The example of the contract, with every optional value there or null.
+    /// The example of the contract, with every optional value present or null.
     const EXAMPLE: &str = r#"{"time": 12, "interval": 1, "machine": {"nodes": [{"id": 0, "memory_bytes": 0, "free_bytes": 0,
         "max_bandwidth": null}], "llcs": [{"id": 0, "ways": 11, "cpus": [0, 1], "nodes": [0]}],
         "cpus": [{"id": 0, "core": 0, "llc": 0, "node": 0}, {"id": 1, "core": 1, "llc": 0, "node": 0}],

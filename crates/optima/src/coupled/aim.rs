@@ -1,4 +1,5 @@
-//! What a search through the slices is after, and the best that all its threads have found.
+//! The goal of a search through the slices, and the best solution that its threads have found so
+//! far.
 
 use super::descend::Aim;
 use super::slice::Bar;
@@ -22,7 +23,7 @@ pub(crate) struct Better {
 }
 
 impl Better {
-    /// The least unfairness with a throughput of at least `floor`, from what is already there.
+    /// The least unfairness with a throughput of at least `floor`, starting from a known solution.
     pub fn fairest(floor: f64, start: Best) -> Self {
         let figure = start.as_ref().map_or(f64::INFINITY, |start| start.0.ratio());
         Self { fair: true, limit: floor, bits: AtomicU64::new(figure.to_bits()), best: Mutex::new(start) }

@@ -1,4 +1,5 @@
-//! Every possible cluster, or every possible group, of a problem of few programs: computed once, used by every slice of the search.
+//! Every possible cluster, or every possible group, of a problem of few programs: computed once,
+//! used by every slice of the search.
 
 use crate::cell::Cell;
 use crate::group::place;
@@ -35,13 +36,13 @@ impl Cells {
         Ok(Self { clusters: clusters.collect(), groups: Vec::new() })
     }
 
-    /// The demands of a cluster that can be, at so many ways.
+    /// The demands of a possible cluster at a number of ways.
     pub fn demands(&self, cluster: Set, ways: usize) -> &[Demand] {
         self.clusters[place(cluster)].as_ref().map_or(&[], |cell| cell.at(ways))
     }
 }
 
-/// The set with this place in the lists.
+/// The set at this index of the lists.
 pub(crate) fn at(index: usize) -> Set {
     Set(u64::try_from(index).unwrap_or(0))
 }

@@ -1,8 +1,10 @@
-//! Depth first through one slice: groups by their lowest program, in a group clusters by theirs, with the slice's tables as bounds.
+//! Depth first through one slice: groups by their lowest program, in a group clusters by theirs,
+//! with the slice's tables as bounds.
 //!
-//! Clusters come in the order of solutions, and demands in the order in which `evaluate` takes them, so that a whole solution's figures
-//! are the same to the bit. To find the *first* of equally good solutions: within the programs of one group the first that passes is the
-//! best, over several such sets the least is taken.
+//! Clusters come in the order of solutions, and demands in the order in which `evaluate` takes
+//! them, so that a whole solution's figures are the same to the bit. To find the *first* of equally
+//! good solutions: within the programs of one group the first that passes is the best, over several
+//! such sets the least is taken.
 
 use super::cells::Cells;
 use super::slice::{Bar, Figure, Tables};
@@ -13,23 +15,23 @@ use crate::watch::{STRIDE, Watch};
 use isobar_partition::model::{Demand, Separable};
 use isobar_partition::{Cluster, Group};
 
-/// What the search is after; shared by all slices.
+/// The goal of the search; shared by all slices.
 pub(crate) trait Aim: Sync {
-    /// What is worth looking at now.
+    /// The limits of what is worth examining now.
     fn bar(&self) -> Bar;
 
-    /// A whole solution within the bar; `true` = it is the one, go no further.
+    /// Called with a complete solution within the bar; `true` ends the search.
     fn found(&self, point: Point, groups: &dyn Fn() -> Vec<Group>) -> bool;
 }
 
 /// How a descent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// All was looked at, or discarded.
+    /// Everything was examined or discarded.
     Done,
     /// The first of those that are good enough.
     First(Vec<Group>),
-    /// It took more nodes than allowed, or was told to stop.
+    /// It reached the limit of nodes, or was stopped.
     Cut,
 }
 
@@ -44,9 +46,9 @@ pub(crate) struct Descent<'a> {
     nodes: u64,
     cut: bool,
     bar: Bar,
-    /// Groups begun.
+    /// Number of groups begun.
     begun: usize,
-    /// Every cluster: its group, programs and ways; no ways stand for the one group that the set has.
+    /// Every cluster: its group, programs and ways; 0 ways: the set's only group.
     picked: Vec<(usize, Set, usize)>,
     stack: Vec<Demand>,
     factors: Vec<f64>,
@@ -78,7 +80,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Looks through the slice.
+    /// Searches the slice.
     pub fn run(mut self) -> End {
         let first = self.group(self.problem.everyone(), Figure::NONE);
         self.watch.count(self.nodes % STRIDE);
@@ -89,7 +91,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// The next group; returns the first good end, where the first is asked for.
+    /// The next group; returns the first good solution, where only the first is wanted.
     fn group(&mut self, left: Set, so_far: Figure) -> Option<Vec<Group>> {
         if left.is_empty() {
             return self.leaf();
@@ -140,7 +142,8 @@ impl<'a> Descent<'a> {
         found
     }
 
-    /// The next cluster of the group under way; `beyond` = programs of other groups, figures without and with these at best.
+    /// The next cluster of the group under way; `beyond` = programs of other groups, figures
+    /// without and with these at best.
     fn cluster(&mut self, left: Set, ways: usize, beyond: (Set, Figure, Figure)) -> Option<Vec<Group>> {
         let (others, so_far, outside) = beyond;
         if left.is_empty() {
@@ -198,7 +201,7 @@ impl<'a> Descent<'a> {
         first.then(|| self.groups())
     }
 
-    /// Counts a node; `true` = go no further.
+    /// Counts a node; `true` = stop here.
     fn tick(&mut self) -> bool {
         self.nodes += 1;
         if self.nodes.is_multiple_of(STRIDE) {

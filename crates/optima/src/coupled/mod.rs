@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! 1. a good solution by exchange (local.rs)
-//! 2. the best figure              all slices of the pressure axis (slice.rs): discarded by their tables, searched depth first
-//!                                 (descend.rs), or, where that takes too long, halved
-//! 3. the other figure             the same over the slices that still matter, with the first figure as a limit
-//! 4. the first solution           the same, in the order of solutions, with both as limits
+//! 2. the best figure      all slices of the pressure axis (slice.rs): discarded by their tables,
+//!                         searched depth first (descend.rs), or, where that takes long, halved
+//! 3. the other figure     the same over the slices that still matter, with the first as a limit
+//! 4. the first solution   the same, in the order of solutions, with both as limits
 //! ```
 
 mod aim;
@@ -50,7 +50,7 @@ enum Fate {
     Stopped(Open),
 }
 
-/// Solves a problem whose clusters share a controller, from a solution that is already there.
+/// Solves a problem whose clusters share a controller, starting from a known solution.
 pub(crate) fn solve(
     problem: &Problem<'_>,
     separable: &dyn Separable,
@@ -110,7 +110,8 @@ impl Search<'_> {
         Settled { groups: Some(first.unwrap_or(groups)), bound }
     }
 
-    /// Looks through slices until all are done; returns them, halved as needed, and the bound of the objective.
+    /// Searches slices until all are done; returns them, halved as needed, and the bound of the
+    /// objective.
     fn improve(&self, aim: &Better, mut open: Vec<Open>) -> (Vec<Open>, f64) {
         let mut done: Vec<Open> = Vec::new();
         while !open.is_empty() {
@@ -171,7 +172,8 @@ impl Search<'_> {
             return Fate::Stopped(open);
         }
         let pressure = self.separable.pressure();
-        // Equals of the best so far must survive into the next stage, so the tables are made for a bar that lets them pass.
+        // Equals of the best so far must survive into the next stage, so the tables are made for a
+        // bar that lets them pass.
         let bar = aim.bar();
         let loose = Bar {
             ratio: bar.ratio * (1.0 + 4.0 * TIE),
@@ -207,7 +209,7 @@ impl Search<'_> {
         }
     }
 
-    /// A bound that says: nothing here.
+    /// The bound of a slice without solutions.
     fn hopeless(&self) -> f64 {
         match self.problem.objective {
             Objective::Unfairness => f64::INFINITY,
@@ -229,7 +231,8 @@ impl Search<'_> {
         if most > 0.0 { vec![none, Slice { from: 0.0, to: most }] } else { vec![none] }
     }
 
-    /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible load is below the capacity.
+    /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible
+    /// load is below the capacity.
     fn most(&self, pressure: &dyn Pressure) -> f64 {
         let by_program = self.demands();
         let reached = |p: f64| {
@@ -251,7 +254,7 @@ impl Search<'_> {
         high
     }
 
-    /// Every demand that a program can have.
+    /// All demands that a program can have.
     fn demands(&self) -> Vec<Vec<Demand>> {
         let mut demands = vec![Vec::new(); self.problem.everyone().len()];
         for (index, cell) in self.cells.clusters.iter().enumerate() {

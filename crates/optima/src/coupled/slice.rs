@@ -1,19 +1,24 @@
-//! A slice of the pressure axis, and what it says of every partial solution.
+//! A slice of the pressure axis, and the bounds that it gives for every partial solution.
 //!
-//! **Why slices.** All programs feel each other's bandwidth through one figure, the pressure. Suppose it is between p and q. Then
+//! **Why slices.** The programs' bandwidths influence each other through one figure, the pressure.
+//! Suppose it is between p and q. Then
 //!
-//! - a program's slowdown is at least that at p and at most that at q (a factor never falls while the pressure grows): the slowest
-//!   program of a solution is at least as slow as its slowest cluster at p, its fastest at most as slow as its fastest cluster at q;
+//! - a program's slowdown is at least that at p and at most that at q (a factor never falls while
+//!   the pressure grows): the slowest program of a solution is at least as slow as its slowest
+//!   cluster at p, its fastest at most as slow as its fastest cluster at q;
 //! - its throughput is at most the sum of 1 / slowdown at p;
-//! - the loads as seen from p add up to the capacity at p or more, those seen from q to the capacity at q or less. That is not a
-//!   relaxation: it is what "the pressure is between p and q" means.
+//! - the loads as seen from p add up to the capacity at p or more, those seen from q to the
+//!   capacity at q or less. That is not a relaxation: it is what "the pressure is between p and q"
+//!   means.
 //!
-//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters, so its best over *all* ways to complete a
-//! partial solution can be tabulated: by the programs that are left and the ways that are left (within a group), and by the programs
-//! that are left and the groups that are left. Every figure is the best by itself, over completions that may differ, so together they
-//! bound from outside; the narrower the slice, the less.
+//! Each of these five figures of a solution is a minimum, a maximum or a sum over its clusters, so
+//! its best over *all* ways to complete a partial solution can be tabulated: by the programs that
+//! are left and the ways that are left (within a group), and by the programs that are left and the
+//! groups that are left. Each figure is the best by itself, over completions that may differ, so
+//! together they are an outer bound, which tightens as the slice narrows.
 //!
-//! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far more than rounding and less than what a tie is.
+//! Slowdowns are widened by one part in 10^12 and capacities by one in 10^9, far above rounding
+//! errors and below the tolerance of a tie.
 
 use super::cells::{Cells, at};
 use crate::group::place;
@@ -24,7 +29,7 @@ use isobar_partition::model::{Demand, Pressure};
 
 const WIDER: f64 = 1e-12;
 const LOOSER: f64 = 1e-9;
-/// How many sets are tabulated between two looks at the clock's owner.
+/// Sets that are tabulated between two checks whether to stop.
 const OFTEN: usize = 64;
 
 /// The part of the axis, both ends within.
@@ -37,22 +42,22 @@ pub(crate) struct Slice {
 /// Five figures of a set of clusters: of one solution's, or the best by itself over many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figure {
-    /// The slowest program is at least so slow.
+    /// Lower bound of the greatest slowdown.
     pub slowest: f64,
-    /// The fastest program is at most so slow.
+    /// Upper bound of the least slowdown.
     pub fastest: f64,
     /// Load as seen from the slice's lower end.
     pub heavy: f64,
     /// Load as seen from its upper end.
     pub light: f64,
-    /// Throughput, at most.
+    /// Upper bound of the throughput.
     pub stp: f64,
 }
 
 impl Figure {
     /// No clusters.
     pub const NONE: Self = Self { slowest: 0.0, fastest: f64::INFINITY, heavy: 0.0, light: 0.0, stp: 0.0 };
-    /// What cannot be.
+    /// The figure of an impossible set.
     pub const NEVER: Self = Self {
         slowest: f64::INFINITY,
         fastest: 0.0,
@@ -85,7 +90,7 @@ impl Figure {
         }
     }
 
-    /// Whether it can be at all.
+    /// Whether it is possible at all.
     #[inline]
     pub fn can_be(self) -> bool {
         self.slowest < f64::INFINITY
@@ -98,7 +103,7 @@ impl Figure {
     }
 }
 
-/// What is worth looking at.
+/// The limits of what is worth examining.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bar {
     /// No unfairness above this.
@@ -123,7 +128,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Not whole where the search is stopped meanwhile.
+    /// Incomplete where the search is stopped meanwhile.
     pub fn new(
         problem: &Problem<'_>,
         cells: &Cells,
@@ -178,7 +183,7 @@ impl Tables {
         self.whole[place(set)]
     }
 
-    /// The best of what is left of a group with the ways that are left.
+    /// The best completion of a group with the ways that are left.
     #[inline]
     pub fn rest(&self, left: Set, ways: usize) -> Figure {
         self.inner[place(left) * (self.ways + 1) + ways]
@@ -204,15 +209,16 @@ impl Tables {
         }
     }
 
-    /// Whether something with this figure may be worth it.
+    /// Whether a solution with this figure may be within the bar.
     #[inline]
     pub fn worth(&self, figure: Figure, bar: Bar) -> bool {
         let loads = self.capacities.is_none_or(|(low, high)| figure.heavy >= low && figure.light <= high);
         figure.can_be() && figure.slowest <= bar.ratio * figure.fastest && figure.stp >= bar.stp && loads
     }
 
-    /// Clusters that no solution worth it has: every program must be somewhere, so some program is as slow as it can at best be, and
-    /// some as fast as it can at most be; a cluster too fast or too slow beside that is out.
+    /// Drops clusters that no solution within the bar has: every program must be somewhere, so some
+    /// program is as slow as it can at best be, and some as fast as it can at most be; a cluster
+    /// that is too fast or too slow compared with these is dropped.
     fn drop_hopeless(&mut self, problem: &Problem<'_>, bar: Bar) {
         if !bar.ratio.is_finite() {
             return;

@@ -1,15 +1,17 @@
 //! Of all equally good solutions, the first one.
 //!
-//! First the levels L at which there is a solution as good as it must be, all its slowdowns between L and U L; mostly there is one. At a
-//! level whatever groups are within these limits may be combined, so only throughput is left to ask about. Group by group, in the order
-//! of `Solution`: of all groups that hold the first program not yet placed, the first one with which the others can still have the
-//! throughput that is needed. Each such question is a search for a cover; nearly all candidates fall to the bound before it is asked.
-//! Within one set the first group that passes is the set's best, so the rest of the set is not looked at; over sets and levels, the
-//! least is taken.
+//! First the levels L at which there is a solution as good as it must be, all its slowdowns between
+//! L and U L; mostly there is one. At a level any groups within these limits may be combined, so
+//! only throughput is left to decide. Group by group, in the order of `Solution`: of all groups
+//! that hold the first program not yet placed, the first one with which the others can still have
+//! the throughput that is needed. Each such question is a search for a cover; the bound rejects
+//! nearly all candidates before that search. Within one set the first group that passes is the
+//! set's best, so the rest of the set is not looked at; over sets and levels, the least is taken.
 //!
-//! Levels are those of points that nothing dominates. An equally good solution with a dominated point has the same least slowdown up to
-//! a tie (were it lower, the solution with the dominating point would be fairer than the optimum). So the least slowdowns that groups
-//! really have within a tie of the level are asked for, and each is a level of its own.
+//! Levels are those of points that nothing dominates. An equally good solution with a dominated
+//! point has the same least slowdown up to a tie (were it lower, the solution with the dominating
+//! point would be fairer than the optimum). So the least slowdowns that groups really have within a
+//! tie of the level are collected, and each is a level of its own.
 
 use super::cover::Cover;
 use super::front::{Front, Keep, Matters};
@@ -76,7 +78,7 @@ struct Level<'a> {
     watch: &'a Watch<'a>,
 }
 
-/// What is placed already.
+/// The groups placed so far.
 struct Placed {
     left: Set,
     stp: f64,

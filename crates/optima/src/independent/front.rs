@@ -1,9 +1,10 @@
-//! What sets of programs hand up to the search for a cover.
+//! The Pareto fronts of sets of programs, on which the search for a cover works.
 //!
-//! **What may be left out.** A solution's unfairness is one maximum over one minimum, so of two groups of the same programs the one with
-//! the higher least and the lower greatest slowdown is at least as good, whatever the other groups are: replacing it can only raise the
-//! minimum and lower the maximum. A group's *own* unfairness says nothing (a group of slowdowns 1.3 to 1.4 may serve better than one of
-//! 1.0 to 1.05). Where throughput counts as well, it must not be lower either.
+//! **What may be left out.** A solution's unfairness is one maximum over one minimum, so of two
+//! groups of the same programs the one with the higher least and the lower greatest slowdown is at
+//! least as good, whatever the other groups are: replacing it can only raise the minimum and lower
+//! the maximum. A group's *own* unfairness says nothing (a group of slowdowns 1.3 to 1.4 may serve
+//! better than one of 1.0 to 1.05). Where throughput counts as well, it must not be lower either.
 
 use crate::group::{Groups, Point};
 use crate::options::OptimaError;
@@ -84,7 +85,8 @@ impl Keep {
     }
 }
 
-/// The fronts of some sets, in parallel; sets without points are left out. `None` where the search was stopped.
+/// The fronts of some sets, in parallel; sets without points are left out. `None` where the search
+/// was stopped.
 pub(crate) fn fronts(
     groups: &Groups<'_>,
     sets: &[Set],
@@ -116,7 +118,8 @@ fn front(groups: &Groups<'_>, set: Set, keep: Keep) -> Result<Front, OptimaError
     Ok(Front { set, points: points.into_boxed_slice() })
 }
 
-/// Keeps a list free of dominated points. The last winner is asked first: neighbours in the enumeration resemble each other.
+/// Keeps a list free of dominated points. The last winner is tried first: neighbours in the
+/// enumeration resemble each other.
 fn insert(points: &mut Vec<Point>, new: Point, keep: Keep) {
     if let Some(winner) = points.iter().position(|old| keep.dominates(old, &new)) {
         points.swap(0, winner);

@@ -1,8 +1,9 @@
-//! Groups with a memory controller each: nothing in a group depends on another one, so a group is solved once per *set* of programs and
-//! not once per mapping, and a search covers all programs with sets.
+//! Groups with a memory controller each: nothing in a group depends on another one, so a group is
+//! solved once per *set* of programs and not once per mapping, and a search covers all programs
+//! with sets.
 //!
 //! ```text
-//! 1. every set's front (front.rs)       what a set can be to the others
+//! 1. every set's front (front.rs)       what a set offers to the others
 //! 2. the best figure (window.rs)        over covers: least unfairness, or greatest throughput
 //! 3. the other figure                   over covers that are as good in the first
 //! 4. the first solution (first.rs)      among those that are as good in both
@@ -32,9 +33,10 @@ use window::{Chosen, Outcome, Window};
 
 /// The most sets of programs that are listed.
 const MOST: usize = 1 << 24;
-/// The largest set whose clusterings are gone through.
+/// The largest set whose clusterings are enumerated.
 const LARGEST: usize = 12;
-/// Below so many groups the fronts take a second or so: no search for a solution to fall back upon.
+/// Below this number of groups the fronts take about a second, so no fallback solution is searched
+/// first.
 const SHORT: u128 = 1 << 24;
 
 /// What a search found: groups in whatever order, and the bound of the objective.
@@ -187,8 +189,8 @@ impl Search<'_> {
     }
 }
 
-/// The window in which the slowdowns of every solution of at most this unfairness are: some program must be as slow as its least
-/// greatest, and some as fast as its greatest least.
+/// The window in which the slowdowns of every solution of at most this unfairness are: some program
+/// must be as slow as its least greatest, and some as fast as its greatest least.
 fn reach(fronts: &[Front], everyone: Set, ratio: f64) -> Keep {
     let (mut lowest, mut highest) = ([f64::INFINITY; 64], [0.0_f64; 64]);
     for front in fronts {

@@ -1,6 +1,6 @@
-//! A good cover to start with: the better it is, the less is left to search. Any cover, then the best exchange of two programs between
-//! groups (or move of one) as long as it helps, then the same again after a few exchanges at random (a fixed sequence: the start is
-//! always the same).
+//! A good cover to start with: the better it is, the less remains to be searched. Any cover, then
+//! the best exchange of two programs between groups (or move of one) as long as it helps, then the
+//! same again after a few exchanges at random (a fixed sequence: the start is always the same).
 
 use super::front::Front;
 use super::window::{Chosen, Window};
@@ -74,8 +74,8 @@ impl Exchange<'_> {
         self.window.settle(&places?, f64::NEG_INFINITY)
     }
 
-    /// The least unfairness of a cover, if below `bar`. Along a front both slowdowns rise, so the first point above a level has the
-    /// lowest ceiling.
+    /// The least unfairness of a cover, if below `bar`. Along a front both slowdowns rise, so the
+    /// first point above a level has the lowest ceiling.
     fn ratio(&self, sets: &[Set], bar: f64) -> Option<f64> {
         let mut fronts: [&[Point]; 64] = [&[]; 64];
         let mut count = 0;

@@ -1,11 +1,15 @@
-//! The heaviest exact cover: of all covers with at most so many sets, the one whose weights (throughputs) add up to most.
+//! The heaviest exact cover: of all covers with at most a given number of sets, the one whose
+//! weights (throughputs) add up to most.
 //!
-//! **The bound.** Give every program a price. A cover holds every program once, so its weight is the sum of all prices plus, for every
-//! set of it, the *rest* `weight - prices of its programs`. Hence no cover weighs more than all prices plus the largest rests that as
-//! many sets could have (Lagrangian relaxation: sets may overlap). That holds for any prices; a subgradient method lowers the bound: a
-//! program that the sets with the largest rests hold too often gets dearer, one that they miss cheaper. A set that with the best other
-//! rests does not get above what is already had is left out for good; of what remains a depth-first search finds the answer, with the
-//! same bound at every node. Where the same programs were left before with no less gathered, nothing new can come.
+//! **The bound.** Give every program a price. A cover holds every program once, so its weight is
+//! the sum of all prices plus, for every set of it, the *rest* `weight - prices of its programs`.
+//! Hence no cover weighs more than all prices plus the largest rests that as many sets could have
+//! (Lagrangian relaxation: sets may overlap). That holds for any prices; a subgradient method
+//! lowers the bound: the price of a program rises if the sets with the largest rests contain it too
+//! often, and falls if they miss it. A set that even with the best other rests does not exceed the
+//! best known weight is dropped for good; among the others a depth-first search finds the answer,
+//! with the same bound at every node. Where the same programs remained before with at least the
+//! same weight gathered, the branch is skipped.
 
 use super::cover::sort;
 use crate::set::Set;
@@ -19,7 +23,8 @@ const PATIENCE: u32 = 6;
 /// A set to choose, its weight, its place in the caller's list.
 pub(crate) type Weighed = (Set, f64, u32);
 
-/// Finds heaviest covers; keeps its prices from one question to the next, since questions resemble each other.
+/// Finds heaviest covers; keeps its prices from one question to the next, since questions resemble
+/// each other.
 pub(crate) struct Weigher {
     cores: usize,
     prices: [f64; 64],
@@ -40,7 +45,7 @@ struct Slot {
 
 /// What came out.
 pub(crate) struct Heaviest {
-    /// Weight and places of the heaviest cover, if heavier than asked.
+    /// Weight and places of the heaviest cover, if heavier than required.
     pub cover: Option<(f64, Vec<u32>)>,
     /// No cover is heavier.
     pub bound: f64,
@@ -65,7 +70,8 @@ impl Weigher {
         Self { cores, prices: [0.0; 64], primed: false, slots, round: 0, nodes: 0 }
     }
 
-    /// The heaviest cover of `everyone` by at most `groups` of `sets` (all of them subsets of it), if it weighs more than `above`.
+    /// The heaviest cover of `everyone` by at most `groups` of `sets` (all of them subsets of it),
+    /// if it weighs more than `above`.
     pub fn best(
         &mut self,
         everyone: Set,
@@ -137,7 +143,8 @@ impl Weigher {
         best
     }
 
-    /// The bound under given prices; by how much each program is missing from the sets behind it; the sum of the squares of that.
+    /// The bound under given prices; by how much each program is missing from the sets behind it;
+    /// the sum of the squares of that.
     fn look(&self, everyone: Set, sets: &[Weighed], groups: usize, prices: &[f64; 64]) -> (f64, [f64; 64], f64) {
         let mut top: Vec<(f64, Set)> = Vec::with_capacity(groups + 1);
         for (set, weight, _) in sets {
@@ -217,7 +224,8 @@ impl Weigher {
         }
     }
 
-    /// Whether the same was left before with no less gathered and no fewer groups; remembers it if not.
+    /// Whether the same was left before with no less gathered and no fewer groups; remembers it if
+    /// not.
     fn seen(&mut self, left: Set, groups: usize, gathered: f64) -> bool {
         let spread = left.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let place = usize::try_from(spread).unwrap_or(0) & (self.slots.len() - 1);
@@ -267,7 +275,8 @@ mod tests {
 
     #[test]
     fn the_heaviest_of_all_pairings() {
-        // Six programs in pairs; weight of {a, b} = (a * b * 7) % 11. All 15 pairings against the search.
+        // Six programs in pairs; weight of {a, b} = (a * b * 7) % 11. All 15 pairings against the
+        // search.
         let weight = |a: usize, b: usize| num::float_len((a * b * 7) % 11);
         let pairs: Vec<Weighed> = (0..6)
             .flat_map(|a| (a + 1..6).map(move |b| (a, b)))

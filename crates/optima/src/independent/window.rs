@@ -1,11 +1,14 @@
 //! Covers under a window: the search over intervals of the least slowdown.
 //!
-//! Let L be a solution's least slowdown: it is the least slowdown of some point, so the *levels* (all points' least slowdowns) are all that
-//! L can be. For an interval of levels [a, b], take every set that has a point with `least >= a` and `greatest <= U b`: a solution whose
-//! L is in the interval and whose unfairness is at most U consists of such sets. So where these sets do not cover all programs, the
-//! interval is done; where they do, the cover is settled (its points chosen as well as they can be), which may lower U, and the
-//! interval is halved. At a single level the condition is no relaxation, so the search ends. Throughput enters by weights: with the
-//! greatest throughput that each set has under the same condition, the heaviest cover bounds what the interval can reach.
+//! Let L be a solution's least slowdown: it is the least slowdown of some point, so L is one of the
+//! *levels* (all points' least slowdowns). For an interval of levels [a, b], take every set that
+//! has a point with `least >= a` and `greatest <= U b`: a solution whose L is in the interval and
+//! whose unfairness is at most U consists of such sets. So where these sets do not cover all
+//! programs, the interval is done; where they do, the cover is settled (its points chosen as well
+//! as they can be), which may lower U, and the interval is halved. At a single level the condition
+//! is no relaxation, so the search ends. Throughput enters by weights: with the greatest throughput
+//! that each set has under the same condition, the heaviest cover bounds what the interval can
+//! reach.
 
 use super::cover::Cover;
 use super::front::Front;
@@ -53,7 +56,8 @@ impl<'a> Window<'a> {
         Self { fronts, everyone, groups, watch, cover, weigher, levels }
     }
 
-    /// The least unfairness of all covers whose throughput is at least `floor`, if below that of `start`.
+    /// The least unfairness of all covers whose throughput is at least `floor`, if below that of
+    /// `start`.
     pub fn fairest(&mut self, floor: f64, start: Option<(Point, Chosen)>) -> Outcome {
         let mut best = start;
         let mut open: Vec<Interval> = self.all();
@@ -117,8 +121,8 @@ impl<'a> Window<'a> {
         Outcome { best, bound: bound.max(stp) }
     }
 
-    /// The levels L at which there are covers with all slowdowns between L and `ratio` L and a throughput of at least `floor`. `None`
-    /// where the search was stopped.
+    /// The levels L at which there are covers with all slowdowns between L and `ratio` L and a
+    /// throughput of at least `floor`. `None` where the search was stopped.
     pub fn levels(&mut self, ratio: f64, floor: f64) -> Option<Vec<f64>> {
         let mut levels = Vec::new();
         let mut open = self.all();
@@ -191,7 +195,8 @@ impl<'a> Window<'a> {
         best
     }
 
-    /// The ceilings worth trying at a level, lowest first: with a floor, all greatest slowdowns; else the lowest that serves.
+    /// The ceilings worth trying at a level, lowest first: with a floor, all greatest slowdowns;
+    /// else the lowest that serves.
     fn ceilings(&self, fronts: &[(usize, &Front)], level: f64, floor: f64) -> Vec<f64> {
         let above = |front: &&Front| {
             front.points.iter().filter(|point| point.least >= level).map(|point| point.greatest).collect()
@@ -239,7 +244,8 @@ impl<'a> Window<'a> {
         fronts.iter().flat_map(|(_, front)| front.points.iter().map(|point| point.least)).collect()
     }
 
-    /// An unfairness below which no cover of an interval comes: some program's lowest ceiling over the interval's highest level.
+    /// An unfairness below which no cover of an interval comes: some program's lowest ceiling over
+    /// the interval's highest level.
     fn least_ratio(&self, (from, to): Interval) -> f64 {
         let mut lowest = [f64::INFINITY; 64];
         for front in self.fronts {
@@ -251,7 +257,8 @@ impl<'a> Window<'a> {
         (highest / self.levels[to]).max(1.0)
     }
 
-    /// A throughput that no cover of an interval exceeds: every program's best share of its best set.
+    /// A throughput that no cover of an interval exceeds: every program's best share of its best
+    /// set.
     fn most(&self, interval: Interval, ratio: f64) -> f64 {
         let mut best = [0.0_f64; 64];
         for (set, weight, _) in self.weighed(interval, ratio) {

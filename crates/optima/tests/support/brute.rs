@@ -1,4 +1,4 @@
-//! Every solution, written down and judged: independent of the crate's searches, and slow.
+//! Every solution, enumerated and evaluated: independent of the crate's searches, and slow.
 
 use isobar_model::metrics;
 use isobar_optima::{Objective, TIE};
@@ -20,7 +20,8 @@ pub struct Judged {
     pub stp: f64,
 }
 
-/// Splits a list into parts in all ways, each part and the list of parts in order of their first members.
+/// Splits a list into parts in all ways, each part and the list of parts in order of their first
+/// members.
 pub fn partitions(list: &[usize]) -> Vec<Vec<Vec<usize>>> {
     let Some((last, rest)) = list.split_last() else { return vec![Vec::new()] };
     let mut all = Vec::new();
@@ -109,7 +110,8 @@ fn judge(model: &dyn StaticModel, mut groups: Vec<Group>, all: usize) -> Option<
     Some(Judged { solution: Solution { groups }, unfairness: summary.unfairness, stp: summary.stp })
 }
 
-/// The best of them by the rule of `Objective`: figures within `TIE` are equal, the first of the equals wins.
+/// The best of them by the rule of `Objective`: figures within `TIE` are equal, the first of the
+/// equals wins.
 pub fn best(mut all: Vec<Judged>, objective: Objective) -> Option<Judged> {
     let keep_fair = |all: &mut Vec<Judged>| {
         let least = all.iter().map(|one| one.unfairness).fold(f64::INFINITY, f64::min);

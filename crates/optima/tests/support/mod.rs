@@ -1,4 +1,5 @@
-//! What the tests share: random instances, an enumeration of their own, and the reference data where they are there.
+//! What the tests share: random instances, an enumeration of their own, and the reference data
+//! where available.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 

@@ -1,4 +1,4 @@
-//! Random small workloads: a fixed sequence, so that a failure can be had again.
+//! Random small workloads: a fixed sequence, so that a failure can be repeated.
 
 use isobar_model::num;
 use isobar_model::profile::{Profile, Row};

@@ -1,5 +1,6 @@
-//! What can be allocated, as the list of schemata: `schemata_list_create`, and the masks that a group starts with:
-//! `rdtgroup_init_alloc`, `__init_one_rdt_domain` and `cbm_ensure_valid` of fs/resctrl/rdtgroup.c.
+//! What can be allocated, as the list of schemata: `schemata_list_create`, and the masks that a
+//! group starts with: `rdtgroup_init_alloc`, `__init_one_rdt_domain` and `cbm_ensure_valid` of
+//! fs/resctrl/rdtgroup.c.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ pub(super) struct Schema {
     /// How wide the line wants the names to be.
     pub width: usize,
     pub resource: Resource,
-    /// The schema of the same cache that CDP split off: their masks share the hardware (`resctrl_peer_type`).
+    /// The schema of the same cache that CDP split off: their masks share the hardware
+    /// (`resctrl_peer_type`).
     pub peer: Option<usize>,
     pub closids: u32,
 }
@@ -44,7 +46,8 @@ impl Resource {
     }
 }
 
-/// The schemata in the order in which they are shown: each is put before the last (`schemata_list_add`).
+/// The schemata in the order in which they are shown: each is put before the last
+/// (`schemata_list_add`).
 pub(super) fn schemas(machine: &Machine) -> Vec<Schema> {
     let mut caches: Vec<&Cache> = machine.caches.iter().collect();
     caches.sort_by_key(|cache| std::cmp::Reverse(cache.level));
@@ -91,7 +94,8 @@ impl Resctrl {
         self.controls.extend(all.collect::<Vec<_>>());
     }
 
-    /// What a new group starts with: bandwidth without limit, and of every cache what is shareable or unused.
+    /// What a new group starts with: bandwidth without limit, and of every cache what is shareable
+    /// or unused.
     pub(super) fn open_usable(&mut self, closid: u32) -> Result<(), Refusal> {
         let mut fresh = Vec::new();
         for (index, schema) in self.schemas.iter().enumerate() {
@@ -107,7 +111,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `__init_one_rdt_domain`: the first run of ways that no exclusive and no pseudo-locked group has.
+    /// `__init_one_rdt_domain`: the first run of ways that no exclusive and no pseudo-locked group
+    /// has.
     fn usable_ways(
         &self,
         index: usize,

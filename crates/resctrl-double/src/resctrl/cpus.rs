@@ -1,5 +1,5 @@
-//! The `cpus` and `cpus_list` files: `rdtgroup_cpus_write`, `cpus_ctrl_write`, `cpus_mon_write` and `rdtgroup_cpus_show` of
-//! fs/resctrl/rdtgroup.c.
+//! The `cpus` and `cpus_list` files: `rdtgroup_cpus_write`, `cpus_ctrl_write`, `cpus_mon_write` and
+//! `rdtgroup_cpus_show` of fs/resctrl/rdtgroup.c.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ impl Resctrl {
         }
     }
 
-    /// `cpus_ctrl_write`: what is dropped goes to the default group, what is added leaves its group, the monitor groups below lose theirs.
+    /// `cpus_ctrl_write`: what is dropped goes to the default group, what is added leaves its
+    /// group, the monitor groups below lose theirs.
     fn give_cpus(&mut self, id: GroupId, new: BTreeSet<u32>) -> Result<(), Refusal> {
         let dropped: BTreeSet<u32> = self.group(id)?.cpus.difference(&new).copied().collect();
         if !dropped.is_empty() && id == GroupId::DEFAULT {
@@ -52,7 +53,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `cpus_mon_write`: only CPUs of the parent, each in one monitor group at most. They stay in the parent's mask.
+    /// `cpus_mon_write`: only CPUs of the parent, each in one monitor group at most. They stay in
+    /// the parent's mask.
     fn give_monitor_cpus(&mut self, id: GroupId, parent: GroupId, new: BTreeSet<u32>) -> Result<(), Refusal> {
         if !new.is_subset(&self.group(parent)?.cpus) {
             return invalid("Can only add CPUs to mongroup that belong to parent");

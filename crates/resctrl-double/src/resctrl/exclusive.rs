@@ -1,6 +1,8 @@
-//! Who may overlap whom: the `mode` and `bit_usage` files and the checks of masks against other groups (`rdtgroup_mode_write`,
-//! `rdtgroup_mode_test_exclusive`, `rdtgroup_cbm_overlaps`, `rdt_bit_usage_show` of fs/resctrl/rdtgroup.c; `rdtgroup_locksetup_enter` of
-//! pseudo_lock.c). Pseudo-locked regions can be there from another tool; to make one is refused, as on every processor but a few.
+//! Which groups may overlap: the `mode` and `bit_usage` files and the checks of masks against other
+//! groups (`rdtgroup_mode_write`, `rdtgroup_mode_test_exclusive`, `rdtgroup_cbm_overlaps`,
+//! `rdt_bit_usage_show` of fs/resctrl/rdtgroup.c; `rdtgroup_locksetup_enter` of pseudo_lock.c).
+//! Pseudo-locked regions of another tool can exist; making one is refused, as on nearly every
+//! processor.
 
 use rustix::io::Errno;
 
@@ -19,7 +21,8 @@ pub(super) struct Locked {
 }
 
 impl Resctrl {
-    /// A group of another tool that holds these ways of an L3 domain pseudo-locked ("Cache Pseudo-Locking").
+    /// A group of another tool that holds these ways of an L3 domain pseudo-locked ("Cache
+    /// Pseudo-Locking").
     pub fn pseudo_lock(&mut self, name: &str, domain: u32, ways: u32) {
         let id = GroupId(self.next_group);
         self.next_group += 1;
@@ -131,8 +134,8 @@ impl Resctrl {
         Ok(())
     }
 
-    /// `rdtgroup_cbm_overlaps`: with the ways of exclusive groups only, or with those of every group and of other agents; under CDP also
-    /// with the other half's.
+    /// `rdtgroup_cbm_overlaps`: with the ways of exclusive groups only, or with those of every
+    /// group and of other agents; under CDP also with the other half's.
     fn overlaps(
         &self,
         index: usize,

@@ -1,5 +1,5 @@
-//! Making, removing and moving groups: `rdtgroup_mkdir`, `rdtgroup_rmdir` and `rdtgroup_rename` of fs/resctrl/rdtgroup.c, with what VFS and
-//! kernfs check before them.
+//! Making, removing and moving groups: `rdtgroup_mkdir`, `rdtgroup_rmdir` and `rdtgroup_rename` of
+//! fs/resctrl/rdtgroup.c, with what VFS and kernfs check before them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use super::{Group, GroupId, LONGEST_NAME, Mode, Node, Resctrl};
 use crate::refusal::Refusal;
 
 impl Resctrl {
-    /// `rdtgroup_mkdir`: a control group in the root where anything can be allocated, else an attempt at a monitor group.
+    /// `rdtgroup_mkdir`: a control group in the root where anything can be allocated, else an
+    /// attempt at a monitor group.
     pub(super) fn make(&mut self, folder: Node, name: &str) -> Result<Node, Refusal> {
         self.alive(folder)?;
         if name.len() > LONGEST_NAME {
@@ -108,8 +109,9 @@ impl Resctrl {
         }
     }
 
-    /// `rdtgroup_rmdir_ctrl`: tasks and CPUs go to the default group, the monitor groups below are removed with it. A pseudo-locked group
-    /// has neither and only frees its region (`rdtgroup_ctrl_remove`).
+    /// `rdtgroup_rmdir_ctrl`: tasks and CPUs go to the default group, the monitor groups below are
+    /// removed with it. A pseudo-locked group has neither and only frees its region
+    /// (`rdtgroup_ctrl_remove`).
     fn remove_control(&mut self, id: GroupId) {
         let children: Vec<GroupId> =
             self.groups.iter().filter(|(_, group)| group.parent == Some(id)).map(|(id, _)| *id).collect();

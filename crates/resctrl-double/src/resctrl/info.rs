@@ -1,5 +1,6 @@
-//! The `info` folder ("Info directory" of Documentation/filesystems/resctrl.rst; the `*_show` functions and `fflags` of `res_common_files` in
-//! fs/resctrl/rdtgroup.c). A file that this machine or kernel does not have gives None, and then it is not listed either.
+//! The `info` folder ("Info directory" of Documentation/filesystems/resctrl.rst; the `*_show`
+//! functions and `fflags` of `res_common_files` in fs/resctrl/rdtgroup.c). A file that this machine
+//! or kernel does not have gives None, and then it is not listed either.
 
 use super::allocation::Resource;
 use super::{Event, MonitoringFile, Resctrl, ResourceFile};

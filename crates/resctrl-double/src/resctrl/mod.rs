@@ -1,7 +1,9 @@
-//! The kernel's logic without its I/O: groups, CLOSIDs, RMIDs, masks and tasks, and what every operation on a file gives or refuses. This
-//! file holds the state and the operations as the file system sees them, with the planned faults and the journal around them; each kind of
-//! file has its own file here, which names the kernel functions whose behaviour it repeats (Linux 6.16, fs/resctrl, unless it says otherwise).
-//! It mounts nothing, reads no clock, and knows tasks only through [`Threads`].
+//! The kernel's logic without its I/O: groups, CLOSIDs, RMIDs, masks and tasks, and what every
+//! operation on a file gives or refuses. This file holds the state and the operations as the file
+//! system sees them, with the planned faults and the journal around them; each kind of file has its
+//! own file here, which names the kernel functions whose behaviour it repeats (Linux 6.16,
+//! fs/resctrl, unless it says otherwise). It mounts nothing, reads no clock, and knows tasks only
+//! through [`Threads`].
 
 mod allocation;
 mod cpus;
@@ -62,10 +64,10 @@ struct Group {
     counted: bool,
 }
 
-/// Who asks.
+/// The caller of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// The calling task: what a written 0 stands for.
+    /// The calling task: the meaning of a written 0.
     pub tid: u32,
     /// Its effective user.
     pub uid: u32,
@@ -103,7 +105,8 @@ const LONGEST_NAME: usize = 255;
 const STATUS_BYTES: usize = 512;
 
 impl Resctrl {
-    /// A freshly mounted one: the default group owns all tasks and CPUs and may use everything ("Resource alloc and monitor groups").
+    /// A freshly mounted one: the default group owns all tasks and CPUs and may use everything
+    /// ("Resource alloc and monitor groups").
     #[must_use]
     pub fn new(machine: Machine, threads: Box<dyn Threads>) -> Self {
         let root = Group {
@@ -164,7 +167,8 @@ impl Resctrl {
     /// One `write` of these bytes; the offset does not matter to resctrl.
     ///
     /// # Errors
-    /// What the file's own rules refuse; `E2BIG` past a page, `ENODEV` for a file of a removed group, `EINVAL` for one that is only read.
+    /// What the file's own rules refuse; `E2BIG` past a page, `ENODEV` for a file of a removed
+    /// group, `EINVAL` for one that is only read.
     pub fn write(&mut self, node: Node, bytes: &[u8], caller: Caller) -> Answer<()> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         self.attempt(Operation::Write, node, &text, |this| {
@@ -187,13 +191,14 @@ impl Resctrl {
     /// Makes a group: a control group in the root, a monitor group in a `mon_groups`.
     ///
     /// # Errors
-    /// `ENOSPC` without a free CLOSID or RMID, `EBUSY` while freed RMIDs are not clean, `EPERM` elsewhere, `EEXIST`, `EINVAL` for a name
-    /// with a line break, `ENODEV` below `info`.
+    /// `ENOSPC` without a free CLOSID or RMID, `EBUSY` while freed RMIDs are not clean, `EPERM`
+    /// elsewhere, `EEXIST`, `EINVAL` for a name with a line break, `ENODEV` below `info`.
     pub fn mkdir(&mut self, folder: Node, name: &str) -> Answer<Node> {
         self.attempt_at(Operation::Mkdir, self.path_below(folder, name), "", |this| this.make(folder, name))
     }
 
-    /// Removes a group; its tasks and CPUs go to the parent of a monitor group and to the default group otherwise.
+    /// Removes a group; its tasks and CPUs go to the parent of a monitor group and to the default
+    /// group otherwise.
     ///
     /// # Errors
     /// `ENOENT`, `ENOTDIR`, and `EPERM` for every folder that is no group.
@@ -230,7 +235,7 @@ impl Resctrl {
         self.settle();
     }
 
-    /// Takes traffic from this file too, anew whenever counters are read or tasks are moved.
+    /// Takes traffic from this file too, read again whenever counters are read or tasks are moved.
     pub fn read_traffic_from(&mut self, file: TrafficFile) {
         self.traffic_file = Some(file);
     }
@@ -271,7 +276,8 @@ impl Resctrl {
         self.attempt_at(operation, self.path(node), text, body)
     }
 
-    /// An operation with what is planned for it, its words put where they can be read, and its line in the journal.
+    /// An operation with what is planned for it, its words put where they can be read, and its line
+    /// in the journal.
     fn attempt_at<T>(
         &mut self,
         operation: Operation,

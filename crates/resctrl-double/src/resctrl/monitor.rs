@@ -1,6 +1,7 @@
-//! RMIDs and what they count: `alloc_rmid`, `free_rmid`, `__check_limbo` and `mon_event_count` of fs/resctrl/monitor.c, `rdtgroup_mondata_show`
-//! of ctrlmondata.c, `max_threshold_occ_write` of rdtgroup.c. Bytes stay with the RMID under which they were moved, as in hardware; the
-//! occupancy follows the tasks at once, where hardware waits until the lines are evicted.
+//! RMIDs and what they count: `alloc_rmid`, `free_rmid`, `__check_limbo` and `mon_event_count` of
+//! fs/resctrl/monitor.c, `rdtgroup_mondata_show` of ctrlmondata.c, `max_threshold_occ_write` of
+//! rdtgroup.c. Bytes stay with the RMID under which they were moved, as in hardware; the occupancy
+//! follows the tasks at once, where hardware waits until the lines are evicted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,9 +28,9 @@ pub enum Reading {
 /// RMIDs and their counts.
 #[derive(Debug, Default)]
 pub(super) struct Rmids {
-    /// The next one to be had is at the front (`rmid_free_lru`).
+    /// The next one to be allocated is at the front (`rmid_free_lru`).
     free: VecDeque<u32>,
-    /// Freed but not clean, with the groups that must still be asked for.
+    /// Freed but not clean, with the number of groups that must still be requested.
     limbo: Vec<(u32, u32)>,
     bytes: BTreeMap<(u32, u32), Traffic>,
     last: TrafficMap,
@@ -50,7 +51,7 @@ impl Rmids {
         }
     }
 
-    /// A group is being asked for: those in limbo are a step cleaner.
+    /// A group is requested: those in limbo get a step cleaner.
     pub fn group_requested(&mut self) {
         self.limbo.iter_mut().for_each(|(_, requests)| *requests = requests.saturating_sub(1));
         let clean: Vec<u32> = self.limbo.iter().filter(|(_, requests)| *requests == 0).map(|(rmid, _)| *rmid).collect();
@@ -60,7 +61,8 @@ impl Rmids {
 }
 
 impl Resctrl {
-    /// Makes every event whose path is like this one (`*` stands for any characters) read so from now on.
+    /// Makes every event whose path matches this one (`*` stands for any characters) read so from
+    /// now on.
     pub fn plan_reading(&mut self, path: &str, reading: Reading) {
         self.rmids.planned.push((path.to_owned(), reading));
     }
@@ -79,7 +81,8 @@ impl Resctrl {
         offered.into_iter().filter(|(_, offered)| *offered).map(|(event, _)| event).collect()
     }
 
-    /// `mkdir_rdt_prepare_rmid_alloc`; a new group's bytes start at 0 (`mon_add_all_files` reads each once, `first`).
+    /// `mkdir_rdt_prepare_rmid_alloc`; a new group's bytes start at 0 (`mon_add_all_files` reads
+    /// each once, `first`).
     pub(super) fn take_rmid(&mut self) -> Result<u32, Refusal> {
         if self.machine.monitoring.is_none() {
             return Ok(0);
@@ -150,7 +153,8 @@ impl Resctrl {
         }
     }
 
-    /// Counters that no group has, in each domain (`available_mbm_cntrs`); None outside of `mbm_event` mode.
+    /// Counters that no group has, in each domain (`available_mbm_cntrs`); None outside of
+    /// `mbm_event` mode.
     pub(super) fn counters_left(&self) -> Option<u32> {
         let all = self.machine.monitoring.as_ref()?.counters?;
         let holders = self.groups.values().filter(|group| group.counted).count();

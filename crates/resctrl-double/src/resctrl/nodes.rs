@@ -1,9 +1,11 @@
-//! The tree: which files and folders there are, with which modes (`res_common_files`, `rdtgroup_add_files`, `rdt_get_tree` and
-//! `mkdir_rdt_prepare` in fs/resctrl/rdtgroup.c). Says what exists, never what it holds.
+//! The tree: which files and folders there are, with which modes (`res_common_files`,
+//! `rdtgroup_add_files`, `rdt_get_tree` and `mkdir_rdt_prepare` in fs/resctrl/rdtgroup.c). Says
+//! what exists, never what it holds.
 
 use super::{Group, GroupId, Resctrl};
 
-/// A file or folder. Ids of groups are never used again, so a node of a removed group stays recognisable as such.
+/// A file or folder. Ids of groups are never used again, so a node of a removed group stays
+/// recognisable as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A group's folder; the default group's is the root.
@@ -151,7 +153,8 @@ impl Node {
         }
     }
 
-    /// The group whose folder or file it is (`kernfs_to_rdtgroup`): none for `info` and what is below.
+    /// The group whose folder or file it is (`kernfs_to_rdtgroup`): none for `info` and what is
+    /// below.
     #[must_use]
     pub fn group(self) -> Option<GroupId> {
         match self {
@@ -191,7 +194,8 @@ impl Resctrl {
         }
     }
 
-    /// A control group has `schemata`, `mode` and `size`; the root has them even without allocation (`rdt_get_tree`).
+    /// A control group has `schemata`, `mode` and `size`; the root has them even without allocation
+    /// (`rdt_get_tree`).
     fn in_group(&self, id: GroupId, group: &Group) -> Vec<(String, Node)> {
         let shown = |file: &GroupFile| match file {
             GroupFile::Cpus | GroupFile::CpusList | GroupFile::Tasks => true,
@@ -254,7 +258,8 @@ impl Resctrl {
         node.group().is_none_or(|id| self.groups.contains_key(&id))
     }
 
-    /// The path of a node from the root, without a leading slash; of a removed group only what is known without it.
+    /// The path of a node from the root, without a leading slash; of a removed group only what is
+    /// known without it.
     #[must_use]
     pub fn path(&self, node: Node) -> String {
         let below = |folder: Node, name: &str| {

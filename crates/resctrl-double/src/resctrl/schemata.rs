@@ -1,6 +1,7 @@
-//! The `schemata` and `size` files: `rdtgroup_schemata_write`, `parse_line`, `parse_cbm`, `cbm_validate`, `parse_bw`, `bw_validate` and
-//! `rdtgroup_schemata_show` of fs/resctrl/ctrlmondata.c, `rdtgroup_size_show` of rdtgroup.c. All lines are read before anything changes, so a
-//! refused write changes nothing.
+//! The `schemata` and `size` files: `rdtgroup_schemata_write`, `parse_line`, `parse_cbm`,
+//! `cbm_validate`, `parse_bw`, `bw_validate` and `rdtgroup_schemata_show` of
+//! fs/resctrl/ctrlmondata.c, `rdtgroup_size_show` of rdtgroup.c. All lines are read before anything
+//! changes, so a refused write changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +128,8 @@ impl Resctrl {
         })
     }
 
-    /// `    L3:0=7ff;1=7ff`: the names right-aligned to the widest, which counts CDP's suffix though CDP is off.
+    /// `    L3:0=7ff;1=7ff`: the names right-aligned to the widest, which counts CDP's suffix
+    /// although CDP is off.
     fn show_lines(&self, value: impl Fn(&Schema, usize, u32) -> String) -> String {
         let width = self.schemas.iter().map(|schema| schema.width).max().unwrap_or(0);
         let line = |(index, schema): (usize, &Schema)| {
@@ -139,7 +141,8 @@ impl Resctrl {
         self.schemas.iter().enumerate().map(line).collect()
     }
 
-    /// Until 6.14 every value was as wide as the widest (`data_width`): 4 bits a digit for masks, 3 for per cent.
+    /// Until 6.14 every value was as wide as the widest (`data_width`): 4 bits a digit for masks, 3
+    /// for per cent.
     fn data_width(&self) -> usize {
         let width = |schema: &Schema| match &schema.resource {
             Resource::Cache(cache) => usize::try_from(cache.ways.div_ceil(4)).unwrap_or(8),

@@ -1,8 +1,11 @@
-//! Which task is in which group: the `tasks` file (`rdtgroup_tasks_write`, `rdtgroup_move_task`, `__rdtgroup_move_task`, `show_rdt_tasks` of
-//! fs/resctrl/rdtgroup.c). The kernel hears of every fork and copies CLOSID and RMID to the child (`dup_task_struct`); the double sees
-//! tasks only when it looks, so a task that it does not know yet is put where its nearest known relative is: its thread-group leader, its
-//! parent, the parent's parent. That is wrong in three cases, which tests must avoid: the forking thread was in another group than its
-//! leader; the parent was moved between the fork and the next operation on the mount; the parent had died by then (init adopted the child).
+//! Which task is in which group: the `tasks` file (`rdtgroup_tasks_write`, `rdtgroup_move_task`,
+//! `__rdtgroup_move_task`, `show_rdt_tasks` of fs/resctrl/rdtgroup.c). The kernel handles every
+//! fork and copies CLOSID and RMID to the child (`dup_task_struct`); the double sees tasks only
+//! when it looks, so a task that it does not know yet joins the group of its nearest known
+//! relative: its thread-group leader, its parent, the parent's parent. That is wrong in three
+//! cases, which tests must avoid: the forking thread was in another group than its leader; the
+//! parent was moved between the fork and the next operation on the mount; the parent had died by
+//! then (init adopted the child).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +25,8 @@ pub(super) struct Member {
 }
 
 impl Resctrl {
-    /// Looks which tasks there are: the dead leave, the new join their relatives, and what all of them moved so far is credited.
+    /// Looks which tasks there are: the dead leave, the new join their relatives, and what all of
+    /// them moved so far is credited.
     pub(super) fn settle(&mut self) {
         let mut now = self.threads.all();
         now.retain(|tid, task| !self.gone.contains(&(*tid, task.started)));
@@ -57,7 +61,8 @@ impl Resctrl {
         GroupId::DEFAULT
     }
 
-    /// `rdtgroup_tasks_write`: ids separated by commas, one after the other; those before a refused one stay moved.
+    /// `rdtgroup_tasks_write`: ids separated by commas, one after the other; those before a refused
+    /// one stay moved.
     pub(super) fn write_tasks(&mut self, id: GroupId, text: &str, caller: Caller) -> Result<(), Refusal> {
         if !self.machine.kernel.task_lists {
             return self.write_one_task(id, text, caller);
@@ -84,7 +89,7 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Before 6.7: one id, refused without words where it is no number or no task.
+    /// Before 6.7: one id, refused without a message where it is not a number or not a task.
     fn write_one_task(&mut self, id: GroupId, text: &str, caller: Caller) -> Result<(), Refusal> {
         let tid = signed(text.trim(), 0).and_then(|pid| u32::try_from(pid).ok());
         let tid = tid.ok_or_else(|| Refusal::silent(Errno::INVAL))?;
@@ -123,7 +128,8 @@ impl Resctrl {
         self.groups.get(&id).and_then(|group| group.parent).unwrap_or(id)
     }
 
-    /// `show_rdt_tasks`: a control group shows the tasks of its monitor groups too, and shows none on a machine that only monitors.
+    /// `show_rdt_tasks`: a control group shows the tasks of its monitor groups too, and shows none
+    /// on a machine that only monitors.
     pub(super) fn show_tasks(&mut self, id: GroupId) -> String {
         self.settle();
         let monitor = self.groups.get(&id).is_some_and(|group| group.parent.is_some());

@@ -1,4 +1,5 @@
-//! The `cpus` and `cpus_list` files (fs/resctrl/rdtgroup.c: rdtgroup_cpus_write, cpus_ctrl_write, cpus_mon_write).
+//! The `cpus` and `cpus_list` files (fs/resctrl/rdtgroup.c: rdtgroup_cpus_write, cpus_ctrl_write,
+//! cpus_mon_write).
 
 use isobar_resctrl_double::{Errno, Machine};
 

@@ -1,4 +1,5 @@
-//! Making, removing and moving groups (fs/resctrl/rdtgroup.c: rdtgroup_mkdir, rdtgroup_rmdir, rdtgroup_rename).
+//! Making, removing and moving groups (fs/resctrl/rdtgroup.c: rdtgroup_mkdir, rdtgroup_rmdir,
+//! rdtgroup_rename).
 
 use isobar_resctrl_double::{Errno, Kernel, Machine};
 

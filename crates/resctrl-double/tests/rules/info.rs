@@ -1,4 +1,5 @@
-//! Which files there are, what `info` says, and with which modes (fs/resctrl/rdtgroup.c: res_common_files, rdtgroup_create_info_dir).
+//! Which files there are, what `info` says, and with which modes (fs/resctrl/rdtgroup.c:
+//! res_common_files, rdtgroup_create_info_dir).
 
 use isobar_resctrl_double::{Cdp, Errno, Kernel, Machine, Node};
 

@@ -1,5 +1,6 @@
-//! Every rule of the kernel that the double repeats, a row each: what is written, what it answers, what `last_cmd_status` says then. The
-//! rows were made from Documentation/filesystems/resctrl.rst and fs/resctrl, and they name the function; no real task is needed for them.
+//! Every rule of the kernel that the double repeats, a row each: what is written, what it answers,
+//! what `last_cmd_status` says then. The rows were made from Documentation/filesystems/resctrl.rst
+//! and fs/resctrl, and they name the function; no real task is needed for them.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,5 +1,6 @@
-//! `mode`, overlaps, `bit_usage` and pseudo-locked regions (fs/resctrl/rdtgroup.c: rdtgroup_mode_write, rdtgroup_mode_test_exclusive,
-//! rdt_bit_usage_show; ctrlmondata.c: parse_cbm; pseudo_lock.c: rdtgroup_locksetup_enter).
+//! `mode`, overlaps, `bit_usage` and pseudo-locked regions (fs/resctrl/rdtgroup.c:
+//! rdtgroup_mode_write, rdtgroup_mode_test_exclusive, rdt_bit_usage_show; ctrlmondata.c: parse_cbm;
+//! pseudo_lock.c: rdtgroup_locksetup_enter).
 
 use isobar_resctrl_double::{Cdp, Errno, Machine};
 

@@ -1,4 +1,5 @@
-//! Counters and what they read where there is none (fs/resctrl/monitor.c: mon_event_count; ctrlmondata.c: rdtgroup_mondata_show).
+//! Counters and what they read where there is none (fs/resctrl/monitor.c: mon_event_count;
+//! ctrlmondata.c: rdtgroup_mondata_show).
 
 use isobar_resctrl_double::{Errno, Machine, Reading, Traffic, TrafficFile};
 

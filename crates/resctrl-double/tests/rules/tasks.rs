@@ -1,4 +1,5 @@
-//! The `tasks` file (fs/resctrl/rdtgroup.c: rdtgroup_tasks_write, rdtgroup_move_task, __rdtgroup_move_task, show_rdt_tasks).
+//! The `tasks` file (fs/resctrl/rdtgroup.c: rdtgroup_tasks_write, rdtgroup_move_task,
+//! __rdtgroup_move_task, show_rdt_tasks).
 
 use isobar_resctrl_double::{Caller, Errno, Fault, Kernel, Machine, Mishap, Operation};
 

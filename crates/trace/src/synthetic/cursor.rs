@@ -17,7 +17,7 @@ pub(super) struct Cursor {
     left: u32,
 }
 
-/// A pattern with what it has to remember.
+/// A pattern and its state.
 #[derive(Clone, Debug)]
 enum Walk {
     Forward,
@@ -33,7 +33,8 @@ pub(super) fn below(count: u32, random: u32) -> u32 {
     u32::try_from(wide >> 32).unwrap_or(u32::MAX)
 }
 
-/// A number below `count` from a number of 0 to `most` (exclusive, but for rounding at the very end).
+/// A number below `count` from a number of 0 to `most` (exclusive, but for rounding at the very
+/// end).
 fn stretch(random: u32, most: u32, count: u32) -> u32 {
     let wide = u64::from(random) * u64::from(count) / u64::from(most.max(1));
     u32::try_from(wide).unwrap_or(u32::MAX).min(count - 1)
@@ -45,7 +46,7 @@ pub(super) fn fixed(part: f64) -> u32 {
 }
 
 impl Cursor {
-    /// The part of a zone that starts at page `zone_first` which belongs to a thread.
+    /// A thread's part of the zone that starts at page `zone_first`.
     pub(super) fn new(zone: &Zone, zone_first: u32, thread: u16, threads: u16, start: u32, phase: u32) -> Self {
         let (parts, part) = if zone.shared { (1, 0) } else { (u32::from(threads), u32::from(thread)) };
         // Even parts to within a page: the first of part i is i * pages / parts.
@@ -84,7 +85,8 @@ impl Walk {
         }
     }
 
-    /// Hot pages are the first `run` of every `period`; so many that their part of all is `hot_pages`.
+    /// Hot pages are the first `run` of every `period`; `period` is such that `hot_pages` of all
+    /// pages are hot.
     fn chase(pages: u32, hot_pages: f64, hot_visits: f64, run: u32) -> Self {
         let hot = u32::try_from(num::round(hot_pages * f64::from(pages))).unwrap_or(pages).min(pages);
         let run = run.min(hot).max(1);
@@ -122,7 +124,8 @@ impl Walk {
                 *column % pages
             }
             Self::Chase { hot, run, period, threshold } => {
-                // The random bits below the threshold, stretched to the hot pages; those above it, to all pages.
+                // The random bits below the threshold, stretched to the hot pages; those above it,
+                // to all pages.
                 if random < *threshold {
                     let nth = stretch(random, *threshold, *hot);
                     nth / *run * *period + nth % *run

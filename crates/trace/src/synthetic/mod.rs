@@ -1,14 +1,16 @@
-//! Traces generated from a recipe: zones of memory, each with the pattern in which it is accessed, and phases that shift the
-//! weight between them. The same recipe and seed give the same accesses on any machine: ChaCha for randomness, and no
-//! arithmetic but + - * /.
+//! Traces generated from a recipe: zones of memory, each with the pattern in which it is accessed,
+//! and phases that shift the weight between them. The same recipe and seed give the same accesses
+//! on any machine: ChaCha for randomness, and no arithmetic but + - * /.
 //!
-//! The recipe says what a program does to memory; which program does what is for the caller to know.
+//! The recipe says what a program does to memory; the caller knows which program does that.
 //!
-//! - Every access first draws its zone by weight, so that zones interleave as the arrays of an inner loop do.
-//! - A *visit* is a number of accesses in a row (within the zone) to one page: 64 for code that reads all lines of a page, 1 for
-//!   a chased pointer. The pattern says which page comes next.
+//! - Every access first draws its zone by weight, so that zones interleave as the arrays of an
+//!   inner loop do.
+//! - A *visit* is a number of accesses in a row (within the zone) to one page: 64 for code that
+//!   reads all lines of a page, 1 for a chased pointer. The pattern says which page comes next.
 //! - Threads take turns, access by access. A zone that is not shared is divided evenly among them.
-//! - Where in its pattern each thread starts is drawn from the seed: a thread is moved at an arbitrary moment.
+//! - Where in its pattern each thread starts is drawn from the seed: a thread is moved at an
+//!   arbitrary moment.
 
 mod cursor;
 mod recipe;

@@ -1,4 +1,4 @@
-//! What a synthetic trace is made of, and the check that it can be made.
+//! The recipe of a synthetic trace, and its validation.
 
 use crate::TraceError;
 use serde::Deserialize;
@@ -46,7 +46,8 @@ pub enum Pattern {
         #[serde(default)]
         backward: bool,
     },
-    /// The page so many further on; at the end back to where the round began. After some rounds one page further.
+    /// The page `stride` further on; at the end back to where the round began. After some rounds
+    /// one page further.
     Stride {
         /// Pages from one visit to the next.
         pages: u32,
@@ -59,7 +60,7 @@ pub enum Pattern {
         hot_pages: f64,
         /// The part of the visits that goes to the hot pages.
         hot_visits: f64,
-        /// Hot pages lie together in runs of so many pages, evenly spread over the zone.
+        /// Hot pages lie together in runs of this many pages, evenly spread over the zone.
         run: u32,
     },
     /// Any page within a window that moves on through the zone: a working set that changes.

@@ -1,4 +1,5 @@
-//! The iterator: draws a zone for each access, asks the thread's cursor in it for the page, keeps the instruction counts.
+//! The iterator: draws a zone for each access, takes the page from the thread's cursor there, keeps
+//! the instruction counts.
 
 use super::cursor::{Cursor, fixed};
 use super::recipe::Recipe;
@@ -7,7 +8,8 @@ use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// A synthetic trace; made by [`Recipe::trace`]. Its memory is that of its cursors: threads times zones.
+/// A synthetic trace; made by [`Recipe::trace`]. Its memory is that of its cursors: threads times
+/// zones.
 #[derive(Clone, Debug)]
 pub struct Trace {
     rng: ChaCha8Rng,
@@ -79,7 +81,8 @@ impl Trace {
         self.gap = self.steady_gap * entered.pace;
     }
 
-    /// The threads run side by side: a round of accesses, one of each thread, takes the instructions of one gap.
+    /// The threads run side by side: a round of accesses, one of each thread, takes the
+    /// instructions of one gap.
     fn turn(&mut self) {
         self.thread += 1;
         if self.thread == self.threads {
@@ -129,8 +132,9 @@ fn stages(recipe: &Recipe) -> Vec<Stage> {
     stages
 }
 
-/// A zone is drawn when the random bits are at or above the bounds of all zones before it. Zones after the last one that has
-/// any weight can never be drawn, whatever rounding does: their bounds lie above all random bits.
+/// A zone is drawn when the random bits are at or above the bounds of all zones before it. Zones
+/// after the last one that has any weight can never be drawn, whatever rounding does: their bounds
+/// lie above all random bits.
 fn bounds(weights: &[f64]) -> Vec<u32> {
     let sum: f64 = weights.iter().sum();
     let last = weights.iter().rposition(|weight| *weight > 0.0).unwrap_or(0);

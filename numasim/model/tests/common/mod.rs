@@ -1,4 +1,5 @@
-//! What the tests share: machines, programs, and CPUs that run them one after another in windows as the emulator does.
+//! What the tests share: machines, programs, and CPUs that run them one after another in windows as
+//! the emulator does.
 #![allow(dead_code, unreachable_pub, missing_docs)] // each test file uses a part
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
@@ -30,7 +31,7 @@ pub enum Program {
     Stream(u64, bool),
     /// Picoseconds of computing, then a line anywhere on a node.
     Compute(u64, u64),
-    /// By turns so many windows at random lines of a node and so many idle.
+    /// Alternates between windows at random lines of a node and idle windows.
     Bursts(u64, u64, u64),
 }
 
@@ -55,7 +56,8 @@ impl Runner {
         Self { program, done: 0, local: 0, seed: number * 7919 + 1, line: number * 100_003 }
     }
 
-    /// One step: its address, whether it stores, and the picoseconds of computing before; none: nothing to do in this window.
+    /// One step: its address, whether it stores, and the picoseconds of computing before; none:
+    /// nothing to do in this window.
     fn next(&mut self, window: u64) -> Option<(u64, bool, u64)> {
         let lines = NODE / 64;
         let mut anywhere = |node: u64| node * NODE + random(&mut self.seed) % lines * 64;
@@ -79,7 +81,8 @@ impl Runner {
                 self.local = end;
                 break;
             };
-            // A hit of the private cache is free here; a program that takes no time would never end.
+            // A hit of the private cache is free here; a program that takes no time would never
+            // end.
             let took = (computing + machine.access(cpu, address, store)).max(1);
             self.local += took;
             ran += took;
@@ -113,7 +116,7 @@ impl Guest {
         Self { machine: Machine::new(spec).unwrap(), runners, window: 0 }
     }
 
-    /// Runs so many windows.
+    /// Runs this many windows.
     pub fn run(&mut self, windows: usize) -> Vec<Seen> {
         (0..windows).map(|_| self.step()).collect()
     }

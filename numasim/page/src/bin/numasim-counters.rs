@@ -1,5 +1,6 @@
-//! `numasim-counters [FILE] [--json] [--watch SECONDS]`: the page of the guest that it runs in, or of a file, once as a table or as
-//! JSON, or what was counted in each interval. It reads and never writes.
+//! `numasim-counters [FILE] [--json] [--watch SECONDS]`: the page of the guest that it runs in, or
+//! of a file, once as a table or as JSON, or what was counted in each interval. It reads and never
+//! writes.
 
 #![forbid(unsafe_code)]
 
@@ -34,7 +35,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read us has seen enough.
+        // The reader has closed the pipe.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("numasim-counters: {failure}");

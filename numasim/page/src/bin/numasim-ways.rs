@@ -1,5 +1,6 @@
-//! `numasim-ways --llc 0 --class 1 --mask 0xff --cpus 0-1`: gives a class of service some ways of a last-level cache and puts CPUs into that
-//! class, from within the guest; `numasim-ways --reset`: all CPUs in class 0, all classes with all ways. It ends when that is in force.
+//! `numasim-ways --llc 0 --class 1 --mask 0xff --cpus 0-1`: gives a class of service some ways of a
+//! last-level cache and puts CPUs into that class, from within the guest; `numasim-ways --reset`:
+//! all CPUs in class 0, all classes with all ways. It ends when that is in force.
 //!
 //! It knows words and numbers; what a machine can have, the page's own checks know.
 

@@ -1,9 +1,11 @@
-//! The clocks that QEMU reads. Preloaded, these functions come before the C library's, and tell guest time: to a CPU that reads a clock, its
-//! own; to everything else, the start of the window.
+//! The clocks that QEMU reads. Preloaded, these functions come before the C library's, and return
+//! guest time: to a CPU that reads a clock, its own; to everything else, the start of the window.
 //!
-//! QEMU runs its virtual timers when it moves its virtual clock in [`crate::world`]'s name: the first reading in that call is answered with
-//! zero, so that QEMU sees time pass and runs what is due there and then, in the thread of the CPUs, at the same guest time in every run.
-//! Other threads see the new window only from then on, else QEMU's main loop would run the timers whenever the host lets it.
+//! QEMU runs its virtual timers when it moves its virtual clock in [`crate::world`]'s name: the
+//! first reading in that call is answered with zero, so that QEMU sees time pass and runs what is
+//! due there and then, in the thread of the CPUs, at the same guest time in every run. Other
+//! threads see the new window only from then on, else QEMU's main loop would run the timers
+//! whenever the host lets it.
 
 use crate::world;
 use std::cell::Cell;
@@ -17,9 +19,9 @@ pub static BASE: AtomicU64 = AtomicU64::new(BEGINNING);
 static SHOWN: AtomicU64 = AtomicU64::new(BEGINNING);
 /// Guest time when QEMU starts: not zero, which QEMU's timers take as never.
 pub const BEGINNING: u64 = 1_000_000_000_000;
-/// A CPU has been asked to let go, and has not yet.
+/// A CPU has been asked to yield, and has not yet done so.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
-/// Latest time that was told, picoseconds: no clock goes back.
+/// Latest time that was returned, picoseconds: no clock goes back.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 /// The stack of the code that QEMU generates; what reads a clock from within is deeper.
 static STACK: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -105,8 +107,8 @@ pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, to: *mut libc::ti
     0
 }
 
-/// Guest time, once there is any: by this clock QEMU sizes its translation caches, and sizes that hang on the host's speed would make no boot like
-/// another.
+/// Guest time, once there is any: by this clock QEMU sizes its translation caches, and sizes that
+/// hang on the host's speed would make no boot like another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gettimeofday(to: *mut libc::timeval, _zone: *mut c_void) -> c_int {
     let (seconds, nanos) = if RUNNING.load(Relaxed) {

@@ -1,5 +1,5 @@
-//! The guest's shared page: counters go there, associations and way masks come from there. It knows which figure of the machine is which of the
-//! page; it refuses to know the page's layout.
+//! The guest's shared page: counters go there, associations and way masks come from there. It knows
+//! which figure of the machine is which of the page; it refuses to know the page's layout.
 
 use crate::error;
 use crate::world::{World, whole};
@@ -94,7 +94,8 @@ fn set(world: &mut World, wishes: &Wishes) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes read by a CPU, and those of its own node. Write-backs are not laid to a class, as on hardware (Intel RDT counts what a class fetches).
+/// Bytes read by a CPU, and those of its own node. Write-backs are not laid to a class, as on
+/// hardware (Intel RDT counts what a class fetches).
 fn moved(counters: &CpuCounters, node: usize) -> (u64, u64) {
     (counters.bytes_read, counters.misses_by_node.get(node).map_or(0, |misses| misses * 64))
 }

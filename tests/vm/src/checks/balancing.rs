@@ -1,4 +1,5 @@
-//! NUMA balancing: isobar says whether it is on, and what that means for the policy that was chosen.
+//! NUMA balancing: isobar says whether it is on, and what that means for the policy that was
+//! chosen.
 
 use crate::isobar;
 use crate::suite::Suite;
@@ -6,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 
 pub fn checks(suite: &mut Suite) {
-    suite.check("balancing: on, and told with what it means for each policy", || {
+    suite.check("balancing: on, and reported with what it means for each policy", || {
         let said = |policy| remarks("1", policy);
         let (dino, plain, linux) = (said("dino")?, said("di-plain")?, said("linux")?);
         ensure!(dino.contains("NUMA balancing is on") && dino.contains("dino moves pages"), "dino: {dino}");
@@ -17,7 +18,7 @@ pub fn checks(suite: &mut Suite) {
         ensure!(linux.contains("NUMA balancing is on") && linux.contains("linux moves nothing"), "linux: {linux}");
         Ok(())
     });
-    suite.check("balancing: off, and told with what it means for each policy", || {
+    suite.check("balancing: off, and reported with what it means for each policy", || {
         let (dino, plain) = (remarks("0", "dino")?, remarks("0", "di-plain")?);
         ensure!(dino.contains("NUMA balancing is off") && dino.contains("dino alone moves"), "dino: {dino}");
         ensure!(plain.contains("NUMA balancing is off") && plain.contains("memory stays"), "di-plain: {plain}");

@@ -1,4 +1,5 @@
-//! The conformance suite of the `Machine` seam against this kernel; the same assertions hold for the simulated machine.
+//! The conformance suite of the `Machine` seam against this kernel; the same assertions hold for
+//! the simulated machine.
 
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
@@ -12,7 +13,8 @@ fn run() -> Result<()> {
     let output = Command::new("conformance-linux")
         .args(["--test-threads", "1", "--color", "never"])
         .env("ISOBAR_REQUIRE_NODES", "4")
-        // Cache ways have checks of their own here (`resctrl`): a double within the tested process is too slow under emulation.
+        // Cache ways have checks of their own here (`resctrl`): a double within the tested process
+        // is too slow under emulation.
         .env("ISOBAR_RESCTRL_ROOT", "/none")
         .env("RUST_BACKTRACE", "0")
         .output()

@@ -1,4 +1,5 @@
-//! Kinds of memory: what can move moves with its content, what cannot is told by reason, and Linux agrees with what is told.
+//! Kinds of memory: what can move moves with its content, what cannot is reported by reason, and
+//! Linux agrees with the report.
 
 use crate::isobar::Manage;
 use crate::subject::Subject;
@@ -23,7 +24,7 @@ pub fn checks(suite: &mut Suite) {
         }
         result
     });
-    suite.check("kinds: pages shared with another process stay, and that is told", shared_stay);
+    suite.check("kinds: pages shared with another process stay, and isobar says so", shared_stay);
 }
 
 fn moves(kind: &str, pages: u64) -> Result<()> {
@@ -32,19 +33,21 @@ fn moves(kind: &str, pages: u64) -> Result<()> {
     let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.pages=alpha=2"])?;
     manage.until("all of it moved", || Ok(alpha.nodes_of("a")? == BTreeMap::from([(2, pages)])))?;
     let said = manage.end_by(Signal::TERM)?;
-    let told =
+    let reported =
         said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
-    ensure!(told >= pages, "isobar says that it moved {told} pages; {pages} did");
+    ensure!(reported >= pages, "isobar says that it moved {reported} pages; {pages} did");
     alpha.verify("a")
 }
 
-/// Moving a page that others map too would move it for them: the kernel does so only when asked, and isobar does not ask.
+/// Moving a page that others map too would move it for them: the kernel does so only when asked,
+/// and isobar does not ask.
 fn shared_stay() -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("a", "shared", 512, 0)?;
     alpha.alloc("b", "anon", 700, 0)?;
     alpha.ask("twin")?;
-    // Private pages of before the fork are shared until written: only what is written now is the process's own.
+    // Private pages of before the fork are shared until written: only what is written now is the
+    // process's own.
     alpha.alloc("c", "anon", 600, 0)?;
     let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.pages=alpha=2"])?;
     manage.until("its own pages moved", || Ok(alpha.nodes_of("c")? == BTreeMap::from([(2, 600)])))?;
@@ -53,8 +56,8 @@ fn shared_stay() -> Result<()> {
     same("pages shared with the other process", alpha.nodes_of("a")?, BTreeMap::from([(0, 512)]))?;
     let lines = said.fine()?.lines()?;
     let stayed = &lines.last().context("no summary")?["summary"]["pages_stayed"];
-    let told = stayed["shared with other processes"].as_u64().unwrap_or(0);
-    ensure!(told >= 512, "512 pages stayed because they are shared; isobar says {stayed}");
+    let reported = stayed["shared with other processes"].as_u64().unwrap_or(0);
+    ensure!(reported >= 512, "512 pages stayed because they are shared; isobar says {stayed}");
     alpha.verify("a")?;
     alpha.verify("c")
 }

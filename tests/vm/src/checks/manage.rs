@@ -1,5 +1,5 @@
-//! `isobar manage` with a policy whose decision is known (`fixed`): named threads to named cores, named pages to named nodes,
-//! and nobody and nothing else.
+//! `isobar manage` with a policy whose decision is known (`fixed`): the chosen threads go to the
+//! chosen cores, the chosen pages to the chosen nodes, and nothing else moves.
 
 use crate::evidence::{last_cpu, text, uptime, vmstat};
 use crate::isobar::{self, Manage};
@@ -16,7 +16,7 @@ pub fn checks(suite: &mut Suite) {
     suite.check("manage: a process that its owner pinned stays", pinned);
     suite.check("manage: cpuset limits are respected", cpuset);
     suite.check("manage: the rate limit holds", rate);
-    suite.check("manage: a node that is nearly full takes what fits, and the rest is told", full);
+    suite.check("manage: a node that is nearly full takes what fits, and the rest is reported", full);
     suite.check("manage: a dry run changes nothing", dry_run);
 }
 
@@ -52,7 +52,8 @@ fn threads() -> Result<()> {
     Ok(())
 }
 
-/// The node asked for is neither the first nor the last, so that a neighbour on either side would show.
+/// The target node is neither the first nor the last, so that a neighbour on either side would
+/// show.
 fn pages() -> Result<()> {
     let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
     alpha.alloc("a", "anon", 1537, 0)?;
@@ -68,15 +69,18 @@ fn pages() -> Result<()> {
     let said = manage.end_by(Signal::TERM)?;
     same("pages of a", alpha.nodes_of("a")?, BTreeMap::from([(2, 1537)]))?;
     same("pages of b", beta.nodes_of("b")?, BTreeMap::from([(1, 801)]))?;
-    same("pages of c, which nobody named", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
+    same("pages of c, which the plan leaves alone", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
     alpha.verify("a")?;
     beta.verify("b")?;
-    let told =
+    let reported =
         said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
     // Stacks and the program itself move too, a few hundred pages.
     let migrated = vmstat("pgmigrate_success")? - before;
     ensure!(migrated >= 1537 + 801, "the kernel counts {migrated} migrated pages");
-    ensure!((1537 + 801..1537 + 801 + 800).contains(&told), "isobar says that it moved {told} pages of 2338 and some");
+    ensure!(
+        (1537 + 801..1537 + 801 + 800).contains(&reported),
+        "isobar says that it moved {reported} pages of 2338 and some"
+    );
     Ok(())
 }
 
@@ -93,7 +97,7 @@ fn pinned() -> Result<()> {
     let said = manage.end_by(Signal::INT)?;
     ensure!(
         said.out.contains("pin"),
-        "nobody told that a process was left alone because it is pinned: {}",
+        "no message that a process was left alone because it is pinned: {}",
         last(&said.out)
     );
     Ok(())
@@ -118,7 +122,7 @@ fn cpuset() -> Result<()> {
     same("affinity of the thread that was to leave the cpuset", delta.affinity(d[1])?, "2-3".to_owned())?;
     same("pages that were to leave the cpuset", delta.nodes_of("d")?, BTreeMap::from([(0, 300)]))?;
     let said = manage.end_by(Signal::TERM)?;
-    ensure!(said.out.contains("cpuset"), "nobody told of the cpuset: {}", last(&said.out));
+    ensure!(said.out.contains("cpuset"), "no message about the cpuset: {}", last(&said.out));
     same("affinities afterwards", delta.affinities()?, before)
 }
 
@@ -143,7 +147,7 @@ fn rate() -> Result<()> {
     Ok(())
 }
 
-/// Huge pages that are reserved are memory that nobody can have: 430 of 512 MiB.
+/// Reserved huge pages are memory that no process can get: 430 of 512 MiB.
 fn full() -> Result<()> {
     const RESERVE: &str = "/sys/devices/system/node/node3/hugepages/hugepages-2048kB/nr_hugepages";
     let mut alpha = Subject::start("alpha")?;

@@ -1,5 +1,5 @@
-//! Real policies on a real kernel, driven by the kernel's software events: where the outcome of a policy is certain whatever the counts
-//! are, Linux must show it.
+//! Real policies on a real kernel, driven by the kernel's software events: where the outcome of a
+//! policy is certain whatever the counts are, Linux must show it.
 
 use crate::evidence::{list, numbered, text};
 use crate::isobar::Manage;
@@ -18,7 +18,8 @@ pub fn checks(suite: &mut Suite) {
     }
 }
 
-/// A program a node with CPUs, its memory there: balanced homes, for which maximum-local and N-MASS decide alike.
+/// A program a node with CPUs, its memory there: balanced homes, for which maximum-local and N-MASS
+/// decide alike.
 fn homes(policy: &str) -> Result<()> {
     let nodes = nodes_with_cpus()?;
     let mut subjects = nodes.iter().rev().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
@@ -47,7 +48,8 @@ fn hungry((number, node): (usize, &u32)) -> Result<Subject> {
     Ok(subject)
 }
 
-/// `manage` over the hungry programs, driven by the kernel's software events; it ends by itself after a minute.
+/// `manage` over the hungry programs, driven by the kernel's software events; it ends by itself
+/// after a minute.
 fn words(policy: &str) -> Vec<&str> {
     let mut words = vec!["manage", "--json", "--policy", policy, "--interval", "0.5", "--for", "60"];
     words.extend(["--set", "manage.counters=software"]);
@@ -55,13 +57,15 @@ fn words(policy: &str) -> Vec<&str> {
     words
 }
 
-/// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and there is a domain for each.
+/// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and
+/// there is a domain for each.
 fn spread(policy: &str) -> Result<()> {
     let nodes = nodes_with_cpus()?;
     let first = vec![nodes[0]; nodes.len()];
     let mut subjects = first.iter().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
     let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
-    // Any page fault at all makes a program memory-intensive here: the threshold is far below one in 1000 instructions.
+    // Any page fault at all makes a program memory-intensive here: the threshold is far below one
+    // in 1000 instructions.
     let devil = format!("{policy}.devil_mpki=0.0000001");
     let mut words = words(policy);
     if policy == "dino" {
@@ -91,7 +95,8 @@ fn nodes_with_cpus() -> Result<Vec<u32>> {
     Ok(found)
 }
 
-/// Nodes on which the hungry threads are bound; fewer than there are where two share one or one is free.
+/// Nodes on which the hungry threads are bound; fewer than there are where two share one or one is
+/// free.
 fn nodes_of_threads(subjects: &[Subject]) -> Result<BTreeSet<u32>> {
     let all = subjects.iter().map(node_of_thread).collect::<Result<Vec<_>>>()?;
     Ok(all.into_iter().flatten().collect())

@@ -1,5 +1,6 @@
-//! Cache ways, on a guest that has no hardware for them: a double of resctrl (`crates/resctrl-double`, a FUSE mount) stands in for the
-//! kernel's. First the double itself is judged, spoken to through this kernel; then isobar is, by what is in the double's files.
+//! Cache ways, on a guest that has no hardware for them: a double of resctrl
+//! (`crates/resctrl-double`, a FUSE mount) stands in for the kernel's. First the double itself is
+//! judged, spoken to through this kernel; then isobar is, by what is in the double's files.
 
 use crate::evidence;
 use crate::isobar::{self, Manage};
@@ -21,10 +22,10 @@ const ALL: &str = "7ff";
 pub fn checks(suite: &mut Suite) {
     suite.check("resctrl: the double keeps groups of this kernel's tasks", groups);
     suite.check("resctrl: the double refuses what the kernel refuses", refusals);
-    suite.check("resctrl: processes have their ways, and nobody has after SIGTERM", || {
+    suite.check("resctrl: processes have their ways, and none has after SIGTERM", || {
         comes_back(|manage| manage.end_by(Signal::TERM)?.fine().map(|_| ()))
     });
-    suite.check("resctrl: nobody has ways after kill -9 and `isobar restore`", || {
+    suite.check("resctrl: no process has ways after kill -9 and `isobar restore`", || {
         comes_back(|manage| {
             manage.end_by(Signal::KILL)?;
             isobar::run(&["restore"])?.fine().map(|_| ())
@@ -65,7 +66,8 @@ impl Drop for Double {
     }
 }
 
-/// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since under QEMU each CPU tells another.
+/// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since
+/// under QEMU each CPU reports another.
 fn llcs() -> Result<BTreeMap<u32, String>> {
     let mut found = BTreeMap::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
@@ -83,7 +85,7 @@ fn spec(llcs: &BTreeMap<u32, String>) -> String {
     llcs.iter().map(domain).collect::<Vec<_>>().join("/")
 }
 
-/// The tasks of a group, as its file tells.
+/// The tasks of a group, from its file.
 fn tasks(group: &str) -> Result<BTreeSet<u32>> {
     let text = evidence::text(Path::new(ROOT).join(group).join("tasks"))?;
     text.lines().map(|line| line.parse().with_context(|| format!("{group}: task `{line}`"))).collect()
@@ -105,7 +107,8 @@ fn write(path: &str, text: &str) -> std::io::Result<()> {
     fs::write(Path::new(ROOT).join(path), text)
 }
 
-/// Tasks go where they are written, their children with them; the dead vanish; a removed group gives its tasks back.
+/// Tasks go where they are written, their children with them; the dead vanish; a removed group
+/// gives its tasks back.
 fn groups() -> Result<()> {
     let _double = Double::mount(&[])?;
     let mut alpha = Subject::start("alpha")?;
@@ -169,7 +172,8 @@ fn ours() -> Result<Vec<String>> {
     Ok(names?.into_iter().filter(|name| name.starts_with("isobar-")).collect())
 }
 
-/// The group of ours that holds all threads of a process: with those of a cluster of another LLC, perhaps, since a group has ways of each.
+/// isobar's group that holds all threads of a process, perhaps with those of a cluster of another
+/// LLC, since a group has ways of each.
 fn group_of(subject: &Subject) -> Result<Option<String>> {
     let threads: BTreeSet<u32> = evidence::threads(subject.pid())?.into_iter().collect();
     for group in ours()? {
@@ -181,15 +185,15 @@ fn group_of(subject: &Subject) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// isobar, told to give processes ways of the double.
+/// isobar, set up to give processes ways of the double.
 fn manage(ways: &str) -> Result<Manage> {
     let root = format!("manage.resctrl_root={ROOT}");
     let ways = format!("fixed.ways={ways}");
     Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", &root, "--set", &ways])
 }
 
-/// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its process; isobar ends in some way, and what is
-/// left is another tool's group, as it was.
+/// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its
+/// process; isobar ends in some way, and what is left is another tool's group, as it was.
 fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     let _double = Double::mount(&[])?;
     let ids: Vec<u32> = llcs()?.into_keys().collect();
@@ -223,7 +227,8 @@ fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Between its first look and its first group another tool takes what was left: isobar says so, and touches no group of the other's.
+/// Between its first look and its first group another tool takes what was left: isobar says so, and
+/// touches no group of the other's.
 fn no_closid() -> Result<()> {
     let _double = Double::mount(&["--fault", "mkdir:isobar-*:1:take-closids"])?;
     let first = llcs()?.into_keys().next().context("no LLC")?;

@@ -64,7 +64,8 @@ fn comes_back(words: &[&str], environment: &[(&str, &str)], end: impl FnOnce(Man
         let bound = |all: BTreeMap<u32, String>| all.values().filter(|mask| mask.parse::<u32>().is_ok()).count();
         Ok(bound(alpha.affinities()?) == 4 && beta.affinities()?.values().all(|mask| mask == "5"))
     })?;
-    // Threads that are born to bound ones inherit their mask, and must not keep it; the first one ends meanwhile.
+    // Threads that are born to bound ones inherit their mask, and must not keep it; the first one
+    // ends meanwhile.
     let young = alpha.spin(1)?;
     manage.epochs(2)?;
     alpha.ask("end 1")?;
@@ -77,7 +78,8 @@ fn comes_back(words: &[&str], environment: &[(&str, &str)], end: impl FnOnce(Man
     Ok(())
 }
 
-/// kill -9; then the managed process ends and another gets its id, with the very mask that isobar had set.
+/// kill -9; then the managed process ends and another gets its id, with the very mask that isobar
+/// had set.
 fn reused() -> Result<()> {
     let alpha = Subject::start("alpha")?;
     let pid = alpha.pid();

@@ -1,5 +1,6 @@
-//! K pages around a sample (DINO, section 4.1): they move, and no others. The sample is a page fault that the subject takes at a page
-//! of its choice, where the page lies; it reaches isobar through a perf event with the address.
+//! K pages around a sample (DINO, section 4.1): they move, and no others. The sample is a page
+//! fault that the subject takes at a page of its choice, where the page lies; it reaches isobar
+//! through a perf event with the address.
 
 use crate::isobar::Manage;
 use crate::subject::Subject;

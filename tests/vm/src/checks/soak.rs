@@ -1,5 +1,5 @@
-//! The short form of the soak test (`tests/soak`) on a machine of several nodes: `manage` is ended in many ways while processes come
-//! and go, and nothing is left that is not reported.
+//! The short form of the soak test (`tests/soak`) on a machine of several nodes: `manage` is ended
+//! in many ways while processes come and go, and nothing is left that is not reported.
 
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};

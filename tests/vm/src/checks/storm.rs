@@ -1,4 +1,5 @@
-//! Threads and processes come and go by the hundred while isobar manages: no error, no leaked descriptor, memory flat.
+//! Threads and processes come and go by the hundred while isobar manages: no error, no leaked
+//! descriptor, memory flat.
 
 use crate::evidence::text;
 use crate::isobar::Manage;
@@ -14,7 +15,8 @@ pub fn checks(suite: &mut Suite) {
 
 /// Children of one storm: each has four threads.
 const ROUNDS: &str = "250";
-/// What memory may grow from the second storm to the fourth: an allocator's slack, a hundredth of what a leak of all would be.
+/// What memory may grow from the second storm to the fourth: an allocator's slack, a hundredth of
+/// what a leak of all would be.
 const SLACK_KIB: u64 = 512;
 
 fn storm() -> Result<()> {

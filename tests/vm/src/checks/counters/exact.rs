@@ -1,6 +1,7 @@
-//! Absolute counts: of threads that worked and sleep, of one that was met in the middle of its work, of one that ends.
+//! Absolute counts: of threads that worked and sleep, of one that was met in the middle of its
+//! work, of one that ends.
 
-use super::told::{self, count, sum, within};
+use super::reported::{self, count, sum, within};
 use crate::evidence::{text, uptime};
 use crate::suite::{Suite, same};
 use crate::worker::Worker;
@@ -9,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 pub fn checks(suite: &mut Suite) {
-    suite.check("counters: what threads executed is told to within a hundredth, each its own", whole);
+    suite.check("counters: what threads executed is reported to within a hundredth, each its own", whole);
     suite.check("counters: the last slice of a thread that falls asleep is counted", last_slice);
     suite.check("counters: met in the middle of its work, and until it ends: each epoch is the program's", middle);
 }
@@ -19,54 +20,56 @@ const WORK: [(u64, u64); 3] = [(20_000_000, 12), (40_000_000, 3), (60_000_000, 1
 
 fn whole() -> Result<()> {
     let mut worker = Worker::start(3)?;
-    let mut manage = told::watch("0.25")?;
-    told::until_counted(&mut manage, worker.tids())?;
+    let mut manage = reported::watch("0.25")?;
+    reported::until_counted(&mut manage, worker.tids())?;
     for (thread, (instructions, times)) in WORK.iter().enumerate() {
         worker.order(&format!("work {thread} {instructions} {times} 20"))?;
     }
     worker.finish()?;
     manage.epochs(3)?;
-    let told = manage.told()?;
+    let reported = manage.reported()?;
     for (tid, (instructions, times)) in worker.tids().iter().zip(WORK) {
-        within("a thread", sum(&told, *tid, "instructions"), instructions * times, 1)?;
+        within("a thread", sum(&reported, *tid, "instructions"), instructions * times, 1)?;
     }
     Ok(())
 }
 
-/// The kernel tells CPU time in ticks of 10 ms, and each of these slices is shorter: whoever reads counters
-/// only of threads that used a tick leaves out what the thread did after its last one.
+/// The kernel reports CPU time in ticks of 10 ms, and each of these slices is shorter: a reader
+/// that only reads counters of threads that used a tick misses what the thread did after its last
+/// one.
 fn last_slice() -> Result<()> {
     const SLICE: u64 = 2_000_000;
     const SLICES: u64 = 21;
     let mut worker = Worker::start(1)?;
-    let mut manage = told::watch("0.25")?;
-    told::until_counted(&mut manage, worker.tids())?;
+    let mut manage = reported::watch("0.25")?;
+    reported::until_counted(&mut manage, worker.tids())?;
     worker.order(&format!("work 0 {SLICE} {SLICES} 200"))?;
     worker.finish()?;
     manage.epochs(5)?;
     // Waking up and going to sleep is a larger part of so short a slice.
-    within("21 slices", sum(&manage.told()?, worker.tids()[0], "instructions"), SLICE * SLICES, 4)
+    within("21 slices", sum(&manage.reported()?, worker.tids()[0], "instructions"), SLICE * SLICES, 4)
 }
 
-/// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did in that
-/// one is told by nobody, since the thread has gone; all epochs before are the program's own, by its log.
+/// isobar starts while the thread works, and the thread ends in the middle of an epoch: what it did
+/// in that one is lost with the thread; all earlier epochs agree with the program's log.
 fn middle() -> Result<()> {
-    // The kernel's own work after the boot is over then: from here on the thread has the CPU for itself.
+    // The kernel's own work after the boot is over then: from here on the thread has the CPU for
+    // itself.
     while uptime()? < 7.0 {
         sleep(Duration::from_secs(1));
     }
     let mut worker = Worker::start(1)?;
     let tid = worker.tids()[0];
     worker.order("last 0 1000000 900 0")?;
-    let mut manage = told::watch("0.2")?;
+    let mut manage = reported::watch("0.2")?;
     let opened = started(manage.pid())?;
     worker.finish()?;
     manage.epochs(2)?;
-    let told = manage.told()?;
+    let reported = manage.reported()?;
     let log = worker.log(0)?;
     let (mut found, mut truth, mut epochs) = (0.0, 0.0, 0);
     // The first count begins while isobar itself still starts, and has the CPU.
-    let counts = told.iter().filter_map(|epoch| Some((epoch, count(epoch, tid, "instructions")?)));
+    let counts = reported.iter().filter_map(|epoch| Some((epoch, count(epoch, tid, "instructions")?)));
     for (epoch, counted) in counts.skip(1) {
         let (time, interval) = (seconds(&epoch["time"])?, seconds(&epoch["interval"])?);
         let executed = log.executed_until(opened + time) - log.executed_until(opened + time - interval);
@@ -79,8 +82,8 @@ fn middle() -> Result<()> {
         (found / truth - 1.0).abs() < 0.01,
         "{epochs} epochs: isobar counted {found}, the program executed {truth}"
     );
-    let last = told.last().context("no epoch")?;
-    same("the thread that has ended is told of", told::thread(last, tid).is_some(), false)
+    let last = reported.last().context("no epoch")?;
+    same("the thread that has ended is reported", reported::thread(last, tid).is_some(), false)
 }
 
 /// When a process started, in seconds since the guest did, to 10 ms (`proc_pid_stat(5)`, field 22).

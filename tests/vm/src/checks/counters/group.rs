@@ -1,9 +1,9 @@
-//! Four events of one group, each of which must come out under its own name. QEMU has two events that count:
-//! instructions (0x08) and cycles (0x11). A copy of the PMU's folder of events, mounted over it, gives them
-//! Arm's names for the last-level cache: by two copies that exchange them, each of the four roles has a pair
-//! of values that no other has.
+//! Four events of one group, each of which must come out under its own name. QEMU has two events
+//! that count: instructions (0x08) and cycles (0x11). A copy of the PMU's folder of events, mounted
+//! over it, gives them Arm's names for the last-level cache: by two copies that exchange them, each
+//! of the four roles has a pair of values that no other has.
 
-use super::told::{self, sum, within};
+use super::reported::{self, sum, within};
 use crate::suite::Suite;
 use crate::worker::{Hog, Worker};
 use anyhow::{Context, Result, ensure};
@@ -26,18 +26,18 @@ pub fn ratios(suite: &mut Suite) {
     suite.check("counters: on several CPUs the events of a group keep their ratio, the PMU being shared", shared_ratio);
 }
 
-/// References and misses are given these events, of which an instruction makes so many.
+/// The events that stand in for references and misses, with their number per instruction.
 fn order(references: &str, misses: &str, reference_count: u64, miss_count: u64) -> Result<()> {
     const WORK: u64 = 60_000_000;
     let _named = Named::events(references, misses)?;
     let mut worker = Worker::start(1)?;
-    let mut manage = told::watch("0.25")?;
-    told::until_counted(&mut manage, worker.tids())?;
+    let mut manage = reported::watch("0.25")?;
+    reported::until_counted(&mut manage, worker.tids())?;
     worker.order(&format!("work 0 {WORK} 2 20"))?;
     worker.finish()?;
     manage.epochs(2)?;
-    let told = manage.told()?;
-    let found = |key| sum(&told, worker.tids()[0], key);
+    let reported = manage.reported()?;
+    let found = |key| sum(&reported, worker.tids()[0], key);
     let counts = ["instructions", "cycles", "llc_references", "llc_misses"].map(found);
     for (key, (found, events)) in ["instructions", "cycles", "LLC references", "LLC misses"]
         .iter()
@@ -52,8 +52,8 @@ fn order(references: &str, misses: &str, reference_count: u64, miss_count: u64) 
 fn shared_ratio() -> Result<()> {
     let _named = Named::events(INSTRUCTIONS, CYCLES)?;
     let mut worker = Worker::start(2)?;
-    let mut manage = told::watch("0.25")?;
-    told::until_counted(&mut manage, worker.tids())?;
+    let mut manage = reported::watch("0.25")?;
+    reported::until_counted(&mut manage, worker.tids())?;
     let hog = Hog::on(worker.tids()[0], 8)?;
     for thread in 0..2 {
         worker.order(&format!("work {thread} 2000000 120 0"))?;
@@ -62,10 +62,10 @@ fn shared_ratio() -> Result<()> {
     manage.epochs(2)?;
     let on_a_counter = hog.leave()?;
     ensure!(on_a_counter < 900, "the PMU was not shared ({on_a_counter} of 1000): the check would prove nothing");
-    let told = manage.told()?;
+    let reported = manage.reported()?;
     for &tid in worker.tids() {
         let [instructions, cycles, references, misses] =
-            ["instructions", "cycles", "llc_references", "llc_misses"].map(|key| sum(&told, tid, key));
+            ["instructions", "cycles", "llc_references", "llc_misses"].map(|key| sum(&reported, tid, key));
         let all = (instructions, cycles, references, misses);
         ensure!(instructions > 240_000_000, "a thread that worked was hardly counted: {all:?}");
         ensure!(
@@ -91,7 +91,8 @@ pub struct Named {
 }
 
 impl Named {
-    /// Mounts a folder of events over the PMU's, with names for references and misses of the last-level cache.
+    /// Mounts a folder of events over the PMU's, with names for references and misses of the
+    /// last-level cache.
     pub fn events(references: &str, misses: &str) -> Result<Self> {
         const COPY: &str = "/tmp/events";
         let pmu = fs::read_dir(DEVICES)?

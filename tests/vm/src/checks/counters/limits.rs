@@ -1,6 +1,7 @@
-//! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than threads.
+//! Descriptors of threads: hundreds are born and end, and there may be fewer descriptors than
+//! threads.
 
-use super::told::{self, count, sum, threads, within};
+use super::reported::{self, count, sum, threads, within};
 use crate::isobar::Manage;
 use crate::suite::Suite;
 use crate::worker::Worker;
@@ -12,12 +13,13 @@ use std::fs;
 pub fn checks(suite: &mut Suite) {
     suite.check("counters: threads come and go: counts stay with their threads, descriptors do not grow", births);
     suite.check(
-        "counters: at the descriptor limit the busiest are counted, and the limit is told with numbers",
+        "counters: at the descriptor limit the busiest are counted, and the limit is reported with numbers",
         busiest,
     );
 }
 
-/// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a signal).
+/// Descriptors that isobar leaves to others, and about as many as it has open itself (one or two a
+/// signal).
 const KEPT_BACK: u64 = 128 + 56;
 /// Instructions of each thread that comes and goes.
 const SHORT: u64 = 12_000_000;
@@ -25,16 +27,17 @@ const SHORT: u64 = 12_000_000;
 const CROWD: usize = 100;
 /// Threads that come and go two at a time, each under the id of one that has just ended.
 const HEIRS: usize = 24;
-/// Ids that those may have together: two where the kernel gives each the id that is asked for. Whatever else is started
-/// at that moment may take an id before them, so a few more are no error; without reuse each has its own.
+/// Ids that those may have together: two where the kernel gives each the requested id. Whatever
+/// else is started at that moment may take an id before them, so a few more are no error; without
+/// reuse each has its own.
 const MOST_IDS: usize = 8;
 
 fn births() -> Result<()> {
     let mut worker = Worker::start(4)?;
     let long: Vec<u32> = worker.tids().to_vec();
     // Room for 28 groups of four events: a descriptor that is not closed is soon missed.
-    let mut manage = told::watch_within(KEPT_BACK + 112, "0.1")?;
-    told::until_counted(&mut manage, &long)?;
+    let mut manage = reported::watch_within(KEPT_BACK + 112, "0.1")?;
+    reported::until_counted(&mut manage, &long)?;
     let before = descriptors(&manage)?;
     worker.order(&format!("births {CROWD} 20 {SHORT}"))?;
     for thread in 0..4 {
@@ -44,35 +47,35 @@ fn births() -> Result<()> {
     worker.finish()?;
     // The last of the crowd are in no sample of the epochs from here on.
     manage.epochs(1)?;
-    let crowd = manage.told()?.len();
-    // Two at a time have the CPU when they want it: each is seen to work before the next sample, under the id of a
-    // dead one.
+    let crowd = manage.reported()?.len();
+    // Two at a time have the CPU when they want it: each is seen to work before the next sample,
+    // under the id of a dead one.
     worker.order(&format!("births {HEIRS} 2 {SHORT}"))?;
     worker.finish()?;
     manage.epochs(3)?;
     let after = descriptors(&manage)?;
-    // Some threads of others may have begun to work meanwhile; the groups of all that came and went, left open, would
-    // be two descriptors a thread or more.
+    // Some threads of others may have begun to work meanwhile; the groups of all that came and
+    // went, left open, would be two descriptors a thread or more.
     ensure!(
         after <= before + 16,
         "descriptors before and after {} threads came and went: {before}, {after}",
         CROWD + HEIRS
     );
-    let told = manage.told()?;
+    let reported = manage.reported()?;
     for (tid, pieces) in long.iter().zip(1..) {
-        within("a thread that lives on", sum(&told, *tid, "instructions"), 80_000_000 * pieces, 1)?;
+        within("a thread that lives on", sum(&reported, *tid, "instructions"), 80_000_000 * pieces, 1)?;
     }
     let short = |thread: &&Value| long.iter().all(|tid| thread["tid"] != *tid) && thread["instructions"].is_u64();
     let instructions = |thread: &Value| thread["instructions"].as_u64().unwrap_or(0);
-    let most = told.iter().flat_map(threads).filter(short).map(instructions).max().unwrap_or(0);
-    ensure!(most <= SHORT + SHORT / 20, "a thread that executed {SHORT} is told with {most}");
+    let most = reported.iter().flat_map(threads).filter(short).map(instructions).max().unwrap_or(0);
+    ensure!(most <= SHORT + SHORT / 20, "a thread that executed {SHORT} is reported with {most}");
     let ran = |thread: &&Value| short(thread) && thread["cpu_seconds"].as_f64() > Some(0.0);
     let (still, worked): (Vec<&Value>, Vec<&Value>) =
-        told[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
+        reported[crowd..].iter().flat_map(threads).filter(ran).partition(|thread| instructions(thread) == 0);
     let ids: BTreeSet<u64> = still.iter().chain(&worked).filter_map(|thread| thread["tid"].as_u64()).collect();
     let (still, worked) = (still.len(), worked.len());
-    // A counter that was left by a dead thread of the same id stands still. Times and counts are not read at the same
-    // moment, so one in ten may be late.
+    // A counter that was left by a dead thread of the same id stands still. Times and counts are
+    // not read at the same moment, so one in ten may be late.
     ensure!(still * 10 <= worked, "{still} times a thread ran and executed nothing, {worked} times it did");
     ensure!(worked >= 8, "only {worked} counts of threads under old ids: the check would prove nothing");
     ensure!(
@@ -82,7 +85,8 @@ fn births() -> Result<()> {
     Ok(())
 }
 
-/// 24 threads that do little and, last by their ids, six that do much; there is room for eight groups of four events.
+/// 24 threads that do little and, last by their ids, six that do much; there is room for eight
+/// groups of four events.
 fn busiest() -> Result<()> {
     const LITTLE: u32 = 24;
     const MUCH: u32 = 6;
@@ -94,19 +98,19 @@ fn busiest() -> Result<()> {
     for thread in LITTLE..LITTLE + MUCH {
         worker.order(&format!("work {thread} 600000000 1 0"))?;
     }
-    let mut manage = told::watch_within(limit, "1")?;
+    let mut manage = reported::watch_within(limit, "1")?;
     manage.epochs(5)?;
-    let told = manage.told()?;
-    let last = told.last().context("no epoch")?;
+    let reported = manage.reported()?;
+    let last = reported.last().context("no epoch")?;
     let much = &worker.tids()[usize::try_from(LITTLE)?..];
     let counts: Vec<_> = much.iter().map(|tid| count(last, *tid, "instructions")).collect();
     ensure!(counts.iter().all(|count| *count > Some(0)), "the busiest threads in the last of five epochs: {counts:?}");
-    let remark = told::remark(&told, "descriptor limit").context("the limit is not told")?;
+    let remark = reported::remark(&reported, "descriptor limit").context("the limit is not reported")?;
     let numbers: Vec<u64> = remark.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
     let [said, counted, wanted] = numbers[..] else { anyhow::bail!("expected limit, counted, wanted: {remark}") };
     ensure!(said == limit && counted < wanted && remark.contains("raise LimitNOFILE"), "limit {limit}: {remark}");
     let measured = threads(last).filter(|thread| thread["instructions"].is_u64()).count();
-    ensure!(u64::try_from(measured)? <= counted, "{measured} threads are told with counts: {remark}");
+    ensure!(u64::try_from(measured)? <= counted, "{measured} threads are reported with counts: {remark}");
     ensure!(wanted >= 12, "30 threads work: {remark}");
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Events that are not there, or that open and count nothing: named with the reason, never taken for zero.
+//! Events that are not there, or that open and count nothing: named with the reason, never taken
+//! for zero.
 
 use super::group::{Named, actions};
-use super::told::{self, threads};
+use super::reported::{self, threads};
 use crate::suite::{Suite, same};
 use crate::worker::Worker;
 use anyhow::{Context, Result, ensure};
@@ -12,20 +13,21 @@ use serde_json::Value;
 const COUNTS: &str = "event=0x0011";
 /// `STALL_BACKEND`: QEMU has it, and it counts nothing.
 const COUNTS_NOTHING: &str = "event=0x0024";
-/// The CPUs of the last node. DINO deals two threads to the first two domains, so wherever else they are,
-/// they do not stay.
+/// The CPUs of the last node. DINO deals two threads to the first two domains, so wherever else
+/// they are, they do not stay.
 const LAST_NODE: [usize; 2] = [6, 7];
 /// All CPUs of the guest.
 const CPUS: usize = 8;
 
-/// Several nodes: what DINO plans for two threads that begin on one node, by what their LLC events say. The
-/// first check is the control: where misses are counted, the same threads do not stay where they are.
+/// Several nodes: what DINO plans for two threads that begin on one node, by what their LLC events
+/// say. The first check is the control: where misses are counted, the same threads do not stay
+/// where they are.
 pub fn plans(suite: &mut Suite) {
     suite.check("counters: LLC events that count are measured, and DINO plans moves", || {
         let _named = Named::events(COUNTS, COUNTS)?;
-        let told = side_by_side(200_000_000)?;
-        ensure!(told::reason(&told, "llc_misses").is_none(), "LLC misses are measured here");
-        ensure!(actions(&told) > 0, "two threads that miss share a cache, and nothing is planned");
+        let reported = side_by_side(200_000_000)?;
+        ensure!(reported::reason(&reported, "llc_misses").is_none(), "LLC misses are measured here");
+        ensure!(actions(&reported) > 0, "two threads that miss share a cache, and nothing is planned");
         Ok(())
     });
     suite.check("counters: LLC events that the PMU has not are not measured, and DINO plans nothing", || {
@@ -33,40 +35,41 @@ pub fn plans(suite: &mut Suite) {
     });
     suite.check("counters: LLC events that count nothing are not measured, and DINO plans nothing", || {
         let _named = Named::events(COUNTS_NOTHING, COUNTS_NOTHING)?;
-        // Threads that hardly work may really miss nothing: it takes some billions of instructions to be
-        // sure. Each thread is counted with the instructions of both here.
+        // Threads that hardly work may really miss nothing: it takes some billions of instructions
+        // to be sure. Each thread is counted with the instructions of both here.
         without_misses(750_000_000, "the counter opens and read 0 over ")
     });
 }
 
-/// A CPU that counts cycles and no instructions: QEMU without `-icount`. It is the only CPU, so that no plan
-/// could be expected anyway.
+/// A CPU that counts cycles and no instructions: QEMU without `-icount`. It is the only CPU, so
+/// that no plan could be expected anyway.
 pub fn cycles_only(suite: &mut Suite) {
     suite.check("counters: a PMU without instructions is not called a missing PMU", || {
         let mut worker = Worker::start(2)?;
-        let told = busy(&mut worker, 100_000_000)?;
-        because(&told, "instructions", "the CPU counts cycles but no instructions: in this virtual machine, ")?;
-        none_measured(&told, "instructions")
+        let reported = busy(&mut worker, 100_000_000)?;
+        because(&reported, "instructions", "the CPU counts cycles but no instructions: in this virtual machine, ")?;
+        none_measured(&reported, "instructions")
     });
 }
 
 fn without_misses(instructions: u64, why: &str) -> Result<()> {
-    let told = side_by_side(instructions)?;
-    because(&told, "llc_misses", why)?;
-    ensure!(told::reason(&told, "instructions").is_none(), "instructions are measured here");
-    none_measured(&told, "llc_misses")?;
-    same("actions", actions(&told), 0)
+    let reported = side_by_side(instructions)?;
+    because(&reported, "llc_misses", why)?;
+    ensure!(reported::reason(&reported, "instructions").is_none(), "instructions are measured here");
+    none_measured(&reported, "llc_misses")?;
+    same("actions", actions(&reported), 0)
 }
 
 /// Fails unless this is why something is not measured.
-fn because(told: &[Value], sensor: &str, why: &str) -> Result<()> {
-    let reason = told::reason(told, sensor).with_context(|| format!("nothing says why {sensor} are not measured"))?;
+fn because(reported: &[Value], sensor: &str, why: &str) -> Result<()> {
+    let reason =
+        reported::reason(reported, sensor).with_context(|| format!("nothing says why {sensor} are not measured"))?;
     ensure!(reason.starts_with(why), "{sensor}: expected `{why}...`, found `{reason}`");
     Ok(())
 }
 
-/// The epochs of two threads that execute so many instructions each. Both begin on the last node, which is no
-/// order of their owner's: they may use every CPU.
+/// The epochs of two threads that execute these numbers of instructions. Both begin on the last
+/// node, which is no order of their owner's: they may use every CPU.
 fn side_by_side(instructions: u64) -> Result<Vec<Value>> {
     let mut worker = Worker::start(2)?;
     bind(&worker, |thread| vec![LAST_NODE[thread]])?;
@@ -89,21 +92,21 @@ fn bind(worker: &Worker, cpus: impl Fn(usize) -> Vec<usize>) -> Result<()> {
     Ok(())
 }
 
-/// The epochs of a worker whose two threads execute so many instructions each.
+/// The epochs of a worker whose two threads execute these numbers of instructions.
 fn busy(worker: &mut Worker, instructions: u64) -> Result<Vec<Value>> {
-    let mut manage = told::watch("0.4")?;
+    let mut manage = reported::watch("0.4")?;
     for thread in 0..2 {
         worker.order(&format!("work {thread} {instructions} 1 0"))?;
     }
     worker.finish()?;
     manage.epochs(3)?;
-    manage.told()
+    manage.reported()
 }
 
-fn none_measured(told: &[Value], key: &str) -> Result<()> {
-    let all: Vec<&Value> = told.iter().flat_map(threads).collect();
-    ensure!(!all.is_empty(), "no thread is told of: the check would prove nothing");
+fn none_measured(reported: &[Value], key: &str) -> Result<()> {
+    let all: Vec<&Value> = reported.iter().flat_map(threads).collect();
+    ensure!(!all.is_empty(), "no thread is reported: the check would prove nothing");
     let measured = all.iter().find(|thread| !thread[key].is_null());
-    ensure!(measured.is_none(), "{key} is told: {measured:?}");
+    ensure!(measured.is_none(), "{key} is reported: {measured:?}");
     Ok(())
 }

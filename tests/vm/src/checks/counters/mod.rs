@@ -1,14 +1,15 @@
-//! The hardware counters on a real PMU: what isobar says that threads executed, against programs whose
-//! instructions are known (`tests/arm/programs`). Where a guest of one CPU runs under `-icount shift=1`, an
-//! instruction takes two cycles of one nanosecond: every count is known beforehand.
+//! The hardware counters on a real PMU: what isobar says that threads executed, against programs
+//! whose instructions are known (`tests/arm/programs`). Where a guest of one CPU runs under
+//! `-icount shift=1`, an instruction takes two cycles of one nanosecond: every count is known
+//! beforehand.
 
 mod exact;
 mod group;
 mod limits;
 mod missing;
+mod reported;
 mod rights;
 mod shared;
-mod told;
 
 use crate::suite::Suite;
 
@@ -21,8 +22,9 @@ pub fn exact(suite: &mut Suite) {
     rights::checks(suite);
 }
 
-/// Several CPUs and nodes: `inst_retired` of QEMU sums over all CPUs, and the virtual clock with it, so ratios
-/// alone are known; and there is somewhere to move threads to, so what is planned from counts can be seen.
+/// Several CPUs and nodes: `inst_retired` of QEMU sums over all CPUs, and the virtual clock with
+/// it, so ratios alone are known; and there is somewhere to move threads to, so what is planned
+/// from counts can be seen.
 pub fn ratios(suite: &mut Suite) {
     group::ratios(suite);
     missing::plans(suite);

@@ -1,8 +1,8 @@
-//! Who may count what: every level of `kernel.perf_event_paranoid` that Debian has, without and with
-//! `CAP_PERFMON`, against the kernel's rules (`Documentation/admin-guide/perf-security.rst`; level 3 is
-//! Debian's own).
+//! Which users may count which events: every level of `kernel.perf_event_paranoid` that Debian has,
+//! without and with `CAP_PERFMON`, against the kernel's rules
+//! (`Documentation/admin-guide/perf-security.rst`; level 3 is Debian's own).
 
-use super::told::{self, sum, within};
+use super::reported::{self, sum, within};
 use crate::isobar::Manage;
 use crate::suite::Suite;
 use crate::worker::Worker;
@@ -17,7 +17,8 @@ const NONE: &str = "0";
 const SYS_ADMIN: &str = "200000";
 /// Bit 38 of `linux/capability.h`.
 const PERFMON: &str = "4000000000";
-/// System calls of the user's program: 4 instructions of its own each, and some hundreds of the kernel.
+/// System calls of the user's program: 4 instructions of its own each, and some hundreds of the
+/// kernel.
 const CALLS: u64 = 50_000;
 
 /// What a user may count.
@@ -34,14 +35,14 @@ pub fn checks(suite: &mut Suite) {
         ("-1", NONE, May::Own, "paranoid -1: a user counts own threads, the kernel's work included"),
         ("0", NONE, May::Own, "paranoid 0: a user counts own threads, the kernel's work included"),
         ("1", NONE, May::Own, "paranoid 1: a user counts own threads, the kernel's work included"),
-        ("2", NONE, May::OwnInUserMode, "paranoid 2: a user counts own threads in user mode, and that is told"),
-        ("3", NONE, May::Nothing, "paranoid 3: a user counts nothing, and is told what is missing"),
+        ("2", NONE, May::OwnInUserMode, "paranoid 2: a user counts own threads in user mode, and a message says so"),
+        ("3", NONE, May::Nothing, "paranoid 3: a user counts nothing, and a message says what is missing"),
         ("2", PERFMON, May::All, "paranoid 2 with CAP_PERFMON: all threads, the kernel's work included"),
         (
             "3",
             PERFMON,
             May::Nothing,
-            "paranoid 3 with CAP_PERFMON: nothing, and a user is told what Debian's kernel wants",
+            "paranoid 3 with CAP_PERFMON: nothing, and a message says what Debian's kernel wants",
         ),
         ("3", SYS_ADMIN, May::All, "paranoid 3 with CAP_SYS_ADMIN: all threads, the kernel's work included"),
     ];
@@ -58,36 +59,36 @@ fn counted(level: &str, capabilities: &str, may: May) -> Result<()> {
     fs::write(PARANOID, level).with_context(|| format!("{PARANOID}: {level}"))?;
     let (mut own, mut other) = (Worker::start_as(USER.parse()?, 1)?, Worker::start(1)?);
     let (mine, theirs) = (own.tids()[0], other.tids()[0]);
-    // A tenth of the CPU: enough to be asked for.
+    // A tenth of the CPU: enough to be counted.
     other.order("work 0 2500000 10000 45")?;
-    let mut manage = told::watch_as(USER, capabilities, "0.2")?;
+    let mut manage = reported::watch_as(USER, capabilities, "0.2")?;
     let watched: &[u32] = match may {
         May::Nothing => &[],
         May::OwnInUserMode | May::Own => &[mine],
         May::All => &[mine, theirs],
     };
-    told::until_counted(&mut manage, watched)?;
+    reported::until_counted(&mut manage, watched)?;
     own.order(&format!("calls 0 {CALLS}"))?;
     own.finish()?;
     manage.epochs(3)?;
-    judge(&manage.told()?, (mine, theirs), (level, capabilities), may).map_err(|error| last_words(error, &manage))
+    judge(&manage.reported()?, (mine, theirs), (level, capabilities), may).map_err(|error| last_words(error, &manage))
 }
 
 fn last_words(error: anyhow::Error, manage: &Manage) -> anyhow::Error {
-    let told = manage.told().unwrap_or_default();
-    let heads: Vec<_> = told.iter().map(|epoch| format!("{} {}", epoch["missing"], epoch["remarks"])).collect();
+    let reported = manage.reported().unwrap_or_default();
+    let heads: Vec<_> = reported.iter().map(|epoch| format!("{} {}", epoch["missing"], epoch["remarks"])).collect();
     error.context(heads.join("; ").chars().take(800).collect::<String>())
 }
 
-fn judge(told: &[Value], (mine, theirs): (u32, u32), (level, has): (&str, &str), may: May) -> Result<()> {
-    let (own, others) = (sum(told, mine, "instructions"), sum(told, theirs, "instructions"));
+fn judge(reported: &[Value], (mine, theirs): (u32, u32), (level, has): (&str, &str), may: May) -> Result<()> {
+    let (own, others) = (sum(reported, mine, "instructions"), sum(reported, theirs, "instructions"));
     ensure!((others > 0) == (may == May::All), "instructions of another user's thread: {others}");
     match may {
         May::Nothing => ensure!(own == 0, "instructions without permission: {own}"),
         May::OwnInUserMode => within("system calls in user mode", own, 4 * CALLS, 2)?,
         May::Own | May::All => ensure!(own > 20 * CALLS, "the kernel's part of system calls is missing: {own}"),
     }
-    let reason = told::reason(told, "instructions");
+    let reason = reported::reason(reported, "instructions");
     let lacks =
         if has == NONE { " and CAP_PERFMON is missing" } else { ", where the kernels of Debian and Ubuntu demand" };
     let forbidden = format!("not permitted: kernel.perf_event_paranoid is {level}{lacks}");
@@ -95,9 +96,9 @@ fn judge(told: &[Value], (mine, theirs): (u32, u32), (level, has): (&str, &str),
         if may == May::Nothing { reason.is_some_and(|r| r.starts_with(&forbidden)) } else { reason.is_none() },
         "why instructions are not measured: {reason:?}"
     );
-    let says = |words| told::remark(told, words).is_some();
+    let says = |words| reported::remark(reported, words).is_some();
     let expect = |words, expected: bool| {
-        ensure!(says(words) == expected, "`{words}` is told: {}, expected: {expected}", says(words));
+        ensure!(says(words) == expected, "`{words}` is reported: {}, expected: {expected}", says(words));
         Ok(())
     };
     expect("counted in user mode only; CAP_PERFMON would add kernel mode", may == May::OwnInUserMode)?;

@@ -1,6 +1,6 @@
 //! Counts that must be scaled: more events than counters.
 
-use super::told::{self, sum};
+use super::reported::{self, sum};
 use crate::suite::Suite;
 use crate::worker::{Hog, Worker};
 use anyhow::{Result, ensure};
@@ -13,16 +13,17 @@ fn scaled() -> Result<()> {
     const WORK: u64 = 400_000_000;
     let mut worker = Worker::start(1)?;
     let tid = worker.tids()[0];
-    let mut manage = told::watch("0.25")?;
-    told::until_counted(&mut manage, &[tid])?;
-    // Six counters and the cycle counter: with eight events more, each has one for a part of the time.
+    let mut manage = reported::watch("0.25")?;
+    reported::until_counted(&mut manage, &[tid])?;
+    // Six counters and the cycle counter: with eight events more, each has one for a part of the
+    // time.
     let hog = Hog::on(tid, 8)?;
     worker.order(&format!("work 0 {WORK} 1 0"))?;
     worker.finish()?;
     manage.epochs(2)?;
     let on_a_counter = hog.leave()?;
     ensure!(on_a_counter < 800, "the PMU was hardly shared ({on_a_counter} of 1000): the check would prove nothing");
-    let found = sum(&manage.told()?, tid, "instructions");
+    let found = sum(&manage.reported()?, tid, "instructions");
     ensure!(found.abs_diff(WORK) < WORK / 33, "isobar counted {found}, the program executed {WORK}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `manage --dry-run` over the workers, and what its epochs tell of a thread.
+//! `manage --dry-run` over the workers, and what its epochs report of a thread.
 
 use crate::isobar::Manage;
 use crate::worker::NAME;
@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::process::Command;
 
-/// isobar over all workers, told every epoch, idle threads included. It changes nothing and ends by itself.
+/// isobar over all workers, reporting every epoch, idle threads included. It changes nothing and
+/// ends by itself.
 pub fn words(interval: &str) -> Vec<&str> {
     let mut words = vec!["manage", "--dry-run", "--json", "--policy", "dino", "--interval", interval, "--for", "120"];
     words.extend(["--only", NAME, "--set", "manage.min_cpu_percent=0"]);
@@ -32,8 +33,8 @@ pub fn watch_as(uid: &str, capabilities: &str, interval: &str) -> Result<Manage>
 /// Waits until these threads are counted, and the epoch in which all of them are asleep is over.
 pub fn until_counted(manage: &mut Manage, tids: &[u32]) -> Result<()> {
     for _ in 0..40 {
-        let told = manage.told()?;
-        if told.last().is_some_and(|last| tids.iter().all(|tid| count(last, *tid, "instructions").is_some())) {
+        let reported = manage.reported()?;
+        if reported.last().is_some_and(|last| tids.iter().all(|tid| count(last, *tid, "instructions").is_some())) {
             return Ok(());
         }
         manage.epochs(1)?;
@@ -41,7 +42,7 @@ pub fn until_counted(manage: &mut Manage, tids: &[u32]) -> Result<()> {
     anyhow::bail!("the workers' threads {tids:?} are never counted")
 }
 
-/// What an epoch tells of every thread.
+/// What an epoch reports of every thread.
 pub fn threads(epoch: &Value) -> impl Iterator<Item = &Value> {
     rows(&epoch["observation"]["processes"]).flat_map(|process| rows(&process["threads"]))
 }
@@ -55,7 +56,7 @@ pub fn thread(epoch: &Value, tid: u32) -> Option<&Value> {
     threads(epoch).find(|thread| thread["tid"] == tid)
 }
 
-/// A count of a thread in an epoch; `None` where it is not told or "not measured".
+/// A count of a thread in an epoch; `None` where it is absent or "not measured".
 pub fn count(epoch: &Value, tid: u32, key: &str) -> Option<u64> {
     thread(epoch, tid)?[key].as_u64()
 }
@@ -65,20 +66,21 @@ pub fn sum(epochs: &[Value], tid: u32, key: &str) -> u64 {
     epochs.iter().filter_map(|epoch| count(epoch, tid, key)).sum()
 }
 
-/// The remark with these words that was told last.
+/// The last remark with these words.
 pub fn remark(epochs: &[Value], words: &str) -> Option<String> {
     let all = epochs.iter().flat_map(|epoch| rows(&epoch["remarks"])).filter_map(Value::as_str);
     all.filter(|remark| remark.contains(words)).last().map(str::to_owned)
 }
 
-/// Why something is not measured, as last told.
+/// Why something is not measured, as last reported.
 pub fn reason<'a>(epochs: &'a [Value], sensor: &str) -> Option<&'a str> {
-    let told = epochs.iter().rev().find_map(|epoch| epoch.get("missing"));
-    told.and_then(|missing| missing[sensor].as_str())
+    let reported = epochs.iter().rev().find_map(|epoch| epoch.get("missing"));
+    reported.and_then(|missing| missing[sensor].as_str())
 }
 
-/// Fails unless `found` lies between `truth` and so many per cent more. What the kernel does on behalf of a
-/// thread (ticks, system calls) is counted too, so a count is never below the program's own.
+/// Fails unless `found` lies between `truth` and the given per cent more. What the kernel does on
+/// behalf of a thread (ticks, system calls) is counted too, so a count is never below the program's
+/// own.
 pub fn within(what: &str, found: u64, truth: u64, percent: u64) -> Result<()> {
     let most = truth + truth * percent / 100;
     ensure!((truth..=most).contains(&found), "{what}: isobar counted {found}, the program executed {truth}");
