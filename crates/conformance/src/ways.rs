@@ -6,7 +6,7 @@
 //! on the LLC of its own cluster only.
 
 use crate::bench::{Bench, Stage, Subject};
-use crate::look::{act, apply, home, sample, gives_reason};
+use crate::look::{act, apply, gives_reason, home, sample};
 use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, LlcId, Machine, Tid};
 

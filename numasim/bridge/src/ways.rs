@@ -239,7 +239,12 @@ impl PageWays {
 impl CacheWays for PageWays {
     /// Nothing has to be written down: the page is put back whenever this process ends in order,
     /// and a guest's page ends with it.
-    fn apply(&mut self, wishes: Vec<Wish>, _: u32, _: Save<'_, ActuatorError>) -> Result<Vec<ActionOutcome>, ActuatorError> {
+    fn apply(
+        &mut self,
+        wishes: Vec<Wish>,
+        _: u32,
+        _: Save<'_, ActuatorError>,
+    ) -> Result<Vec<ActionOutcome>, ActuatorError> {
         Ok(self.carry_out_all(wishes))
     }
 

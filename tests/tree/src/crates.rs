@@ -3,26 +3,36 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 20] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 26] = [
     ("isobar-model", &[]),
+    ("isobar-contention", &["isobar-model"]),
     ("isobar-partition", &["isobar-model"]),
+    ("isobar-profiles", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
-    ("isobar-policy", &["isobar-model", "isobar-partition"]),
-    // The page of numasim's machine is where its test backend reads.
-    ("isobar-linux", &["isobar-model", "numasim-page"]),
-    ("isobar-sim", &["isobar-model"]),
+    ("isobar-policy", &["isobar-contention", "isobar-model", "isobar-partition"]),
+    ("isobar-linux", &["isobar-model"]),
+    ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
+    ("isobar-runtime", &["isobar-model", "isobar-policy"]),
+    (
+        "isobar-study",
+        &["isobar-contention", "isobar-model", "isobar-optima", "isobar-partition", "isobar-profiles", "isobar-sim"],
+    ),
     (
         "isobar-lab",
         &[
+            "isobar-contention",
             "isobar-model",
-            "isobar-partition",
             "isobar-optima",
+            "isobar-partition",
             "isobar-plot",
             "isobar-policy",
+            "isobar-profiles",
+            "isobar-runtime",
             "isobar-sim",
+            "isobar-study",
             "isobar-trace",
         ],
     ),
@@ -31,24 +41,29 @@ pub const MAY_IMPORT: [(&str, &[&str]); 20] = [
     ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),
     ("isobar-tree", &[]),
-    // numasim is of use without isobar, and its machine knows nothing of it.
+    // numasim knows nothing of isobar but its figures.
     ("numasim-model", &[]),
     ("numasim-page", &[]),
     ("numasim-plugin", &["numasim-model", "numasim-page"]),
     ("numasim-guest", &["numasim-page"]),
-    // The laboratory takes machines from the simulator and figures from its laboratory.
-    ("numasim", &["isobar-lab", "isobar-model", "isobar-plot", "isobar-sim", "numasim-guest", "numasim-model"]),
+    ("numasim", &["isobar-plot", "numasim-guest", "numasim-model"]),
+    // What joins the two.
+    ("numasim-bridge", &["isobar-linux", "isobar-model", "numasim-page"]),
+    ("numasim-xval", &["isobar-model", "isobar-sim", "numasim", "numasim-guest", "numasim-model"]),
     (
         "isobar",
         &[
-            "isobar-model",
-            "isobar-partition",
-            "isobar-optima",
-            "isobar-policy",
-            "isobar-linux",
-            "isobar-sim",
-            "isobar-trace",
             "isobar-lab",
+            "isobar-linux",
+            "isobar-model",
+            "isobar-optima",
+            "isobar-partition",
+            "isobar-policy",
+            "isobar-profiles",
+            "isobar-runtime",
+            "isobar-sim",
+            "isobar-study",
+            "numasim-bridge",
         ],
     ),
 ];
@@ -63,6 +78,7 @@ pub fn folder(name: &str) -> PathBuf {
     match name.split_once('-') {
         Some(("isobar", name @ ("vm" | "soak" | "tree"))) => root().join("tests").join(name),
         Some(("isobar", name)) => root().join("crates").join(name),
+        Some(("numasim", "xval")) => root().join("numasim/bridge/xval"),
         Some((family, name)) => root().join(family).join(name),
         None if name == "numasim" => root().join("numasim/lab"),
         None => root().join("crates").join(name),

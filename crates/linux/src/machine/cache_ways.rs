@@ -17,7 +17,12 @@ pub trait CacheWays {
     ///
     /// # Errors
     /// Where what will be changed cannot be written down: then nothing is changed.
-    fn apply(&mut self, requests: Vec<Request>, level: u32, save: Save<'_, ActuatorError>) -> Result<Vec<ActionOutcome>, ActuatorError>;
+    fn apply(
+        &mut self,
+        requests: Vec<Request>,
+        level: u32,
+        save: Save<'_, ActuatorError>,
+    ) -> Result<Vec<ActionOutcome>, ActuatorError>;
 
     /// A new sample was read: threads may have moved or ended since the last one.
     fn follow(&mut self, sample: &Sample);
@@ -52,7 +57,12 @@ pub trait CacheWays {
 }
 
 impl CacheWays for Ways {
-    fn apply(&mut self, requests: Vec<Request>, level: u32, save: Save<'_, ActuatorError>) -> Result<Vec<ActionOutcome>, ActuatorError> {
+    fn apply(
+        &mut self,
+        requests: Vec<Request>,
+        level: u32,
+        save: Save<'_, ActuatorError>,
+    ) -> Result<Vec<ActionOutcome>, ActuatorError> {
         Self::apply(self, requests, level, save)
     }
 

@@ -19,10 +19,10 @@ pub use thread_counters::{Running, ThreadCounters};
 
 use crate::kernel::{capability, cpu_model, proc_fs};
 use crate::resctrl::absence::Evidence;
+use counters::{available, pmu, why};
 use isobar_model::{
     Capabilities, Counters, CpuSet, Indirect, Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, num,
 };
-use counters::{available, pmu, why};
 use memory::pages::PageReader;
 use memory::samplers::{self, Samplers};
 use perf::PerfCounters;

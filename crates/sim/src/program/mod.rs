@@ -5,8 +5,6 @@ mod curve;
 mod file;
 mod library;
 mod measured;
-#[cfg(test)]
-mod papers;
 
 pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};

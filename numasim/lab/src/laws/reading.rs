@@ -130,7 +130,10 @@ impl Readings {
     /// # Errors
     /// There is none.
     pub fn at(&self, label: &str) -> Result<&Look, String> {
-        self.looks.get(label).and_then(|looks| looks.first()).ok_or_else(|| format!("the guest reported no look `{label}`"))
+        self.looks
+            .get(label)
+            .and_then(|looks| looks.first())
+            .ok_or_else(|| format!("the guest reported no look `{label}`"))
     }
 
     /// What was counted between the looks `NAME` and `NAME.end`.
