@@ -41,7 +41,7 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
     }
     let idle: f64 = one.weights.iter().zip(&machine.latency()[home]).map(|(weight, seconds)| weight * seconds).sum();
     // Threads that take turns on a core have a part of its cache each.
-    let private = machine.llcs()[one.place.llc].private * one.share;
+    let private = machine.llcs().get(one.place.llc).map_or(0.0, |llc| llc.private) * one.share;
     Stream {
         bytes: LINE * one.share,
         compute: one.compute,

@@ -8,7 +8,7 @@
 
 use crate::budget::{Budget, Meter, NoAnswer};
 use crate::build;
-use crate::machine::Machine;
+use crate::machine::{Machine, Place};
 use crate::network::{LONGEST, Network, Trial};
 use crate::newton::Workspace;
 use crate::question::Demand;
@@ -220,7 +220,8 @@ impl Steady {
 /// One thread of the program, on a core of its own. The first node's controller is the only
 /// resource here.
 fn stream(machine: &Machine, program: &Demand) -> Stream {
-    let mut stream = build::thread(machine, program);
+    let here = Demand { place: Place { node: 0, llc: 0 }, ..program.clone() };
+    let mut stream = build::thread(machine, &here.alone());
     stream.visits.retain(|visit| visit.resource == 0);
     stream
 }
