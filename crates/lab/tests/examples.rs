@@ -2,22 +2,8 @@
 //! scheduler.
 
 use isobar_lab::{CompareSpec, NamedPolicy, compare, table};
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
-
-struct Linux;
-
-impl Policy for Linux {
-    fn name(&self) -> &'static str {
-        "linux"
-    }
-    fn needs(&self) -> &'static [Sensor] {
-        &[]
-    }
-    fn decide(&mut self, _: &Observation) -> Plan {
-        Plan::nothing("linux")
-    }
-}
 
 #[test]
 fn every_example_runs_and_contention_hurts() {

@@ -16,6 +16,25 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Words behind a head, on as many lines of `width` columns as it takes, with `between` after each word
+/// but the last; continued lines begin below the first word.
+#[must_use]
+pub fn hanging(head: &str, words: &[&str], between: &str, width: usize) -> String {
+    let (mut text, mut line) = (String::new(), head.to_owned());
+    for (index, word) in words.iter().enumerate() {
+        let tail = if index + 1 < words.len() { between.trim_end() } else { "" };
+        if index > 0 && line.chars().count() + 1 + word.chars().count() + tail.len() > width {
+            text.extend([line.trim_end(), "\n"]);
+            line = " ".repeat(head.chars().count());
+        } else if index > 0 {
+            line.push(' ');
+        }
+        line.extend([*word, tail]);
+    }
+    text.extend([line.trim_end(), "\n"]);
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

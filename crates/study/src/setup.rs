@@ -117,8 +117,7 @@ impl Setup {
         }
         match self.named_exact.filter(|_| programs > MOST_EXACT) {
             Some(exact) => wrong(format!(
-                "{programs} programs are too many for the exact search of `{exact}`: at most {}",
-                MOST_EXACT
+                "{programs} programs are too many for the exact search of `{exact}`: at most {MOST_EXACT}"
             )),
             None => Ok(()),
         }

@@ -2,7 +2,7 @@
 //! way. Plain text without colour, as wide as the terminal, at least 60 columns.
 
 use crate::row::{AppRow, Row};
-use isobar_model::text::one_line;
+use isobar_model::text::{hanging, one_line};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -46,12 +46,13 @@ impl Text {
             }
             let names: Vec<String> = row.apps.iter().map(|app| one_line(&app.name)).collect();
             let head = format!("workload {} (line {}): ", row.workload, row.line);
-            self.wrap(&mut text, &head, &names, ", ");
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            text.push_str(&hanging(&head, &names, ", ", self.width));
         }
         measures(&mut text, row);
         if let Some(problem) = &row.problem {
-            let words: Vec<String> = problem.split(' ').map(str::to_owned).collect();
-            self.wrap(&mut text, "    ", &words, " ");
+            let words: Vec<&str> = problem.split(' ').collect();
+            text.push_str(&hanging("    ", &words, " ", self.width));
         }
         (0..row.groups).for_each(|llc| self.llc(&mut text, row, llc));
         text
@@ -79,27 +80,9 @@ impl Text {
             let plural = if ways(apps) == 1 { " way " } else { " ways" };
             let head = format!("      {} {:>2}{plural}  ", letter(*number), ways(apps));
             let words: Vec<String> = apps.iter().map(|app| one(app)).collect();
-            self.wrap(text, &head, &words, ", ");
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            text.push_str(&hanging(&head, &words, ", ", self.width));
         }
-    }
-
-    /// Words behind a head, on as many lines as it takes; continued lines begin below the first
-    /// word.
-    fn wrap(&self, text: &mut String, head: &str, words: &[String], between: &str) {
-        let indent = head.chars().count();
-        let mut line = head.to_owned();
-        for (index, word) in words.iter().enumerate() {
-            let tail = if index + 1 < words.len() { between.trim_end() } else { "" };
-            let used = line.chars().count();
-            if index > 0 && used + 1 + word.chars().count() + tail.len() > self.width {
-                let _ = writeln!(text, "{}", line.trim_end());
-                line = " ".repeat(indent);
-            } else if index > 0 {
-                line.push(' ');
-            }
-            line.extend([word.as_str(), tail]);
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
     }
 }
 

@@ -63,3 +63,23 @@ pub struct Reproduction {
     /// The figures.
     pub figures: Vec<Figure>,
 }
+
+#[cfg(test)]
+impl Reproduction {
+    /// Asserts that the claims are these, each in words and numbers, and that every figure is a picture
+    /// under a name of its own.
+    pub(crate) fn is_whole(&self, ids: &[&str]) {
+        assert_eq!(self.claims.iter().map(|claim| claim.id).collect::<Vec<_>>(), ids);
+        for claim in &self.claims {
+            let texts = [&claim.claim, &claim.paper, &claim.ours, &claim.band];
+            let sound = |text: &&String| !text.is_empty() && !text.contains("NaN") && !text.contains("inf");
+            assert!(texts.iter().all(sound), "{claim:?}");
+        }
+        for Figure { file, svg, .. } in &self.figures {
+            assert!(roxmltree::Document::parse(svg).is_ok(), "{file}");
+            assert!(file.starts_with(self.paper) && file.ends_with(".svg"), "{file}");
+        }
+        let files: std::collections::BTreeSet<_> = self.figures.iter().map(|figure| &figure.file).collect();
+        assert_eq!(files.len(), self.figures.len());
+    }
+}

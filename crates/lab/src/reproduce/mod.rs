@@ -13,8 +13,8 @@ mod options;
 mod table;
 
 pub use claim::{Claim, Figure, Reproduction, Verdict};
-pub use dc::{dc, dc_with};
+pub use dc::dc;
 pub use dino::dino;
-pub use nmass::{nmass, nmass_with};
+pub use nmass::nmass;
 pub use options::Options;
 pub use table::claims_table;

@@ -1,6 +1,7 @@
 //! Claims as text for people: one line a claim with its verdicts, then the figures and why.
 
 use crate::reproduce::claim::{Claim, Reproduction, Verdict};
+use isobar_model::text::hanging;
 use std::fmt::Write;
 
 /// Characters in a line.
@@ -38,24 +39,9 @@ fn one(text: &mut String, claim: &Claim) {
     }
 }
 
-/// A head and words after it, broken at spaces; the next lines begin below the first word.
+/// A head and the words of a text after it.
 fn entry(text: &mut String, head: &str, words: &str) {
-    let from = head.chars().count();
-    text.push_str(head);
-    let mut at = from;
-    for word in words.split_whitespace() {
-        let length = word.chars().count();
-        if at > from && at + 1 + length > WIDTH {
-            let _ = write!(text, "\n{:from$}", "");
-            at = from;
-        } else if at > from {
-            text.push(' ');
-            at += 1;
-        }
-        text.push_str(word);
-        at += length;
-    }
-    text.push('\n');
+    text.push_str(&hanging(head, &words.split_whitespace().collect::<Vec<_>>(), " ", WIDTH));
 }
 
 const fn word(verdict: Verdict) -> &'static str {

@@ -26,19 +26,11 @@ use extent::Extent;
 use simulations::Model;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs the paper's experiments.
+/// Runs the paper's experiments; `progress` is called with the number done and of all.
 ///
 /// # Errors
 /// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
-pub fn dc(options: &Options) -> Result<Reproduction, LabError> {
-    dc_with(options, &|_, _| ())
-}
-
-/// As [`dc`], and says after each workload and run how many are done, of how many.
-///
-/// # Errors
-/// As [`dc`].
-pub fn dc_with(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
+pub fn dc(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
     with(options, &Extent::of(options), progress)
 }
 

@@ -28,19 +28,11 @@ use crate::reproduce::options::Options;
 use profiles::Profiles;
 use seen::Seen;
 
-/// Runs the paper's experiments.
+/// Runs the paper's experiments; `progress` is called with the number done and of all.
 ///
 /// # Errors
 /// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
-pub fn nmass(options: &Options) -> Result<Reproduction, LabError> {
-    nmass_with(options, &|_, _| ())
-}
-
-/// As [`nmass`], and says after each experiment how many are done, of how many.
-///
-/// # Errors
-/// As [`nmass`].
-pub fn nmass_with(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
+pub fn nmass(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
     let cases = workloads::cases(options)?;
     let all = cases.len() + 1;
     let profiles = Profiles::measure(cases.iter().map(|case| &case.workload));

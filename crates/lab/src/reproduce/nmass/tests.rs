@@ -8,31 +8,16 @@ const QUICK: Options = Options { quick: true, seed: 1, jobs: 1 };
 
 #[test]
 fn every_claim_of_the_design_is_there_and_figures_are_whole() {
-    let done = nmass(&QUICK).unwrap();
-    let ids: Vec<_> = done.claims.iter().map(|claim| claim.id).collect();
-    assert_eq!(ids, ["nmass-1", "nmass-2", "nmass-3", "nmass-4", "nmass-5"]);
+    let done = nmass(&QUICK, &|_, _| ()).unwrap();
+    done.is_whole(&["nmass-1", "nmass-2", "nmass-3", "nmass-4", "nmass-5"]);
     assert_eq!(done.claims[0].sign, Verdict::Agrees, "3 + 1: {}", done.claims[0].ours);
-    for claim in &done.claims {
-        let texts = [&claim.claim, &claim.paper, &claim.ours, &claim.band];
-        assert!(
-            texts.iter().all(|text| !text.is_empty() && !text.contains("NaN") && !text.contains("inf")),
-            "{claim:?}"
-        );
-    }
-    for figure in &done.figures {
-        assert!(
-            roxmltree::Document::parse(&figure.svg).is_ok()
-                && figure.svg.contains("<polyline") | figure.svg.contains("<rect")
-        );
-        assert!(figure.file.starts_with("nmass-figure-") && figure.file.ends_with(".svg"), "{}", figure.file);
-    }
-    let files: std::collections::BTreeSet<_> = done.figures.iter().map(|figure| &figure.file).collect();
-    assert_eq!(files.len(), done.figures.len());
+    let drawn = |svg: &str| svg.contains("<polyline") || svg.contains("<rect");
+    assert!(done.figures.iter().all(|figure| drawn(&figure.svg)));
 }
 
 #[test]
 fn jobs_change_no_byte() {
-    let text = |jobs| claims_table(&nmass(&Options { jobs, ..QUICK }).unwrap());
+    let text = |jobs| claims_table(&nmass(&Options { jobs, ..QUICK }, &|_, _| ()).unwrap());
     assert_eq!(text(1), text(2));
 }
 
