@@ -9,16 +9,16 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// A configuration file that cannot be read.
-    #[error("{}: cannot be read: {1}: expected a TOML configuration", .0.display())]
+    #[error("{}: cannot be read: {}: expected a TOML configuration", .0.display(), .1)]
     Unreadable(PathBuf, #[source] io::Error),
     /// A line of a configuration file: what is wrong there, and what would be right.
-    #[error("{}:{1}: {2}", .0.display())]
+    #[error("{}:{}: {}", .0.display(), .1, .2)]
     Line(PathBuf, usize, String),
     /// A `--set` that is wrong in itself, or one of the section `[manage]`: as typed, and what would be right.
     #[error("--set {0}: {1}")]
     Set(String, String),
     /// A section of a configuration file that is no policy's, and the policies that there are.
-    #[error("{}: unknown section [{1}]: expected [manage], [{2}]", .0.display())]
+    #[error("{}: unknown section [{}]: expected [manage], [{}]", .0.display(), .1, .2)]
     Section(PathBuf, String, String),
     /// What the policies themselves refuse, behind where it was set: `FILE: `, `--set `, or nothing for a policy's name.
     #[error("{0}{1}")]

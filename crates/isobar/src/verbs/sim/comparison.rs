@@ -2,7 +2,6 @@
 
 use super::Sim;
 use crate::failure::{self, bad_input};
-use crate::failure::{self, bad_input};
 use crate::input;
 use crate::machines::simulated::read;
 use crate::progress::Progress;
