@@ -2,6 +2,7 @@
 //! reader that went away (`isobar topo | head -1`) is neither.
 
 use crate::{output, text};
+use isobar_lab::LabError;
 use isobar_runtime::{RunError, in_full};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -31,6 +32,14 @@ pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
 pub fn of_run(error: RunError) -> anyhow::Error {
     match error {
         RunError::Machine(error) | RunError::Observer(error) => anyhow::Error::from_boxed(error),
+        other => other.into(),
+    }
+}
+
+/// An error of the laboratory: a run that ended early stands by itself.
+pub fn of_lab(error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Run(error) => of_run(error),
         other => other.into(),
     }
 }

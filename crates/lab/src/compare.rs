@@ -6,8 +6,8 @@
 
 mod rows;
 
-use crate::run::run_policy;
 use crate::parallel;
+use crate::run::run_policy;
 use crate::spread::Spread;
 use crate::starts::{Starts, starts};
 use isobar_model::Policy;

@@ -5,8 +5,8 @@
 //! puts it, else where it is first touched. What moves in the course of a run can do better than any of these.
 
 use crate::compare::{LabError, alone, unfinished};
-use crate::run::run_policy;
 use crate::parallel;
+use crate::run::run_policy;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::{LlcId, Observation, Plan, Policy, Sensor};
 use isobar_sim::Workload;

@@ -2,6 +2,7 @@
 //! numbers and how to lay them out; where they come from is the adapter's business.
 
 mod draw;
+pub mod facts;
 mod plot;
 
 pub use draw::{list, machine, program};

@@ -1,7 +1,7 @@
 //! File descriptors 1 and 2, past the locks of the standard library: a thread that is stuck in a
 //! write must not hold a lock that another one needs.
 
-use crate::adapt::linux::hold_writers_signals;
+use isobar_linux::machine::stop::hold_writers_signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};

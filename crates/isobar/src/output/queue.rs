@@ -4,7 +4,7 @@
 
 use super::descriptor::Descriptor;
 use super::state::{Chunk, State};
-use crate::adapt::linux::hold_writers_signals;
+use isobar_linux::machine::stop::hold_writers_signals;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;

@@ -3,7 +3,7 @@
 
 use super::page::width;
 use super::{draw, json};
-use crate::adapt::linux::read_topology;
+use crate::machines::linux::read_topology;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::topology::{AccessClass, CacheAllocation};
 use isobar_model::{Bandwidth, CoreId, CpuSet, LlcId, Nanoseconds, NodeId, Topology};

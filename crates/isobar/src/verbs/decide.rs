@@ -1,44 +1,66 @@
 //! `isobar decide`: observations in, plans out, one JSON document a line. The pure heart of the program, for scripts and
 //! tests: it touches no machine, and the policy remembers from line to line as it would from epoch to epoch.
 
-use crate::adapt::input;
-use crate::args::DecideArgs;
+use super::Verb;
+use super::options::Sets;
 use crate::failure::bad_input;
+use crate::input;
 use crate::text::json_line;
 use anyhow::Context;
 use isobar_model::Policy;
 use isobar_model::wire::{observation_from_json, plan_to_json};
 use isobar_runtime::policies;
-use isobar_runtime::settings::Config;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The byte order mark that some editors put before the first line (RFC 8259, section 8.1, lets a parser ignore it).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Decides on every line of the file; each plan is written before the next line is read.
-///
-/// # Errors
-/// Bad input, as `FILE:LINE: key: what is wrong`; a policy whose plan cannot be carried out is an internal error.
-pub fn run(args: &DecideArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let config = Config::of_policies(&args.set).map_err(bad_input)?;
-    let mut policy = policies::build(&args.policy, &config, &input::settings).map_err(bad_input)?;
-    let (name, mut lines) = open(&args.file)?;
-    let mut line = Vec::new();
-    for number in 1u64.. {
-        let at = format!("{name}:{number}");
-        if !read_line(lines.as_mut(), &mut line, &at)? {
-            break;
+/// Read observations, one JSON document a line, and print one plan a line
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "decide",
+    after_help = "Example:
+  isobar decide --policy dino --set dino.stray_percent=10 observations.jsonl
+  isobar manage --policy dino --dry-run --json --for 5 |
+    jq -c '.observation // empty' | isobar decide --policy dino -"
+)]
+pub struct Decide {
+    /// The policy (`isobar --help` lists them); it keeps what it remembers from line to line
+    #[arg(long, value_name = "NAME")]
+    policy: String,
+    /// settings of policies
+    #[command(flatten)]
+    sets: Sets,
+    /// The observations; - is standard input
+    #[arg(value_name = "FILE|-")]
+    file: PathBuf,
+    /// Accepted as by every verb; `decide` prints nothing but JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Decide {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let config = self.sets.config()?;
+        let mut policy = policies::build(&self.policy, &config, &input::settings).map_err(bad_input)?;
+        let (name, mut lines) = open(&self.file)?;
+        let mut line = Vec::new();
+        for number in 1u64.. {
+            let at = format!("{name}:{number}");
+            if !read_line(lines.as_mut(), &mut line, &at)? {
+                break;
+            }
+            let bare = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK) } else { None }.unwrap_or(&line);
+            let text = std::str::from_utf8(bare)
+                .map_err(|error| bad_input(format!("{at}: document: {error}: expected UTF-8")))?;
+            if !text.trim().is_empty() {
+                decide(policy.as_mut(), text, &at, out)?;
+            }
         }
-        let bare = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK) } else { None }.unwrap_or(&line);
-        let text =
-            std::str::from_utf8(bare).map_err(|error| bad_input(format!("{at}: document: {error}: expected UTF-8")))?;
-        if !text.trim().is_empty() {
-            decide(policy.as_mut(), text, &at, out)?;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Reads the next line; false at the end.

@@ -1,28 +1,44 @@
 //! `isobar explain`: one decision in words, and nothing done.
 
-use super::watch::{self, Needed};
-use crate::args::ExplainArgs;
+use super::Verb;
+use super::watch::{self, Needed, WatchArgs};
 use crate::output::{Chunks, Queue};
-use crate::report::{Explain, Json};
+use crate::report::{self, Json};
+use std::io::Write;
 
-/// Watches for as many epochs as asked and explains the last decision.
-///
-/// # Errors
-/// As `manage`: a machine that lacks what the policy needs is told in the same words.
-pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
-    let mut needed = Needed::from_args(&args.watch)?;
-    needed.limits.dry_run = true;
-    needed.limits.epochs = Some(args.epochs);
-    let queue = Queue::to_stdout(watch::notice(args.watch.json))?;
-    let done = tell(args, needed, &queue);
-    watch::finish(done, queue)
+/// Make one decision, change nothing, and say why
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "explain",
+    after_help = "Example:
+  isobar explain --policy dino --epochs 3
+  isobar explain --policy dino --machine sim:examples/workloads/dino-spec.toml"
+)]
+pub struct Explain {
+    /// what to watch and how
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// Epochs to watch before the decision that is explained; policies with a history need more than one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    epochs: u64,
 }
 
-fn tell(args: &ExplainArgs, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
+impl Verb for Explain {
+    fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
+        let mut needed = Needed::from_args(&self.watch)?;
+        needed.limits.dry_run = true;
+        needed.limits.epochs = Some(self.epochs);
+        let queue = Queue::to_stdout(watch::notice(self.watch.json))?;
+        let done = show(self, needed, &queue);
+        watch::finish(done, queue)
+    }
+}
+
+fn show(args: &Explain, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
     let (mut out, clock) = (Chunks::of(queue), needed.clock());
     if args.watch.json {
         watch::drive(needed, queue, &mut Json::only_epoch(&mut out, clock, args.epochs))
     } else {
-        watch::drive(needed, queue, &mut Explain::new(&mut out, args.epochs))
+        watch::drive(needed, queue, &mut report::Explain::new(&mut out, args.epochs))
     }
 }

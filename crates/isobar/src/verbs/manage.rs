@@ -1,28 +1,69 @@
 //! `isobar manage`: the loop over this machine or a simulated one, told to a person or a program.
 
-use super::watch::{self, Needed};
-use crate::args::ManageArgs;
+use super::Verb;
+use super::options::positive_seconds;
+use super::watch::{self, Needed, WatchArgs};
 use crate::output::{Chunks, Queue};
 use crate::report::{Human, Json, Profiles, Size, Volume};
 use isobar_model::Seconds;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
-/// Watches, decides, applies, and puts everything back.
-///
-/// # Errors
-/// Bad input; a machine that lacks what the policy needs; whatever keeps the machine from being read or put back.
-pub fn run(args: &ManageArgs) -> anyhow::Result<()> {
-    let mut needed = Needed::from_args(&args.watch)?;
-    needed.limits.dry_run = args.dry_run;
-    needed.limits.despite_missing = args.dry_run;
-    needed.limits.duration = args.duration.map(Seconds);
-    needed.profiles = args.save_profiles.clone().map(Profiles::to).transpose()?;
-    let queue = Queue::to_stdout(watch::notice(args.watch.json))?;
-    let done = tell(args, needed, &queue);
-    watch::finish(done, queue)
+/// Watch the machine and apply a policy every epoch; put everything back at the end
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "manage",
+    after_help = "Example:
+  isobar manage --policy dino --dry-run --for 10
+  isobar manage --policy dino --only 'postgres*' --config examples/isobar.toml
+  isobar manage --policy dino --machine sim:examples/workloads/dino-spec.toml
+
+Patterns of --only (quote them): * is any characters, ? one, [abc] one of these; in a path not /, but ** alone between \
+slashes is any folders; [*], [?] and [[] are the characters themselves. A path counts in every cgroup hierarchy, of \
+version 1, too; /sys/fs/cgroup/CONTROLLER/PATH names one of those.
+
+Every signal that can be caught (Ctrl-C, SIGTERM, SIGHUP, ...) ends it in order, however often it comes; what is not put back
+within manage.stop_seconds is reported. After a kill -9, `isobar restore` or the next run puts back.
+
+Nothing waits for who reads the output: lines that find no reader are dropped and counted. Many actions of one kind are one
+line, and at most 20 lines of a kind are printed in 10 s; the next one says how many more there were. With --json every epoch
+has all its actions; `missing`, `lacking` and `remarks` stand in the first document and then where they change."
+)]
+pub struct Manage {
+    /// what to watch and how
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// Decide and tell, but change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Stop after so many seconds, at least one interval (else at Ctrl-C)
+    #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
+    duration: Option<f64>,
+    /// At the end, write what the policy measured of programs with more and fewer cache ways, as profiles that `study` reads
+    #[arg(long, value_name = "FILE")]
+    save_profiles: Option<PathBuf>,
+    /// Print only warnings, refusals and the summary
+    #[arg(long, short, conflicts_with_all = ["verbose", "json"])]
+    quiet: bool,
+    /// Print every action and note, however many there are
+    #[arg(long, short, conflicts_with = "json")]
+    verbose: bool,
 }
 
-fn tell(args: &ManageArgs, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
+impl Verb for Manage {
+    fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
+        let mut needed = Needed::from_args(&self.watch)?;
+        needed.limits.dry_run = self.dry_run;
+        needed.limits.despite_missing = self.dry_run;
+        needed.limits.duration = self.duration.map(Seconds);
+        needed.profiles = self.save_profiles.clone().map(Profiles::to).transpose()?;
+        let queue = Queue::to_stdout(watch::notice(self.watch.json))?;
+        let done = show(self, needed, &queue);
+        watch::finish(done, queue)
+    }
+}
+
+fn show(args: &Manage, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
     let (mut out, clock) = (Chunks::of(queue), needed.clock());
     if args.watch.json {
         return watch::drive(needed, queue, &mut Json::new(&mut out, clock));
@@ -31,7 +72,7 @@ fn tell(args: &ManageArgs, needed: Needed, queue: &Queue) -> anyhow::Result<()> 
     watch::drive(needed, queue, &mut Human::new(&mut out, size, clock, volume(args)))
 }
 
-const fn volume(args: &ManageArgs) -> Volume {
+const fn volume(args: &Manage) -> Volume {
     match (args.quiet, args.verbose) {
         (true, _) => Volume::Quiet,
         (_, true) => Volume::Verbose,

@@ -1,17 +1,52 @@
-//! The verbs, one file each: from what was typed to what was done.
+//! The verbs, one file each: what may be typed after it, its help with an example, and what it does. A verb registers itself
+//! in one line of [`VERBS`].
 
-pub mod decide;
-pub mod explain;
-pub mod manage;
-pub mod reproduce;
-pub mod restore;
-mod shipped;
-pub mod sim;
-pub mod study;
-pub mod topo;
+mod decide;
+mod explain;
+mod manage;
+mod options;
+mod reproduce;
+mod restore;
+mod sim;
+mod study;
+mod topo;
 mod watch;
 
-/// How many runs to compute side by side: as many as were asked for, else one for each CPU.
-fn jobs(asked: Option<u16>) -> usize {
-    asked.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from)
+use clap::{ArgMatches, Command};
+use std::io::Write;
+
+/// Every verb, in the order of the help.
+pub const VERBS: [Entry; 8] = [
+    Entry::of::<topo::Topo>(),
+    Entry::of::<decide::Decide>(),
+    Entry::of::<manage::Manage>(),
+    Entry::of::<explain::Explain>(),
+    Entry::of::<restore::Restore>(),
+    Entry::of::<sim::Sim>(),
+    Entry::of::<reproduce::Reproduce>(),
+    Entry::of::<study::Study>(),
+];
+
+/// What was typed after a verb; its name, its help and the example below it are the attributes of its parser.
+trait Verb: clap::Parser {
+    /// Does it. What is printed goes to `out`, unless it must not wait for its reader.
+    ///
+    /// # Errors
+    /// Bad input, and whatever keeps it from being done.
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()>;
+}
+
+/// A verb as the command line knows it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// How it is typed.
+    pub command: fn() -> Command,
+    /// What it does with what was typed.
+    pub run: fn(&ArgMatches, &mut dyn Write) -> anyhow::Result<()>,
+}
+
+impl Entry {
+    const fn of<V: Verb>() -> Self {
+        Self { command: V::command, run: |typed, out| V::from_arg_matches(typed)?.run(out) }
+    }
 }

@@ -1,30 +1,47 @@
 //! `isobar restore`: puts back what a killed `manage` left changed.
 
-use crate::adapt::linux::{self, Restored};
-use crate::args::RestoreArgs;
+use super::Verb;
+use crate::machines::linux::{self, Restored};
 use crate::text::{json_line, plain};
 use serde_json::json;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Puts back and reports it; nothing to do is a success.
-///
-/// # Errors
-/// Where another isobar runs, the state file cannot be read, or the kernel refuses; bad input where
-/// `--state` names a file that is no state file.
-pub fn run(args: &RestoreArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let named = args.state.is_some();
-    let state = args.state.clone().unwrap_or_else(linux::default_state);
-    let done = linux::restore(&state, named)?;
-    if args.json {
-        let file = state.display().to_string();
-        let document = json!({ "state_file": file, "restored": done.map(|restored| restored.json) });
-        writeln!(out, "{}", json_line(&document))?;
-    } else {
-        let lines = done.map_or_else(|| vec![no_such_file(&state, named)], lines);
-        lines.iter().try_for_each(|line| writeln!(out, "{}", plain(line)))?;
+/// Put back what a killed `manage` left changed
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "restore",
+    after_help = "Example:
+  isobar restore
+  isobar restore --state /run/isobar/state.json --json
+
+Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or another isobar runs;
+2 --state names a file that is no state file."
+)]
+pub struct Restore {
+    /// The state file; else /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for others
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Restore {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let named = self.state.is_some();
+        let state = self.state.clone().unwrap_or_else(linux::default_state);
+        let done = linux::restore(&state, named)?;
+        if self.json {
+            let file = state.display().to_string();
+            let document = json!({ "state_file": file, "restored": done.map(|restored| restored.json) });
+            writeln!(out, "{}", json_line(&document))?;
+        } else {
+            let lines = done.map_or_else(|| vec![no_such_file(&state, named)], lines);
+            lines.iter().try_for_each(|line| writeln!(out, "{}", plain(line)))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn lines(done: Restored) -> Vec<String> {

@@ -1,22 +1,41 @@
 //! `isobar topo`: the machine, or a captured one, for a person or a program.
 
-use crate::adapt::linux;
-use crate::args::TopoArgs;
+use super::Verb;
+use crate::machines::linux;
 use crate::terminal;
 use crate::text::json_line;
 use crate::topo;
 use std::io::Write;
+use std::path::PathBuf;
 
-/// Reads and draws the machine.
-///
-/// # Errors
-/// Bad input for a captured tree that is none; a failure where this machine cannot be read.
-pub fn run(args: &TopoArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let machine = linux::read_topology(args.root.as_deref())?;
-    if args.json {
-        writeln!(out, "{}", json_line(&topo::json(&machine)))?;
-    } else {
-        write!(out, "{}", topo::draw(&machine, terminal::columns()))?;
+/// Draw this machine: nodes, their caches and CPUs, memory, distances
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "topo",
+    after_help = "Example:
+  isobar topo
+  isobar topo --root captured-tree.tar.bz2 --json
+  COLUMNS=120 isobar topo | less
+
+The drawing is as wide as COLUMNS says, else as the terminal is, else 80 columns; at least 40."
+)]
+pub struct Topo {
+    /// Read a captured tree instead: a folder that holds sys/, or a .tar.bz2 or .tar.gz of one
+    #[arg(long, value_name = "DIR|ARCHIVE")]
+    root: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Topo {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let machine = linux::read_topology(self.root.as_deref())?;
+        if self.json {
+            writeln!(out, "{}", json_line(&topo::json(&machine)))?;
+        } else {
+            write!(out, "{}", topo::draw(&machine, terminal::columns()))?;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -1,8 +1,9 @@
 //! What `manage` and `explain` share: from what was typed and configured to what is needed, and the machine it runs on.
 
-use crate::adapt::{input, linux, sim};
-use crate::args::WatchArgs;
+use super::options::seed;
 use crate::failure::{self, bad_input};
+use crate::input;
+use crate::machines::{linux, simulated};
 use crate::on_purpose;
 use crate::output::Queue;
 use crate::report::{Aftermath, Profiles, Reporter, WallClock};
@@ -10,11 +11,49 @@ use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Machine, Pid, Policy, Seconds};
 use isobar_runtime::selection::Rules;
-use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, ManageConfig};
+use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig};
 use isobar_runtime::{Limits, Loop, Surroundings, policies};
+use isobar_sim::SimMachine;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What `manage` and `explain` share.
+#[derive(Debug, clap::Args)]
+#[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
+pub struct WatchArgs {
+    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the configuration names it
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Settings as TOML: a section [manage] and one for each policy; the command line wins
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Manage only this process name, process id, or cgroup path and what is below it, names and paths also as globs; may be
+    /// repeated
+    #[arg(long, value_name = "NAME|PID|CGROUP")]
+    pub only: Vec<String>,
+    /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks for
+    #[arg(long, value_name = "S", value_parser = interval_seconds)]
+    pub interval: Option<f64>,
+    /// A simulated machine instead of this one
+    #[arg(long, value_name = "sim:FILE")]
+    pub machine: Option<String>,
+    /// Seed of the simulated machine
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Print JSON: `manage` one document an epoch and a summary, `explain` one document
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn interval_seconds(text: &str) -> Result<f64, String> {
+    let (low, high) = (INTERVAL_SECONDS.start(), INTERVAL_SECONDS.end());
+    let seconds = text.parse::<f64>().ok().filter(|seconds| INTERVAL_SECONDS.contains(seconds));
+    seconds.ok_or_else(|| format!("expected seconds from {low} to {high}, such as 0.5 or 10"))
+}
 
 /// Everything that the loop needs, checked; nothing is opened yet.
 pub struct Needed {
@@ -152,15 +191,15 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             })
         }
         Target::Sim { workload, seed } => {
-            let workload = sim::read(&workload)?;
-            let machine = sim::open(&workload, seed);
+            let workload = simulated::read(&workload)?;
+            let machine = SimMachine::new(&workload, seed);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             long_enough(needed.limits)?;
             // What the simulator costs is not the cost of watching, and would differ from run to run.
             let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
             over(machine, needed, surroundings, reporter, |machine| Aftermath {
                 remarks: Vec::new(),
-                truth: Some(sim::truth(&workload, machine)),
+                truth: Some(simulated::truth(&workload, machine)),
             })
         }
     }

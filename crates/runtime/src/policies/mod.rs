@@ -14,8 +14,7 @@ use std::path::Path;
 /// # Errors
 /// An unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has it.
 pub fn build(name: &str, config: &Config, read: Read<'_>) -> Result<Box<dyn Policy>, SettingsError> {
-    let settings = settings(name, config, read)?;
-    registry::build(name, &settings).map_err(|fault| wrong("", fault))
+    Ok(maker(name, config, read)?())
 }
 
 /// Makes as many fresh policies of a name as are wanted.
@@ -38,7 +37,7 @@ pub fn maker(
 ///
 /// # Errors
 /// As [`build`].
-pub fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
+fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
     registry::find(name).map_err(|fault| wrong("", fault))?;
     let mut settings = of_file(name, config, read)?;
     for Setting { key, value } in &config.sets {
@@ -52,14 +51,13 @@ pub fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings,
 }
 
 fn wrong(place: impl Into<String>, fault: ConfigError) -> SettingsError {
-    SettingsError::Policy { place: place.into(), fault }
+    SettingsError::Policy(place.into(), fault)
 }
 
 fn of_file(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, SettingsError> {
     let Some(file) = &config.file else { return Ok(Settings::default()) };
     if let Some(section) = config.policies.keys().find(|section| registry::find(section).is_err()) {
-        let (file, section, known) = (file.clone(), section.clone(), names().join("], ["));
-        return Err(SettingsError::Section { file, section, known });
+        return Err(SettingsError::Section(file.clone(), section.clone(), names().join("], [")));
     }
     let in_file = |fault| wrong(format!("{}: ", file.display()), fault);
     let mut sections = config.policies.clone();

@@ -55,10 +55,8 @@ fn has_profile(policy: &str) -> bool {
 }
 
 fn profile(file: &Path, key: &str, read: Read<'_>) -> Result<Value, SettingsError> {
-    let wrong = |at: String, why: &dyn std::fmt::Display| SettingsError::Profile {
-        key: key.to_owned(),
-        place: format!("{}{at}", file.display()),
-        why: why.to_string(),
+    let wrong = |at: String, why: &dyn std::fmt::Display| {
+        SettingsError::Profile(key.to_owned(), format!("{}{at}", file.display()), why.to_string())
     };
     let text = read(file).map_err(|error| wrong(String::new(), &error))?;
     let parsed: File = toml::from_str(&text).map_err(|error| {

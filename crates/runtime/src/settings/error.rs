@@ -9,59 +9,21 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// A configuration file that cannot be read.
-    #[error("{}: cannot be read: {problem}: expected a TOML configuration", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// What the system, or the reader, said.
-        #[source]
-        problem: io::Error,
-    },
-    /// A line of a configuration file.
-    #[error("{}:{line}: {why}", file.display())]
-    Line {
-        /// The file.
-        file: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        why: String,
-    },
-    /// A `--set` that is wrong in itself, or one of the section `[manage]`.
-    #[error("--set {set}: {why}")]
-    Set {
-        /// As typed.
-        set: String,
-        /// What is wrong, and what would be right.
-        why: String,
-    },
-    /// A section of a configuration file that is no policy's.
-    #[error("{}: unknown section [{section}]: expected [manage], [{known}]", file.display())]
-    Section {
-        /// The file.
-        file: PathBuf,
-        /// The section.
-        section: String,
-        /// The policies that there are.
-        known: String,
-    },
-    /// What the policies themselves refuse.
-    #[error("{place}{fault}")]
-    Policy {
-        /// Where it was set: `FILE: `, `--set `, or nothing for the policy's name.
-        place: String,
-        /// What is wrong, with the key.
-        #[source]
-        fault: ConfigError,
-    },
-    /// A file of measured NUMA penalties.
-    #[error("{key}: {place}: {why}: expected a TOML file with [numa_penalty] and lines such as soplex = 1.3")]
-    Profile {
-        /// The key that names the file, as `n-mass.profile`.
-        key: String,
-        /// The file, and the line where there is one.
-        place: String,
-        /// What is wrong.
-        why: String,
-    },
+    #[error("{}: cannot be read: {}: expected a TOML configuration", .0.display(), .1)]
+    Unreadable(PathBuf, #[source] io::Error),
+    /// A line of a configuration file: what is wrong there, and what would be right.
+    #[error("{}:{}: {}", .0.display(), .1, .2)]
+    Line(PathBuf, usize, String),
+    /// A `--set` that is wrong in itself, or one of the section `[manage]`: as typed, and what would be right.
+    #[error("--set {0}: {1}")]
+    Set(String, String),
+    /// A section of a configuration file that is no policy's, and the policies that there are.
+    #[error("{}: unknown section [{}]: expected [manage], [{}]", .0.display(), .1, .2)]
+    Section(PathBuf, String, String),
+    /// What the policies themselves refuse, behind where it was set: `FILE: `, `--set `, or nothing for a policy's name.
+    #[error("{0}{1}")]
+    Policy(String, #[source] ConfigError),
+    /// A file of measured NUMA penalties: the key that names it, the file with the line, what is wrong.
+    #[error("{0}: {1}: {2}: expected a TOML file with [numa_penalty] and lines such as soplex = 1.3")]
+    Profile(String, String, String),
 }

@@ -172,9 +172,9 @@ impl Config {
 
     /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once: it may be a pipe.
     fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
-        let text = read(file).map_err(|problem| SettingsError::Unreadable { file: file.to_owned(), problem })?;
+        let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
         let (manage, mut policies) =
-            Self::parse(&text).map_err(|(line, why)| SettingsError::Line { file: file.to_owned(), line, why })?;
+            Self::parse(&text).map_err(|(line, why)| SettingsError::Line(file.to_owned(), line, why))?;
         let section = match policies.remove("manage") {
             Some(Value::Table(section)) => section,
             _ => Table::new(),
@@ -222,7 +222,7 @@ impl Setting {
 }
 
 fn refused(set: &str, why: impl Into<String>) -> SettingsError {
-    SettingsError::Set { set: set.to_owned(), why: why.into() }
+    SettingsError::Set(set.to_owned(), why.into())
 }
 
 impl ManageConfig {

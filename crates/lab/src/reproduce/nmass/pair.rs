@@ -3,8 +3,8 @@
 //! check of the caches and the controller, to which nothing was fitted.
 
 use crate::compare::{LabError, alone, unfinished};
-use crate::run::run_policy;
 use crate::reproduce::Options;
+use crate::run::run_policy;
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 

@@ -2,9 +2,9 @@
 
 use super::mixes::Mix;
 use crate::compare::{LabError, alone, unfinished};
-use crate::run::run_policy;
 use crate::parallel;
 use crate::reproduce::Options;
+use crate::run::run_policy;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::{Policy, num};
 use isobar_sim::RunReport;

@@ -1,16 +1,15 @@
-//! The static studies of the lab, and the files that they are made of.
+//! From what was typed to a static study, with the files that it is made of.
 
-use super::input;
-use crate::args::StudyArgs;
 use crate::failure::bad_input;
+use crate::input;
 use crate::progress::Progress;
 use crate::signals::StopFlag;
-use isobar_lab::study::{self, Ask, MACHINE, Profiles, Source, Standing, Study, StudyError, Watch};
+use isobar_lab::study::{
+    self, Ask, Counted, MACHINE, Profiles, Row, Source, Standing, Study, StudyError, Watch, thousands,
+};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-pub use isobar_lab::study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
 
 /// One line for each algorithm, for the help.
 pub fn described() -> String {
@@ -27,7 +26,7 @@ pub fn described() -> String {
 ///
 /// # Errors
 /// Bad input: a file that cannot be read or does not hold together, a request that makes no sense.
-pub fn prepare(args: &StudyArgs) -> anyhow::Result<Study> {
+pub fn prepare(args: &super::Study) -> anyhow::Result<Study> {
     let profiles = profiles(args.profiles.as_deref().unwrap_or_default())?;
     let workloads = args.workloads.as_deref().map(|file| read(file, input::LIST, "a list of workloads")).transpose()?;
     let solutions = args.solution.as_deref().map(|file| read(file, input::LIST, "solutions in JSON")).transpose()?;
@@ -38,7 +37,7 @@ pub fn prepare(args: &StudyArgs) -> anyhow::Result<Study> {
 ///
 /// # Errors
 /// Bad input, as [`prepare`].
-pub fn counts(args: &StudyArgs) -> anyhow::Result<Vec<Counted>> {
+pub fn counts(args: &super::Study) -> anyhow::Result<Vec<Counted>> {
     let list = args.workloads.as_deref().map(|file| read(file, input::LIST, "a list of workloads")).transpose()?;
     let ways = match (args.ways, args.profiles.as_deref()) {
         (Some(ways), _) => ways,
@@ -89,7 +88,7 @@ impl Watch for Watcher<'_> {
     }
 }
 
-fn ask(args: &StudyArgs) -> Ask {
+fn ask(args: &super::Study) -> Ask {
     Ask {
         algorithms: args.algorithm.clone(),
         model: args.model.clone(),

@@ -71,11 +71,6 @@ pub fn stop_signals() -> Vec<c_int> {
     stop::signals()
 }
 
-/// Keeps a thread that writes from being signalled for a reader that went away, or for writing from the background.
-pub fn hold_writers_signals() {
-    stop::hold_writers_signals();
-}
-
 /// What is changed on this machine now, for who has to say it when the loop never ends.
 #[derive(Clone, Default)]
 pub struct Changed(Arc<OnceLock<(Left, PathBuf)>>);

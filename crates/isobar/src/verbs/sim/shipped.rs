@@ -1,7 +1,6 @@
 //! `isobar sim --list` and `isobar sim --describe NAME`: what ships with the simulator, and what a user's own program looks like to it.
 
-use crate::adapt::catalogue::{self as facts, Own};
-use crate::catalogue;
+use crate::catalogue::{self, facts, facts::Own};
 use crate::failure::bad_input;
 use crate::text::json_line;
 use serde::Serialize;

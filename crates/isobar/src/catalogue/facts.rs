@@ -1,10 +1,8 @@
 //! The machines and programs of the simulator, as what there is to tell about them.
 
-use super::input;
-use crate::catalogue::{
-    Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine, Solo,
-};
+use super::{Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine, Solo};
 use crate::failure::bad_input;
+use crate::input;
 use isobar_model::{NodeId, num};
 use isobar_sim::machine::{self, MachineSpec};
 use isobar_sim::program::{self, MissCurve, Program, ProgramFile};

@@ -1,0 +1,61 @@
+//! Options that several verbs share, and how their values are read.
+
+use crate::failure::bad_input;
+use isobar_runtime::settings::Config;
+use std::num::NonZero;
+use std::thread;
+
+/// The settings of a verb that manages nothing.
+#[derive(Debug, clap::Args)]
+pub struct Sets {
+    /// A setting of a policy, such as dino.stray_percent=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Sets {
+    /// The settings.
+    ///
+    /// # Errors
+    /// Bad input, also for settings of `manage`.
+    pub fn config(&self) -> anyhow::Result<Config> {
+        Config::of_policies(&self.set).map_err(bad_input)
+    }
+}
+
+/// How many runs are computed at a time.
+#[derive(Debug, clap::Args)]
+pub struct Jobs {
+    /// Runs computed side by side, changing no result; else one for each CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl Jobs {
+    /// How many.
+    pub fn count(&self) -> usize {
+        jobs(self.jobs)
+    }
+}
+
+/// What was asked for, else one for each CPU.
+pub fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or_else(|| thread::available_parallelism().map_or(1, NonZero::get), usize::from)
+}
+
+/// A seed.
+///
+/// # Errors
+/// What would be right.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
+/// A time.
+///
+/// # Errors
+/// As [`seed`].
+pub fn positive_seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+    seconds.ok_or_else(|| "expected seconds above 0, such as 0.5 or 10".to_owned())
+}

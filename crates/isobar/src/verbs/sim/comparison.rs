@@ -1,0 +1,89 @@
+//! The comparison of policies on a simulated machine.
+
+use super::Sim;
+use crate::failure::{self, bad_input};
+use crate::input;
+use crate::machines::simulated::read;
+use crate::progress::Progress;
+use crate::text::json_line;
+use isobar_lab::{CompareSpec, Comparison, LabError, MOST_MAPPINGS, Mapping, NamedPolicy};
+use isobar_runtime::policies;
+use isobar_runtime::settings::Config;
+use isobar_sim::Workload;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+/// Runs the workload under every policy and prints the comparison.
+///
+/// # Errors
+/// Bad input: the workload, a policy, a setting.
+pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
+    let config = args.sets.config()?;
+    each_once(&args.policy)?;
+    let policies = args.policy.iter().map(|name| named(name, &config)).collect::<anyhow::Result<Vec<_>>>()?;
+    let (jobs, starts) = (args.jobs.count(), args.schedules.into());
+    let spec = CompareSpec { workload: read(file)?, seed: args.seed, repeat: args.repeat, starts, jobs };
+    let progress = Progress::new();
+    let done = run(&spec, &policies, args.optimum, &progress);
+    progress.end();
+    let (compared, ranked) = done.map_err(|error| match error {
+        LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
+        error => failure::of_lab(error),
+    })?;
+    let mut json = serde_json::to_value(&compared)?;
+    let mut text = isobar_lab::table(&compared);
+    if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
+        text.push_str("\nvs linux: not compared, since `linux` is not among the policies of --policy\n");
+    }
+    if let Some(ranked) = ranked {
+        let names: Vec<_> = spec.workload.apps.iter().map(|app| app.name.as_str()).collect();
+        text.push_str(&isobar_lab::optimum_table(&ranked, &names));
+        json["optimum"] = json!({"mappings": ranked.len(), "best": ranked.first(), "worst": ranked.last()});
+    }
+    add_notes(&spec.workload, &mut text, &mut json);
+    Ok(if args.json { writeln!(out, "{}", json_line(&json)) } else { write!(out, "{text}") }?)
+}
+
+fn run(
+    spec: &CompareSpec,
+    policies: &[NamedPolicy<'_>],
+    optimum: bool,
+    progress: &Progress,
+) -> Result<(Comparison, Option<Vec<Mapping>>), LabError> {
+    // First, since it fails early where there are too many.
+    let rank = || isobar_lab::optimum(&spec.workload, MOST_MAPPINGS, spec.jobs);
+    let ranked = optimum.then(rank).transpose()?;
+    Ok((isobar_lab::compare_with(spec, policies, &|done, all| progress.tell(done, all))?, ranked))
+}
+
+/// What is worth telling about the programs' numbers.
+fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
+    let notes: BTreeSet<_> = workload.apps.iter().flat_map(|app| app.program.notes()).collect();
+    if notes.is_empty() {
+        return;
+    }
+    text.push('\n');
+    notes.iter().for_each(|note| text.extend(["note: ", &crate::text::plain(note), "\n"]));
+    json["notes"] = notes.into_iter().collect();
+}
+
+/// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing more.
+fn each_once(policies: &[String]) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in policies {
+        if name.trim().is_empty() {
+            let known = policies::names().join(", ");
+            return Err(bad_input(format!("--policy {}: an empty name: expected some of {known}", policies.join(","))));
+        }
+        if !seen.insert(name) {
+            return Err(bad_input(format!("--policy {}: `{name}` occurs twice: name each once", policies.join(","))));
+        }
+    }
+    Ok(())
+}
+
+fn named<'a>(name: &str, config: &Config) -> anyhow::Result<NamedPolicy<'a>> {
+    Ok((name.to_owned(), Box::new(policies::maker(name, config, &input::settings).map_err(bad_input)?)))
+}

@@ -1,0 +1,91 @@
+//! `isobar sim`: policies compared on a simulated machine.
+
+mod comparison;
+mod shipped;
+
+use super::Verb;
+use super::options::{Jobs, Sets, seed};
+use isobar_lab::Starts;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Compare policies on a simulated machine
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "sim",
+    after_help = "Example:
+  isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
+  isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
+  isobar sim --list
+  isobar sim --describe nehalem-2x4
+  isobar sim examples/own/workload.toml --policy linux,dino
+  isobar sim --describe examples/own/measured.csv:sweep"
+)]
+pub struct Sim {
+    /// The workload
+    #[arg(value_name = "WORKLOAD.toml", required_unless_present_any = ["list", "describe"])]
+    workload: Option<PathBuf>,
+    /// List the machines and programs that ship
+    #[arg(long, conflicts_with_all = ["workload", "policy", "describe"])]
+    list: bool,
+    /// Describe a machine or program that ships, or one of your own file: FILE.toml or FILE.csv, with :NAME where the file has
+    /// several programs
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["workload", "policy"])]
+    describe: Option<String>,
+    /// The policies to compare (`isobar --help` lists them); `linux` is the baseline
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required_unless_present_any = ["list", "describe"])]
+    policy: Vec<String>,
+    /// The first seed; the same seed gives the same bytes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    seed: u64,
+    /// Runs of each policy from each start, each run with the next seed; two or more give a confidence interval
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Where threads start: on every schedule that balances CPU load (`all`), on one that the seed draws (`sampled`), or on all where
+    /// at most 100 differ and at most 64 threads run (`auto`)
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Schedules::Auto)]
+    schedules: Schedules,
+    /// Run every mapping of threads to last-level caches, too, and tell the best and the worst
+    #[arg(long)]
+    optimum: bool,
+    /// how many runs at a time
+    #[command(flatten)]
+    jobs: Jobs,
+    /// settings of policies
+    #[command(flatten)]
+    sets: Sets,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where the threads of `isobar sim` start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Schedules {
+    /// all where they are few
+    Auto,
+    /// all
+    All,
+    /// drawn by the seed
+    Sampled,
+}
+
+impl From<Schedules> for Starts {
+    fn from(schedules: Schedules) -> Self {
+        match schedules {
+            Schedules::Auto => Self::Auto,
+            Schedules::All => Self::Every,
+            Schedules::Sampled => Self::Sampled,
+        }
+    }
+}
+
+impl Verb for Sim {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match (&self.workload, &self.describe) {
+            (_, Some(name)) => shipped::describe(name, self.json, out),
+            (Some(workload), None) => comparison::compare(workload, self, out),
+            (None, None) => shipped::list(self.json, out),
+        }
+    }
+}

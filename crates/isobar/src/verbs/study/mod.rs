@@ -1,0 +1,172 @@
+//! `isobar study`: static what-if and exact optima.
+
+mod ask;
+
+use super::Verb;
+use super::options::{jobs, positive_seconds};
+use crate::failure::tell;
+use crate::progress::Progress;
+use crate::signals::StopFlag;
+use crate::text::{json_line, plain, plural};
+use isobar_lab::study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Example:
+  isobar study --profiles metrics.csv --workloads workloads.csv --algorithm none,lfoc+,opt-cluster
+  isobar study --profiles machine:xeon-4x8 --workloads examples/study/library.txt --algorithm lfoc+
+  isobar study --profiles metrics.csv --workloads workloads.csv --groups 2 --uma \\
+    --algorithm dino,divide-content,optimal --time-limit 10
+  isobar study --profiles metrics.csv --algorithm fixed --solution s.json --model pbbcache-simple
+  isobar study --count --apps 16 --groups 4 --ways 16
+
+A workload list has one workload a line, names separated by commas, # comments. Solutions are
+  {\"solutions\": [{\"apps\": [\"a\", \"b\"], \"llc\": [0, 0], \"cluster\": [0, 1], \"ways\": [9, 2]}]}
+Ctrl-C ends it with the answers so far; a search then tells the best that it has.";
+
+/// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and solutions of your own
+#[derive(Debug, clap::Parser)]
+#[command(name = "study", after_help = format!("Algorithms:\n{}\n{EXAMPLES}", ask::described()))]
+pub struct Study {
+    /// The programs: a measured table (.csv), curves (.toml, .json), observations (.jsonl), or machine:NAME for those of the
+    /// simulator on a machine that ships
+    #[arg(long, value_name = "FILE|machine:NAME", required_unless_present = "count")]
+    profiles: Option<String>,
+    /// The workloads; else those of --solution
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["count", "solution"])]
+    workloads: Option<PathBuf>,
+    /// The algorithms, listed below; `all` stands for all that apply
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', required_unless_present = "count")]
+    algorithm: Vec<String>,
+    /// Solutions to evaluate, for --algorithm fixed
+    #[arg(long, value_name = "FILE")]
+    solution: Option<PathBuf>,
+    /// How programs slow each other down: queueing, pbbcache-simple or pbbcache-stalls
+    #[arg(long, value_name = "NAME", default_value = "queueing")]
+    model: String,
+    /// Memory bandwidth of each group, with --uma of all together; else no limit, for queueing that of --machine
+    #[arg(long, value_name = "MBPS", allow_negative_numbers = true, value_parser = megabytes)]
+    max_bandwidth: Option<f64>,
+    /// Last-level caches; else 1, or as many as a given solution uses
+    #[arg(long, value_name = "N")]
+    groups: Option<usize>,
+    /// All groups share one memory controller; else each has its own
+    #[arg(long)]
+    uma: bool,
+    /// Programs that fit on one last-level cache; else as many as an even spread needs
+    #[arg(long, value_name = "C")]
+    cores: Option<usize>,
+    /// Ways of every last-level cache; else as many as the profiles have
+    #[arg(long, value_name = "W")]
+    ways: Option<usize>,
+    /// What the exact searches optimise: unfairness or stp
+    #[arg(long, value_name = "NAME", default_value = "unfairness")]
+    objective: String,
+    /// The machine that a table was measured on, which gives queueing the size of a way, the latency and the memory controller;
+    /// else skylake-2x20
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// Print how many mappings and solutions there are, and search nothing
+    #[arg(long, conflicts_with_all = ["algorithm", "solution"])]
+    count: bool,
+    /// Programs of a workload, for --count without --workloads
+    #[arg(long, value_name = "N", requires = "count", conflicts_with = "workloads")]
+    apps: Option<usize>,
+    /// End each search after so many seconds, with the best so far and how far it may be from the optimum
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    time_limit: Option<f64>,
+    /// Threads to compute with, changing no solution; else one for each CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Print JSON, one line for each workload and algorithm
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Study {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if self.count {
+            return ask::counts(self)?.iter().try_for_each(|counted| count(counted, self.json, out));
+        }
+        let study = ask::prepare(self)?;
+        study.remarks().iter().for_each(|remark| tell(&format!("remark: {remark}")));
+        let stop = StopFlag::install()?;
+        let progress = Progress::of("answers");
+        progress.tell(0, study.answers());
+        let mut printer = Printer::new(self.json, out);
+        printer.begin(&study.heading())?;
+        let done = ask::run(&study, jobs(self.jobs), &progress, &stop, |row| progress.aside(|| printer.row(&row)));
+        progress.end();
+        done?;
+        if stop.is_raised() {
+            tell(&format!("stopped: {} of {}", printer.rows, plural(u64::try_from(study.answers())?, "answer")));
+        }
+        printer.end()
+    }
+}
+
+fn megabytes(text: &str) -> Result<f64, String> {
+    let mbps = text.parse::<f64>().ok().filter(|mbps| BANDWIDTH.contains(mbps));
+    mbps.ok_or_else(|| "expected MB/s from 1 to 1e9, such as 20000".to_owned())
+}
+
+fn count(counted: &Counted, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::to_string(counted)?)?);
+    }
+    let Counted { apps, groups, cores, ways, mappings, solutions } = counted;
+    let text = format!(
+        "{apps} programs in {groups} {} of at most {cores}, {ways} ways each: {} mappings, {} solutions",
+        if *groups == 1 { "group" } else { "groups" },
+        thousands(mappings),
+        thousands(solutions)
+    );
+    Ok(writeln!(out, "{text}")?)
+}
+
+/// What is told, to people or to programs.
+struct Printer<'a> {
+    out: &'a mut dyn Write,
+    json: bool,
+    text: Text,
+    summary: Summary,
+    rows: usize,
+}
+
+impl<'a> Printer<'a> {
+    fn new(json: bool, out: &'a mut dyn Write) -> Self {
+        let columns = terminal_size::terminal_size_of(io::stdout()).map_or(80, |(width, _)| usize::from(width.0));
+        Self { out, json, text: Text::new(columns.min(MOST_COLUMNS)), summary: Summary::default(), rows: 0 }
+    }
+
+    fn begin(&mut self, heading: &str) -> anyhow::Result<()> {
+        if self.json { Ok(()) } else { self.lines(&format!("{heading}\n\n")) }
+    }
+
+    fn row(&mut self, row: &Row) -> anyhow::Result<()> {
+        self.rows += 1;
+        if self.json {
+            writeln!(self.out, "{}", json_line(&serde_json::to_value(row)?))?;
+        } else {
+            self.summary.add(row);
+            let text = self.text.row(row);
+            self.lines(&text)?;
+        }
+        Ok(self.out.flush()?)
+    }
+
+    fn end(&mut self) -> anyhow::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let table = self.summary.table();
+        self.lines(&format!("{table}\n{LEGEND}"))
+    }
+
+    fn lines(&mut self, text: &str) -> anyhow::Result<()> {
+        text.lines().try_for_each(|line| Ok(writeln!(self.out, "{}", plain(line))?))
+    }
+}
+
+/// The widest line, however wide the terminal.
+const MOST_COLUMNS: usize = 120;
