@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
-const PURE: [(&str, &[&str]); 7] = [
+const PURE: [(&str, &[&str]); 8] = [
     ("isobar-contention", &["thiserror"]),
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-partition", &["thiserror"]),

@@ -6,7 +6,7 @@ use crate::failure::{self, bad_input};
 use crate::progress::Progress;
 use crate::text::json_line;
 use isobar_lab::LabError;
-use isobar_lab::reproduce::{Figure, Options, Reproduction, claims_table, dc_with, dino, nmass_with};
+use isobar_lab::reproduce::{Figure, Options, Reproduction, claims_table, dc, dino, nmass};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,9 +59,9 @@ enum Paper {
 /// A reproduction by name, and how it runs; the last argument is called with experiments done and experiments in all.
 type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError>);
 
-const NMASS: Named = ("nmass", nmass_with);
+const NMASS: Named = ("nmass", nmass);
 const DINO: Named = ("dino", |options, _| dino(options));
-const DC: Named = ("dc", dc_with);
+const DC: Named = ("dc", dc);
 
 /// Those that were asked for, in the order of the design's table.
 const fn wanted(paper: Paper) -> &'static [Named] {

@@ -21,7 +21,7 @@ use crate::kernel::{capability, cpu_model, proc_fs};
 use crate::resctrl::absence::Evidence;
 use counters::{available, pmu, why};
 use isobar_model::{
-    Capabilities, Counters, CpuSet, Indirect, Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, num,
+    Capabilities, Counters, Indirect, Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, num,
 };
 use memory::pages::PageReader;
 use memory::samplers::{self, Samplers};

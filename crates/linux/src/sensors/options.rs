@@ -1,6 +1,6 @@
-//! How much the sensors measure, and where counts come from.
+//! How much the sensors measure, and which events perf counts.
 
-/// Where counts come from.
+/// Which events perf counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CounterSource {
     /// Hardware events, by CPU family.
@@ -8,9 +8,6 @@ pub enum CounterSource {
     Auto,
     /// The stand-in for tests: task clock, CPU clock and page faults. Never chosen by itself.
     Software,
-    /// The page of a numasim guest, given with [`super::Sensors::count_by_page`]; a test backend,
-    /// never chosen by itself.
-    Numasim,
 }
 
 /// How much is measured.
@@ -18,7 +15,7 @@ pub enum CounterSource {
 pub struct SensorOptions {
     /// Maximum number of threads with counters, the busiest first.
     pub max_threads: usize,
-    /// Where counts come from.
+    /// Which events perf counts.
     pub counters: CounterSource,
     /// The pages of a process are read in one of this number of samples.
     pub pages_every: u32,

@@ -44,7 +44,8 @@ impl Program {
     pub fn measured(file: &str, profile: &Profile, machine: &MachineSpec) -> Result<Self, SimError> {
         let rows = profile.rows();
         let (way_mib, llc_mib) = sizes(file, rows.len(), machine)?;
-        let latency = machine.memory.latency().first().and_then(|row| row.first()).copied().unwrap_or_default() * machine.hertz;
+        let latency =
+            machine.memory.latency().first().and_then(|row| row.first()).copied().unwrap_or_default() * machine.hertz;
         let (all, mlp) = (rows[rows.len() - 1], (latency / stall(rows, latency)).clamp(1.0, MOST_MLP));
         let by_ways: Vec<_> = rows.iter().map(|row| row.llcmpki).collect();
         let curve = MissCurve::measured(way_mib, &by_ways);
