@@ -9,10 +9,11 @@ cd "$(dirname "$0")"
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 say "Building isobar"
-cargo build --release --locked -p isobar
-cargo build --release --locked -p isobar-linux --example hog
-isobar=target/release/isobar
-hog=target/release/examples/hog
+cargo build --locked -p isobar
+cargo build --locked -p isobar-linux --example hog
+target=${CARGO_TARGET_DIR:-target}
+isobar=$target/debug/isobar
+hog=$target/debug/examples/hog
 
 say "This machine: isobar topo"
 $isobar topo

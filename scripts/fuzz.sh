@@ -1,65 +1,68 @@
 #!/usr/bin/env bash
-# Runs every fuzz target, from the seeds in fuzz/seeds. Ends in 1 where a target crashed, with the
-# input in hex. What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores.
+# Runs every fuzz target (libFuzzer with AddressSanitizer) for SECONDS, from the seeds in fuzz/seeds, as many at
+# a time as there are CPUs:
 #
-#   scripts/fuzz.sh [SECONDS [TARGET...]]    20 s a target unless said otherwise
+#   scripts/fuzz.sh [SECONDS [TARGET...]]     20 seconds and all targets unless said otherwise
+#   scripts/fuzz.sh --build                   only builds them
 #
-# FUZZ_TOOLCHAIN    the toolchain (default: nightly, which the sanitizers need)
-# FUZZ_SEED         makes a run repeatable from the same corpus
+# FUZZ_TOOLCHAIN  the toolchain (default: nightly, which the sanitizer needs)
+# FUZZ_SEED       a number: makes a run repeatable from the same corpus
+#
+# What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. Ends in 1 where a target crashed, and
+# prints the input in hex. The targets are laid out as `cargo fuzz` expects them, for those who prefer to type that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+build_only=
+[ "${1:-}" != --build ] || { build_only=1; shift; }
 seconds=${1:-20}
 shift || true
 toolchain=${FUZZ_TOOLCHAIN:-nightly}
-version=0.13.2
-tools=$PWD/target/tools
-export CARGO_TARGET_DIR=$PWD/target/fuzz
 
-# By its name on the command line, so that a cargo without rustup, which takes the name for a
-# subcommand, fails here, too.
+# Named on the command line, so that a cargo without rustup is noticed too: it takes the name for a subcommand.
 if ! RUSTUP_AUTO_INSTALL=0 cargo "+$toolchain" --version >/dev/null 2>&1; then
-    echo "fuzz: SKIPPED: no $toolchain toolchain here: rustup toolchain install $toolchain, then run this again (FUZZ_TOOLCHAIN names another)" >&2
+    echo "fuzz: SKIPPED: no $toolchain toolchain here: rustup toolchain install $toolchain, then run this again" \
+        "(FUZZ_TOOLCHAIN names another)" >&2
     exit 0
 fi
 
-export PATH="$tools/bin:$PATH"
-if [ "$(cargo-fuzz --version 2>/dev/null)" != "cargo-fuzz $version" ]; then
-    echo "fuzz: installing cargo-fuzz $version into target/tools (about two minutes, once)" >&2
-    CARGO_TARGET_DIR=$tools/build cargo install cargo-fuzz --locked --version "$version" --root "$tools" --quiet
-fi
+# What libFuzzer needs to see of the program (https://llvm.org/docs/SanitizerCoverage.html), with the checks of a
+# debug build; the same flags as cargo-fuzz 0.13 gives. One codegen unit, or coverage tables are lost in linking.
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/fuzz
+host=$(rustc "+$toolchain" -vV | sed -n 's/^host: //p')
+flags=(--cfg fuzzing -Zsanitizer=address -Cdebug-assertions -Ccodegen-units=1 -Cpasses=sancov-module)
+for argument in sanitizer-coverage-{level=4,inline-8bit-counters,pc-table,trace-compares} simplifycfg-branch-fold-threshold=0; do
+    flags+=("-Cllvm-args=-$argument")
+done
+RUSTFLAGS="${flags[*]}" cargo "+$toolchain" build --manifest-path fuzz/Cargo.toml --release --locked --target "$host" --bins
+[ -z "$build_only" ] || exit 0
+export bin=$CARGO_TARGET_DIR/$host/release seconds
 
-fuzz() { cargo "+$toolchain" fuzz "$@"; }
-
-if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(fuzz list); fi
-echo "fuzz: building ${#targets[@]} targets" >&2
-fuzz build
-
-# What an input needs of memory and time is bounded by what the kernel or a person writes, so the
-# limits are tight.
-limits=(-rss_limit_mb=1024 -malloc_limit_mb=512 -timeout=10 -max_len=8192)
-failed=()
-for target in "${targets[@]}"; do
-    corpus=fuzz/corpus/$target artifacts=fuzz/artifacts/$target log=target/fuzz/$target.log
+# One target; 1 where it crashed.
+fuzz() {
+    local target=$1 corpus=fuzz/corpus/$1 artifacts=fuzz/artifacts/$1 log=$CARGO_TARGET_DIR/$1.log input
     mkdir -p "$corpus" "$artifacts"
-    arguments=("-max_total_time=$seconds" "${limits[@]}" -print_final_stats=1)
-    [ -z "${FUZZ_SEED:-}" ] || arguments+=("-seed=$FUZZ_SEED")
-    if fuzz run "$target" "$corpus" "fuzz/seeds/$target" -- "${arguments[@]}" >"$log" 2>&1; then
+    # What an input needs of memory and time is bounded by what the kernel or a person writes, so the limits are tight.
+    local options=("-max_total_time=$seconds" -rss_limit_mb=1024 -malloc_limit_mb=512 -timeout=10 -max_len=8192
+        -print_final_stats=1 "-artifact_prefix=$artifacts/" ${FUZZ_SEED:+-seed=$FUZZ_SEED})
+    if ASAN_OPTIONS=detect_odr_violation=0 "$bin/$target" "${options[@]}" "$corpus" "fuzz/seeds/$target" > "$log" 2>&1; then
         echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs in $seconds s, no crash"
-        continue
+        return 0
     fi
-    failed+=("$target")
     echo "fuzz: $target: CRASHED; the log is $log" >&2
     grep -E "panicked at|^==[0-9]+==ERROR|SUMMARY|^ALARM" -A 3 "$log" | head -n 20 >&2 || tail -n 20 "$log" >&2
     input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
     if [ -f "$input" ]; then
-        echo "fuzz: $target: reproduce with: cargo +$toolchain fuzz run $target $input" >&2
+        echo "fuzz: $target: reproduce with: $bin/$target $input" >&2
         echo "fuzz: $target: the input, in hex: $(od -An -v -tx1 "$input" | tr -d ' \n')" >&2
     fi
-done
+    return 1
+}
+export -f fuzz
 
-if [ ${#failed[@]} -gt 0 ]; then
-    echo "fuzz: ${#failed[@]} of ${#targets[@]} targets crashed: ${failed[*]}" >&2
+if [ $# -gt 0 ]; then targets=("$@"); else mapfile -t targets < <(basename -s .rs fuzz/fuzz_targets/*.rs); fi
+if ! printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I TARGET bash -euo pipefail -c 'fuzz TARGET'; then
+    echo "fuzz: some of ${#targets[@]} targets crashed" >&2
     exit 1
 fi
 echo "fuzz: ${#targets[@]} targets, no crash"

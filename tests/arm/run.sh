@@ -5,6 +5,7 @@
 # (ISOBAR_ARM_REQUIRED=1 makes that a failure).
 #
 #   tests/arm/run.sh [one|cycles|four|conformance|bare] [PART,...]
+#   tests/arm/run.sh --build      everything up to the guests, which are not booted
 #
 # PART,... chooses the checks whose names have one of the parts, `_` for a blank.
 #
@@ -22,6 +23,8 @@ cd "$(dirname "$0")/../.."
 . tests/arm/fetch.sh
 . tests/arm/machines.sh
 
+build_only=
+[ "${1:-}" != --build ] || { build_only=1; shift; }
 machines=(one cycles four conformance bare)
 case "${1:-}" in one | cycles | four | conformance | bare) machines=("$1"); shift ;; esac
 only=${1:-}
@@ -87,5 +90,6 @@ fetch_arm "$cache" || skip "no Arm guest: $why"
 mkdir -p "$work"
 build
 pack_initramfs "$cache/busybox"
+[ -z "$build_only" ] || exit 0
 echo "booting: ${machines[*]} ($(cat "$cache/kernel"), $(head -n 1 "$cache/qemu.version"))"
 run_machines "the Arm test"

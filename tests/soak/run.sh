@@ -18,6 +18,6 @@ if [ "$(nproc)" -lt 2 ]; then
     exit 0
 fi
 
-cargo build --release --locked -p isobar -p isobar-soak
-cc -O1 -Wall -Wextra -Werror -static -pthread -o "$target/release/churn" tests/soak/programs/churn.c
-"$target/release/isobar-soak" --isobar "$target/release/isobar" --ends "$ends" --seed "${ISOBAR_SOAK_SEED:-1}" "$@"
+cargo build --locked -p isobar -p isobar-soak
+cc -O1 -Wall -Wextra -Werror -static -pthread -o "$target/debug/churn" tests/soak/programs/churn.c
+"$target/debug/isobar-soak" --isobar "$target/debug/isobar" --ends "$ends" --seed "${ISOBAR_SOAK_SEED:-1}" "$@"

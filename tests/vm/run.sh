@@ -36,8 +36,8 @@ skip() {
 }
 
 build() {
-    cargo build --release --locked -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double
-    programs=("$target/release/isobar" "$target/release/suite" "$target/release/isobar-resctrl-double" "$target/release/isobar-soak")
+    cargo build --locked -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double
+    programs=("$target"/debug/{isobar,suite,isobar-resctrl-double,isobar-soak})
     for name in subject storm verdict; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
