@@ -6,13 +6,13 @@
 
 mod rows;
 
+pub use rows::{AppRow, PolicyRow, RowSpread};
+
 use crate::error::LabError;
 use crate::parallel;
 use crate::run::run_policy;
-use crate::spread::Spread;
 use crate::starts::{Starts, starts};
 use isobar_model::Policy;
-use isobar_model::metrics::Summary;
 use isobar_sim::{App, SimMachine, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -56,72 +56,6 @@ pub struct Comparison {
     pub schedules: Option<usize>,
     /// One row for each policy, in the order asked for.
     pub policies: Vec<PolicyRow>,
-}
-
-/// How one policy did; means over the repeats.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PolicyRow {
-    /// Its canonical name.
-    pub policy: String,
-    /// The measures of design section 3 over the applications' mean slowdowns, each the mean over the repeats.
-    #[serde(flatten)]
-    pub summary: Summary,
-    /// Simulated seconds.
-    pub seconds: f64,
-    /// Thread migrations.
-    pub thread_migrations: f64,
-    /// Memory migrations, as DINO's table 1 counts them.
-    pub memory_migrations: f64,
-    /// The same by the hour and process (DINO, table 1).
-    pub memory_migrations_per_hour: f64,
-    /// Pages moved.
-    pub pages_moved: f64,
-    /// Mean improvement of the applications' completion times over `linux`, in per cent; absent where `linux` was not run.
-    pub vs_linux_percent: Option<f64>,
-    /// How far the measures vary.
-    pub spread: RowSpread,
-    /// By application.
-    pub apps: Vec<AppRow>,
-}
-
-/// How one application did under a policy; means over the repeats.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AppRow {
-    /// Its name in the workload.
-    pub name: String,
-    /// Completion time alone on the machine.
-    pub alone_seconds: f64,
-    /// Completion time.
-    pub seconds: f64,
-    /// Completion time over completion time alone.
-    pub slowdown: f64,
-    /// Thread migrations.
-    pub thread_migrations: f64,
-    /// Memory migrations.
-    pub memory_migrations: f64,
-    /// Pages moved.
-    pub pages_moved: f64,
-    /// Improvement of the completion time over `linux`, in per cent.
-    pub vs_linux_percent: Option<f64>,
-    /// How far the slowdown varies.
-    pub slowdown_spread: Spread,
-    /// How far the improvement varies.
-    pub vs_linux_spread: Option<Spread>,
-}
-
-/// How far a policy's measures vary from run to run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RowSpread {
-    /// Greatest over least slowdown.
-    pub unfairness: Spread,
-    /// System throughput.
-    pub stp: Spread,
-    /// Mean slowdown.
-    pub antt: Spread,
-    /// Standard deviation over mean of the slowdowns.
-    pub unfairness_cov: Spread,
-    /// Mean improvement over `linux`, in per cent, run against run from the same start and seed.
-    pub vs_linux_percent: Option<Spread>,
 }
 
 /// Runs every policy on the workload, `repeat` times from each start.
@@ -194,11 +128,7 @@ pub fn alone_seconds(workload: &Workload) -> Result<Vec<Option<f64>>, LabError> 
 /// As [`alone_seconds`], where all must end.
 pub(crate) fn alone(workload: &Workload) -> Result<Vec<f64>, LabError> {
     let times = workload.apps.iter().zip(alone_seconds(workload)?);
-    times.map(|(app, seconds)| seconds.ok_or_else(|| unfinished(workload, &app.name))).collect()
-}
-
-pub(crate) fn unfinished(workload: &Workload, app: &str) -> LabError {
-    LabError::Unfinished { app: app.to_owned(), max_seconds: workload.run.max_seconds }
+    times.map(|(app, seconds)| seconds.ok_or_else(|| LabError::unfinished(workload, &app.name))).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::sra::SraError;
 use isobar_runtime::RunError;
+use isobar_sim::Workload;
 use isobar_sim::schedules::TooMany;
 use isobar_study::StudyError;
 
@@ -59,4 +60,11 @@ pub enum LabError {
         #[source]
         cause: rayon::ThreadPoolBuildError,
     },
+}
+
+impl LabError {
+    /// An application that never completed.
+    pub(crate) fn unfinished(workload: &Workload, app: &str) -> Self {
+        Self::Unfinished { app: app.to_owned(), max_seconds: workload.run.max_seconds }
+    }
 }

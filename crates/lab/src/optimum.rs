@@ -4,7 +4,7 @@
 //! Threads stay where they are put for the whole run, and so do those of later runs of an application; memory is where the workload
 //! puts it, else where it is first touched. What moves in the course of a run can do better than any of these.
 
-use crate::compare::{alone, unfinished};
+use crate::compare::alone;
 use crate::error::LabError;
 use crate::parallel;
 use crate::run::run_policy;
@@ -49,10 +49,10 @@ pub fn optimum(workload: &Workload, most: usize, jobs: usize) -> Result<Vec<Mapp
 fn mapping(workload: &Workload, schedule: &Schedule, alone: &[f64]) -> Result<Mapping, LabError> {
     let report = run_policy(&workload.seated(schedule, true), 0, &mut Stay)?;
     let slowdown = |(app, alone): (&isobar_sim::AppReport, &f64)| {
-        app.mean_seconds.map(|seconds| seconds / alone).ok_or_else(|| unfinished(workload, &app.name))
+        app.mean_seconds.map(|seconds| seconds / alone).ok_or_else(|| LabError::unfinished(workload, &app.name))
     };
     let slowdowns = report.apps.iter().zip(alone).map(slowdown).collect::<Result<Vec<_>, _>>()?;
-    let summary = metrics::summary(&slowdowns).ok_or_else(|| unfinished(workload, "an application"))?;
+    let summary = metrics::summary(&slowdowns).ok_or_else(|| LabError::unfinished(workload, "an application"))?;
     Ok(Mapping { llcs: schedule.llcs.clone(), share: schedule.share, summary, slowdowns })
 }
 

@@ -3,26 +3,12 @@
 //! output is worth waiting for.
 
 use super::descriptor::Descriptor;
-use super::state::{Chunk, State};
+use super::state::{Bounds, Chunk, State};
 use isobar_linux::machine::stop::hold_writers_signals;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// What is queued at most.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// bytes; a single chunk may be larger
-    pub bytes: usize,
-    /// chunks
-    pub chunks: usize,
-}
-
-impl Bounds {
-    /// Enough for some minutes of JSON of a busy machine.
-    pub const LOG: Self = Self { bytes: 4 << 20, chunks: 1024 };
-}
 
 /// At the end a reader is given up that reads nothing for this long.
 const PATIENCE: Duration = Duration::from_secs(2);

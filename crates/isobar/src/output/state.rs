@@ -1,9 +1,22 @@
 //! What is queued, dropped and written: the bookkeeping behind the queue, under one lock. It waits
 //! for nothing and writes nothing.
 
-use super::queue::Bounds;
 use std::collections::VecDeque;
 use std::io;
+
+/// What is queued at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// bytes; a single chunk may be larger
+    pub bytes: usize,
+    /// chunks
+    pub chunks: usize,
+}
+
+impl Bounds {
+    /// Enough for some minutes of JSON of a busy machine.
+    pub const LOG: Self = Self { bytes: 4 << 20, chunks: 1024 };
+}
 
 /// Lines that arrive together or not at all.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The queue against a reader with a gate: what arrives, in which order, and what is said of the
 //! rest.
 
-use super::queue::Bounds;
+use super::state::Bounds;
 use super::*;
 use std::io::ErrorKind;
 use std::sync::{Arc, Condvar, Mutex};

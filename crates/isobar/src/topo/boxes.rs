@@ -1,8 +1,8 @@
 //! One box a node, side by side where they fit: memory, the LLCs that its CPUs use, and those CPUs.
 
 use super::cpus::{self, Notation};
-use super::memory;
 use super::page::{padded, paragraph, width, wrap};
+use super::words::{counted, memory};
 use isobar_model::topology::Llc;
 use isobar_model::{Bytes, CpuSet, LlcId, NodeId, Topology, num};
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,7 @@ fn label(llc: Option<&Llc>) -> String {
 fn kind(llc: &Llc) -> String {
     let mut parts = vec![format!("L{}", llc.level)];
     parts.extend(llc.size.map(Bytes::human));
-    parts.extend(llc.ways.map(|ways| super::counted(num::index(ways.0), "way")));
+    parts.extend(llc.ways.map(|ways| counted(num::index(ways.0), "way")));
     parts.join(" · ")
 }
 

@@ -11,11 +11,12 @@ mod tables;
 mod tests;
 #[cfg(test)]
 mod tests_width;
+mod words;
 
-use isobar_model::topology::Node;
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{Bytes, Topology};
 use std::collections::BTreeSet;
+use words::counted;
 
 /// The fewest columns that a machine is drawn in.
 const LEAST: usize = 40;
@@ -64,19 +65,4 @@ fn no_caches(machine: &Topology, columns: usize) -> Vec<String> {
         Some(_) => return Vec::new(),
     };
     page::paragraph(said, columns, 0)
-}
-
-/// A node's memory in words.
-fn memory(node: &Node) -> String {
-    match node.memory {
-        Some(Bytes(0)) => "no memory".to_owned(),
-        Some(bytes) => bytes.human(),
-        None => "memory not told".to_owned(),
-    }
-}
-
-/// `1 node`, `2 nodes`.
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }

@@ -1,7 +1,7 @@
 //! The tables below the boxes: distances, what the firmware says of memory, what resctrl offers.
 
-use super::counted;
 use super::page::{padded, paragraph, width};
+use super::words::counted;
 use isobar_model::topology::AccessClass;
 use isobar_model::{Bandwidth, Bytes, Nanoseconds, Topology, num};
 

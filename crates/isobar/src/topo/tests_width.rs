@@ -109,7 +109,7 @@ fn holds(name: &str, machine: &Topology) {
         let panels = panels(&drawn);
         assert_eq!(drawn_places(&panels), places(machine), "{name} in {columns} columns\n{drawn}");
         for node in machine.nodes() {
-            let title = format!("node {} · {}", node.id, super::memory(node));
+            let title = format!("node {} · {}", node.id, super::words::memory(node));
             assert!(panels.iter().any(|panel| panel.0 == title), "{title}\n{drawn}");
         }
         let words = drawn.replace(['│', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");

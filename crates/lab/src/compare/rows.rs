@@ -1,12 +1,78 @@
 //! From runs to the rows of a comparison: means over starts and repeats, and their spread. Arithmetic only.
 
-use super::{AppRow, PolicyRow, RowSpread, unfinished};
 use crate::error::LabError;
 use crate::spread::{Spread, spread};
 use crate::starts::Start;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::num;
 use isobar_sim::{RunReport, Workload};
+use serde::Serialize;
+
+/// How one policy did; means over the repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyRow {
+    /// Its canonical name.
+    pub policy: String,
+    /// The measures of design section 3 over the applications' mean slowdowns, each the mean over the repeats.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Simulated seconds.
+    pub seconds: f64,
+    /// Thread migrations.
+    pub thread_migrations: f64,
+    /// Memory migrations, as DINO's table 1 counts them.
+    pub memory_migrations: f64,
+    /// The same by the hour and process (DINO, table 1).
+    pub memory_migrations_per_hour: f64,
+    /// Pages moved.
+    pub pages_moved: f64,
+    /// Mean improvement of the applications' completion times over `linux`, in per cent; absent where `linux` was not run.
+    pub vs_linux_percent: Option<f64>,
+    /// How far the measures vary.
+    pub spread: RowSpread,
+    /// By application.
+    pub apps: Vec<AppRow>,
+}
+
+/// How one application did under a policy; means over the repeats.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AppRow {
+    /// Its name in the workload.
+    pub name: String,
+    /// Completion time alone on the machine.
+    pub alone_seconds: f64,
+    /// Completion time.
+    pub seconds: f64,
+    /// Completion time over completion time alone.
+    pub slowdown: f64,
+    /// Thread migrations.
+    pub thread_migrations: f64,
+    /// Memory migrations.
+    pub memory_migrations: f64,
+    /// Pages moved.
+    pub pages_moved: f64,
+    /// Improvement of the completion time over `linux`, in per cent.
+    pub vs_linux_percent: Option<f64>,
+    /// How far the slowdown varies.
+    pub slowdown_spread: Spread,
+    /// How far the improvement varies.
+    pub vs_linux_spread: Option<Spread>,
+}
+
+/// How far a policy's measures vary from run to run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowSpread {
+    /// Greatest over least slowdown.
+    pub unfairness: Spread,
+    /// System throughput.
+    pub stp: Spread,
+    /// Mean slowdown.
+    pub antt: Spread,
+    /// Standard deviation over mean of the slowdowns.
+    pub unfairness_cov: Spread,
+    /// Mean improvement over `linux`, in per cent, run against run from the same start and seed.
+    pub vs_linux_percent: Option<Spread>,
+}
 
 /// One run, of which every application has ended.
 #[derive(Clone, Debug)]
@@ -33,7 +99,7 @@ pub(super) type Runs = Vec<Vec<Run>>;
 pub(super) fn truth(workload: &Workload, report: &RunReport) -> Result<Run, LabError> {
     let apps = report.apps.iter().map(|app| {
         Ok(AppRun {
-            seconds: app.mean_seconds.ok_or_else(|| unfinished(workload, &app.name))?,
+            seconds: app.mean_seconds.ok_or_else(|| LabError::unfinished(workload, &app.name))?,
             thread_migrations: num::float(app.thread_migrations),
             memory_migrations: num::float(app.memory_migrations),
             pages_moved: num::float(app.pages_moved),

@@ -34,7 +34,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<MissCurve, D::E
 }
 
 pub(super) fn validate(curve: &MissCurve, file: &str, key: &str) -> Result<(), SimError> {
-    let rate = |field: &str, value| super::at_least(file, &format!("{key}.{field}"), value, 0.0);
+    let rate = |field: &str, value| at_least(file, &format!("{key}.{field}"), value, 0.0);
     match curve {
         MissCurve::Parametric(curve) => {
             positive(file, &format!("{key}.half_mib"), curve.half_mib)?;
@@ -51,4 +51,13 @@ pub(super) fn validate(curve: &MissCurve, file: &str, key: &str) -> Result<(), S
             curve.by_ways().iter().try_for_each(|value| rate("by_ways", *value))
         }
     }
+}
+
+/// No rate or ratio of a program is above this.
+const MOST: f64 = 1e5;
+
+pub(super) fn at_least(file: &str, key: &str, value: f64, least: f64) -> Result<(), SimError> {
+    let right = (least..=MOST).contains(&value);
+    let problem = || format!("is {value}; it must be from {least} to {MOST}");
+    right.then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
 }

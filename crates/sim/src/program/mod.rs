@@ -11,6 +11,7 @@ pub use library::{Library, Suite, shipped, suites, text};
 
 use crate::error::SimError;
 use crate::machine::positive;
+use curve::at_least;
 pub use isobar_contention::{Measured, MissCurve, Parametric};
 use isobar_model::num;
 use serde::Deserialize;
@@ -142,15 +143,6 @@ pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
 /// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than
 /// they can be simulated.
 pub(crate) const LEAST_CPI: f64 = 0.05;
-/// No rate or ratio of a program is above this.
-const MOST: f64 = 1e5;
-
-fn at_least(file: &str, key: &str, value: f64, least: f64) -> Result<(), SimError> {
-    let right = (least..=MOST).contains(&value);
-    let problem = || format!("is {value}; it must be from {least} to {MOST}");
-    right.then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
-}
-
 fn share(file: &str, key: &str, value: f64) -> Result<(), SimError> {
     let right = (0.0..=1.0).contains(&value);
     right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be from 0 to 1")))

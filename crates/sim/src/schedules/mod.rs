@@ -14,6 +14,9 @@
 
 mod seating;
 mod symmetry;
+mod too_many;
+
+pub use too_many::{MOST_THREADS, TooMany};
 
 use crate::workload::{App, Seats, Workload};
 use isobar_model::{LlcId, num};
@@ -32,31 +35,6 @@ pub struct Schedule {
     /// `parts[i][j]`: how much of `share` is assignments in which application `i` fares as
     /// application `j` does in this one.
     pub parts: Vec<BTreeMap<usize, f64>>,
-}
-
-/// The most threads whose assignments are listed. What there is to list and to run for each grows
-/// with them: a hundred schedules of more threads take minutes.
-pub const MOST_THREADS: u32 = 64;
-
-/// More assignments than were allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooMany {
-    /// more than were to be listed
-    #[error("more than {most} assignments of threads to last-level caches remain after symmetry; {remedy}")]
-    Assignments {
-        /// what was allowed
-        most: usize,
-        /// what to do
-        remedy: &'static str,
-    },
-    /// too many threads to list any
-    #[error(
-        "{threads} threads are too many to try wherever they may run: at most {MOST_THREADS}; take fewer programs or threads"
-    )]
-    Threads {
-        /// how many there are
-        threads: u32,
-    },
 }
 
 /// Every balanced schedule of a workload.

@@ -2,7 +2,7 @@
 //! applications that are alike only one order is listed, with the number of assignments that it
 //! stands for.
 
-use super::TooMany;
+use super::too_many::TooMany;
 use crate::workload::{App, Workload};
 use isobar_model::{LlcId, num};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 //! callers know.
 
 use super::mixes::Mix;
-use crate::compare::{alone, unfinished};
+use crate::compare::alone;
 use crate::error::LabError;
 use crate::parallel;
 use crate::reproduce::options::Options;
@@ -76,11 +76,12 @@ fn names(mix: &Mix) -> Vec<String> {
 
 fn launch(mix: &Mix, report: &RunReport, alone: &[f64]) -> Result<Launch, LabError> {
     let slowdown = |(app, alone): (&isobar_sim::AppReport, &f64)| {
-        let seconds = app.mean_seconds.ok_or_else(|| unfinished(&mix.workload, &app.name))?;
+        let seconds = app.mean_seconds.ok_or_else(|| LabError::unfinished(&mix.workload, &app.name))?;
         Ok(seconds / alone)
     };
     let slowdowns = report.apps.iter().zip(alone).map(slowdown).collect::<Result<Vec<_>, LabError>>()?;
-    let summary = metrics::summary(&slowdowns).ok_or_else(|| unfinished(&mix.workload, &format!("M{}", mix.number)))?;
+    let summary =
+        metrics::summary(&slowdowns).ok_or_else(|| LabError::unfinished(&mix.workload, &format!("M{}", mix.number)))?;
     let moved: f64 = report.apps.iter().map(|app| num::float(app.llc_migrations)).sum();
     Ok(Launch { summary, slowdowns, migrations: moved / report.seconds })
 }
