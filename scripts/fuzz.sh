@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target (libFuzzer with AddressSanitizer) for SECONDS, from the seeds in fuzz/seeds, as many at
-# a time as there are CPUs:
+# Runs every fuzz target (libFuzzer with AddressSanitizer) for SECONDS, from the seeds in
+# fuzz/seeds, as many at a time as there are CPUs:
 #
 #   scripts/fuzz.sh [SECONDS [TARGET...]]     20 seconds and all targets unless said otherwise
 #   scripts/fuzz.sh --build                   only builds them
@@ -8,8 +8,9 @@
 # FUZZ_TOOLCHAIN  the toolchain (default: nightly, which the sanitizer needs)
 # FUZZ_SEED       a number: makes a run repeatable from the same corpus
 #
-# What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. Ends in 1 where a target crashed, and
-# prints the input in hex. The targets are laid out as `cargo fuzz` expects them, for those who prefer to type that.
+# What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. Ends in 1 where a target
+# crashed, and prints the input in hex. The targets are laid out as `cargo fuzz` expects them, for
+# those who prefer to type that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,15 +20,17 @@ seconds=${1:-20}
 shift || true
 toolchain=${FUZZ_TOOLCHAIN:-nightly}
 
-# Named on the command line, so that a cargo without rustup is noticed too: it takes the name for a subcommand.
+# Named on the command line, so that a cargo without rustup is noticed too: it takes the name for a
+# subcommand.
 if ! RUSTUP_AUTO_INSTALL=0 cargo "+$toolchain" --version >/dev/null 2>&1; then
     echo "fuzz: SKIPPED: no $toolchain toolchain here: rustup toolchain install $toolchain, then run this again" \
         "(FUZZ_TOOLCHAIN names another)" >&2
     exit 0
 fi
 
-# What libFuzzer needs to see of the program (https://llvm.org/docs/SanitizerCoverage.html), with the checks of a
-# debug build; the same flags as cargo-fuzz 0.13 gives. One codegen unit, or coverage tables are lost in linking.
+# What libFuzzer needs to see of the program (https://llvm.org/docs/SanitizerCoverage.html), with
+# the checks of a debug build; the same flags as cargo-fuzz 0.13 gives. One codegen unit, or
+# coverage tables are lost in linking.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/fuzz
 host=$(rustc "+$toolchain" -vV | sed -n 's/^host: //p')
 flags=(--cfg fuzzing -Zsanitizer=address -Cdebug-assertions -Ccodegen-units=1 -Cpasses=sancov-module)
@@ -42,7 +45,8 @@ export bin=$CARGO_TARGET_DIR/$host/release seconds
 fuzz() {
     local target=$1 corpus=fuzz/corpus/$1 artifacts=fuzz/artifacts/$1 log=$CARGO_TARGET_DIR/$1.log input
     mkdir -p "$corpus" "$artifacts"
-    # What an input needs of memory and time is bounded by what the kernel or a person writes, so the limits are tight.
+    # What an input needs of memory and time is bounded by what the kernel or a person writes, so
+    # the limits are tight.
     local options=("-max_total_time=$seconds" -rss_limit_mb=1024 -malloc_limit_mb=512 -timeout=10 -max_len=8192
         -print_final_stats=1 "-artifact_prefix=$artifacts/" ${FUZZ_SEED:+-seed=$FUZZ_SEED})
     if ASAN_OPTIONS=detect_odr_violation=0 "$bin/$target" "${options[@]}" "$corpus" "fuzz/seeds/$target" > "$log" 2>&1; then

@@ -1,4 +1,5 @@
-//! CPU lists and masks. What is accepted is printed and read back as the same set; a list and a mask of one set agree.
+//! CPU lists and masks. What is accepted is printed and read back as the same set; a list and a
+//! mask of one set agree.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Machines for the simulator as TOML. One that is accepted runs a small workload for a short while; see `workload`.
+//! Machines for the simulator as TOML. One that is accepted runs a small workload for a short
+//! while; see `workload`.
 
 #![no_main]
 

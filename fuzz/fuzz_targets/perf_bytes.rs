@@ -1,4 +1,5 @@
-//! What the kernel writes into perf descriptors and ring buffers, as bytes. No more is read than was written.
+//! What the kernel writes into perf descriptors and ring buffers, as bytes. No more is read than
+//! was written.
 
 #![no_main]
 

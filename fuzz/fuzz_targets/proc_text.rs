@@ -1,5 +1,6 @@
-//! The text of `/proc` files, and of the node files beside them. Every parser is given every input: lines that look alike are in all of
-//! them. What is printable is printed and read back; sums do not overflow and shares stay within the whole.
+//! The text of `/proc` files, and of the node files beside them. Every parser is given every input:
+//! lines that look alike are in all of them. What is printable is printed and read back; sums do
+//! not overflow and shares stay within the whole.
 
 #![no_main]
 

@@ -1,6 +1,8 @@
-//! The text of resctrl files. Every parser is given every input: the schemata of a group, the counts of a monitor, the list of its tasks, and
-//! the files of the `info` folder, `PATH=TEXT` separated by `;` (they become an archive in memory). Schemata that are accepted are printed as
-//! the kernel takes them and read back; a share of the bandwidth that the hardware would take stays within 100 per cent.
+//! The text of resctrl files. Every parser is given every input: the schemata of a group, the
+//! counts of a monitor, the list of its tasks, and the files of the `info` folder, `PATH=TEXT`
+//! separated by `;` (they become an archive in memory). Schemata that are accepted are printed as
+//! the kernel takes them and read back; a share of the bandwidth that the hardware would take stays
+//! within 100 per cent.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! The state file's text: it decides what `isobar restore` does to threads as root. What is accepted is printed and read back as
-//! the same ledger; what is done to it keeps it readable.
+//! The state file's text: it decides what `isobar restore` does to threads as root. What is
+//! accepted is printed and read back as the same ledger; what is done to it keeps it readable.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! The files of a static study: profiles, a list of workloads and given solutions, in one input with a
-//! line `---` between them. The profiles are read in every form that there is. What is refused is
-//! refused in one line; what is accepted is answered by every heuristic and by the given solutions, as
-//! rows that survive JSON and text.
+//! The files of a static study: profiles, a list of workloads and given solutions, in one input
+//! with a line `---` between them. The profiles are read in every form that there is. What is
+//! refused is refused in one line; what is accepted is answered by every heuristic and by the given
+//! solutions, as rows that survive JSON and text.
 
 #![no_main]
 
@@ -54,7 +54,8 @@ fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) 
     }
 }
 
-/// Every heuristic that is for this number of groups. The searches are left out: they take long by their nature.
+/// Every heuristic that is for this number of groups. The searches are left out: they take long by
+/// their nature.
 fn ask(model: &str, groups: Option<usize>, fixed: bool) -> Ask {
     let fits = |entry: &&Entry| groups.is_some() || entry.scope() != Scope::Groups;
     let heuristics = heuristics::registry().iter().filter(fits).map(|entry| entry.name);

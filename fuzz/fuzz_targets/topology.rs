@@ -1,6 +1,7 @@
-//! The text of sysfs files: each parser alone, and all of them together as a machine. An input is a list of files, `PATH=TEXT`,
-//! separated by `;`: they become an archive in memory, so that any set of files is tried, also impossible ones. A machine that is
-//! accepted survives the round trip through its document.
+//! The text of sysfs files: each parser alone, and all of them together as a machine. An input is a
+//! list of files, `PATH=TEXT`, separated by `;`: they become an archive in memory, so that any set
+//! of files is tried, also impossible ones. A machine that is accepted survives the round trip
+//! through its document.
 
 #![no_main]
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# numasim's test in its reduced form: the programs, the faults, the micro-laws, and one experiment (one machine, three programs, two policies).
-# Installs what it needs; skips, with the reason, where QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on
-# 2 cores.
+# numasim's test in its reduced form: the programs, the faults, the micro-laws, and one experiment
+# (one machine, three programs, two policies). Installs what it needs; skips, with the reason, where
+# QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on 2 cores.
 #
 #   tests/numasim/run.sh [PART ...]     programs, plugin, guest, command, laws, experiment; default: all
 #
-# NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched (numasim/lab/fetch.sh) into $NUMASIM_CACHE.
+# NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched
+# (numasim/lab/fetch.sh) into $NUMASIM_CACHE.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/setup.sh
@@ -35,7 +36,8 @@ run_laws() {
     TMPDIR=$work timeout -k 10 480 "$bin/numasim" laws
 }
 
-# The experiment must come to its end with times for each contender; which of them wins is not asked of so small a run.
+# The experiment must come to its end with times for each contender; which of them wins is not asked
+# of so small a run.
 run_experiment() {
     local out=$work/experiment.json code=0
     TMPDIR=$work timeout -k 10 400 "$bin/numasim" experiment numasim/experiments/ci.toml --json --keep "$work/experiment" > "$out" || code=$?
@@ -52,8 +54,9 @@ part() {
     echo "== $name took $((SECONDS - begun)) s"
 }
 
-# A CPU of the host for each: faults boot one guest after another, and so do the measurements, whose figures are of the guest's own time. The
-# guest's faults go with the measurements, so that both take about as long.
+# A CPU of the host for each: faults boot one guest after another, and so do the measurements, whose
+# figures are of the guest's own time. The guest's faults go with the measurements, so that both
+# take about as long.
 faults() {
     part plugin plugin_faults
     part command command_faults

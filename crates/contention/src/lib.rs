@@ -7,8 +7,8 @@
 //! stall per miss           S_i  = (idle latency of the routes + waits at what they pass) / mlp_i
 //! seconds per instruction  t_i  = compute_i + mu_i * S_i
 //! rate                     r_i  = share of the core / t_i
-//! bytes held               insertion rate r_i * mu_i times the residence time of its part of the LLC     (space.rs)
-//! waits                    every controller and link direction carries what all r_i demand of it         (queue.rs)
+//! bytes held               insertion rate r_i * mu_i times the residence time in the LLC (space.rs)
+//! waits                    controllers and links carry what all r_i demand (queue.rs)
 //! ```
 //!
 //! # The joint fixed point
@@ -37,10 +37,12 @@
 //!
 //! ```
 //! use isobar_contention::{
-//!     Budget, Cache, Demand, Machine, MissCurve, NoAnswer, Parts, Place, Question, Resource, Solver, alone,
+//!     Budget, Cache, Demand, Machine, MissCurve, NoAnswer, Parts, Place, Question, Resource,
+//!     Solver, alone,
 //! };
 //!
-//! // Two nodes of 10 GB/s, 80 ns local and 130 ns remote, with a cache of 8 MiB each, and a link of 5 GB/s each way.
+//! // Two nodes of 10 GB/s, 80 ns local and 130 ns remote, with a cache of 8 MiB each, and a link
+//! // of 5 GB/s each way.
 //! let resource = |gb: f64| Resource { capacity: gb * 1e9, queue: 15e-9 };
 //! let machine = Machine::new(Parts {
 //!     latency: vec![vec![80e-9, 130e-9], vec![130e-9, 80e-9]],
@@ -48,7 +50,8 @@
 //!     routes: vec![vec![vec![], vec![2]], vec![vec![3], vec![]]],
 //!     llcs: vec![Cache { bytes: 8.0 * 1_048_576.0, ways: 16, private: 0.0 }; 2],
 //! })?;
-//! // A thread whose pages are on node 0, at 2 GHz and 0.8 cycles an instruction; 5 to 25 misses per 1000 instructions.
+//! // A thread whose pages are on node 0, at 2 GHz and 0.8 cycles an instruction; 5 to 25 misses
+//! // per 1000 instructions.
 //! let thread = |node| Demand {
 //!     share: 1.0,
 //!     place: Place { node, llc: node },

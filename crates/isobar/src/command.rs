@@ -1,5 +1,5 @@
-//! The command line: the verbs of the registry below one name, and what is said where something is mistyped. It reads no
-//! file, checks nothing against a machine and acts on nothing.
+//! The command line: the verbs of the registry below one name, and what is said where something is
+//! mistyped. It reads no file, checks nothing against a machine and acts on nothing.
 
 use crate::failure;
 use crate::verbs::{Entry, VERBS};
@@ -25,8 +25,9 @@ fn command() -> Command {
         .subcommands(VERBS.iter().map(|verb| (verb.command)()))
 }
 
-/// Reads the command line: the verb and what was typed after it. What clap has to say about it is already printed when this
-/// returns an exit code: help and version on stdout, a mistake in one line on stderr.
+/// Reads the command line: the verb and what was typed after it. What clap has to say about it is
+/// already printed when this returns an exit code: help and version on stdout, a mistake in one
+/// line on stderr.
 pub fn parse() -> Result<(Entry, ArgMatches), ExitCode> {
     command().try_get_matches().map(verb).map_err(|error| {
         if error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -45,7 +46,8 @@ fn verb(mut typed: ArgMatches) -> (Entry, ArgMatches) {
     (VERBS[position.unwrap_or_default()], rest)
 }
 
-/// clap reports a mistake in paragraphs (what, tips, usage, "try --help"): joined, without the usage.
+/// clap reports a mistake in paragraphs (what, tips, usage, "try --help"): joined, without the
+/// usage.
 fn one_line(report: &str, verb: Option<&str>) -> String {
     let report = report.strip_prefix("error: ").unwrap_or(report);
     let wanted = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");

@@ -1,5 +1,5 @@
-//! How a run ends: the exit code, and one line on stderr. It knows two kinds of failure, bad input and everything else; a
-//! reader that went away (`isobar topo | head -1`) is neither.
+//! How a run ends: the exit code, and one line on stderr. It knows two kinds of failure, bad input
+//! and everything else; a reader that went away (`isobar topo | head -1`) is neither.
 
 use crate::{output, text};
 use isobar_lab::LabError;
@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Marks an error as the user's input being wrong: exit code 2. Its text is the whole message, one line that names the
-/// file, line or key, what is wrong and what would be right.
+/// Marks an error as the user's input being wrong: exit code 2. Its text is the whole message, one
+/// line that names the file, line or key, what is wrong and what would be right.
 #[derive(Debug)]
 pub struct BadInput(String);
 
@@ -27,8 +27,8 @@ pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(BadInput(message.to_string()))
 }
 
-/// An error of the loop, as it ends the command: none is bad input, and what a machine or a reporter said stands by itself,
-/// so that a reader that went away is recognised.
+/// An error of the loop, as it ends the command: none is bad input, and what a machine or a
+/// reporter said stands by itself, so that a reader that went away is recognised.
 pub fn of_run(error: RunError) -> anyhow::Error {
     match error {
         RunError::Machine(error) | RunError::Observer(error) => anyhow::Error::from_boxed(error),
@@ -62,7 +62,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The same while something is still to be put back.
 const HASTE: Duration = Duration::from_millis(200);
 
-/// Writes one line to stderr; a stderr that is gone, or that nobody reads, is no reason to fail or to wait for long.
+/// Writes one line to stderr; a stderr that is gone, or that nobody reads, is no reason to fail or
+/// to wait for long.
 pub fn tell(message: &str) {
     tell_within(message, PATIENCE);
 }
@@ -71,8 +72,8 @@ fn tell_within(message: &str, limit: Duration) {
     output::stderr_within(format!("isobar: {}\n", text::plain(&text::brief(message))), limit);
 }
 
-/// A panic is a bug of ours: told in one line with its place, for a report. The loop catches it and puts everything back, for
-/// which it must not wait here.
+/// A panic is a bug of ours: told in one line with its place, for a report. The loop catches it and
+/// puts everything back, for which it must not wait here.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));

@@ -1,11 +1,13 @@
-//! Files that the user names, and how large each kind may be: what is larger was named by mistake (`/dev/zero`, a disk image),
-//! and is refused before it fills memory. It knows sizes; what a file means is its reader's business.
+//! Files that the user names, and how large each kind may be: what is larger was named by mistake
+//! (`/dev/zero`, a disk image), and is refused before it fills memory. It knows sizes; what a file
+//! means is its reader's business.
 
 use isobar_linux::read;
 use std::io;
 use std::path::Path;
 
-/// A configuration, workload, machine, program or penalties in TOML: the largest that ships has 8 KB.
+/// A configuration, workload, machine, program or penalties in TOML: the largest that ships has 8
+/// KB.
 pub const SETTINGS: u64 = 4 << 20;
 
 /// A table of programs, or observations of them: the measured tables of whole suites have 1 MB.
@@ -17,7 +19,8 @@ pub const LIST: u64 = 16 << 20;
 /// One observation of `decide`: a thousand threads need half a megabyte.
 pub const OBSERVATION: u64 = 64 << 20;
 
-/// The text of a file of at most `limit` bytes; it never blocks for long, whatever the name stands for.
+/// The text of a file of at most `limit` bytes; it never blocks for long, whatever the name stands
+/// for.
 ///
 /// # Errors
 /// What the kernel says, else what is wrong in words that follow "cannot be read: ".

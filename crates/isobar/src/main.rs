@@ -1,8 +1,8 @@
 //! The `isobar` command: what was typed becomes one verb, the verb becomes an exit code.
 //!
-//! It knows how a run begins and ends (0 done, 1 failed while running, 2 wrong usage or bad input; one line on stderr). It
-//! decides nothing about placement: policies live in `isobar-policy`, machines in `isobar-linux` and `isobar-sim`, and the
-//! loop that joins them in `isobar-runtime`.
+//! It knows how a run begins and ends (0 done, 1 failed while running, 2 wrong usage or bad input;
+//! one line on stderr). It decides nothing about placement: policies live in `isobar-policy`,
+//! machines in `isobar-linux` and `isobar-sim`, and the loop that joins them in `isobar-runtime`.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,7 @@
-//! Bugs on purpose, for tests that need one; documented in docs/security.md. With `ISOBAR_TEST_PANIC_AT_EPOCH=N` in the
-//! environment decision N panics, with `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a
-//! policy leaves nothing changed behind.
+//! Bugs on purpose, for tests that need one; documented in docs/security.md. With
+//! `ISOBAR_TEST_PANIC_AT_EPOCH=N` in the environment decision N panics, with
+//! `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a policy
+//! leaves nothing changed behind.
 
 use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! How far a long run is, for people: a line on stderr that is drawn only on a terminal and only after a while, so that neither
-//! pipes nor short runs see it.
+//! How far a long run is, for people: a line on stderr that is drawn only on a terminal and only
+//! after a while, so that neither pipes nor short runs see it.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -58,7 +58,8 @@ impl Progress {
         self.bar.suspend(write)
     }
 
-    /// Something is under way that cannot say how far it is: its name and the time that it has taken, until [`Self::tell`] knows more.
+    /// Something is under way that cannot say how far it is: its name and the time that it has
+    /// taken, until [`Self::tell`] knows more.
     pub fn busy(&self, what: &str) {
         let style = ProgressStyle::with_template("{spinner} {msg}: {elapsed}");
         style.into_iter().for_each(|style| self.bar.set_style(style));

@@ -1,15 +1,17 @@
-//! How wide the page is. It knows `COLUMNS` and the terminal of standard output; what is drawn is its caller's business.
+//! How wide the page is. It knows `COLUMNS` and the terminal of standard output; what is drawn is
+//! its caller's business.
 
 use std::io;
 
-/// Columns where nothing says how many there are: a pipe, a file, a terminal that does not know its size.
+/// Columns where nothing says how many there are: a pipe, a file, a terminal that does not know its
+/// size.
 const UNKNOWN: usize = 80;
 
 /// Narrower than this, nothing is drawn; wider than that, nobody reads.
 const SENSIBLE: std::ops::RangeInclusive<usize> = 40..=1000;
 
-/// Columns to draw in: `COLUMNS` where it is set (as by `COLUMNS=120 isobar topo | less`), else those of the terminal, else 80;
-/// at least 40.
+/// Columns to draw in: `COLUMNS` where it is set (as by `COLUMNS=120 isobar topo | less`), else
+/// those of the terminal, else 80; at least 40.
 pub fn columns() -> usize {
     let asked = std::env::var("COLUMNS").ok();
     sensible(asked.as_deref(), || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))

@@ -1,13 +1,14 @@
-//! Text for terminals and logs. It knows which characters can break a line, move a cursor or reorder what is read, and
-//! writes them as escapes; a process may call itself anything.
+//! Text for terminals and logs. It knows which characters can break a line, move a cursor or
+//! reorder what is read, and writes them as escapes; a process may call itself anything.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
-/// The text with every character that could break a log line or a terminal written as an escape: control characters
-/// (C0, DEL, C1), line and paragraph separators, and the invisible and bidirectional format characters
-/// (Unicode technical report 36, section 3; "Trojan Source"). Harmless text comes back as it is.
+/// The text with every character that could break a log line or a terminal written as an escape:
+/// control characters (C0, DEL, C1), line and paragraph separators, and the invisible and
+/// bidirectional format characters (Unicode technical report 36, section 3; "Trojan Source").
+/// Harmless text comes back as it is.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_dangerous) {
         return Cow::Borrowed(text);
@@ -25,7 +26,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Columns that [`plain`] text takes on a terminal: Chinese characters and emoji take two, combining ones none.
+/// Columns that [`plain`] text takes on a terminal: Chinese characters and emoji take two,
+/// combining ones none.
 pub fn width(plain: &str) -> usize {
     plain.width()
 }
@@ -48,14 +50,16 @@ pub fn padded(text: &str, columns: usize, to_the_left: bool) -> String {
     if to_the_left { format!("{text}{spaces}") } else { format!("{spaces}{text}") }
 }
 
-/// A word longer than this is no file's name (`NAME_MAX`), and nothing that a reader would want whole.
+/// A word longer than this is no file's name (`NAME_MAX`), and nothing that a reader would want
+/// whole.
 const LONG_WORD: usize = 255;
 
 /// A message longer than this quotes something that is not worth reading whole.
 const LONG_MESSAGE: usize = 2000;
 
-/// A message with what is too long in it shortened: words (parts of paths count as such) to their ends, then the message itself, to
-/// its head, which says where, and its tail, which says what would be right.
+/// A message with what is too long in it shortened: words (parts of paths count as such) to their
+/// ends, then the message itself, to its head, which says where, and its tail, which says what
+/// would be right.
 pub fn brief(message: &str) -> Cow<'_, str> {
     let between = |c: char| c.is_whitespace() || c == '/';
     if message.len() <= LONG_MESSAGE && message.split(between).all(|word| word.len() <= LONG_WORD) {
@@ -76,8 +80,8 @@ fn ends(text: &str, most: usize, kept: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}… ({} characters left out) …{tail}", count - 2 * kept))
 }
 
-/// A JSON document as one line of text. serde leaves C1 controls and bidirectional characters as they are; inside a JSON
-/// string their `\u` escapes mean the same and harm nobody.
+/// A JSON document as one line of text. serde leaves C1 controls and bidirectional characters as
+/// they are; inside a JSON string their `\u` escapes mean the same and harm nobody.
 pub fn json_line(document: &serde_json::Value) -> String {
     let text = document.to_string();
     if !text.contains(is_dangerous) {

@@ -1,4 +1,5 @@
-//! Bad input of every kind: one line on stderr that names the file, line or key, exit code 2, nothing on stdout.
+//! Bad input of every kind: one line on stderr that names the file, line or key, exit code 2,
+//! nothing on stdout.
 
 #![allow(clippy::unwrap_used)]
 
@@ -85,7 +86,8 @@ fn a_config_that_is_no_toml_or_not_there_is_told() {
     isobar(&["manage", "--policy", "dino", "--config", "/nowhere.toml"]).refused(&["/nowhere.toml", "cannot be read"]);
 }
 
-/// Two good lines around a bad one: the plan before it is printed, and the message names line 3 (line 2 is blank).
+/// Two good lines around a bad one: the plan before it is printed, and the message names line 3
+/// (line 2 is blank).
 #[track_caller]
 fn refused_on_line_3(bad: &str, pieces: &[&str]) {
     let good = observation(&[150, 10, 1, 0]).to_string();

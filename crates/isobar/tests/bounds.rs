@@ -1,4 +1,5 @@
-//! Input without end, input that never comes, and input that would take for ever: each is refused in one line, soon.
+//! Input without end, input that never comes, and input that would take for ever: each is refused
+//! in one line, soon.
 
 #![allow(clippy::unwrap_used)]
 

@@ -30,7 +30,8 @@ fn domains(seen: &Value, plan: &Value) -> BTreeMap<u64, u64> {
 
 #[test]
 fn dino_lays_out_the_paper_s_example() {
-    // Classes D D d d d t t t on four domains of two cores end as D t | D t | d t | d d, in some order of domains.
+    // Classes D D d d d t t t on four domains of two cores end as D t | D t | d t | d d, in some
+    // order of domains.
     let mpki = [150, 120, 50, 40, 30, 1, 1, 0];
     let seen = observation(&mpki);
     let plan = &plans(&DINO, std::slice::from_ref(&seen))[0];
@@ -103,8 +104,9 @@ fn a_file_is_read_as_standard_input_is() {
     assert_eq!(from_file, isobar_with(&["decide", "--policy", "dino", "-"], &line).done());
 }
 
-/// Threads `(process, thread, MPKI)` of the example of DINO, section 3.3.3: thread n runs on core n of four domains of two
-/// cores. Threads 0, 3, 4 and 5 are process 0; the others are processes of their own, numbered from `first`.
+/// Threads `(process, thread, MPKI)` of the example of DINO, section 3.3.3: thread n runs on core n
+/// of four domains of two cores. Threads 0, 3, 4 and 5 are process 0; the others are processes of
+/// their own, numbered from `first`.
 fn paper_s_example(first: u64) -> Value {
     const MPKI: [u64; 8] = [150, 0, 20, 0, 20, 0, 20, 150];
     let mut seen = observation(&MPKI);

@@ -1,5 +1,6 @@
-//! `isobar manage`, `explain` and `restore` on the machine that runs the tests. Nothing here depends on what that machine
-//! has: the policy `linux` runs anywhere, and what `dino` lacks is told.
+//! `isobar manage`, `explain` and `restore` on the machine that runs the tests. Nothing here
+//! depends on what that machine has: the policy `linux` runs anywhere, and what `dino` lacks is
+//! told.
 
 #![allow(clippy::unwrap_used)]
 

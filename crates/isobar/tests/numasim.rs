@@ -1,4 +1,5 @@
-//! `counters = "numasim"` and `ways = "numasim"`: by the page of a numasim guest, which a file and a plugin of ours stand for here.
+//! `counters = "numasim"` and `ways = "numasim"`: by the page of a numasim guest, which a file and
+//! a plugin of ours stand for here.
 
 #![allow(clippy::unwrap_used)]
 
@@ -47,7 +48,8 @@ fn header() -> Header {
     }
 }
 
-/// Every CPU is busy all the time, executes [`RATE`] instructions a second and misses the cache once in 50.
+/// Every CPU is busy all the time, executes [`RATE`] instructions a second and misses the cache
+/// once in 50.
 fn counted(since: Duration) -> Snapshot {
     let ns = u64::try_from(since.as_nanos()).unwrap();
     let instructions = ns.saturating_mul(RATE / 1_000_000_000);
@@ -145,7 +147,8 @@ fn people_are_told_what_the_counters_and_the_ways_are() {
     assert_eq!(Mapping::file(&plugin.path).unwrap().load(layout::WISHED), 0, "a dry run asks for nothing");
 }
 
-/// The plugin ends in the middle of a run: who watches is told, and nothing is counted from then on.
+/// The plugin ends in the middle of a run: who watches is told, and nothing is counted from then
+/// on.
 #[test]
 fn a_page_that_goes_stale_is_told_in_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +179,8 @@ fn without_a_page_it_is_bad_input_with_the_remedy() {
     manage(&plugin.path, &["--set", "manage.ways=page"]).refused(&["`resctrl` or `numasim`"]);
 }
 
-/// What numasim's experiments start in the guest is a command line and a configuration that isobar takes.
+/// What numasim's experiments start in the guest is a command line and a configuration that isobar
+/// takes.
 #[test]
 fn the_commands_of_numasims_experiments_are_isobars() {
     let folder = tempfile::tempdir().unwrap();

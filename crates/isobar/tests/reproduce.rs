@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use support::{file, golden, isobar};
 
-/// Which figures come out changes with the model; which claims, columns and rows there are does not.
+/// Which figures come out changes with the model; which claims, columns and rows there are does
+/// not.
 #[test]
 fn the_table_has_its_shape_and_the_figures_are_written() {
     let folder = tempfile::tempdir().unwrap();

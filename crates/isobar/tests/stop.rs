@@ -1,4 +1,5 @@
-//! However `isobar manage` is asked to stop, what it changed is put back; and where it cannot be, that is said.
+//! However `isobar manage` is asked to stop, what it changed is put back; and where it cannot be,
+//! that is said.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! `isobar study` on the examples of the repository: tables for people, JSON, counts, solutions of one's own, and bad input.
+//! `isobar study` on the examples of the repository: tables for people, JSON, counts, solutions of
+//! one's own, and bad input.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +25,8 @@ fn rows(words: &str) -> Vec<Value> {
     study(&format!("{words} --json")).done().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The output with what a clock measured taken out: the last two words of the lines with measures; and nodes, which threads change.
+/// The output with what a clock measured taken out: the last two words of the lines with measures;
+/// and nodes, which threads change.
 fn steady(text: &str) -> String {
     let line = |line: &str| match (line.split_once("  CoV "), line.split_once(" node")) {
         (Some((before, after)), _) => format!("{before}  CoV {}", after.split(' ').next().unwrap()),

@@ -1,4 +1,5 @@
-//! `isobar study --algorithm fixed` against the solutions that PBBCache itself computed, all of them, through the command.
+//! `isobar study --algorithm fixed` against the solutions that PBBCache itself computed, all of
+//! them, through the command.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +32,8 @@ fn key(record: &Value) -> Key {
     (record["model"].as_str().unwrap().to_owned(), limit, record["topology"] == "uma", record["ways"].as_u64().unwrap())
 }
 
-/// A record as the command takes it; PBBCache's `whirlpool` splits shared ways by misses per instruction.
+/// A record as the command takes it; PBBCache's `whirlpool` splits shared ways by misses per
+/// instruction.
 fn solution(record: &Value) -> Value {
     let column = |key: &str| record["apps"].as_array().unwrap().iter().map(|app| app[key].clone()).collect::<Vec<_>>();
     let share = if record["algorithm"] == "whirlpool" { "llcmpki" } else { "llcmpkc" };

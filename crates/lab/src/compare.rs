@@ -1,8 +1,9 @@
-//! Policies compared: the same workload and the same starts for each, slowdowns against each program alone, means over the
-//! starts and the repeats.
+//! Policies compared: the same workload and the same starts for each, slowdowns against each
+//! program alone, means over the starts and the repeats.
 //!
-//! The first repeat has the seed that was asked for, the next one that plus 1, and so on, so that all policies start from the same
-//! placements. Runs do not depend on each other: neither their order nor the number of threads that compute them can change a result.
+//! The first repeat has the seed that was asked for, the next one that plus 1, and so on, so that
+//! all policies start from the same placements. Runs do not depend on each other: neither their
+//! order nor the number of threads that compute them can change a result.
 
 mod rows;
 
@@ -34,7 +35,8 @@ pub struct CompareSpec {
 }
 
 impl CompareSpec {
-    /// A comparison on a workload: seed 1, one repeat, every balanced schedule where they are few, one job.
+    /// A comparison on a workload: seed 1, one repeat, every balanced schedule where they are few,
+    /// one job.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
         Self { workload, seed: 1, repeat: 1, starts: Starts::Auto, jobs: 1 }
@@ -51,8 +53,9 @@ pub struct Comparison {
     pub seed: u64,
     /// Repeats of each policy.
     pub repeat: u32,
-    /// How many schedules each repeat is the mean over: all that a scheduler which balances CPU load may choose, those that are
-    /// the same by symmetry counted once. `None` where each repeat draws one by its seed.
+    /// How many schedules each repeat is the mean over: all that a scheduler which balances CPU
+    /// load may choose, those that are the same by symmetry counted once. `None` where each repeat
+    /// draws one by its seed.
     pub schedules: Option<usize>,
     /// One row for each policy, in the order asked for.
     pub policies: Vec<PolicyRow>,
@@ -106,8 +109,9 @@ fn tasks(policies: usize, repeat: u32, starts: usize) -> Vec<Task> {
     all.flat_map(|(policy, repeat)| (0..starts).map(move |start| Task { policy, repeat, start })).collect()
 }
 
-/// Completion time of each application alone on the machine, in seconds, in the order of the workload; `None` for one that does
-/// not end in time. Applications that are alike are simulated once.
+/// Completion time of each application alone on the machine, in seconds, in the order of the
+/// workload; `None` for one that does not end in time. Applications that are alike are simulated
+/// once.
 ///
 /// # Errors
 /// [`LabError::Sim`] where the contention model has no answer.

@@ -1,8 +1,10 @@
-//! The simulated optimum: every mapping of a workload's threads to last-level caches is run, those that are the same by symmetry once,
-//! and they are ranked by mean slowdown, the measure of the N-MASS paper (section 4.1, after Eyerman and Eeckhout).
+//! The simulated optimum: every mapping of a workload's threads to last-level caches is run, those
+//! that are the same by symmetry once, and they are ranked by mean slowdown, the measure of the
+//! N-MASS paper (section 4.1, after Eyerman and Eeckhout).
 //!
-//! Threads stay where they are put for the whole run, and so do those of later runs of an application; memory is where the workload
-//! puts it, else where it is first touched. What moves in the course of a run can do better than any of these.
+//! Threads stay where they are put for the whole run, and so do those of later runs of an
+//! application; memory is where the workload puts it, else where it is first touched. What moves in
+//! the course of a run can do better than any of these.
 
 use crate::compare::alone;
 use crate::error::LabError;
@@ -31,10 +33,12 @@ pub struct Mapping {
     pub slowdowns: Vec<f64>,
 }
 
-/// Every mapping of a workload, the one with the least mean slowdown first; ties to the higher throughput, then by caches.
+/// Every mapping of a workload, the one with the least mean slowdown first; ties to the higher
+/// throughput, then by caches.
 ///
 /// # Errors
-/// [`LabError::TooMany`] where more than `most` differ, [`LabError::Unfinished`] where an application does not end in time.
+/// [`LabError::TooMany`] where more than `most` differ, [`LabError::Unfinished`] where an
+/// application does not end in time.
 pub fn optimum(workload: &Workload, most: usize, jobs: usize) -> Result<Vec<Mapping>, LabError> {
     let alone = alone(workload)?;
     let all = mappings(workload, most).map_err(|error| LabError::TooMany { what: "static mappings", error })?;

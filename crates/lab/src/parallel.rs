@@ -1,4 +1,5 @@
-//! Independent pieces of work side by side. Results come in the order of the work, whatever ends first.
+//! Independent pieces of work side by side. Results come in the order of the work, whatever ends
+//! first.
 
 use crate::error::LabError;
 use rayon::prelude::*;

@@ -1,8 +1,10 @@
-//! How far a measure varies: least and greatest run, and the 95 % confidence interval of the mean over repeats by Student's t.
+//! How far a measure varies: least and greatest run, and the 95 % confidence interval of the mean
+//! over repeats by Student's t.
 //!
-//! Repeats are independent (each has its own seed) and their mean is near normal for the few per cent by which runs differ; with
-//! fewer than two there is no interval. Where every schedule is evaluated the mean over schedules is exact, not sampled: what
-//! differs between repeats is then only what the seed still decides, often nothing.
+//! Repeats are independent (each has its own seed) and their mean is near normal for the few per
+//! cent by which runs differ; with fewer than two there is no interval. Where every schedule is
+//! evaluated the mean over schedules is exact, not sampled: what differs between repeats is then
+//! only what the seed still decides, often nothing.
 
 use isobar_model::num;
 use serde::Serialize;
@@ -15,7 +17,8 @@ pub struct Spread {
     pub min: f64,
     /// Greatest of all runs.
     pub max: f64,
-    /// The mean lies within this distance of the mean over the repeats with 95 % confidence; `None` for fewer than two repeats.
+    /// The mean lies within this distance of the mean over the repeats with 95 % confidence; `None`
+    /// for fewer than two repeats.
     pub half_width_95: Option<f64>,
 }
 
@@ -28,8 +31,9 @@ pub(crate) fn spread(runs: impl IntoIterator<Item = f64>, repeats: &[f64]) -> Op
     bounds.map(|(min, max)| Spread { min, max, half_width_95: half_width_95(repeats) })
 }
 
-/// `t * s / sqrt(n)`, with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the sample standard deviation: the mean lies within
-/// this distance of the values' mean with 95 % confidence. `None` for fewer than two values.
+/// `t * s / sqrt(n)`, with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the
+/// sample standard deviation: the mean lies within this distance of the values' mean with 95 %
+/// confidence. `None` for fewer than two values.
 #[must_use]
 pub fn half_width_95(values: &[f64]) -> Option<f64> {
     let count = num::float_len(values.len());

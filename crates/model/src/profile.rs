@@ -1,7 +1,7 @@
-//! A program as a table over ways 1 to W: how it behaves alone when it may fill 1, 2, ... ways of the
-//! LLC (PBBCache's input; design, section 8). The one type for this: measured tables are read into
-//! it, policies save what they measured as it, static models and the simulator compute from it. Knows
-//! the interpolation rules, and refuses to know where the figures came from.
+//! A program as a table over ways 1 to W: how it behaves alone when it may fill 1, 2, ... ways of
+//! the LLC (PBBCache's input; design, section 8). The one type for this: measured tables are read
+//! into it, policies save what they measured as it, static models and the simulator compute from
+//! it. Knows the interpolation rules, and refuses to know where the figures came from.
 
 use crate::num;
 use std::sync::Arc;
@@ -97,8 +97,8 @@ impl Profile {
     /// and allowed.
     ///
     /// # Errors
-    /// [`ProfileError`] for no rows, an IPC that is not above 0, a rate that is negative, a value that
-    /// is not a number.
+    /// [`ProfileError`] for no rows, an IPC that is not above 0, a rate that is negative, a value
+    /// that is not a number.
     pub fn new(name: &str, rows: Vec<Row>) -> Result<Self, ProfileError> {
         if rows.is_empty() {
             return Err(ProfileError::Empty(name.to_owned()));
@@ -134,9 +134,9 @@ impl Profile {
         &self.columns[index]
     }
 
-    /// A property at a fractional number of ways (design, section 8): linear between whole ways, the
-    /// last value beyond the table; below one way linear towards `v(1) + (v(1) - v(2))`, at least
-    /// 1e-6, at none.
+    /// A property at a fractional number of ways (design, section 8): linear between whole ways,
+    /// the last value beyond the table; below one way linear towards `v(1) + (v(1) - v(2))`, at
+    /// least 1e-6, at none.
     #[must_use]
     pub fn at(&self, property: Property, ways: f64) -> f64 {
         at(self.column(property), ways)
@@ -211,7 +211,8 @@ mod tests {
         let slowdown = |ways| a.at(Property::Slowdown, ways);
         assert_eq!((slowdown(1.0), slowdown(1.5), slowdown(2.25)), (4.0, 3.0, 1.75));
         assert_eq!((slowdown(3.0), slowdown(7.5)), (1.0, 1.0));
-        // At none: 4 + (4 - 2) = 6, so 5 at half a way. Misses: 10 + (10 - 20) < 0, so 1e-6 at none.
+        // At none: 4 + (4 - 2) = 6, so 5 at half a way. Misses: 10 + (10 - 20) < 0, so 1e-6 at
+        // none.
         assert_eq!(slowdown(0.5), 5.0);
         assert!((a.at(Property::Llcmpkc, 0.5) - (1e-6 + (10.0 - 1e-6) * 0.5)).abs() < 1e-12);
     }

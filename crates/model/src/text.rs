@@ -16,8 +16,8 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// Words behind a head, on as many lines of `width` columns as it takes, with `between` after each word
-/// but the last; continued lines begin below the first word.
+/// Words behind a head, on as many lines of `width` columns as it takes, with `between` after each
+/// word but the last; continued lines begin below the first word.
 #[must_use]
 pub fn hanging(head: &str, words: &[&str], between: &str, width: usize) -> String {
     let (mut text, mut line) = (String::new(), head.to_owned());

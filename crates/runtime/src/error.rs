@@ -1,5 +1,5 @@
-//! Why a run ended before its limits did. It knows the loop's failures; how they end a program (exit codes) is the
-//! caller's decision.
+//! Why a run ended before its limits did. It knows the loop's failures; how they end a program
+//! (exit codes) is the caller's decision.
 
 use crate::policies::Refusal;
 use isobar_model::Seconds;
@@ -21,7 +21,8 @@ pub enum RunError {
     /// The machine lacks what the policy needs; nothing was changed.
     #[error(transparent)]
     Refused(Refusal),
-    /// A policy made a plan that breaks the rules of plans: a fault of the policy. Nothing of it was done.
+    /// A policy made a plan that breaks the rules of plans: a fault of the policy. Nothing of it
+    /// was done.
     #[error("internal error: policy {policy} made a plan at {} s that cannot be carried out", time.0)]
     Plan {
         /// The policy.
@@ -46,7 +47,8 @@ pub enum RunError {
     RestoreAfter {
         /// What could not be put back. Not a source: the text has it.
         restore: Box<RunError>,
-        /// How the run had ended. Not a source: a reader that went away is no failure, but what is left changed is.
+        /// How the run had ended. Not a source: a reader that went away is no failure, but what is
+        /// left changed is.
         run: Box<RunError>,
     },
 }

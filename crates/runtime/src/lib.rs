@@ -1,8 +1,10 @@
-//! The one loop over any machine, and what it needs: which threads are managed, the settings, policies by name.
+//! The one loop over any machine, and what it needs: which threads are managed, the settings,
+//! policies by name.
 //!
-//! [`Loop`] joins a [`Machine`](isobar_model::Machine) and a [`Policy`](isobar_model::Policy). It runs to its end with an
-//! [`Observer`], or one epoch at a time with [`Loop::step`]. This crate knows neither Linux nor the simulator, reads no
-//! file and no clock (texts of files come through a function of its caller), and prints nothing.
+//! [`Loop`] joins a [`Machine`](isobar_model::Machine) and a [`Policy`](isobar_model::Policy). It
+//! runs to its end with an [`Observer`], or one epoch at a time with [`Loop::step`]. This crate
+//! knows neither Linux nor the simulator, reads no file and no clock (texts of files come through a
+//! function of its caller), and prints nothing.
 //!
 //! ```
 //! use isobar_runtime::{Limits, Loop, policies, settings::Config};
@@ -10,7 +12,8 @@
 //!
 //! let workload = "machine = \"nehalem-2x4\"\n[[app]]\nprogram = \"soplex\"\ncount = 4";
 //! let machine = SimMachine::new(&Workload::from_toml("workload.toml", workload)?, 1);
-//! let policy = policies::build("dino", &Config::default(), &|_| unreachable!("no setting names a file"))?;
+//! let no_file = |_: &std::path::Path| unreachable!("no setting names a file");
+//! let policy = policies::build("dino", &Config::default(), &no_file)?;
 //! let limits = Limits { epochs: Some(2), ..Limits::every(machine.epoch()) };
 //! let mut run = Loop::new(machine, policy, limits);
 //! while let Some(epoch) = run.step()? {

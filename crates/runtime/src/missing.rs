@@ -1,5 +1,6 @@
-//! What a machine lacks, in words: sensors that share a reason are named together, since one missing PMU is one fact and
-//! not three. It knows sensors and reasons; it does not know where the reasons come from or which policy needs a sensor.
+//! What a machine lacks, in words: sensors that share a reason are named together, since one
+//! missing PMU is one fact and not three. It knows sensors and reasons; it does not know where the
+//! reasons come from or which policy needs a sensor.
 
 use isobar_model::Sensor;
 
@@ -31,7 +32,8 @@ impl Missing<'_> {
         format!("{kind}: {}: {}", names(&self.sensors).join(", "), self.why)
     }
 
-    /// A part of a sentence: `instructions per thread and LLC misses per thread are not measured (no PMU)`.
+    /// A part of a sentence: `instructions per thread and LLC misses per thread are not measured
+    /// (no PMU)`.
     #[must_use]
     pub fn clause(&self) -> String {
         let first = self.sensors[0];
@@ -50,7 +52,8 @@ pub fn names(sensors: &[Sensor]) -> Vec<String> {
     sensors.iter().map(ToString::to_string).collect()
 }
 
-/// Whether a sensor is something that is measured, rather than something that a machine has or has not.
+/// Whether a sensor is something that is measured, rather than something that a machine has or has
+/// not.
 #[must_use]
 pub const fn is_reading(sensor: Sensor) -> bool {
     match sensor {

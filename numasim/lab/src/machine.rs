@@ -226,7 +226,8 @@ pub fn to_toml(spec: &Spec) -> Result<String, LabError> {
 mod tests {
     use super::*;
 
-    /// 2.27 GHz / 20 = 113.5 MHz; 50 ns * 20 = 1 us; 25.6 GB/s * 0.8 / 20 = 1.024 GB/s; 8 MiB / 16 = 512 KiB; 256 / 16 = 16 KiB.
+    /// 2.27 GHz / 20 = 113.5 MHz; 50 ns * 20 = 1 us; 25.6 GB/s * 0.8 / 20 = 1.024 GB/s; 8 MiB / 16
+    /// = 512 KiB; 256 / 16 = 16 KiB.
     #[test]
     fn nehalem_scaled_by_hand() {
         let spec = scaled("nehalem-2x4", Scale::default()).unwrap();

@@ -36,7 +36,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 26] = [
             "isobar-trace",
         ],
     ),
-    // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in for the kernel's.
+    // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in
+    // for the kernel's.
     ("isobar-vm", &[]),
     ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),

@@ -1,8 +1,8 @@
-//! Which file of a crate uses which: read from the code itself, without compiling it. Tests are left out: a test may
-//! reach wherever it likes.
+//! Which file of a crate uses which: read from the code itself, without compiling it. Tests are
+//! left out: a test may reach wherever it likes.
 //!
-//! A name leads to the file that defines it, also where a `mod.rs` hands it on; what no rule below resolves
-//! (items of other crates, local names) is no edge.
+//! A name leads to the file that defines it, also where a `mod.rs` hands it on; what no rule below
+//! resolves (items of other crates, local names) is no edge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,8 +42,8 @@ impl Crate {
         edges.collect()
     }
 
-    /// Every use of one module by another of the same folder, whatever lies below them. A module and what is below it
-    /// are one thing here.
+    /// Every use of one module by another of the same folder, whatever lies below them. A module
+    /// and what is below it are one thing here.
     pub fn folder_edges(&self) -> BTreeSet<(Module, Module)> {
         let siblings = |(from, to): (Module, Module)| {
             let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();

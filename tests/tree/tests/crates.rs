@@ -1,4 +1,5 @@
-//! The walls between crates, as ARCHITECTURE.md states them. A wall that is not checked is not a wall.
+//! The walls between crates, as ARCHITECTURE.md states them. A wall that is not checked is not a
+//! wall.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -7,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Crates that do no I/O, with every foreign crate that they may import (none of these touches the outside world).
+/// Crates that do no I/O, with every foreign crate that they may import (none of these touches the
+/// outside world).
 const PURE: [(&str, &[&str]); 8] = [
     ("isobar-contention", &["thiserror"]),
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
@@ -79,7 +81,8 @@ fn pure_crates_share_one_list_of_forbidden_things() {
     PURE.iter().for_each(|(name, _)| assert_eq!(list(name), first, "{name}/clippy.toml differs"));
 }
 
-/// Crates with unsafe code: isobar's own one, and those of numasim that map the page and talk to QEMU.
+/// Crates with unsafe code: isobar's own one, and those of numasim that map the page and talk to
+/// QEMU.
 const UNSAFE: [&str; 3] = ["isobar-linux", "numasim-page", "numasim-plugin"];
 
 #[test]

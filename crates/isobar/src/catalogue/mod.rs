@@ -1,5 +1,6 @@
-//! What ships with the simulator, for a person in a terminal and as JSON: machines, programs, their curves. It knows facts as plain
-//! numbers and how to lay them out; where they come from is the adapter's business.
+//! What ships with the simulator, for a person in a terminal and as JSON: machines, programs, their
+//! curves. It knows facts as plain numbers and how to lay them out; where they come from is the
+//! adapter's business.
 
 mod draw;
 pub mod facts;

@@ -1,5 +1,5 @@
-//! Curves in a terminal: braille dots, eight to a character, with the scale of both axes. It draws what it is given and computes
-//! nothing.
+//! Curves in a terminal: braille dots, eight to a character, with the scale of both axes. It draws
+//! what it is given and computes nothing.
 
 /// Characters across and down.
 const WIDTH: usize = 64;
@@ -15,7 +15,8 @@ pub struct Axes<'a> {
     pub x_unit: &'a str,
 }
 
-/// Curves over x from 0, y from 0; each a list of points, ascending by x. Empty where there is nothing to draw.
+/// Curves over x from 0, y from 0; each a list of points, ascending by x. Empty where there is
+/// nothing to draw.
 pub fn plot(axes: &Axes<'_>, curves: &[Vec<(f64, f64)>]) -> String {
     let points = || curves.iter().flatten();
     let x_most = points().map(|point| point.0).fold(0.0, f64::max);

@@ -29,8 +29,8 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
     }
 }
 
-/// This machine, to be watched and (unless it is a dry run) changed; and what an isobar that was killed had left changed
-/// and is now put back, in words.
+/// This machine, to be watched and (unless it is a dry run) changed; and what an isobar that was
+/// killed had left changed and is now put back, in words.
 ///
 /// # Errors
 /// Where it cannot be read, or the state file not be taken.
@@ -55,7 +55,8 @@ pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachin
         machine.give_ways_by(Box::new(PageWays::new(page, &topology).map_err(bad_input)?));
     }
     if machine.recovered().is_some() {
-        // Groups that an isobar that was killed had left are gone now, and their classes of service free.
+        // Groups that an isobar that was killed had left are gone now, and their classes of service
+        // free.
         machine.sensing().set_topology(Arc::new(again()?));
     }
     let recovered = machine.recovered().map(|report| {
@@ -126,7 +127,8 @@ fn sensor_options(config: &ManageConfig) -> SensorOptions {
             CounterChoice::Software => CounterSource::Software,
             CounterChoice::Auto | CounterChoice::Numasim => CounterSource::Auto,
         },
-        // A thread that is managed may fall to half of what it was taken on for before it is let go.
+        // A thread that is managed may fall to half of what it was taken on for before it is let
+        // go.
         min_cpu_share_for_pages: config.min_cpu_percent / 200.0,
         ..SensorOptions::default()
     }
@@ -160,8 +162,9 @@ pub struct Restored {
 /// Puts back what the state file records; `None` where there is none.
 ///
 /// # Errors
-/// Where another isobar runs, the file cannot be read, or the kernel refuses. What is no state file of ours is bad input
-/// where the user `named` it, else a failure: then nothing was typed that could be wrong.
+/// Where another isobar runs, the file cannot be read, or the kernel refuses. What is no state file
+/// of ours is bad input where the user `named` it, else a failure: then nothing was typed that
+/// could be wrong.
 pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
     let explain = |error: ActuatorError| match error {
         error if named && is_wrong_file(&error) => bad_input(error),
@@ -177,7 +180,8 @@ pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
     Ok(Some(Restored { text: report.to_string(), json: report_to_json(&report), remarks: report.remarks }))
 }
 
-/// Whether the fault is that of the path: what is there is no state file, or none that may be read or believed.
+/// Whether the fault is that of the path: what is there is no state file, or none that may be read
+/// or believed.
 fn is_wrong_file(error: &ActuatorError) -> bool {
     match error {
         ActuatorError::Broken { .. } | ActuatorError::NotAFile { .. } => true,
@@ -187,7 +191,8 @@ fn is_wrong_file(error: &ActuatorError) -> bool {
     }
 }
 
-/// Gives up the power of the executable where it is not the caller's to use, and says so. Before any thread is started.
+/// Gives up the power of the executable where it is not the caller's to use, and says so. Before
+/// any thread is started.
 ///
 /// # Errors
 /// Where the kernel does not let it go.

@@ -1,4 +1,5 @@
-//! The machines that the loop can run on: this one, and a simulated one. What is set and shown of each is joined here.
+//! The machines that the loop can run on: this one, and a simulated one. What is set and shown of
+//! each is joined here.
 
 pub mod linux;
 pub mod simulated;

@@ -1,6 +1,6 @@
-//! What is known of a run once everything is put back, beside what was counted: remarks of the machine, and the truth
-//! about a simulated workload, which the simulated machine alone knows and no policy is shown. It says whether the policy
-//! helped; on a real machine there is no such thing.
+//! What is known of a run once everything is put back, beside what was counted: remarks of the
+//! machine, and the truth about a simulated workload, which the simulated machine alone knows and
+//! no policy is shown. It says whether the policy helped; on a real machine there is no such thing.
 
 use isobar_model::metrics::Summary;
 use serde::Serialize;

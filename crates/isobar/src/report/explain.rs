@@ -1,4 +1,5 @@
-//! What `explain` tells a person: the machine, what was seen, the one decision in words, and what it rests on.
+//! What `explain` tells a person: the machine, what was seen, the one decision in words, and what
+//! it rests on.
 
 use super::ways::WayMap;
 use super::{Aftermath, Reporter, table, words};

@@ -1,9 +1,10 @@
-//! What a run tells a program: one JSON document an epoch, one summary. An epoch carries the observation exactly as the
-//! policy saw it, in the contract's form, so that `isobar decide` repeats the decision from the log.
+//! What a run tells a program: one JSON document an epoch, one summary. An epoch carries the
+//! observation exactly as the policy saw it, in the contract's form, so that `isobar decide`
+//! repeats the decision from the log.
 //!
-//! What hardly ever changes (`missing`, `lacking`, `remarks`) stands in the first document, and later in those where it is
-//! another than in the document before: an absent key means "as before". A document that was dropped has said nothing, so the
-//! next one says all again.
+//! What hardly ever changes (`missing`, `lacking`, `remarks`) stands in the first document, and
+//! later in those where it is another than in the document before: an absent key means "as before".
+//! A document that was dropped has said nothing, so the next one says all again.
 
 use super::clock::WallClock;
 use super::{Aftermath, Reporter};

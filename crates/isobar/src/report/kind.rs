@@ -17,7 +17,8 @@ pub fn kind(text: &str) -> String {
     kept.join(" ")
 }
 
-/// A word with `#` for each number in it, decimals and all. A digit behind a letter is part of a name (`worker1`).
+/// A word with `#` for each number in it, decimals and all. A digit behind a letter is part of a
+/// name (`worker1`).
 fn without_figures(word: &str) -> String {
     let mut kept = String::with_capacity(word.len());
     let mut rest = word.chars().peekable();

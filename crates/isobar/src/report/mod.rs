@@ -1,4 +1,5 @@
-//! What a run shows, to people and to programs. It knows the loop's events; it decides nothing and touches no machine.
+//! What a run shows, to people and to programs. It knows the loop's events; it decides nothing and
+//! touches no machine.
 
 mod aftermath;
 mod clock;

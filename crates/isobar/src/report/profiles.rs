@@ -1,4 +1,5 @@
-//! What a policy has measured of programs over cache ways, as the file of profiles that `isobar study` reads.
+//! What a policy has measured of programs over cache ways, as the file of profiles that
+//! `isobar study` reads.
 
 use crate::failure::{self, bad_input};
 use anyhow::Context as _;

@@ -1,4 +1,5 @@
-//! The busiest processes as a small table: what can be measured on any machine. A cell that was not measured says so.
+//! The busiest processes as a small table: what can be measured on any machine. A cell that was not
+//! measured says so.
 
 use crate::report::{AppTruth, Truth};
 use crate::text::{padded, short, width};
@@ -7,11 +8,13 @@ use isobar_model::{Mpki, Observation, Process, Topology, num};
 const NAME_WIDTH: usize = 20;
 const NOT_MEASURED: &str = "not measured";
 
-/// Columns in the order in which a narrow terminal goes without them: pages, threads, managed, LLC MPKI.
+/// Columns in the order in which a narrow terminal goes without them: pages, threads, managed, LLC
+/// MPKI.
 const SPARE: [usize; 4] = [5, 3, 3, 3];
 
-/// Header and one line for each of the busiest processes, at most `most`, columns aligned. `managed` is the part the policy
-/// acts on. Where `columns` says how wide a terminal is, columns of the table are left out until the rest fits.
+/// Header and one line for each of the busiest processes, at most `most`, columns aligned.
+/// `managed` is the part the policy acts on. Where `columns` says how wide a terminal is, columns
+/// of the table are left out until the rest fits.
 pub fn busiest(seen: &Observation, managed: &Observation, most: usize, columns: Option<usize>) -> Vec<String> {
     let mut processes: Vec<(&Process, f64)> =
         seen.processes.iter().map(|process| (process, cpu_share(process, seen).unwrap_or(0.0))).collect();

@@ -55,7 +55,8 @@ impl WayMap {
         self.0.values_mut().for_each(|clusters| clusters.retain(|_, cluster| !cluster.threads.is_empty()));
     }
 
-    /// Draws some LLCs, but for those where a program is sampled: the next second has another picture.
+    /// Draws some LLCs, but for those where a program is sampled: the next second has another
+    /// picture.
     pub fn draw(&self, llcs: &BTreeSet<LlcId>, seen: &Observation) -> Vec<String> {
         let sampling = |llc: &&LlcId| self.0.get(llc).is_some_and(|clusters| clusters.contains_key("sampling"));
         llcs.iter().filter(|llc| !sampling(llc)).flat_map(|llc| self.draw_one(*llc, seen)).collect()

@@ -1,4 +1,5 @@
-//! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they meet a line.
+//! Machine, actions and outcomes in words. Names of processes are escaped here, once, before they
+//! meet a line.
 
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, PageSelection};
@@ -130,7 +131,8 @@ fn named(pid: Pid, seen: &Observation) -> String {
     format!("process {pid}{}", name_of(pid, seen))
 }
 
-/// The thread that bears its process's id is named by it alone, as a program of one thread is to most people.
+/// The thread that bears its process's id is named by it alone, as a program of one thread is to
+/// most people.
 fn thread_named(pid: Pid, tid: Tid, seen: &Observation) -> String {
     if pid.0 == tid.0 {
         format!("thread {tid}{}", name_of(pid, seen))
@@ -149,7 +151,8 @@ pub fn bare_name(pid: Pid, seen: &Observation) -> Option<String> {
     seen.processes.get(index).map(|process| short(&process.name, 32))
 }
 
-/// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would` in a dry run.
+/// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would`
+/// in a dry run.
 pub fn outcome_in_words(outcome: Option<&ActionOutcome>) -> String {
     match outcome {
         None => "not done: dry run".to_owned(),

@@ -69,7 +69,8 @@ fn by_core(cores: &[CpuSet]) -> Vec<String> {
     words
 }
 
-/// First threads, second threads and so on; `None` unless every core has as many, in the same order.
+/// First threads, second threads and so on; `None` unless every core has as many, in the same
+/// order.
 fn by_rank(cores: &[CpuSet]) -> Option<Vec<String>> {
     let threads = cores.first()?.len();
     let mut words = Vec::new();

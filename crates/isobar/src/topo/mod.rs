@@ -1,7 +1,8 @@
 //! A machine for a person in a terminal, and as JSON.
 //!
-//! It knows how to lay out text in the columns that it is given, and never takes more. It refuses to know where a machine came from, and to fill gaps: what was
-//! not told is left out or shown as `-`.
+//! It knows how to lay out text in the columns that it is given, and never takes more. It refuses
+//! to know where a machine came from, and to fill gaps: what was not told is left out or shown as
+//! `-`.
 
 mod boxes;
 mod cpus;
@@ -21,8 +22,8 @@ use words::counted;
 /// The fewest columns that a machine is drawn in.
 const LEAST: usize = 40;
 
-/// The machine as boxes and tables: nodes with memory, LLCs and CPUs; distances; firmware figures; resctrl limits. No line is wider
-/// than `columns`, which count as 40 where they are fewer.
+/// The machine as boxes and tables: nodes with memory, LLCs and CPUs; distances; firmware figures;
+/// resctrl limits. No line is wider than `columns`, which count as 40 where they are fewer.
 #[must_use]
 pub fn draw(machine: &Topology, columns: usize) -> String {
     let columns = columns.max(LEAST);

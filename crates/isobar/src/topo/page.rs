@@ -1,4 +1,5 @@
-//! Text of a given width: how many columns it takes, and words in lines. It knows columns and nothing of machines.
+//! Text of a given width: how many columns it takes, and words in lines. It knows columns and
+//! nothing of machines.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -12,7 +13,8 @@ pub(super) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Words in lines of at most `first` columns, those after the first of at most `rest`. A word that is wider than a line is cut.
+/// Words in lines of at most `first` columns, those after the first of at most `rest`. A word that
+/// is wider than a line is cut.
 pub(super) fn wrap(words: &[String], first: usize, rest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.iter().flat_map(|word| pieces(word, rest.min(first))) {

@@ -5,8 +5,8 @@ use super::words::counted;
 use isobar_model::topology::AccessClass;
 use isobar_model::{Bandwidth, Bytes, Nanoseconds, Topology, num};
 
-/// Distances from the CPUs of a node (row) to the memory of a node (column). A table wider than the page goes on below;
-/// a machine of one node has none.
+/// Distances from the CPUs of a node (row) to the memory of a node (column). A table wider than the
+/// page goes on below; a machine of one node has none.
 pub(super) fn distances(machine: &Topology, columns: usize) -> Vec<String> {
     if machine.nodes().len() < 2 {
         return Vec::new();

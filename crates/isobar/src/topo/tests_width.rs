@@ -1,5 +1,5 @@
-//! Machines of every size in pages of every width: no line is wider than the page, and what the JSON says of nodes, caches, CPUs and
-//! distances can be read back from the drawing.
+//! Machines of every size in pages of every width: no line is wider than the page, and what the
+//! JSON says of nodes, caches, CPUs and distances can be read back from the drawing.
 
 use super::page::width;
 use super::{draw, json};
@@ -34,7 +34,8 @@ fn panels(drawn: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The CPUs of a box by LLC: numbers after `CPUs`, or in a list of many LLCs after the number of each.
+/// The CPUs of a box by LLC: numbers after `CPUs`, or in a list of many LLCs after the number of
+/// each.
 fn cpus(words: &str) -> BTreeMap<Option<u32>, CpuSet> {
     let mut found: BTreeMap<Option<u32>, CpuSet> = BTreeMap::new();
     let (mut llc, mut listing, mut aside) = (None, false, false);
@@ -162,7 +163,8 @@ fn monsters_fit_and_lose_nothing() {
 
 #[test]
 fn awkward_machines_fit_and_lose_nothing() {
-    // CPUs dealt round: no range is longer than one number. Siblings side by side. One LLC over all nodes. CPUs without anything.
+    // CPUs dealt round: no range is longer than one number. Siblings side by side. One LLC over all
+    // nodes. CPUs without anything.
     let mut dealt = synthetic("node:4 llc:2 core:32").unwrap().into_parts();
     let llcs: Vec<_> = dealt.llcs.iter().map(|llc| llc.id).collect();
     dealt.cpus.iter_mut().for_each(|cpu| {

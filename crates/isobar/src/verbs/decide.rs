@@ -1,5 +1,6 @@
-//! `isobar decide`: observations in, plans out, one JSON document a line. The pure heart of the program, for scripts and
-//! tests: it touches no machine, and the policy remembers from line to line as it would from epoch to epoch.
+//! `isobar decide`: observations in, plans out, one JSON document a line. The pure heart of the
+//! program, for scripts and tests: it touches no machine, and the policy remembers from line to
+//! line as it would from epoch to epoch.
 
 use super::Verb;
 use super::options::Sets;
@@ -14,7 +15,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The byte order mark that some editors put before the first line (RFC 8259, section 8.1, lets a parser ignore it).
+/// The byte order mark that some editors put before the first line (RFC 8259, section 8.1, lets a
+/// parser ignore it).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Read observations, one JSON document a line, and print one plan a line

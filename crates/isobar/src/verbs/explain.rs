@@ -18,7 +18,8 @@ pub struct Explain {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// Epochs to watch before the decision that is explained; policies with a history need more than one
+    /// Epochs to watch before the decision that is explained; policies with a history need more
+    /// than one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     epochs: u64,
 }

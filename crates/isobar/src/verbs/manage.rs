@@ -39,7 +39,8 @@ pub struct Manage {
     /// Stop after so many seconds, at least one interval (else at Ctrl-C)
     #[arg(long = "for", value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
-    /// At the end, write what the policy measured of programs with more and fewer cache ways, as profiles that `study` reads
+    /// At the end, write what the policy measured of programs with more and fewer cache ways, as
+    /// profiles that `study` reads
     #[arg(long, value_name = "FILE")]
     save_profiles: Option<PathBuf>,
     /// Print only warnings, refusals and the summary

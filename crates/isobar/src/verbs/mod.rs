@@ -1,5 +1,5 @@
-//! The verbs, one file each: what may be typed after it, its help with an example, and what it does. A verb registers itself
-//! in one line of [`VERBS`].
+//! The verbs, one file each: what may be typed after it, its help with an example, and what it
+//! does. A verb registers itself in one line of [`VERBS`].
 
 mod decide;
 mod explain;
@@ -27,7 +27,8 @@ pub const VERBS: [Entry; 8] = [
     Entry::of::<study::Study>(),
 ];
 
-/// What was typed after a verb; its name, its help and the example below it are the attributes of its parser.
+/// What was typed after a verb; its name, its help and the example below it are the attributes of
+/// its parser.
 trait Verb: clap::Parser {
     /// Does it. What is printed goes to `out`, unless it must not wait for its reader.
     ///

@@ -11,7 +11,8 @@ use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Run the papers' experiments again on simulated machines, claim by claim: the paper's figure, ours, and whether they agree
+/// Run the papers' experiments again on simulated machines, claim by claim: the paper's figure,
+/// ours, and whether they agree
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "reproduce",
@@ -29,7 +30,8 @@ pub struct Reproduce {
     /// Shorter and fewer runs: signs come out, sizes are rough
     #[arg(long)]
     quick: bool,
-    /// Write the papers' figures, drawn anew, as SVG files into this folder, which is made where it is missing
+    /// Write the papers' figures, drawn anew, as SVG files into this folder, which is made where it
+    /// is missing
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// The first seed; the same seed gives the same bytes, but for the times of dc-6
@@ -56,7 +58,8 @@ enum Paper {
     All,
 }
 
-/// A reproduction by name, and how it runs; the last argument is called with experiments done and experiments in all.
+/// A reproduction by name, and how it runs; the last argument is called with experiments done and
+/// experiments in all.
 type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError>);
 
 const NMASS: Named = ("nmass", nmass);

@@ -19,7 +19,8 @@ Exit code: 0 put back, or nothing to do; 1 not everything could be put back, or 
 2 --state names a file that is no state file."
 )]
 pub struct Restore {
-    /// The state file; else /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for others
+    /// The state file; else /run/isobar/state.json for root, $XDG_RUNTIME_DIR/isobar/state.json for
+    /// others
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Print one JSON document

@@ -1,4 +1,5 @@
-//! What `manage` and `explain` share: from what was typed and configured to what is needed, and the machine it runs on.
+//! What `manage` and `explain` share: from what was typed and configured to what is needed, and the
+//! machine it runs on.
 
 use super::options::seed;
 use crate::failure::{self, bad_input};
@@ -22,20 +23,22 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
 pub struct WatchArgs {
-    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the configuration names it
+    /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the
+    /// configuration names it
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
     /// Settings as TOML: a section [manage] and one for each policy; the command line wins
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Manage only this process name, process id, or cgroup path and what is below it, names and paths also as globs; may be
-    /// repeated
+    /// Manage only this process name, process id, or cgroup path and what is below it, names and
+    /// paths also as globs; may be repeated
     #[arg(long, value_name = "NAME|PID|CGROUP")]
     pub only: Vec<String>,
     /// One setting, such as manage.min_cpu_percent=5 or dino.stray_percent=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks for
+    /// Seconds from decision to decision, 0.01 to 86400; else 1, or what a simulated workload asks
+    /// for
     #[arg(long, value_name = "S", value_parser = interval_seconds)]
     pub interval: Option<f64>,
     /// A simulated machine instead of this one
@@ -99,8 +102,8 @@ impl Needed {
         })
     }
 
-    /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and `explain` (which alone counts
-    /// epochs) has nothing to put back.
+    /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
+    /// `explain` (which alone counts epochs) has nothing to put back.
     fn can_wait(&self) -> bool {
         self.target != Target::Linux || self.limits.epochs.is_some()
     }
@@ -127,7 +130,8 @@ fn dropped(lines: u64) -> String {
     format!("{} of output dropped: the reader did not keep up", plural(lines, "line"))
 }
 
-/// Writes what is still queued, when everything is put back; a reader that does not read is given up after a while.
+/// Writes what is still queued, when everything is put back; a reader that does not read is given
+/// up after a while.
 ///
 /// # Errors
 /// What went wrong before, else what went wrong with standard output.
@@ -168,7 +172,8 @@ impl Target {
 /// # Errors
 /// As [`Loop::run`], and where the machine cannot be opened.
 pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> anyhow::Result<()> {
-    // Before anything is opened: a signal must find the loop, which puts back, and not the default action.
+    // Before anything is opened: a signal must find the loop, which puts back, and not the default
+    // action.
     let changed = linux::Changed::default();
     let patience = Duration::from_secs_f64(needed.config.stop_seconds);
     let left = changed.clone();
@@ -195,7 +200,8 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             let machine = SimMachine::new(&workload, seed);
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             long_enough(needed.limits)?;
-            // What the simulator costs is not the cost of watching, and would differ from run to run.
+            // What the simulator costs is not the cost of watching, and would differ from run to
+            // run.
             let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
             over(machine, needed, surroundings, reporter, |machine| Aftermath {
                 remarks: Vec::new(),

@@ -1,4 +1,5 @@
-//! Runs the `isobar` binary and holds what it says to the rules: one line on stderr, exit codes 0, 1 and 2.
+//! Runs the `isobar` binary and holds what it says to the rules: one line on stderr, exit codes 0,
+//! 1 and 2.
 
 // Each test file is a crate of its own and uses a part of this.
 #![allow(dead_code, clippy::unwrap_used)]
@@ -22,7 +23,8 @@ pub fn isobar(args: &[&str]) -> Said {
 /// Runs the binary with a text on standard input.
 pub fn isobar_with(args: &[&str], input: &str) -> Said {
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
-    // A program that refuses its arguments does not read its input: a closed pipe is no failure here.
+    // A program that refuses its arguments does not read its input: a closed pipe is no failure
+    // here.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     said(&child.wait_with_output().unwrap())
 }
@@ -43,7 +45,8 @@ pub fn said(output: &Output) -> Said {
 }
 
 impl Said {
-    /// Bad input: exit code 2, one line on stderr that holds every given piece, and nothing on stdout.
+    /// Bad input: exit code 2, one line on stderr that holds every given piece, and nothing on
+    /// stdout.
     #[track_caller]
     pub fn refused(&self, pieces: &[&str]) {
         self.failed(2, pieces);
@@ -84,7 +87,8 @@ pub fn file(name: &str, text: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// One observation of four domains of two cores, each process with one thread and the MPKI given, in CPU order.
+/// One observation of four domains of two cores, each process with one thread and the MPKI given,
+/// in CPU order.
 pub fn observation(mpki: &[u64]) -> serde_json::Value {
     let cpus: Vec<_> =
         (0..8).map(|id| serde_json::json!({"id": id, "core": id, "llc": id / 2, "node": id / 2})).collect();
@@ -107,8 +111,9 @@ fn process(mpki: u64, index: usize) -> serde_json::Value {
     serde_json::json!({"pid": 100 + index, "name": format!("p{index}"), "pages": pages, "threads": [thread]})
 }
 
-/// Copies a program to be executed. By another process: what this one has open for writing, a process that another test forks at
-/// that moment holds open too, and the copy could not be executed (ETXTBSY).
+/// Copies a program to be executed. By another process: what this one has open for writing, a
+/// process that another test forks at that moment holds open too, and the copy could not be
+/// executed (ETXTBSY).
 pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let copied = Command::new("cp").arg("--").arg(from.as_ref()).arg(to.as_ref()).status().unwrap();
     assert!(copied.success(), "cp failed");

@@ -1,4 +1,5 @@
-//! From runs to the rows of a comparison: means over starts and repeats, and their spread. Arithmetic only.
+//! From runs to the rows of a comparison: means over starts and repeats, and their spread.
+//! Arithmetic only.
 
 use crate::error::LabError;
 use crate::spread::{Spread, spread};
@@ -13,7 +14,8 @@ use serde::Serialize;
 pub struct PolicyRow {
     /// Its canonical name.
     pub policy: String,
-    /// The measures of design section 3 over the applications' mean slowdowns, each the mean over the repeats.
+    /// The measures of design section 3 over the applications' mean slowdowns, each the mean over
+    /// the repeats.
     #[serde(flatten)]
     pub summary: Summary,
     /// Simulated seconds.
@@ -26,7 +28,8 @@ pub struct PolicyRow {
     pub memory_migrations_per_hour: f64,
     /// Pages moved.
     pub pages_moved: f64,
-    /// Mean improvement of the applications' completion times over `linux`, in per cent; absent where `linux` was not run.
+    /// Mean improvement of the applications' completion times over `linux`, in per cent; absent
+    /// where `linux` was not run.
     pub vs_linux_percent: Option<f64>,
     /// How far the measures vary.
     pub spread: RowSpread,
@@ -237,7 +240,8 @@ impl Sheet<'_> {
     }
 }
 
-/// Improvement of a completion time in per cent, as the DINO paper's figures: how much shorter, of the time under `linux`.
+/// Improvement of a completion time in per cent, as the DINO paper's figures: how much shorter, of
+/// the time under `linux`.
 fn shorter(seconds: f64, linux: f64) -> f64 {
     100.0 * (1.0 - seconds / linux)
 }

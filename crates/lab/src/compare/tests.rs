@@ -89,7 +89,8 @@ fn the_table_is_aligned_and_fits() {
     assert!(text.contains("spread") && text.contains("milc.4"));
 }
 
-/// Two programs of each kind, memory on node 0: six schedules, some better and some worse than their mean.
+/// Two programs of each kind, memory on node 0: six schedules, some better and some worse than
+/// their mean.
 fn six() -> CompareSpec {
     let text = "machine = \"nehalem-2x4\"\n[run]\nruns = 1\ninstructions_factor = 0.05\n\
                 [[app]]\nprogram = \"mcf\"\nmemory_node = 0\n[[app]]\nprogram = \"milc\"\nmemory_node = 0\n\
@@ -122,7 +123,8 @@ fn sampled_schedules_come_near_the_mean_over_all() {
     let sampled = compare(&spec, &policies(false)[..1]).unwrap();
     let half = sampled.policies[0].spread.antt.half_width_95.unwrap();
     assert_eq!(sampled.schedules, None);
-    // 95 % intervals miss one time in twenty; this seed does not, and one and a half times the width is missed rarely.
+    // 95 % intervals miss one time in twenty; this seed does not, and one and a half times the
+    // width is missed rarely.
     assert!((sampled.policies[0].summary.antt - exact).abs() < 1.5 * half, "{exact} {:?}", sampled.policies[0]);
 }
 

@@ -66,8 +66,8 @@ pub struct Reproduction {
 
 #[cfg(test)]
 impl Reproduction {
-    /// Asserts that the claims are these, each in words and numbers, and that every figure is a picture
-    /// under a name of its own.
+    /// Asserts that the claims are these, each in words and numbers, and that every figure is a
+    /// picture under a name of its own.
     pub(crate) fn is_whole(&self, ids: &[&str]) {
         assert_eq!(self.claims.iter().map(|claim| claim.id).collect::<Vec<_>>(), ids);
         for claim in &self.claims {

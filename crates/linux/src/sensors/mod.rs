@@ -1,7 +1,9 @@
-//! Sensors: processes and threads, event counters, pages by node, free memory, and sampled addresses of the running kernel.
+//! Sensors: processes and threads, event counters, pages by node, free memory, and sampled
+//! addresses of the running kernel.
 //!
-//! They read and never change anything but their own descriptor limit. Raw counters stay raw: what a rate or a contention
-//! is, is decided elsewhere. What cannot be measured is `None` in the sample, and its reason is in the capabilities.
+//! They read and never change anything but their own descriptor limit. Raw counters stay raw: what
+//! a rate or a contention is, is decided elsewhere. What cannot be measured is `None` in the
+//! sample, and its reason is in the capabilities.
 
 pub mod counters;
 mod error;
@@ -50,11 +52,12 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// Finds out what can be measured, and counts by perf. Raises the soft descriptor limit to the hard one.
+    /// Finds out what can be measured, and counts by perf. Raises the soft descriptor limit to the
+    /// hard one.
     ///
     /// # Errors
-    /// [`SensorError`] where `/proc` cannot be opened. A sensor that is missing is not an error: see
-    /// [`Self::capabilities`].
+    /// [`SensorError`] where `/proc` cannot be opened. A sensor that is missing is not an error:
+    /// see [`Self::capabilities`].
     pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
         let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
         let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(cpu_model::CPUS));
@@ -147,8 +150,8 @@ impl Sensors {
         Arc::clone(&self.capabilities)
     }
 
-    /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched since the last call,
-    /// most recent first. The first call opens the samplers and finds none.
+    /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched
+    /// since the last call, most recent first. The first call opens the samplers and finds none.
     pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
         let Some(process) = self.table.processes().get(&pid.0) else { return Sampled::Nobody };
         let mut threads: Vec<_> =
@@ -158,7 +161,8 @@ impl Sensors {
         self.samplers.addresses(&tids, self.round)
     }
 
-    /// Pages of this process were moved, or were not where they had been seen: they are read anew in the next sample.
+    /// Pages of this process were moved, or were not where they had been seen: they are read anew
+    /// in the next sample.
     pub fn pages_moved(&mut self, pid: Pid) {
         if let Some(process) = self.table.parts().0.get_mut(&pid.0) {
             PageReader::outdate(process);

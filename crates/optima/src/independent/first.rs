@@ -41,8 +41,8 @@ pub(crate) struct Helpers {
     pub weigher: Weigher,
 }
 
-/// The first of all solutions within the limits. `fronts` must hold every set of such a solution, with the points that matter. `None`
-/// where the search was stopped.
+/// The first of all solutions within the limits. `fronts` must hold every set of such a solution,
+/// with the points that matter. `None` where the search was stopped.
 pub(crate) fn first(
     (problem, groups): (&Problem<'_>, &Groups<'_>),
     fronts: &[Front],

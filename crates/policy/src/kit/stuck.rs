@@ -1,5 +1,5 @@
-//! Which pages were asked to move and do not: shared libraries, locked pages. Asking for them in every
-//! interval would only cost.
+//! Which pages were asked to move and do not: shared libraries, locked pages. Asking for them in
+//! every interval would only cost.
 
 use super::before::Before;
 use isobar_model::{NodeId, Pid};
@@ -35,8 +35,8 @@ impl Stuck {
         self.before = Before::take_from(&mut self.now);
     }
 
-    /// Whether remote pages still get fewer; a thread that has just arrived gives them another chance.
-    /// Keys ascend within an interval.
+    /// Whether remote pages still get fewer; a thread that has just arrived gives them another
+    /// chance. Keys ascend within an interval.
     pub fn moves(&mut self, key: Key, left: u64, arrived: bool) -> bool {
         let before = self.before.take(&key).unwrap_or(Tries { left: u64::MAX, tries: 0 });
         let again = left < before.left || arrived;

@@ -14,7 +14,8 @@ use std::path::Path;
 /// The policy of a name with its settings from the file and the command line.
 ///
 /// # Errors
-/// An unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has it.
+/// An unknown policy, a misspelt key, an impossible value; with the file or the `--set` that has
+/// it.
 pub fn build(name: &str, config: &Config, read: Read<'_>) -> Result<Box<dyn Policy>, SettingsError> {
     Ok(maker(name, config, read)?())
 }
@@ -35,7 +36,8 @@ pub fn maker(
     Ok(make)
 }
 
-/// The settings of all policies: first the file, checked by itself so that its faults carry its name, then every `--set`.
+/// The settings of all policies: first the file, checked by itself so that its faults carry its
+/// name, then every `--set`.
 ///
 /// # Errors
 /// As [`build`].
@@ -47,7 +49,8 @@ fn settings(name: &str, config: &Config, read: Read<'_>) -> Result<Settings, Set
         let value = profile.as_ref().unwrap_or(value);
         registry::set(&mut settings, key, value).map_err(|fault| wrong(format!("--set {key}={value}: "), fault))?;
     }
-    // Only here, since two keys may be possible together and not one by one. The message begins with the key.
+    // Only here, since two keys may be possible together and not one by one. The message begins
+    // with the key.
     registry::build(name, &settings).map_err(|fault| wrong("--set ", fault))?;
     Ok(settings)
 }
@@ -114,7 +117,8 @@ pub fn refusal(policy: &str, lacking: &[(Sensor, &str)], capabilities: &Capabili
     Err(Refusal { policy: policy.to_owned(), missing: missing.join("; "), others })
 }
 
-/// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known whether it is on.
+/// What the kernel's NUMA balancing, on or off, means for a policy; `None` where it is not known
+/// whether it is on.
 #[must_use]
 pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<String> {
     const OFF: &str = "turn it off while isobar manages (sysctl kernel.numa_balancing=0)";

@@ -1,5 +1,6 @@
-//! Files of measured NUMA penalties. Policies read no file: here the file's content takes the place of its name in the
-//! setting `profile`. It knows that key and how such a file looks; the defaults of a policy say whether it has one.
+//! Files of measured NUMA penalties. Policies read no file: here the file's content takes the place
+//! of its name in the setting `profile`. It knows that key and how such a file looks; the defaults
+//! of a policy say whether it has one.
 //!
 //! ```toml
 //! [numa_penalty]   # CPI remote / CPI local, by process name
@@ -23,8 +24,8 @@ struct File {
     numa_penalty: Penalties,
 }
 
-/// Puts the content of every profile that a configuration file names in the place of its name; names are relative to
-/// `folder`.
+/// Puts the content of every profile that a configuration file names in the place of its name;
+/// names are relative to `folder`.
 ///
 /// # Errors
 /// [`SettingsError::Profile`]: a file that cannot be read or is no profile, with its line.
@@ -38,7 +39,8 @@ pub fn put_in_place(sections: &mut Table, folder: &Path, read: Read<'_>) -> Resu
     Ok(())
 }
 
-/// The value of `--set KEY=VALUE`: the content of the file that it names, where the key is that of a profile.
+/// The value of `--set KEY=VALUE`: the content of the file that it names, where the key is that of
+/// a profile.
 ///
 /// # Errors
 /// As [`put_in_place`].

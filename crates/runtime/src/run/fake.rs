@@ -1,4 +1,5 @@
-//! A machine in memory for tests: readings by script, actions on record. Time moves by what is waited.
+//! A machine in memory for tests: readings by script, actions on record. Time moves by what is
+//! waited.
 
 use isobar_model::plan::Plan;
 use isobar_model::topology::synthetic::synthetic;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 #[error("{0}")]
 pub struct FakeError(pub String);
 
-/// A machine of two nodes with two cores each, and one process of two busy threads named with an escape sequence.
+/// A machine of two nodes with two cores each, and one process of two busy threads named with an
+/// escape sequence.
 pub struct Fake {
     /// Seconds since it was opened.
     pub time: f64,

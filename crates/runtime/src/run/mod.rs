@@ -1,7 +1,9 @@
-//! The loop: sample, derive, select, decide, check, apply, show, wait; and at the end, on every path, restore.
+//! The loop: sample, derive, select, decide, check, apply, show, wait; and at the end, on every
+//! path, restore.
 //!
-//! It knows the two seams and nothing of what is behind them: the same loop drives the Linux machine and the simulated
-//! one. It owns no clock (the machine does) and prints nothing (the observer may).
+//! It knows the two seams and nothing of what is behind them: the same loop drives the Linux
+//! machine and the simulated one. It owns no clock (the machine does) and prints nothing (the
+//! observer may).
 
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
@@ -52,7 +54,8 @@ pub struct Surroundings<'a> {
     pub cgroups: &'a CgroupsOf<'a>,
     /// Whether the user or the system asked to stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// CPU time that the tool itself has taken so far; `None` where it is not the cost of watching (a simulated machine).
+    /// CPU time that the tool itself has taken so far; `None` where it is not the cost of watching
+    /// (a simulated machine).
     pub own_cpu: Option<&'a dyn Fn() -> Seconds>,
     /// What an earlier run had left changed and was put back before this one, in words.
     pub recovered: Option<String>,
@@ -66,9 +69,9 @@ impl Default for Surroundings<'_> {
 
 /// A machine under a policy.
 ///
-/// [`Loop::run`] does all: it begins, steps until the limits, an interruption or the end of the workload, and puts
-/// everything back. A caller with a rhythm of its own calls [`Loop::step`] and, at the end, [`Loop::finish`]; a loop that
-/// is dropped before that puts back what it can.
+/// [`Loop::run`] does all: it begins, steps until the limits, an interruption or the end of the
+/// workload, and puts everything back. A caller with a rhythm of its own calls [`Loop::step`] and,
+/// at the end, [`Loop::finish`]; a loop that is dropped before that puts back what it can.
 pub struct Loop<'a, M: Machine> {
     machine: M,
     policy: Box<dyn Policy + 'a>,
@@ -106,7 +109,8 @@ struct Decided {
 }
 
 impl<'a, M: Machine> Loop<'a, M> {
-    /// A loop that manages every thread that is busy enough ([`Rules::default`]). Nothing is read yet.
+    /// A loop that manages every thread that is busy enough ([`Rules::default`]). Nothing is read
+    /// yet.
     pub fn new(machine: M, policy: Box<dyn Policy + 'a>, limits: Limits) -> Self {
         Self {
             machine,
@@ -149,8 +153,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         self.policy.as_ref()
     }
 
-    /// Runs until the limits, an interruption or the end of the workload; then puts everything back. A failure and a panic
-    /// of the policy or the observer end it the same way.
+    /// Runs until the limits, an interruption or the end of the workload; then puts everything
+    /// back. A failure and a panic of the policy or the observer end it the same way.
     ///
     /// # Errors
     /// The first thing that went wrong; what could not be put back, where nothing else did.
@@ -172,7 +176,8 @@ impl<'a, M: Machine> Loop<'a, M> {
     /// Takes the first reading, where there is none yet.
     ///
     /// # Errors
-    /// [`RunError::Refused`] where the machine lacks what the policy needs; where the machine cannot be read.
+    /// [`RunError::Refused`] where the machine lacks what the policy needs; where the machine
+    /// cannot be read.
     pub fn begin(&mut self) -> Result<Start<'_>, RunError> {
         let first = match self.readings.take() {
             Some(readings) => readings,
@@ -196,19 +201,20 @@ impl<'a, M: Machine> Loop<'a, M> {
         Ok(Readings { first: latest.time, latest })
     }
 
-    /// Waits for the end of the next epoch, decides and acts; begins where that was not done. `None` when it is time to
-    /// stop, and ever after.
+    /// Waits for the end of the next epoch, decides and acts; begins where that was not done.
+    /// `None` when it is time to stop, and ever after.
     ///
     /// # Errors
-    /// As [`Loop::begin`]; where the machine fails, or the policy panicked or made a plan that cannot be carried out. The
-    /// loop is over then, and [`Loop::finish`] is still to be called.
+    /// As [`Loop::begin`]; where the machine fails, or the policy panicked or made a plan that
+    /// cannot be carried out. The loop is over then, and [`Loop::finish`] is still to be called.
     pub fn step(&mut self) -> Result<Option<Epoch<'_>>, RunError> {
         let stepped = caught(self.policy.name(), || self.advance());
         self.over = !matches!(stepped, Ok(true));
         stepped.map(|more| if more { self.latest_epoch() } else { None })
     }
 
-    /// Puts everything back that was changed. What was counted comes back; doing so twice is harmless.
+    /// Puts everything back that was changed. What was counted comes back; doing so twice is
+    /// harmless.
     ///
     /// # Errors
     /// [`RunError::Restore`] where something is still changed.
@@ -276,8 +282,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         })
     }
 
-    /// Why the policy is not asked, where a reading that it needs is not there any more: it would go on from what it
-    /// remembers of rates that are no longer measured.
+    /// Why the policy is not asked, where a reading that it needs is not there any more: it would
+    /// go on from what it remembers of rates that are no longer measured.
     fn lost(&mut self) -> Option<String> {
         let capabilities = &self.readings.as_ref()?.latest.capabilities;
         let lacking = capabilities.lacking(self.policy.needs());
@@ -295,7 +301,8 @@ impl<'a, M: Machine> Loop<'a, M> {
         Some(Seconds(now.0 - before.0))
     }
 
-    /// The length of the next wait: an interval, or what is left of the duration; `None` when it is time to stop.
+    /// The length of the next wait: an interval, or what is left of the duration; `None` when it is
+    /// time to stop.
     fn time_left(&self) -> Option<Seconds> {
         let Limits { interval, duration, epochs, .. } = self.limits;
         if self.over || self.tally.ended || epochs.is_some_and(|most| self.tally.epochs >= most) {
@@ -321,7 +328,8 @@ impl<M: Machine> Drop for Loop<'_, M> {
 /// What is left of the duration makes an epoch from this part of an interval on.
 const SHORTEST_EPOCH: f64 = 0.25;
 
-/// Decides, and holds the decision to the rules of plans: a policy that breaks them is a bug, and nothing is done.
+/// Decides, and holds the decision to the rules of plans: a policy that breaks them is a bug, and
+/// nothing is done.
 ///
 /// # Errors
 /// [`RunError::Plan`].

@@ -4,8 +4,8 @@ use isobar_model::plan::{Action, Plan};
 use isobar_model::{ActionOutcome, Outcome, Pages, Seconds};
 use std::collections::BTreeMap;
 
-/// What the kernel refused, by error number (`None` = refused before the kernel was asked): how often, and the first
-/// explanation with its remedy.
+/// What the kernel refused, by error number (`None` = refused before the kernel was asked): how
+/// often, and the first explanation with its remedy.
 pub type Refusals = BTreeMap<Option<i32>, (u64, String)>;
 
 /// Counts over a run.
@@ -15,7 +15,8 @@ pub struct Tally {
     pub epochs: u64,
     /// Time of the machine over all epochs.
     pub time: Seconds,
-    /// CPU time that the tool itself took meanwhile; `None` where it does not count (a simulated machine).
+    /// CPU time that the tool itself took meanwhile; `None` where it does not count (a simulated
+    /// machine).
     pub own_cpu: Option<Seconds>,
     /// Actions decided.
     pub planned: u64,

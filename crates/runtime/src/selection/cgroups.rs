@@ -1,5 +1,6 @@
-//! The cgroups of a process, one in each hierarchy: `/proc/PID/cgroup` as text (cgroups(7)). On version 2 there is one hierarchy,
-//! on version 1 one for each controller or group of them, and many machines have both.
+//! The cgroups of a process, one in each hierarchy: `/proc/PID/cgroup` as text (cgroups(7)). On
+//! version 2 there is one hierarchy, on version 1 one for each controller or group of them, and
+//! many machines have both.
 
 /// The cgroups of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +15,8 @@ struct Cgroup {
 }
 
 impl Cgroups {
-    /// Reads `/proc/PID/cgroup`: lines such as `4:memory:/a` or `0::/a`. A line of another form is passed over.
+    /// Reads `/proc/PID/cgroup`: lines such as `4:memory:/a` or `0::/a`. A line of another form is
+    /// passed over.
     pub fn parse(text: &str) -> Self {
         let cgroup = |line: &str| {
             let mut fields = line.splitn(3, ':').skip(1);
@@ -29,8 +31,9 @@ impl Cgroups {
         self.0.iter().map(|cgroup| cgroup.path.clone()).collect()
     }
 
-    /// The paths below `/sys/fs/cgroup`. A hierarchy of version 1 is mounted on its controllers' names, beside links from each of
-    /// them; one of version 2 on the folder itself, or on `unified` beside others.
+    /// The paths below `/sys/fs/cgroup`. A hierarchy of version 1 is mounted on its controllers'
+    /// names, beside links from each of them; one of version 2 on the folder itself, or on
+    /// `unified` beside others.
     pub fn mounted(&self) -> Vec<String> {
         self.0.iter().flat_map(Cgroup::mounted).collect()
     }

@@ -1,15 +1,17 @@
-//! Which threads are managed. From an observation of everything, the observation of what a policy may act on: chosen by
-//! name, pid or cgroup, busy enough, and not more than a limit.
+//! Which threads are managed. From an observation of everything, the observation of what a policy
+//! may act on: chosen by name, pid or cgroup, busy enough, and not more than a limit.
 //!
-//! It knows observations and its own memory of the last epochs; it reads no file (cgroups come through a look-up function)
-//! and knows no policy.
+//! It knows observations and its own memory of the last epochs; it reads no file (cgroups come
+//! through a look-up function) and knows no policy.
 //!
-//! Properties: what comes out is a part of what went in, in the same order and otherwise unchanged (pinned threads too: a
-//! policy sees them and leaves them); choosing again from what was chosen changes nothing; at most `max_threads` threads.
+//! Properties: what comes out is a part of what went in, in the same order and otherwise unchanged
+//! (pinned threads too: a policy sees them and leaves them); choosing again from what was chosen
+//! changes nothing; at most `max_threads` threads.
 //!
-//! Hysteresis: a thread is taken on at `min_share` of a CPU and let go after [`PATIENCE`] epochs in a row below half of
-//! it, so that a thread at the edge does not come and go. A thread without a measured share (new in this epoch) waits;
-//! where the machine measures no CPU time at all, every thread is managed.
+//! Hysteresis: a thread is taken on at `min_share` of a CPU and let go after [`PATIENCE`] epochs in
+//! a row below half of it, so that a thread at the edge does not come and go. A thread without a
+//! measured share (new in this epoch) waits; where the machine measures no CPU time at all, every
+//! thread is managed.
 
 mod cgroups;
 mod pattern;
@@ -59,7 +61,8 @@ pub struct Memory {
     quiet: BTreeMap<(Pid, Tid), u32>,
 }
 
-/// Chooses what a policy may act on, and what to remember for the next epoch. Where that is everything, nothing is copied.
+/// Chooses what a policy may act on, and what to remember for the next epoch. Where that is
+/// everything, nothing is copied.
 pub fn select<'a>(
     seen: &'a Observation,
     rules: &Rules,
@@ -73,7 +76,8 @@ pub fn select<'a>(
     (part_of(seen, &kept), Memory { quiet: kept })
 }
 
-/// The patterns that fit no process: worth a line, since a misspelt name would manage nothing in silence.
+/// The patterns that fit no process: worth a line, since a misspelt name would manage nothing in
+/// silence.
 pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {
     let fits_none = |pattern: &&Pattern| !seen.processes.iter().any(|process| pattern.fits(process, cgroup));
     patterns.iter().filter(fits_none).collect()

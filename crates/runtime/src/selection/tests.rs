@@ -1,4 +1,5 @@
-//! Tests of the selection: worked cases, an ASCII timeline of the hysteresis, and its properties over random machines.
+//! Tests of the selection: worked cases, an ASCII timeline of the hysteresis, and its properties
+//! over random machines.
 
 use super::*;
 use isobar_model::topology::synthetic::synthetic;
@@ -14,7 +15,8 @@ fn thread(tid: u32, share: Option<f64>) -> Thread {
     }
 }
 
-/// Processes `p1`, `p2`, ...; thread ids count up; the interval is 2 s, so a share of 0.5 is one second.
+/// Processes `p1`, `p2`, ...; thread ids count up; the interval is 2 s, so a share of 0.5 is one
+/// second.
 fn seen(processes: &[Vec<Option<f64>>]) -> Observation {
     let mut tids = 1..;
     let processes = processes.iter().zip(1..).map(|(shares, pid)| Process {

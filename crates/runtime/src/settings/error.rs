@@ -1,5 +1,5 @@
-//! Settings that were refused: each error is one line that names the file and line, or the `--set`, the key, and what
-//! would be right.
+//! Settings that were refused: each error is one line that names the file and line, or the `--set`,
+//! the key, and what would be right.
 
 use isobar_policy::registry::RegistryError;
 use std::io;
@@ -14,16 +14,19 @@ pub enum SettingsError {
     /// A line of a configuration file: what is wrong there, and what would be right.
     #[error("{}:{}: {}", .0.display(), .1, .2)]
     Line(PathBuf, usize, String),
-    /// A `--set` that is wrong in itself, or one of the section `[manage]`: as typed, and what would be right.
+    /// A `--set` that is wrong in itself, or one of the section `[manage]`: as typed, and what
+    /// would be right.
     #[error("--set {0}: {1}")]
     Set(String, String),
     /// A section of a configuration file that is no policy's, and the policies that there are.
     #[error("{}: unknown section [{}]: expected [manage], [{}]", .0.display(), .1, .2)]
     Section(PathBuf, String, String),
-    /// What the policies themselves refuse, behind where it was set: `FILE: `, `--set `, or nothing for a policy's name.
+    /// What the policies themselves refuse, behind where it was set: `FILE: `, `--set `, or nothing
+    /// for a policy's name.
     #[error("{0}{1}")]
     Policy(String, #[source] RegistryError),
-    /// A file of measured NUMA penalties: the key that names it, the file with the line, what is wrong.
+    /// A file of measured NUMA penalties: the key that names it, the file with the line, what is
+    /// wrong.
     #[error("{0}: {1}: {2}: expected a TOML file with [numa_penalty] and lines such as soplex = 1.3")]
     Profile(String, String, String),
 }

@@ -1,9 +1,9 @@
-//! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked here, the sections of
-//! policies are handed on as they are, for the policies to check. It knows keys, limits and defaults; it opens no machine,
-//! and files come through its caller.
+//! What the user wants, from the configuration file and `--set`: the section `[manage]` is checked
+//! here, the sections of policies are handed on as they are, for the policies to check. It knows
+//! keys, limits and defaults; it opens no machine, and files come through its caller.
 //!
-//! The command line wins over the file. A misspelt key or an impossible value is refused in one line that names the file
-//! and line (or the `--set`), the key, and what would be right.
+//! The command line wins over the file. A misspelt key or an impossible value is refused in one
+//! line that names the file and line (or the `--set`), the key, and what would be right.
 
 mod error;
 #[cfg(test)]
@@ -51,7 +51,8 @@ pub struct Setting {
 pub struct ManageConfig {
     /// The policy, where `--policy` names none.
     pub policy: Option<String>,
-    /// Seconds from decision to decision; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated workload asks for.
+    /// Seconds from decision to decision; unset = [`DEFAULT_INTERVAL_SECONDS`], or what a simulated
+    /// workload asks for.
     pub interval_seconds: Option<f64>,
     /// Threads below this share of a CPU are seen and not managed (per cent).
     pub min_cpu_percent: f64,
@@ -63,7 +64,8 @@ pub struct ManageConfig {
     pub move_pinned: bool,
     /// Whether threads get cache ways that another tool has put into a resctrl group of its own.
     pub move_grouped: bool,
-    /// Whether isobar watches changes of affinities, so that an owner's binding to the CPU that isobar gave is recognised.
+    /// Whether isobar watches changes of affinities, so that an owner's binding to the CPU that
+    /// isobar gave is recognised.
     pub watch_affinities: bool,
     /// Where resctrl is mounted, if not on /sys/fs/resctrl.
     pub resctrl_root: Option<PathBuf>,
@@ -73,7 +75,8 @@ pub struct ManageConfig {
     pub max_moves_per_epoch: u64,
     /// Most threads that are managed, the busiest first.
     pub max_threads: u64,
-    /// Once asked to stop, what was changed must be put back within this time (seconds); else isobar says what is left and ends.
+    /// Once asked to stop, what was changed must be put back within this time (seconds); else
+    /// isobar says what is left and ends.
     pub stop_seconds: f64,
     /// Where what was changed is written down, where it is not the usual place.
     pub state_file: Option<PathBuf>,
@@ -90,7 +93,8 @@ pub enum CounterChoice {
     /// Hardware events, where there are any.
     #[default]
     Auto,
-    /// The kernel's software events, which every machine has: for trying out the path, not for deciding.
+    /// The kernel's software events, which every machine has: for trying out the path, not for
+    /// deciding.
     Software,
     /// The page of a numasim guest, attributed to threads: a test backend.
     Numasim,
@@ -133,8 +137,8 @@ impl Default for ManageConfig {
 /// The epoch, unless set: DINO's and Divide&Content's, one second.
 pub const DEFAULT_INTERVAL_SECONDS: f64 = 1.0;
 
-/// The epochs that make sense, in seconds: below, watching itself would load the machine; beyond, the tool would sleep through
-/// anything worth seeing.
+/// The epochs that make sense, in seconds: below, watching itself would load the machine; beyond,
+/// the tool would sleep through anything worth seeing.
 pub const INTERVAL_SECONDS: RangeInclusive<f64> = 0.01..=86_400.0;
 
 impl Config {
@@ -170,7 +174,8 @@ impl Config {
         }
     }
 
-    /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once: it may be a pipe.
+    /// The file, and its own `[manage]` as a table, for `--set` to be laid over. It is read once:
+    /// it may be a pipe.
     fn read(file: &Path, read: Read<'_>) -> Result<(Self, Table), SettingsError> {
         let text = read(file).map_err(|problem| SettingsError::Unreadable(file.to_owned(), problem))?;
         let (manage, mut policies) =
@@ -273,7 +278,8 @@ fn manage_from(section: &Table) -> Result<ManageConfig, String> {
     manage.check().map(|()| manage)
 }
 
-/// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs no quotes.
+/// A value as TOML reads it; what is no TOML is a string, so that `--set manage.policy=dino` needs
+/// no quotes.
 fn toml_value(text: &str) -> Value {
     let document = toml::from_str::<Table>(&format!("value = {text}"));
     let value = document.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));

@@ -52,7 +52,8 @@ pub struct SimMachine {
     changed: bool,
     /// Whether a phase did.
     stirred: bool,
-    /// What there was to report when the workload ended: what is done to the machine after that is of no account.
+    /// What there was to report when the workload ended: what is done to the machine after that is
+    /// of no account.
     last: Option<RunReport>,
 }
 

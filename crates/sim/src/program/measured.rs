@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The stall per miss is the slope of the line through these points where space changes misses by a
-//! fifth or more; else what the stall counter shows with all ways. The line is then laid through the
-//! point of all ways, so that the program alone runs as measured. Misses by space are the table
+//! fifth or more; else what the stall counter shows with all ways. The line is then laid through
+//! the point of all ways, so that the program alone runs as measured. Misses by space are the table
 //! itself ([`MissCurve::Measured`]).
 
 use super::{LEAST_CPI, MissCurve, Program};
@@ -20,7 +20,8 @@ const MIB: f64 = 1_048_576.0;
 const LEAST_SPREAD: f64 = 0.2;
 /// More misses in flight than any core sustains.
 const MOST_MLP: f64 = 64.0;
-/// Lines written or prefetched for each line that a program waits for: more is a fault of the monitor.
+/// Lines written or prefetched for each line that a program waits for: more is a fault of the
+/// monitor.
 const MOST_WRITE_BACK: f64 = 4.0;
 /// A program that fills less than this part of the cache needs no more than it fills.
 const FULL: f64 = 0.9;
@@ -35,9 +36,9 @@ const LARGE_MIB: f64 = 256.0;
 const INSTRUCTIONS_BILLION: f64 = 150.0;
 
 impl Program {
-    /// A measured program, for the model; `machine` is the one it was measured on: its LLC gives the
-    /// size of a way, its clock and its local latency show how many misses overlap. `file` is only
-    /// named in errors.
+    /// A measured program, for the model; `machine` is the one it was measured on: its LLC gives
+    /// the size of a way, its clock and its local latency show how many misses overlap. `file` is
+    /// only named in errors.
     ///
     /// # Errors
     /// [`SimError::Value`] where the machine has fewer ways than the table.
@@ -81,7 +82,8 @@ fn sizes(file: &str, most: usize, machine: &MachineSpec) -> Result<(f64, f64), S
     Ok((mib / f64::from(ways), mib))
 }
 
-/// Cycles that a miss stalls the program, overlap included; `latency` where the table does not show it.
+/// Cycles that a miss stalls the program, overlap included; `latency` where the table does not show
+/// it.
 fn stall(rows: &[Row], latency: f64) -> f64 {
     let all = rows[rows.len() - 1];
     let counted = all.stalls_l3_miss / all.ipc * 1000.0 / all.llcmpki;
@@ -149,8 +151,8 @@ mod tests {
         let machine = find("skylake-2x20").unwrap();
         let misses = [20.0, 15.0, 12.0, 10.0, 9.0, 8.0, 7.0, 6.5, 6.0, 5.8, 5.5];
         for misses in [misses, [10.0; 11]] {
-            // From the slope for the first, from the stall counter for the second: 85 ns at 2 GHz are
-            // 170 cycles, 40 of which a miss shows: 4.25 overlap.
+            // From the slope for the first, from the stall counter for the second: 85 ns at 2 GHz
+            // are 170 cycles, 40 of which a miss shows: 4.25 overlap.
             let program = Program::measured("m.csv", &profile(&misses), &machine).unwrap();
             assert!((program.mlp - 4.25).abs() < 0.01 && (program.base_cpi - 0.5).abs() < 1e-3, "{program:?}");
             assert!((program.write_back - 0.5).abs() < 1e-6, "{program:?}");

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! cpi_k  = base + x_k / mlp                what the simulator's law says of run k
-//! x_k    = m_k * f * (idle + (1 + v_k) W(u_k) + waits of links)      stall cycles an instruction, if one miss were in flight
-//!          m misses an instruction, v lines written back for one fetched, u utilisation by this program alone, W(u) = q u^2 / (1 - u)
+//! x_k    = m_k * f * (idle + (1 + v_k) W(u_k) + link waits)   stall cycles, one miss in flight
+//!          m misses an instruction, v lines written back for one fetched
+//!          u utilisation by this program alone, W(u) = q u^2 / (1 - u)
 //! ```
 //!
 //! The line goes through the run with all ways and local memory, from which slowdowns are counted,

@@ -3,11 +3,13 @@
 //! witness: it shows whether that is why the simulator's misses are others.
 //!
 //! ```text
-//! fp(t)     bytes that a program touches in a time t; it holds x = fp(T), where T is what all lines have in common
-//! dfp / dt  = 64 r m(fp)      what is new in a window is what would miss if only the window's bytes were kept (Xiang, Ding, Luo, Bao:
-//!                             HOTL, a higher order theory of locality, ASPLOS 2013); r instructions a second, m misses an instruction
-//! 64 T      = c(x) Int_0^x ds / m(s)       c(x) = 1 / r in cycles;  the simulator has  64 T = c(x) x / m(x), which is more:
-//!                                          with it, a program that uses lines again holds too little beside one that does not
+//! fp(t)     bytes that a program touches in a time t; it holds x = fp(T), T the same for all lines
+//! dfp / dt  = 64 r m(fp)      what is new in a window would miss if only its bytes were kept
+//!                             (Xiang, Ding, Luo, Bao: HOTL, ASPLOS 2013);
+//!                             r instructions a second, m misses an instruction
+//! 64 T      = c(x) Int_0^x ds / m(s)       c(x) = 1 / r in cycles; the simulator has
+//!                                          64 T = c(x) x / m(x), which is more: a program that uses lines again then
+//!                                          holds too little beside one that does not
 //! ```
 //!
 //! The right side need not rise with `x`: who fits runs fast and keeps its lines, who does not is

@@ -2,9 +2,11 @@
 //! line of a cycle is used again after all others of its set: it hits where the set has a way for
 //! each, else it misses always. What lies in which set depends on the physical pages:
 //!
-//! - dealt out evenly, a cycle of `F` bytes misses nothing in a cache of `C` bytes where `F <= C`, and everything beyond;
-//! - dealt out at random, a set holds `n` of the `P` pages' lines with the binomial probability of `P` trials at `64 / sets` (a page of 4 KiB covers
-//!   64 sets), and those `n` miss where `n` exceeds the ways: the misses are `E[n; n > ways] / E[n]`.
+//! - dealt out evenly, a cycle of `F` bytes misses nothing in a cache of `C` bytes where `F <= C`,
+//!   and everything beyond;
+//! - dealt out at random, a set holds `n` of the `P` pages' lines with the binomial probability of
+//!   `P` trials at `64 / sets` (a page of 4 KiB covers 64 sets), and those `n` miss where `n`
+//!   exceeds the ways: the misses are `E[n; n > ways] / E[n]`.
 //!
 //! A kernel deals out pages somewhere between these two.
 

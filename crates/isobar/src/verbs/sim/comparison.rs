@@ -69,7 +69,8 @@ fn add_notes(workload: &Workload, text: &mut String, json: &mut Value) {
     json["notes"] = notes.into_iter().collect();
 }
 
-/// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing more.
+/// A list with a hole or with a policy twice is a slip: it would cost minutes and tell nothing
+/// more.
 fn each_once(policies: &[String]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     for name in policies {

@@ -28,8 +28,8 @@ pub struct Sim {
     /// List the machines and programs that ship
     #[arg(long, conflicts_with_all = ["workload", "policy", "describe"])]
     list: bool,
-    /// Describe a machine or program that ships, or one of your own file: FILE.toml or FILE.csv, with :NAME where the file has
-    /// several programs
+    /// Describe a machine or program that ships, or one of your own file: FILE.toml or FILE.csv,
+    /// with :NAME where the file has several programs
     #[arg(long, value_name = "NAME", conflicts_with_all = ["workload", "policy"])]
     describe: Option<String>,
     /// The policies to compare (`isobar --help` lists them); `linux` is the baseline
@@ -38,11 +38,12 @@ pub struct Sim {
     /// The first seed; the same seed gives the same bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
-    /// Runs of each policy from each start, each run with the next seed; two or more give a confidence interval
+    /// Runs of each policy from each start, each run with the next seed; two or more give a
+    /// confidence interval
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Where threads start: on every schedule that balances CPU load (`all`), on one that the seed draws (`sampled`), or on all where
-    /// at most 100 differ and at most 64 threads run (`auto`)
+    /// Where threads start: on every schedule that balances CPU load (`all`), on one that the seed
+    /// draws (`sampled`), or on all where at most 100 differ and at most 64 threads run (`auto`)
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Schedules::Auto)]
     schedules: Schedules,
     /// Run every mapping of threads to last-level caches, too, and tell the best and the worst

@@ -1,4 +1,5 @@
-//! `isobar sim --list` and `isobar sim --describe NAME`: what ships with the simulator, and what a user's own program looks like to it.
+//! `isobar sim --list` and `isobar sim --describe NAME`: what ships with the simulator, and what a
+//! user's own program looks like to it.
 
 use crate::catalogue::{self, facts, facts::Own};
 use crate::failure::bad_input;
@@ -16,7 +17,8 @@ pub fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     tell(json, out, "list", &all, || catalogue::list(&all))
 }
 
-/// Describes a machine or a program that ships, or one of a file: `FILE.toml`, `FILE.csv`, `FILE.csv:NAME`.
+/// Describes a machine or a program that ships, or one of a file: `FILE.toml`, `FILE.csv`,
+/// `FILE.csv:NAME`.
 ///
 /// # Errors
 /// Bad input: nothing of that name, a file that is wrong.

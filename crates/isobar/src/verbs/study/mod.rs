@@ -24,12 +24,13 @@ A workload list has one workload a line, names separated by commas, # comments. 
   {\"solutions\": [{\"apps\": [\"a\", \"b\"], \"llc\": [0, 0], \"cluster\": [0, 1], \"ways\": [9, 2]}]}
 Ctrl-C ends it with the answers so far; a search then tells the best that it has.";
 
-/// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and solutions of your own
+/// Ask who should go to which last-level cache and share which ways: heuristics, exact optima, and
+/// solutions of your own
 #[derive(Debug, clap::Parser)]
 #[command(name = "study", after_help = format!("Algorithms:\n{}\n{EXAMPLES}", ask::described()))]
 pub struct Study {
-    /// The programs: a measured table (.csv), curves (.toml, .json), observations (.jsonl), or machine:NAME for those of the
-    /// simulator on a machine that ships
+    /// The programs: a measured table (.csv), curves (.toml, .json), observations (.jsonl), or
+    /// machine:NAME for those of the simulator on a machine that ships
     #[arg(long, value_name = "FILE|machine:NAME", required_unless_present = "count")]
     profiles: Option<String>,
     /// The workloads; else those of --solution
@@ -44,7 +45,8 @@ pub struct Study {
     /// How programs slow each other down: queueing, pbbcache-simple or pbbcache-stalls
     #[arg(long, value_name = "NAME", default_value = "queueing")]
     model: String,
-    /// Memory bandwidth of each group, with --uma of all together; else no limit, for queueing that of --machine
+    /// Memory bandwidth of each group, with --uma of all together; else no limit, for queueing that
+    /// of --machine
     #[arg(long, value_name = "MBPS", allow_negative_numbers = true, value_parser = megabytes)]
     max_bandwidth: Option<f64>,
     /// Last-level caches; else 1, or as many as a given solution uses
@@ -62,8 +64,8 @@ pub struct Study {
     /// What the exact searches optimise: unfairness or stp
     #[arg(long, value_name = "NAME", default_value = "unfairness")]
     objective: String,
-    /// The machine that a table was measured on, which gives queueing the size of a way, the latency and the memory controller;
-    /// else skylake-2x20
+    /// The machine that a table was measured on, which gives queueing the size of a way, the
+    /// latency and the memory controller; else skylake-2x20
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
     /// Print how many mappings and solutions there are, and search nothing
@@ -72,7 +74,8 @@ pub struct Study {
     /// Programs of a workload, for --count without --workloads
     #[arg(long, value_name = "N", requires = "count", conflicts_with = "workloads")]
     apps: Option<usize>,
-    /// End each search after so many seconds, with the best so far and how far it may be from the optimum
+    /// End each search after so many seconds, with the best so far and how far it may be from the
+    /// optimum
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     time_limit: Option<f64>,
     /// Threads to compute with, changing no solution; else one for each CPU

@@ -1,4 +1,5 @@
-//! A process whose pages are looked at and moved, batch by batch, and what the kernel's refusals mean.
+//! A process whose pages are looked at and moved, batch by batch, and what the kernel's refusals
+//! mean.
 
 use super::around::PageRange;
 use super::mappings::{Mapping, pages_on, parse_maps};

@@ -187,8 +187,8 @@ pub fn numa_maps_denied(processes: usize, has_sys_ptrace: bool) -> String {
 fn forbidden(evidence: &Evidence) -> String {
     let level = evidence.paranoid.map_or_else(|| "cannot be read".to_owned(), |level| format!("is {level}"));
     // Level 3 is not mainline's: Debian's kernel refuses perf events there to all who lack
-    // CAP_SYS_ADMIN (its patch security-perf-allow-further-restriction-of-perf_event_open), Ubuntu's
-    // at level 4.
+    // CAP_SYS_ADMIN (its patch security-perf-allow-further-restriction-of-perf_event_open),
+    // Ubuntu's at level 4.
     let beyond = evidence.paranoid.is_some_and(|level| level > 2);
     if evidence.has_cap_perfmon && beyond {
         format!(

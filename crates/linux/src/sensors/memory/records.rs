@@ -1,5 +1,5 @@
-//! Sampled addresses in a perf ring buffer, as pure bytes. Only samples of the form that isobar asks
-//! for (`PERF_SAMPLE_TID | PERF_SAMPLE_ADDR`) are read.
+//! Sampled addresses in a perf ring buffer, as pure bytes. Only samples of the form that isobar
+//! asks for (`PERF_SAMPLE_TID | PERF_SAMPLE_ADDR`) are read.
 
 use crate::perf::records::{field, records};
 use isobar_model::{Pid, Tid};
