@@ -7,7 +7,7 @@
 //! stall per miss           S_i  = (idle latency of the routes + waits at what they pass) / mlp_i
 //! seconds per instruction  t_i  = compute_i + mu_i * S_i
 //! rate                     r_i  = share of the core / t_i
-//! bytes held               insertion rate r_i * mu_i times the residence time in the LLC (space.rs)
+//! bytes held               insertion rate r_i * mu_i times residence time in the LLC (space.rs)
 //! waits                    controllers and links carry what all r_i demand (queue.rs)
 //! ```
 //!

@@ -3,10 +3,10 @@
 //! line stays in its cache for `T` seconds.
 //!
 //! ```text
-//! Y(x) = compute / misses(x)      seconds of computing between misses with x bytes held; increasing
+//! Y(x) = compute / misses(x)      computing seconds between misses, x bytes held; increasing
 //! b    = bytes / (Y(x) + S)       bytes missed a second; bytes = 64 * share of the core
 //! x    = T b, at most F           what is inserted stays T seconds; at most the footprint F:
-//! x k(x) = T b                    with k(x) = (1 - (x/F)^4)^(-1/4); bends at the corner of min(T b, F)
+//! x k(x) = T b                    with k(x) = (1 - (x/F)^4)^(-1/4), bent where min(T b, F) is
 //! ```
 //!
 //! So `x k(x) (Y(x) + S) = bytes T`, whose left side increases: one root. `x` increases with `T`

@@ -8,8 +8,8 @@
 //!                             (Xiang, Ding, Luo, Bao: HOTL, ASPLOS 2013);
 //!                             r instructions a second, m misses an instruction
 //! 64 T      = c(x) Int_0^x ds / m(s)       c(x) = 1 / r in cycles; the simulator has
-//!                                          64 T = c(x) x / m(x), which is more: a program that uses lines again then
-//!                                          holds too little beside one that does not
+//!                                          64 T = c(x) x / m(x), which is more: with it, a program
+//!                                          that uses lines again holds too little
 //! ```
 //!
 //! The right side need not rise with `x`: who fits runs fast and keeps its lines, who does not is
