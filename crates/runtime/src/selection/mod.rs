@@ -66,9 +66,7 @@ pub fn select<'a>(
     memory: &Memory,
     cgroup: &CgroupsOf<'_>,
 ) -> (Cow<'a, Observation>, Memory) {
-    let wanted: BTreeSet<Pid> =
-        seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup)).map(|process| process.pid).collect();
-    let busy = busy_threads(seen, &wanted, rules, memory);
+    let busy = busy_threads(seen, rules, memory, cgroup);
     let kept = busiest(busy, rules.max_threads);
     (part_of(seen, &kept), Memory { quiet: kept })
 }
@@ -94,16 +92,17 @@ struct Candidate {
     quiet: u32,
 }
 
-fn busy_threads(seen: &Observation, wanted: &BTreeSet<Pid>, rules: &Rules, memory: &Memory) -> Vec<Candidate> {
+fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &CgroupsOf<'_>) -> Vec<Candidate> {
     let measured = seen.threads().any(|(_, thread)| share_of(thread, seen).is_some());
-    let candidate = |(process, thread): (&Process, &Thread)| {
+    let candidate = |process: &Process, thread: &Thread| {
         let id = (process.pid, thread.tid);
         let share = share_of(thread, seen);
         let quiet =
             if measured { quiet_epochs(share, memory.quiet.get(&id).copied(), rules.min_share) } else { Some(0) };
         Some(Candidate { id, share: share.unwrap_or(0.0), quiet: quiet? })
     };
-    seen.threads().filter(|(process, _)| wanted.contains(&process.pid)).filter_map(candidate).collect()
+    let wanted = seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup));
+    wanted.flat_map(|process| process.threads.iter().filter_map(move |thread| candidate(process, thread))).collect()
 }
 
 /// Epochs in a row in which a thread was too quiet; `None` when it is not managed (any longer).
@@ -121,7 +120,9 @@ fn share_of(thread: &Thread, seen: &Observation) -> Option<f64> {
 }
 
 fn busiest(mut candidates: Vec<Candidate>, most: usize) -> BTreeMap<(Pid, Tid), u32> {
-    candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
+    if candidates.len() > most {
+        candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
+    }
     candidates.into_iter().take(most).map(|candidate| (candidate.id, candidate.quiet)).collect()
 }
 
