@@ -22,7 +22,7 @@ pub use pattern::Pattern;
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// From a pid to its cgroups.
@@ -56,8 +56,12 @@ impl Default for Rules {
 /// Which threads are managed now, and for how many epochs each was too quiet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    quiet: BTreeMap<(Pid, Tid), u32>,
+    /// Ascending by thread.
+    quiet: Vec<Managed>,
 }
+
+/// A managed thread and its quiet epochs.
+type Managed = ((Pid, Tid), u32);
 
 /// Chooses what a policy may act on, and what to remember for the next epoch. Where that is everything, nothing is copied.
 pub fn select<'a>(
@@ -97,8 +101,7 @@ fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &Cgr
     let candidate = |process: &Process, thread: &Thread| {
         let id = (process.pid, thread.tid);
         let share = share_of(thread, seen);
-        let quiet =
-            if measured { quiet_epochs(share, memory.quiet.get(&id).copied(), rules.min_share) } else { Some(0) };
+        let quiet = if measured { quiet_epochs(share, quiet_so_far(memory, id), rules.min_share) } else { Some(0) };
         Some(Candidate { id, share: share.unwrap_or(0.0), quiet: quiet? })
     };
     let wanted = seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup));
@@ -119,21 +122,30 @@ fn share_of(thread: &Thread, seen: &Observation) -> Option<f64> {
     thread.cpu_time.filter(|_| seen.interval.0 > 0.0).map(|time| time.0 / seen.interval.0)
 }
 
-fn busiest(mut candidates: Vec<Candidate>, most: usize) -> BTreeMap<(Pid, Tid), u32> {
-    if candidates.len() > most {
-        candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
-    }
-    candidates.into_iter().take(most).map(|candidate| (candidate.id, candidate.quiet)).collect()
+fn quiet_so_far(memory: &Memory, id: (Pid, Tid)) -> Option<u32> {
+    let index = memory.quiet.binary_search_by_key(&id, |managed| managed.0).ok()?;
+    memory.quiet.get(index).map(|managed| managed.1)
 }
 
-fn part_of<'a>(seen: &'a Observation, kept: &BTreeMap<(Pid, Tid), u32>) -> Cow<'a, Observation> {
+fn busiest(mut candidates: Vec<Candidate>, most: usize) -> Vec<Managed> {
+    if candidates.len() > most {
+        candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
+        candidates.truncate(most);
+    }
+    let mut kept: Vec<Managed> = candidates.into_iter().map(|candidate| (candidate.id, candidate.quiet)).collect();
+    kept.sort_unstable();
+    kept
+}
+
+fn part_of<'a>(seen: &'a Observation, kept: &[Managed]) -> Cow<'a, Observation> {
     let threads: usize = seen.processes.iter().map(|process| process.threads.len()).sum();
     if kept.len() == threads && seen.processes.iter().all(|process| !process.threads.is_empty()) {
         return Cow::Borrowed(seen);
     }
     let processes = seen.processes.iter().filter_map(|process| {
         let mut part = process.clone();
-        part.threads.retain(|thread| kept.contains_key(&(process.pid, thread.tid)));
+        part.threads
+            .retain(|thread| kept.binary_search_by_key(&(process.pid, thread.tid), |managed| managed.0).is_ok());
         (!part.threads.is_empty()).then_some(part)
     });
     Cow::Owned(Observation {
