@@ -2,8 +2,7 @@
 //! and everything else; a reader that went away (`isobar topo | head -1`) is neither.
 
 use crate::{output, text};
-use isobar_lab::LabError;
-use isobar_runtime::{RunError, in_full};
+use isobar_runtime::in_full;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -25,23 +24,6 @@ impl std::error::Error for BadInput {}
 /// An error that ends the command with exit code 2.
 pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(BadInput(message.to_string()))
-}
-
-/// An error of the loop, as it ends the command: none is bad input, and what a machine or a
-/// reporter said stands by itself, so that a reader that went away is recognised.
-pub fn of_run(error: RunError) -> anyhow::Error {
-    match error {
-        RunError::Machine(error) | RunError::Observer(error) => anyhow::Error::from_boxed(error),
-        other => other.into(),
-    }
-}
-
-/// An error of the laboratory: a run that ended early stands by itself.
-pub fn of_lab(error: LabError) -> anyhow::Error {
-    match error {
-        LabError::Run(error) => of_run(error),
-        other => other.into(),
-    }
 }
 
 /// The exit code of a finished run, after telling its error in one line.
@@ -92,11 +74,23 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use isobar_runtime::RunError;
 
     #[test]
     fn causes_are_joined_once() {
         let error = anyhow::Error::new(io::Error::other("no such thing")).context("/a: no such thing").context("outer");
         assert_eq!(in_full(error.as_ref()), "outer: /a: no such thing");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_recognised_in_an_error_of_the_loop() {
+        let closed = || io::Error::new(ErrorKind::BrokenPipe, "standard output: closed");
+        let run = RunError::Observer(closed().into());
+        assert_eq!(in_full(&run), "standard output: closed");
+        assert!(is_closed_pipe(&run.into()));
+        let (run, restore) =
+            (Box::new(RunError::Observer(closed().into())), Box::new(RunError::Restore("left".into())));
+        assert!(!is_closed_pipe(&RunError::RestoreAfter { restore, run }.into()), "what is left changed is a failure");
     }
 
     #[test]

@@ -13,11 +13,12 @@ fn every_verb_has_help_with_an_example() {
         let help = said.done();
         assert!(help.contains(&format!("Example:\n  isobar {verb}")), "{help}");
     }
-    let help = isobar(&["--help"]).done().to_owned();
+    let (help, brief) = (isobar(&["--help"]).done().to_owned(), isobar(&["-h"]).done().to_owned());
     assert!(help.contains("manage"));
     let names = ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"];
     for policy in names.into_iter().chain(["lfoc+", "divide-content", "dino+lfoc+"]) {
-        assert!(help.contains(&format!("\n  {policy} ")), "{help}");
+        assert!(help.contains(&format!("\n  {policy}: ")), "{help}");
+        assert!(brief.contains(&format!("\n  {policy} ")), "{brief}");
     }
     assert!(isobar(&["--version"]).done().starts_with("isobar 0."));
     assert_eq!(isobar(&[]).code, Some(2));

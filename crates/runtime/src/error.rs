@@ -13,11 +13,11 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The machine as a whole could not be read or changed.
-    #[error(transparent)]
-    Machine(BoxError),
+    #[error("{0}")]
+    Machine(#[source] BoxError),
     /// The observer could not take what it was shown.
-    #[error(transparent)]
-    Observer(BoxError),
+    #[error("{0}")]
+    Observer(#[source] BoxError),
     /// The machine lacks what the policy needs; nothing was changed.
     #[error(transparent)]
     Refused(Refusal),

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use super::options::{Jobs, seed};
-use crate::failure::{self, bad_input};
+use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
 use isobar_lab::LabError;
@@ -87,7 +87,8 @@ impl Verb for Reproduce {
             progress.busy(name);
             let done = run(&options, &|done, all| progress.tell(done, all));
             progress.end();
-            let done = done.map_err(|error| failure::of_lab(error).context(format!("the experiments of {name}")))?;
+            let done =
+                done.map_err(|error| anyhow::Error::from(error).context(format!("the experiments of {name}")))?;
             folder.map_or(Ok(()), |folder| write_figures(folder, &done.figures))?;
             papers.push(done);
         }

@@ -238,7 +238,7 @@ fn over<M: Machine>(
         // The report's end is not written then.
         after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
     }
-    reporter.end(&ended.map_err(failure::of_run)?, &after)?;
+    reporter.end(&ended?, &after)?;
     profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
 }
 

@@ -24,7 +24,7 @@ pub use pattern::Pattern;
 use isobar_model::{Observation, Pid, Process, Thread, Tid};
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// From a pid to its cgroups.
@@ -58,8 +58,12 @@ impl Default for Rules {
 /// Which threads are managed now, and for how many epochs each was too quiet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    quiet: BTreeMap<(Pid, Tid), u32>,
+    /// Ascending by thread.
+    quiet: Vec<Managed>,
 }
+
+/// A managed thread and its quiet epochs.
+type Managed = ((Pid, Tid), u32);
 
 /// Chooses what a policy may act on, and what to remember for the next epoch. Where that is
 /// everything, nothing is copied.
@@ -69,9 +73,7 @@ pub fn select<'a>(
     memory: &Memory,
     cgroup: &CgroupsOf<'_>,
 ) -> (Cow<'a, Observation>, Memory) {
-    let wanted: BTreeSet<Pid> =
-        seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup)).map(|process| process.pid).collect();
-    let busy = busy_threads(seen, &wanted, rules, memory);
+    let busy = busy_threads(seen, rules, memory, cgroup);
     let kept = busiest(busy, rules.max_threads);
     (part_of(seen, &kept), Memory { quiet: kept })
 }
@@ -98,16 +100,16 @@ struct Candidate {
     quiet: u32,
 }
 
-fn busy_threads(seen: &Observation, wanted: &BTreeSet<Pid>, rules: &Rules, memory: &Memory) -> Vec<Candidate> {
+fn busy_threads(seen: &Observation, rules: &Rules, memory: &Memory, cgroup: &CgroupsOf<'_>) -> Vec<Candidate> {
     let measured = seen.threads().any(|(_, thread)| share_of(thread, seen).is_some());
-    let candidate = |(process, thread): (&Process, &Thread)| {
+    let candidate = |process: &Process, thread: &Thread| {
         let id = (process.pid, thread.tid);
         let share = share_of(thread, seen);
-        let quiet =
-            if measured { quiet_epochs(share, memory.quiet.get(&id).copied(), rules.min_share) } else { Some(0) };
+        let quiet = if measured { quiet_epochs(share, quiet_so_far(memory, id), rules.min_share) } else { Some(0) };
         Some(Candidate { id, share: share.unwrap_or(0.0), quiet: quiet? })
     };
-    seen.threads().filter(|(process, _)| wanted.contains(&process.pid)).filter_map(candidate).collect()
+    let wanted = seen.processes.iter().filter(|process| is_wanted(process, rules, cgroup));
+    wanted.flat_map(|process| process.threads.iter().filter_map(move |thread| candidate(process, thread))).collect()
 }
 
 /// Epochs in a row in which a thread was too quiet; `None` when it is not managed (any longer).
@@ -124,19 +126,30 @@ fn share_of(thread: &Thread, seen: &Observation) -> Option<f64> {
     thread.cpu_time.filter(|_| seen.interval.0 > 0.0).map(|time| time.0 / seen.interval.0)
 }
 
-fn busiest(mut candidates: Vec<Candidate>, most: usize) -> BTreeMap<(Pid, Tid), u32> {
-    candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
-    candidates.into_iter().take(most).map(|candidate| (candidate.id, candidate.quiet)).collect()
+fn quiet_so_far(memory: &Memory, id: (Pid, Tid)) -> Option<u32> {
+    let index = memory.quiet.binary_search_by_key(&id, |managed| managed.0).ok()?;
+    memory.quiet.get(index).map(|managed| managed.1)
 }
 
-fn part_of<'a>(seen: &'a Observation, kept: &BTreeMap<(Pid, Tid), u32>) -> Cow<'a, Observation> {
+fn busiest(mut candidates: Vec<Candidate>, most: usize) -> Vec<Managed> {
+    if candidates.len() > most {
+        candidates.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(&b.id)));
+        candidates.truncate(most);
+    }
+    let mut kept: Vec<Managed> = candidates.into_iter().map(|candidate| (candidate.id, candidate.quiet)).collect();
+    kept.sort_unstable();
+    kept
+}
+
+fn part_of<'a>(seen: &'a Observation, kept: &[Managed]) -> Cow<'a, Observation> {
     let threads: usize = seen.processes.iter().map(|process| process.threads.len()).sum();
     if kept.len() == threads && seen.processes.iter().all(|process| !process.threads.is_empty()) {
         return Cow::Borrowed(seen);
     }
     let processes = seen.processes.iter().filter_map(|process| {
         let mut part = process.clone();
-        part.threads.retain(|thread| kept.contains_key(&(process.pid, thread.tid)));
+        part.threads
+            .retain(|thread| kept.binary_search_by_key(&(process.pid, thread.tid), |managed| managed.0).is_ok());
         (!part.threads.is_empty()).then_some(part)
     });
     Cow::Owned(Observation {

@@ -1,7 +1,7 @@
 //! The comparison of policies on a simulated machine.
 
 use super::Sim;
-use crate::failure::{self, bad_input};
+use crate::failure::bad_input;
 use crate::input;
 use crate::machines::simulated::read;
 use crate::progress::Progress;
@@ -30,7 +30,7 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
     progress.end();
     let (compared, ranked) = done.map_err(|error| match error {
         LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
-        error => failure::of_lab(error),
+        error => error.into(),
     })?;
     let mut json = serde_json::to_value(&compared)?;
     let mut text = isobar_lab::table(&compared);
