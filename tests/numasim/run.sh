@@ -78,11 +78,11 @@ lane() {
 
 # The release's QEMU is too old, but brings the libraries of the newer one.
 install_emulator strip=binutils
-cargo build --release --locked -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p isobar
-bin=$(cd "${CARGO_TARGET_DIR:-target}/release" && pwd)
+cargo build --locked -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p isobar
+bin=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 plugin=$bin/libnumasim.so
 find_machine
-export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar
+export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar NUMASIM_PROFILE=dev
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 parts=${*:-programs plugin guest command laws experiment}

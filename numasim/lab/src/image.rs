@@ -100,10 +100,18 @@ fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
+/// The profile of [`cargo`]: `$NUMASIM_PROFILE`, else release.
+fn profile() -> String {
+    std::env::var("NUMASIM_PROFILE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "release".to_owned())
+}
+
 /// Where [`cargo`] leaves what it built.
 #[must_use]
-pub fn release() -> PathBuf {
-    named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join("release")
+pub fn built() -> PathBuf {
+    let profile = profile();
+    // Cargo's own exception: the folder of the profile `dev`.
+    let folder = if profile == "dev" { "debug" } else { &profile };
+    named("CARGO_TARGET_DIR").unwrap_or_else(|| fetch::workspace().join("target")).join(folder)
 }
 
 /// What is not named by a variable is built: `NUMASIM_PLUGIN`, and `NUMASIM_` with the name of a
@@ -117,11 +125,11 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
         packages.push("numasim-plugin");
     }
     cargo(&packages)?;
-    let release = release();
-    let program = |package: &String| (package.clone(), yours(package).unwrap_or_else(|| release.join(package)));
+    let built = built();
+    let program = |package: &String| (package.clone(), yours(package).unwrap_or_else(|| built.join(package)));
     let mut programs: Vec<_> = contents.packages.iter().map(program).collect();
-    programs.push(("director".to_owned(), release.join("director")));
-    let plugin = (!plain).then(|| plugin.unwrap_or_else(|| release.join("libnumasim.so")));
+    programs.push(("director".to_owned(), built.join("director")));
+    let plugin = (!plain).then(|| plugin.unwrap_or_else(|| built.join("libnumasim.so")));
     match &plugin {
         Some(path) if !path.is_file() => {
             Err(LabError::missing("the plugin", format!("{} is not there", path.display())))
@@ -130,15 +138,15 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     }
 }
 
-/// Builds packages of this workspace, optimised.
+/// Builds packages of this workspace, optimised unless `NUMASIM_PROFILE` says otherwise.
 ///
 /// # Errors
 /// The build fails; its first error.
 pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--locked"]).current_dir(fetch::workspace());
+    command.args(["build", "--locked", "--profile", &profile()]).current_dir(fetch::workspace());
     packages.iter().for_each(|package| _ = command.args(["-p", package]));
-    checked("cargo build --release", &mut command)
+    checked("cargo build", &mut command)
 }
 
 fn c_programs(bin: &Path) -> Result<(), LabError> {

@@ -117,6 +117,6 @@ fn write(path: &Path, text: &str) -> Result<PathBuf, LabError> {
 /// The programs that read and write the machine's page.
 fn tools() -> Result<[PathBuf; 2], LabError> {
     image::cargo(&["numasim-page"])?;
-    let release = image::release();
-    Ok(["numasim-counters", "numasim-ways"].map(|name| release.join(name)))
+    let built = image::built();
+    Ok(["numasim-counters", "numasim-ways"].map(|name| built.join(name)))
 }
