@@ -1,4 +1,5 @@
-//! A few epochs of a workload under every policy, within a bound on the work: an input that merely takes long is no finding.
+//! A few epochs of a workload under every policy, within a bound on the work: an input that merely
+//! takes long is no finding.
 
 use isobar_model::{Machine, Observation, Policy, Sample, Seconds};
 use isobar_policy::{Settings, registry};

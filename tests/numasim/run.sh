@@ -3,7 +3,7 @@
 # (one machine, three programs, two policies). Installs what it needs; skips, with the reason, where
 # QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on 2 cores.
 #
-#   tests/numasim/run.sh [PART ...]     programs, plugin, guest, command, laws, experiment; default: all
+#   tests/numasim/run.sh [PART ...]    programs, plugin, guest, command, laws, experiment (all)
 #
 # NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched
 # (numasim/lab/fetch.sh) into $NUMASIM_CACHE.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const COLUMNS: usize = 100;
 
 /// Where comments are still longer. An entry without a long line is out of date, and fails.
-const LONG_LINES: [&str; 0] = [];
+const LONG_LINES: [&str; 1] = ["fuzz/seeds"];
 
 /// Endings by which a word in backticks is taken for a file.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".sh", ".c", ".h", ".patch"];

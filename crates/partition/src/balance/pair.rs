@@ -1,13 +1,13 @@
 //! The four steps of section V.B on one pair of groups.
 //!
 //! ```text
-//! 1  programs that moved recently or that their user bound stay; the others are sorted into MT, CS,
-//!    ST and LS
+//! 1  programs that moved recently or that their user bound stay; the others are sorted into MT,
+//!    CS, ST and LS
 //! 2  programs with several threads, the largest first: packed on the side that holds most of them,
 //!    else on the other, where there are slots
-//! 3  sensitive programs by falling L_LLC to the lower AG_LLC; streaming ones by falling L_BW to the
-//!    lower AG_BW; light-sharing ones stay where there is a slot; without slots on one side: to the
-//!    side with more of them
+//! 3  sensitive programs by falling L_LLC to the lower AG_LLC; streaming ones by falling L_BW to
+//!    the lower AG_BW; light-sharing ones stay where there is a slot; without slots on one side: to
+//!    the side with more of them
 //! 4  while the AG_BW are further apart than `bw_load_thr`: threads of streaming programs with
 //!    several threads change places with light-sharing threads of the other side, those of programs
 //!    with several threads first

@@ -1,7 +1,7 @@
 //! From a measured table ([`Profile`]) to a program of the model.
 //!
 //! ```text
-//! CPI without misses + misses per instruction * stall per miss = CPI     for each way count, as measured
+//! CPI without misses + misses per instruction * stall per miss = CPI   for each way count, measured
 //! ```
 //!
 //! The stall per miss is the slope of the line through these points where space changes misses by a
