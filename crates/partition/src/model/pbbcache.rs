@@ -8,7 +8,8 @@
 //! simple:  sum B > M:  factor_i = 1 / (1 - B_i (sum B - M) / sum B^2), else 1
 //! stalls:  b_i = B_i / M;  sum u_i = U;
 //!          u_i = (-(1-U) + sqrt((1-U)^2 + 4 (1-U) b_i / (1 - b_i))) / 2
-//!          factor_i = (st_i + m_i (b_i / u_i - 1)) / st_i, m_i = min(st_i, l3_miss_i + store_buf_i)
+//!          factor_i = (st_i + m_i (b_i / u_i - 1)) / st_i,
+//!          m_i = min(st_i, l3_miss_i + store_buf_i)
 //! ```
 //!
 //! **Where the simple factor has no meaning.** Its denominator is 0 or less as soon as

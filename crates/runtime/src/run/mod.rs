@@ -36,7 +36,7 @@ pub struct Limits {
     pub epochs: Option<u64>,
     /// Decide, but change nothing.
     pub dry_run: bool,
-    /// Run also where the machine lacks what the policy needs; else [`RunError::Lacking`].
+    /// Run also where the machine lacks what the policy needs; else [`RunError::Refused`].
     pub despite_missing: bool,
 }
 

@@ -1,7 +1,7 @@
 //! From a measured table ([`Profile`]) to a program of the model.
 //!
 //! ```text
-//! CPI without misses + misses per instruction * stall per miss = CPI   for each way count, measured
+//! CPI without misses + misses per instruction * stall per miss = CPI   at each way count
 //! ```
 //!
 //! The stall per miss is the slope of the line through these points where space changes misses by a

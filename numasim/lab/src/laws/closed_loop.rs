@@ -8,8 +8,10 @@
 //! nothing waits for these:
 //!
 //! ```text
-//! t_i  = rest_i + (1 - c_i) (L_i + W_i) + c_i max((L_i + W_i) / depth, s_i)   W_i = sum of w over the way of i
-//! u_r  = s_r sum_i (lines of i over r) / t_i                                  w_r = q_r u_r^2 / (1 - u_r)
+//! t_i  = rest_i + (1 - c_i) (L_i + W_i) + c_i max((L_i + W_i) / depth, s_i)
+//! W_i  = sum of w over the way of i
+//! u_r  = s_r sum_i (lines of i over r) / t_i
+//! w_r  = q_r u_r^2 / (1 - u_r)
 //! ```
 
 /// A controller or a direction of a link.
