@@ -46,7 +46,7 @@ fn general(criterion: &mut Criterion) {
 }
 
 /// A cache of 27.5 MB of 11 ways and a controller of 76 GB/s, as `skylake-2x20` has
-/// (crates/sim/machines).
+/// (machines).
 fn skylake() -> Machine {
     let mut parts = mesh(1, 1).parts().clone();
     parts.resources[0] = Resource { capacity: 76e9, queue: 15e-9 };

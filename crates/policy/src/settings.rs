@@ -1,7 +1,7 @@
 //! The settings of policies: one section per policy, from a configuration file and from
 //! `--set POLICY.KEY=VALUE`. Every error is one line that names the key and what would be right.
 //!
-//! [`settings!`] declares a section: each key with its type, its default and, as its doc comment,
+//! `settings!` declares a section: each key with its type, its default and, as its doc comment,
 //! what it means. Help, the example configuration and the documentation are made from that. This
 //! file knows how a section is read; it refuses to know which policies there are: that is
 //! [`crate::registry`]'s.
@@ -133,13 +133,13 @@ pub trait PolicyConfig: Sized {
     }
 }
 
-/// The keys of a section with what they mean, in order: what [`settings!`] makes of doc comments.
+/// The keys of a section with what they mean, in order: what `settings!` makes of doc comments.
 pub trait Documented {
     /// Key and doc comment.
     const KEYS: &'static [(&'static str, &'static str)];
 }
 
-/// A section that [`settings!`] declared. A key whose default is `None` is not one of the policy's.
+/// A section that `settings!` declared. A key whose default is `None` is not one of the policy's.
 pub trait Section: Documented + Serialize + DeserializeOwned {
     /// Checks the values against each other.
     ///

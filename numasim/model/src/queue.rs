@@ -1,7 +1,7 @@
 //! Memory controllers and the two directions of each link, as queues: what a miss waits there in
 //! the next window.
 //!
-//! **The law** is that of the contention simulator (crates/sim/src/contention/queue.rs), so that
+//! **The law** is that of the contention simulator (crates/contention/src/queue.rs), so that
 //! both give the same delay for the same load: a line waits `q u^2 / (1 - u)` at a resource of
 //! utilisation `u`. It grows without bound as `u` nears 1: the delivered rate stays below the
 //! capacity, however high the demand.

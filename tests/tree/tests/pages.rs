@@ -68,22 +68,11 @@ fn prose(page: &str) -> Vec<(usize, &str)> {
     page.lines().zip(numbers).filter_map(|(line, number)| Some((number?, line))).collect()
 }
 
-/// A heading that ends with this is ahead of the tree, and so is what stands below it.
-const AHEAD: &str = "TODO(merge)";
-
 /// What stands in backticks, with the folder that the nearest heading above names.
 fn quoted(page: &str) -> Vec<(usize, String, String)> {
     let mut folder = String::new();
     let mut found = Vec::new();
-    let mut ahead: Option<usize> = None;
     for (number, line) in prose(page) {
-        let level = line.chars().take_while(|letter| *letter == '#').count();
-        if level > 0 && ahead.is_none_or(|above| level <= above) {
-            ahead = line.ends_with(AHEAD).then_some(level);
-        }
-        if ahead.is_some() {
-            continue;
-        }
         let words: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
         if line.starts_with('#') {
             folder = words.first().map_or_else(String::new, |word| (*word).to_owned());

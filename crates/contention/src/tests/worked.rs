@@ -5,7 +5,7 @@ use super::machines::{MIB, at, devil, mesh};
 use crate::{Cache, Demand, Machine, MissCurve, PageCopy, Parts, Resource};
 
 /// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4`
-/// (crates/sim/machines).
+/// (machines).
 fn square() -> Machine {
     let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
     let latency = [[110, 150, 150, 190], [150, 110, 190, 150], [150, 190, 110, 150], [190, 150, 150, 110]];

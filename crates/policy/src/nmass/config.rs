@@ -13,7 +13,7 @@ settings! {
         /// estimates it.
         pub penalties: Option<Penalties> = Some(Penalties::default()),
         /// A TOML file of such penalties, for processes that `penalties` lacks; the path is
-        /// relative to the configuration file. It has a table [numa_penalty] with lines such as
+        /// relative to the configuration file. It has a table `[numa_penalty]` with lines such as
         /// soplex = 1.3.
         pub profile: Option<Profile> = Some(Profile::default()),
         /// Pressure of an LLC, in MPKI (LLC misses per 1000 instructions, summed over its threads),

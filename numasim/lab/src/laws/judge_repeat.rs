@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One row: the largest relative difference of two boots, which must be 0. Nothing that a guest
-/// sees hangs on the host: see DESIGN.md, "numasim".
+/// sees hangs on the host: see docs/design/numasim.md.
 #[must_use]
 pub fn repeatability(first: &Readings, second: &Readings) -> Row {
     let what = "two boots: largest relative difference of a figure";
