@@ -9,8 +9,8 @@ cd "$(dirname "$0")"
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 say "Building isobar"
-cargo build --locked -p isobar
-cargo build --locked -p isobar-linux --example hog
+# shellcheck disable=SC2046 # several arguments
+cargo build --locked $(selected -p isobar -p isobar-linux --bin isobar --example hog)
 target=${CARGO_TARGET_DIR:-target}
 isobar=$target/debug/isobar
 hog=$target/debug/examples/hog

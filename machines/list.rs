@@ -1,5 +1,5 @@
 // The machines that ship, by name: read with `include!` by the simulator and by numasim.
-[
+&[
     ("barcelona-2x4", include_str!("barcelona-2x4.toml")),
     ("barcelona-4x4", include_str!("barcelona-4x4.toml")),
     ("haswell-2x18", include_str!("haswell-2x18.toml")),

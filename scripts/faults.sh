@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Does a test that boots guests find faults? Plants each fault of tests/TEST/faults in a copy of the
-# committed tree, boots the guest that the fault names (`guest: NAME`, else GUEST) with the checks
-# that must catch it, and fails where one of them passes. Takes some minutes a fault.
+# committed tree, boots the guest that the fault names (`guest: NAME`, else GUEST, else all of them)
+# with the checks that must catch it, and fails where one passes. Takes some minutes a fault.
 #
-#   scripts/faults.sh TEST GUEST [NAME ...]    such as vm regular wrong-thread; default: all
+#   scripts/faults.sh TEST GUEST [NAME ...]    such as arm one lost-final-read; default: all faults
 #   scripts/faults.sh TEST GUEST --apply       only checks that the faults still apply to the tree
 #                                              (.ci/run does that)
 set -euo pipefail
@@ -36,8 +36,9 @@ for name in "${names[@]}"; do
     only=$(sed -n 's/^caught by: //p' "$patch" | sed 's/,.*//; s/ /_/g' | paste -sd,)
     named=$(sed -n 's/^guest: //p' "$patch")
     echo "== $name: $(head -n 1 "$patch")"
+    # shellcheck disable=SC2086 # no word where no guest is named
     CARGO_TARGET_DIR=$work/target ISOBAR_VM_REQUIRED=1 ISOBAR_ARM_REQUIRED=1 \
-        bash "$tree/tests/$test/run.sh" "${named:-$guest}" "$only" > "$work/$name.log" 2>&1 || true
+        bash "$tree/tests/$test/run.sh" ${named:-$guest} "$only" > "$work/$name.log" 2>&1 || true
     while read -r check; do
         if grep -qF "FAIL $check" "$work/$name.log"; then echo "caught by: $check"
         else echo "MISSED by: $check (see $work/$name.log)"; missed=1; fi

@@ -48,3 +48,10 @@ if [ "$(printf '%s\n%s\n' "$need_rust" "$have_rust" | sort -V | head -n 1)" != "
     echo "setup: Rust $have_rust is too old: isobar needs $need_rust or newer (rustup update stable)" >&2
     exit 1
 fi
+
+# selected ARGUMENTS...: what cargo shall build: these, or the whole workspace where
+# BUILD_WORKSPACE is set. Cargo chooses the features of dependencies by what is built together, so
+# .ci/run sets it, and every step uses what the tests were built from.
+selected() {
+    if [ -n "${BUILD_WORKSPACE:-}" ]; then echo --workspace --lib --bins --examples; else echo "$@"; fi
+}

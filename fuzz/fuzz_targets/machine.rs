@@ -3,9 +3,7 @@
 
 #![no_main]
 
-#[path = "../simulate.rs"]
-mod simulate;
-
+use isobar_fuzz::{accepted, simulate};
 use isobar_sim::{MachineSpec, Workload};
 use libfuzzer_sys::fuzz_target;
 use std::sync::{Arc, LazyLock};
@@ -15,7 +13,8 @@ static APPS: LazyLock<Workload> = LazyLock::new(|| {
     Workload::from_toml("two-nodes.toml", text).unwrap_or_else(|error| panic!("{error}"))
 });
 
-fuzz_target!(|text: &str| match MachineSpec::from_toml("input", text) {
-    Ok(machine) => simulate::briefly(Workload { machine: Arc::new(machine), ..APPS.clone() }),
-    Err(error) => assert!(!error.to_string().contains(char::is_control), "{error:?}"),
+fuzz_target!(|text: &str| {
+    if let Some(machine) = accepted(MachineSpec::from_toml("input", text)) {
+        simulate::briefly(Workload { machine: Arc::new(machine), ..APPS.clone() });
+    }
 });

@@ -4,6 +4,7 @@
 
 #![no_main]
 
+use isobar_fuzz::{accepted, plan};
 use isobar_model::wire::{observation_from_json, observation_to_json, plan_from_json, plan_to_json};
 use isobar_model::{Observation, Plan, Policy};
 use isobar_policy::{Settings, registry};
@@ -31,13 +32,7 @@ fuzz_target!(|text: &str| {
 });
 
 fn read(line: &str) -> Option<Observation> {
-    let seen = match observation_from_json(line) {
-        Ok(seen) => seen,
-        Err(error) => {
-            assert!(!error.to_string().contains(char::is_control), "{error:?}");
-            return None;
-        }
-    };
+    let seen = accepted(observation_from_json(line))?;
     let printed = observation_to_json(&seen).to_string();
     let again = observation_from_json(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
     assert_eq!(observation_to_json(&again).to_string(), printed, "the printed observation is another");
@@ -58,10 +53,7 @@ fn decisions(name: &str, settings: &Settings, seen: &[Observation]) -> Vec<Plan>
 }
 
 fn decision(policy: &mut dyn Policy, seen: &Observation) -> Plan {
-    let plan = policy.decide(seen);
-    if let Err(fault) = plan.validate(seen) {
-        panic!("{}: {fault}: {plan:?}", policy.name());
-    }
+    let plan = plan(policy, seen);
     let printed = plan_to_json(&plan).to_string();
     let again = plan_from_json(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
     assert_eq!(again, plan, "the printed plan is another");

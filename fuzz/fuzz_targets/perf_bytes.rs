@@ -6,8 +6,8 @@
 use isobar_linux::sensors::{counters::group, memory::records};
 use libfuzzer_sys::fuzz_target;
 
-/// A record header with a sample of pid, tid and address.
-const SAMPLE: usize = 24;
+/// A record header with a sample of an address.
+const SAMPLE: usize = 16;
 
 fuzz_target!(|bytes: &[u8]| {
     let values = group::parse_group(bytes).count();

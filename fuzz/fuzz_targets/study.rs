@@ -5,6 +5,7 @@
 
 #![no_main]
 
+use isobar_fuzz::{accepted, one_line};
 use isobar_partition::heuristics::{self, Entry, Scope};
 use isobar_profiles::Profiles;
 use isobar_study::{Ask, ModelKind, Row, Source, Standing, Study, StudyError, Text, Watch};
@@ -21,16 +22,10 @@ fuzz_target!(|text: &str| {
     let mut files = text.split("\n---\n");
     let (profiles, workloads, solutions) = (files.next().unwrap_or_default(), files.next(), files.next());
     for file in ["p.csv", "p.toml", "p.json", "p.jsonl"] {
-        match isobar_profiles::read(file, profiles) {
-            Ok(profiles) => check(&profiles, workloads, solutions),
-            Err(error) => one_line(&error.to_string()),
-        }
+        let read = accepted(isobar_profiles::read(file, profiles));
+        read.iter().for_each(|profiles| check(profiles, workloads, solutions));
     }
 });
-
-fn one_line(message: &str) {
-    assert!(!message.trim().is_empty() && !message.contains(char::is_control), "{message:?}");
-}
 
 fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) {
     // A file that is not given is an empty part.
@@ -46,10 +41,8 @@ fn check(profiles: &Profiles, workloads: Option<&str>, solutions: Option<&str>) 
         for groups in [None, Some(2)] {
             let workloads = workloads.map(|text| Source { file: "w.txt", text });
             let solutions = solutions.map(|text| Source { file: "s.json", text });
-            match Study::new(&ask(model, groups, solutions.is_some()), profiles.clone(), workloads, solutions) {
-                Ok(study) => answer(&study),
-                Err(error) => one_line(&error.to_string()),
-            }
+            let ask = ask(model, groups, solutions.is_some());
+            accepted(Study::new(&ask, profiles.clone(), workloads, solutions)).iter().for_each(answer);
         }
     }
 }

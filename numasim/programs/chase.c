@@ -2,17 +2,22 @@
 // Stresses: memory latency. Every load waits for the one before; bandwidth is next to nothing.
 // Sensitive to remote memory, and to programs that take its cache space when its memory would
 // nearly fit.
-#include "kernels.h"
+#include "cycle.h"
 
 static long size_kib = 4096, work = 1000000;
 static struct line *lines;
 static long count;
 static struct line *reached[THREADS_MOST];
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the program, split among its threads"},
-    {.name = "work", .number = &work, .least = 1, .most = 1L << 40, .says = "loads of each thread in a pass"},
-    {.name = NULL}};
+static const struct program program = {
+    .name = "chase",
+    .about = "follows a random cycle of cache lines, one load in flight.\nStresses memory latency.",
+    .unit = "loads",
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the program, split among its threads"},
+        {.name = "work", .number = &work, .least = 1, .most = 1L << 40, .says = "loads of each thread in a pass"},
+    },
+};
 
 static void allocate(void) {
     count = size_kib * 1024 / LINE;
@@ -40,17 +45,3 @@ static void report(void) {
     printf(",\"size_kib\":%ld", size_kib);
     print_ratio("ns_per_load", total.seconds * 1e9 * (double)threads, (double)total.work);
 }
-
-static const struct program chase = {
-    .name = "chase",
-    .about = "follows a random cycle of cache lines, one load in flight.\nStresses memory latency.",
-    .unit = "loads",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&chase, argv); }

@@ -1,9 +1,9 @@
 // What every program here has in common: its arguments, its threads, the order of its life and the
 // one line it prints at the end.
 //
-// A program is a table of functions (struct program). It knows nothing of nodes: memory is malloc
-// and first touch; the kernel decides where it lies, or the user who starts the program. A
-// program's life:
+// A program is five functions and a table that says what it is (struct program); main is here. It
+// knows nothing of nodes: memory is malloc and first touch; the kernel decides where it lies, or
+// the user who starts the program. A program's life:
 //
 //   arguments -> allocate (one thread) -> fill (every share touches its own memory)
 //   -> --ready-file appears -> wait for --start-file
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 64, PASSES_KEPT = 64, LINE = 64 };
+enum { THREADS_MOST = 64, PASSES_KEPT = 64, LINE = 64, KNOBS_MOST = 8 };
 
 // One option: exactly one of flag, number, real and text says where its value goes; what stands
 // there before is the default.
@@ -43,17 +43,18 @@ struct knob {
 
 struct program {
     const char *name, *about, *unit;
-    const struct knob *knobs;       // its own options, up to one without a name
-    void (*allocate)(void);         // judges arguments together, asks for memory
-    void (*fill)(long share);       // touches a share's memory for the first time
-    uint64_t (*pass)(long share);   // the measured part: returns the work done, in units
-    uint64_t (*check)(long share);  // verifies the pass, returns the share's checksum
     void (*recorded)(void);         // may be absent: a pass is complete; keeps what report will tell
-    void (*report)(void);           // prints further members of the JSON line
-    const bool *passes_differ;      // may be absent: when set, work comes from outside, and checksums are added, not compared
+    struct knob knobs[KNOBS_MOST];  // its own options, up to one without a name
 };
 
-static const struct program *program;
+// What every program defines.
+static const struct program program;
+static void allocate(void);         // judges arguments together, asks for memory
+static void fill(long share);       // touches a share's memory for the first time
+__attribute__((noinline)) static uint64_t pass(long share);  // the measured part: returns the work done, in units
+static uint64_t check(long share);  // verifies the pass, returns the share's checksum
+static void report(void);           // prints further members of the JSON line
+
 static long threads = 1, seed = 1;
 static double seconds_wanted;
 static bool repeat;
@@ -75,7 +76,7 @@ static uint64_t share_work[THREADS_MOST], share_sum[THREADS_MOST];
 __attribute__((noreturn, format(printf, 2, 3))) static inline void end_with(int status, const char *format, ...) {
     va_list values;
     va_start(values, format);
-    fprintf(stderr, "%s: ", program->name);
+    fprintf(stderr, "%s: ", program.name);
     vfprintf(stderr, format, values);
     fputc('\n', stderr);
     _exit(status);
@@ -157,8 +158,8 @@ static inline void print_knobs(const struct knob *knobs) {
 }
 
 __attribute__((noreturn)) static inline void print_help(void) {
-    printf("%s: %s\n\nA pass is the work below, once; its unit is %s.\n", program->name, program->about, program->unit);
-    print_knobs(program->knobs);
+    printf("%s: %s\n\nA pass is the work below, once; its unit is %s.\n", program.name, program.about, program.unit);
+    print_knobs(program.knobs);
     printf("common to all programs:\n");
     print_knobs(common_knobs);
     printf("Prints one JSON line. Exit: 0 done, 1 a result was wrong or the machine refused, 2 bad arguments.\n");
@@ -166,7 +167,7 @@ __attribute__((noreturn)) static inline void print_help(void) {
 }
 
 static inline const struct knob *find_knob(const char *argument) {
-    const struct knob *tables[] = {program->knobs, common_knobs};
+    const struct knob *tables[] = {program.knobs, common_knobs};
     if (strncmp(argument, "--", 2) != 0) bad_argument("unexpected \"%s\": options begin with --; see --help", argument);
     for (int i = 0; i < 2; i++)
         for (const struct knob *k = tables[i]; k->name; k++)
@@ -212,14 +213,14 @@ static inline void read_arguments(char **argument) {
 // Prints the totals of completed passes. The checksum is folded below 2^53, which every JSON reader
 // keeps. Call it once, under `told`.
 static inline void print_line(void) {
-    printf("{\"program\":\"%s\",\"seconds\":%.9f,\"setup_seconds\":%.9f,\"work\":%llu,\"unit\":\"%s\",\"checksum\":", program->name,
-           total.seconds, total.setup, (unsigned long long)total.work, program->unit);
+    printf("{\"program\":\"%s\",\"seconds\":%.9f,\"setup_seconds\":%.9f,\"work\":%llu,\"unit\":\"%s\",\"checksum\":", program.name,
+           total.seconds, total.setup, (unsigned long long)total.work, program.unit);
     if (total.passes_done) printf("%llu", (unsigned long long)(mix(total.checksum) >> 11));
     else printf("null");
     printf(",\"threads\":%ld,\"seed\":%ld,\"passes_done\":%ld,\"passes\":[", threads, seed, total.passes_done);
     for (long i = 0; i < total.passes_done && i < PASSES_KEPT; i++) printf("%s%.9f", i ? "," : "", total.passes[i]);
     printf("],\"unfinished_seconds\":%.9f", total.running ? now() - total.began : 0.0);
-    if (program->report) program->report();
+    report();
     printf("}\n");
     if (fflush(stdout) != 0) fail("cannot write the result: %s", strerror(errno));
 }
@@ -262,16 +263,15 @@ static inline void record_pass(double ended) {
     uint64_t work = 0, sum = 0;
     for (long i = 0; i < threads; i++) work += share_work[i], sum += share_sum[i];
     pthread_mutex_lock(&told);
-    bool differ = program->passes_differ && *program->passes_differ;
-    if (!differ && total.passes_done && sum != total.checksum)
+    if (total.passes_done && sum != total.checksum)
         fail("wrong result: pass %ld came to another checksum than the first", total.passes_done + 1);
-    total.checksum = differ ? total.checksum + sum : sum;
+    total.checksum = sum;
     if (total.passes_done < PASSES_KEPT) total.passes[total.passes_done] = ended - total.began;
     total.passes_done++;
     total.seconds += ended - total.began;
     total.work += work;
     total.running = false;
-    if (program->recorded) program->recorded();
+    if (program.recorded) program.recorded();
     pthread_mutex_unlock(&told);
 }
 
@@ -292,10 +292,10 @@ static inline void run_passes(long share) {
         if (share == 0) begin_pass(&going, &first_began);
         meet();
         if (!going) return;
-        share_work[share] = program->pass(share);
+        share_work[share] = pass(share);
         meet();
         if (share == 0) ended = now();
-        share_sum[share] = program->check(share);
+        share_sum[share] = check(share);
         meet();
         if (share == 0) record_pass(ended);
     }
@@ -305,9 +305,9 @@ static inline void *live(void *which) {
     long share = (long)(intptr_t)which;
     static double born;
     if (share == 0) born = now();
-    if (strcmp(touch, "own") == 0) program->fill(share);
+    if (strcmp(touch, "own") == 0) fill(share);
     else
-        for (long i = 0; share == 0 && i < threads; i++) program->fill(i);
+        for (long i = 0; share == 0 && i < threads; i++) fill(i);
     meet();
     if (share == 0) {
         total.setup += now() - born;
@@ -317,12 +317,11 @@ static inline void *live(void *which) {
     return NULL;
 }
 
-// main() of every program.
-static inline int run_program(const struct program *it, char **arguments) {
-    program = it;
-    read_arguments(arguments);
+int main(int argc, char **argv) {
+    (void)argc;
+    read_arguments(argv);
     double began = now();
-    program->allocate();
+    allocate();
     total.setup = now() - began;
     if (repeat || seconds_wanted > 0) start_watch();
     pthread_barrier_init(&meeting, NULL, (unsigned)threads);

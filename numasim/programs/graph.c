@@ -12,10 +12,15 @@ static uint32_t *rows, *ends, *levels, *frontier, *next_frontier;
 static long vertices, in_frontier, in_next;
 static uint64_t depth_sums[THREADS_MOST];
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the graph and of the search"},
-    {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "searches in a pass"},
-    {.name = NULL}};
+static const struct program program = {
+    .name = "graph",
+    .about = "breadth-first searches over a random graph.\nStresses irregular reads.",
+    .unit = "edges",
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the graph and of the search"},
+        {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "searches in a pass"},
+    },
+};
 
 static uint32_t degree(long vertex) { return 1 + (uint32_t)(mix(mix((uint64_t)seed) + (uint64_t)vertex + 1) % DEGREE_MOST); }
 
@@ -118,17 +123,3 @@ static void report(void) {
     printf(",\"size_kib\":%ld,\"vertices\":%ld,\"edges\":%u", size_kib, vertices, rows[vertices]);
     print_ratio("million_per_second", (double)total.work / 1e6, total.seconds);
 }
-
-static const struct program graph = {
-    .name = "graph",
-    .about = "breadth-first searches over a random graph.\nStresses irregular reads.",
-    .unit = "edges",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&graph, argv); }

@@ -17,10 +17,16 @@ static struct matched {
     uint64_t matches, payloads;
 } expected[THREADS_MOST], found[THREADS_MOST];
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of both relations and the table"},
-    {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "joins in a pass"},
-    {.name = NULL}};
+static const struct program program = {
+    .name = "hashjoin",
+    .about = "builds a hash table of a relation and probes it with another, four times as large.\n"
+             "Stresses random reads beside sequential ones.",
+    .unit = "tuples",
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of both relations and the table"},
+        {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "joins in a pass"},
+    },
+};
 
 static void allocate(void) {
     count = size_kib * 1024 / ((1 + PROBES_PER_TUPLE + SLOTS_PER_TUPLE) * (long)sizeof(struct tuple));
@@ -113,18 +119,3 @@ static void report(void) {
     printf(",\"size_kib\":%ld,\"tuples\":%ld,\"matches\":%llu", size_kib, count, (unsigned long long)matches);
     print_ratio("million_per_second", (double)total.work / 1e6, total.seconds);
 }
-
-static const struct program hashjoin = {
-    .name = "hashjoin",
-    .about = "builds a hash table of a relation and probes it with another, four times as large.\n"
-             "Stresses random reads beside sequential ones.",
-    .unit = "tuples",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&hashjoin, argv); }

@@ -1,38 +1,33 @@
-// kv: a key-value store behind a socket, and the clients that load it. Keys are drawn like Zipf's
-// (few are hot), most requests get a batch of values, some put one; a client waits for each answer
-// before it asks again.
+// kv: a key-value store behind a socket, in a process of its own, and the clients that load it.
+// Keys are drawn like Zipf's (few are hot), most requests get a batch of values, some put one; a
+// client waits for each answer before it asks again.
 // Stresses: as a server does: random reads of a store (hot part cached, the rest not), copies
 // through the kernel, and wake-ups between two processes, so that it matters whether server and
 // client sit near each other. Latency shows what throughput hides.
 #include "kvclient.h"
 
 static long size_kib = 4096, work = 4000, put_percent = 10;
-static bool server, client, pair;
-static const char *path = "/tmp/kv.sock";
 static double *latencies, median, tail;
 
-static const struct knob knobs[] = {
-    {.name = "pair", .flag = &pair, .says = "forks a server, and is its client"},
-    {.name = "server", .flag = &server, .says = "serves --socket; a pass ends with the last of its connections"},
-    {.name = "client", .flag = &client, .says = "a client of the server at --socket (one process at a time; each thread has a connection)"},
-    {.name = "socket", .text = &path, .says = "path of the socket"},
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the store; the same for server and client"},
-    {.name = "work", .number = &work, .least = 1, .most = 1L << 24, .says = "requests of each client thread in a pass"},
-    {.name = "put-percent", .number = &put_percent, .least = 0, .most = 100, .says = "of the requests put a value"},
-    {.name = NULL}};
+static void recorded(void);
+static const struct program program = {
+    .name = "kv",
+    .about = "a key-value server and its clients over a socket: skewed gets and puts.\n"
+             "Stresses random reads, copies through the kernel and wake-ups between processes.",
+    .unit = "requests",
+    .recorded = recorded,
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the store"},
+        {.name = "work", .number = &work, .least = 1, .most = 1L << 24, .says = "requests of each client thread in a pass"},
+        {.name = "put-percent", .number = &put_percent, .least = 0, .most = 100, .says = "of the requests put a value"},
+    },
+};
 
 static void allocate(void) {
-    if (server + client + pair != 1) bad_argument("one of --pair, --server and --client says what it is to be");
-    if (server && threads != 1) bad_argument("--threads: a server has one");
     keys = keys_in(size_kib);
     if (keys < (uint64_t)threads) bad_argument("--size-kib: %ld give fewer keys than %ld threads", size_kib, threads);
     signal(SIGPIPE, SIG_IGN);
-    if (pair) fork_server(links, size_kib);
-    if (server) {
-        store = allocate_store(size_kib);
-        listen_on(path);
-        return;
-    }
+    fork_server(links, size_kib);
     versions = take(keys * sizeof *versions);
     latencies = take((size_t)(work * threads) * sizeof *latencies);
     memset(versions, 0, keys * sizeof *versions);
@@ -41,20 +36,13 @@ static void allocate(void) {
 // A client is ready when the server answers it.
 static void fill(long share) {
     uint64_t place = (uint64_t)share;
-    if (server) {
-        fill_store(&store);
-        return;
-    }
-    if (client) connect_to_server(&links[share], path);
     memset(&latencies[share * work], 0, (size_t)work * sizeof *latencies);
     get_some(share, &place, 1);
 }
 
 static uint64_t pass(long share) {
     uint64_t state = random_state((uint64_t)share);
-    struct pollfd fds[THREADS_MOST + 1];
     sums[share] = 0;
-    if (server) return serve_all(fds, 0, &sums[0]);
     for (long i = 0; i < work; i++) {
         double asked = now();
         ask(share, &state, put_percent);
@@ -68,34 +56,14 @@ static uint64_t check(long share) { return sums[share]; }
 
 // Latencies are those of the last completed pass.
 static void recorded(void) {
-    if (server) return;
     sort_numbers(latencies, work * threads);
     median = latencies[work * threads / 2];
     tail = latencies[work * threads * 99 / 100];
 }
 
 static void report(void) {
-    printf(",\"size_kib\":%ld,\"role\":\"%s\",\"keys\":%llu", size_kib, server ? "server" : pair ? "pair" : "client",
-           (unsigned long long)keys);
+    printf(",\"size_kib\":%ld,\"role\":\"pair\",\"keys\":%llu", size_kib, (unsigned long long)keys);
     print_ratio("requests_per_second", (double)total.work, total.seconds);
-    if (server) return;
     print_ratio("median_latency_us", median * 1e6, total.passes_done > 0);
     print_ratio("p99_latency_us", tail * 1e6, total.passes_done > 0);
 }
-
-static const struct program kv = {
-    .name = "kv",
-    .about = "a key-value server and its clients over a socket: skewed gets and puts.\n"
-             "Stresses random reads, copies through the kernel and wake-ups between processes.",
-    .unit = "requests",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .recorded = recorded,
-    .report = report,
-    .passes_differ = &server,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&kv, argv); }

@@ -9,13 +9,6 @@ static uint32_t *versions;        // of each key, as this client put it last; 0:
 static uint32_t puts_done[THREADS_MOST];
 static uint64_t sums[THREADS_MOST];
 
-static inline void connect_to_server(int *link, const char *path) {
-    struct sockaddr_un at = address_of(path);
-    *link = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (*link < 0 || connect(*link, (struct sockaddr *)&at, sizeof at) != 0)
-        fail("--socket %s: %s; is the server there?", path, strerror(errno));
-}
-
 // Ranks are drawn log-uniformly: rank r about as often as 1/r, which is Zipf's law; mixed, so that
 // hot keys lie scattered. Threads have keys of their own: what one gets does not depend on when
 // another puts.

@@ -9,11 +9,16 @@ static long size_kib = 1400, rounds = 1, tile;
 static double *a, *b, *c;
 static long n;
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 22, .says = "memory of the three matrices together"},
-    {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "products in a pass"},
-    {.name = "tile", .number = &tile, .least = 0, .most = 1L << 16, .says = "edge of the blocks of the second matrix; 0: no blocks"},
-    {.name = NULL}};
+static const struct program program = {
+    .name = "matmul",
+    .about = "the product of two square matrices of doubles.\nStresses the shared cache, and bandwidth where it is too small.",
+    .unit = "multiply-adds",
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 22, .says = "memory of the three matrices together"},
+        {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "products in a pass"},
+        {.name = "tile", .number = &tile, .least = 0, .most = 1L << 16, .says = "edge of the blocks of the second matrix; 0: no blocks"},
+    },
+};
 
 // An odd edge: rows a power of two apart would all fall into the same few sets of a cache.
 static void allocate(void) {
@@ -88,17 +93,3 @@ static void report(void) {
     printf(",\"size_kib\":%ld,\"n\":%ld,\"tile\":%ld", size_kib, n, tile);
     print_ratio("million_per_second", (double)total.work / 1e6, total.seconds);
 }
-
-static const struct program matmul = {
-    .name = "matmul",
-    .about = "the product of two square matrices of doubles.\nStresses the shared cache, and bandwidth where it is too small.",
-    .unit = "multiply-adds",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&matmul, argv); }

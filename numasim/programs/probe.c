@@ -7,7 +7,7 @@
 // The time is the processor's counter (rdtsc between lfences, its frequency found against
 // CLOCK_MONOTONIC), or with --timer clock the clock itself; either way the time of an empty batch
 // is taken off.
-#include "kernels.h"
+#include "cycle.h"
 #include "x86.h"
 
 enum { BATCH_MOST = 256, BATCHES_MOST = 1 << 16 };
@@ -18,13 +18,21 @@ static struct line *lines, **order;
 static long count, batches;
 static double *times, ticks_per_ns = 1, median, low, high, empty;  // times of batches in ticks, then in ns a load
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of which the lines are taken"},
-    {.name = "work", .number = &work, .least = 1, .most = (long)BATCHES_MOST * BATCH_MOST, .says = "loads in a pass"},
-    {.name = "batch", .number = &batch, .least = 1, .most = BATCH_MOST, .says = "loads between two looks at the time"},
-    {.name = "flush", .text = &flush, .says = "clflush or none: what is done to the lines of a batch before it"},
-    {.name = "timer", .text = &timer, .says = "tsc, clock, or auto: tsc where its rate is constant"},
-    {.name = NULL}};
+static void recorded(void);
+static const struct program program = {
+    .name = "probe",
+    .about = "flushes lines, loads them again one by one in random order, and times that.\n"
+             "Stresses nothing: tells the latency that others see.",
+    .unit = "loads",
+    .recorded = recorded,
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of which the lines are taken"},
+        {.name = "work", .number = &work, .least = 1, .most = (long)BATCHES_MOST * BATCH_MOST, .says = "loads in a pass"},
+        {.name = "batch", .number = &batch, .least = 1, .most = BATCH_MOST, .says = "loads between two looks at the time"},
+        {.name = "flush", .text = &flush, .says = "clflush or none: what is done to the lines of a batch before it"},
+        {.name = "timer", .text = &timer, .says = "tsc, clock, or auto: tsc where its rate is constant"},
+    },
+};
 
 static uint64_t ticks(void) {
     struct timespec t;
@@ -119,19 +127,3 @@ static void report(void) {
     print_ratio("timer_ns", empty / ticks_per_ns, known);
     print_ratio("timer_mhz", ticks_per_ns * 1e3, 1);
 }
-
-static const struct program probe = {
-    .name = "probe",
-    .about = "flushes lines, loads them again one by one in random order, and times that.\n"
-             "Stresses nothing: tells the latency that others see.",
-    .unit = "loads",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .recorded = recorded,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&probe, argv); }

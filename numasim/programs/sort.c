@@ -10,10 +10,15 @@ static long size_kib = 4096, rounds = 1;
 static uint64_t *input, *keys, *spare;
 static long count;
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the input and of both buffers"},
-    {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "sorts of the same input in a pass"},
-    {.name = NULL}};
+static const struct program program = {
+    .name = "sort",
+    .about = "sorts 64-bit keys, least significant byte first.\nStresses bandwidth with scattered writes.",
+    .unit = "keys",
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the input and of both buffers"},
+        {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "sorts of the same input in a pass"},
+    },
+};
 
 static void allocate(void) {
     count = size_kib * 1024 / (3 * (long)sizeof *keys);
@@ -79,17 +84,3 @@ static void report(void) {
     printf(",\"size_kib\":%ld,\"keys\":%ld", size_kib, count);
     print_ratio("million_per_second", (double)total.work / 1e6, total.seconds);
 }
-
-static const struct program sort = {
-    .name = "sort",
-    .about = "sorts 64-bit keys, least significant byte first.\nStresses bandwidth with scattered writes.",
-    .unit = "keys",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&sort, argv); }

@@ -8,10 +8,15 @@ static long size_kib = 4096, rounds = 20;
 static double *a, *b, *c;
 static long count;
 
-static const struct knob knobs[] = {
-    {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the three arrays together"},
-    {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "triads over the arrays in a pass"},
-    {.name = NULL}};
+static const struct program program = {
+    .name = "stream",
+    .about = "the triad a = b + s c over three arrays of doubles.\nStresses memory bandwidth.",
+    .unit = "bytes",
+    .knobs = {
+        {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the three arrays together"},
+        {.name = "rounds", .number = &rounds, .least = 1, .most = 1L << 24, .says = "triads over the arrays in a pass"},
+    },
+};
 
 static void allocate(void) {
     count = size_kib * 1024 / (3 * (long)sizeof(double));
@@ -68,17 +73,3 @@ static void report(void) {
     printf(",\"size_kib\":%ld", size_kib);
     print_ratio("gb_per_second", (double)total.work / 1e9, total.seconds);
 }
-
-static const struct program stream = {
-    .name = "stream",
-    .about = "the triad a = b + s c over three arrays of doubles.\nStresses memory bandwidth.",
-    .unit = "bytes",
-    .knobs = knobs,
-    .allocate = allocate,
-    .fill = fill,
-    .pass = pass,
-    .check = check,
-    .report = report,
-};
-
-int main(int argc, char **argv) { return (void)argc, run_program(&stream, argv); }

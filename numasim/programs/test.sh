@@ -43,14 +43,13 @@ appears() {
 declare -A small=(
     [chase]="--size-kib 64 --work 20000"
     [cpu]="--work 100000"
-    [phases]="--size-kib 64 --phase-work 5000 --rounds 2"
     [stream]="--size-kib 96 --rounds 7"
     [matmul]="--size-kib 96 --rounds 2"
     [hashjoin]="--size-kib 256 --rounds 2"
     [sort]="--size-kib 96 --rounds 2"
     [graph]="--size-kib 256 --rounds 3"
     [probe]="--size-kib 64 --work 512"
-    [kv]="--pair --size-kib 64 --work 100"
+    [kv]="--size-kib 64 --work 100"
 )
 single="probe"  # programs with one thread only
 
@@ -100,8 +99,7 @@ refuses() {
 }
 
 test_bad_arguments() {
-    local name=$1 only=
-    [ "$name" = kv ] && only=--pair
+    local name=$1
     ok "$name refuses an unknown option" refuses "$name" --no-such-option 1
     ok "$name refuses a bare word" refuses "$name" word
     ok "$name refuses threads without a number" refuses "$name" --threads many
@@ -110,7 +108,7 @@ test_bad_arguments() {
     ok "$name refuses a negative time" refuses "$name" --seconds -1
     ok "$name refuses an unknown way to touch" refuses "$name" --touch never
     [ "$name" = cpu ] || ok "$name refuses no memory" refuses "$name" --size-kib 0
-    [ "$name" = cpu ] || ok "$name refuses too little memory for its threads" refuses "$name" $only --size-kib 1 --threads 64
+    [ "$name" = cpu ] || ok "$name refuses too little memory for its threads" refuses "$name" --size-kib 1 --threads 64
 }
 
 # It touches its memory, says so, and does nothing until the start file exists.
@@ -167,25 +165,6 @@ test_unfinished() {
     ok "an unfinished pass took time" above "$(member "$line" unfinished_seconds)" 0.1
 }
 
-test_kv_processes() {
-    local socket=$work/kv.sock out=$work/server.out pid
-    timeout 20 "$bin/kv" --server --socket "$socket" --size-kib 64 --ready-file "$work/kv.up" >"$out" &
-    pid=$!
-    started+=("$pid")
-    ok "the server gets ready" appears "$work/kv.up"
-    ok "a client without a server says so" fails "is the server there" "$bin/kv" --client --socket "$work/none" --size-kib 64
-    local line
-    line=$(quickly "$bin/kv" --client --socket "$socket" --size-kib 64 --work 200 --threads 2)
-    ok "the client did its requests" is "$line" work 400
-    ok "the client has a latency" above "$(member "$line" median_latency_us)" 0
-    ok "the server ends with its client" wait "$pid"
-    ok "the server served both threads, and their greetings" is "$(cat "$out")" work 402
-    ok "kv wants a role" refuses kv
-    ok "kv wants one role" refuses kv --server --client
-    touch "$work/precious"
-    ok "the server replaces no file" fails "Address already in use" "$bin/kv" --server --socket "$work/precious"
-}
-
 # fails TEXT COMMAND...: exit 1 with one line that has the text.
 fails() {
     local text=$1 code=0
@@ -207,37 +186,15 @@ test_fault() {
 }
 
 test_faults() {
-    test_fault chase kernels.h 's/i < loads; i++/i + 1 < loads; i++/'
-    test_fault cpu kernels.h 's/i < steps; i++/i + 1 < steps; i++/'
-    test_fault phases phases.c 's/i < rounds; i++/i + 1 < rounds; i++/'
+    test_fault chase cycle.h 's/i < loads; i++/i + 1 < loads; i++/'
+    test_fault cpu cpu.c 's/i < work; i++/i + 1 < work; i++/'
     test_fault stream stream.c 's/round < rounds; round++/round + 1 < rounds; round++/'
     test_fault matmul matmul.c 's/k < k_end; k++/k + 1 < k_end; k++/'
     test_fault hashjoin hashjoin.c 's/i = share_start(share, count); i < /i = share_start(share, count) + 1; i < /'
     test_fault sort sort.c 's/byte < KEY_BYTES/byte < KEY_BYTES - 2/'
     test_fault graph graph.c 's/claim(ends\[e\], depth))/claim(ends[e], depth + (depth > 2)))/'
-    test_fault probe kernels.h 's/i < loads; i++/i + 1 < loads; i++/'
+    test_fault probe cycle.h 's/i < loads; i++/i + 1 < loads; i++/'
     test_fault kv kvstore.h 's/if (put) \*slot->value = request.value;/if (put) slot->value->version = request.value.version;/'
-}
-
-test_numaplace() {
-    local line pid
-    "$bin/stream" --size-kib 8192 --ready-file "$work/placed" --start-file "$work/never" &
-    pid=$!
-    started+=("$pid")
-    appears "$work/placed"
-    if [ -e "/proc/$pid/numa_maps" ]; then
-        line=$(quickly "$bin/numaplace" "$pid")
-        ok "numaplace prints JSON" valid_json "$line"
-        ok "numaplace finds the memory that was touched" test "$(grep -o '"anonymous_kib":[0-9]*' <<<"$line" |
-            awk -F: '{ sum += $2 } END { print (sum >= 8192 && sum < 9216) }')" = 1
-    else
-        echo "SKIPPED: numaplace has nothing to read: this kernel has no numa_maps"
-    fi
-    kill -KILL "$pid"
-    wait "$pid" 2>/dev/null || true
-    ok "numaplace says who is not there" fails "No such file" "$bin/numaplace" 999999999
-    ok "numaplace refuses what is no number" refuses numaplace first
-    ok "numaplace refuses no number" refuses numaplace
 }
 
 # Options that one program has.
@@ -246,7 +203,6 @@ test_options() {
     whole=$(run_small matmul) tiled=$(run_small matmul --tile 7)
     ok "tiles change no result" is "$tiled" checksum "$(member "$whole" checksum)"
     ok "the search comes to the same with two threads" is "$(run_small graph --threads 2)" checksum "$(member "$(run_small graph)" checksum)"
-    ok "staggered phases come to the same" is "$(run_small phases --threads 2 --stagger)" checksum "$(member "$(run_small phases --threads 2)" checksum)"
     ok "a probe can use the clock" is "$(run_small probe --timer clock)" timer '"clock"'
     ok "flushed lines take longer than cached ones" above "$(member "$(run_small probe --size-kib 16)" ns_per_load)" \
         "$(member "$(run_small probe --size-kib 16 --flush none)" ns_per_load)"
@@ -266,8 +222,6 @@ main() {
     done
     test_unfinished
     test_options
-    test_kv_processes
-    test_numaplace
     test_faults
     echo "$((checks - failures)) of $checks checks passed"
     [ $failures = 0 ]

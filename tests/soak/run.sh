@@ -18,6 +18,7 @@ if [ "$(nproc)" -lt 2 ]; then
     exit 0
 fi
 
-cargo build --locked -p isobar -p isobar-soak
+# shellcheck disable=SC2046 # several arguments
+cargo build --locked $(selected -p isobar -p isobar-soak)
 cc -O1 -Wall -Wextra -Werror -static -pthread -o "$target/debug/churn" tests/soak/programs/churn.c
 "$target/debug/isobar-soak" --isobar "$target/debug/isobar" --ends "$ends" --seed "${ISOBAR_SOAK_SEED:-1}" "$@"

@@ -1,4 +1,4 @@
-# The two guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`.
+# The guests, as QEMU arguments. Sourced by run.sh; each function fills the array `machine`.
 
 # Adds a node: ID MEMORY_MIB INITIATOR (the node whose CPUs are nearest; HMAT wants one for every
 # node).
@@ -29,6 +29,9 @@ machine_regular() {
         done
     done
 }
+
+# The same machine, beside it, for the conformance suite alone.
+machine_conformance() { machine_regular; }
 
 # Two sockets of two dies of one core of two threads; unequal nodes, node 4 has memory and no CPU,
 # distances differ by direction.

@@ -3,8 +3,9 @@
 # check isobar's results against the kernel. Installs what it needs; skips, with the reason, where
 # that cannot be fetched (ISOBAR_VM_REQUIRED=1 makes that a failure).
 #
-#   tests/vm/run.sh [regular|awkward] [PART,...]     checks whose names have one of the parts, `_`
-#                                                    for a blank
+#   tests/vm/run.sh [regular|conformance|awkward] [PART,...]
+#
+# PART,... chooses the checks whose names have one of the parts, `_` for a blank.
 #
 # ISOBAR_VM_CACHE   where the kernel is kept (default: isobar-vm in $XDG_CACHE_HOME or ~/.cache)
 # ISOBAR_VM_SOAK    ends of the soak test in the guest `regular` (default: 12; 300 take half an
@@ -20,14 +21,14 @@ cd "$(dirname "$0")/../.."
 . tests/vm/kernel.sh
 . tests/vm/machines.sh
 
-machines=(regular awkward)
-case "${1:-}" in regular | awkward) machines=("$1"); shift ;; esac
+machines=(regular conformance awkward)
+case "${1:-}" in regular | conformance | awkward) machines=("$1"); shift ;; esac
 only=${1:-}
 target=${CARGO_TARGET_DIR:-target}
 work=${ISOBAR_VM_WORK:-$target/vm}
 cache=${ISOBAR_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isobar-vm}
 soak=${ISOBAR_VM_SOAK:-12}
-seconds=$((600 + 10 * (soak - 12) * (soak > 12)))
+seconds=$((1200 + 10 * (soak - 12) * (soak > 12)))
 
 skip() {
     echo "SKIPPED: the machine test did not run: $1"
@@ -36,15 +37,19 @@ skip() {
 }
 
 build() {
-    cargo build --locked -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double
-    programs=("$target"/debug/{isobar,suite,isobar-resctrl-double,isobar-soak})
+    # shellcheck disable=SC2046 # several arguments
+    cargo build --locked $(selected -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double -p isobar-shim)
+    programs=("$target"/debug/{isobar,libisobar_alloc.so,suite,isobar-resctrl-double,isobar-soak})
     for name in subject storm verdict; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
     done
+    # The same subject, for a library that is preloaded.
+    cc -O1 -Wall -Wextra -Werror -pthread -o "$work/dynamic" tests/vm/programs/subject.c
+    programs+=("$work/dynamic")
     cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/churn" tests/soak/programs/churn.c
     programs+=("$work/churn")
-    cp "$(test_binary -p isobar-conformance --test linux)" "$work/conformance-linux"
+    cp "$(test_binary ${BUILD_WORKSPACE:+--workspace} -p isobar-conformance --test linux)" "$work/conformance-linux"
     programs+=("$work/conformance-linux")
 }
 

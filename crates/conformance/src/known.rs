@@ -2,7 +2,7 @@
 //! empty. An entry whose assertion holds is outdated and fails, so that the list cannot outlive its
 //! reasons.
 
-use crate::verdict::Verdict;
+use crate::verdict::{Checked, Stop};
 
 /// An assertion that a machine is known not to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,18 +13,20 @@ pub struct Difference {
     pub why: &'static str,
 }
 
-/// The verdict after known differences: a known failure passes, with a line on `reported`; a known
-/// failure that no longer fails becomes a failure.
-#[must_use]
-pub fn judge(name: &str, verdict: Verdict, known: &[Difference], mut reported: impl FnMut(&str)) -> Verdict {
-    let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return verdict };
-    match verdict {
-        Verdict::Fail(how) => {
+/// How an assertion ended after known differences: a known failure passes, with a line on
+/// `reported`; a known failure that no longer fails becomes a failure.
+///
+/// # Errors
+/// As the assertion; and where a known difference is none any more.
+pub fn judge(name: &str, checked: Checked, known: &[Difference], mut reported: impl FnMut(&str)) -> Checked {
+    let Some(difference) = known.iter().find(|difference| difference.assertion == name) else { return checked };
+    match checked {
+        Err(Stop::Fails(how)) => {
             reported(&format!("KNOWN DIFFERENCE: {name}: {}: {how}", difference.why));
-            Verdict::Pass
+            Ok(())
         }
-        Verdict::Pass => Verdict::Fail("it is listed as a known difference and holds: take it off the list".to_owned()),
-        skip @ Verdict::Skip(_) => skip,
+        Ok(()) => Err(Stop::Fails("it is listed as a known difference and holds: take it off the list".to_owned())),
+        lacks => lacks,
     }
 }
 
@@ -36,11 +38,12 @@ mod tests {
     fn a_known_difference_is_told_and_an_outdated_one_fails() {
         let known = [Difference { assertion: "a", why: "because" }];
         let mut said = Vec::new();
-        let mut judged = |name, verdict| judge(name, verdict, &known, |line| said.push(line.to_owned()));
-        assert_eq!(judged("a", Verdict::Fail("1 is not 2".into())), Verdict::Pass);
-        assert!(matches!(judged("a", Verdict::Pass), Verdict::Fail(_)));
-        assert_eq!(judged("b", Verdict::Pass), Verdict::Pass);
-        assert!(matches!(judged("b", Verdict::Fail("x".into())), Verdict::Fail(_)));
+        let mut judged = |name, checked| judge(name, checked, &known, |line| said.push(line.to_owned()));
+        let fails = || Err(Stop::Fails("1 is not 2".into()));
+        assert_eq!(judged("a", fails()), Ok(()));
+        assert!(matches!(judged("a", Ok(())), Err(Stop::Fails(_))));
+        assert_eq!(judged("b", Ok(())), Ok(()));
+        assert_eq!(judged("b", fails()), fails());
         assert_eq!(said, ["KNOWN DIFFERENCE: a: because: 1 is not 2"]);
     }
 }

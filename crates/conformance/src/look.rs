@@ -1,8 +1,8 @@
 //! How assertions look at a stage: places to use, samples after an epoch, one subject in a sample,
 //! where pages went.
 
-use crate::bench::{Bench, Identity, Stage};
-use crate::verdict::{Lack, Stop, ensure};
+use crate::bench::{Bench, Identity, Stage, Subject};
+use crate::verdict::{Stop, ensure};
 use isobar_model::{
     Action, ActionOutcome, CpuId, CpuSet, Machine, NodeId, NodeMap, PageSelection, Pages, Pid, Plan, ProcessSample,
     Sample, ThreadSample, Tid,
@@ -19,14 +19,15 @@ pub fn nodes<B: Bench>(bench: &B, needs: usize) -> Result<Vec<NodeId>, Stop> {
     let has_memory = topology.nodes().iter().filter(|node| node.memory.is_none_or(|memory| memory.0 > 0));
     let nodes: Vec<_> = has_memory.map(|node| node.id).filter(usable).collect();
     if nodes.len() < needs {
-        return Err(Lack::Nodes { needs, has: nodes.len() }.into());
+        let has = nodes.len();
+        return Err(Stop::Lacks(format!("needs {needs} nodes with CPUs and memory, this machine has {has}")));
     }
     Ok(nodes)
 }
 
 /// A node for subjects whose place does not matter.
 pub fn home<B: Bench>(bench: &B) -> Result<NodeId, Stop> {
-    nodes(bench, 1)?.first().copied().ok_or_else(|| Lack::Nodes { needs: 1, has: 0 }.into())
+    Ok(nodes(bench, 1)?[0])
 }
 
 /// Where pages come from, and where they go: the first node and the last but one where there are
@@ -42,8 +43,15 @@ pub fn two_cpus<B: Bench>(bench: &B) -> Result<(CpuId, CpuId), Stop> {
     let cpus: Vec<_> = bench.cpus()?.iter().collect();
     match cpus[..] {
         [first, .., last] => Ok((first, last)),
-        _ => Err(Lack::Cpus { needs: 2, has: cpus.len() }.into()),
+        _ => Err(Stop::Lacks(format!("needs 2 CPUs that programs may use, this machine has {}", cpus.len()))),
     }
+}
+
+/// A machine with one subject.
+pub fn with_one<B: Bench>(bench: &B, subject: Subject) -> Result<(B::Stage, Identity), Stop> {
+    let mut stage = bench.open(&[subject])?;
+    let who = stage.identity(0)?;
+    Ok((stage, who))
 }
 
 /// The set of one CPU.
@@ -107,17 +115,18 @@ pub fn pages_on(pages: &NodeMap<Pages>, node: NodeId) -> u64 {
     pages.get(node).map_or(0, |pages| pages.0)
 }
 
-/// All pages of a process.
-pub fn pages_in_all(pages: &NodeMap<Pages>) -> u64 {
-    pages.values().map(|pages| pages.0).sum()
-}
-
 /// The pages that a machine sees of a subject, once it has looked: now, or after some epochs.
 pub fn pages_seen<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
-    if let Some(pages) = process(&sample(stage)?, pid)?.pages.clone() {
+    let pages = |sample: &Sample| Some(held(process(sample, pid).ok()?.pages.as_ref()?));
+    if let Some(pages) = pages(&sample(stage)?) {
         return Ok(pages);
     }
-    eventually(stage, "the pages of a busy process are measured", |_, sample| process(sample, pid).ok()?.pages.clone())
+    eventually(stage, "the pages of a busy process are measured", |_, sample| pages(sample))
+}
+
+/// The nodes with pages: one that is not named has none.
+pub fn held(pages: &NodeMap<Pages>) -> NodeMap<Pages> {
+    pages.iter().filter(|(_, pages)| pages.0 > 0).map(|(node, pages)| (node, *pages)).collect()
 }
 
 /// Binds a thread to a CPU.

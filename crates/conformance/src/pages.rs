@@ -3,17 +3,16 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, affinities, gives_reason, home, migrate, moved, next_sample, nodes, pages_in_all, pages_on, pages_seen,
-    process, sample, two_nodes, without_effect,
+    act, affinities, gives_reason, held, home, migrate, moved, next_sample, nodes, pages_on, pages_seen, process,
+    sample, two_nodes, with_one, without_effect,
 };
-use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
+use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, Bytes, NodeId, NodeMap, PageSelection, Pages, Pid};
-use std::collections::BTreeSet;
 
 /// Around the batches of a real machine (512 pages in one system call), and one page alone.
 const COUNTS: [u64; 7] = [1, 2, 511, 512, 513, 1024, 1025];
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("pages: exactly the requested number moves, across the borders of batches", the_requested_number_moves),
         ("pages: they go to the target node and to no other", they_go_where_sent),
@@ -42,42 +41,38 @@ fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u
     let before = pages_seen(stage, who.pid)?;
     let outcome = act(stage, action)?;
     let moved = moved(&outcome, asked.0)?;
-    ensure!(moved <= asked.0, "{asked} pages were asked for and {moved} moved");
+    let there = pages_on(&before, from);
+    ensure!(moved <= asked.0 && moved <= there, "{asked} of {there} pages were asked for and {moved} moved");
     let after = pages_of(stage, who.pid)?;
-    let expected = |node: NodeId| match pages_on(&before, node) {
-        pages if node == from => pages.saturating_sub(moved),
-        pages if node == to => pages + moved,
-        pages => pages,
-    };
+    let mut expected = before.clone();
+    expected.entry(from).0 -= moved;
+    expected.entry(to).0 += moved;
     let reported = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
-    let shows = same(&before, &after, |node| pages_on(&after, node) == expected(node));
-    ensure!(shows, "{reported}; before {before:?}, in the next sample {after:?}");
-    ensure!(pages_in_all(&before) == pages_in_all(&after), "{reported}; pages were lost: {before:?}, then {after:?}");
+    ensure!(after == held(&expected), "{reported}; before {before:?}, in the next sample {after:?}");
     if let Some(witnessed) = stage.pages(who.pid) {
-        let agrees = same(&after, &witnessed, |node| pages_on(&after, node) == pages_on(&witnessed, node));
-        ensure!(agrees, "{reported}; the sample shows {after:?}, the other witness {witnessed:?}");
+        ensure!(after == held(&witnessed), "{reported}; the sample shows {after:?}, the other witness {witnessed:?}");
     }
     Ok(moved)
 }
 
-fn same(one: &NodeMap<Pages>, other: &NodeMap<Pages>, holds: impl Fn(NodeId) -> bool) -> bool {
-    let nodes: BTreeSet<_> = one.iter().chain(other.iter()).map(|(node, _)| node).collect();
-    nodes.into_iter().all(holds)
+/// The same for pages that are all there, and must all move.
+fn all_migrated<S: Stage>(stage: &mut S, who: &Identity, from: NodeId, to: NodeId, count: u64) -> Checked {
+    let moved = migrated(stage, who, migrate(who.pid, from, to, count))?;
+    ensure!(moved == count, "{count} pages were asked for from node {from} to node {to}, and {moved} moved");
+    Ok(())
 }
 
 /// The pages of a process in the next sample.
 fn pages_of<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
-    let pages = process(&next_sample(stage)?, pid)?.pages.clone();
+    let pages = process(&next_sample(stage)?, pid)?.pages.as_ref().map(held);
     pages.ok_or_else(|| Stop::Fails(format!("the pages of process {pid} are not measured any more")))
 }
 
 fn the_requested_number_moves<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(32)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(32))?;
     for count in COUNTS {
-        let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, count))?;
-        ensure!(moved == count, "{count} pages were asked for, there are more, and {moved} moved");
+        all_migrated(&mut stage, &who, from, to, count)?;
     }
     Ok(())
 }
@@ -85,11 +80,9 @@ fn the_requested_number_moves<B: Bench>(bench: &B) -> Checked {
 fn they_go_where_sent<B: Bench>(bench: &B) -> Checked {
     let nodes = nodes(bench, 2)?;
     for from in &nodes {
-        let mut stage = bench.open(&[Subject::busy(1, *from).with_mib(8)])?;
-        let who = stage.identity(0)?;
+        let (mut stage, who) = with_one(bench, Subject::busy(1, *from).with_mib(8))?;
         for to in nodes.iter().filter(|to| *to != from) {
-            let moved = migrated(&mut stage, &who, migrate(who.pid, *from, *to, 100))?;
-            ensure!(moved == 100, "100 pages were asked for from node {from} to node {to}, and {moved} moved");
+            all_migrated(&mut stage, &who, *from, *to, 100)?;
         }
     }
     Ok(())
@@ -97,8 +90,7 @@ fn they_go_where_sent<B: Bench>(bench: &B) -> Checked {
 
 fn the_rest_stays<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(4))?;
     let there = pages_on(&pages_seen(&mut stage, who.pid)?, from);
     let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, there + 1000))?;
     ensure!(moved <= there, "{there} pages were there and {moved} moved");
@@ -112,7 +104,7 @@ fn full_targets_take_little<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
     let free = sample(&mut bench.open(&[Subject::busy(1, from)])?)?.free.get(to).copied().unwrap_or_default();
     if free > MOST_FREE {
-        return Err(Lack::Other(format!("node {to} has {} free: too much to fill for a test", free.human())).into());
+        return Err(Stop::Lacks(format!("node {to} has {} free: too much to fill for a test", free.human())));
     }
     let room = 80;
     let mib = u32::try_from(free.0 >> 20).unwrap_or(u32::MAX).saturating_sub(room);
@@ -128,8 +120,7 @@ fn full_targets_take_little<B: Bench>(bench: &B) -> Checked {
 fn the_whole_set_moves<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
     let subject = Subject::busy(2, from).with_mib(16);
-    let mut stage = bench.open(&[subject])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, subject)?;
     let there = pages_on(&pages_seen(&mut stage, who.pid)?, from);
     let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, there))?;
     let touched = subject.pages();
@@ -141,26 +132,18 @@ fn the_whole_set_moves<B: Bench>(bench: &B) -> Checked {
 
 fn there_and_back<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(8)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(8))?;
     let before = pages_seen(&mut stage, who.pid)?;
-    let count = 1500;
-    for (from, to) in [(from, to), (to, from)] {
-        let moved = migrated(&mut stage, &who, migrate(who.pid, from, to, count))?;
-        ensure!(moved == count, "{count} pages were asked for from node {from} to node {to}, and {moved} moved");
-    }
+    all_migrated(&mut stage, &who, from, to, 1500)?;
+    all_migrated(&mut stage, &who, to, from, 1500)?;
     let after = pages_of(&mut stage, who.pid)?;
-    ensure!(
-        same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node)),
-        "{before:?}, then {after:?}"
-    );
+    ensure!(after == before, "{before:?}, then {after:?}");
     Ok(())
 }
 
 fn around_samples_too<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, from).with_mib(16)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, from).with_mib(16))?;
     for (select, for_thread) in [
         (PageSelection::AroundSamples, None),
         (PageSelection::AroundSamples, Some(who.threads[1])),
@@ -181,15 +164,18 @@ fn others_pages_stay<B: Bench>(bench: &B) -> Checked {
     let before = pages_seen(&mut stage, other.pid)?;
     migrated(&mut stage, &who, migrate(who.pid, from, to, 1000))?;
     let after = pages_of(&mut stage, other.pid)?;
-    let stayed = same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node));
-    ensure!(stayed, "pages of process {} moved, and those of {} went from {before:?} to {after:?}", who.pid, other.pid);
+    ensure!(
+        after == before,
+        "pages of process {} moved, and those of {} went from {before:?} to {after:?}",
+        who.pid,
+        other.pid
+    );
     Ok(())
 }
 
 fn threads_stay<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, from).with_mib(8)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, from).with_mib(8))?;
     let before = affinities(&mut stage, &who);
     migrated(&mut stage, &who, migrate(who.pid, from, to, 1000))?;
     let after = affinities(&mut stage, &who);
@@ -199,8 +185,7 @@ fn threads_stay<B: Bench>(bench: &B) -> Checked {
 
 fn none_is_none<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(4))?;
     migrated(&mut stage, &who, migrate(who.pid, from, to, 0)).map(drop)
 }
 
@@ -210,15 +195,13 @@ fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<A
     let outcome = act(stage, action.clone())?;
     ensure!(without_effect(&outcome) && gives_reason(&outcome), "{action:?} came to {outcome:?}");
     let after = pages_of(stage, who.pid)?;
-    let stayed = same(&before, &after, |node| pages_on(&before, node) == pages_on(&after, node));
-    ensure!(stayed, "{action:?} came to {outcome:?}, and pages went from {before:?} to {after:?}");
+    ensure!(after == before, "{action:?} came to {outcome:?}, and pages went from {before:?} to {after:?}");
     Ok(outcome)
 }
 
 fn to_itself_is_left_alone<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home).with_mib(4))?;
     let outcome = in_vain(&mut stage, &who, &migrate(who.pid, home, home, 100))?;
     ensure!(matches!(outcome, ActionOutcome::LeftAlone { .. }), "from node {home} to itself came to {outcome:?}");
     Ok(())
@@ -233,8 +216,7 @@ fn unknown_nodes<B: Bench>(bench: &B) -> Result<[NodeId; 4], Stop> {
 
 fn unknown_targets_are_refused<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home).with_mib(4))?;
     for to in unknown_nodes(bench)? {
         let outcome = in_vain(&mut stage, &who, &migrate(who.pid, home, to, 100))?;
         ensure!(matches!(outcome, ActionOutcome::Refused { .. }), "node {to} as a target came to {outcome:?}");
@@ -244,8 +226,7 @@ fn unknown_targets_are_refused<B: Bench>(bench: &B) -> Checked {
 
 fn unknown_sources_have_nothing<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, home).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home).with_mib(4))?;
     for from in unknown_nodes(bench)? {
         let outcome = in_vain(&mut stage, &who, &migrate(who.pid, from, home, 100))?;
         let refused = matches!(outcome, ActionOutcome::Refused { .. });

@@ -4,12 +4,12 @@
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
     affinities, apply, gives_reason, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen,
-    sample, thread, two_cpus, two_nodes, without_effect,
+    sample, thread, two_cpus, two_nodes, with_one, without_effect,
 };
-use crate::verdict::{Checked, Entry, Stop, ensure};
+use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Tid};
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("apply: an empty plan changes nothing", empty_plans_change_nothing),
         ("apply: one outcome for each action, in order", outcomes_follow_the_order),
@@ -20,8 +20,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
 }
 
 fn empty_plans_change_nothing<B: Bench>(bench: &B) -> Checked {
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?).with_mib(4))?;
     let before = (affinities(&mut stage, &who), pages_seen(&mut stage, who.pid)?);
     apply(&mut stage, &[])?;
     next_sample(&mut stage)?;
@@ -32,8 +31,7 @@ fn empty_plans_change_nothing<B: Bench>(bench: &B) -> Checked {
 
 fn outcomes_follow_the_order<B: Bench>(bench: &B) -> Checked {
     let (home, (first, last)) = (home(bench)?, two_cpus(bench)?);
-    let mut stage = bench.open(&[Subject::busy(2, home).with_mib(4)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home).with_mib(4))?;
     sample(&mut stage)?;
     let [one, two] = who.threads[..] else { return Err(Stop::Fails(format!("two threads were started: {who:?}"))) };
     let actions = [
@@ -60,8 +58,7 @@ fn outcomes_follow_the_order<B: Bench>(bench: &B) -> Checked {
 
 fn the_impossible_is_said<B: Bench>(bench: &B) -> Checked {
     let home = home(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, home)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home))?;
     sample(&mut stage)?;
     let reason = || "conformance".to_owned();
     let (llc, cluster) = (LlcId(u32::MAX), "nowhere".to_owned());
@@ -74,7 +71,13 @@ fn the_impossible_is_said<B: Bench>(bench: &B) -> Checked {
             threads: who.threads.clone(),
             reason: reason(),
         },
-        Action::SetAllocation { pid: who.pid, node: NodeId(u32::MAX), reason: reason() },
+        Action::SetAllocation {
+            pid: who.pid,
+            for_node: None,
+            node: NodeId(u32::MAX),
+            weights: Vec::new(),
+            reason: reason(),
+        },
     ];
     for (action, outcome) in actions.iter().zip(apply(&mut stage, &actions)?) {
         let done = outcome == ActionOutcome::Done;
@@ -95,8 +98,7 @@ fn state<S: Stage>(stage: &mut S, who: &Identity) -> Result<State, Stop> {
     let seen = next_sample(stage)?;
     let cpu = |tid: &Tid| thread(&seen, who.pid, *tid).map(|thread| thread.cpu);
     let cpus = who.threads.iter().map(cpu).collect::<Result<_, _>>()?;
-    let pages = pages_seen(stage, who.pid)?.iter().filter(|(_, pages)| pages.0 > 0).map(|(n, p)| (n, *p)).collect();
-    Ok(State { cpus, affinities: affinities(stage, who), pages })
+    Ok(State { cpus, affinities: affinities(stage, who), pages: pages_seen(stage, who.pid)? })
 }
 
 /// Both ways on two machines alike; every thread is moved, so that the scheduler has no say in the
@@ -107,8 +109,7 @@ fn both_ways<B: Bench>(
     plan: impl Fn(&Identity) -> Vec<Action>,
 ) -> Result<[(Vec<ActionOutcome>, State); 2], Stop> {
     let run = |one_by_one: bool| {
-        let mut stage = bench.open(&[subject])?;
-        let who = stage.identity(0)?;
+        let (mut stage, who) = with_one(bench, subject)?;
         pages_seen(&mut stage, who.pid)?;
         let actions = plan(&who);
         let outcomes = if one_by_one {

@@ -4,13 +4,13 @@
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
     act_done, affinities, apply, eventually, home, migrate, move_thread, moved, next_sample, only, pages_seen, sample,
-    thread, two_cpus, two_nodes, wishes,
+    thread, two_cpus, two_nodes, wishes, with_one,
 };
-use crate::verdict::{Checked, Entry, Stop, ensure};
+use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Machine};
 use std::collections::BTreeSet;
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("restore: every thread is what it was", every_thread_is_what_it_was),
         ("restore: the scheduler may spread the threads again", threads_spread_again),
@@ -59,8 +59,7 @@ fn every_thread_is_what_it_was<B: Bench>(bench: &B) -> Checked {
 
 fn threads_spread_again<B: Bench>(bench: &B) -> Checked {
     let (_, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(3, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(3, home(bench)?))?;
     sample(&mut stage)?;
     crowd(&mut stage, &who, last)?;
     let crowded = next_sample(&mut stage)?;
@@ -77,8 +76,7 @@ fn threads_spread_again<B: Bench>(bench: &B) -> Checked {
 
 fn twice_is_harmless<B: Bench>(bench: &B) -> Checked {
     let (_, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = affinities(&mut stage, &who);
     sample(&mut stage)?;
     crowd(&mut stage, &who, last)?;
@@ -92,8 +90,7 @@ fn twice_is_harmless<B: Bench>(bench: &B) -> Checked {
 }
 
 fn nothing_is_nothing<B: Bench>(bench: &B) -> Checked {
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = affinities(&mut stage, &who);
     let fresh = stage.machine().restore()?;
     ensure!(fresh.effective() == 0, "nothing was changed, and restore did {fresh:?}");
@@ -129,8 +126,7 @@ fn the_ended_do_not_matter<B: Bench>(bench: &B) -> Checked {
 
 fn the_owners_word_stands<B: Bench>(bench: &B) -> Checked {
     let (first, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     sample(&mut stage)?;
     crowd(&mut stage, &who, last)?;
     stage.pin(who.threads[0], &only(first))?;
@@ -142,8 +138,7 @@ fn the_owners_word_stands<B: Bench>(bench: &B) -> Checked {
 
 fn pages_stay<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(8)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(8))?;
     pages_seen(&mut stage, who.pid)?;
     let outcome = apply(&mut stage, &[migrate(who.pid, from, to, 600)])?.pop();
     let outcome = outcome.ok_or_else(|| Stop::Fails("no outcome".to_owned()))?;
@@ -160,8 +155,7 @@ fn pages_stay<B: Bench>(bench: &B) -> Checked {
 
 fn it_can_be_used_again<B: Bench>(bench: &B) -> Checked {
     let (first, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = affinities(&mut stage, &who);
     sample(&mut stage)?;
     for cpu in [last, first, last] {

@@ -3,9 +3,9 @@
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{
-    affinities, eventually, home, next_sample, nodes, pages_in_all, pages_on, pages_seen, process, sample, thread,
+    affinities, eventually, held, home, next_sample, nodes, pages_on, pages_seen, process, sample, thread, with_one,
 };
-use crate::verdict::{Checked, Entry, Stop, ensure};
+use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{Count, Counters, NodeMap, Observation, ProcessSample, Sample, Sensor, ThreadSample};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// MiB is more than any subject here has.
 const BESIDES: u64 = 16_384;
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("sample: time advances and never goes back", time_advances),
         ("sample: the topology is the machine's, the same from sample to sample", topology_is_the_machines),
@@ -80,8 +80,7 @@ fn none_occurs_twice<B: Bench>(bench: &B) -> Checked {
 }
 
 fn identities_are_stable<B: Bench>(bench: &B) -> Checked {
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let identity = |process: &ProcessSample| {
         let threads: Vec<_> = process.threads.iter().map(|thread| (thread.tid, thread.start)).collect();
         (process.pid, process.start, Arc::clone(&process.name), threads)
@@ -117,8 +116,7 @@ fn processes_come_and_go<B: Bench>(bench: &B) -> Checked {
 }
 
 fn counters_never_fall<B: Bench>(bench: &B) -> Checked {
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let mut last = next_sample(&mut stage)?;
     for _ in 0..5 {
         let next = next_sample(&mut stage)?;
@@ -154,8 +152,7 @@ fn falls(old: &ThreadSample, new: &ThreadSample) -> Option<&'static str> {
 }
 
 fn busy_threads_use_time<B: Bench>(bench: &B) -> Checked {
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let first = next_sample(&mut stage)?;
     eventually(&mut stage, "both threads use CPU time", |_, sample| {
         let grew = |tid| {
@@ -179,9 +176,15 @@ fn not_measured_is_none<B: Bench>(bench: &B) -> Checked {
     let reported = sample.processes.iter().any(|process| process.pages.is_some());
     ensure!(!(missing(Sensor::PagesByNode) && reported), "pages are reported that cannot be measured");
     ensure!(missing(Sensor::Latency) == sample.latency.is_none(), "latency is reported, or missing without a word");
-    let latencies = sample.latency.iter().flat_map(|table| table.rows().flatten());
+    let latencies = sample.latency.iter().flat_map(isobar_model::NodeMatrix::values);
     let sound = latencies.into_iter().all(|latency| latency.0.is_finite() && latency.0 > 0.0);
     ensure!(sound, "a latency is no positive number: {:?}", sample.latency);
+    let nodes = |table: &isobar_model::NodeMatrix<_>| table.nodes().to_vec();
+    let same = sample.latency_idle.iter().all(|idle| sample.latency.as_ref().map(nodes) == Some(nodes(idle)));
+    ensure!(same, "idle latencies are of other nodes than loaded ones: {:?}", sample.latency_idle);
+    let cycles = sample.latency_cycles.iter().flat_map(isobar_model::NodeMatrix::values);
+    let sound = cycles.into_iter().all(|cycles| cycles.is_finite() && *cycles > 0.0);
+    ensure!(sound && (sample.latency_cycles.is_none() || sample.latency.is_some()), "cycles without nanoseconds");
     let sound = threads().filter_map(|thread| thread.cpu_time).all(|time| time.0.is_finite() && time.0 >= 0.0);
     ensure!(sound, "a CPU time is no number");
     ensure!(
@@ -193,8 +196,7 @@ fn not_measured_is_none<B: Bench>(bench: &B) -> Checked {
 
 fn cpus_are_allowed<B: Bench>(bench: &B) -> Checked {
     let (topology, usable) = (bench.topology()?, bench.cpus()?);
-    let mut stage = bench.open(&[Subject::busy(3, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(3, home(bench)?))?;
     for _ in 0..3 {
         let sample = next_sample(&mut stage)?;
         let witnessed = affinities(&mut stage, &who);
@@ -216,17 +218,14 @@ fn cpus_are_allowed<B: Bench>(bench: &B) -> Checked {
 fn pages_lie_where_touched<B: Bench>(bench: &B) -> Checked {
     for node in nodes(bench, 1)? {
         let subject = Subject::busy(1, node).with_mib(16);
-        let mut stage = bench.open(&[subject])?;
-        let who = stage.identity(0)?;
+        let (mut stage, who) = with_one(bench, subject)?;
         let seen = pages_seen(&mut stage, who.pid)?;
-        let (here, all) = (pages_on(&seen, node), pages_in_all(&seen));
+        let (here, all) = (pages_on(&seen, node), seen.values().map(|pages| pages.0).sum::<u64>());
         let touched = subject.pages();
         ensure!(here >= touched, "{touched} pages were touched on node {node}, the sample shows {seen:?}");
         ensure!(all <= touched + BESIDES, "{touched} pages were touched, the sample shows {seen:?}");
         let Some(witnessed) = stage.pages(who.pid) else { continue };
-        let nodes = seen.iter().chain(witnessed.iter()).map(|(node, _)| node).collect::<BTreeSet<_>>();
-        let agree = nodes.into_iter().all(|node| pages_on(&seen, node) == pages_on(&witnessed, node));
-        ensure!(agree, "the sample shows {seen:?}, the other witness {witnessed:?}");
+        ensure!(seen == held(&witnessed), "the sample shows {seen:?}, the other witness {witnessed:?}");
     }
     Ok(())
 }

@@ -4,12 +4,12 @@
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
     act, act_done, affinities, eventually, gives_reason, home, move_thread, next_sample, only, process, sample, thread,
-    two_cpus, wishes, without_effect,
+    two_cpus, wishes, with_one, without_effect,
 };
-use crate::verdict::{Checked, Entry, Stop, ensure};
+use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{ActionOutcome, CpuId, Machine, Pid, Tid};
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("move: the next sample shows the thread on its CPU, and it stays there", threads_go_where_sent),
         ("move: the other threads of the process are left as they are", others_stay),
@@ -46,8 +46,7 @@ fn is_bound<S: Stage>(stage: &mut S, pid: Pid, tid: Tid, cpu: CpuId) -> Checked 
 
 fn threads_go_where_sent<B: Bench>(bench: &B) -> Checked {
     let (first, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home(bench)?))?;
     for cpu in [last, first] {
         sample(&mut stage)?;
         act_done(&mut stage, move_thread(who.pid, who.threads[0], cpu))?;
@@ -80,8 +79,7 @@ fn others_stay<B: Bench>(bench: &B) -> Checked {
 fn each_goes_its_own_way<B: Bench>(bench: &B) -> Checked {
     let cpus: Vec<_> = bench.cpus()?.iter().collect();
     two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(4, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(4, home(bench)?))?;
     sample(&mut stage)?;
     let places: Vec<_> = who.threads.iter().zip(cpus.iter().rev().cycle()).collect();
     for (tid, cpu) in &places {
@@ -92,8 +90,7 @@ fn each_goes_its_own_way<B: Bench>(bench: &B) -> Checked {
 
 fn owners_wishes_stand<B: Bench>(bench: &B) -> Checked {
     let (_, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = wishes(&next_sample(&mut stage)?, &who)?;
     act_done(&mut stage, move_thread(who.pid, who.threads[0], last))?;
     for _ in 0..4 {
@@ -105,8 +102,7 @@ fn owners_wishes_stand<B: Bench>(bench: &B) -> Checked {
 
 fn twice_is_harmless<B: Bench>(bench: &B) -> Checked {
     let (_, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = wishes(&next_sample(&mut stage)?, &who)?;
     let original = affinities(&mut stage, &who);
     for _ in 0..2 {
@@ -124,8 +120,7 @@ fn twice_is_harmless<B: Bench>(bench: &B) -> Checked {
 fn moved_again<B: Bench>(bench: &B) -> Checked {
     let cpus: Vec<_> = bench.cpus()?.iter().collect();
     two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(1, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, home(bench)?))?;
     let original = affinities(&mut stage, &who);
     sample(&mut stage)?;
     for cpu in cpus.iter().chain(cpus.iter().rev()) {
@@ -139,8 +134,7 @@ fn moved_again<B: Bench>(bench: &B) -> Checked {
 
 fn sleepers_are_bound<B: Bench>(bench: &B) -> Checked {
     let (_, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?).idle()])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?).idle())?;
     let original = affinities(&mut stage, &who);
     let before = wishes(&sample(&mut stage)?, &who)?;
     act_done(&mut stage, move_thread(who.pid, who.threads[0], last))?;
@@ -156,8 +150,7 @@ fn sleepers_are_bound<B: Bench>(bench: &B) -> Checked {
 
 fn the_pinned_are_left_alone<B: Bench>(bench: &B) -> Checked {
     let (first, last) = two_cpus(bench)?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     stage.pin(who.threads[1], &only(first))?;
     eventually(&mut stage, "a thread that its owner pinned is shown so", |_, sample| {
         let seen = thread(sample, who.pid, who.threads[1]).ok()?;
@@ -176,8 +169,7 @@ fn the_pinned_are_left_alone<B: Bench>(bench: &B) -> Checked {
 
 fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
     let cpu = bench.cpus()?.first().ok_or_else(|| Stop::Fails("no CPU".to_owned()))?;
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = affinities(&mut stage, &who);
     sample(&mut stage)?;
     let (nobody, never) = (Pid(4_000_000_000), Tid(4_000_000_000));
@@ -210,8 +202,7 @@ fn the_ended_are_no_error<B: Bench>(bench: &B) -> Checked {
 
 fn impossible_cpus_are_refused<B: Bench>(bench: &B) -> Checked {
     let highest = bench.topology()?.online().iter().last().map_or(0, |cpu| cpu.0);
-    let mut stage = bench.open(&[Subject::busy(2, home(bench)?)])?;
-    let who = stage.identity(0)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(2, home(bench)?))?;
     let before = affinities(&mut stage, &who);
     sample(&mut stage)?;
     for cpu in [highest + 1, 8_191, 65_536, u32::MAX].map(CpuId) {

@@ -3,13 +3,13 @@
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{home, sample};
-use crate::verdict::{Checked, Entry, ensure};
+use crate::verdict::{Assertion, Checked, ensure};
 use isobar_model::{Machine, Seconds, Wake};
 
 /// Rounding of a clock, in seconds.
 const ROUNDING: f64 = 1e-6;
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("wait: at least the interval passes on the machine's clock", the_interval_passes),
         ("wait: several in a row last as long as all of them", intervals_add_up),

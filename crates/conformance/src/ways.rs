@@ -7,10 +7,10 @@
 
 use crate::bench::{Bench, Stage, Subject};
 use crate::look::{act, apply, gives_reason, home, sample};
-use crate::verdict::{Checked, Entry, Lack, Stop, ensure};
+use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, LlcId, Machine, Tid};
 
-pub(crate) fn list<B: Bench>() -> Vec<Entry<B>> {
+pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
     vec![
         ("set_ways: a cluster's threads get its ways, and no other thread does", only_the_cluster_s_threads),
         ("set_ways: a thread is in one cluster or in none", one_cluster_or_none),
@@ -60,7 +60,7 @@ impl Cache {
 /// The LLCs whose ways can be allocated; all have the same masks.
 fn caches<B: Bench>(bench: &B, needs: usize) -> Result<Vec<Cache>, Stop> {
     let topology = bench.topology()?;
-    let lacks = |why: String| Err(Lack::CacheWays(why).into());
+    let lacks = |why: String| Err(Stop::LacksWays(why));
     let Some(allocation) = topology.allocation() else {
         return lacks("needs cache allocation (resctrl), this machine has none".to_owned());
     };
@@ -92,7 +92,7 @@ fn one<B: Bench>(bench: &B, threads: usize) -> Result<(B::Stage, Vec<Tid>), Stop
 }
 
 fn first<B: Bench>(bench: &B) -> Result<Cache, Stop> {
-    caches(bench, 1)?.first().copied().ok_or_else(|| Lack::CacheWays("there is no LLC".to_owned()).into())
+    Ok(caches(bench, 1)?[0])
 }
 
 /// Carries out actions that must succeed.

@@ -5,7 +5,7 @@
 
 mod support;
 
-use isobar_conformance::{Bench, Difference, Identity, Lack, Life, Stage, Stop, Subject};
+use isobar_conformance::{Bench, Difference, Identity, Life, Stage, Stop, Subject};
 use isobar_model::{CpuId, CpuSet, LlcId, Machine, NodeMap, Pages, Pid, Seconds, Tid, Topology};
 use isobar_sim::{MachineSpec, SimMachine, Workload};
 use libtest_mimic::Arguments;
@@ -47,7 +47,7 @@ impl Bench for Simulator {
 
     fn open(&self, subjects: &[Subject]) -> Result<Simulated, Stop> {
         if subjects.iter().any(|subject| !subject.busy) {
-            return Err(Lack::Other("simulated threads never sleep".to_owned()).into());
+            return Err(Stop::Lacks("simulated threads never sleep".to_owned()));
         }
         let workload = Workload::from_toml("conformance", &workload(self.shape, subjects))?;
         Ok(Simulated { machine: SimMachine::new(&workload, 1), epoch: Seconds(workload.run.epoch_seconds) })
@@ -113,7 +113,7 @@ impl Stage for Simulated {
     }
 
     fn pin(&mut self, _: Tid, _: &CpuSet) -> Result<(), Stop> {
-        Err(Lack::Other("simulated threads have no owner who could pin them".to_owned()).into())
+        Err(Stop::Lacks("simulated threads have no owner who could pin them".to_owned()))
     }
 
     fn affinity(&mut self, pid: Pid, tid: Tid) -> Option<CpuSet> {

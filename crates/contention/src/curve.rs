@@ -29,7 +29,7 @@ pub struct Parametric {
 
 /// MPKI by ways as measured, interpolated between whole ways; bytes are ways times the size of a
 /// way of the cache it was measured on. Below one way it goes on to `v(1) + (v(1) - v(2))` at none
-/// (design, section 8); beyond the last way the last value holds.
+/// (docs/design/cache-ways.md); beyond the last way the last value holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     way_mib: f64,

@@ -32,13 +32,13 @@
 //!
 //! # Which placement is better?
 //!
-//! The rate of each thread alone is asked once; a [`Solver`] then answers candidate after
-//! candidate, each from where the last one ended.
+//! The rate of each thread alone ([`Demand::alone`]) is asked once; a [`Solver`] then answers
+//! candidate after candidate, each from where the last one ended.
 //!
 //! ```
 //! use isobar_contention::{
 //!     Budget, Cache, Demand, Machine, MissCurve, NoAnswer, Parts, Place, Question, Resource,
-//!     Solver, alone,
+//!     Solver, solve,
 //! };
 //!
 //! // Two nodes of 10 GB/s, 80 ns local and 130 ns remote, with a cache of 8 MiB each, and a link
@@ -67,12 +67,16 @@
 //!     held: 0.0,
 //! };
 //! let budget = Budget::default();
-//! let base = [0, 0].map(|node| alone(&machine, &thread(node), budget));
-//! let base = base.into_iter().collect::<Result<Vec<_>, _>>()?;
+//! let alone = |node| {
+//!     let threads = &[thread(node).alone()];
+//!     let answer = solve(&Question { machine: &machine, threads, copy: None }, budget)?;
+//!     Ok::<_, NoAnswer>(answer.rates[0])
+//! };
+//! let base = [alone(0)?, alone(0)?];
 //! let mut solver = Solver::default();
 //! let mut worst = |threads: &[Demand]| -> Result<f64, NoAnswer> {
 //!     let answer = solver.ask(&Question { machine: &machine, threads, copy: None }, budget)?;
-//!     Ok(answer.slowdowns(&base).into_iter().fold(0.0, f64::max))
+//!     Ok(base.iter().zip(&answer.rates).map(|(alone, rate)| alone / rate).fold(0.0, f64::max))
 //! };
 //! let together = worst(&[thread(0), thread(0)])?;
 //! let apart = worst(&[thread(0), thread(1)])?;
@@ -93,6 +97,7 @@ mod bracket;
 mod budget;
 mod build;
 mod curve;
+mod loaded;
 mod machine;
 mod network;
 mod newton;
@@ -111,5 +116,5 @@ pub use curve::{Measured, MissCurve, Parametric};
 pub use machine::{Cache, Machine, MachineError, Parts, Place};
 pub use question::{Demand, PageCopy, Question};
 pub use queue::{LINE, Resource};
-pub use solver::{Answer, Solver, alone, solve};
+pub use solver::{Answer, Solver, solve};
 pub use steady::{Pace, Scratch, Sharers, Steady};

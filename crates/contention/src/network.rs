@@ -91,15 +91,6 @@ impl Network {
         *error = residual.iter().fold(0.0, |most, one| one.abs().max(most));
         Ok(())
     }
-
-    /// Bytes a second on each resource.
-    pub fn loads(&self, flows: &[Flow]) -> Vec<f64> {
-        let mut loads = vec![0.0; self.resources.len()];
-        for (stream, flow) in self.streams.iter().zip(flows) {
-            stream.visits.iter().for_each(|visit| loads[visit.resource] += visit.lines * flow.bytes);
-        }
-        loads
-    }
 }
 
 impl Stream {

@@ -2,7 +2,6 @@
 //! the one before ended, and answers a changed phase without setting the equations up anew.
 
 use crate::budget::{Budget, Meter, NoAnswer};
-use crate::machine::Machine;
 use crate::network::{Network, Point, Trial};
 use crate::newton::Workspace;
 use crate::question::{Demand, Question};
@@ -47,25 +46,6 @@ pub fn solve(question: &Question, budget: Budget) -> Result<Answer, NoAnswer> {
     let mut solver = Solver::default();
     solver.ask(question, budget)?;
     Ok(solver.answer)
-}
-
-/// Instructions a second of a thread alone (see [`Demand::alone`]): what its slowdowns are measured
-/// against.
-///
-/// # Errors
-/// As [`solve`].
-pub fn alone(machine: &Machine, thread: &Demand, budget: Budget) -> Result<f64, NoAnswer> {
-    let answer = solve(&Question { machine, threads: &[thread.alone()], copy: None }, budget)?;
-    Ok(answer.rates[0])
-}
-
-impl Answer {
-    /// How many times as long every thread takes as `alone`, given as instructions a second by
-    /// thread.
-    #[must_use]
-    pub fn slowdowns(&self, alone: &[f64]) -> Vec<f64> {
-        alone.iter().zip(&self.rates).map(|(alone, rate)| alone / rate).collect()
-    }
 }
 
 impl Solver {
@@ -117,14 +97,6 @@ impl Solver {
     #[must_use]
     pub fn answer(&self) -> &Answer {
         &self.answer
-    }
-
-    /// Bytes a second on every resource of the machine, for the last answer.
-    #[must_use]
-    pub fn loads(&self) -> Vec<f64> {
-        let mut loads = vec![0.0; self.slack.len()];
-        self.used.iter().zip(self.network.loads(&self.at.flows)).for_each(|(k, load)| loads[*k] = load);
-        loads
     }
 
     /// The first point to try: waits as they were, residence times as the spaces held would make

@@ -10,16 +10,21 @@ use std::time::Duration;
 
 /// Marks an error as the user's input being wrong: exit code 2. Its text is the whole message, one
 /// line that names the file, line or key, what is wrong and what would be right.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct BadInput(String);
 
-impl fmt::Display for BadInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// A command that we started has ended, and its exit code is ours: nothing is left to be said.
+#[derive(Debug, thiserror::Error)]
+#[error("the command ended with exit code {0}")]
+pub struct Ended(u8);
+
+impl Ended {
+    /// With this exit code.
+    pub const fn of(code: u8) -> Self {
+        Self(code)
     }
 }
-
-impl std::error::Error for BadInput {}
 
 /// An error that ends the command with exit code 2.
 pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
@@ -30,6 +35,7 @@ pub fn bad_input(message: impl fmt::Display) -> anyhow::Error {
 pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Ended>() => ExitCode::from(error.downcast_ref::<Ended>().map_or(1, |ended| ended.0)),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&in_full(error.as_ref()));
@@ -54,8 +60,8 @@ fn tell_within(message: &str, limit: Duration) {
     output::stderr_within(format!("isobar: {}\n", text::plain(&text::brief(message))), limit);
 }
 
-/// A panic is a bug of ours: told in one line with its place, for a report. The loop catches it and
-/// puts everything back, for which it must not wait here.
+/// A panic is a bug of ours: reported in one line with its place, for a report. The loop catches it
+/// and puts everything back, for which it must not wait here.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));

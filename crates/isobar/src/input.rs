@@ -2,7 +2,8 @@
 //! (`/dev/zero`, a disk image), and is refused before it fills memory. It knows sizes; what a file
 //! means is its reader's business.
 
-use isobar_linux::read;
+pub use isobar_linux::read::text;
+
 use std::io;
 use std::path::Path;
 
@@ -18,15 +19,6 @@ pub const LIST: u64 = 16 << 20;
 
 /// One observation of `decide`: a thousand threads need half a megabyte.
 pub const OBSERVATION: u64 = 64 << 20;
-
-/// The text of a file of at most `limit` bytes; it never blocks for long, whatever the name stands
-/// for.
-///
-/// # Errors
-/// What the kernel says, else what is wrong in words that follow "cannot be read: ".
-pub fn text(path: &Path, limit: u64) -> io::Result<String> {
-    read::text(path, limit)
-}
 
 /// The text of a file of settings.
 ///

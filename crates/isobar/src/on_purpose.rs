@@ -46,6 +46,10 @@ impl Policy for Faulty {
         self.policy.needs()
     }
 
+    fn uses(&self) -> &'static [Sensor] {
+        self.policy.uses()
+    }
+
     fn learnt(&self) -> Vec<WayCurves> {
         self.policy.learnt()
     }

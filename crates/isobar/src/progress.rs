@@ -15,19 +15,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts the clock; draws nothing.
-    pub fn new() -> Self {
-        Self::of("runs")
-    }
-
-    /// The same, of something else than runs.
+    /// Starts the clock; draws nothing. `noun`: what is counted, in the plural.
     pub fn of(noun: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar_style(&bar, noun);
         Self { started: Instant::now(), bar, noun }
     }
 
-    /// So many runs are done, of so many; may be called from any thread.
+    /// Reports how many runs are done, of how many; may be called from any thread.
     pub fn tell(&self, done: usize, all: usize) {
         let (done, all) = (u64::try_from(done).unwrap_or(u64::MAX), u64::try_from(all).unwrap_or(u64::MAX));
         if self.bar.length().is_none() {
@@ -35,7 +30,13 @@ impl Progress {
         }
         self.bar.set_length(all);
         self.bar.set_position(self.bar.position().max(done));
-        if self.bar.is_hidden() && self.started.elapsed() >= WHILE {
+        if self.started.elapsed() >= WHILE {
+            self.appear();
+        }
+    }
+
+    fn appear(&self) {
+        if self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr()); // draws nothing where stderr is no terminal
         }
     }
@@ -45,12 +46,9 @@ impl Progress {
         if self.started.elapsed() < WHILE {
             return;
         }
-        let style = ProgressStyle::with_template("{bar:12} {pos}/{len} {wide_msg}");
-        style.into_iter().for_each(|style| self.bar.set_style(style));
+        style(&self.bar, "{bar:12} {pos}/{len} {wide_msg}");
         self.bar.set_message(crate::text::plain(text).into_owned());
-        if self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
+        self.appear();
     }
 
     /// Does something that writes to the terminal, out of the way of the bar.
@@ -61,8 +59,7 @@ impl Progress {
     /// Something is under way that cannot say how far it is: its name and the time that it has
     /// taken, until [`Self::tell`] knows more.
     pub fn busy(&self, what: &str) {
-        let style = ProgressStyle::with_template("{spinner} {msg}: {elapsed}");
-        style.into_iter().for_each(|style| self.bar.set_style(style));
+        style(&self.bar, "{spinner} {msg}: {elapsed}");
         self.bar.set_message(crate::text::plain(what).into_owned());
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
         self.bar.enable_steady_tick(Duration::from_secs(1));
@@ -75,6 +72,9 @@ impl Progress {
 }
 
 fn bar_style(bar: &ProgressBar, noun: &str) {
-    let style = ProgressStyle::with_template(&format!("{{wide_bar}} {{pos}}/{{len}} {noun}, {{eta}} left"));
-    style.into_iter().for_each(|style| bar.set_style(style));
+    style(bar, &format!("{{wide_bar}} {{pos}}/{{len}} {noun}, {{eta}} left"));
+}
+
+fn style(bar: &ProgressBar, template: &str) {
+    ProgressStyle::with_template(template).into_iter().for_each(|style| bar.set_style(style));
 }

@@ -14,7 +14,13 @@ const SENSIBLE: std::ops::RangeInclusive<usize> = 40..=1000;
 /// those of the terminal, else 80; at least 40.
 pub fn columns() -> usize {
     let asked = std::env::var("COLUMNS").ok();
-    sensible(asked.as_deref(), || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))
+    sensible(asked.as_deref(), || size().map(|(columns, _)| columns))
+}
+
+/// Columns and rows of the terminal, where standard output is one.
+pub fn size() -> Option<(usize, usize)> {
+    let (width, height) = terminal_size::terminal_size_of(io::stdout())?;
+    Some((usize::from(width.0), usize::from(height.0)))
 }
 
 fn sensible(asked: Option<&str>, terminal: impl Fn() -> Option<usize>) -> usize {

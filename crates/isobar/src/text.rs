@@ -44,10 +44,27 @@ pub fn short(text: &str, most: usize) -> String {
     format!("{}…", &safe[..end])
 }
 
-/// The text with spaces behind it, or in front of it, up to so many columns.
+/// The text with spaces behind it, or in front of it, up to this number of columns.
 pub fn padded(text: &str, columns: usize, to_the_left: bool) -> String {
     let spaces = " ".repeat(columns.saturating_sub(width(text)));
     if to_the_left { format!("{text}{spaces}") } else { format!("{spaces}{text}") }
+}
+
+/// Columns two spaces apart, each as wide as its widest cell; those of `left` begin at the left,
+/// the others end at the right.
+pub fn aligned(rows: &[Vec<String>], left: &[usize]) -> Vec<String> {
+    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(widest).collect();
+    let cell = |(column, (text, width)): (usize, (&String, &usize))| padded(text, *width, left.contains(&column));
+    let cells = |row: &Vec<String>| row.iter().zip(&widths).enumerate().map(cell).collect::<Vec<_>>();
+    rows.iter().map(|row| cells(row).join("  ").trim_end().to_owned()).collect()
+}
+
+/// The first `most` of some names, and how many more there are.
+pub fn some_of(names: &[String], most: usize) -> String {
+    let (named, more) = names.split_at(names.len().min(most));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    named.join(", ") + &more
 }
 
 /// A word longer than this is no file's name (`NAME_MAX`), and nothing that a reader would want
@@ -81,7 +98,7 @@ fn ends(text: &str, most: usize, kept: usize) -> Cow<'_, str> {
 }
 
 /// A JSON document as one line of text. serde leaves C1 controls and bidirectional characters as
-/// they are; inside a JSON string their `\u` escapes mean the same and harm nobody.
+/// they are; inside a JSON string their `\u` escapes mean the same and do no harm.
 pub fn json_line(document: &serde_json::Value) -> String {
     let text = document.to_string();
     if !text.contains(is_dangerous) {
@@ -103,8 +120,8 @@ pub fn json_line(document: &serde_json::Value) -> String {
 }
 
 /// `1 node`, `2 nodes`.
-pub fn plural(count: impl Into<u64>, noun: &str) -> String {
-    match count.into() {
+pub fn plural(count: impl TryInto<u64>, noun: &str) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}{}", if noun.ends_with("ss") { "es" } else { "s" }),
     }

@@ -5,9 +5,9 @@
 
 mod support;
 
-use support::{file, isobar, isobar_with, observation};
+use support::{file, isobar, isobar_with, observation, run};
 
-const KNOWN: &str = "linux, fixed, maximum-local, n-mass, n-mass-regression, di-plain, di-migrate, dino, lfoc+, divide-content, dino+lfoc+";
+const KNOWN: &str = "linux, fixed, maximum-local, n-mass, n-mass-regression, di-plain, di-migrate, dino, lfoc+, divide-content, dino+lfoc+, cama, capm, camm, static-P, colloid";
 
 #[test]
 fn an_unknown_policy_names_the_known_ones_and_the_nearest() {
@@ -20,7 +20,7 @@ fn an_unknown_policy_names_the_known_ones_and_the_nearest() {
     ] {
         isobar(args).refused(&["unknown policy `dnio`", KNOWN, "did you mean `dino`?"]);
     }
-    isobar(&["manage"]).refused(&["no policy", "--policy NAME", KNOWN]);
+    run("manage").refused(&["no policy", "--policy NAME", KNOWN]);
 }
 
 #[test]
@@ -28,62 +28,52 @@ fn a_policy_name_cannot_break_the_line() {
     isobar(&["decide", "--policy", "a\nb\u{1b}[2J\u{202e}", "-"]).refused(&["unknown policy"]);
 }
 
+/// What is said of a configuration: pieces of it, the file's name among them.
+#[track_caller]
+fn configured(text: &str, pieces: &[&str]) {
+    let (_folder, config) = file("isobar.toml", text);
+    run(&format!("manage --policy dino --config {config}")).refused(&[&[config.as_str()], pieces].concat());
+}
+
 #[test]
 fn a_misspelt_key_names_the_file_and_the_right_keys() {
-    let (_folder, config) = file("isobar.toml", "[manage]\nintervall_seconds = 2\n");
-    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[
-        &format!("{config}:2: "),
-        "`intervall_seconds`",
-        "`interval_seconds`",
-    ]);
-    let (_folder, config) = file("isobar.toml", "[dino]\nclas_window = 2\n");
-    isobar(&["explain", "--policy", "dino", "--config", &config]).refused(&[
-        &config,
-        "dino.clas_window",
-        "class_window",
-    ]);
-    let (_folder, config) = file("isobar.toml", "[mange]\n");
-    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "[mange]", "[manage]", "[dino]"]);
-    isobar(&["manage", "--policy", "dino", "--set", "manage.max_thread=3"]).refused(&["max_thread", "`max_threads`"]);
-    isobar(&["decide", "--policy", "dino", "--set", "dino.windo=3", "-"]).refused(&["dino.windo", "class_window"]);
-    isobar(&["decide", "--policy", "dino", "--set", "window", "-"]).refused(&["--set window", "SECTION.KEY=VALUE"]);
+    configured("[manage]\nintervall_seconds = 2\n", &["toml:2: ", "`intervall_seconds`", "`interval_seconds`"]);
+    configured("[dino]\nclas_window = 2\n", &["dino.clas_window", "class_window"]);
+    configured("[mange]\n", &["[mange]", "[manage]", "[dino]"]);
+    run("manage --policy dino --set manage.max_thread=3").refused(&["max_thread", "`max_threads`"]);
+    run("decide --policy dino --set dino.windo=3 -").refused(&["dino.windo", "class_window"]);
+    run("decide --policy dino --set window -").refused(&["--set window", "SECTION.KEY=VALUE"]);
 }
 
 #[test]
 fn an_impossible_value_says_what_is_possible() {
-    let (_folder, config) = file("isobar.toml", "[manage]\ninterval_seconds = -1\n");
-    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[
-        &config,
-        "interval_seconds = -1",
-        "0.01 to",
-    ]);
-    let (_folder, config) = file("isobar.toml", "[dino]\nclass_votes = 99\n");
-    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&config, "dino.class_votes", "99"]);
-    isobar(&["manage", "--policy", "dino", "--set", "manage.counters=hard"])
-        .refused(&["`auto`, `software`, `numasim`"]);
-    isobar(&["decide", "--policy", "dino", "--set", "dino.class_window=-1", "-"]).refused(&["dino.class_window", "-1"]);
+    configured("[manage]\ninterval_seconds = -1\n", &["interval_seconds = -1", "0.01 to"]);
+    configured("[dino]\nclass_votes = 99\n", &["dino.class_votes", "99"]);
+    run("manage --policy dino --set manage.counters=hard").refused(&["`auto`, `software`, `numasim`"]);
+    run("decide --policy dino --set dino.class_window=-1 -").refused(&["dino.class_window", "-1"]);
     isobar(&["manage", "--policy", "linux", "--only", ""]).refused(&["--only", "an empty name", "cgroup paths"]);
-    isobar(&["manage", "--policy", "linux", "--only", "a["]).refused(&["--only: `a[` is no pattern", "[*]"]);
-    isobar(&["manage", "--policy", "dino", "--for", "nan"]).refused(&["--for", "seconds above 0"]);
-    for rest in [&["--for", "0.5"][..], &["--for", "2", "--interval", "2.5"]] {
-        let args = [&["manage", "--policy", "linux", "--dry-run"][..], rest].concat();
-        isobar(&args).refused(&["--for", "shorter than the interval of", "so nothing would be decided"]);
+    run("manage --policy linux --only a[").refused(&["--only: `a[` is no pattern", "[*]"]);
+    run("manage --policy dino --for nan").refused(&["--for", "seconds above 0"]);
+    for rest in ["--for 0.5", "--for 2 --interval 2.5"] {
+        run(&format!("manage --policy linux --dry-run {rest}")).refused(&[
+            "--for",
+            "shorter than the interval of",
+            "so nothing would be decided",
+        ]);
     }
     let (_folder, workload) = file("w.toml", "machine = \"nehalem-2x4\"\n[[app]]\nprogram = \"mcf\"\n");
-    let machine = format!("sim:{workload}");
-    isobar(&["manage", "--policy", "linux", "--machine", &machine, "--for", "0.9"]).refused(&["the interval of 1 s"]);
+    run(&format!("manage --policy linux --machine sim:{workload} --for 0.9")).refused(&["the interval of 1 s"]);
     for interval in ["0", "1e-300", "0.009", "86401", "inf", "nan", "-1"] {
-        let option = format!("--interval={interval}");
-        isobar(&["manage", "--policy", "dino", &option]).refused(&["--interval", "seconds from 0.01 to 86400"]);
+        run(&format!("manage --policy dino --interval={interval}"))
+            .refused(&["--interval", "seconds from 0.01 to 86400"]);
     }
-    isobar(&["manage", "--policy", "dino", "--machine", "vm:x"]).refused(&["--machine vm:x", "sim:FILE"]);
+    run("manage --policy dino --machine vm:x").refused(&["--machine vm:x", "sim:FILE"]);
 }
 
 #[test]
 fn a_config_that_is_no_toml_or_not_there_is_told() {
-    let (_folder, config) = file("isobar.toml", "[manage\n");
-    isobar(&["manage", "--policy", "dino", "--config", &config]).refused(&[&format!("{config}:1: ")]);
-    isobar(&["manage", "--policy", "dino", "--config", "/nowhere.toml"]).refused(&["/nowhere.toml", "cannot be read"]);
+    configured("[manage\n", &["toml:1: "]);
+    run("manage --policy dino --config /nowhere.toml").refused(&["/nowhere.toml", "cannot be read"]);
 }
 
 /// Two good lines around a bad one: the plan before it is printed, and the message names line 3
@@ -122,9 +112,9 @@ fn a_broken_observation_names_line_and_key() {
 #[test]
 fn an_observation_that_is_not_text_or_not_there_is_told() {
     let (_folder, path) = file("seen.jsonl", b"\xff\xfe\n");
-    isobar(&["decide", "--policy", "dino", &path]).refused(&[&format!("{path}:1: "), "UTF-8"]);
-    isobar(&["decide", "--policy", "dino", "/nowhere.jsonl"]).refused(&["/nowhere.jsonl", "cannot be read"]);
-    isobar(&["decide", "--policy", "dino", "/"]).refused(&["/:1: "]);
+    run(&format!("decide --policy dino {path}")).refused(&[&format!("{path}:1: "), "UTF-8"]);
+    run("decide --policy dino /nowhere.jsonl").refused(&["/nowhere.jsonl", "cannot be read"]);
+    run("decide --policy dino /").refused(&["/:1: "]);
 }
 
 #[test]
@@ -132,22 +122,22 @@ fn a_root_that_is_no_tree_and_a_truncated_archive_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     isobar(&["topo", "--root", path]).refused(&[path]);
-    isobar(&["topo", "--root", "/nowhere"]).refused(&["/nowhere"]);
+    run("topo --root /nowhere").refused(&["/nowhere"]);
     let (_folder, archive) = file("captured.tar.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b");
-    isobar(&["topo", "--root", &archive]).refused(&[&archive]);
+    run(&format!("topo --root {archive}")).refused(&[&archive]);
     let (_folder, archive) = file("captured.tar.bz2", b"BZh91AY&SY");
-    isobar(&["topo", "--json", "--root", &archive]).refused(&[&archive]);
+    run(&format!("topo --json --root {archive}")).refused(&[&archive]);
     let (_folder, text) = file("captured.txt", "no archive");
-    isobar(&["topo", "--root", &text]).refused(&[&text]);
+    run(&format!("topo --root {text}")).refused(&[&text]);
 }
 
 #[test]
 fn a_workload_that_is_not_there_or_names_an_unknown_program_is_refused() {
-    isobar(&["sim", "/nowhere.toml", "--policy", "linux"]).refused(&["/nowhere.toml", "cannot be read"]);
-    isobar(&["manage", "--policy", "dino", "--machine", "sim:/nowhere.toml"]).refused(&["/nowhere.toml"]);
+    run("sim /nowhere.toml --policy linux").refused(&["/nowhere.toml", "cannot be read"]);
+    run("manage --policy dino --machine sim:/nowhere.toml").refused(&["/nowhere.toml"]);
     let text = "machine = \"barcelona-4x4\"\n\n[[app]]\nprogram = \"solitaire\"\n";
     let (_folder, workload) = file("workload.toml", text);
-    isobar(&["sim", &workload, "--policy", "linux"]).refused(&[&workload, "solitaire"]);
+    run(&format!("sim {workload} --policy linux")).refused(&[&workload, "solitaire"]);
     isobar(&["manage", "--policy", "dino", "--machine", &format!("sim:{workload}")]).refused(&[&workload, "solitaire"]);
 }
 
@@ -208,34 +198,30 @@ fn a_measured_table_that_does_not_hold_together_names_line_and_column() {
 
 #[test]
 fn nothing_of_that_name_is_described() {
-    isobar(&["sim", "--describe", "soplx"]).refused(&[
-        "--describe soplx",
-        "did you mean `soplex`?",
-        "isobar sim --list",
-    ]);
-    isobar(&["sim", "--describe", "/nowhere.csv:x"]).refused(&["/nowhere.csv: cannot be read"]);
-    isobar(&["sim", "--list", "--describe", "mcf"]).refused(&["--list", "--describe"]);
+    run("sim --describe soplx").refused(&["--describe soplx", "did you mean `soplex`?", "isobar sim --list"]);
+    run("sim --describe /nowhere.csv:x").refused(&["/nowhere.csv: cannot be read"]);
+    run("sim --list --describe mcf").refused(&["--list", "--describe"]);
     isobar(&["sim", "--describe", "a\nb\u{1b}[2J"]).refused(&["a\\nb"]);
     let (_folder, csv) = file("m.csv", "BENCH\n");
-    isobar(&["sim", "--describe", &csv]).refused(&[&format!("{csv}: line 1: "), "NR_WAYS"]);
+    run(&format!("sim --describe {csv}")).refused(&[&format!("{csv}: line 1: "), "NR_WAYS"]);
     let (_folder, machine) = file("m.toml", "clock_ghz = 1\n[latency]\nns = [[1]]\n");
-    isobar(&["sim", "--describe", &machine]).refused(&[&machine]);
+    run(&format!("sim --describe {machine}")).refused(&[&machine]);
 }
 
 #[test]
 fn a_comparison_is_refused_in_one_line() {
     let (_folder, workload) = file("workload.toml", "machine = \"barcelona-4x4\"\n\n[[app]]\nprogram = \"mcf\"\n");
-    let sim = |rest: &[&str]| isobar(&["sim", workload.as_str()].iter().chain(rest).copied().collect::<Vec<_>>());
-    sim(&["--policy", "dino,dino"]).refused(&["--policy dino,dino", "`dino` occurs twice"]);
-    sim(&["--policy", "linux,,dino"]).refused(&["--policy linux,,dino", "an empty name", KNOWN]);
-    sim(&["--policy", ""]).refused(&["--policy"]);
-    sim(&[]).refused(&["--policy", "isobar sim --help"]);
-    sim(&["--policy", "linux", "--repeat", "0"]).refused(&["--repeat", "1..=1000"]);
-    sim(&["--policy", "linux", "--seed", "x"]).refused(&["--seed", "a whole number from 0"]);
-    sim(&["--policy", "linux", "--seed", "-1"]).refused(&["-1"]);
-    sim(&["--policy", "dino", "--set", "manage.max_threads=3"]).refused(&["--set manage.max_threads=3", "POLICY.KEY"]);
+    let sim = |rest: &str| run(&format!("sim {workload} {rest}"));
+    sim("--policy dino,dino").refused(&["--policy dino,dino", "`dino` occurs twice"]);
+    sim("--policy linux,,dino").refused(&["--policy linux,,dino", "an empty name", KNOWN]);
+    isobar(&["sim", &workload, "--policy", ""]).refused(&["--policy"]);
+    sim("").refused(&["--policy", "isobar sim --help"]);
+    sim("--policy linux --repeat 0").refused(&["--repeat", "1..=1000"]);
+    sim("--policy linux --seed x").refused(&["--seed", "a whole number from 0"]);
+    sim("--policy linux --seed -1").refused(&["-1"]);
+    sim("--policy dino --set manage.max_threads=3").refused(&["--set manage.max_threads=3", "POLICY.KEY"]);
     let (_folder, workload) = file("workload.toml", "machine = \"nope\"\n\n[[app]]\nprogram = \"mcf\"\n");
-    isobar(&["sim", &workload, "--policy", "linux"]).refused(&[&workload, "unknown machine `nope`", "barcelona-4x4"]);
+    run(&format!("sim {workload} --policy linux")).refused(&[&workload, "unknown machine `nope`", "barcelona-4x4"]);
 }
 
 #[test]
@@ -253,8 +239,8 @@ fn a_file_name_cannot_break_the_line() {
 
 #[test]
 fn usage_errors_are_one_line_too() {
-    isobar(&["manage", "--fro", "3"]).refused(&["'--fro'"]);
-    isobar(&["decide", "-"]).refused(&["--policy"]);
-    isobar(&["paint"]).refused(&["'paint'"]);
-    isobar(&["explain", "--policy", "dino", "--epochs", "0"]).refused(&["--epochs"]);
+    run("manage --fro 3").refused(&["'--fro'"]);
+    run("decide -").refused(&["--policy"]);
+    run("paint").refused(&["'paint'"]);
+    run("explain --policy dino --epochs 0").refused(&["--epochs"]);
 }

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use support::{file, isobar, isobar_with, observation};
+use support::{file, isobar, isobar_with, observation, run};
 
 /// Far beyond what any of these takes on a loaded machine, and far below for ever.
 const SOON: Duration = Duration::from_secs(120);
@@ -24,7 +24,7 @@ fn pipe(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Every way in which the command is given a file that it reads whole.
-fn readers(path: &str) -> Vec<Vec<String>> {
+fn readers(path: &str) -> [String; 9] {
     let study = |rest: &str| format!("study --algorithm none,fixed {rest}");
     [
         format!("manage --policy linux --config {path}"),
@@ -37,15 +37,12 @@ fn readers(path: &str) -> Vec<Vec<String>> {
         study(&format!("--profiles {PROGRAMS} --workloads {WORKLOADS} --solution {path}")),
         format!("study --count --ways 4 --workloads {path}"),
     ]
-    .iter()
-    .map(|words| words.split(' ').map(str::to_owned).collect())
-    .collect()
 }
 
-fn refused(words: &[String], pieces: &[&str]) {
+fn refused(words: &str, pieces: &[&str]) {
     let begun = Instant::now();
-    isobar(&words.iter().map(String::as_str).collect::<Vec<_>>()).refused(pieces);
-    assert!(begun.elapsed() < SOON, "{words:?} took {:?}", begun.elapsed());
+    run(words).refused(pieces);
+    assert!(begun.elapsed() < SOON, "{words} took {:?}", begun.elapsed());
 }
 
 #[test]
@@ -57,12 +54,9 @@ fn files_without_end_are_refused_after_their_size() {
         readers(path.to_str().unwrap()).iter().for_each(|words| refused(words, &[name, "it is larger than", "MiB"]));
     }
     for device in ["/dev/zero", "/dev/urandom"] {
-        refused(&["topo", "--root", device].map(str::to_owned), &[device, "neither a folder nor an archive"]);
+        refused(&format!("topo --root {device}"), &[device, "neither a folder nor an archive"]);
     }
-    refused(
-        &["decide", "--policy", "linux", "/dev/zero"].map(str::to_owned),
-        &["/dev/zero:1: a line of more than 64 MiB"],
-    );
+    refused("decide --policy linux /dev/zero", &["/dev/zero:1: a line of more than 64 MiB"]);
 }
 
 #[test]
@@ -77,7 +71,7 @@ fn files_that_a_workload_names_are_bounded_too() {
         ("nehalem-2x4", "program_file = \"zero.csv\""),
     ] {
         std::fs::write(&workload, format!("machine = \"{machine}\"\n[[app]]\n{program}\n")).unwrap();
-        let words = ["sim", workload.to_str().unwrap(), "--policy", "linux"].map(str::to_owned);
+        let words = format!("sim {} --policy linux", workload.display());
         refused(&words, &["workload.toml", "names zero.", "it is larger than"]);
     }
 }
@@ -92,7 +86,7 @@ fn a_pipe_that_nobody_writes_into_blocks_nothing() {
             scope.spawn(move || refused(&words, &["pipe.toml", "it is no regular file and did not end within 5 s"]));
         }
     });
-    refused(&["topo", "--root", path].map(str::to_owned), &["neither a folder nor an archive"]);
+    refused(&format!("topo --root {path}"), &["neither a folder nor an archive"]);
 }
 
 #[test]
@@ -119,14 +113,12 @@ fn what_is_long_is_not_repeated_whole() {
         said.refused(pieces);
         assert!(said.err.len() < 2500, "{} bytes: {}", said.err.len(), said.err);
     };
-    short(
-        isobar(&["decide", "--policy", &name, "-"]),
-        &["unknown policy `xxx", "characters left out", "expected one of"],
-    );
-    short(isobar(&["sim", "--describe", &name]), &["no machine or program of that name"]);
-    short(isobar(&["topo", "--root", &name]), &["xxx"]);
-    short(isobar(&[&name]), &["xxx", "isobar --help"]);
-    short(isobar(&["manage", "--policy", "linux", "--only", &format!("[{name}")]), &["--only", "write [*]"]);
+    let policy = format!("decide --policy {name} -");
+    short(run(&policy), &["unknown policy `xxx", "characters left out", "expected one of"]);
+    short(run(&format!("sim --describe {name}")), &["no machine or program of that name"]);
+    short(run(&format!("topo --root {name}")), &["xxx"]);
+    short(run(&name), &["xxx", "isobar --help"]);
+    short(run(&format!("manage --policy linux --only [{name}")), &["--only", "write [*]"]);
     let million = "x".repeat(1 << 20);
     let (_folder, path) = file("isobar.toml", format!("[manage]\npolicy = \"{million}\"\n"));
     short(isobar(&["manage", "--config", &path]), &["unknown policy `xxx"]);
@@ -146,10 +138,8 @@ fn what_is_long_is_not_repeated_whole() {
     let said = isobar_with(&["decide", "--policy", "linux", "-"], &format!("{{\"{million}\": 1}}\n"));
     short(said, &["-:1: "]);
     let (_folder, path) = file("w.txt", million);
-    short(
-        isobar(&["study", "--profiles", PROGRAMS, "--workloads", &path, "--algorithm", "none"]),
-        &["unknown program `xxx"],
-    );
+    let words = format!("study --profiles {PROGRAMS} --workloads {path} --algorithm none");
+    short(run(&words), &["unknown program `xxx"]);
 }
 
 #[test]
@@ -164,8 +154,7 @@ fn nesting_without_end_is_refused() {
 fn more_programs_than_can_be_studied_are_refused() {
     let many = vec!["hash"; 100_000].join(",");
     let (_folder, path) = file("w.txt", &many);
-    let study =
-        |rest: &str| format!("study --profiles {PROGRAMS} {rest}").split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let study = |rest: &str| format!("study --profiles {PROGRAMS} {rest}");
     let why = "100000 programs in a workload: at most 1024 run together";
     refused(&study(&format!("--workloads {path} --algorithm all")), &["w.txt: line 1: ", why]);
     let solution = serde_json::json!({"solutions": [{
@@ -187,7 +176,7 @@ fn more_programs_than_can_be_studied_are_refused() {
 fn the_least_bandwidth_is_studied_in_bounded_time() {
     let begun = Instant::now();
     let words = format!("study --profiles {PROGRAMS} --workloads {WORKLOADS} --algorithm none,lfoc+ --max-bandwidth 1");
-    assert!(isobar(&words.split(' ').collect::<Vec<_>>()).done().contains("lfoc+"));
+    assert!(run(&words).done().contains("lfoc+"));
     assert!(begun.elapsed() < SOON);
 }
 

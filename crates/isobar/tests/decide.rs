@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::{isobar, isobar_with, observation};
+use support::{POLICIES, isobar, isobar_with, observation};
 
 /// Super-devils, devils and turtles so that a window of one interval decides (DINO, section 3.2).
 const DINO: [&str; 7] = ["decide", "--policy", "dino", "--set", "dino.class_window=1", "--set", "dino.class_votes=1"];
@@ -14,18 +14,19 @@ const DINO: [&str; 7] = ["decide", "--policy", "dino", "--set", "dino.class_wind
 fn plans(args: &[&str], lines: &[Value]) -> Vec<Value> {
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let args: Vec<&str> = args.iter().copied().chain(["-"]).collect();
-    isobar_with(&args, &input).done().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    isobar_with(&args, &input).documents()
 }
 
-/// Who runs in which domain (two CPUs each) once a plan is carried out.
-fn domains(seen: &Value, plan: &Value) -> BTreeMap<u64, u64> {
-    let threads = seen["processes"].as_array().unwrap().iter().map(|process| &process["threads"][0]);
+/// The CPU of each thread once a plan is carried out.
+fn cpus(seen: &Value, plan: &Value) -> BTreeMap<u64, u64> {
+    let processes = seen["processes"].as_array().unwrap();
+    let threads = processes.iter().flat_map(|process| process["threads"].as_array().unwrap());
     let mut cpus: BTreeMap<u64, u64> =
         threads.map(|thread| (thread["tid"].as_u64().unwrap(), thread["cpu"].as_u64().unwrap())).collect();
     for action in plan["actions"].as_array().unwrap().iter().filter(|action| action["kind"] == "move_thread") {
         cpus.insert(action["tid"].as_u64().unwrap(), action["cpu"].as_u64().unwrap());
     }
-    cpus.into_iter().map(|(tid, cpu)| (tid, cpu / 2)).collect()
+    cpus
 }
 
 #[test]
@@ -36,13 +37,13 @@ fn dino_lays_out_the_paper_s_example() {
     let seen = observation(&mpki);
     let plan = &plans(&DINO, std::slice::from_ref(&seen))[0];
     let mut groups: BTreeMap<u64, String> = BTreeMap::new();
-    for (tid, domain) in domains(&seen, plan) {
+    for (tid, cpu) in cpus(&seen, plan) {
         let class = match mpki[usize::try_from(tid - 100).unwrap()] {
             0..2 => 't',
             2..=100 => 'd',
             _ => 'D',
         };
-        groups.entry(domain).or_default().push(class);
+        groups.entry(cpu / 2).or_default().push(class);
     }
     let mut groups: Vec<String> = groups.into_values().collect();
     groups.sort();
@@ -56,8 +57,7 @@ fn the_order_of_input_does_not_matter() {
     let mut turned = seen.clone();
     turned["processes"].as_array_mut().unwrap().reverse();
     turned["machine"]["cpus"].as_array_mut().unwrap().reverse();
-    let names = ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"];
-    for policy in names.into_iter().chain(["lfoc+", "divide-content", "dino+lfoc+"]) {
+    for policy in POLICIES {
         let args = ["decide", "--policy", policy];
         assert_eq!(plans(&args, std::slice::from_ref(&seen)), plans(&args, std::slice::from_ref(&turned)), "{policy}");
     }
@@ -130,26 +130,15 @@ fn paper_s_example(first: u64) -> Value {
     seen
 }
 
-/// The threads on CPUs 0 to 7 once a plan is carried out.
-fn threads_on_cpus(seen: &Value, plan: &Value) -> Vec<u64> {
-    let threads =
-        seen["processes"].as_array().unwrap().iter().flat_map(|process| process["threads"].as_array().unwrap());
-    let mut cpus: BTreeMap<u64, u64> =
-        threads.map(|thread| (thread["tid"].as_u64().unwrap(), thread["cpu"].as_u64().unwrap())).collect();
-    for action in plan["actions"].as_array().unwrap().iter().filter(|action| action["kind"] == "move_thread") {
-        cpus.insert(action["tid"].as_u64().unwrap(), action["cpu"].as_u64().unwrap());
-    }
-    let on: BTreeMap<u64, u64> = cpus.into_iter().map(|(tid, cpu)| (cpu, tid)).collect();
-    on.into_values().collect()
-}
-
 #[test]
 fn dino_ends_the_paper_s_example_as_the_paper_does() {
     // Processes from 0 on, as the paper numbers them, and from 10 on.
     for first in [0, 10] {
         let seen = paper_s_example(first);
         let plan = &plans(&DINO, std::slice::from_ref(&seen))[0];
-        assert_eq!(threads_on_cpus(&seen, plan), [0, 3, 7, 1, 4, 5, 6, 2], "processes from {first}");
+        let threads: BTreeMap<u64, u64> = cpus(&seen, plan).into_iter().map(|(tid, cpu)| (cpu, tid)).collect();
+        let threads: Vec<u64> = threads.into_values().collect();
+        assert_eq!(threads, [0, 3, 7, 1, 4, 5, 6, 2], "on CPUs 0 to 7, processes from {first}");
     }
 }
 

@@ -20,7 +20,8 @@ struct Installed {
 }
 
 impl Installed {
-    /// As the recipe does it, with a mode; `None`, said loudly, where that cannot be tried.
+    /// As the recipe does it, with a mode; `None`, with the reason on stderr, where that cannot be
+    /// tried.
     fn with_mode(mode: u32) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let binary = folder.path().join("isobar");

@@ -7,10 +7,9 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 use support::command;
+use support::processes::{Kept, cpus_of, eventually, state_in};
 
 /// A tmpfs of 64 KiB, unmounted with this.
 struct Small(tempfile::TempDir);
@@ -39,70 +38,28 @@ impl Drop for Small {
     }
 }
 
-/// A process that is ended with the test.
-struct Kept(Child);
-
-impl Kept {
-    fn mask(&self) -> String {
-        mask(&self.0.id().to_string())
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-fn mask(process: &str) -> String {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
-}
-
-fn sleeper(program: &Path) -> Kept {
-    Kept(Command::new(program).arg("60").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
-}
-
-/// For half a minute at most.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not come true");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// `sleep` under a name of its own.
-fn program(folder: &Path) -> PathBuf {
-    let program = folder.join("isotest-full");
-    support::copy_program("/bin/sleep", &program);
-    program
-}
-
 #[test]
 fn what_was_changed_is_put_back_when_the_disk_is_full() {
     let Some(small) = Small::mount() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let program = program(folder.path());
-    let all = mask("self");
+    // `sleep` under a name of its own.
+    let program = folder.path().join("isotest-full");
+    support::copy_program("/bin/sleep", &program);
+    let all = cpus_of("self");
     let Some(cpu) = all.split(['-', ',']).next().filter(|first| *first != all) else {
         eprintln!("SKIPPED: needs two CPUs, this process may use {all}");
         return;
     };
-    let first = sleeper(&program);
+    let first = Kept::start(&program, &["60"]);
     let state = small.0.path().join("state.json");
-    let settings = [
-        format!("manage.state_file={}", state.display()),
-        format!("fixed.threads=isotest-full={cpu}"),
-        "manage.min_cpu_percent=0".to_owned(),
-    ];
+    let settings =
+        [state_in(small.0.path()), format!("fixed.threads=isotest-full={cpu}"), "manage.min_cpu_percent=0".to_owned()];
     let mut args = vec!["manage", "--policy", "fixed", "--only", "isotest-full", "--interval", "0.2", "--for", "60"];
     settings.iter().for_each(|setting| args.extend(["--set", setting]));
     let mut manage = Kept(command(&args).stdout(Stdio::null()).spawn().unwrap());
-    eventually("the first process bound", || first.mask() == cpu);
+    eventually("the first process bound", || first.cpus() == cpu);
     small.fill();
-    let second = sleeper(&program);
+    let second = Kept::start(&program, &["60"]);
     let mut ended = None;
     eventually("its end", || {
         ended = manage.0.try_wait().unwrap();
@@ -112,6 +69,6 @@ fn what_was_changed_is_put_back_when_the_disk_is_full() {
     manage.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(ended.unwrap().code(), Some(1), "{err}");
     assert!(err.contains("state.json") && err.contains("No space left on device"), "{err}");
-    assert_eq!((first.mask(), second.mask()), (all.clone(), all));
+    assert_eq!((first.cpus(), second.cpus()), (all.clone(), all));
     assert!(!state.exists());
 }

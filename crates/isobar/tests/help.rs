@@ -4,19 +4,19 @@
 
 mod support;
 
-use support::{command, isobar, said};
+use support::{POLICIES, command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["topo", "decide", "manage", "explain", "restore", "sim", "reproduce", "study"] {
+    let verbs = ["topo", "probe", "decide", "manage", "explain", "restore", "run", "sim", "reproduce", "study"];
+    for verb in verbs {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
         assert!(help.contains(&format!("Example:\n  isobar {verb}")), "{help}");
     }
     let (help, brief) = (isobar(&["--help"]).done().to_owned(), isobar(&["-h"]).done().to_owned());
     assert!(help.contains("manage"));
-    let names = ["linux", "fixed", "maximum-local", "n-mass", "n-mass-regression", "di-plain", "di-migrate", "dino"];
-    for policy in names.into_iter().chain(["lfoc+", "divide-content", "dino+lfoc+"]) {
+    for policy in POLICIES {
         assert!(help.contains(&format!("\n  {policy}: ")), "{help}");
         assert!(brief.contains(&format!("\n  {policy} ")), "{brief}");
     }

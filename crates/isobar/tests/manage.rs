@@ -12,40 +12,14 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
-use support::{Said, command, isobar, isobar_with, said};
-
-/// A state file of our own, so that tests neither meet each other nor a real isobar.
-fn state() -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let setting = format!("manage.state_file={}", folder.path().join("state.json").display());
-    (folder, setting)
-}
+use support::processes::{Kept, state_in};
+use support::{Said, command, isobar, said};
 
 fn manage(rest: &[&str]) -> Said {
-    let (_folder, state) = state();
+    let folder = tempfile::tempdir().unwrap();
+    let state = state_in(folder.path());
     let args = ["manage", "--interval", "0.3", "--for", "0.9", "--set", &state];
     isobar(&args.iter().chain(rest).copied().collect::<Vec<_>>())
-}
-
-/// A busy process for at most ten seconds, killed when dropped.
-struct Busy(std::process::Child);
-
-impl Busy {
-    fn start(shell: &Path) -> Self {
-        let script = "end=$(($(date +%s) + 10)); while [ $(date +%s) -lt $end ]; do :; done";
-        let child =
-            Command::new(shell).args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(100));
-        Self(child)
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
 }
 
 /// Whose a folder is.
@@ -70,7 +44,7 @@ fn without_privileges(folder: &Path, args: &[&str]) -> Command {
 
 #[test]
 fn it_tells_the_machine_what_it_sees_and_what_became_of_it() {
-    let _busy = Busy::start("/bin/sh".as_ref());
+    let _busy = Kept::busy("/bin/sh");
     for rest in [&["--policy", "linux"][..], &["--policy", "dino", "--dry-run"]] {
         let run = manage(rest);
         let out = run.done();
@@ -83,7 +57,7 @@ fn it_tells_the_machine_what_it_sees_and_what_became_of_it() {
 
 #[test]
 fn a_machine_with_one_memory_domain_is_told_plainly() {
-    let machine: Value = serde_json::from_str(isobar(&["topo", "--json"]).done()).unwrap();
+    let machine = isobar(&["topo", "--json"]).document();
     let count = |key: &str| machine[key].as_array().unwrap().len();
     if count("nodes").max(count("llcs")) > 1 {
         eprintln!("SKIPPED: this machine has several memory domains");
@@ -94,9 +68,7 @@ fn a_machine_with_one_memory_domain_is_told_plainly() {
 
 #[test]
 fn what_a_policy_lacks_is_one_message_and_a_dry_run_goes_on() {
-    let document: Value =
-        serde_json::from_str(manage(&["--policy", "dino", "--dry-run", "--json"]).done().lines().next().unwrap())
-            .unwrap();
+    let document = &manage(&["--policy", "dino", "--dry-run", "--json"]).documents()[0];
     let lacking = document["lacking"].as_array().unwrap();
     if lacking.is_empty() {
         eprintln!("SKIPPED: this machine lacks nothing that dino needs");
@@ -114,36 +86,21 @@ fn what_a_policy_lacks_is_one_message_and_a_dry_run_goes_on() {
 #[test]
 fn json_lines_hold_what_decide_needs_to_repeat_the_plan() {
     let run = manage(&["--policy", "dino", "--dry-run", "--json"]);
-    let lines: Vec<Value> = run.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let (summary, epochs) = lines.split_last().unwrap();
+    let (epochs, summary) = run.decided_again("dino");
     assert!(!epochs.is_empty());
-    assert_eq!(summary["summary"]["epochs"], epochs.len());
+    assert_eq!(summary["epochs"], epochs.len());
     let used = |document: &Value| document["own_cpu_seconds"].as_f64().unwrap();
     let all: f64 = epochs.iter().map(used).sum();
-    assert!(all > 0.0 && (used(&summary["summary"]) - all).abs() < 1e-9, "{summary}");
-    assert!(summary["summary"]["own_cpu_percent"].as_f64().unwrap() < 200.0, "{summary}");
-    let input: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
-    let decided = isobar_with(&["decide", "--policy", "dino", "-"], &input);
-    let plans: Vec<Value> = decided.done().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(plans, epochs.iter().map(|epoch| epoch["plan"].clone()).collect::<Vec<_>>());
+    assert!(all > 0.0 && (used(&summary) - all).abs() < 1e-9, "{summary}");
+    assert!(summary["own_cpu_percent"].as_f64().unwrap() < 200.0, "{summary}");
 }
 
 #[test]
 fn only_chooses_and_a_name_that_fits_nothing_is_told() {
-    let busy = Busy::start("/bin/sh".as_ref());
-    let pid = busy.0.id().to_string();
-    let run = manage(&[
-        "--policy",
-        "linux",
-        "--json",
-        "--only",
-        &pid,
-        "--only",
-        "no-such-name",
-        "--set",
-        "manage.min_cpu_percent=0",
-    ]);
-    let epoch: Value = serde_json::from_str(run.done().lines().next().unwrap()).unwrap();
+    let busy = Kept::busy("/bin/sh");
+    let pid = busy.pid();
+    let words = ["--policy", "linux", "--json", "--only", &pid, "--only", "no-such-name"];
+    let epoch = &manage(&[&words[..], &["--set", "manage.min_cpu_percent=0"]].concat()).documents()[0];
     assert_eq!(epoch["managed"]["processes"], 1, "{epoch}");
     assert_eq!(epoch["observation"]["processes"][0]["pid"].to_string(), pid);
     assert_eq!(epoch["unmatched_only"], serde_json::json!(["no-such-name"]));
@@ -154,8 +111,8 @@ fn a_process_s_name_cannot_break_the_output() {
     let folder = tempfile::tempdir().unwrap();
     let shell = folder.path().join("x\u{1b}[2J\nisobar:");
     support::copy_program("/bin/sh", &shell);
-    let busy = Busy::start(&shell);
-    let pid = busy.0.id().to_string();
+    let busy = Kept::busy(&shell);
+    let pid = busy.pid();
     let run = manage(&["--policy", "linux", "--only", &pid]);
     let out = run.done();
     assert!(out.contains("x\\u{1b}[2J\\nisobar:"), "{out}");
@@ -163,26 +120,9 @@ fn a_process_s_name_cannot_break_the_output() {
 }
 
 #[test]
-fn a_signal_ends_it_in_order() {
-    let (_folder, state) = state();
-    let args = ["manage", "--policy", "linux", "--interval", "0.2", "--for", "20", "--set", &state];
-    for signal in ["-INT", "-TERM"] {
-        let mut child = command(&args).spawn().unwrap();
-        let mut reader = BufReader::new(child.stdout.take().unwrap());
-        // The first line is written after the handlers are there.
-        let mut text = String::new();
-        reader.read_line(&mut text).unwrap();
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
-        std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
-        let ended = said(&child.wait_with_output().unwrap());
-        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{text}");
-        assert!(text.contains("stopped by a signal"), "{text}");
-    }
-}
-
-#[test]
 fn a_reader_that_leaves_ends_it_without_a_word() {
-    let (_folder, state) = state();
+    let folder = tempfile::tempdir().unwrap();
+    let state = state_in(folder.path());
     let args = ["manage", "--policy", "linux", "--json", "--interval", "0.1", "--for", "10", "--set", &state];
     let mut child = command(&args).spawn().unwrap();
     let mut line = String::new();
@@ -193,7 +133,8 @@ fn a_reader_that_leaves_ends_it_without_a_word() {
 
 #[test]
 fn without_privileges_it_names_the_capability_and_goes_on_observing() {
-    let (folder, state) = state();
+    let folder = tempfile::tempdir().unwrap();
+    let state = state_in(folder.path());
     let run = ["manage", "--policy", "linux", "--interval", "0.3", "--for", "0.6", "--set", &state];
     let mut run = without_privileges(folder.path(), &run);
     let ended = said(&run.output().unwrap());
@@ -202,16 +143,6 @@ fn without_privileges_it_names_the_capability_and_goes_on_observing() {
         assert_eq!(out.matches(capability).count(), 1, "{capability} is told once: {out}");
     }
     assert!(out.contains("0 actions decided"), "{out}");
-}
-
-#[test]
-fn restore_has_nothing_to_do_where_nothing_was_changed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("state.json");
-    let path = path.to_str().unwrap();
-    assert!(isobar(&["restore", "--state", path]).done().contains("nothing to put back"));
-    let document: Value = serde_json::from_str(isobar(&["restore", "--state", path, "--json"]).done()).unwrap();
-    assert_eq!(document, serde_json::json!({"state_file": path, "restored": null}));
 }
 
 #[test]

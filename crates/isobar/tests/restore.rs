@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use support::processes::Kept;
 use support::{Said, command, isobar, said};
 
 fn restore(state: &Path) -> Said {
@@ -86,33 +87,25 @@ fn a_mistyped_path_is_said_plainly() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("state.jsn");
     assert!(restore(&missing).done().contains("state.jsn: no such file: nothing to put back by it"));
+    let path = missing.to_str().unwrap();
+    let document = isobar(&["restore", "--state", path, "--json"]).document();
+    assert_eq!(document, serde_json::json!({"state_file": path, "restored": null}));
     let missing = folder.path().join("mistyped/state.json");
     assert!(restore(&missing).done().contains("no such folder as "));
     assert_eq!(names(folder.path()), [""; 0]);
 }
 
 /// `manage` that found the machine's lock in a file; ends by itself, or with the test.
-struct Managing(Child);
-
-impl Managing {
-    fn start(lock: &Path, state: &Path) -> Self {
-        let state = format!("manage.state_file={}", state.display());
-        let args = ["manage", "--policy", "linux", "--interval", "0.2", "--for", "60", "--set", &state];
-        let mut child = command(&args).env("ISOBAR_TEST_MANAGER_LOCK", lock).spawn().unwrap();
-        let mut reader = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        assert!(!line.is_empty(), "it ended at once");
-        std::thread::spawn(move || reader.lines().for_each(drop));
-        Self(child)
-    }
-}
-
-impl Drop for Managing {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
+fn managing(lock: &Path, state: &Path) -> Kept {
+    let state = format!("manage.state_file={}", state.display());
+    let args = ["manage", "--policy", "linux", "--interval", "0.2", "--for", "60", "--set", &state];
+    let mut child = command(&args).env("ISOBAR_TEST_MANAGER_LOCK", lock).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert!(!line.is_empty(), "it ended at once");
+    std::thread::spawn(move || reader.lines().for_each(drop));
+    Kept(child)
 }
 
 #[test]
@@ -121,8 +114,8 @@ fn one_isobar_manages_a_machine_whatever_the_state_file() {
     let lock = folder.path().join("lock");
     fs::write(&lock, "").unwrap();
     let state = |name: &str| folder.path().join(name).join("state.json");
-    let first = Managing::start(&lock, &state("first"));
-    let named = format!("pid {},", first.0.id());
+    let first = managing(&lock, &state("first"));
+    let named = format!("pid {},", first.pid());
     let run = |args: &[&str]| {
         let mut command = command(args);
         said(&command.env("ISOBAR_TEST_MANAGER_LOCK", &lock).stdin(Stdio::null()).output().unwrap())

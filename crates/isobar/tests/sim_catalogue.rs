@@ -4,12 +4,7 @@
 
 mod support;
 
-use serde_json::Value;
 use support::{command, isobar, said};
-
-fn document(args: &[&str]) -> Value {
-    serde_json::from_str(isobar(args).done()).unwrap()
-}
 
 #[test]
 fn the_list_names_every_machine_and_program_of_the_papers() {
@@ -20,7 +15,7 @@ fn the_list_names_every_machine_and_program_of_the_papers() {
     {
         assert!(text.lines().any(|line| line.trim_start().starts_with(&format!("{name} "))), "{name}: {text}");
     }
-    let all = document(&["sim", "--list", "--json"]);
+    let all = isobar(&["sim", "--list", "--json"]).document();
     assert_eq!((all["kind"].as_str(), all["machines"].as_array().unwrap().len()), (Some("list"), 11));
     let programs = all["programs"].as_array().unwrap();
     let mcf = programs.iter().find(|program| program["name"] == "mcf").unwrap();
@@ -34,7 +29,7 @@ fn a_program_is_described_by_its_curve() {
     let text = isobar(&["sim", "--describe", "soplex"]).done().to_owned();
     assert!(text.contains("NUMA penalty 1.36") && text.contains("32 MiB") && text.contains("N-MASS, 3.1"), "{text}");
     assert!(text.lines().filter(|line| line.contains('│') || line.contains('┤')).count() == 12, "{text}");
-    let facts = document(&["sim", "--describe", "soplex", "--json"]);
+    let facts = isobar(&["sim", "--describe", "soplex", "--json"]).document();
     assert_eq!((facts["kind"].as_str(), facts["suite"].as_str()), (Some("program"), Some("SPEC CPU2006")));
     let curve = facts["curve"].as_array().unwrap();
     assert!(curve.windows(2).all(|pair| pair[1]["mpki"].as_f64() <= pair[0]["mpki"].as_f64()));
@@ -48,7 +43,7 @@ fn a_machine_is_described_by_its_latency_under_load() {
     let text = isobar(&["sim", "--describe", "westmere-8x10"]).done().to_owned();
     assert!(text.contains("0-1: 12.8") && text.contains("189.2") && text.contains("CAMM, table III"), "{text}");
     for machine in ["nehalem-2x4", "barcelona-4x4", "haswell-2x18", "skylake-2x20", "xeon-4x8", "itanium-2x4"] {
-        let facts = document(&["sim", "--describe", machine, "--json"]);
+        let facts = isobar(&["sim", "--describe", machine, "--json"]).document();
         let load = facts["load"].as_array().unwrap();
         let at = |part: f64| {
             let found = load.iter().find(|load| load["utilisation"].as_f64() == Some(part));
@@ -63,8 +58,7 @@ fn a_machine_is_described_by_its_latency_under_load() {
 fn a_users_own_machine_and_programs_run_and_are_described() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let run = |args: &[&str]| said(&command(args).current_dir(root).output().unwrap());
-    let ran = run(&["sim", "examples/own/workload.toml", "--policy", "linux", "--json"]);
-    let document: Value = serde_json::from_str(ran.done()).unwrap();
+    let document = run(&["sim", "examples/own/workload.toml", "--policy", "linux", "--json"]).document();
     let apps = document["policies"][0]["apps"].as_array().unwrap();
     let names: Vec<_> = apps.iter().map(|app| app["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["stencil.1", "stencil.2", "sweep.1", "sweep.2", "tree"]);

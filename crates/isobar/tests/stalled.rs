@@ -10,14 +10,14 @@ use rustix::io::ioctl_fionread;
 use rustix::pipe::{fcntl_setpipe_size, pipe};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use support::command;
+use support::processes::{Kept, eventually, state_in};
+use support::{command, documents};
 
 /// Far more than an orderly end takes on a loaded machine; a loop that is stuck in a write never
 /// ends.
@@ -26,7 +26,7 @@ const SOON: Duration = Duration::from_secs(60);
 /// A run that fills a small pipe at once; it ends by itself, so that a failed test leaves nothing
 /// behind.
 fn manage(folder: &tempfile::TempDir, rest: &[&str]) -> Command {
-    let state = format!("manage.state_file={}", folder.path().join("state.json").display());
+    let state = state_in(folder.path());
     let args = ["manage", "--interval", "0.05", "--for", "120", "--set", &state];
     let linux: &[&str] = if rest.contains(&"--policy") { &[] } else { &["--policy", "linux"] };
     let args = [&args[..], &["--set", "manage.min_cpu_percent=0"], linux, rest].concat();
@@ -38,14 +38,6 @@ fn small_pipe() -> (OwnedFd, OwnedFd) {
     let (reader, writer) = pipe().unwrap();
     fcntl_setpipe_size(&writer, 4096).unwrap();
     (reader, writer)
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < SOON, "{what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 fn signal(child: &Child, signal: Signal) {
@@ -78,7 +70,7 @@ fn a_signal_ends_it_though_nobody_reads_the_pipe() {
         let (folder, (reader, writer)) = (tempfile::tempdir().unwrap(), small_pipe());
         let mut child = manage(&folder, rest).stdout(writer).spawn().unwrap();
         if rest == ["--json"] {
-            until("the pipe is full", || ioctl_fionread(&reader).unwrap() >= 4096);
+            eventually("the pipe is full", || ioctl_fionread(&reader).unwrap() >= 4096);
         }
         a_while();
         signal(&child, Signal::TERM);
@@ -87,16 +79,6 @@ fn a_signal_ends_it_though_nobody_reads_the_pipe() {
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         let expected = if rest == ["--json"] { "the reader did not keep up" } else { "" };
         assert!(said.contains(expected) && said.lines().count() <= 1, "{said}");
-    }
-}
-
-/// A busy process, killed when dropped; it ends by itself after a minute of CPU time.
-struct Busy(Child);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
     }
 }
 
@@ -109,20 +91,15 @@ fn what_was_moved_is_put_back_though_nobody_reads_the_pipe() {
     let (folder, (_reader, writer)) = (tempfile::tempdir().unwrap(), small_pipe());
     let shell = folder.path().join("isobar-stalled");
     support::copy_program("/bin/sh", &shell);
-    let script = ["-c", "ulimit -t 60; while :; do :; done"];
-    let busy = Busy(Command::new(&shell).args(script).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    let allowed = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", busy.0.id())).unwrap();
-        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
-    };
-    let before = allowed();
+    let busy = Kept::busy(&shell);
+    let before = busy.cpus();
     let cpu = before.split([',', '-']).next().unwrap();
     let place = format!("fixed.threads=isobar-stalled={cpu}");
     let mut child = manage(&folder, &["--json", "--policy", "fixed", "--set", &place]).stdout(writer).spawn().unwrap();
-    until("the thread is bound", || allowed() == cpu);
+    eventually("the thread is bound", || busy.cpus() == cpu);
     a_while();
     signal(&child, Signal::TERM);
-    until("the thread is free", || allowed() == before);
+    eventually("the thread is free", || busy.cpus() == before);
     assert_eq!(ends_soon(&mut child), Some(0));
 }
 
@@ -130,13 +107,13 @@ fn what_was_moved_is_put_back_though_nobody_reads_the_pipe() {
 fn a_reader_that_reads_again_gets_whole_lines() {
     let (folder, (reader, writer)) = (tempfile::tempdir().unwrap(), small_pipe());
     let mut child = manage(&folder, &["--json"]).stdout(writer).spawn().unwrap();
-    until("the pipe is full", || ioctl_fionread(&reader).unwrap() >= 4096);
+    eventually("the pipe is full", || ioctl_fionread(&reader).unwrap() >= 4096);
     a_while();
     signal(&child, Signal::TERM);
     let mut text = String::new();
     File::from(reader).read_to_string(&mut text).unwrap();
     assert_eq!(ends_soon(&mut child), Some(0));
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = documents(&text);
     let (summary, epochs) = lines.split_last().unwrap();
     assert_eq!(summary["summary"]["epochs"], epochs.len(), "nothing was dropped: there was room for so little");
     assert_eq!(summary["summary"]["dropped_lines"], 0);
@@ -190,7 +167,7 @@ fn a_terminal_shows_a_live_table() {
     let (mut master, slave) = terminal();
     let mut child = manage(&folder, &[]).stdout(slave.try_clone().unwrap()).stderr(slave).spawn().unwrap();
     let mut text = String::new();
-    until("the table is drawn anew", || {
+    eventually("the table is drawn anew", || {
         let mut read = [0; 4096];
         let bytes = master.read(&mut read).unwrap();
         text.push_str(&String::from_utf8_lossy(&read[..bytes]));

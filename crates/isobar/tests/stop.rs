@@ -8,48 +8,22 @@ mod support;
 use std::fs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use support::processes::{Kept, eventually, state_in};
 use support::{Said, command, said};
-
-/// A process to be moved; ended with the test.
-struct Subject(Child);
-
-impl Subject {
-    fn start() -> Self {
-        Self(Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap())
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-
-    /// The CPUs that it may run on.
-    fn cpus(&self) -> String {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        list.unwrap().trim().to_owned()
-    }
-}
-
-impl Drop for Subject {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
 
 /// An isobar that has bound a process to one CPU, and the folder of its state file.
 struct Manage {
     child: Child,
-    subject: Subject,
+    subject: Kept,
     before: String,
     folder: tempfile::TempDir,
 }
 
 impl Manage {
-    /// `None`, said loudly, on a machine with one CPU.
+    /// `None`, with the reason on stderr, on a machine with one CPU.
     fn start(settings: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
-        let subject = Subject::start();
+        let subject = Kept::start("sleep", &["60"]);
         let before = subject.cpus();
         let last = before.split(['-', ',']).next_back().unwrap().to_owned();
         if before == last {
@@ -57,24 +31,15 @@ impl Manage {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let state = format!("manage.state_file={}", folder.path().join("state.json").display());
+        let state = state_in(folder.path());
         let place = format!("fixed.threads=sleep={last}");
         let (pid, known) = (subject.pid(), ["manage", "--policy", "fixed", "--interval", "0.05", "--for", "60"]);
         let all = ["--only", &pid, "--set", &state, "--set", &place, "--set", "manage.min_cpu_percent=0"];
         let sets = settings.iter().flat_map(|setting| ["--set", setting]);
         let args: Vec<&str> = known.into_iter().chain(all).chain(sets).collect();
         let child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
-        let manage = Self { child, subject, before, folder };
-        manage.wait_until("the process was bound", |manage| manage.subject.cpus() == last);
-        Some(manage)
-    }
-
-    fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let start = Instant::now();
-        while !holds(self) {
-            assert!(start.elapsed() < Duration::from_secs(30), "never: {what}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        eventually("the process was bound", || subject.cpus() == last);
+        Some(Self { child, subject, before, folder })
     }
 
     fn signal(&self, name: &str) {
@@ -94,7 +59,7 @@ impl Manage {
 
 /// What is left of a run.
 struct Ended {
-    subject: Subject,
+    subject: Kept,
     before: String,
     folder: tempfile::TempDir,
 }

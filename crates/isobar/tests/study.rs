@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
 use std::time::Duration;
-use support::{Said, command, file, golden, isobar, said};
+use support::{Said, command, file, isobar, said};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -22,7 +22,7 @@ fn study(words: &str) -> Said {
 const OWN: &str = "--profiles examples/study/programs.toml --workloads examples/study/workloads.txt";
 
 fn rows(words: &str) -> Vec<Value> {
-    study(&format!("{words} --json")).done().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    study(&format!("{words} --json")).documents()
 }
 
 /// The output with what a clock measured taken out: the last two words of the lines with measures;
@@ -36,26 +36,17 @@ fn steady(text: &str) -> String {
     text.lines().map(|one| line(one) + "\n").collect()
 }
 
-fn check(name: &str, text: &str) {
-    let path = golden(name);
-    if std::env::var_os("ISOBAR_BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(text, expected, "{name}: if this is right, run the test with ISOBAR_BLESS=1");
-}
-
 #[test]
 fn tables_for_people_are_as_they_were() {
     let told =
         study(&format!("{OWN} --algorithm none,equal,lfoc+,opt-cluster --model pbbcache-simple --max-bandwidth 7000"));
-    check("study-simple.txt", &steady(told.done()));
+    insta::assert_snapshot!("study-simple", steady(told.done()));
     let told = study(&format!("{OWN} --algorithm none,ucp,opt-part --objective stp --ways 6"));
-    check("study-queueing.txt", &steady(told.done()));
+    insta::assert_snapshot!("study-queueing", steady(told.done()));
     let told = study(&format!(
         "{OWN} --algorithm lfoc+,optimal --groups 2 --uma --cores 4 --model pbbcache-stalls --max-bandwidth 9000"
     ));
-    check("study-groups.txt", &steady(told.done()));
+    insta::assert_snapshot!("study-groups", steady(told.done()));
 }
 
 #[test]
@@ -147,8 +138,7 @@ fn oddities_are_told_on_stderr_and_in_the_document() {
 #[test]
 fn table_one_is_counted() {
     let of = |apps: u32, groups: u32| {
-        let run = study(&format!("--count --apps {apps} --groups {groups} --ways 16 --json"));
-        let row: Value = serde_json::from_str(run.done()).unwrap();
+        let row = study(&format!("--count --apps {apps} --groups {groups} --ways 16 --json")).document();
         (row["mappings"].as_u64().unwrap(), row["solutions"].as_u64().unwrap())
     };
     assert_eq!((of(8, 2), of(12, 3), of(16, 4).1), ((35, 83_370), (5775, 20_634_075), 12_518_005_500));
@@ -266,26 +256,9 @@ fn bad_input_is_one_line() {
 #[test]
 fn the_help_lists_every_algorithm() {
     let help = isobar(&["study", "--help"]).done().to_owned();
-    for name in [
-        "none",
-        "equal",
-        "ucp",
-        "ucp-slowdown",
-        "whirlpool",
-        "kpart",
-        "lfoc",
-        "lfoc+",
-        "dino",
-        "dino+lfoc+",
-        "divide-content",
-        "opt-part",
-        "opt-cluster",
-        "opt-map",
-        "opt-map+opt-part",
-        "best-map+lfoc+",
-        "optimal",
-        "fixed",
-    ] {
+    let names = "none equal ucp ucp-slowdown whirlpool kpart lfoc lfoc+ dino dino+lfoc+ divide-content opt-part \
+                 opt-cluster opt-map opt-map+opt-part best-map+lfoc+ optimal fixed";
+    for name in names.split(' ') {
         assert!(help.contains(&format!("\n  {name} ")), "{name}: {help}");
     }
 }
@@ -302,7 +275,7 @@ fn what_lfoc_plus_measured_of_running_programs_can_be_studied() {
     let saved = std::fs::read_to_string(profiles).unwrap();
     assert!(saved.contains("# sensitive\n[[program]]\nname = \"mcf06\"\n"), "{saved}");
     let words = ["study", "--profiles", profiles, "--workloads", workloads, "--algorithm", "opt-cluster", "--json"];
-    // What is odd of measured curves is told on stderr.
+    // What is odd of measured curves is printed on stderr.
     let studied = isobar(&words);
     let row: Value = serde_json::from_str(studied.out.lines().next().unwrap_or(&studied.err)).unwrap();
     let ways =

@@ -7,11 +7,13 @@
 
 mod rows;
 
+pub(crate) use rows::shorter;
 pub use rows::{AppRow, PolicyRow, RowSpread};
 
+use crate::congestion::Meter;
 use crate::error::LabError;
 use crate::parallel;
-use crate::run::run_policy;
+use crate::run::observed;
 use crate::starts::{Starts, starts};
 use isobar_model::Policy;
 use isobar_sim::{App, SimMachine, Workload};
@@ -32,6 +34,13 @@ pub struct CompareSpec {
     pub starts: Starts,
     /// Runs computed side by side; changes no result.
     pub jobs: usize,
+}
+
+impl Comparison {
+    /// How a policy did, by its name.
+    pub(crate) fn row(&self, policy: &str) -> Option<&PolicyRow> {
+        self.policies.iter().find(|row| row.policy == policy)
+    }
 }
 
 impl CompareSpec {
@@ -85,9 +94,11 @@ pub fn compare_with(
     let done = AtomicUsize::new(0);
     let run = |task: &Task| {
         let seed = spec.seed.wrapping_add(u64::from(task.repeat));
-        let report = run_policy(&starts[task.start].workload, seed, policies[task.policy].1().as_mut());
+        let mut meter = Meter::default();
+        let mut policy = policies[task.policy].1();
+        let report = observed(&starts[task.start].workload, seed, policy.as_mut(), &mut meter);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, tasks.len());
-        rows::truth(&spec.workload, &report?)
+        rows::truth(&spec.workload, &report?, meter.worst())
     };
     let mut runs = parallel::each(spec.jobs, &tasks, run)?.into_iter();
     let mut sheet = || -> rows::Runs { (0..repeat).map(|_| runs.by_ref().take(starts.len()).collect()).collect() };

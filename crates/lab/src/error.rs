@@ -1,7 +1,6 @@
 //! The one error of this crate: why an experiment could not be made. Each message is one line; what
 //! a crate below reported stays attached as the cause.
 
-use crate::sra::SraError;
 use isobar_runtime::RunError;
 use isobar_sim::Workload;
 use isobar_sim::schedules::TooMany;
@@ -36,9 +35,12 @@ pub enum LabError {
     /// a machine, program or workload that is not right
     #[error(transparent)]
     Sim(#[from] isobar_sim::SimError),
-    /// a page-migration study that could not be made
+    /// how programs spread their accesses over pages, where what ships is not right
+    #[error("sra/programs.toml: {0}")]
+    Spread(String),
+    /// a program whose trace cannot be made
     #[error(transparent)]
-    Sra(#[from] SraError),
+    Trace(#[from] isobar_trace::TraceError),
     /// a static study that could not be made
     #[error(transparent)]
     Study(#[from] StudyError),

@@ -6,13 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod congestion;
 mod error;
 mod optimum;
 mod parallel;
 pub mod reproduce;
 mod run;
 mod spread;
-pub mod sra;
+mod sra;
 mod starts;
 mod stats;
 mod table;
@@ -20,6 +21,7 @@ mod table;
 pub use compare::{
     AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
 };
+pub use congestion::Congestion;
 pub use error::LabError;
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
 pub use run::run_policy;

@@ -9,9 +9,10 @@
 use crate::compare::alone;
 use crate::error::LabError;
 use crate::parallel;
-use crate::run::run_policy;
-use isobar_model::metrics::{self, Summary};
-use isobar_model::{LlcId, Observation, Plan, Policy, Sensor};
+use crate::run::{run_policy, slowdowns};
+use isobar_model::LlcId;
+use isobar_model::metrics::Summary;
+use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 use isobar_sim::schedules::{Schedule, mappings};
 use serde::Serialize;
@@ -51,28 +52,9 @@ pub fn optimum(workload: &Workload, most: usize, jobs: usize) -> Result<Vec<Mapp
 }
 
 fn mapping(workload: &Workload, schedule: &Schedule, alone: &[f64]) -> Result<Mapping, LabError> {
-    let report = run_policy(&workload.seated(schedule, true), 0, &mut Stay)?;
-    let slowdown = |(app, alone): (&isobar_sim::AppReport, &f64)| {
-        app.mean_seconds.map(|seconds| seconds / alone).ok_or_else(|| LabError::unfinished(workload, &app.name))
-    };
-    let slowdowns = report.apps.iter().zip(alone).map(slowdown).collect::<Result<Vec<_>, _>>()?;
-    let summary = metrics::summary(&slowdowns).ok_or_else(|| LabError::unfinished(workload, "an application"))?;
+    let report = run_policy(&workload.seated(schedule, true), 0, &mut Linux)?;
+    let (slowdowns, summary) = slowdowns(workload, &report, alone)?;
     Ok(Mapping { llcs: schedule.llcs.clone(), share: schedule.share, summary, slowdowns })
-}
-
-/// Moves nothing.
-struct Stay;
-
-impl Policy for Stay {
-    fn name(&self) -> &'static str {
-        "static"
-    }
-    fn needs(&self) -> &'static [Sensor] {
-        &[]
-    }
-    fn decide(&mut self, _: &Observation) -> Plan {
-        Plan::nothing("static")
-    }
 }
 
 #[cfg(test)]

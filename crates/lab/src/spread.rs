@@ -6,6 +6,7 @@
 //! evaluated the mean over schedules is exact, not sampled: what differs between repeats is then
 //! only what the seed still decides, often nothing.
 
+use crate::stats::bounds;
 use isobar_model::num;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -24,11 +25,7 @@ pub struct Spread {
 
 /// The spread over runs, and over the mean of each repeat. `None` for no run.
 pub(crate) fn spread(runs: impl IntoIterator<Item = f64>, repeats: &[f64]) -> Option<Spread> {
-    let bounds = runs.into_iter().fold(None, |bounds: Option<(f64, f64)>, run| {
-        let (min, max) = bounds.unwrap_or((run, run));
-        Some((min.min(run), max.max(run)))
-    });
-    bounds.map(|(min, max)| Spread { min, max, half_width_95: half_width_95(repeats) })
+    bounds(runs).map(|(min, max)| Spread { min, max, half_width_95: half_width_95(repeats) })
 }
 
 /// `t * s / sqrt(n)`, with the 97.5 % point of Student's t of `n - 1` degrees of freedom and the

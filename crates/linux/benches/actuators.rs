@@ -95,7 +95,8 @@ fn pages(criterion: &mut Criterion) {
     for (name, select) in
         [("around a sample", PageSelection::AroundSamples), ("by the walk", PageSelection::ResidentSet)]
     {
-        let request = Migration { pid, pid_start, from, to, pages, select, addresses: &middle, fill_up: false };
+        let request =
+            Migration { pid, pid_start, from, to, pages, select, addresses: &middle, accessed: &[], fill_up: false };
         let mut mover = PageMover::default();
         criterion.bench_function(&format!("4096 pages found {name} and moved in place"), |bench| {
             bench.iter(|| mover.migrate(&request, Pages(u64::MAX)));

@@ -10,6 +10,8 @@
 //! ```text
 //! machine                     the seam: sensors and actuators together
 //! sensors     actuators       neither knows the other
+//! probe                       latency and bandwidth between nodes, by timed loads
+//! launch                      starting a command under a placement
 //! resctrl     kernel_events   topology
 //! perf                        opening and reading perf events
 //! kernel                      the kernel's text; ids, masks and rights of tasks
@@ -18,11 +20,18 @@
 pub mod actuators;
 pub mod kernel;
 pub mod kernel_events;
+pub mod launch;
 pub mod machine;
 pub mod perf;
+pub mod probe;
 pub mod resctrl;
 pub mod sensors;
 pub mod topology;
 
-pub use kernel::cpu_time::own_cpu_time;
+#[cfg(test)]
+mod any_text_tests;
+#[cfg(test)]
+mod test_kit;
+
+pub use kernel::clock::own_cpu_time;
 pub use kernel::{read, tree};

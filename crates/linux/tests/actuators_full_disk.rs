@@ -4,11 +4,11 @@
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod actuators_support;
+mod live;
 
-use actuators_support::{Kept, move_one, only, sleeper, try_move, two_cpus};
 use isobar_linux::actuators::{ActuatorError, Actuators, restore};
-use isobar_model::{CpuId, CpuSet};
+use isobar_model::CpuSet;
+use live::{Kept, Scene, move_one, sleeper, try_move};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::process::Command;
 struct Small(tempfile::TempDir);
 
 impl Small {
-    /// `None`, said loudly, where it cannot be mounted.
+    /// `None`, with the reason on stderr, where it cannot be mounted.
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let small = Self(folder);
@@ -54,24 +54,32 @@ fn names(folder: &Path) -> Vec<std::ffi::OsString> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
-/// Two processes, the first of them moved, and the masks that they had.
-fn one_of_two_moved(small: &Small, cpu: CpuId) -> (Actuators, Kept, Kept, (CpuSet, CpuSet)) {
-    let (first, other) = (sleeper(), sleeper());
-    let before = (first.mask(), other.mask());
-    let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, first.request(cpu));
-    (actuators, first, other, before)
+/// Two processes, of which the first is moved, and the state file of that on a small disk.
+struct Moved {
+    actuators: Actuators,
+    scene: Scene,
+    other: Kept,
+    before: (CpuSet, CpuSet),
+    small: Small,
+}
+
+impl Moved {
+    fn set() -> Option<Self> {
+        let (small, scene, other) = (Small::mount()?, Scene::set()?, sleeper());
+        let before = (scene.before.clone(), other.mask());
+        let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
+        move_one(&mut actuators, scene.process.request(scene.second));
+        Some(Self { actuators, scene, other, before, small })
+    }
 }
 
 #[test]
 fn on_a_full_file_system_nothing_more_is_changed_and_everything_is_put_back() {
-    let Some((_, second)) = two_cpus() else { return };
-    let Some(small) = Small::mount() else { return };
-    let (mut actuators, first, other, before) = one_of_two_moved(&small, second);
+    let Some(Moved { small, scene, other, before, mut actuators }) = Moved::set() else { return };
     let recorded = fs::read(small.state()).unwrap();
     small.fill();
 
-    let error = try_move(&mut actuators, other.request(second)).unwrap_err();
+    let error = try_move(&mut actuators, other.request(scene.second)).unwrap_err();
     let ActuatorError::State { source, .. } = &error else { panic!("{error}") };
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull, "{error}");
     assert!(error.to_string().contains("state.json") && error.to_string().lines().count() == 1, "{error}");
@@ -80,37 +88,30 @@ fn on_a_full_file_system_nothing_more_is_changed_and_everything_is_put_back() {
     assert_eq!(names(small.state().parent().unwrap()), ["state.json"], "nothing is left of the write");
 
     assert_eq!(actuators.restore().unwrap().restored, 1);
-    assert_eq!((first.mask(), other.mask()), before);
+    assert_eq!((scene.process.mask(), other.mask()), before);
     assert!(!small.state().exists());
 }
 
 #[test]
 fn on_a_full_file_system_restore_puts_back_after_a_kill_9() {
-    let Some((_, second)) = two_cpus() else { return };
-    let Some(small) = Small::mount() else { return };
-    let process = sleeper();
-    let before = process.mask();
-    let (mut actuators, _) = Actuators::open(&small.state()).unwrap();
-    move_one(&mut actuators, process.request(second));
+    let Some(Moved { small, scene, before, actuators, .. }) = Moved::set() else { return };
     let recorded = fs::read(small.state()).unwrap();
     drop(actuators);
     // As a kill -9 would have left it.
-    isobar_linux::kernel::affinity::set(process.tid(), &only(second)).unwrap();
+    scene.process.pin(scene.second);
     fs::write(small.state(), recorded).unwrap();
     small.fill();
     assert_eq!(restore(&small.state()).unwrap().unwrap().restored, 1);
-    assert_eq!(process.mask(), before);
+    assert_eq!(scene.process.mask(), before.0);
     assert!(!small.state().exists());
 }
 
 #[test]
 fn a_file_system_that_was_made_read_only_keeps_the_file_and_says_that_all_is_put_back() {
-    let Some((_, second)) = two_cpus() else { return };
-    let Some(small) = Small::mount() else { return };
-    let (mut actuators, first, other, before) = one_of_two_moved(&small, second);
+    let Some(Moved { small, scene, other, before, mut actuators }) = Moved::set() else { return };
     assert!(small.run("mount", &["-o", "remount,ro"]));
-    assert!(matches!(try_move(&mut actuators, other.request(second)), Err(ActuatorError::State { .. })));
+    assert!(matches!(try_move(&mut actuators, other.request(scene.second)), Err(ActuatorError::State { .. })));
     let error = actuators.restore().unwrap_err();
     assert!(matches!(error, ActuatorError::Undeleted { .. }), "{error}");
-    assert_eq!((first.mask(), other.mask()), before);
+    assert_eq!((scene.process.mask(), other.mask()), before);
 }

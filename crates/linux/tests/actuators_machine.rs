@@ -3,18 +3,19 @@
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod actuators_support;
+mod live;
 
-use actuators_support::watch::Watch;
-use actuators_support::{Helper, Kept, as_nobody, is_helper, only, place, public_copy, sleeper, told, two_cpus};
 use isobar_linux::kernel::affinity;
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_model::{
     Action, ActionOutcome, CpuId, Machine, NodeId, PageSelection, Pages, Pid, Plan, Sample, Seconds, ThreadSample, Tid,
     Wake,
 };
+use live::helper::{Helper, as_nobody, orders, public_copy};
+use live::shell::{CHILD, Shell};
+use live::watch::Watch;
+use live::{Kept, Scene, move_one, only, place, sleeper};
 use std::path::Path;
-use std::process::Command;
 
 /// A thread that may not run wherever a thread `like` this may is pinned.
 fn watch(pids: Vec<Pid>, like: Tid) -> Watch {
@@ -44,6 +45,18 @@ fn moves(list: &[(&Kept, CpuId)]) -> Plan {
     Plan { policy: "test".into(), actions: list.iter().map(action).collect(), notes: Vec::new() }
 }
 
+fn ten_pages(process: &Kept, from: u32, to: u32) -> Action {
+    Action::MigratePages {
+        pid: process.pid(),
+        from: NodeId(from),
+        to: NodeId(to),
+        pages: Pages(10),
+        select: PageSelection::ResidentSet,
+        for_thread: None,
+        reason: "a test".into(),
+    }
+}
+
 fn main_thread<'a>(sample: &'a Sample, process: &Kept) -> &'a ThreadSample {
     let seen = sample.processes.iter().find(|seen| seen.pid == process.pid()).unwrap();
     seen.threads.iter().find(|thread| thread.tid == process.tid()).unwrap()
@@ -55,27 +68,24 @@ fn left_alone(outcome: &ActionOutcome, word: &str) -> bool {
 
 #[test]
 fn samples_tell_what_owners_want_not_what_we_did() {
-    let Some((first, second)) = two_cpus() else { return };
-    let (_folder, state) = place();
-    let process = sleeper();
-    let before = process.mask();
-    let mut machine = open(&state, &[&process], |_| {});
+    let Some(Scene { first, second, ref process, ref before, ref state, .. }) = Scene::set() else { return };
+    let mut machine = open(state, &[process], |_| {});
     machine.sample().unwrap();
-    let outcome = machine.apply(&moves(&[(&process, second)])).unwrap();
+    let outcome = machine.apply(&moves(&[(process, second)])).unwrap();
     assert_eq!(outcome.actions, [ActionOutcome::Done]);
     assert_eq!(process.mask(), only(second));
 
     let sample = machine.sample().unwrap();
-    let seen = main_thread(&sample, &process);
-    assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(&before), false));
+    let seen = main_thread(&sample, process);
+    assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(before), false));
 
     // The owner binds it elsewhere: from now on that is its owner's, and we neither move it nor put
     // it back.
-    affinity::set(process.tid(), &only(first)).unwrap();
+    process.pin(first);
     let sample = machine.sample().unwrap();
-    let seen = main_thread(&sample, &process);
+    let seen = main_thread(&sample, process);
     assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(&only(first)), true));
-    let outcome = machine.apply(&moves(&[(&process, second)])).unwrap();
+    let outcome = machine.apply(&moves(&[(process, second)])).unwrap();
     assert!(left_alone(&outcome.actions[0], "pinned by its owner"), "{outcome:?}");
     machine.restore().unwrap();
     assert_eq!(process.mask(), only(first));
@@ -83,61 +93,44 @@ fn samples_tell_what_owners_want_not_what_we_did() {
 
 #[test]
 fn a_mask_that_sensors_read_before_the_move_does_not_make_us_forget() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_folder, state) = place();
-    let process = sleeper();
-    let before = process.mask();
-    let mut machine = open(&state, &[&process], |_| {});
+    let Some(Scene { second, ref process, ref before, ref state, .. }) = Scene::set() else { return };
+    let mut machine = open(state, &[process], |_| {});
     let mut stale = machine.sample().unwrap();
     drop(machine);
-    let (mut actuators, _) = isobar_linux::actuators::Actuators::open(&state).unwrap();
-    actuators_support::move_one(&mut actuators, process.request(second));
+    let (mut actuators, _) = isobar_linux::actuators::Actuators::open(state).unwrap();
+    move_one(&mut actuators, process.request(second));
     actuators.reconcile(&mut stale);
-    assert_eq!(main_thread(&stale, &process).allowed.as_ref(), Some(&before));
+    assert_eq!(main_thread(&stale, process).allowed.as_ref(), Some(before));
     assert_eq!(actuators.restore().unwrap().restored, 1);
-    assert_eq!(process.mask(), before);
+    assert_eq!(process.mask(), *before);
 }
 
 #[test]
 fn inherited_masks_are_lifted_at_the_next_sample() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_folder, state) = place();
-    // A shell that makes a child when it reads a line: by then it has been moved.
-    let script = "read line; sleep 30 & echo $!; wait";
-    let mut shell = Command::new("sh");
-    shell.args(["-c", script]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-    let mut shell = Kept(shell.spawn().unwrap());
-    let before = shell.mask();
-    let mut machine = open(&state, &[&shell], |_| {});
+    let Some(Scene { second, ref before, ref state, .. }) = Scene::set() else { return };
+    let mut shell = Shell::start();
+    let mut machine = open(state, &[&shell.process], |_| {});
     machine.sample().unwrap();
-    machine.apply(&moves(&[(&shell, second)])).unwrap();
-    std::io::Write::write_all(shell.0.stdin.as_mut().unwrap(), b"now\n").unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(shell.0.stdout.as_mut().unwrap()), &mut line).unwrap();
-    let child = Pid(line.trim().parse().unwrap());
-    assert_eq!(affinity::get(Tid(child.0)).unwrap(), only(second), "the trap");
+    machine.apply(&moves(&[(&shell.process, second)])).unwrap();
+    let child = shell.makes(CHILD);
+    assert_eq!(child.mask(), only(second), "the trap");
 
-    machine.sensing().pids.push(child);
+    let pid = Pid(child.0.0);
+    machine.sensing().pids.push(pid);
     let sample = machine.sample().unwrap();
-    let seen = &sample.processes.iter().find(|seen| seen.pid == child).unwrap().threads[0];
-    assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(&before), false));
-    assert_eq!(affinity::get(Tid(child.0)).unwrap(), before);
-    assert_eq!(shell.mask(), only(second), "its parent stays where the policy wants it");
+    let seen = &sample.processes.iter().find(|seen| seen.pid == pid).unwrap().threads[0];
+    assert_eq!((seen.allowed.as_ref(), seen.pinned), (Some(before), false));
+    assert_eq!(child.mask(), *before);
+    assert_eq!(shell.process.mask(), only(second), "its parent stays where the policy wants it");
     machine.restore().unwrap();
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(child.0.try_into().unwrap()).unwrap(),
-        rustix::process::Signal::KILL,
-    )
-    .unwrap();
 }
 
 #[test]
 fn plans_are_bounded_and_pinned_threads_wait_for_the_option() {
-    let Some((first, second)) = two_cpus() else { return };
-    let (_folder, state) = place();
+    let Some(Scene { first, second, ref state, .. }) = Scene::set() else { return };
     let (a, b, pinned) = (sleeper(), sleeper(), sleeper());
-    affinity::set(pinned.tid(), &only(first)).unwrap();
-    let mut machine = open(&state, &[&a, &b, &pinned], |options| options.moves_per_epoch = 1);
+    pinned.pin(first);
+    let mut machine = open(state, &[&a, &b, &pinned], |options| options.moves_per_epoch = 1);
     machine.sample().unwrap();
     let outcome = machine.apply(&moves(&[(&pinned, second), (&a, second), (&b, second)])).unwrap();
     assert!(left_alone(&outcome.actions[0], "pinned by its owner"));
@@ -146,7 +139,7 @@ fn plans_are_bounded_and_pinned_threads_wait_for_the_option() {
     drop(machine);
     assert_eq!(a.mask(), b.mask(), "dropping puts back");
 
-    let mut machine = open(&state, &[&pinned], |options| options.move_pinned = true);
+    let mut machine = open(state, &[&pinned], |options| options.move_pinned = true);
     let seen = machine.sample().unwrap();
     let free = |sample: &Sample| {
         let thread = main_thread(sample, &pinned);
@@ -180,16 +173,7 @@ fn sensors_learn_that_pages_are_not_where_they_were_seen() {
     let mut machine = open(&state, &[&process], |_| {});
     machine.sample().unwrap();
     // No page is on a node that is not there: as when they have moved since they were read.
-    let (from, to) = (NodeId(1000), NodeId(0));
-    let pages = Action::MigratePages {
-        pid: process.pid(),
-        from,
-        to,
-        pages: Pages(10),
-        select: PageSelection::ResidentSet,
-        for_thread: None,
-        reason: "a test".into(),
-    };
+    let pages = ten_pages(&process, 1000, 0);
     let outcome = machine.apply(&Plan { actions: vec![pages], ..Plan::nothing("test") }).unwrap();
     let ActionOutcome::Pages { moved: Pages(0), stayed } = &outcome.actions[0] else { panic!("{outcome:?}") };
     assert_eq!(stayed.iter().map(|(_, pages)| pages.0).sum::<u64>(), 10);
@@ -198,22 +182,12 @@ fn sensors_learn_that_pages_are_not_where_they_were_seen() {
 
 #[test]
 fn who_ended_or_was_never_seen_is_no_error() {
-    let Some((_, second)) = two_cpus() else { return };
-    let (_folder, state) = place();
+    let Some(Scene { second, ref state, .. }) = Scene::set() else { return };
     let (process, unseen) = (sleeper(), sleeper());
-    let mut machine = open(&state, &[&process], |_| {});
+    let mut machine = open(state, &[&process], |_| {});
     machine.sample().unwrap();
     let mut plan = moves(&[(&process, second), (&unseen, second)]);
-    let pages = |from, to| Action::MigratePages {
-        pid: process.pid(),
-        from: NodeId(from),
-        to: NodeId(to),
-        pages: Pages(10),
-        select: PageSelection::AroundSamples,
-        for_thread: None,
-        reason: "a test".into(),
-    };
-    plan.actions.extend([pages(0, 0), pages(0, 1000)]);
+    plan.actions.extend([ten_pages(&process, 0, 0), ten_pages(&process, 0, 1000)]);
     drop(process);
     let outcome = machine.apply(&plan).unwrap();
     assert_eq!(outcome.actions[0], ActionOutcome::Vanished);
@@ -222,20 +196,25 @@ fn who_ended_or_was_never_seen_is_no_error() {
     assert_eq!(outcome.actions[3], ActionOutcome::Vanished);
 }
 
+/// What the helpers have: a machine that sees one process, where a thread `like` this is pinned by
+/// nobody.
+fn helper_machine(pid: Pid, like: Tid, state: &str) -> LinuxMachine<Watch> {
+    LinuxMachine::open(watch(vec![pid], like), Box::new(|| Err("none".into())), alone(Path::new(state))).unwrap()
+}
+
+fn move_main(machine: &mut LinuxMachine<Watch>, pid: Pid, cpu: CpuId) -> ActionOutcome {
+    let action = Action::MoveThread { pid, tid: Tid(pid.0), cpu, reason: "a test".into() };
+    machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap().actions.remove(0)
+}
+
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_manages_until_told_to_stop() {
-    if !is_helper() {
-        return;
-    }
-    let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
-    let options = alone(Path::new(&told("ISOBAR_TEST_STATE")));
-    let watch = watch(vec![pid], Tid(std::process::id()));
-    let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
+    let Some([pid, cpu, state]) = orders() else { return };
+    let pid = Pid(pid.parse().unwrap());
+    let mut machine = helper_machine(pid, Tid(std::process::id()), &state);
     machine.sample().unwrap();
-    let cpu = CpuId(told("ISOBAR_TEST_CPU").parse().unwrap());
-    let action = Action::MoveThread { pid, tid: Tid(pid.0), cpu, reason: "a test".into() };
-    machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap();
+    move_main(&mut machine, pid, CpuId(cpu.parse().unwrap()));
     println!("moved");
     let wake = machine.wait(Seconds(30.0)).unwrap();
     assert_eq!(wake, Wake::Interrupted);
@@ -245,21 +224,15 @@ fn helper_manages_until_told_to_stop() {
 
 #[test]
 fn a_signal_ends_the_wait_and_everything_is_put_back() {
-    let Some((_, second)) = two_cpus() else { return };
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM, rustix::process::Signal::HUP] {
-        let (_folder, state) = place();
-        let process = sleeper();
-        let before = process.mask();
-        let (pid, cpu) = (process.pid().to_string(), second.to_string());
-        let variables =
-            [("ISOBAR_TEST_PID", &*pid), ("ISOBAR_TEST_CPU", &*cpu), ("ISOBAR_TEST_STATE", state.to_str().unwrap())];
-        let mut helper = Helper::start("helper_manages_until_told_to_stop", &variables);
+        let Some(Scene { second, ref process, ref before, ref state, .. }) = Scene::set() else { return };
+        let orders: [&dyn std::fmt::Display; 3] = [&process.pid(), &second, &state.display()];
+        let mut helper = Helper::start("helper_manages_until_told_to_stop", &orders);
         helper.hear("moved");
         assert_eq!(process.mask(), only(second));
-        let raw = i32::try_from(helper.process.pid().0).unwrap();
-        rustix::process::kill_process(rustix::process::Pid::from_raw(raw).unwrap(), signal).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_child(&helper.process.0), signal).unwrap();
         helper.hear("restored");
-        assert_eq!(process.mask(), before, "{signal:?}");
+        assert_eq!(process.mask(), *before, "{signal:?}");
         assert!(!state.exists());
     }
 }
@@ -267,31 +240,23 @@ fn a_signal_ends_the_wait_and_everything_is_put_back() {
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_observes_as_nobody() {
-    if !is_helper() {
-        return;
-    }
-    let pid = Pid(told("ISOBAR_TEST_PID").parse().unwrap());
-    let options = alone(Path::new(&told("ISOBAR_TEST_STATE")));
-    let watch = watch(vec![pid], Tid(pid.0));
-    let mut machine = LinuxMachine::open(watch, Box::new(|| Err("none".into())), options).unwrap();
+    let Some([pid, state]) = orders() else { return };
+    let pid = Pid(pid.parse().unwrap());
+    let mut machine = helper_machine(pid, Tid(pid.0), &state);
     let sample = machine.sample().unwrap();
     println!("remark {}", sample.capabilities.remarks[0]);
     println!("sees {}", sample.processes.len());
-    let action = Action::MoveThread { pid, tid: Tid(pid.0), cpu: CpuId(0), reason: "a test".into() };
-    let outcome = machine.apply(&Plan { actions: vec![action], ..Plan::nothing("test") }).unwrap();
-    println!("outcome {:?}", outcome.actions[0]);
+    println!("outcome {:?}", move_main(&mut machine, pid, CpuId(0)));
     machine.restore().unwrap();
 }
 
 #[test]
 fn without_privilege_and_a_place_for_state_the_machine_is_observed() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut nobody) = as_nobody(&public_copy(folder.path())) else { return };
+    let Some(mut nobody) = as_nobody(&public_copy(folder.path(), "test-program")) else { return };
     let process = sleeper();
     let state = folder.path().join("not-theirs/state.json");
-    let pid = process.pid().to_string();
-    let variables = [("ISOBAR_TEST_PID", &*pid), ("ISOBAR_TEST_STATE", state.to_str().unwrap())];
-    let mut helper = Helper::start_as(&mut nobody, "helper_observes_as_nobody", &variables);
+    let mut helper = Helper::start_as(&mut nobody, "helper_observes_as_nobody", &[&process.pid(), &state.display()]);
     let remark = helper.hear("remark ");
     assert!(
         remark.contains("isobar goes on observing: without CAP_SYS_NICE it cannot move the threads of others,"),

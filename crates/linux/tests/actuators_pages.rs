@@ -5,12 +5,13 @@
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod actuators_support;
+mod live;
 
-use actuators_support::{Helper, as_nobody, eventually, is_helper, public_copy, sleeper};
-use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions};
+use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions, PageRange};
 use isobar_linux::kernel::identity;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
+use live::helper::{Helper, as_nobody, orders, public_copy};
+use live::{eventually, sleeper};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -22,9 +23,7 @@ const FILLED: u64 = 6000;
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_fills_pages() {
-    if !is_helper() {
-        return;
-    }
+    let Some([]) = orders() else { return };
     let page = usize::try_from(procfs::page_size()).unwrap();
     let memory = vec![1u8; usize::try_from(FILLED).unwrap() * page];
     println!("at {}", memory.as_ptr().addr());
@@ -58,6 +57,7 @@ impl Filled {
             pages: Pages(pages),
             select,
             addresses,
+            accessed: &[],
             fill_up: false,
         }
     }
@@ -77,8 +77,10 @@ fn one_node() -> bool {
     one
 }
 
-fn no_limit() -> Pages {
-    Pages(u64::MAX)
+const NO_LIMIT: Pages = Pages(u64::MAX);
+
+fn migrate(request: &Migration<'_>) -> ActionOutcome {
+    PageMover::default().migrate(request, NO_LIMIT)
 }
 
 fn counts(outcome: ActionOutcome) -> (u64, BTreeMap<String, u64>) {
@@ -95,14 +97,14 @@ fn k_pages_around_a_sample_move() {
     }
     let process = Filled::start();
     let middle = [process.address + FILLED / 2 * procfs::page_size()];
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(1024, &middle), no_limit()));
+    let (moved, stayed) = counts(migrate(&process.request(1024, &middle)));
     assert_eq!((moved, stayed), (1024, BTreeMap::new()));
 }
 
 #[test]
 fn samples_of_unmapped_addresses_move_nothing() {
     let process = Filled::start();
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(64, &[4096]), no_limit()));
+    let (moved, stayed) = counts(migrate(&process.request(64, &[4096])));
     assert_eq!((moved, stayed), (0, BTreeMap::from([("not found on the node".to_owned(), 64)])));
 }
 
@@ -112,7 +114,7 @@ fn the_whole_resident_set_moves() {
         return;
     }
     let process = Filled::start();
-    let (moved, stayed) = counts(PageMover::default().migrate(&process.request(100_000, &[]), no_limit()));
+    let (moved, stayed) = counts(migrate(&process.request(100_000, &[])));
     let resident = resident(process.pid);
     assert!(moved >= FILLED && moved <= resident + 64, "{moved} of {resident}: {stayed:?}");
     assert_eq!(moved + stayed.values().sum::<u64>(), 100_000);
@@ -127,7 +129,7 @@ fn without_a_sampler_successive_calls_cover_the_resident_set() {
     let mut mover = PageMover::default();
     let request = Migration { select: PageSelection::AroundSamples, ..process.request(1500, &[]) };
     for _ in 0..4 {
-        assert_eq!(counts(mover.migrate(&request, no_limit())).0, 1500);
+        assert_eq!(counts(mover.migrate(&request, NO_LIMIT)).0, 1500);
     }
 }
 
@@ -139,10 +141,10 @@ fn pages_far_from_the_samples_go_when_all_are_to_go() {
     let process = Filled::start();
     // A sample in memory that is not there finds nothing around it.
     let nowhere = [4096];
-    let (moved, _) = counts(PageMover::default().migrate(&process.request(64, &nowhere), no_limit()));
+    let (moved, _) = counts(migrate(&process.request(64, &nowhere)));
     assert_eq!(moved, 0);
     let all = Migration { fill_up: true, ..process.request(64, &nowhere) };
-    assert_eq!(counts(PageMover::default().migrate(&all, no_limit())).0, 64);
+    assert_eq!(counts(migrate(&all)).0, 64);
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn budgets_and_reserves_hold() {
 fn a_node_that_is_not_there_is_refused() {
     let process = Filled::start();
     let nowhere = Migration { to: NodeId(1000), ..process.request(10, &[]) };
-    let ActionOutcome::Refused { errno, why } = PageMover::default().migrate(&nowhere, no_limit()) else {
+    let ActionOutcome::Refused { errno, why } = migrate(&nowhere) else {
         panic!("moved to node 1000");
     };
     assert_eq!(errno, Some(libc::ENODEV));
@@ -175,7 +177,7 @@ fn a_node_without_memory_is_refused() {
     let process = Filled::start();
     let options = PageOptions { nodes: nodes.path().into(), ..PageOptions::default() };
     let request = Migration { to: NodeId(0), ..process.request(10, &[]) };
-    let outcome = PageMover::new(options).migrate(&request, no_limit());
+    let outcome = PageMover::new(options).migrate(&request, NO_LIMIT);
     assert!(matches!(outcome, ActionOutcome::Refused { errno: None, .. }), "{outcome:?}");
 }
 
@@ -184,36 +186,55 @@ fn what_ended_has_vanished_and_a_reused_pid_is_another() {
     let mut process = Filled::start();
     let request = process.request(10, &[]);
     let reused = Migration { pid_start: request.pid_start - 1, ..request };
-    assert_eq!(PageMover::default().migrate(&reused, no_limit()), ActionOutcome::Vanished);
+    assert_eq!(migrate(&reused), ActionOutcome::Vanished);
     process.helper.process.0.kill().unwrap();
-    eventually("a zombie without memory", || {
-        PageMover::default().migrate(&request, no_limit()) == ActionOutcome::Vanished
-    });
+    eventually("a zombie without memory", || migrate(&request) == ActionOutcome::Vanished);
     process.helper.process.0.wait().unwrap();
-    assert_eq!(PageMover::default().migrate(&request, no_limit()), ActionOutcome::Vanished);
+    assert_eq!(migrate(&request), ActionOutcome::Vanished);
+}
+
+/// Pages accessed lately are asked for, and those of a process that a debugger holds move, too.
+#[test]
+fn accessed_pages_move_though_a_debugger_holds_the_process() {
+    let process = Filled::start();
+    let raw = libc::pid_t::try_from(process.pid.0).unwrap();
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: ptrace(2) with a process id and no addresses; the process is our child.
+    assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, raw, none, none) }, 0);
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, raw, none, none) }, 0);
+    eventually("the debugger holds it", || identity::process(process.pid).is_some_and(|it| it.state == b't'));
+    let first = process.address.div_ceil(procfs::page_size());
+    let range = |from, to| PageRange { start: first + from, end: first + to };
+    // 300 and 200 pages, the second half of the latter not mapped any more: far from everything.
+    let accessed = [range(4000, 4300), range(100, 200), PageRange { start: 7, end: 107 }];
+    let select = PageSelection::Accessed;
+    let request = Migration { select, accessed: &accessed, ..process.request(1000, &[]) };
+    let (moved, stayed) = counts(migrate(&request));
+    assert_eq!((moved, stayed), (400, BTreeMap::from([("not found on the node".to_owned(), 600)])));
+    let nothing = Migration { select, ..process.request(1000, &[]) };
+    assert_eq!(counts(migrate(&nothing)).0, 0, "no page is known to be accessed");
 }
 
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_tries_as_nobody() {
-    if !is_helper() {
-        return;
-    }
-    let pid = Pid(actuators_support::told("ISOBAR_TEST_PID").parse().unwrap());
+    let Some([pid]) = orders() else { return };
+    let pid = Pid(pid.parse().unwrap());
     let pid_start = identity::process(pid).unwrap().start;
     let (from, to) = (any_node(), any_node());
     let select = PageSelection::ResidentSet;
-    let request = Migration { pid, pid_start, from, to, pages: Pages(10), select, addresses: &[], fill_up: false };
-    println!("outcome {:?}", PageMover::default().migrate(&request, no_limit()));
+    let pages = Pages(10);
+    let request = Migration { pid, pid_start, from, to, pages, select, addresses: &[], accessed: &[], fill_up: false };
+    println!("outcome {:?}", migrate(&request));
 }
 
 #[test]
 fn another_users_pages_are_refused_with_the_missing_capability() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut nobody) = as_nobody(&public_copy(folder.path())) else { return };
+    let Some(mut nobody) = as_nobody(&public_copy(folder.path(), "test-program")) else { return };
     let process = sleeper();
-    let pid = process.pid().to_string();
-    let mut helper = Helper::start_as(&mut nobody, "helper_tries_as_nobody", &[("ISOBAR_TEST_PID", &pid)]);
+    let mut helper = Helper::start_as(&mut nobody, "helper_tries_as_nobody", &[&process.pid()]);
     let outcome = helper.hear("outcome ");
     assert!(outcome.starts_with("Refused") && outcome.contains("CAP_SYS_PTRACE"), "{outcome}");
 }
@@ -227,9 +248,7 @@ fn resident(pid: Pid) -> u64 {
 #[test]
 #[ignore = "a helper of the tests, not a test"]
 fn helper_reserves_much_and_uses_little() {
-    if !is_helper() {
-        return;
-    }
+    let Some([]) = orders() else { return };
     // 64 GiB of address space, of which one page in each GiB is touched: 64 pages (or huge pages).
     let mut stretches: Vec<Vec<u8>> = (0..64).map(|_| Vec::with_capacity(1 << 30)).collect();
     for stretch in &mut stretches {
@@ -249,7 +268,7 @@ fn reservations_are_not_searched_page_by_page() {
     let pid = helper.process.pid();
     let process = Filled { helper, pid, address };
     let start = std::time::Instant::now();
-    let (moved, _) = counts(PageMover::default().migrate(&process.request(1 << 20, &[]), no_limit()));
+    let (moved, _) = counts(migrate(&process.request(1 << 20, &[])));
     let resident = resident(pid);
     assert!(moved >= 64 && moved + 64 >= resident, "{moved} of {resident} resident pages");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());

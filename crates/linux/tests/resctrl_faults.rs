@@ -4,13 +4,14 @@
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod actuators_support;
+mod live;
 mod resctrl_support;
 
-use actuators_support::{Helper, Kept, is_helper, sleeper, told};
 use isobar_linux::actuators;
 use isobar_model::{ActionOutcome, Machine as _, Pid};
 use isobar_resctrl_double::{Errno, Fault, Mishap, Operation};
+use live::helper::{Helper, orders};
+use live::{Kept, sleeper};
 use resctrl_support::{Stage, alone, group_of, mount, open, options, picture, plan, sleepers, two_llcs, ways, why};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -25,7 +26,7 @@ fn survives(operation: Operation, path: &str, errno: Errno, words: &[&str]) {
     let start = picture(&stage.root(), &[&a, &b, &c]);
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
     let before = picture(&stage.root(), &[&a, &b, &c]);
-    stage.mounted.plan(Fault { operation, path: path.to_owned(), nth: 1, mishap: Mishap::Refuse(errno) });
+    stage.mounted.plan(Fault::at(operation, path, Mishap::Refuse(errno)));
     let outcomes = stage.apply(vec![ways(0, "y", 0xc, &[&b, &c])]);
     let ActionOutcome::Refused { errno: Some(number), why } = &outcomes[0] else { panic!("{path}: {outcomes:?}") };
     assert_eq!(*number, errno.raw_os_error());
@@ -56,18 +57,15 @@ fn enospc_einval_and_ebusy_from_every_write_and_mkdir_leave_nothing() {
 
 #[test]
 fn a_refused_monitor_group_or_removal_spoils_no_cluster() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     let start = picture(&stage.root(), &[&a, &b]);
-    let refuse =
-        |operation, path: &str, errno| Fault { operation, path: path.into(), nth: 1, mishap: Mishap::Refuse(errno) };
-    stage.mounted.plan(refuse(Operation::Mkdir, "isobar-*/mon_groups/*", Errno::BUSY));
+    let refuse = |operation, path| Fault::at(operation, path, Mishap::Refuse(Errno::BUSY));
+    stage.mounted.plan(refuse(Operation::Mkdir, "isobar-*/mon_groups/*"));
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
-    stage.mounted.plan(refuse(Operation::Rmdir, "isobar-*", Errno::BUSY));
+    stage.mounted.plan(refuse(Operation::Rmdir, "isobar-*"));
     stage.done(vec![ways(0, "x", 0x3, &[])]);
     assert_eq!(stage.groups().len(), 1, "it could not be removed, and is still known");
-    stage.mounted.plan(refuse(Operation::Rmdir, "isobar-*", Errno::BUSY));
+    stage.mounted.plan(refuse(Operation::Rmdir, "isobar-*"));
     stage.done(vec![ways(0, "y", 0x3, &[&b])]);
     let said = stage.machine.restore().unwrap_err().to_string();
     assert!(said.contains("cannot remove the group") && said.contains("isobar restore"), "{said}");
@@ -79,12 +77,9 @@ fn a_refused_monitor_group_or_removal_spoils_no_cluster() {
 
 #[test]
 fn another_tool_takes_the_last_class() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
-    let take = Fault { operation: Operation::Mkdir, path: "isobar-*-1".into(), nth: 1, mishap: Mishap::TakeClosids };
-    stage.mounted.plan(take);
+    stage.mounted.plan(Fault::at(Operation::Mkdir, "isobar-*-1", Mishap::TakeClosids));
     let outcomes = stage.apply(vec![ways(0, "x", 0x7, &[&a]), ways(0, "y", 0x8, &[&b])]);
     assert_eq!(outcomes[0], ActionOutcome::Done, "the rest of the plan goes on");
     assert!(matches!(outcomes[1], ActionOutcome::Refused { errno: Some(28), .. }), "{outcomes:?}");
@@ -102,18 +97,16 @@ fn another_tool_takes_the_last_class() {
 
 #[test]
 fn tasks_that_die_while_a_group_is_filled_are_ordinary() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
-    let die = |nth| Fault { operation: Operation::Write, path: "isobar-*/tasks".into(), nth, mishap: Mishap::TasksDie };
-    stage.mounted.plan(die(1));
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
+    let die = || Fault::at(Operation::Write, "isobar-*/tasks", Mishap::TasksDie);
+    stage.mounted.plan(die());
     stage.done(vec![ways(0, "x", 0x3, &[&a, &b])]);
     let tasks = fs::read_to_string(stage.root().join(&stage.groups()[0]).join("tasks")).unwrap();
     assert_eq!(tasks, format!("{}\n", a.tid().max(b.tid())), "the other one died");
     stage.machine.restore().unwrap();
     let c = sleeper();
     let Some(mut stage) = Stage::new(two_llcs(), &[&c], |_| {}) else { return };
-    stage.mounted.plan(die(1));
+    stage.mounted.plan(die());
     assert_eq!(stage.apply(vec![ways(0, "x", 0x3, &[&c])]), [ActionOutcome::Vanished]);
     assert_eq!(stage.groups(), [""; 0]);
     // A process that really has ended.
@@ -126,16 +119,9 @@ fn tasks_that_die_while_a_group_is_filled_are_ordinary() {
 
 #[test]
 fn the_mount_vanishes_in_mid_run() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
-    stage.mounted.plan(Fault {
-        operation: Operation::Mkdir,
-        path: "isobar-*-1".into(),
-        nth: 1,
-        mishap: Mishap::Unmount,
-    });
+    stage.mounted.plan(Fault::at(Operation::Mkdir, "isobar-*-1", Mishap::Unmount));
     let outcomes = stage.apply(vec![ways(0, "y", 0xc, &[&b]), ways(0, "x", 0x3, &[&a])]);
     for outcome in &outcomes {
         assert!(why(outcome).contains("resctrl is not mounted: `mount -t resctrl resctrl"), "{outcomes:?}");
@@ -148,9 +134,7 @@ fn the_mount_vanishes_in_mid_run() {
 
 #[test]
 fn the_lock_of_another_tool_is_waited_for_and_told() {
-    let _alone = alone();
-    let [a] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a], |_| {}) else { return };
+    let Some(([a], mut stage)) = Stage::set(two_llcs()) else { return };
     let other = File::open(stage.root()).unwrap();
     flock(&other, FlockOperation::LockExclusive).unwrap();
     let outcomes = stage.apply(vec![ways(0, "x", 0x3, &[&a])]);
@@ -164,9 +148,7 @@ fn the_lock_of_another_tool_is_waited_for_and_told() {
 
 #[test]
 fn a_state_file_that_cannot_be_written_changes_nothing() {
-    let _alone = alone();
-    let [a] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a], |_| {}) else { return };
+    let Some(([a], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.machine.sample().unwrap();
     let folder = stage.state.parent().unwrap();
     fs::remove_dir_all(folder).unwrap();
@@ -179,7 +161,7 @@ fn a_state_file_that_cannot_be_written_changes_nothing() {
 #[test]
 fn without_resctrl_every_request_is_refused_with_the_remedy() {
     let [a] = sleepers();
-    let (folder, state) = actuators_support::place();
+    let (folder, state) = live::place();
     let mut machine = open(vec![a.pid()], options(&state, &folder.path().join("nowhere")));
     machine.sample().unwrap();
     let outcome = machine.apply(&plan(vec![ways(0, "x", 0x3, &[&a])])).unwrap();
@@ -190,11 +172,9 @@ fn without_resctrl_every_request_is_refused_with_the_remedy() {
 #[test]
 #[ignore = "a helper of the test below"]
 fn sets_clusters_and_waits() {
-    if !is_helper() {
-        return;
-    }
-    let pids: Vec<Pid> = told("PIDS").split(',').map(|pid| Pid(pid.parse().unwrap())).collect();
-    let mut options = options(Path::new(&told("STATE")), Path::new(&told("ROOT")));
+    let Some([pids, state, root, end]) = orders() else { return };
+    let pids: Vec<Pid> = pids.split(',').map(|pid| Pid(pid.parse().unwrap())).collect();
+    let mut options = options(Path::new(&state), Path::new(&root));
     options.move_grouped = true;
     let mut machine = open(pids.clone(), options);
     machine.sample().unwrap();
@@ -203,7 +183,7 @@ fn sets_clusters_and_waits() {
         *threads = pids.iter().map(|pid| isobar_model::Tid(pid.0)).collect();
     }
     println!("clusters: {:?}", machine.apply(&plan(vec![action])).unwrap().actions);
-    if told("END") == "panic" {
+    if end == "panic" {
         panic!("on purpose");
     }
     std::thread::sleep(std::time::Duration::from_secs(60));
@@ -212,17 +192,16 @@ fn sets_clusters_and_waits() {
 fn ends_as_it_was(end: &str, finish: impl FnOnce(&mut Helper, &Path)) {
     let _alone = alone();
     let [a, b]: [Kept; 2] = sleepers();
-    let Some((_folder, mounted)) = mount(two_llcs()) else { return };
+    let Some(mounted) = mount(two_llcs()) else { return };
     let root = mounted.folder().to_owned();
     fs::create_dir_all(root.join("web/mon_groups/watch")).unwrap();
     fs::write(root.join("web/tasks"), format!("{}\n", b.tid())).unwrap();
     fs::write(root.join("web/mon_groups/watch/tasks"), format!("{}\n", b.tid())).unwrap();
     let before = picture(&root, &[&a, &b]);
-    let (_state_folder, state) = actuators_support::place();
+    let (_state_folder, state) = live::place();
     let pids = format!("{},{}", a.pid(), b.pid());
-    let (state_text, root_text) = (state.display().to_string(), root.display().to_string());
-    let variables = [("PIDS", &*pids), ("STATE", &*state_text), ("ROOT", &*root_text), ("END", end)];
-    let mut helper = Helper::start("sets_clusters_and_waits", &variables);
+    let orders: [&dyn std::fmt::Display; 4] = [&pids, &state.display(), &root.display(), &end];
+    let mut helper = Helper::start("sets_clusters_and_waits", &orders);
     assert_eq!(helper.hear("clusters:"), "[Done]");
     finish(&mut helper, &state);
     assert_eq!(picture(&root, &[&a, &b]), before, "{end}");
@@ -240,8 +219,7 @@ fn a_panic_puts_everything_back() {
 #[test]
 fn what_a_killed_isobar_left_is_put_back_by_restore() {
     ends_as_it_was("kill", |helper, state| {
-        helper.process.0.kill().unwrap();
-        helper.process.0.wait().unwrap();
+        helper.process.end();
         let report = actuators::restore(state).unwrap().unwrap();
         assert_eq!((report.groups, report.grouped_tasks), (1, 2));
         assert!(report.to_string().contains("1 resctrl groups removed"), "{report}");

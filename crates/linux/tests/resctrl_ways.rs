@@ -4,21 +4,19 @@
 // A test program: a failed expectation is what it is for.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod actuators_support;
+mod live;
 mod resctrl_support;
 
-use actuators_support::{Kept, eventually};
-use isobar_model::{ActionOutcome, CpuId, Machine as _, Observation, Tid};
-use isobar_resctrl_double::{Cdp, Reading, Traffic};
+use isobar_model::{ActionOutcome, CpuId, Machine as _, Observation};
+use isobar_resctrl_double::Machine;
+use live::Kept;
+use live::shell::{CHILD, Shell};
 use resctrl_support::{Stage, alone, group_of, picture, plan, schemata, sleepers, slowed, two_llcs, ways, why};
 use std::fs;
-use std::process::{Command, Stdio};
 
 #[test]
 fn clusters_of_two_llcs_share_groups_and_all_is_put_back() {
-    let _alone = alone();
-    let [a, b, c] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b, &c], |_| {}) else { return };
+    let Some(([a, b, c], mut stage)) = Stage::set(two_llcs()) else { return };
     let before = picture(&stage.root(), &[&a, &b, &c]);
     stage.done(vec![ways(0, "stream", 0x3, &[&a]), ways(0, "rest", 0x7fc, &[&b]), ways(1, "stream", 0x1, &[&c])]);
     assert_eq!(stage.groups().len(), 2, "the most on one llc, not the sum of all");
@@ -34,9 +32,7 @@ fn clusters_of_two_llcs_share_groups_and_all_is_put_back() {
 
 #[test]
 fn the_same_plan_again_writes_nothing_and_a_change_only_its_difference() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     let wanted = || vec![ways(0, "x", 0x3, &[&a]), ways(0, "y", 0x7fc, &[&b])];
     stage.done(wanted());
     let asked = stage.mounted.journal().len();
@@ -50,9 +46,7 @@ fn the_same_plan_again_writes_nothing_and_a_change_only_its_difference() {
 
 #[test]
 fn a_thread_is_in_one_cluster_and_an_empty_cluster_gives_its_class_back() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a]), ways(0, "y", 0xc, &[&b])]);
     stage.done(vec![ways(0, "y", 0xc, &[&a, &b])]);
     assert_eq!(stage.groups().len(), 1);
@@ -66,11 +60,7 @@ fn a_thread_is_in_one_cluster_and_an_empty_cluster_gives_its_class_back() {
 
 #[test]
 fn classes_that_a_plan_gives_back_are_there_for_the_same_plan() {
-    let _alone = alone();
-    let mut machine = two_llcs();
-    machine.caches[0].closids = 3;
-    let [a, b, c] = sleepers();
-    let Some(mut stage) = Stage::new(machine, &[&a, &b, &c], |_| {}) else { return };
+    let Some(([a, b, c], mut stage)) = Stage::set(Machine { closids: 3, ..two_llcs() }) else { return };
     stage.done(vec![ways(0, "x", 0x1, &[&a]), ways(0, "y", 0x2, &[&b])]);
     // The newcomer comes first, and takes the class that `x` leaves later.
     stage.done(vec![ways(0, "z", 0x4, &[&c]), ways(0, "x", 0x1, &[])]);
@@ -86,11 +76,7 @@ fn classes_that_a_plan_gives_back_are_there_for_the_same_plan() {
 
 #[test]
 fn classes_held_by_others_are_counted_and_named() {
-    let _alone = alone();
-    let mut machine = two_llcs();
-    machine.caches[0].closids = 3;
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(machine, &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(Machine { closids: 3, ..two_llcs() }) else { return };
     fs::create_dir(stage.root().join("pqos")).unwrap();
     let outcomes = stage.apply(vec![ways(0, "x", 0x1, &[&a]), ways(0, "y", 0x2, &[&b])]);
     assert_eq!(outcomes[0], ActionOutcome::Done);
@@ -100,9 +86,7 @@ fn classes_held_by_others_are_counted_and_named() {
 
 #[test]
 fn what_the_kernel_refuses_comes_with_its_own_words_and_leaves_nothing() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
     let before = picture(&stage.root(), &[&a, &b]);
     let outcomes = stage.apply(vec![ways(0, "y", 0x5, &[&b]), ways(0, "x", 0x50, &[&a]), ways(7, "z", 1, &[&b])]);
@@ -120,9 +104,7 @@ fn what_the_kernel_refuses_comes_with_its_own_words_and_leaves_nothing() {
 
 #[test]
 fn an_exclusive_group_of_another_tool_keeps_its_ways() {
-    let _alone = alone();
-    let [a] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a], |_| {}) else { return };
+    let Some(([a], mut stage)) = Stage::set(two_llcs()) else { return };
     let root = stage.root();
     fs::create_dir(root.join("db")).unwrap();
     fs::write(root.join("schemata"), "L3:0=7;1=7\n").unwrap();
@@ -139,11 +121,7 @@ fn an_exclusive_group_of_another_tool_keeps_its_ways() {
 
 #[test]
 fn code_and_data_get_the_same_mask() {
-    let _alone = alone();
-    let mut machine = two_llcs();
-    machine.caches[0].cdp = Cdp::On;
-    let [a] = sleepers();
-    let Some(mut stage) = Stage::new(machine, &[&a], |_| {}) else { return };
+    let Some(([a], mut stage)) = Stage::set(Machine { cdp: true, ..two_llcs() }) else { return };
     stage.done(vec![ways(1, "x", 0x3c, &[&a])]);
     let schemata = schemata(&stage.root(), &group_of(&stage.root(), a.tid()).0);
     assert_eq!((schemata.get("L3CODE", 1), schemata.get("L3DATA", 1)), (Some(0x3c), Some(0x3c)));
@@ -152,9 +130,7 @@ fn code_and_data_get_the_same_mask() {
 
 #[test]
 fn a_share_of_the_bandwidth_is_a_step_of_the_hardware_and_goes_with_its_cluster() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     let share = |stage: &Stage, process: &Kept, domain| {
         schemata(&stage.root(), &group_of(&stage.root(), process.tid()).0).get("MB", domain).unwrap()
     };
@@ -162,18 +138,14 @@ fn a_share_of_the_bandwidth_is_a_step_of_the_hardware_and_goes_with_its_cluster(
     assert_eq!((share(&stage, &a, 0), share(&stage, &b, 1)), (40, 10));
     stage.done(vec![ways(0, "stream", 0x3, &[&a])]);
     assert_eq!(share(&stage, &a, 0), 100);
-    let mut machine = two_llcs();
-    machine.bandwidth = None;
-    let Some(mut stage) = Stage::new(machine, &[&a], |_| {}) else { return };
+    let Some(mut stage) = Stage::new(Machine { bandwidth: false, ..two_llcs() }, &[&a], |_| {}) else { return };
     let outcomes = stage.apply(vec![slowed(0, "stream", 0x3, 33, &[&a])]);
     assert!(why(&outcomes[0]).contains("no memory-bandwidth allocation"), "{outcomes:?}");
 }
 
 #[test]
 fn tasks_of_another_tool_are_left_alone_unless_asked_for_and_then_go_back() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     let root = stage.root();
     fs::create_dir_all(root.join("web/mon_groups/watch")).unwrap();
     fs::create_dir(root.join("mon_groups/eye")).unwrap();
@@ -209,9 +181,7 @@ fn tasks_of_another_tool_are_left_alone_unless_asked_for_and_then_go_back() {
 
 #[test]
 fn who_was_moved_by_its_owner_is_its_owners() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a, &b])]);
     fs::write(stage.root().join("tasks"), format!("{}\n", a.tid())).unwrap();
     let outcomes = stage.apply(vec![ways(0, "x", 0x3, &[&a])]);
@@ -223,32 +193,20 @@ fn who_was_moved_by_its_owner_is_its_owners() {
     assert_eq!(group_of(&stage.root(), b.tid()).0, "web", "not in a group of ours: left alone");
 }
 
-/// A shell that forks a child on request; both end with it.
-fn parent() -> Kept {
-    let script = "read line; sleep 30 & read line; kill $!";
-    Kept(Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
-}
-
-fn child_of(process: &Kept) -> Option<Tid> {
-    let path = format!("/proc/{0}/task/{0}/children", process.pid());
-    fs::read_to_string(path).unwrap().split_whitespace().next().map(|pid| Tid(pid.parse().unwrap()))
-}
-
 #[test]
 fn children_stay_with_their_parents_cluster_and_go_home_with_it() {
     let _alone = alone();
-    use std::io::Write;
-    let mut a = parent();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a], |options| options.move_grouped = true) else { return };
+    let mut shell = Shell::start();
+    let a = &shell.process;
+    let Some(mut stage) = Stage::new(two_llcs(), &[a], |options| options.move_grouped = true) else { return };
     let root = stage.root();
     fs::create_dir(root.join("web")).unwrap();
     fs::write(root.join("web/tasks"), format!("{}\n", a.tid())).unwrap();
-    stage.done(vec![ways(0, "x", 0x3, &[&a])]);
-    a.0.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
-    eventually("a child", || child_of(&a).is_some());
-    let child = child_of(&a).unwrap();
+    stage.done(vec![ways(0, "x", 0x3, &[a])]);
+    let orphan = shell.makes(CHILD);
+    let (a, child) = (&shell.process, orphan.0);
     assert_eq!(group_of(&root, child), group_of(&root, a.tid()));
-    stage.done(vec![ways(0, "x", 0x7, &[&a])]);
+    stage.done(vec![ways(0, "x", 0x7, &[a])]);
     assert_eq!(group_of(&root, child).0, group_of(&root, a.tid()).0, "born in the cluster, it stays there");
     stage.machine.restore().unwrap();
     assert_eq!((group_of(&root, a.tid()).0.as_str(), group_of(&root, child).0.as_str()), ("web", "web"));
@@ -267,13 +225,10 @@ fn a_dry_run_touches_nothing() {
 
 #[test]
 fn bandwidth_is_read_from_monitor_groups_and_survives_a_change_of_group() {
-    let _alone = alone();
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(two_llcs(), &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.machine.sensing().cpus.insert(b.tid(), CpuId(1));
-    let flow = |stage: &Stage, process: &Kept, domain, total| {
-        stage.mounted.with(|state| state.set_traffic(process.tid().0, domain, Traffic { total, ..Traffic::default() }));
-    };
+    // Bytes of `a`, all of them on LLC 0.
+    let flow = |stage: &Stage, bytes| stage.mounted.with(|state| state.move_bytes(a.tid().0, 0, bytes));
     let mut last = stage.machine.sample().unwrap();
     // Bytes a second of both in the second since the last call.
     let mut rates = |stage: &mut Stage| {
@@ -289,18 +244,18 @@ fn bandwidth_is_read_from_monitor_groups_and_survives_a_change_of_group() {
     assert_eq!(rates(&mut stage), [None, None], "neither misses nor a monitor group");
     stage.done(vec![ways(0, "x", 0x3, &[&a]), ways(1, "x", 0x3, &[&b])]);
     assert_eq!(group_of(&stage.root(), a.tid()).1, Some(format!("p{}", a.pid())));
-    flow(&stage, &a, 0, 1000);
+    flow(&stage, 1000);
     rates(&mut stage);
-    flow(&stage, &a, 0, 9000);
+    flow(&stage, 8000);
     assert_eq!(rates(&mut stage), [Some(8000.0), Some(0.0)]);
     // 600 bytes in the old group, 30 in the new one.
-    flow(&stage, &a, 0, 9600);
+    flow(&stage, 600);
     let time = stage.machine.sensing().time;
     stage.machine.apply(&plan(vec![ways(0, "other", 0x30, &[&a]), ways(0, "x", 0x3, &[&b])])).unwrap();
     assert_eq!((stage.groups().len(), stage.machine.sensing().time), (2, time));
-    flow(&stage, &a, 0, 9630);
+    flow(&stage, 30);
     assert_eq!(rates(&mut stage)[0], Some(630.0));
-    stage.mounted.with(|state| state.plan_reading("*/mbm_total_bytes", Reading::Unassigned));
+    stage.mounted.with(|state| state.plan_reading("*/mbm_total_bytes", "Unassigned"));
     assert_eq!(rates(&mut stage), [None, None], "not measured, and not zero");
     let remarks = stage.machine.sample().unwrap().capabilities.remarks.clone();
     assert!(remarks.iter().any(|line| line.contains("mbm_total_bytes")), "{remarks:?}");
@@ -308,11 +263,7 @@ fn bandwidth_is_read_from_monitor_groups_and_survives_a_change_of_group() {
 
 #[test]
 fn without_monitoring_ids_clusters_go_on_and_it_is_told() {
-    let _alone = alone();
-    let mut machine = two_llcs();
-    machine.monitoring.as_mut().unwrap().rmids = 3;
-    let [a, b] = sleepers();
-    let Some(mut stage) = Stage::new(machine, &[&a, &b], |_| {}) else { return };
+    let Some(([a, b], mut stage)) = Stage::set(Machine { rmids: 3, ..two_llcs() }) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a]), ways(0, "y", 0xc, &[&b])]);
     let remarks = stage.machine.sample().unwrap().capabilities.remarks.clone();
     assert!(remarks.iter().any(|line| line.contains("2 processes have no monitor group")), "{remarks:?}");

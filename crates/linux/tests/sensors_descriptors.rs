@@ -5,11 +5,12 @@
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod live;
 mod sensors_child;
 
 use isobar_linux::sensors::counters::available::software_opens;
 use isobar_linux::sensors::counters::descriptors::in_use;
-use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
+use isobar_linux::sensors::{CounterSource, Sensing, SensorOptions, Sensors};
 use isobar_model::{Pid, Sample};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sensors_child::{Observed, machine, process};
@@ -17,6 +18,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 #[test]
+#[ignore = "a helper of the tests, not a test"]
 fn child_role() {
     sensors_child::obey();
 }

@@ -4,16 +4,18 @@
 // Helpers of tests fail by panicking, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod live;
 mod sensors_child;
 
 use isobar_linux::sensors::counters::available::software_opens;
-use isobar_linux::sensors::{CounterSource, Sampled, SensorOptions, Sensors};
+use isobar_linux::sensors::{CounterSource, Sampled, Sensing, SensorOptions, Sensors};
 use isobar_model::{Observation, Sensor};
 use sensors_child::{Observed, machine, process, thread_of};
 use std::thread::sleep;
 use std::time::Duration;
 
 #[test]
+#[ignore = "a helper of the tests, not a test"]
 fn child_role() {
     sensors_child::obey();
 }
@@ -220,5 +222,21 @@ fn every_counter_that_is_missing_has_a_reason() {
             None => assert!(count.is_some(), "{sensor} is not missing and was not counted: {:?}", sample.capabilities),
         }
     }
-    assert!(capabilities.missing.contains_key(&Sensor::Latency));
+    let probed = !cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    assert_eq!(capabilities.missing.contains_key(&Sensor::Latency), probed);
+}
+
+#[test]
+fn latency_is_probed_where_it_is_wanted_and_only_there() {
+    let mut sensors = Sensors::open(software(), machine()).unwrap();
+    assert_eq!(sensors.sample().unwrap().latency, None);
+    sensors.probe_latency();
+    let sample = sensors.sample().unwrap();
+    let Some(now) = sample.latency else {
+        return eprintln!("SKIPPED: {}", sample.capabilities.missing[&Sensor::Latency]);
+    };
+    assert!(now.values().all(|latency| (20.0..100_000.0).contains(&latency.0)), "{now:?}");
+    assert_eq!(now.nodes().len(), sample.topology.nodes().len());
+    let idle = sample.latency_idle.unwrap();
+    assert!(idle.values().zip(now.values()).all(|(idle, now)| idle <= now));
 }

@@ -5,9 +5,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use isobar_model::sample::{ProcessSample, Sample, ThreadSample};
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{
-    Capabilities, Count, Counters, CpuId, Indirect, NodeId, NodeMap, Observation, Pages, Pid, Seconds, Tid,
-};
+use isobar_model::{Count, Counters, CpuId, NodeId, NodeMap, Observation, Pages, Pid, Seconds, Tid};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -20,8 +18,6 @@ fn sample(time: u32, processes: u32, threads: u32) -> Sample {
         start: 1,
         cpu: Some(CpuId(tid % 64)),
         allowed: Some(topology.online().clone()),
-        pinned: false,
-        bound: None,
         cpu_time: Some(Seconds(f64::from(time))),
         counters: Counters {
             instructions: count(tid),
@@ -30,25 +26,18 @@ fn sample(time: u32, processes: u32, threads: u32) -> Sample {
             llc_misses: count(tid),
             bytes: None,
         },
+        ..ThreadSample::default()
     };
     let process = |index: u32| ProcessSample {
         pid: Pid(index * threads),
         start: 1,
         name: "bench".into(),
         pages: Some(NodeMap::from_iter((0..4).map(|node| (NodeId(node), Pages(1000))))),
-        accessed_pages: None,
         threads: (0..threads).map(|tid| thread(index * threads + tid)).collect(),
+        ..ProcessSample::default()
     };
-    Sample {
-        time: Seconds(f64::from(time)),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-        processes: (0..processes).map(process).collect(),
-        indirect: Indirect::default(),
-        capabilities: Arc::new(Capabilities::default()),
-        topology,
-    }
+    let processes = (0..processes).map(process).collect();
+    Sample::bare(Seconds(f64::from(time)), Arc::clone(&topology), processes)
 }
 
 fn between(c: &mut Criterion) {

@@ -30,14 +30,22 @@ use crate::sample::{ProcessSample, Sample, ThreadSample};
 use crate::units::{Bandwidth, Seconds};
 use std::collections::BTreeMap;
 
+/// The threads of a sample, in its order, as they were in the sample before; `None` for one that
+/// was not there.
+type Before<'a> = [Option<&'a ThreadSample>];
+
 /// Fills in what threads did not count themselves. `processes` are those of `next`, derived from
 /// what threads counted.
-pub(crate) fn fill(processes: &mut [Process], prev: &Sample, next: &Sample, interval: Seconds) {
-    by_cpu(processes, prev, next, interval);
+pub(crate) fn fill(processes: &mut [Process], before: &Before<'_>, prev: &Sample, next: &Sample, interval: Seconds) {
+    by_cpu(processes, before, prev, next, interval);
+    let mut rest = before;
     for (process, sample) in processes.iter_mut().zip(&next.processes) {
+        let (before, others) = rest.split_at(sample.threads.len().min(rest.len()));
+        rest = others;
         let monitored = next.indirect.monitored.get(&process.pid);
         if let Some(monitored) = monitored {
-            by_monitor(process, monitored, prev, sample, interval);
+            let earlier = prev.indirect.monitored.get(&process.pid);
+            by_monitor(process, before, monitored, earlier, sample, interval);
         }
         let per_miss = next.indirect.bytes_per_miss;
         for (thread, sample) in process.threads.iter_mut().zip(&sample.threads) {
@@ -51,14 +59,16 @@ pub(crate) fn fill(processes: &mut [Process], prev: &Sample, next: &Sample, inte
 }
 
 /// Shares the counts of CPUs out among the threads that ran there.
-fn by_cpu(processes: &mut [Process], prev: &Sample, next: &Sample, interval: Seconds) {
+fn by_cpu(processes: &mut [Process], before: &Before<'_>, prev: &Sample, next: &Sample, interval: Seconds) {
     let readings = next.indirect.cpus.as_ref().zip(prev.indirect.cpus.as_ref());
     let Some(counted) = readings.and_then(|(now, before)| now.since(before)) else { return };
-    let ran: Vec<Ran> = next.processes.iter().flat_map(|process| ran(process, prev, interval)).collect();
+    let before = || before.iter();
+    let now = next.processes.iter().flat_map(|process| &process.threads);
+    let ran: Vec<Ran> = now.zip(before()).map(|(now, old)| ran(now, *old, interval)).collect();
     let shares = share(&counted, &ran);
     let threads = processes.iter_mut().flat_map(|process| &mut process.threads);
-    for ((thread, ran), share) in threads.zip(&ran).zip(shares) {
-        if let Some(share) = share.filter(|_| ran.is_old) {
+    for ((thread, old), share) in threads.zip(before()).zip(shares) {
+        if let Some(share) = share.filter(|_| old.is_some()) {
             thread.instructions = thread.instructions.or(Some(share.instructions));
             thread.cycles = thread.cycles.or(Some(share.cycles));
             thread.llc_references = thread.llc_references.or(Some(share.llc_references));
@@ -73,27 +83,13 @@ fn by_cpu(processes: &mut [Process], prev: &Sample, next: &Sample, interval: Sec
 struct Ran {
     cpu: Option<CpuId>,
     time_ns: u64,
-    /// Whether it was there before the interval.
-    is_old: bool,
 }
 
-/// How long the threads of a process ran: no longer than the interval, whatever the granularity of
-/// their clock.
-fn ran<'a>(process: &'a ProcessSample, prev: &'a Sample, interval: Seconds) -> impl Iterator<Item = Ran> + 'a {
+/// No thread ran for longer than the interval, whatever the granularity of its clock.
+fn ran(now: &ThreadSample, old: Option<&ThreadSample>, interval: Seconds) -> Ran {
     let seconds = |thread: &ThreadSample| thread.cpu_time.map_or(0.0, |time| time.0);
-    process.threads.iter().map(move |thread| {
-        let old = earlier(prev, process, thread);
-        let time = (seconds(thread) - old.map_or(0.0, seconds)).clamp(0.0, interval.0);
-        Ran { cpu: thread.cpu, time_ns: num::round(time * 1e9), is_old: old.is_some() }
-    })
-}
-
-/// The same thread in an earlier sample.
-fn earlier<'a>(prev: &'a Sample, process: &ProcessSample, thread: &ThreadSample) -> Option<&'a ThreadSample> {
-    let at = prev.processes.binary_search_by_key(&process.pid, |old| old.pid).ok()?;
-    let old = prev.processes.get(at).filter(|old| old.start == process.start)?;
-    let at = old.threads.binary_search_by_key(&thread.tid, |old| old.tid).ok()?;
-    old.threads.get(at).filter(|old| old.start == thread.start)
+    let time = (seconds(now) - old.map_or(0.0, seconds)).clamp(0.0, interval.0);
+    Ran { cpu: now.cpu, time_ns: num::round(time * 1e9) }
 }
 
 /// What each thread did, by what CPUs counted; one on no CPU of them did nothing. `None` where its
@@ -109,41 +105,44 @@ fn share(counted: &[Option<CpuTotals>], threads: &[Ran]) -> Vec<Option<CpuTotals
         let Some((cpu, counted)) = here else { return Some(CpuTotals::default()) };
         let counted = counted.as_ref()?;
         let whole = used.get(&cpu).copied().unwrap_or(0).max(counted.busy_ns);
-        Some(part(counted, ran.time_ns, whole))
+        part(counted, ran.time_ns, whole)
     };
     threads.iter().map(of).collect()
 }
 
 /// The part of each count that a time has in a whole; nothing of an empty whole.
-fn part(counted: &CpuTotals, time: u64, whole: u64) -> CpuTotals {
-    let part = |count: u64| {
+fn part(counted: &CpuTotals, time: u64, whole: u64) -> Option<CpuTotals> {
+    let part = |count: u64, _| {
         let part = (u128::from(count) * u128::from(time)).checked_div(u128::from(whole)).unwrap_or(0);
-        u64::try_from(part).unwrap_or(count)
+        Some(u64::try_from(part).unwrap_or(count))
     };
-    CpuTotals {
-        busy_ns: part(counted.busy_ns),
-        instructions: part(counted.instructions),
-        cycles: part(counted.cycles),
-        llc_references: part(counted.llc_references),
-        llc_misses: part(counted.llc_misses),
-        bytes: part(counted.bytes),
-    }
+    counted.with(counted, part)
 }
 
 /// Shares the bytes of monitor groups out among the threads in them that do not count bytes
-/// themselves.
-fn by_monitor(process: &mut Process, monitored: &Monitored, prev: &Sample, sample: &ProcessSample, interval: Seconds) {
-    let before = prev.indirect.monitored.get(&process.pid).map_or_else(Count::default, |before| before.bytes);
-    let Some(bytes) = monitored.bytes.since(before) else { return };
+/// themselves. Groups that were not in the sample before were made within the interval: only where
+/// misses are counted are bytes then measured, as they were before there were groups.
+fn by_monitor(
+    process: &mut Process,
+    before: &Before<'_>,
+    monitored: &Monitored,
+    earlier: Option<&Monitored>,
+    sample: &ProcessSample,
+    interval: Seconds,
+) {
+    let Some(bytes) = monitored.bytes.since(earlier.map_or_else(Count::default, |earlier| earlier.bytes)) else {
+        return;
+    };
     let inside = |thread: &Thread| monitored.threads.contains(&thread.tid);
-    let misses: Vec<_> =
-        process.threads.iter().filter(|thread| inside(thread)).map(|thread| thread.llc_misses).collect();
-    let weights: Option<Vec<u64>> = misses.iter().copied().collect();
+    let misses = process.threads.iter().filter(|thread| inside(thread)).map(|thread| thread.llc_misses);
+    let weights: Option<Vec<u64>> = misses.clone().collect();
     let weights = weights.filter(|weights| weights.iter().any(|weight| *weight > 0));
-    let weights = weights.unwrap_or_else(|| vec![1; misses.len()]);
-    let pairs = process.threads.iter_mut().zip(&sample.threads).filter(|(thread, _)| inside(thread));
-    for ((thread, read), share) in pairs.zip(split(bytes, &weights)) {
-        if read.counters.bytes.is_none() && earlier(prev, sample, read).is_some() {
+    let weights = weights.unwrap_or_else(|| vec![1; misses.count()]);
+    let threads = process.threads.iter_mut().zip(before).zip(&sample.threads);
+    let members = threads.filter(|((thread, _), _)| inside(thread));
+    for (((thread, old), read), share) in members.zip(split(bytes, &weights)) {
+        let began = earlier.is_some() || thread.llc_misses.is_some();
+        if read.counters.bytes.is_none() && old.is_some() && began {
             thread.bandwidth = rate(share, interval);
         }
     }

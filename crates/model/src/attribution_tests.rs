@@ -1,9 +1,7 @@
 use super::*;
-use crate::capabilities::Capabilities;
 use crate::count::Counters;
 use crate::ids::{Pid, Tid};
 use crate::indirect::{CpuReading, Indirect};
-use crate::maps::NodeMap;
 use crate::observation::Observation;
 use crate::topology::synthetic::synthetic;
 use proptest::prelude::*;
@@ -15,7 +13,7 @@ fn counted(instructions: u64, misses: u64, busy_ns: u64) -> CpuTotals {
 }
 
 const fn ran(cpu: u32, time_ns: u64) -> Ran {
-    Ran { cpu: Some(CpuId(cpu)), time_ns, is_old: true }
+    Ran { cpu: Some(CpuId(cpu)), time_ns }
 }
 
 fn shared(cpus: &[CpuTotals], threads: &[Ran]) -> Vec<CpuTotals> {
@@ -54,32 +52,15 @@ fn no_time_or_no_cpu_is_no_share_and_an_unmeasured_cpu_is_not_measured() {
 fn sample(time: f64, threads: &[(Option<u64>, f64)], indirect: Indirect) -> Sample {
     let thread = |(tid, (misses, seconds)): (u32, &(Option<u64>, f64))| ThreadSample {
         tid: Tid(tid),
-        start: 1,
         cpu: Some(CpuId(0)),
-        allowed: None,
-        pinned: false,
-        bound: None,
         cpu_time: Some(Seconds(*seconds)),
         counters: Counters { llc_misses: misses.map(|misses| Count::whole(misses, misses)), ..Counters::default() },
+        ..ThreadSample::default()
     };
     let threads = (1..).zip(threads).map(thread).collect();
-    Sample {
-        time: Seconds(time),
-        topology: Arc::new(synthetic("node:1 core:2").unwrap()),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-        processes: vec![ProcessSample {
-            pid: Pid(1),
-            start: 1,
-            name: "a".into(),
-            pages: None,
-            accessed_pages: None,
-            threads,
-        }],
-        indirect,
-        capabilities: Arc::new(Capabilities::default()),
-    }
+    let process = ProcessSample { pid: Pid(1), threads, ..ProcessSample::default() };
+    let machine = Arc::new(synthetic("node:1 core:2").unwrap());
+    Sample { indirect, ..Sample::bare(Seconds(time), machine, vec![process]) }
 }
 
 fn between(samples: &[Sample]) -> Vec<Observation> {
@@ -155,11 +136,12 @@ fn misses_times_a_line_then_the_monitor_and_no_jump_between() {
     assert_eq!(seen[5], [Some(640.0), Some(64.0)]);
 }
 
+/// Groups that were made within an interval have not counted all of it.
 #[test]
-fn without_any_source_there_are_no_bytes_and_without_misses_equal_shares() {
-    assert_eq!(rates(&[(vec![None], None), (vec![None], None)]), [[None]]);
-    let seen = rates(&[(vec![None, None], None), (vec![None, None], Some((8, 1, 1)))]);
-    assert_eq!(seen[0], [Some(4.0), Some(4.0)]);
+fn without_misses_a_group_is_shared_equally_from_its_first_whole_interval_on() {
+    let unknown = |monitored| (vec![None, None], monitored);
+    let seen = rates(&[unknown(None), unknown(None), unknown(Some((8, 1, 1))), unknown(Some((16, 2, 2)))]);
+    assert_eq!(seen, [[None, None], [None, None], [Some(4.0), Some(4.0)]]);
 }
 
 /// A total that ran backwards belongs to another process or another set of groups.
@@ -185,7 +167,7 @@ proptest! {
         let counted = |(instructions, misses, busy): &(u64, u64, u64)|
             CpuTotals { instructions: *instructions, ..counted(0, *misses, *busy) };
         let cpus: Vec<_> = counts.iter().map(counted).collect();
-        let ran = |(cpu, time_ns): &(Option<u32>, u64)| Ran { cpu: cpu.map(CpuId), time_ns: *time_ns, is_old: true };
+        let ran = |(cpu, time_ns): &(Option<u32>, u64)| Ran { cpu: cpu.map(CpuId), time_ns: *time_ns };
         let threads: Vec<_> = threads.iter().map(ran).collect();
         let shares = shared(&cpus, &threads);
         for (cpu, counted) in (0..).map(CpuId).zip(&cpus) {

@@ -20,44 +20,54 @@ impl Observation {
     #[must_use]
     pub fn between(prev: &Sample, next: &Sample) -> Self {
         let interval = Seconds((next.time.0 - prev.time.0).max(0.0));
-        let mut before = prev.processes.iter().peekable();
-        let processes = next.processes.iter().map(|process| {
-            while before.next_if(|old| old.pid < process.pid).is_some() {}
-            let old = before.next_if(|old| old.pid == process.pid).filter(|old| old.start == process.start);
-            derive_process(old, process, interval)
-        });
-        let mut processes: Vec<Process> = processes.collect();
-        attribution::fill(&mut processes, prev, next, interval);
+        let before = earlier(prev, next);
+        let mut olds = before.iter().copied();
+        let mut processes: Vec<Process> =
+            next.processes.iter().map(|new| derive_process(&mut olds, new, interval)).collect();
+        attribution::fill(&mut processes, &before, prev, next, interval);
         Self {
             time: next.time,
             interval,
             machine: Arc::clone(&next.topology),
             free: next.free.clone(),
             latency: next.latency.clone(),
+            latency_idle: next.latency_idle.clone(),
             latency_cycles: next.latency_cycles.clone(),
             processes,
         }
     }
 }
 
-fn derive_process(old: Option<&ProcessSample>, new: &ProcessSample, interval: Seconds) -> Process {
-    let mut before = old.map_or(&[][..], |old| &old.threads).iter().peekable();
-    let threads = new.threads.iter().map(|thread| {
-        while before.next_if(|old| old.tid < thread.tid).is_some() {}
-        let old = before.next_if(|old| old.tid == thread.tid).filter(|old| old.start == thread.start);
-        derive_thread(old, thread, interval)
-    });
-    let threads = threads.collect();
+/// For each thread of a sample the same thread in an earlier one, where it was there. Processes and
+/// threads ascend in both, so both are walked once.
+fn earlier<'a>(prev: &'a Sample, next: &Sample) -> Vec<Option<&'a ThreadSample>> {
+    let mut before = Vec::with_capacity(next.processes.iter().map(|process| process.threads.len()).sum());
+    let mut processes = prev.processes.iter().peekable();
+    for new in &next.processes {
+        while processes.next_if(|old| old.pid < new.pid).is_some() {}
+        let old = processes.next_if(|old| old.pid == new.pid).filter(|old| old.start == new.start);
+        let mut threads = old.map_or(&[][..], |old| &old.threads).iter().peekable();
+        before.extend(new.threads.iter().map(|new| {
+            while threads.next_if(|old| old.tid < new.tid).is_some() {}
+            threads.next_if(|old| old.tid == new.tid).filter(|old| old.start == new.start)
+        }));
+    }
+    before
+}
+
+/// `olds` are the threads in the sample before, from the first of this process on.
+fn derive_process<'a>(
+    olds: &mut impl Iterator<Item = Option<&'a ThreadSample>>,
+    new: &ProcessSample,
+    interval: Seconds,
+) -> Process {
     Process {
         pid: new.pid,
         name: Arc::clone(&new.name),
         pages: new.pages.clone(),
         accessed_pages: new.accessed_pages.clone(),
-        numa_penalty: None,
-        cache_class: None,
-        critical_ways: None,
-        slowdown_by_ways: None,
-        threads,
+        threads: new.threads.iter().zip(olds).map(|(new, old)| derive_thread(old, new, interval)).collect(),
+        ..Process::default()
     }
 }
 
@@ -71,6 +81,7 @@ fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Secon
         allowed_cpus: new.allowed.clone(),
         pinned: new.pinned,
         bound: new.bound,
+        vcpu: new.vcpu,
         cpu_time: cpu_time(),
         instructions: counted(|thread| thread.counters.instructions),
         cycles: counted(|thread| thread.counters.cycles),
@@ -83,41 +94,19 @@ fn derive_thread(old: Option<&ThreadSample>, new: &ThreadSample, interval: Secon
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capabilities::Capabilities;
     use crate::count::Counters;
     use crate::ids::{Pid, Tid};
-    use crate::indirect::Indirect;
-    use crate::maps::NodeMap;
     use crate::topology::synthetic::synthetic;
     use crate::units::Mpki;
 
     fn thread(tid: u32, start: u64, misses: Option<Count>) -> ThreadSample {
         let counters = Counters { llc_misses: misses, instructions: misses, ..Counters::default() };
-        ThreadSample {
-            tid: Tid(tid),
-            start,
-            cpu: None,
-            allowed: None,
-            pinned: false,
-            bound: None,
-            cpu_time: None,
-            counters,
-        }
+        ThreadSample { tid: Tid(tid), start, counters, ..ThreadSample::default() }
     }
 
     fn sample(time: f64, start: u64, threads: Vec<ThreadSample>) -> Sample {
-        let process =
-            ProcessSample { pid: Pid(1), start, name: "a".into(), pages: None, accessed_pages: None, threads };
-        Sample {
-            time: Seconds(time),
-            topology: Arc::new(synthetic("node:1 core:2").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: vec![process],
-            indirect: Indirect::default(),
-            capabilities: Arc::new(Capabilities::default()),
-        }
+        let process = ProcessSample { pid: Pid(1), start, threads, ..ProcessSample::default() };
+        Sample::bare(Seconds(time), Arc::new(synthetic("node:1 core:2").unwrap()), vec![process])
     }
 
     fn misses(prev: Vec<ThreadSample>, next: Vec<ThreadSample>) -> Vec<Option<u64>> {

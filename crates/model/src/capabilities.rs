@@ -23,6 +23,10 @@ pub enum Sensor {
     SeveralDomains,
     /// LLC ways can be allocated.
     CacheWays,
+    /// Pages accessed in an interval, by process.
+    AccessedPages,
+    /// Where a process's new pages go can be set.
+    Allocation,
 }
 
 impl fmt::Display for Sensor {
@@ -35,6 +39,8 @@ impl fmt::Display for Sensor {
             Self::SeveralNodes => "a second NUMA node",
             Self::SeveralDomains => "a second memory domain (LLC or node)",
             Self::CacheWays => "LLC way allocation",
+            Self::AccessedPages => "accessed pages",
+            Self::Allocation => "allocation of new pages",
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::ids::CpuId;
 use crate::num;
+use crate::text::ranges;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -177,21 +178,7 @@ fn parse_range(piece: &str) -> Result<(u32, u32), CpuListError> {
 impl fmt::Display for CpuSet {
     /// The kernel's list format: ascending, neighbours joined to ranges.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cpus = self.iter().map(|cpu| cpu.0).peekable();
-        let mut comma = "";
-        while let Some(first) = cpus.next() {
-            let mut last = first;
-            while cpus.next_if_eq(&(last + 1)).is_some() {
-                last += 1;
-            }
-            if first == last {
-                write!(f, "{comma}{first}")?;
-            } else {
-                write!(f, "{comma}{first}-{last}")?;
-            }
-            comma = ",";
-        }
-        Ok(())
+        f.write_str(&ranges(self.iter().map(|cpu| cpu.0)))
     }
 }
 

@@ -71,13 +71,18 @@ impl CpuReading {
 
 impl CpuTotals {
     fn since(&self, before: &Self) -> Option<Self> {
+        self.with(before, u64::checked_sub)
+    }
+
+    /// Each count made of two; `None` where one cannot be.
+    pub(crate) fn with(&self, other: &Self, made: impl Fn(u64, u64) -> Option<u64>) -> Option<Self> {
         Some(Self {
-            busy_ns: self.busy_ns.checked_sub(before.busy_ns)?,
-            instructions: self.instructions.checked_sub(before.instructions)?,
-            cycles: self.cycles.checked_sub(before.cycles)?,
-            llc_references: self.llc_references.checked_sub(before.llc_references)?,
-            llc_misses: self.llc_misses.checked_sub(before.llc_misses)?,
-            bytes: self.bytes.checked_sub(before.bytes)?,
+            busy_ns: made(self.busy_ns, other.busy_ns)?,
+            instructions: made(self.instructions, other.instructions)?,
+            cycles: made(self.cycles, other.cycles)?,
+            llc_references: made(self.llc_references, other.llc_references)?,
+            llc_misses: made(self.llc_misses, other.llc_misses)?,
+            bytes: made(self.bytes, other.bytes)?,
         })
     }
 }

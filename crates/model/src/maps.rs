@@ -66,11 +66,19 @@ impl<T> FromIterator<(NodeId, T)> for NodeMap<T> {
 }
 
 /// One value for each ordered pair of nodes: row = the node of the CPU, column = the node of the
-/// memory.
+/// memory. A pair without a value was not measured: a node without CPUs has an empty row, one
+/// without memory an empty column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeMatrix<T> {
     nodes: Vec<NodeId>,
-    cells: Vec<T>,
+    cells: Vec<Option<T>>,
+}
+
+/// Over no node.
+impl<T> Default for NodeMatrix<T> {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), cells: Vec::new() }
+    }
 }
 
 impl<T> NodeMatrix<T> {
@@ -78,17 +86,35 @@ impl<T> NodeMatrix<T> {
     /// in it a column, for every node.
     #[must_use]
     pub fn from_rows(nodes: Vec<NodeId>, rows: Vec<Vec<T>>) -> Option<Self> {
+        Self::from_cells(nodes, rows.into_iter().map(|row| row.into_iter().map(Some).collect()).collect())
+    }
+
+    /// The same from rows in which a pair may have no value.
+    #[must_use]
+    pub fn from_cells(nodes: Vec<NodeId>, rows: Vec<Vec<Option<T>>>) -> Option<Self> {
         let ascending = nodes.windows(2).all(|pair| pair[0] < pair[1]);
         let square = rows.len() == nodes.len() && rows.iter().all(|row| row.len() == nodes.len());
         (ascending && square).then(|| Self { nodes, cells: rows.into_iter().flatten().collect() })
     }
 
-    /// The value from a node to a node.
+    /// The value from a node to a node; `None` where there is none.
     #[must_use]
     pub fn get(&self, from: NodeId, to: NodeId) -> Option<&T> {
         let row = self.nodes.binary_search(&from).ok()?;
         let column = self.nodes.binary_search(&to).ok()?;
-        self.cells.get(row * self.nodes.len() + column)
+        self.cells.get(row * self.nodes.len() + column)?.as_ref()
+    }
+
+    /// The matrix of what each value becomes; a value may be dropped.
+    #[must_use]
+    pub fn filter_map<U>(&self, change: impl Fn(&T) -> Option<U>) -> NodeMatrix<U> {
+        let cells = self.cells.iter().map(|cell| cell.as_ref().and_then(&change)).collect();
+        NodeMatrix { nodes: self.nodes.clone(), cells }
+    }
+
+    /// The values that there are, row by row.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.cells.iter().flatten()
     }
 
     /// The nodes, ascending: the order of rows and columns.
@@ -97,8 +123,8 @@ impl<T> NodeMatrix<T> {
         &self.nodes
     }
 
-    /// The rows, ascending by node.
-    pub fn rows(&self) -> impl Iterator<Item = &[T]> {
+    /// The rows, ascending by node; a pair without a value is `None`.
+    pub fn rows(&self) -> impl Iterator<Item = &[Option<T>]> {
         self.cells.chunks(self.nodes.len().max(1))
     }
 }
@@ -115,5 +141,15 @@ mod tests {
         assert_eq!(matrix.get(NodeId(1), NodeId(0)), None);
         assert_eq!(matrix.rows().count(), 2);
         assert_eq!(NodeMatrix::from_rows(nodes, vec![vec![10, 40]]), None);
+    }
+
+    #[test]
+    fn a_node_of_memory_only_has_an_empty_row() {
+        let nodes = vec![NodeId(0), NodeId(2)];
+        let matrix = NodeMatrix::from_cells(nodes, vec![vec![Some(10), Some(40)], vec![None, None]]).unwrap();
+        assert_eq!(matrix.get(NodeId(0), NodeId(2)), Some(&40));
+        assert_eq!(matrix.get(NodeId(2), NodeId(0)), None);
+        assert_eq!(matrix.rows().last(), Some([None, None].as_slice()));
+        assert_eq!(matrix.filter_map(|value| (*value < 20).then_some(value * 2)).values().collect::<Vec<_>>(), [&20]);
     }
 }

@@ -6,6 +6,7 @@ use crate::cpuset::CpuSet;
 use crate::ids::{CpuId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
 use crate::num;
+use crate::serial;
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Bytes, Mpki, Nanoseconds, Pages, Seconds};
 use serde::{Deserialize, Serialize};
@@ -22,16 +23,19 @@ pub struct Observation {
     pub machine: Arc<Topology>,
     /// Free memory by node.
     pub free: NodeMap<Bytes>,
-    /// Memory latency; row = the CPU's node, column = the memory's node.
+    /// Memory latency as probed under the load of the interval; row = the CPU's node, column = the
+    /// memory's node.
     pub latency: Option<NodeMatrix<Nanoseconds>>,
-    /// The same in cycles.
+    /// The same on the idle machine, as far as is known.
+    pub latency_idle: Option<NodeMatrix<Nanoseconds>>,
+    /// `latency` in cycles.
     pub latency_cycles: Option<NodeMatrix<f64>>,
     /// The processes.
     pub processes: Vec<Process>,
 }
 
 /// A process over an interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     /// Its id.
     pub pid: Pid,
@@ -53,6 +57,14 @@ pub struct Process {
     pub threads: Vec<Thread>,
 }
 
+impl Process {
+    /// Whether it is a virtual machine: at least one of its threads runs a guest.
+    #[must_use]
+    pub fn is_vm(&self) -> bool {
+        self.threads.iter().any(|thread| thread.vcpu)
+    }
+}
+
 /// How a program answers to LLC ways (Divide&Content, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,7 +78,8 @@ pub enum CacheClass {
 }
 
 /// A thread over an interval; counts are of the interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Thread {
     /// Its id.
     pub tid: Tid,
@@ -75,19 +88,29 @@ pub struct Thread {
     /// The CPUs that it may run on; `None` = any.
     pub allowed_cpus: Option<CpuSet>,
     /// Whether its owner narrowed its affinity: it is seen, and not moved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
     /// Whether a plan bound it to the CPU that it is on; `Some(false)`: the kernel's scheduler may
     /// move it any time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<bool>,
+    /// Whether it is a virtual CPU: it runs a guest of its process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vcpu: bool,
     /// CPU time in the interval.
+    #[serde(rename = "cpu_seconds", skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<Seconds>,
     /// Instructions retired.
+    #[serde(default, deserialize_with = "serial::count")]
     pub instructions: Option<u64>,
     /// CPU cycles.
+    #[serde(default, deserialize_with = "serial::count")]
     pub cycles: Option<u64>,
     /// LLC references.
+    #[serde(default, deserialize_with = "serial::count", skip_serializing_if = "Option::is_none")]
     pub llc_references: Option<u64>,
     /// LLC misses.
+    #[serde(default, deserialize_with = "serial::count")]
     pub llc_misses: Option<u64>,
     /// Bytes a second to and from memory.
     pub bandwidth: Option<Bandwidth>,
@@ -97,20 +120,8 @@ impl Thread {
     /// A thread of which nothing but its id is known: not measured, not on any CPU, and free to run
     /// anywhere.
     #[must_use]
-    pub const fn unmeasured(tid: Tid) -> Self {
-        Self {
-            tid,
-            cpu: None,
-            allowed_cpus: None,
-            pinned: false,
-            bound: None,
-            cpu_time: None,
-            instructions: None,
-            cycles: None,
-            llc_references: None,
-            llc_misses: None,
-            bandwidth: None,
-        }
+    pub fn unmeasured(tid: Tid) -> Self {
+        Self { tid, ..Self::default() }
     }
 
     /// LLC misses per 1000 instructions; `None` where either was not measured or nothing was
@@ -133,6 +144,34 @@ impl Thread {
 }
 
 impl Observation {
+    /// The first second of a machine of which nothing else is measured.
+    #[must_use]
+    pub fn bare(machine: Arc<Topology>, processes: Vec<Process>) -> Self {
+        Self {
+            time: Seconds(1.0),
+            interval: Seconds(1.0),
+            machine,
+            free: NodeMap::default(),
+            latency: None,
+            latency_idle: None,
+            latency_cycles: None,
+            processes,
+        }
+    }
+
+    /// A process by its id.
+    #[must_use]
+    pub fn process(&self, pid: Pid) -> Option<&Process> {
+        self.processes.binary_search_by_key(&pid, |process| process.pid).ok().map(|at| &self.processes[at])
+    }
+
+    /// A thread by its id and that of its process.
+    #[must_use]
+    pub fn thread(&self, pid: Pid, tid: Tid) -> Option<&Thread> {
+        let threads = &self.process(pid)?.threads;
+        threads.binary_search_by_key(&tid, |thread| thread.tid).ok().map(|at| &threads[at])
+    }
+
     /// Every thread with its process, ascending by pid, then tid.
     pub fn threads(&self) -> impl Iterator<Item = (&Process, &Thread)> {
         self.processes.iter().flat_map(|process| process.threads.iter().map(move |thread| (process, thread)))

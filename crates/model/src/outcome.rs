@@ -10,9 +10,10 @@ pub struct Outcome {
 }
 
 /// What became of one action.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ActionOutcome {
     /// Done completely.
+    #[default]
     Done,
     /// Pages moved, and pages of the request that stayed, by reason.
     Pages {

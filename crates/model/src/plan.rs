@@ -2,10 +2,13 @@
 //! and the report print that reason.
 
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
+use crate::serial;
 use crate::units::Pages;
+use serde::{Deserialize, Serialize};
 
 /// The decision of one epoch. Actions are carried out in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Canonical name of the policy.
     pub policy: String,
@@ -13,6 +16,7 @@ pub struct Plan {
     pub actions: Vec<Action>,
     /// What the policy wants people to know beyond its actions: why it did nothing, what it left
     /// alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -25,7 +29,8 @@ impl Plan {
 }
 
 /// One change to the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
     /// Let a thread run on one CPU only.
     MoveThread {
@@ -43,14 +48,18 @@ pub enum Action {
         /// the process
         pid: Pid,
         /// where they are
+        #[serde(rename = "from_node")]
         from: NodeId,
         /// where they go
+        #[serde(rename = "to_node")]
         to: NodeId,
         /// maximum number of base pages
         pages: Pages,
         /// which pages
+        #[serde(default, skip_serializing_if = "PageSelection::is_default")]
         select: PageSelection,
         /// the thread whose accesses select the pages, where it is one
+        #[serde(rename = "for_tid", skip_serializing_if = "Option::is_none")]
         for_thread: Option<Tid>,
         /// why, in words
         reason: String,
@@ -62,34 +71,62 @@ pub enum Action {
         /// the cluster's name, unique in its LLC
         cluster: String,
         /// bits of the ways it may allocate into
+        #[serde(with = "serial::mask")]
         way_mask: u64,
         /// per cent of the memory bandwidth that each of its threads may take (resctrl's `MB`), 1
         /// to 100; `None`: as it is
+        #[serde(skip_serializing_if = "Option::is_none")]
         memory_bandwidth_percent: Option<u32>,
         /// its threads
         threads: Vec<Tid>,
         /// why, in words
         reason: String,
     },
-    /// Let a process allocate new pages on a node.
+    /// Let a process allocate new pages on a node, or spread over several.
     SetAllocation {
         /// the process
         pid: Pid,
-        /// the node
+        /// the threads that run on this node; `None`: all of the process
+        #[serde(rename = "for_node", skip_serializing_if = "Option::is_none")]
+        for_node: Option<NodeId>,
+        /// the node; where pages are spread, the one that gets most
         node: NodeId,
+        /// how new pages are spread over nodes; empty: all on `node`
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        weights: Vec<NodeWeight>,
         /// why, in words
         reason: String,
     },
 }
 
+/// How many of every so many new pages go to a node, as the weights of weighted interleave are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeWeight {
+    /// The node.
+    pub node: NodeId,
+    /// Its weight, 1 to 255.
+    pub weight: u8,
+}
+
 /// Which pages a migration takes (DINO, section 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PageSelection {
     /// The pages before and after sampled addresses (sequential-forward-backward).
     #[default]
     AroundSamples,
+    /// Pages accessed in the interval before (CAPM, section VI), those accessed most first (our
+    /// order; the paper names none).
+    Accessed,
     /// Any resident page: the whole resident set when `pages` covers it.
     ResidentSet,
+}
+
+impl PageSelection {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Action {

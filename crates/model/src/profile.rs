@@ -1,7 +1,7 @@
 //! A program as a table over ways 1 to W: how it behaves alone when it may fill 1, 2, ... ways of
-//! the LLC (PBBCache's input; design, section 8). The one type for this: measured tables are read
-//! into it, policies save what they measured as it, static models and the simulator compute from
-//! it. Knows the interpolation rules, and refuses to know where the figures came from.
+//! the LLC (PBBCache's input; docs/design/cache-ways.md). The one type for this: measured tables
+//! are read into it, policies save what they measured as it, static models and the simulator
+//! compute from it. Knows the interpolation rules, and refuses to know where the figures came from.
 
 use crate::num;
 use std::sync::Arc;
@@ -134,9 +134,9 @@ impl Profile {
         &self.columns[index]
     }
 
-    /// A property at a fractional number of ways (design, section 8): linear between whole ways,
-    /// the last value beyond the table; below one way linear towards `v(1) + (v(1) - v(2))`, at
-    /// least 1e-6, at none.
+    /// A property at a fractional number of ways (docs/design/cache-ways.md): linear between whole
+    /// ways, the last value beyond the table; below one way linear towards `v(1) + (v(1) - v(2))`,
+    /// at least 1e-6, at none.
     #[must_use]
     pub fn at(&self, property: Property, ways: f64) -> f64 {
         at(self.column(property), ways)

@@ -21,9 +21,12 @@ pub struct Sample {
     pub topology: Arc<Topology>,
     /// Free memory by node.
     pub free: NodeMap<Bytes>,
-    /// Memory latency by node of CPU and node of memory.
+    /// Memory latency by node of CPU and node of memory, as probed since the last sample: under
+    /// whatever load there is.
     pub latency: Option<NodeMatrix<Nanoseconds>>,
-    /// The same in cycles.
+    /// The same on the idle machine, as far as is known.
+    pub latency_idle: Option<NodeMatrix<Nanoseconds>>,
+    /// `latency` in cycles of the clock that the papers count in.
     pub latency_cycles: Option<NodeMatrix<f64>>,
     /// Processes, ascending by pid.
     pub processes: Vec<ProcessSample>,
@@ -33,8 +36,26 @@ pub struct Sample {
     pub capabilities: Arc<Capabilities>,
 }
 
+impl Sample {
+    /// A reading of a machine of which nothing else is measured.
+    #[must_use]
+    pub fn bare(time: Seconds, topology: Arc<Topology>, processes: Vec<ProcessSample>) -> Self {
+        Self {
+            time,
+            topology,
+            free: NodeMap::default(),
+            latency: None,
+            latency_idle: None,
+            latency_cycles: None,
+            processes,
+            indirect: Indirect::default(),
+            capabilities: Arc::default(),
+        }
+    }
+}
+
 /// One process in a sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessSample {
     /// Its id.
     pub pid: Pid,
@@ -51,7 +72,7 @@ pub struct ProcessSample {
 }
 
 /// One thread in a sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadSample {
     /// Its id.
     pub tid: Tid,
@@ -66,6 +87,8 @@ pub struct ThreadSample {
     /// Whether the machine holds it on one CPU since it was moved there, so that the kernel's
     /// scheduler cannot move it on; `None` where that is not known.
     pub bound: Option<bool>,
+    /// Whether it is a virtual CPU: it runs a guest of its process.
+    pub vcpu: bool,
     /// User and system time.
     pub cpu_time: Option<Seconds>,
     /// Event counters.

@@ -3,12 +3,14 @@
 //! and plans the other.
 
 use crate::capabilities::Sensor;
+use crate::ids::Pid;
 use crate::observation::{CacheClass, Observation};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::units::Seconds;
+use std::collections::BTreeSet;
 
 /// A machine that can be watched and changed.
 pub trait Machine {
@@ -21,6 +23,10 @@ pub trait Machine {
     /// # Errors
     /// Where the machine cannot be read at all; a sensor that is missing is not an error.
     fn sample(&mut self) -> Result<Sample, Self::Error>;
+
+    /// Which processes decisions are about from now on. Sensors that change something in the kernel
+    /// to see (accessed pages) leave all others alone.
+    fn managed(&mut self, _pids: &BTreeSet<Pid>) {}
 
     /// Carries out a plan, action by action.
     ///
@@ -62,6 +68,12 @@ pub trait Policy {
     /// The sensors without which it cannot decide.
     fn needs(&self) -> &'static [Sensor];
 
+    /// Sensors that are switched on for it where they work, since they cost or change something in
+    /// the kernel; it decides without them, too. What it needs is switched on in any case.
+    fn uses(&self) -> &'static [Sensor] {
+        &[]
+    }
+
     /// Decides for the next epoch. The same history gives the same plan, to the byte, on any
     /// machine.
     fn decide(&mut self, seen: &Observation) -> Plan;
@@ -73,27 +85,6 @@ pub trait Policy {
     }
 }
 
-/// A machine that is lent.
-impl<M: Machine + ?Sized> Machine for &mut M {
-    type Error = M::Error;
-
-    fn sample(&mut self) -> Result<Sample, M::Error> {
-        (**self).sample()
-    }
-
-    fn apply(&mut self, plan: &Plan) -> Result<Outcome, M::Error> {
-        (**self).apply(plan)
-    }
-
-    fn wait(&mut self, interval: Seconds) -> Result<Wake, M::Error> {
-        (**self).wait(interval)
-    }
-
-    fn restore(&mut self) -> Result<Outcome, M::Error> {
-        (**self).restore()
-    }
-}
-
 /// A policy that is lent.
 impl<P: Policy + ?Sized> Policy for &mut P {
     fn name(&self) -> &'static str {
@@ -102,6 +93,10 @@ impl<P: Policy + ?Sized> Policy for &mut P {
 
     fn needs(&self) -> &'static [Sensor] {
         (**self).needs()
+    }
+
+    fn uses(&self) -> &'static [Sensor] {
+        (**self).uses()
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {

@@ -16,6 +16,20 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Ascending numbers as a list of ranges, as the kernel writes it: `0-3,8`.
+#[must_use]
+pub fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match found.last_mut() {
+            Some((_, end)) if end.checked_add(1) == Some(number) => *end = number,
+            _ => found.push((number, number)),
+        }
+    }
+    let text = |(start, end): &(u32, u32)| if start == end { start.to_string() } else { format!("{start}-{end}") };
+    found.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
 /// Words behind a head, on as many lines of `width` columns as it takes, with `between` after each
 /// word but the last; continued lines begin below the first word.
 #[must_use]

@@ -1,4 +1,5 @@
-//! Units as types. Each holds one number in one unit; constructors in this crate keep them finite.
+//! Units as types. Each holds one number in one unit; constructors in this crate keep them finite,
+//! and what is read from a document is checked to be a measurement.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,8 +8,16 @@ macro_rules! unit {
     ($(#[$doc:meta])* $name:ident($inner:ty), $suffix:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
-        #[serde(transparent)]
+        #[serde(try_from = "f64")]
         pub struct $name(pub $inner);
+
+        impl TryFrom<f64> for $name {
+            type Error = String;
+
+            fn try_from(value: f64) -> Result<Self, String> {
+                measured(value).map(Self)
+            }
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,6 +44,17 @@ unit!(
     /// Seconds; as a point in time, seconds since the machine was opened.
     Seconds(f64), " s"
 );
+
+unit!(
+    /// A figure without a unit, as it is read from a document.
+    Figure(f64), ""
+);
+
+/// A figure that can have been measured: finite and not negative.
+fn measured(value: f64) -> Result<f64, String> {
+    let wrong = || format!("{value} is no measurement: expected a number that is not negative, or null");
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(wrong()) }
+}
 
 macro_rules! count {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {

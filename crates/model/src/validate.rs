@@ -2,8 +2,8 @@
 //! every policy, and the command checks it again before it acts.
 
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
-use crate::observation::{Observation, Process, Thread};
-use crate::plan::{Action, Plan};
+use crate::observation::{Observation, Process};
+use crate::plan::{Action, NodeWeight, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a plan is not valid for an observation.
@@ -42,6 +42,9 @@ pub enum PlanFault {
     /// a way mask with no bit, or with bits that the LLC lacks
     #[error("way mask {1:#x} does not fit llc {0}")]
     WayMask(LlcId, u64),
+    /// a node twice among the weights, with the weight 0, or missing there
+    #[error("weights of an allocation: expected node {0} once, with a weight of 1 to 255")]
+    Weights(NodeId),
     /// no share of the memory bandwidth, or more than all of it
     #[error("memory_bandwidth_percent {1} on llc {0}: expected 1 to 100")]
     MemoryBandwidth(LlcId, u32),
@@ -66,8 +69,6 @@ impl Plan {
 
 struct Check<'a> {
     seen: &'a Observation,
-    threads: BTreeMap<(Pid, Tid), &'a Thread>,
-    processes: BTreeMap<Pid, &'a Process>,
     moved: BTreeSet<Tid>,
     clustered: BTreeSet<Tid>,
     taken: BTreeMap<(Pid, NodeId), u64>,
@@ -75,14 +76,7 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn new(seen: &'a Observation) -> Self {
-        Self {
-            seen,
-            threads: seen.threads().map(|(process, thread)| ((process.pid, thread.tid), thread)).collect(),
-            processes: seen.processes.iter().map(|process| (process.pid, process)).collect(),
-            moved: BTreeSet::new(),
-            clustered: BTreeSet::new(),
-            taken: BTreeMap::new(),
-        }
+        Self { seen, moved: BTreeSet::new(), clustered: BTreeSet::new(), taken: BTreeMap::new() }
     }
 
     fn action(&mut self, index: usize, action: &Action) -> Result<(), PlanFault> {
@@ -96,15 +90,17 @@ impl<'a> Check<'a> {
                 share(*llc, *memory_bandwidth_percent)?;
                 self.ways(*llc, *way_mask, threads)
             }
-            Action::SetAllocation { pid, node, .. } => {
+            Action::SetAllocation { pid, for_node, node, weights, .. } => {
                 self.process(*pid)?;
-                self.node(*node)
+                for_node.map_or(Ok(()), |node| self.node(node))?;
+                self.node(*node)?;
+                self.weights(*node, weights)
             }
         }
     }
 
     fn thread(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> Result<(), PlanFault> {
-        let thread = self.threads.get(&(pid, tid)).ok_or(PlanFault::UnknownThread(pid, tid))?;
+        let thread = self.seen.thread(pid, tid).ok_or(PlanFault::UnknownThread(pid, tid))?;
         self.seen.machine.cpu(cpu).ok_or(PlanFault::UnknownCpu(cpu))?;
         if thread.pinned {
             return Err(PlanFault::Pinned(tid));
@@ -141,8 +137,19 @@ impl<'a> Check<'a> {
         repeated.map_or(Ok(()), |tid| Err(PlanFault::TwoClusters(*tid)))
     }
 
+    fn weights(&self, main: NodeId, weights: &[NodeWeight]) -> Result<(), PlanFault> {
+        let mut named = BTreeSet::new();
+        for NodeWeight { node, weight } in weights {
+            self.node(*node)?;
+            if *weight == 0 || !named.insert(*node) {
+                return Err(PlanFault::Weights(*node));
+            }
+        }
+        if weights.is_empty() || named.contains(&main) { Ok(()) } else { Err(PlanFault::Weights(main)) }
+    }
+
     fn process(&self, pid: Pid) -> Result<&'a Process, PlanFault> {
-        self.processes.get(&pid).copied().ok_or(PlanFault::UnknownProcess(pid))
+        self.seen.process(pid).ok_or(PlanFault::UnknownProcess(pid))
     }
 
     fn node(&self, node: NodeId) -> Result<(), PlanFault> {
@@ -159,35 +166,18 @@ fn share(llc: LlcId, percent: Option<u32>) -> Result<(), PlanFault> {
 mod tests {
     use super::*;
     use crate::maps::NodeMap;
+    use crate::observation::Thread;
     use crate::plan::PageSelection;
     use crate::topology::synthetic::synthetic;
-    use crate::units::{Pages, Seconds};
+    use crate::units::Pages;
     use std::sync::Arc;
 
     fn seen() -> Observation {
         let thread =
             Thread { cpu: Some(CpuId(0)), allowed_cpus: Some("0-1".parse().unwrap()), ..Thread::unmeasured(Tid(2)) };
-        let pages = NodeMap::from_iter([(NodeId(0), Pages(10))]);
-        let process = Process {
-            pid: Pid(1),
-            name: "a".into(),
-            pages: Some(pages),
-            accessed_pages: None,
-            numa_penalty: None,
-            cache_class: None,
-            critical_ways: None,
-            slowdown_by_ways: None,
-            threads: vec![thread],
-        };
-        Observation {
-            time: Seconds(1.0),
-            interval: Seconds(1.0),
-            machine: Arc::new(synthetic("node:2 core:2").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: vec![process],
-        }
+        let pages = Some(NodeMap::from_iter([(NodeId(0), Pages(10))]));
+        let process = Process { pid: Pid(1), pages, threads: vec![thread], ..Process::default() };
+        Observation::bare(Arc::new(synthetic("node:2 core:2").unwrap()), vec![process])
     }
 
     fn fault(actions: Vec<Action>) -> Option<PlanFault> {

@@ -1,13 +1,15 @@
 //! The demands of a possible cluster on memory, at every size. Many sets of programs contain the
 //! same cluster, so each is computed once, as far as memory allows.
 
+use crate::count::subsets;
 use crate::problem::{Menu, Problem};
 use crate::set::Set;
+use isobar_model::num;
 use isobar_partition::model::{Demand, Separable};
 use rayon::prelude::*;
 
 /// The most demands that are kept: 256 MiB.
-const ROOM: usize = 1 << 23;
+const ROOM: u128 = 1 << 23;
 /// Far above rounding errors, below the tolerance of a tie.
 const WIDER: f64 = 1e-12;
 
@@ -53,8 +55,9 @@ impl Cells {
         let Some(separable) = problem.model.separable() else { return none };
         let programs = problem.everyone().len();
         let size = problem.cores.min(problem.cluster_size());
-        let demands = subsets(programs, size).saturating_mul(problem.model.ways()).saturating_mul(size);
-        if demands > ROOM || matches!(problem.menu, Menu::Whole | Menu::Given(_)) {
+        let of_set = u128::from(num::narrow(problem.model.ways() * size));
+        if subsets(programs, size).saturating_mul(of_set) > ROOM || matches!(problem.menu, Menu::Whole | Menu::Given(_))
+        {
             return none;
         }
         let everyone = problem.everyone();
@@ -69,26 +72,5 @@ impl Cells {
     /// A cluster; `None` where it is not kept.
     pub fn get(&self, set: Set) -> Option<&Cell> {
         self.sets.binary_search(&set).ok().map(|at| &self.cells[at])
-    }
-}
-
-/// How many sets of 1 to `most` programs there are among `programs`; saturating.
-pub(crate) fn subsets(programs: usize, most: usize) -> usize {
-    let mut sum = 0_usize;
-    let mut chosen = 1_usize;
-    for size in 1..=most.min(programs) {
-        chosen = chosen.saturating_mul(programs + 1 - size) / size;
-        sum = sum.saturating_add(chosen);
-    }
-    sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::subsets;
-
-    #[test]
-    fn subsets_of_up_to_four() {
-        assert_eq!((subsets(24, 4), subsets(5, 9), subsets(3, 0)), (24 + 276 + 2024 + 10_626, 31, 0));
     }
 }

@@ -59,6 +59,12 @@ fn clusterings(size: usize, ways: usize) -> u128 {
     (1..=size).fold(0, |sum: u128, k| sum.saturating_add(partitions[k].saturating_mul(compositions(k))))
 }
 
+/// How many sets of 1 to `most` programs there are among `programs`; saturating.
+pub(crate) fn subsets(programs: usize, most: usize) -> u128 {
+    let chosen = pascal(programs).pop().unwrap_or_default();
+    chosen.into_iter().skip(1).take(most).fold(0, u128::saturating_add)
+}
+
 /// Row n, place k: how many sets of k there are among n.
 fn pascal(last: usize) -> Vec<Vec<u128>> {
     let mut rows = vec![vec![1_u128]];
@@ -81,6 +87,11 @@ mod tests {
         assert_eq!(full(8, 2), Count { mappings: 35, solutions: 83_370 });
         assert_eq!(full(12, 3), Count { mappings: 5775, solutions: 20_634_075 });
         assert_eq!(full(16, 4).solutions, 12_518_005_500);
+    }
+
+    #[test]
+    fn subsets_of_up_to_four() {
+        assert_eq!((subsets(24, 4), subsets(5, 9), subsets(3, 0)), (24 + 276 + 2024 + 10_626, 31, 0));
     }
 
     #[test]

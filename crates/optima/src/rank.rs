@@ -9,6 +9,7 @@
 //! difference.
 
 use crate::options::Objective;
+use isobar_model::metrics::Summary;
 use isobar_partition::Solution;
 use isobar_partition::evaluate::Evaluation;
 use std::cmp::Ordering;
@@ -18,35 +19,13 @@ pub const TIE: f64 = 1e-10;
 /// Improvements by less than this part are not looked for.
 pub(crate) const STEP: f64 = TIE / 16.0;
 
-/// The two figures that decide.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Figures {
-    /// Greatest over least slowdown.
-    pub unfairness: f64,
-    /// Sum of 1 / slowdown.
-    pub stp: f64,
-}
-
-impl Figures {
-    /// The figure that the objective is about.
-    pub fn objective(&self, objective: Objective) -> f64 {
-        objective.of(self.unfairness, self.stp)
-    }
-
-    /// `Less` is better.
-    pub fn compare(&self, other: &Self, objective: Objective) -> Ordering {
-        let fairer = close(self.unfairness, other.unfairness);
-        let faster = close(other.stp, self.stp);
-        match objective {
-            Objective::Unfairness => fairer.then(faster),
-            Objective::Throughput => faster.then(fairer),
-        }
-    }
-}
-
-impl From<&Evaluation> for Figures {
-    fn from(evaluation: &Evaluation) -> Self {
-        Self { unfairness: evaluation.summary.unfairness, stp: evaluation.summary.stp }
+/// Which figures are better: `Less`.
+fn compare(one: &Summary, other: &Summary, objective: Objective) -> Ordering {
+    let fairer = close(one.unfairness, other.unfairness);
+    let faster = close(other.stp, one.stp);
+    match objective {
+        Objective::Unfairness => fairer.then(faster),
+        Objective::Throughput => faster.then(fairer),
     }
 }
 
@@ -64,8 +43,13 @@ pub(crate) struct Found {
 impl Found {
     /// `Less` is better; equal only where the solutions are.
     pub fn compare(&self, other: &Self, objective: Objective) -> Ordering {
-        let figures = Figures::from(&self.evaluation).compare(&Figures::from(&other.evaluation), objective);
+        let figures = compare(&self.evaluation.summary, &other.evaluation.summary, objective);
         figures.then_with(|| self.solution.cmp(&other.solution))
+    }
+
+    /// The figure that the objective is about.
+    pub fn figure(&self, objective: Objective) -> f64 {
+        objective.of(self.evaluation.summary.unfairness, self.evaluation.summary.stp)
     }
 
     /// Keeps the better one.
@@ -82,8 +66,8 @@ mod tests {
 
     #[test]
     fn equal_unfairness_leaves_it_to_throughput() {
-        let figures = |unfairness, stp| Figures { unfairness, stp };
-        let better = |a: Figures, b: &Figures, by| a.compare(b, by);
+        let figures = |unfairness, stp| Summary { unfairness, stp, antt: 1.0, unfairness_cov: 0.0 };
+        let better = |a: Summary, b: &Summary, by| compare(&a, b, by);
         assert_eq!(better(figures(1.2, 3.0), &figures(1.2 + 1e-12, 3.1), Objective::Unfairness), Ordering::Greater);
         assert_eq!(better(figures(1.2, 3.0), &figures(1.2 + 1e-9, 3.1), Objective::Unfairness), Ordering::Less);
         assert_eq!(better(figures(1.2, 3.0), &figures(1.1, 3.0), Objective::Throughput), Ordering::Greater);

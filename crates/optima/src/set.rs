@@ -70,6 +70,12 @@ impl Set {
         self.iter().collect()
     }
 
+    /// Its place in a table whose length is a power of two; others may have the same.
+    pub fn slot(self, length: usize) -> usize {
+        let spread = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        usize::try_from(spread).unwrap_or(0) & (length - 1)
+    }
+
     /// All subsets of at most `most` programs that hold the first one, in the order of their lists:
     /// `[0], [0, 1], [0, 1, 2], [0, 2]`.
     pub fn firsts(self, most: usize) -> Firsts {

@@ -5,7 +5,7 @@ use crate::independent::{self, Settled};
 use crate::local;
 use crate::options::{Objective, OptimaError, Optimum, Options};
 use crate::problem::{Heuristic, Menu, Problem, solution};
-use crate::rank::{Figures, Found};
+use crate::rank::Found;
 use crate::set::Set;
 use crate::walk;
 use crate::watch::Watch;
@@ -133,8 +133,8 @@ fn search(
         }
         None => {
             let walked = walk::walk(problem, options.groups, start, watch)?;
-            let figure = |best: &Found| Figures::from(&best.evaluation).objective(problem.objective);
-            let proved = walked.best.as_ref().filter(|_| !watch.stopped()).map(figure);
+            let proved = walked.best.as_ref().filter(|_| !watch.stopped());
+            let proved = proved.map(|best| best.figure(problem.objective));
             Ok((walked.best, proved.unwrap_or_else(|| problem.easy_bound())))
         }
     }
@@ -162,7 +162,7 @@ fn no_meaning(problem: &Problem<'_>, all: usize) -> OptimaError {
 }
 
 fn optimum(problem: &Problem<'_>, found: Found, bound: f64, watch: &Watch<'_>) -> Optimum {
-    let figure = Figures::from(&found.evaluation).objective(problem.objective);
+    let figure = found.figure(problem.objective);
     let bound = match problem.objective {
         Objective::Unfairness => bound.min(figure),
         Objective::Throughput => bound.max(figure),

@@ -1,4 +1,4 @@
-//! Classes of programs by their curves (design, section 8; LFOC+, section 2.B of Divide&Content).
+//! Classes of programs by their curves (LFOC+, section II.B of Divide&Content).
 //!
 //! ```text
 //! streaming:      some way count has slowdown <= 1.03 and LLCMPKC >= 14, none slowdown >= 1.06

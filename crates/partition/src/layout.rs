@@ -1,5 +1,5 @@
 //! The order in which Distributed Intensity deals sorted threads to places: from alternating ends
-//! (DINO, sections 3.1 and 3.3.3; design, reading 3). Knows nothing of domains, cores or load.
+//! (DINO, sections 3.1 and 3.3.3; docs/design/dino.md). Knows nothing of domains, cores or load.
 
 /// Gives every place of each pass to one of `dealt`, which stand in falling intensity: the first
 /// pass takes them from the front, the second from the back, and so on, until all are dealt. A

@@ -1,5 +1,5 @@
 //! What each program of a cluster gets of the ways that they share: the recursion that PBBCache's
-//! models use (design, section 8).
+//! models use (docs/design/cache-ways.md).
 //!
 //! ```text
 //! x_i = 0

@@ -12,6 +12,15 @@ pub struct Cluster {
     pub ways: usize,
 }
 
+impl Cluster {
+    /// The cluster with the programs that stand at its positions in a list.
+    #[must_use]
+    pub(crate) fn named(mut self, programs: &[usize]) -> Self {
+        self.programs.iter_mut().for_each(|program| *program = programs[*program]);
+        self
+    }
+}
+
 /// The clusters of one LLC; their ways add up to at most the LLC's. Empty where no program runs on
 /// it.
 pub type Group = Vec<Cluster>;

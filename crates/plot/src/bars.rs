@@ -1,16 +1,14 @@
 //! Grouped bars: one group a category, in each group one bar a series.
 
 use crate::categories::{Categories, Chart, FILLED};
-use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
-use plotters::chart::ChartBuilder;
+use crate::frame::{Area, Fault, colour, figure, position, range};
 use plotters::prelude::{BLACK, Color, PathElement, Rectangle};
 
 /// Grouped bars as an SVG document. Each series has one value a category, in the same order; `None`
 /// (not measured) leaves a gap. The axis always shows 0, since the length of a bar is its meaning.
 #[must_use]
 pub fn bars(title: &str, categories: &[String], series: &[(String, Vec<Option<f64>>)], y_label: &str) -> String {
-    let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
-    figure(title, &names, |area| plot(area, categories, series, y_label))
+    figure(title, series, |area| plot(area, categories, series, y_label))
 }
 
 fn plot(
@@ -21,14 +19,7 @@ fn plot(
 ) -> Result<(), Fault> {
     let names = Categories::of(categories);
     let values = series.iter().flat_map(|(_, values)| values.iter().flatten().copied());
-    let mut chart = ChartBuilder::on(area)
-        .margin(8)
-        .x_label_area_size(names.room())
-        .y_label_area_size(LEFT)
-        .build_cartesian_2d(names.across(), range(values, true))?;
-    let mut mesh = chart.configure_mesh();
-    mesh.disable_x_mesh().x_labels(0).light_line_style(BLACK.mix(0.0)).y_desc(clean(y_label));
-    mesh.label_style((FONT, 13)).axis_desc_style((FONT, 14)).y_label_formatter(&|y| tick(*y)).draw()?;
+    let mut chart = names.chart(area, range(values, true), y_label)?;
     series.iter().enumerate().try_for_each(|(index, (_, values))| row(&mut chart, index, series.len(), values))?;
     chart.draw_series([PathElement::new([(names.across().start, 0.0), (names.across().end, 0.0)], BLACK)])?;
     names.label(area, &chart)

@@ -2,10 +2,9 @@
 //! greatest.
 
 use crate::categories::{Categories, Chart, FILLED};
-use crate::frame::{Area, FONT, Fault, LEFT, clean, colour, figure, position, range, tick};
+use crate::frame::{Area, Fault, colour, figure, position, range};
 use isobar_model::num;
-use plotters::chart::ChartBuilder;
-use plotters::prelude::{BLACK, Color, PathElement, Rectangle, ShapeStyle};
+use plotters::prelude::{Color, PathElement, Rectangle, ShapeStyle};
 
 /// A series of boxes: its name, and the values of each category.
 pub type Boxes = (String, Vec<Vec<f64>>);
@@ -17,21 +16,13 @@ const BOX: f64 = 0.8;
 /// empty list leaves a gap. Boxes span the middle half of the values, whiskers all of them.
 #[must_use]
 pub fn boxes(title: &str, categories: &[String], series: &[Boxes], y_label: &str) -> String {
-    let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
-    figure(title, &names, |area| plot(area, categories, series, y_label))
+    figure(title, series, |area| plot(area, categories, series, y_label))
 }
 
 fn plot(area: &Area<'_>, categories: &[String], series: &[Boxes], y_label: &str) -> Result<(), Fault> {
     let names = Categories::of(categories);
     let values = series.iter().flat_map(|(_, lists)| lists.iter().flatten().copied());
-    let mut chart = ChartBuilder::on(area)
-        .margin(8)
-        .x_label_area_size(names.room())
-        .y_label_area_size(LEFT)
-        .build_cartesian_2d(names.across(), range(values, false))?;
-    let mut mesh = chart.configure_mesh();
-    mesh.disable_x_mesh().x_labels(0).light_line_style(BLACK.mix(0.0)).y_desc(clean(y_label));
-    mesh.label_style((FONT, 13)).axis_desc_style((FONT, 14)).y_label_formatter(&|y| tick(*y)).draw()?;
+    let mut chart = names.chart(area, range(values, false), y_label)?;
     for (index, (_, lists)) in series.iter().enumerate() {
         let place = Place { index, width: FILLED / position(series.len().max(1)) };
         lists.iter().enumerate().try_for_each(|(group, values)| place.one(&mut chart, group, values))?;

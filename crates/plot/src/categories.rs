@@ -1,9 +1,9 @@
 //! Names below the groups of a figure: flat where they fit, upright where not.
 
-use crate::frame::{Area, FONT, Fault, clean, position};
-use plotters::chart::ChartContext;
+use crate::frame::{Area, FONT, Fault, LEFT, clean, position, tick};
+use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::{Cartesian2d, FontTransform, IntoFont, SVGBackend, Text};
+use plotters::prelude::{BLACK, Cartesian2d, Color, FontTransform, IntoFont, SVGBackend, Text};
 use plotters::style::TextStyle;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
@@ -33,7 +33,7 @@ impl Categories {
     }
 
     /// The height in pixels that they need below the plot.
-    pub fn room(&self) -> u32 {
+    fn room(&self) -> u32 {
         let longest = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         if self.upright { 20 + u32::try_from(longest * CHARACTER).unwrap_or(0) } else { 30 }
     }
@@ -41,6 +41,19 @@ impl Categories {
     /// The axis: a group around each whole number.
     pub fn across(&self) -> Range<f64> {
         -0.5..position(self.names.len().max(1)) - 0.5
+    }
+
+    /// The axes and the mesh of a figure over the groups.
+    pub fn chart<'a, 'b>(&self, area: &Area<'b>, up: Range<f64>, y_label: &str) -> Result<Chart<'a, 'b>, Fault> {
+        let mut chart = ChartBuilder::on(area)
+            .margin(8)
+            .x_label_area_size(self.room())
+            .y_label_area_size(LEFT)
+            .build_cartesian_2d(self.across(), up)?;
+        let mut mesh = chart.configure_mesh();
+        mesh.disable_x_mesh().x_labels(0).light_line_style(BLACK.mix(0.0)).y_desc(clean(y_label));
+        mesh.label_style((FONT, 13)).axis_desc_style((FONT, 14)).y_label_formatter(&|y| tick(*y)).draw()?;
+        Ok(chart)
     }
 
     /// Writes them below their groups.

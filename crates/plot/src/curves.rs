@@ -13,12 +13,11 @@ use plotters::prelude::{
 /// x is not above 0.
 #[must_use]
 pub fn curves(title: &str, series: &[(String, Vec<(f64, f64)>)], x_label: &str, y_label: &str, log_x: bool) -> String {
-    let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
     let shown = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!log_x || *x > 0.0);
     let lines: Vec<Vec<(f64, f64)>> =
         series.iter().map(|(_, points)| points.iter().copied().filter(shown).collect()).collect();
     let labels = (x_label, y_label);
-    figure(title, &names, |area| if log_x { logarithmic(area, &lines, labels) } else { linear(area, &lines, labels) })
+    figure(title, series, |area| if log_x { logarithmic(area, &lines, labels) } else { linear(area, &lines, labels) })
 }
 
 fn linear(area: &Area<'_>, lines: &[Vec<(f64, f64)>], labels: (&str, &str)) -> Result<(), Fault> {

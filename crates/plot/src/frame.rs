@@ -42,11 +42,15 @@ pub(super) fn colour(index: usize) -> RGBColor {
     PALETTE[index % PALETTE.len()]
 }
 
-/// A figure with its title and legend; `plot` draws the rest.
-pub(super) fn figure(title: &str, names: &[&str], plot: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> String {
+/// A figure with its title and the legend of its series; `plot` draws the rest.
+pub(super) fn figure<T>(
+    title: &str,
+    series: &[(String, T)],
+    plot: impl FnOnce(&Area<'_>) -> Result<(), Fault>,
+) -> String {
     let mut text = String::new();
-    let drawn = draw(&mut text, title, names, plot);
-    match drawn {
+    let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
+    match draw(&mut text, title, &names, plot) {
         Ok(()) => text,
         // Writing to a string does not fail; if plotters ever reports an error, the figure shows
         // it.

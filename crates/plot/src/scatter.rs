@@ -21,11 +21,10 @@ const PALE: f64 = 0.35;
 /// finite are left out.
 #[must_use]
 pub fn scatter(title: &str, series: &[Points], x_label: &str, y_label: &str) -> String {
-    let names: Vec<&str> = series.iter().map(|(name, _)| name.as_str()).collect();
     let finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
     let shown: Vec<Vec<(f64, f64)>> =
         series.iter().map(|(_, points)| points.iter().copied().filter(finite).collect()).collect();
-    figure(title, &names, |area| plot(area, &shown, (x_label, y_label)))
+    figure(title, series, |area| plot(area, &shown, (x_label, y_label)))
 }
 
 fn plot(area: &Area<'_>, series: &[Vec<(f64, f64)>], labels: (&str, &str)) -> Result<(), Fault> {

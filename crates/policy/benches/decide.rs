@@ -10,7 +10,8 @@
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    Action, CacheClass, CpuId, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Seconds, Thread, Tid, Topology,
+    Action, Bytes, CacheClass, CpuId, Nanoseconds, NodeId, NodeMap, NodeMatrix, Observation, Pages, Pid, Plan, Process,
+    Thread, Tid, Topology,
 };
 use isobar_policy::Settings;
 use isobar_policy::registry::build;
@@ -40,22 +41,11 @@ fn observation(machine: &str, programs: u32, threads: u32) -> Observation {
         pid: Pid(number * threads),
         name: "bench".into(),
         pages: Some(home(&machine, number)),
-        accessed_pages: None,
-        numa_penalty: None,
-        cache_class: None,
-        critical_ways: None,
-        slowdown_by_ways: None,
         threads: (0..threads).map(|index| thread(number * threads + index)).collect(),
+        ..Process::default()
     };
-    Observation {
-        time: Seconds(1.0),
-        interval: Seconds(1.0),
-        processes: (0..programs).map(process).collect(),
-        machine,
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-    }
+    let processes = (0..programs).map(process).collect();
+    Observation::bare(machine, processes)
 }
 
 fn carried_out(mut seen: Observation, plan: &Plan) -> Observation {
@@ -174,5 +164,30 @@ fn impatient() -> Settings {
     settings
 }
 
-criterion_group!(benches, decide, ways);
+/// Decisions on latency for 40 threads, and for 160 processes: node 0 is congested.
+fn latency(c: &mut Criterion) {
+    let cases = [
+        ("40 threads, 20 programs, 40 cores", observation("node:2 core:20", 20, 2)),
+        ("160 programs, 80 cores", observation("node:8 core:10", 160, 1)),
+    ];
+    for (case, mut seen) in cases {
+        let nodes: Vec<NodeId> = seen.machine.nodes().iter().map(|node| node.id).collect();
+        let one = |from: &NodeId, to: &NodeId| match (from == to, to.0) {
+            (_, 0) => Nanoseconds(400.0),
+            (local, _) => Nanoseconds(if local { 100.0 } else { 160.0 }),
+        };
+        let rows = nodes.iter().map(|from| nodes.iter().map(|to| one(from, to)).collect()).collect();
+        seen.latency = NodeMatrix::from_rows(nodes.clone(), rows);
+        seen.free = nodes.iter().map(|node| (*node, Bytes(1 << 31))).collect();
+        seen.processes.iter_mut().for_each(|process| process.accessed_pages = process.pages.clone());
+        for name in ["cama", "capm", "camm", "static-P", "colloid"] {
+            let fresh = || build(name, &Settings::default()).expect("a policy");
+            c.bench_function(&format!("{name}/first/{case}"), |b| {
+                b.iter_batched(fresh, |mut policy| policy.decide(black_box(&seen)), BatchSize::SmallInput);
+            });
+        }
+    }
+}
+
+criterion_group!(benches, decide, ways, latency);
 criterion_main!(benches);

@@ -82,6 +82,8 @@ fn chapter(entry: &Entry, rows: &[Row]) -> String {
         Moves::Nothing => "nothing",
         Moves::Threads => "threads",
         Moves::ThreadsAndPages => "threads and pages",
+        Moves::Pages => "pages",
+        Moves::NewPages => "new pages",
     };
     let needs: Vec<String> = entry.needs.iter().map(ToString::to_string).collect();
     let needs = if needs.is_empty() { "nothing".to_owned() } else { needs.join(", ") };

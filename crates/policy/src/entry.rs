@@ -31,6 +31,10 @@ pub enum Moves {
     Threads,
     /// Threads and pages.
     ThreadsAndPages,
+    /// Pages; threads stay.
+    Pages,
+    /// Where new pages go; threads and pages stay.
+    NewPages,
 }
 
 impl Entry {
@@ -48,6 +52,20 @@ impl Entry {
         self.make.build(self.name, section)
     }
 }
+
+/// In the implementation of a policy: its name and needs are those of its file's `ENTRY`.
+macro_rules! as_registered {
+    () => {
+        fn name(&self) -> &'static str {
+            ENTRY.name
+        }
+
+        fn needs(&self) -> &'static [isobar_model::Sensor] {
+            ENTRY.needs
+        }
+    };
+}
+pub(crate) use as_registered;
 
 /// What [`Of`] does, whatever the types of settings and policy.
 pub trait Make: Sync {

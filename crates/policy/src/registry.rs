@@ -3,12 +3,15 @@
 
 use crate::entry::Entry;
 use crate::settings::{self, ConfigError, Settings};
-use crate::{baseline, dino, divide_content, nmass};
+use crate::{baseline, camm, dino, divide_content, nmass};
 use isobar_model::Policy;
 use std::sync::LazyLock;
 
-static ENTRIES: LazyLock<Vec<Entry>> =
-    LazyLock::new(|| [&baseline::POLICIES[..], &nmass::POLICIES, &dino::POLICIES, &divide_content::POLICIES].concat());
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let folders: [&[Entry]; 5] =
+        [&baseline::POLICIES, &nmass::POLICIES, &dino::POLICIES, &divide_content::POLICIES, &camm::POLICIES];
+    folders.concat()
+});
 
 /// Why there is no such policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,11 +37,18 @@ pub fn entries() -> &'static [Entry] {
     &ENTRIES
 }
 
-/// A policy by name.
+/// A policy by name, or by a name that is short for a policy with a setting (`static-60`).
 ///
 /// # Errors
 /// [`RegistryError::UnknownPolicy`] with the known names and the nearest one.
 pub fn find(name: &str) -> Result<&'static Entry, RegistryError> {
+    let canonical = if camm::static_p::shorthand(name).is_some() { camm::static_p::NAME } else { name };
+    section(canonical)
+}
+
+/// The policy whose settings a section holds: by its canonical name only, so that no setting is
+/// written where it has no effect.
+fn section(name: &str) -> Result<&'static Entry, RegistryError> {
     entries().iter().find(|entry| entry.name == name).ok_or_else(|| unknown(name))
 }
 
@@ -48,21 +58,23 @@ pub fn find(name: &str) -> Result<&'static Entry, RegistryError> {
 /// [`RegistryError`] where the key is not POLICY.KEY or names no policy.
 pub fn set(settings: &mut Settings, key: &str, value: &str) -> Result<(), RegistryError> {
     let (policy, _) = settings::split(key)?;
-    find(policy)?;
+    section(policy)?;
     Ok(settings.set(key, value)?)
 }
 
 /// Makes a policy. The sections of all policies in `settings` are checked, also of those that are
-/// not asked for.
+/// not asked for. The setting in a short name goes before that of its section.
 ///
 /// # Errors
 /// [`RegistryError`], one line that names the policy or the key.
 pub fn build(name: &str, settings: &Settings) -> Result<Box<dyn Policy>, RegistryError> {
     let wanted = find(name)?;
-    for (section, table) in settings.sections() {
-        find(section)?.build(table.clone())?;
+    for (name, table) in settings.sections() {
+        section(name)?.build(table.clone())?;
     }
-    Ok(wanted.build(settings.section(name))?)
+    let mut table = settings.section(wanted.name);
+    table.extend(camm::static_p::shorthand(name).map(|(key, percent)| (key.to_owned(), percent.into())));
+    Ok(wanted.build(table)?)
 }
 
 fn unknown(name: &str) -> RegistryError {
@@ -87,40 +99,48 @@ fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn refused(sets: &[&str]) -> String {
+    fn refused(one: &str) -> String {
         let mut settings = Settings::default();
-        let result = sets.iter().try_for_each(|one| {
-            let (key, value) = one.split_once('=').unwrap();
-            set(&mut settings, key, value)
-        });
-        result.and_then(|()| build("dino", &settings).map(|_| ())).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn every_entry_builds_with_its_own_defaults() {
-        for entry in entries() {
-            let defaults = entry.settings().into_iter().map(|setting| (setting.key.to_owned(), setting.default));
-            let policy = entry.build(defaults.collect()).unwrap();
-            assert_eq!(policy.name(), entry.name);
-            assert_eq!(policy.needs(), entry.needs);
-        }
+        let (key, value) = one.split_once('=').unwrap();
+        set(&mut settings, key, value).and_then(|()| build("dino", &settings).map(|_| ())).unwrap_err().to_string()
     }
 
     #[test]
     fn bad_settings_name_their_key() {
-        assert!(refused(&["dino.clas_window=3"]).starts_with("dino.clas_window: unknown key: expected one of "));
-        assert_eq!(
-            refused(&["dino.class_votes=11"]),
-            "dino.class_votes: 11 is impossible: expected 1 to class_window, which is 10"
-        );
-        assert_eq!(refused(&["dino.class_window=-1"]), "dino.class_window: invalid value: integer `-1`, expected u32");
-        assert_eq!(
-            refused(&["dino.class_window=many"]),
-            "dino.class_window: invalid type: string \"many\", expected u32"
-        );
-        assert!(refused(&["dyno.class_window=3"]).contains("did you mean `dino`?"));
-        assert!(refused(&["class_window=3"]).starts_with("class_window: expected POLICY.KEY=VALUE"));
-        assert!(refused(&["class\r\u{1b}[2J=3"]).starts_with(r"class\r\u{1b}[2J: expected POLICY.KEY=VALUE"));
-        assert_eq!(refused(&["di-plain.class_window=3"]), "di-plain.class_window: unknown key: expected none");
+        for (set, message) in [
+            ("dino.clas_window=3", "dino.clas_window: unknown key: expected one of "),
+            ("dino.class_votes=11", "dino.class_votes: 11 is impossible: expected 1 to class_window, which is 10"),
+            ("dino.class_window=-1", "dino.class_window: invalid value: integer `-1`, expected u32"),
+            ("dino.class_window=many", "dino.class_window: invalid type: string \"many\", expected u32"),
+            ("class_window=3", "class_window: expected POLICY.KEY=VALUE"),
+            ("class\r\u{1b}[2J=3", r"class\r\u{1b}[2J: expected POLICY.KEY=VALUE"),
+            ("di-plain.class_window=3", "di-plain.class_window: unknown key: expected none"),
+            ("lfoc+.ways_streaming=0", "lfoc+.ways_streaming: 0 is impossible: expected at least 1"),
+            ("lfoc+.sensitive_slowdown=0.5", "lfoc+.sensitive_slowdown: 0.5 is impossible: expected 1 to 100"),
+            (
+                "lfoc+.streaming_bandwidth_percent=5",
+                "lfoc+.streaming_bandwidth_percent: 5 is impossible: expected 10 to 100, or 0 for none",
+            ),
+            ("lfoc+.longest_rest_epochs=1", "lfoc+.longest_rest_epochs: 1 is impossible: expected at least 10"),
+            (
+                "divide-content.llc_gap_percent=101",
+                "divide-content.llc_gap_percent: 101 is impossible: expected 0 to 100",
+            ),
+            ("divide-content.llc_gap=5", "divide-content.llc_gap: unknown key: expected one of balance_seconds,"),
+            ("dino+lfoc+.devil_mpki=-1", "dino+lfoc+.devil_mpki: -1 is impossible: expected a miss rate of 0 or more"),
+        ] {
+            assert!(refused(set).starts_with(message), "{}", refused(set));
+        }
+        assert!(refused("dyno.class_window=3").contains("did you mean `dino`?"));
+        assert!(refused("static-60.nodes=3").starts_with("unknown policy `static-60`"), "its section is static-P");
+    }
+
+    #[test]
+    fn a_short_name_is_a_policy_with_a_setting() {
+        let why =
+            |name| build(name, &Settings::default()).map(|policy| policy.name()).map_err(|error| error.to_string());
+        assert_eq!((why("static-70"), why("static-P")), (Ok("static-P"), Ok("static-P")));
+        assert_eq!(why("static-101").unwrap_err(), "static-P.local_percent: 101 is impossible: expected 0 to 100");
+        assert!(why("static-").is_err() && why("static-x").is_err());
     }
 }

@@ -10,6 +10,7 @@ use isobar_model::text::one_line;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// Settings by policy; what is not set keeps its default.
 #[derive(Clone, Debug, Default)]
@@ -37,13 +38,8 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// A value that is impossible, with what would be right.
-    pub(crate) fn impossible(section: &str, key: &str, value: impl std::fmt::Display, expected: &str) -> Self {
-        Self::of(section, key, format!("{value} is impossible: expected {expected}"))
-    }
-
     /// An error of one key.
-    pub(crate) fn of(section: &str, key: impl std::fmt::Display, message: String) -> Self {
+    pub(crate) fn of(section: &str, key: impl Display, message: String) -> Self {
         Self::Value { key: format!("{section}.{key}"), message }
     }
 }
@@ -89,6 +85,33 @@ impl Settings {
 pub(crate) fn split(key: &str) -> Result<(&str, &str), ConfigError> {
     let parts = key.split_once('.').filter(|(_, name)| !name.is_empty());
     parts.ok_or_else(|| ConfigError::NotASetting(one_line(key)))
+}
+
+/// Refuses a value that is not possible, with what would be right.
+pub(crate) fn check(
+    possible: bool,
+    section: &str,
+    key: &str,
+    value: impl Display,
+    expected: impl Display,
+) -> Result<(), ConfigError> {
+    let refusal = || ConfigError::of(section, key, format!("{value} is impossible: expected {expected}"));
+    if possible { Ok(()) } else { Err(refusal()) }
+}
+
+/// Refuses a value below `least`.
+pub(crate) fn at_least<T: Copy + PartialOrd + Display>(
+    section: &str,
+    key: &str,
+    value: T,
+    least: T,
+) -> Result<(), ConfigError> {
+    check(value >= least, section, key, value, format_args!("at least {least}"))
+}
+
+/// Refuses a value that is not between two bounds.
+pub(crate) fn between(section: &str, key: &str, value: f64, least: f64, most: f64) -> Result<(), ConfigError> {
+    check((least..=most).contains(&value), section, key, value, format_args!("{least} to {most}"))
 }
 
 /// One key of a section.

@@ -4,7 +4,7 @@ use crate::entry::Entry;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::wire::observation_from_json;
 use isobar_model::{
-    Action, CpuId, NodeMap, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, Topology, num,
+    Action, CpuId, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, Topology, num,
 };
 use std::sync::Arc;
 
@@ -20,30 +20,12 @@ pub fn refused(entry: &Entry, section: &str) -> String {
 
 /// The first second of a synthetic machine.
 pub fn observation(machine: &str, processes: Vec<Process>) -> Observation {
-    Observation {
-        time: Seconds(1.0),
-        interval: Seconds(1.0),
-        machine: Arc::new(synthetic(machine).unwrap()),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-        processes,
-    }
+    Observation::bare(Arc::new(synthetic(machine).unwrap()), processes)
 }
 
 /// A process `p<pid>` of which nothing is known but its threads.
 pub fn process(pid: u32, threads: Vec<Thread>) -> Process {
-    Process {
-        pid: Pid(pid),
-        name: format!("p{pid}").into(),
-        pages: None,
-        accessed_pages: None,
-        numa_penalty: None,
-        cache_class: None,
-        critical_ways: None,
-        slowdown_by_ways: None,
-        threads,
-    }
+    Process { pid: Pid(pid), name: format!("p{pid}").into(), threads, ..Process::default() }
 }
 
 /// A thread that ran for a million instructions.

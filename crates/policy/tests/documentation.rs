@@ -46,7 +46,10 @@ fn the_example_has_every_key_with_its_default() {
         assert_eq!(tables[entry.name], toml::Value::Table(defaults), "[{}]", entry.name);
     }
     let settings = Settings::from_tables(tables).unwrap();
-    entries().iter().for_each(|entry| assert_eq!(build(entry.name, &settings).unwrap().name(), entry.name));
+    for entry in entries() {
+        let policy = build(entry.name, &settings).unwrap();
+        assert_eq!((policy.name(), policy.needs()), (entry.name, entry.needs));
+    }
 }
 
 #[test]

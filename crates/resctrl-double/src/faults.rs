@@ -4,33 +4,15 @@
 
 use rustix::io::Errno;
 
-/// A request to the file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A request that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Reading a file; never in the journal.
-    Read,
     /// One `write` on a file.
     Write,
     /// Making a group.
     Mkdir,
     /// Removing one.
     Rmdir,
-    /// Moving a monitor group.
-    Rename,
-}
-
-impl Operation {
-    /// Its name in the journal and in a fault's text form.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Mkdir => "mkdir",
-            Self::Rmdir => "rmdir",
-            Self::Rename => "rename",
-        }
-    }
 }
 
 /// What happens when a fault is due.
@@ -47,96 +29,44 @@ pub enum Mishap {
     Unmount,
 }
 
-/// A fault: the n-th operation of this kind on a path like this one.
+/// A fault, which happens once: at the next operation of this kind on a path like this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The kind of operation.
     pub operation: Operation,
     /// The path from the mount's root, without a leading slash; `*` stands for any characters.
     pub path: String,
-    /// 1 is the first operation that matches.
-    pub nth: u32,
     /// What happens then.
     pub mishap: Mishap,
 }
 
 impl Fault {
-    /// The n-th write to such a path fails with this errno.
+    /// At the next operation of this kind on a path like this one, this happens.
     #[must_use]
-    pub fn write(path: &str, nth: u32, errno: Errno) -> Self {
-        Self { operation: Operation::Write, path: path.to_owned(), nth, mishap: Mishap::Refuse(errno) }
+    pub fn at(operation: Operation, path: &str, mishap: Mishap) -> Self {
+        Self { operation, path: path.to_owned(), mishap }
     }
 
-    /// A fault from `OPERATION:PATH:NTH:MISHAP`, such as `write:*/schemata:2:EBUSY`; a mishap is an
-    /// errno's name, `take-closids`, `tasks-die` or `unmount`.
-    ///
-    /// # Errors
-    /// One line that names the part and what would be right.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let parts: Vec<&str> = text.split(':').collect();
-        let [operation, path, nth, mishap] = parts.as_slice() else {
-            return Err(format!("`{text}`: a fault is OPERATION:PATH:NTH:MISHAP, such as write:*/schemata:2:EBUSY"));
-        };
-        let known = [Operation::Read, Operation::Write, Operation::Mkdir, Operation::Rmdir, Operation::Rename];
-        let found = known.into_iter().find(|known| known.name() == *operation);
-        Ok(Self {
-            operation: found.ok_or_else(|| format!("`{operation}`: read, write, mkdir, rmdir or rename"))?,
-            path: (*path).to_owned(),
-            nth: nth.parse().ok().filter(|nth| *nth > 0).ok_or_else(|| format!("`{nth}`: a whole number from 1"))?,
-            mishap: Mishap::parse(mishap)?,
-        })
+    fn is_due(&self, operation: Operation, path: &str) -> bool {
+        self.operation == operation && matches(&self.path, path)
     }
 }
 
-/// The errnos that a planted fault may give, with their names.
-const ERRNOS: [(&str, Errno); 8] = [
-    ("EBUSY", Errno::BUSY),
-    ("EINVAL", Errno::INVAL),
-    ("EIO", Errno::IO),
-    ("ENODEV", Errno::NODEV),
-    ("ENOMEM", Errno::NOMEM),
-    ("ENOSPC", Errno::NOSPC),
-    ("EPERM", Errno::PERM),
-    ("ESRCH", Errno::SRCH),
-];
-
-impl Mishap {
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "take-closids" => Ok(Self::TakeClosids),
-            "tasks-die" => Ok(Self::TasksDie),
-            "unmount" => Ok(Self::Unmount),
-            text => {
-                let found = ERRNOS.iter().find(|(name, _)| *name == text);
-                let names = ERRNOS.map(|(name, _)| name).join(", ");
-                let wrong = || format!("`{text}`: take-closids, tasks-die, unmount or one of {names}");
-                found.map(|(_, errno)| Self::Refuse(*errno)).ok_or_else(wrong)
-            }
-        }
-    }
-}
-
-/// The faults that are planned, each with how many operations it has seen.
+/// The faults that have not happened yet.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    planned: Vec<(Fault, u32)>,
+    planned: Vec<Fault>,
 }
 
 impl Faults {
     pub(crate) fn plan(&mut self, fault: Fault) {
-        self.planned.push((fault, 0));
+        self.planned.push(fault);
     }
 
-    /// What is due now; every matching fault counts the operation, the first that is due happens.
+    /// What happens now: of those that are due, the one that was planned first.
     pub(crate) fn due(&mut self, operation: Operation, path: &str) -> Option<Mishap> {
-        let mut due = None;
-        for (fault, seen) in &mut self.planned {
-            if fault.operation == operation && matches(&fault.path, path) {
-                *seen += 1;
-                due = due.or((*seen == fault.nth).then_some(fault.mishap));
-            }
-        }
-        due
+        let due = self.planned.iter().position(|fault| fault.is_due(operation, path))?;
+        Some(self.planned.remove(due).mishap)
     }
 }
 
@@ -157,27 +87,12 @@ pub struct Entry {
     pub operation: Operation,
     /// From the mount's root, without a leading slash.
     pub path: String,
-    /// What was written; for a rename, where to; else empty.
+    /// What was written; else empty.
     pub text: String,
     /// How it ended.
     pub result: Result<(), Errno>,
     /// What `last_cmd_status` would say then, without the last line break.
     pub status: String,
-}
-
-impl std::fmt::Display for Entry {
-    /// One line, whatever the text holds: `write web/schemata "L3:0=3\n" EINVAL Missing ':'`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = |errno: Errno| {
-            ERRNOS
-                .iter()
-                .find(|(_, known)| *known == errno)
-                .map_or_else(|| format!("{errno:?}"), |(name, _)| (*name).to_owned())
-        };
-        let result = self.result.map_or_else(name, |()| "ok".to_owned());
-        let Self { operation, path, text, status, .. } = self;
-        write!(f, "{} {path:?} {text:?} {result} {status:?}", operation.name())
-    }
 }
 
 #[cfg(test)]
@@ -200,22 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn the_nth_operation_is_the_one() {
+    fn a_fault_happens_once_and_where_it_was_planned() {
         let mut faults = Faults::default();
-        faults.plan(Fault::write("*/schemata", 2, Errno::BUSY));
+        faults.plan(Fault::at(Operation::Write, "*/schemata", Mishap::Refuse(Errno::BUSY)));
         let mut seen = |operation, path| faults.due(operation, path);
-        assert_eq!(seen(Operation::Write, "a/schemata"), None);
-        assert_eq!(seen(Operation::Read, "a/schemata"), None);
+        assert_eq!(seen(Operation::Write, "a/tasks"), None);
+        assert_eq!(seen(Operation::Mkdir, "a/schemata"), None);
         assert_eq!(seen(Operation::Write, "b/schemata"), Some(Mishap::Refuse(Errno::BUSY)));
         assert_eq!(seen(Operation::Write, "b/schemata"), None);
-    }
-
-    #[test]
-    fn faults_are_read_from_text() {
-        assert_eq!(Fault::parse("write:*/schemata:2:EBUSY"), Ok(Fault::write("*/schemata", 2, Errno::BUSY)));
-        assert_eq!(Fault::parse("mkdir:*:1:take-closids").unwrap().mishap, Mishap::TakeClosids);
-        for wrong in ["", "write:x:1", "chmod:x:1:EIO", "write:x:0:EIO", "write:x:one:EIO", "write:x:1:EFOO"] {
-            assert!(Fault::parse(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -11,13 +11,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
     FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenAccMode, OpenFlags,
-    RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
-    Request, WriteFlags,
+    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request,
+    WriteFlags,
 };
 use rustix::io::Errno;
 
 use crate::refusal::Answer;
-use crate::resctrl::{Caller, Node, Resctrl};
+use crate::resctrl::{Node, Resctrl};
 
 /// How long the kernel may cache an answer: not at all.
 const NOT_KEPT: Duration = Duration::ZERO;
@@ -142,7 +142,7 @@ impl Face {
     fn read_file(&self, inode: INodeNo, handle: FileHandle, offset: u64, size: u32) -> Answer<Vec<u8>> {
         let node = self.node(inode)?;
         if offset == 0 {
-            let text = self.on(|state| state.read(node))?;
+            let text = locked(&self.shared).read(node)?;
             self.table().texts.insert(handle.0, text);
         }
         let table = self.table();
@@ -226,35 +226,9 @@ impl Filesystem for Face {
         done(reply, outcome.and_then(|(folder, name)| self.on(|state| state.rmdir(folder, name))));
     }
 
-    fn rename(
-        &self,
-        _: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        newparent: INodeNo,
-        newname: &OsStr,
-        flags: RenameFlags,
-        reply: ReplyEmpty,
-    ) {
-        let rename = || {
-            // kernfs knows no exchange and no whiteout (kernfs_iop_rename).
-            if !flags.is_empty() {
-                return Err(Errno::INVAL);
-            }
-            let (from, to) = (self.node(parent)?, self.node(newparent)?);
-            let (name, newname) = (text(name)?, text(newname)?);
-            self.on(|state| state.rename(from, name, to, newname))
-        };
-        done(reply, rename());
-    }
-
     /// There is no way to make a file: VFS answers `EACCES` where a file system has no `create`.
     fn create(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: i32, reply: ReplyCreate) {
         reply.error(code(Errno::ACCESS));
-    }
-
-    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(code(Errno::PERM));
     }
 
     fn unlink(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
@@ -300,8 +274,7 @@ impl Filesystem for Face {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let caller = Caller { tid: request.pid(), uid: request.uid() };
-        let outcome = self.node(ino).and_then(|node| self.on(|state| state.write(node, data, caller)));
+        let outcome = self.node(ino).and_then(|node| self.on(|state| state.write(node, data, request.pid())));
         match outcome {
             Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(u32::MAX)),
             Err(errno) => reply.error(code(errno)),
@@ -315,10 +288,6 @@ impl Filesystem for Face {
     /// answer), and a second thread answers meanwhile.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.error(code(Errno::NOSYS));
-    }
-
-    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        reply.ok();
     }
 
     fn release(

@@ -7,13 +7,17 @@
 //! `Documentation/filesystems/resctrl.rst` and from what fs/resctrl of Linux does; every rule names
 //! the function that it repeats. Where it differs:
 //!
+//! - It has the files that isobar reads and writes, and no others: no `cpus`, `cpus_list`, `size`,
+//!   `bit_usage` and `max_threshold_occupancy`. Of the events it counts `mbm_total_bytes`.
+//! - A monitor group cannot be renamed or moved. There is no pseudo-locking, as on a kernel without
+//!   `CONFIG_RESCTRL_FS_PSEUDO_LOCK`.
+//! - The RMID of a removed group is clean at once.
+//! - It does not ask whose task is moved: only root can write to its files.
 //! - It sees no forks; see `resctrl/tasks.rs` for how a new task's group is found, and when that is
 //!   wrong.
 //! - A write of no bytes never reaches a FUSE file system, where the kernel's resctrl answers
 //!   `EINVAL`.
 //! - `statfs` shows FUSE, and `/proc/PID/cpu_resctrl_groups` knows nothing of it.
-//! - No mount options but those that [`Machine`] has; no `mba_MBps`, `io_alloc`, BMEC or
-//!   `mbm_L3_assignments` files; pseudo-locking only as an existing region of another tool.
 
 #![forbid(unsafe_code)]
 
@@ -24,15 +28,12 @@ mod mounted;
 mod numbers;
 mod refusal;
 mod resctrl;
-mod spec;
 mod threads;
-mod traffic;
 
 pub use faults::{Entry, Fault, Mishap, Operation};
-pub use machine::{Bandwidth, Cache, Cdp, Domain, Kernel, Machine, Monitoring};
-pub use mounted::{MountError, Mounted};
+pub use machine::Machine;
+pub use mounted::{MountError, Mounted, can_mount};
 pub use refusal::Answer;
-pub use resctrl::{Caller, Event, GroupFile, GroupId, MonitoringFile, Node, Reading, Resctrl, ResourceFile};
+pub use resctrl::{GroupFile, GroupId, Node, Resctrl};
 pub use rustix::io::Errno;
-pub use threads::{ProcThreads, Task, Threads};
-pub use traffic::{Traffic, TrafficFile, TrafficMap};
+pub use threads::{Task, Threads};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use isobar_resctrl_double::{Fault, Machine, Mounted, ProcThreads, Resctrl, TrafficFile};
+use isobar_resctrl_double::{Fault, Machine, Mishap, Mounted, Operation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Mounts a resctrl file system that is none: for tests of programs that drive resctrl, where no
@@ -20,40 +20,34 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Example:\n  isobar-resctrl-double --mount /tmp/resctrl --machine 'domains=0:0-3/2:4-7;ways=11;closids=8' --for 60 &\n  mkdir /tmp/resctrl/web && echo 'L3:0=3' > /tmp/resctrl/web/schemata"
+    after_help = "Example:\n  isobar-resctrl-double --mount /tmp/resctrl --domains 0,2 --for 60 &\n  mkdir /tmp/resctrl/web && echo 'L3:0=3' > /tmp/resctrl/web/schemata"
 )]
 struct Arguments {
     /// The folder to mount on.
     #[arg(long, value_name = "DIR")]
     mount: PathBuf,
-    /// The machine that is pretended.
-    #[arg(long, value_name = "SPEC", default_value = "domains=0:0", value_parser = Machine::parse)]
-    machine: Machine,
+    /// The ids of the L3 domains.
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',', default_value = "0")]
+    domains: Vec<u32>,
+    /// CLOSIDs, the default group's included.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    closids: u32,
+    /// With memory-bandwidth allocation.
+    #[arg(long)]
+    bandwidth: bool,
     /// Ends by itself after this many seconds.
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 600)]
     seconds: u64,
-    /// Bytes by task and domain, read whenever counters are: lines of
-    /// `TID DOMAIN OCCUPANCY TOTAL LOCAL`.
-    #[arg(long, value_name = "FILE")]
-    counters: Option<PathBuf>,
-    /// Appends a line for every requested operation.
+    /// Appends a line for every operation that was to change something.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// A fault, as OPERATION:PATH:NTH:MISHAP, such as `write:*/schemata:2:EBUSY`,
-    /// `mkdir:*:1:take-closids`, `write:*/tasks:1:tasks-die` or `write:*/tasks:3:unmount`; may be
-    /// given often.
-    #[arg(long, value_name = "FAULT", value_parser = Fault::parse)]
-    fault: Vec<Fault>,
-    /// Ways of an L3 domain that another tool holds pseudo-locked, as DOMAIN=HEX.
-    #[arg(long, value_name = "DOMAIN=HEX", value_parser = locked_ways)]
-    pseudo_locked: Option<(u32, u32)>,
-}
-
-fn locked_ways(text: &str) -> Result<(u32, u32), String> {
-    let parts = text
-        .split_once('=')
-        .and_then(|(domain, ways)| Some((domain.parse().ok()?, u32::from_str_radix(ways, 16).ok()?)));
-    parts.ok_or_else(|| format!("`{text}`: DOMAIN=HEX, such as 0=3"))
+    /// Before the first group with such a path is made, another tool takes all CLOSIDs; `*` stands
+    /// for any characters.
+    #[arg(long, value_name = "PATH")]
+    take_closids: Option<String>,
+    /// After the first write to such a path the mount vanishes, as with `umount -l`.
+    #[arg(long, value_name = "PATH")]
+    unmount: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -67,22 +61,18 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let Arguments { mount, domains, closids, bandwidth, seconds, journal, take_closids, unmount } = arguments;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let mut resctrl = Resctrl::new(arguments.machine, Box::new(ProcThreads));
-    arguments.fault.into_iter().for_each(|fault| resctrl.plan(fault));
-    if let Some(file) = arguments.counters {
-        resctrl.read_traffic_from(TrafficFile(file));
-    }
-    if let Some((domain, ways)) = arguments.pseudo_locked {
-        resctrl.pseudo_lock("other-tool-locked", domain, ways);
-    }
-    let mut journal = arguments.journal.map(|path| File::options().create(true).append(true).open(path)).transpose()?;
-    let mounted = Mounted::on(&arguments.mount, resctrl)?;
+    let mut journal = journal.map(|path| File::options().create(true).append(true).open(path)).transpose()?;
+    let mounted = Mounted::on(&mount, Machine { closids, bandwidth, ..Machine::with_domains(domains) })?;
+    let taken = take_closids.map(|path| Fault::at(Operation::Mkdir, &path, Mishap::TakeClosids));
+    let gone = unmount.map(|path| Fault::at(Operation::Write, &path, Mishap::Unmount));
+    taken.into_iter().chain(gone).for_each(|fault| mounted.plan(fault));
     println!("mounted on {}", mounted.folder().display());
-    let end = Instant::now() + Duration::from_secs(arguments.seconds);
+    let end = Instant::now() + Duration::from_secs(seconds);
     let mut written = 0;
     while !stop.load(Ordering::Relaxed) && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(20));
@@ -95,8 +85,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
 /// Appends what was done since; how many lines that were.
 fn write_journal(mounted: &Mounted, journal: Option<&mut File>, written: usize) -> std::io::Result<usize> {
     let Some(journal) = journal else { return Ok(0) };
-    let new = mounted
-        .with(|state| state.journal().iter().skip(written).map(|entry| format!("{entry}\n")).collect::<Vec<_>>());
-    journal.write_all(new.concat().as_bytes())?;
+    let new = mounted.journal().split_off(written);
+    new.iter().try_for_each(|entry| writeln!(journal, "{entry:?}"))?;
     Ok(new.len())
 }

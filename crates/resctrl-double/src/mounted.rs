@@ -3,62 +3,51 @@
 //! still open.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use fuser::{BackgroundSession, Config, MountOption, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
+use tempfile::TempDir;
 
 use crate::faults::{Entry, Fault};
 use crate::fuse::{Face, Shared, locked};
+use crate::machine::Machine;
 use crate::resctrl::Resctrl;
+use crate::threads;
+
+/// Whether this process can mount: it is root and has `/dev/fuse`.
+#[must_use]
+pub fn can_mount() -> bool {
+    rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists()
+}
 
 /// Why there is no mount.
 #[derive(Debug, thiserror::Error)]
-pub enum MountError {
-    /// The folder is none.
-    #[error("{}: {error}; name an existing folder to mount on", .folder.display())]
-    Folder {
-        /// What was named.
-        folder: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
-    /// The kernel refused.
-    #[error("{}: cannot mount: {error}; this needs root and /dev/fuse (modprobe fuse)", .folder.display())]
-    Refused {
-        /// Where.
-        folder: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
+#[error("{}: cannot mount: {error}; this needs an existing folder, root and /dev/fuse (modprobe fuse)", .folder.display())]
+pub struct MountError {
+    folder: PathBuf,
+    error: std::io::Error,
 }
 
 /// A mounted double.
-#[derive(Debug)]
 pub struct Mounted {
     place: Place,
-    shared: State,
+    shared: Shared,
     session: Option<BackgroundSession>,
-}
-
-/// Hides the state from `Debug`.
-struct State(Shared);
-
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Resctrl")
-    }
+    /// The folder, where it is our own: removed after the unmount.
+    own: Option<TempDir>,
 }
 
 impl Mounted {
-    /// Mounts on this folder; every user may go in, as with resctrl, and the kernel checks the
-    /// permission bits.
+    /// Mounts on this folder, for the tasks of this system; every user may go in, as with resctrl,
+    /// and the kernel checks the permission bits.
     ///
     /// # Errors
     /// Where the folder is missing, or the kernel does not let us.
-    pub fn on(folder: &Path, resctrl: Resctrl) -> Result<Self, MountError> {
-        let folder = folder.canonicalize().map_err(|error| MountError::Folder { folder: folder.to_owned(), error })?;
-        let shared = Shared::new(std::sync::Mutex::new(resctrl));
+    pub fn on(folder: &Path, machine: Machine) -> Result<Self, MountError> {
+        let refused = |error| MountError { folder: folder.to_owned(), error };
+        let folder = folder.canonicalize().map_err(refused)?;
+        let shared = Shared::new(Mutex::new(Resctrl::new(machine, Box::new(threads::of_this_system))));
         let place = Place { folder: folder.clone(), device: Arc::default() };
         let own = place.clone();
         let face = Face::new(shared.clone(), Box::new(move || own.detach()));
@@ -74,10 +63,20 @@ impl Mounted {
         // One may look at all tasks while the other answers what a task waits for (see
         // `Face::flush`).
         config.n_threads = Some(2);
-        let session = fuser::spawn_mount(face, &folder, &config);
-        let session = session.map_err(|error| MountError::Refused { folder: folder.clone(), error })?;
+        let session = fuser::spawn_mount(face, &folder, &config).map_err(refused)?;
         place.remember();
-        Ok(Self { place, shared: State(shared), session: Some(session) })
+        Ok(Self { place, shared, session: Some(session), own: None })
+    }
+
+    /// Mounts on a temporary folder of its own.
+    ///
+    /// # Errors
+    /// Where there is no such folder, or the kernel does not let us.
+    pub fn temporary(machine: Machine) -> Result<Self, MountError> {
+        let own = tempfile::tempdir().map_err(|error| MountError { folder: std::env::temp_dir(), error })?;
+        let mut mounted = Self::on(own.path(), machine)?;
+        mounted.own = Some(own);
+        Ok(mounted)
     }
 
     /// Where it is.
@@ -89,7 +88,7 @@ impl Mounted {
     /// Looks at the state or changes it, between two operations on the files. Every other user of
     /// the mount waits meanwhile, so `look` must not use it.
     pub fn with<T>(&self, look: impl FnOnce(&mut Resctrl) -> T) -> T {
-        look(&mut locked(&self.shared.0))
+        look(&mut locked(&self.shared))
     }
 
     /// Plans a fault.
@@ -107,12 +106,6 @@ impl Mounted {
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.place.is_ours()
-    }
-
-    /// Takes the mount away now, as `umount -l`: paths lead to the empty folder below, open files
-    /// go on.
-    pub fn vanish(&self) {
-        self.place.detach();
     }
 }
 

@@ -1,5 +1,5 @@
-//! The tasks of the system. The double keeps groups of this system's real tasks; which tasks exist,
-//! their parents and their owners come through the [`Threads`] seam, so that the state machine does
+//! The tasks of the system. The double keeps groups of this system's real tasks; which tasks exist
+//! and who their parents are comes through a [`Threads`] function, so that the state machine does
 //! no I/O and tests can invent tasks.
 
 use std::collections::BTreeMap;
@@ -16,31 +16,12 @@ pub struct Task {
     pub started: u64,
 }
 
-/// Where tasks are looked up.
-pub trait Threads: Send {
-    /// Every task of the system by its id.
-    fn all(&self) -> BTreeMap<u32, Task>;
-    /// The real and the saved user of a task (`rdtgroup_task_write_permission` compares with both);
-    /// None when it is gone.
-    fn owner(&self, tid: u32) -> Option<(u32, u32)>;
-}
+/// Every task of the system by its id.
+pub type Threads = Box<dyn Fn() -> BTreeMap<u32, Task> + Send>;
 
 /// The tasks of this system, from `/proc`.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ProcThreads;
-
-impl Threads for ProcThreads {
-    fn all(&self) -> BTreeMap<u32, Task> {
-        numbered("/proc").into_iter().flat_map(threads_of).collect()
-    }
-
-    fn owner(&self, tid: u32) -> Option<(u32, u32)> {
-        let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-        let mut users = line.split_whitespace().map(|user| user.parse().ok());
-        // Real, effective, saved (proc_pid_status(5)).
-        Some((users.next()??, users.nth(1)??))
-    }
+pub fn of_this_system() -> BTreeMap<u32, Task> {
+    numbered("/proc").into_iter().flat_map(threads_of).collect()
 }
 
 /// The threads of a process; one that ends meanwhile is left out.
@@ -78,12 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_found_with_its_parent_and_owner() {
-        let all = ProcThreads.all();
-        let own = all[&std::process::id()];
-        assert_eq!(own.leader, std::process::id());
-        assert_eq!(own.parent, std::os::unix::process::parent_id());
-        assert!(own.started > 0 && ProcThreads.owner(std::process::id()).is_some());
-        assert_eq!(ProcThreads.owner(u32::MAX), None);
+    fn this_process_is_found_with_its_parent() {
+        let own = of_this_system()[&std::process::id()];
+        assert_eq!((own.leader, own.parent), (std::process::id(), std::os::unix::process::parent_id()));
+        assert!(own.started > 0);
     }
 }

@@ -57,8 +57,10 @@ pub fn names(sensors: &[Sensor]) -> Vec<String> {
 #[must_use]
 pub const fn is_reading(sensor: Sensor) -> bool {
     match sensor {
-        Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency => true,
-        Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays => false,
+        Sensor::Instructions | Sensor::LlcMisses | Sensor::PagesByNode | Sensor::Latency | Sensor::AccessedPages => {
+            true
+        }
+        Sensor::SeveralNodes | Sensor::SeveralDomains | Sensor::CacheWays | Sensor::Allocation => false,
     }
 }
 

@@ -7,84 +7,39 @@ use isobar_model::{Action, Machine, NodeId, PageSelection, Pages, Pid, Plan, Sec
 use isobar_sim::{SimError, SimMachine, Workload};
 use std::hint::black_box;
 
-/// Four kinds of programs: streaming, sensitive, light, and in between, each with phases of 3 to 6
-/// seconds that begin at different times. Runs are endless, so that only phases change anything.
-const PROGRAMS: &str = r#"
-[run]
-step_seconds = 0.1
-max_seconds = 1e8
-[[program]]
-name = "a"
-instructions_billion = 1e6
-base_cpi = 0.7
-mpki = { streaming = 20.0, reuse = 10.0, half_mib = 2.0 }
-mlp = 6.0
-write_back = 0.4
-footprint_mib = 400
-[[program.phase]]
-instructions_billion = 7.0
-mpki_factor = 1.0
-[[program.phase]]
-instructions_billion = 9.0
-mpki_factor = 0.6
-[[program]]
-name = "b"
-instructions_billion = 1e6
-base_cpi = 0.6
-mpki = { streaming = 1.0, reuse = 25.0, half_mib = 1.0 }
-mlp = 2.0
-write_back = 0.2
-footprint_mib = 100
-[[program.phase]]
-instructions_billion = 6.0
-mpki_factor = 1.0
-[[program.phase]]
-instructions_billion = 8.0
-mpki_factor = 0.5
-[[program]]
-name = "c"
-instructions_billion = 1e6
-base_cpi = 0.5
-mpki = { streaming = 0.01, reuse = 0.4, half_mib = 0.5 }
-mlp = 1.5
-write_back = 0.1
-footprint_mib = 10
-[[program.phase]]
-instructions_billion = 20.0
-mpki_factor = 1.0
-[[program.phase]]
-instructions_billion = 15.0
-mpki_factor = 2.0
-[[program]]
-name = "d"
-instructions_billion = 1e6
-base_cpi = 0.8
-mpki = { streaming = 4.0, reuse = 8.0, half_mib = 4.0 }
-mlp = 3.0
-write_back = 0.3
-footprint_mib = 200
-[[program.phase]]
-instructions_billion = 11.0
-mpki_factor = 1.0
-[[program.phase]]
-instructions_billion = 10.0
-mpki_factor = 0.7
-[[program]]
-name = "steady"
-instructions_billion = 1e6
-base_cpi = 0.8
-mpki = { streaming = 4.0, reuse = 8.0, half_mib = 4.0 }
-mlp = 3.0
-write_back = 0.3
-footprint_mib = 200
-"#;
+/// A program: name, CPI, misses (streaming, reuse, MiB that halve it), misses in flight, lines
+/// written back, MiB; and its phases: billions of instructions, factor on the misses.
+type Kind = (&'static str, f64, [f64; 3], f64, f64, u32, &'static [(f64, f64)]);
+
+/// Streaming, sensitive, light, and in between, each with phases of 3 to 6 seconds that begin at
+/// different times; and one that is steady. Runs are endless, so that only phases change anything.
+const PROGRAMS: [Kind; 5] = [
+    ("a", 0.7, [20.0, 10.0, 2.0], 6.0, 0.4, 400, &[(7.0, 1.0), (9.0, 0.6)]),
+    ("b", 0.6, [1.0, 25.0, 1.0], 2.0, 0.2, 100, &[(6.0, 1.0), (8.0, 0.5)]),
+    ("c", 0.5, [0.01, 0.4, 0.5], 1.5, 0.1, 10, &[(20.0, 1.0), (15.0, 2.0)]),
+    ("d", 0.8, [4.0, 8.0, 4.0], 3.0, 0.3, 200, &[(11.0, 1.0), (10.0, 0.7)]),
+    ("steady", 0.8, [4.0, 8.0, 4.0], 3.0, 0.3, 200, &[]),
+];
+
+fn section((name, cpi, [streaming, reuse, half_mib], mlp, write_back, mib, phases): Kind) -> String {
+    let phase = |(length, factor): &(f64, f64)| {
+        format!("[[program.phase]]\ninstructions_billion = {length}\nmpki_factor = {factor}\n")
+    };
+    format!(
+        "[[program]]\nname = \"{name}\"\ninstructions_billion = 1e6\nbase_cpi = {cpi}\nmlp = {mlp}\n\
+         mpki = {{ streaming = {streaming}, reuse = {reuse}, half_mib = {half_mib} }}\nwrite_back = {write_back}\n\
+         footprint_mib = {mib}\n{}",
+        phases.iter().map(phase).collect::<String>()
+    )
+}
 
 const FORTY: [(&str, u32); 4] = [("a", 10), ("b", 10), ("c", 10), ("d", 10)];
 
 /// `count` programs of each kind, on a machine such as `node:2 core:20`, in the middle of their
 /// runs.
 fn running(machine: &str, kinds: &[(&str, u32)]) -> Result<SimMachine, SimError> {
-    let mut text = format!("machine = \"{machine}\"\n{PROGRAMS}");
+    let mut text = format!("machine = \"{machine}\"\n[run]\nstep_seconds = 0.1\nmax_seconds = 1e8\n");
+    text.extend(PROGRAMS.map(section));
     for (kind, count) in kinds {
         text += &format!("[[app]]\nprogram = \"{kind}\"\ncount = {count}\nphase_stagger = 0.37\n");
     }
@@ -127,22 +82,16 @@ fn growth(c: &mut Criterion) {
 #[allow(clippy::expect_used)]
 fn moving_pages(c: &mut Criterion) {
     let machine = running("node:2 core:20", &FORTY).expect("the text above is a workload");
-    let action = Action::MigratePages {
+    let action = |from, to| Action::MigratePages {
         pid: Pid(1000),
-        from: NodeId(0),
-        to: NodeId(1),
+        from: NodeId(from),
+        to: NodeId(to),
         pages: Pages(50_000),
         select: PageSelection::ResidentSet,
         for_thread: None,
         reason: "bench".into(),
     };
-    let back = match action.clone() {
-        Action::MigratePages { pid, pages, select, for_thread, reason, .. } => {
-            Action::MigratePages { pid, pages, select, for_thread, reason, from: NodeId(1), to: NodeId(0) }
-        }
-        other => other,
-    };
-    let plan = Plan { actions: vec![action, back], ..Plan::nothing("bench") };
+    let plan = Plan { actions: vec![action(0, 1), action(1, 0)], ..Plan::nothing("bench") };
     c.bench_function("50,000 pages move while 40 programs run", |b| {
         b.iter_batched_ref(|| machine.clone(), |m| black_box(m.apply(&plan)), BatchSize::SmallInput);
     });

@@ -2,6 +2,7 @@
 //! that names the file, the key and the remedy.
 
 use isobar_model::text::one_line;
+use std::ops::RangeInclusive;
 
 /// Why a simulated machine could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -67,6 +68,12 @@ impl SimError {
         let hint = one_line(&hint(name, known));
         Self::Unknown { file: file.to_owned(), key: one_line(key), kind, name: one_line(name), hint }
     }
+}
+
+/// A number that must lie in a range.
+pub(crate) fn within(file: &str, key: &str, value: f64, range: RangeInclusive<f64>) -> Result<(), SimError> {
+    let problem = || format!("is {value}; it must be from {} to {}", range.start(), range.end());
+    range.contains(&value).then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
 }
 
 /// Reads TOML of type `T`; the error is one line.

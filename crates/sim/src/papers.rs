@@ -195,7 +195,7 @@ fn by_ways(library: &Library, name: &str) -> Vec<(f64, f64)> {
     (1..=11).map(|ways| (cpi(at(ways)) / cpi(at(11)), at(ways) / cpi(at(ways)))).collect()
 }
 
-/// Divide&Content, table II, by the rule of LFOC+ (design, section 8).
+/// Divide&Content, table II, by the rule of LFOC+ (section II.B).
 #[test]
 fn classes_on_skylake_are_the_printed_ones() {
     let library = shipped().unwrap();

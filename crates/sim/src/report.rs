@@ -2,10 +2,9 @@
 
 use crate::workload::App;
 use isobar_model::num;
-use serde::Serialize;
 
 /// One run of a workload under one policy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// Simulated seconds.
     pub seconds: f64,
@@ -14,12 +13,10 @@ pub struct RunReport {
 }
 
 /// One application in a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AppReport {
     /// Its name in the workload.
     pub name: String,
-    /// Its program.
-    pub program: String,
     /// Mean completion time of its runs, restarts included; `None` where none completed.
     pub mean_seconds: Option<f64>,
     /// Completed runs.
@@ -50,7 +47,6 @@ impl Totals {
         let mean = self.completions.iter().sum::<f64>() / num::float_len(count.max(1));
         AppReport {
             name: app.name.clone(),
-            program: app.program.name.clone(),
             mean_seconds: (count > 0).then_some(mean),
             completed: count,
             thread_migrations: self.thread_migrations,

@@ -9,19 +9,24 @@ use isobar_profiles::table;
 use isobar_sim::machine::{MachineSpec, find};
 use isobar_sim::program::Program;
 use isobar_sim::solo::solo;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The published table of 55 programs (design, section 8): each runs alone as it was measured.
-#[test]
-fn measured_programs_run_alone_as_measured() {
+/// The published table and the machine that it was measured on.
+fn published() -> Option<(BTreeMap<String, Profile>, Arc<MachineSpec>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/pbbcache/metrics.csv");
     let Ok(text) = std::fs::read_to_string(path) else {
         eprintln!("SKIPPED: {path} is not there");
-        return;
+        return None;
     };
-    let read = table::read("metrics.csv", &text).unwrap();
+    Some((table::read("metrics.csv", &text).unwrap(), Arc::new(find("skylake-2x20").unwrap())))
+}
+
+/// The published table of 55 programs (PBBCache): each runs alone as it was measured.
+#[test]
+fn measured_programs_run_alone_as_measured() {
+    let Some((read, machine)) = published() else { return };
     assert_eq!(read.len(), 55);
-    let machine = Arc::new(find("skylake-2x20").unwrap());
     let program = |profile| Program::measured("metrics.csv", profile, &machine).unwrap();
     let rises = read.values().filter(|profile| !program(profile).mpki.rises().is_empty()).count();
     assert!(rises > 0, "real curves are not all monotone");
@@ -43,34 +48,28 @@ fn measured_programs_run_alone_as_measured() {
 /// Slowdown against all ways by the model over the measured one, for each way count.
 fn by_ways(profile: &Profile, program: &Program, machine: &MachineSpec) -> Vec<f64> {
     let rows = profile.rows();
-    let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
-    let cpi =
-        |ways: u32| program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp;
+    let cpi = |ways| cpi(program, machine, ways);
     let measured = rows.iter().map(|row| rows[10].ipc / row.ipc);
     (1..).zip(measured).map(|(ways, slowdown)| cpi(ways) / cpi(11) / slowdown).collect()
+}
+
+fn cpi(program: &Program, machine: &MachineSpec, ways: u32) -> f64 {
+    let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
+    program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp
 }
 
 /// The programs that ship as that table's authors measured them are near it: a curve of three
 /// parameters has no knees. Slowdown by ways, and IPC with all of them.
 #[test]
 fn shipped_curves_are_near_the_measured_ones() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/pbbcache/metrics.csv");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("SKIPPED: {path} is not there");
-        return;
-    };
-    let read = table::read("metrics.csv", &text).unwrap();
-    let machine = Arc::new(find("skylake-2x20").unwrap());
+    let Some((read, machine)) = published() else { return };
     let suites = isobar_sim::program::suites().unwrap();
     let suite = suites.iter().find(|suite| suite.suite == "SPEC CPU2006 on a Gold 6138").unwrap();
     assert_eq!(suite.program.len(), 24);
-    let latency = machine.idle_latency()[0][0].0 * 1e-9 * machine.hertz;
     let mut errors = Vec::new();
     for program in &suite.program {
         let rows = read[&program.name].rows();
-        let cpi = |ways: u32| {
-            program.base_cpi + program.mpki.misses(2.5 * 1_048_576.0 * f64::from(ways)) * latency / program.mlp
-        };
+        let cpi = |ways| cpi(program, &machine, ways);
         for (ways, row) in (1..).zip(rows) {
             let (ours, measured) = (cpi(ways) / cpi(11), rows[10].ipc / row.ipc);
             errors.push((ours - measured).abs());

@@ -1,5 +1,4 @@
-//! One workload under one algorithm, as it is reported: field names are those of the JSON document
-//! (design, section 8).
+//! One workload under one algorithm, as it is reported: field names are those of the JSON document.
 
 use isobar_model::metrics::Summary;
 use isobar_partition::Solution;

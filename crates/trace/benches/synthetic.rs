@@ -13,12 +13,12 @@ fn zone(lines: u32, pattern: Pattern) -> Zone {
 }
 
 fn trace(threads: u16, zones: Vec<Zone>) -> Result<Trace, TraceError> {
-    Recipe { threads, accesses: ACCESSES, instructions_per_access: 40.0, zones, phases: Vec::new() }.trace(1)
+    Recipe { threads, accesses: ACCESSES, zones }.trace(1)
 }
 
 #[allow(clippy::expect_used)]
 fn speed(c: &mut Criterion) {
-    let sweep = zone(64, Pattern::Sweep { backward: false });
+    let sweep = zone(64, Pattern::Sweep);
     let chase = zone(1, Pattern::Chase { hot_pages: 0.1, hot_visits: 0.8, run: 16 });
     let drift = zone(4, Pattern::Drift { window: 2000, visits: 100 });
     let stride = zone(1, Pattern::Stride { pages: 300, rounds: 64 });

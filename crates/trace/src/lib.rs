@@ -5,9 +5,16 @@
 
 #![forbid(unsafe_code)]
 
-mod access;
 mod error;
 pub mod synthetic;
 
-pub use access::Access;
 pub use error::TraceError;
+
+/// An access that missed the last-level cache and so went to memory (DINO, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The thread, by position among those of the process.
+    pub thread: u16,
+    /// The base page that holds the address, counted from the first resident one.
+    pub page: u32,
+}

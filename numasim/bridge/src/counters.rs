@@ -1,6 +1,7 @@
 //! Counters of CPUs, as the page has them. They are handed over raw: which thread ran where is in
 //! the sample, and [`isobar_model::Observation::between`] shares an interval out. A page that
-//! cannot be read, or stands still, measures nothing.
+//! stands still measures nothing. A page that cannot be read leaves two intervals unmeasured: the
+//! one that the reading would have ended, and the one that it would have begun.
 
 use crate::page::Page;
 use isobar_linux::sensors::{Running, ThreadCounters};
@@ -33,7 +34,7 @@ impl PageCounters {
 
     fn snapshot(&self) -> Result<(CpuReading, u64), PageError> {
         self.page.check()?;
-        let number = self.page.progress().sequence;
+        let number = self.page.sequence();
         let Snapshot { cpus, time_ns, .. } = self.page.snapshot()?;
         Ok((CpuReading { number, cpus: cpus.iter().map(totals).collect() }, time_ns))
     }

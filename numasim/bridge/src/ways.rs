@@ -9,15 +9,13 @@ use crate::error::NumasimError;
 use crate::page::Page;
 use crate::placement::{Classes, Spot, assign, place};
 use crate::topology::{LlcMap, llc_map};
-use isobar_linux::actuators::ActuatorError;
-use isobar_linux::kernel::{identity, stat};
+use isobar_linux::kernel::identity;
 use isobar_linux::machine::{BoxedError, CacheWays, Save};
-use isobar_linux::resctrl::clusters::{Cluster, Clusters, Threads};
+use isobar_linux::resctrl::clusters::{Clusters, Threads};
 use isobar_linux::resctrl::request::{Request as Wish, Requests as Wishes};
-use isobar_model::{ActionOutcome, LlcId, Pid, Sample, Tid, Topology, num};
+use isobar_model::{ActionOutcome, LlcId, Sample, Tid, Topology, num};
 use numasim_page::PageError;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,7 +82,7 @@ impl PageWays {
         let mut wishes = Wishes::new(wishes);
         self.remarks.clear();
         while wishes.open().next().is_some() {
-            let target = self.target(&mut wishes);
+            let target = wishes.target(self.clusters.clone(), |wish| self.screen(wish));
             let most = self.page.header().classes.saturating_sub(1);
             match assign(&target, &self.classes, most) {
                 Ok(classes) => {
@@ -95,21 +93,6 @@ impl PageWays {
             }
         }
         wishes.into_outcomes()
-    }
-
-    /// What stands, and what is wished for beyond it.
-    fn target(&self, wishes: &mut Wishes) -> Clusters {
-        let mut target = self.clusters.clone();
-        let open: Vec<(usize, Wish)> = wishes.open().map(|(number, wish)| (number, wish.clone())).collect();
-        for (number, wish) in open {
-            match self.screen(&wish) {
-                Ok(threads) => {
-                    target.set(wish.key, Cluster { way_mask: wish.way_mask, percent: None, threads });
-                }
-                Err(outcome) => wishes.settle(number, outcome),
-            }
-        }
-        target
     }
 
     /// Which threads of a wish can be put into its cluster, or why it is not carried out.
@@ -125,7 +108,7 @@ impl PageWays {
         let checked = self.page.header().check_mask(*index, 0, wish.way_mask);
         checked.map_err(|why| refused(format!("way mask {:#x} of llc {llc}: {why}", wish.way_mask)))?;
         let mut threads = wish.threads.clone();
-        threads.retain(|tid, (pid, start)| lives(*tid, *pid, *start));
+        threads.retain(|tid, (pid, start)| identity::lives(*pid, *tid, *start));
         if threads.is_empty() && wish.asked > 0 { Err(ActionOutcome::Vanished) } else { Ok(threads) }
     }
 
@@ -133,7 +116,7 @@ impl PageWays {
     /// cluster that stands is given up.
     fn do_without(&mut self, llc: LlcId, most: usize, wishes: &mut Wishes) {
         let Some(key) = wishes.surplus(llc, &self.clusters) else {
-            return wishes.settle_all(&refused(format!("llc {llc} has too few classes of service")));
+            return wishes.settle(&refused(format!("llc {llc} has too few classes of service")), |_| true);
         };
         let why =
             format!("llc {llc} has {most} classes of service beside the default: let the policy use fewer clusters");
@@ -148,7 +131,7 @@ impl PageWays {
         match self.enforce(&target, &classes) {
             Ok(()) => (self.clusters, self.classes) = (target, classes),
             Err(error) => {
-                wishes.settle_all(&refused(error.to_string()));
+                wishes.settle(&refused(error.to_string()), |_| true);
                 self.keep_up();
             }
         }
@@ -222,29 +205,21 @@ impl PageWays {
         }
     }
 
-    fn look_again(&mut self) {
-        let clusters = self.clusters.clone();
-        self.look_again_at(&clusters);
-    }
-
     fn look_again_at(&mut self, clusters: &Clusters) {
         for (tid, pid, ..) in clusters.members() {
-            if let Some(cpu) = cpu_of(tid, pid) {
+            // On now, or last on.
+            if let Some(cpu) = identity::task(pid, tid).and_then(|task| task.cpu) {
+                let cpu = num::index(cpu.0);
                 self.spots.entry(tid).or_insert(Spot { cpu, time_ns: 0 }).cpu = cpu;
             }
         }
     }
 }
 
-impl CacheWays for PageWays {
+impl<E> CacheWays<E> for PageWays {
     /// Nothing has to be written down: the page is put back whenever this process ends in order,
     /// and a guest's page ends with it.
-    fn apply(
-        &mut self,
-        wishes: Vec<Wish>,
-        _: u32,
-        _: Save<'_, ActuatorError>,
-    ) -> Result<Vec<ActionOutcome>, ActuatorError> {
+    fn apply(&mut self, wishes: Vec<Wish>, _: u32, _: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
         Ok(self.carry_out_all(wishes))
     }
 
@@ -260,7 +235,7 @@ impl CacheWays for PageWays {
     }
 
     fn follow_moves(&mut self) {
-        self.look_again();
+        self.look_again_at(&self.clusters.clone());
         self.keep_up();
     }
 
@@ -282,14 +257,4 @@ impl Drop for PageWays {
 
 const fn refused(why: String) -> ActionOutcome {
     ActionOutcome::Refused { errno: None, why }
-}
-
-fn lives(tid: Tid, pid: Pid, start: u64) -> bool {
-    identity::task(pid, tid).is_some_and(|task| task.start == start)
-}
-
-/// The CPU that a thread is on now, or was last on.
-fn cpu_of(tid: Tid, pid: Pid) -> Option<usize> {
-    let line = fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-    stat::parse(&line)?.cpu.map(num::index)
 }

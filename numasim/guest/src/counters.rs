@@ -1,11 +1,10 @@
 //! What the machine counted: per CPU, per node, per link. It knows how to subtract; it refuses to
-//! know where the counts come from.
+//! know where the counts come from. `numasim-counters --json` prints these members and more.
 
 use serde::{Deserialize, Serialize};
 
 /// The counters of the machine at one time, or between two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Counters {
     /// Guest time.
     pub time_ns: u64,
@@ -19,7 +18,6 @@ pub struct Counters {
 
 /// A CPU; counts only grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Cpu {
     /// Its node.
     pub node: u64,
@@ -43,11 +41,13 @@ pub struct Cpu {
     pub stall_ps: u64,
     /// Picoseconds that it was not idle.
     pub busy_ps: u64,
+    /// References that a stream covered; earlier recordings have none.
+    #[serde(default)]
+    pub covered: u64,
 }
 
 /// A memory controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Node {
     /// Bytes it delivered.
     pub bytes_read: u64,
@@ -55,11 +55,16 @@ pub struct Node {
     pub bytes_written: u64,
     /// Picoseconds of service.
     pub busy_ps: u64,
+    /// Picoseconds that a miss waits here now: a level, no sum; earlier recordings have none.
+    #[serde(default)]
+    pub delay_ps: u64,
+    /// Picoseconds that all its lines together have waited; earlier recordings have none.
+    #[serde(default)]
+    pub waited_ps: u64,
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Link {
     /// Whence.
     pub from: u64,
@@ -69,6 +74,9 @@ pub struct Link {
     pub bytes: u64,
     /// Picoseconds of service.
     pub busy_ps: u64,
+    /// Picoseconds that all its lines together have waited; earlier recordings have none.
+    #[serde(default)]
+    pub waited_ps: u64,
 }
 
 impl Counters {
@@ -80,12 +88,15 @@ impl Counters {
             bytes_read: now.bytes_read.saturating_sub(old.bytes_read),
             bytes_written: now.bytes_written.saturating_sub(old.bytes_written),
             busy_ps: now.busy_ps.saturating_sub(old.busy_ps),
+            delay_ps: now.delay_ps,
+            waited_ps: now.waited_ps.saturating_sub(old.waited_ps),
         });
         let old = |link: &Link| before.links.iter().find(|old| (old.from, old.to) == (link.from, link.to)).cloned();
         let link = |link: &Link| {
             let old = old(link).unwrap_or_default();
             let (bytes, busy_ps) = (link.bytes.saturating_sub(old.bytes), link.busy_ps.saturating_sub(old.busy_ps));
-            Link { bytes, busy_ps, ..*link }
+            let waited_ps = link.waited_ps.saturating_sub(old.waited_ps);
+            Link { bytes, busy_ps, waited_ps, ..*link }
         };
         let time_ns = self.time_ns.saturating_sub(before.time_ns);
         Self { time_ns, cpus, nodes: nodes.collect(), links: self.links.iter().map(link).collect() }
@@ -112,6 +123,7 @@ impl Cpu {
             bytes_written: self.bytes_written.saturating_sub(old.bytes_written),
             stall_ps: self.stall_ps.saturating_sub(old.stall_ps),
             busy_ps: self.busy_ps.saturating_sub(old.busy_ps),
+            covered: self.covered.saturating_sub(old.covered),
         }
     }
 }
@@ -127,7 +139,7 @@ mod tests {
             time_ns,
             cpus: vec![Cpu { llc_misses: misses, misses_by_node: vec![misses - remote, remote], ..Cpu::default() }],
             nodes: vec![Node { bytes_read: misses * 64, ..Node::default() }],
-            links: vec![Link { from: 1, to: 0, bytes: remote * 64, busy_ps: 0 }],
+            links: vec![Link { from: 1, to: 0, bytes: remote * 64, ..Link::default() }],
         };
         let delta = at(900, 25, 9).since(&at(400, 10, 4));
         assert_eq!(delta, at(500, 15, 5));

@@ -96,13 +96,17 @@ impl Child {
 
     /// What it wrote to its standard output.
     pub fn output(&self) -> String {
-        std::fs::read(&self.out).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+        text_of(&self.out)
     }
 
     /// What it wrote to its standard error.
     pub fn errors(&self) -> String {
-        std::fs::read(&self.err).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+        text_of(&self.err)
     }
+}
+
+fn text_of(file: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned()
 }
 
 /// Whatever happens, no child outlives its run.

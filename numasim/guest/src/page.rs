@@ -80,17 +80,21 @@ fn counters(header: &Header, seen: &Snapshot) -> Counters {
         bytes_written: cpu.bytes_written,
         stall_ps: cpu.stall_ps,
         busy_ps: cpu.busy_ps,
+        covered: cpu.covered,
     };
     let node = |node: &numasim_page::NodeFigures| Node {
         bytes_read: node.bytes_read,
         bytes_written: node.bytes_written,
         busy_ps: node.busy_ps,
+        delay_ps: node.delay_ps,
+        waited_ps: node.waited_ps,
     };
     let link = |(&(from, to), link): (&(usize, usize), &numasim_page::LinkFigures)| Link {
         from: wide(from),
         to: wide(to),
         bytes: link.bytes,
         busy_ps: link.busy_ps,
+        waited_ps: link.waited_ps,
     };
     Counters {
         time_ns: seen.time_ns,

@@ -50,6 +50,9 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
             None
         }
     };
+    if let Some(daemon) = &asked.regime.daemon {
+        std::thread::sleep(Duration::try_from_secs_f64(daemon.lead_seconds).unwrap_or_default());
+    }
 
     machine.empty()?;
     machine.ways(&asked.ways)?;

@@ -58,7 +58,7 @@ pub struct Regime {
 }
 
 /// A program that runs beside the jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Daemon {
     /// Command and arguments; `{pids}` becomes `-p PID` of every job, as several arguments.
@@ -66,6 +66,9 @@ pub struct Daemon {
     /// Files that are written before it starts: path to content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// Seconds for which it runs before the jobs start.
+    #[serde(default)]
+    pub lead_seconds: f64,
     /// A file that it writes for itself and that belongs to its log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file: Option<String>,
@@ -118,6 +121,14 @@ pub enum Line {
     },
     /// All runs are over.
     Done,
+}
+
+impl Line {
+    /// What came of a run, where it says that.
+    #[must_use]
+    pub fn ran(&self) -> Option<&Ran> {
+        if let Self::Run(ran) = self { Some(ran) } else { None }
+    }
 }
 
 /// What came of a run.

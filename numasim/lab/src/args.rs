@@ -66,7 +66,7 @@ pub struct ExperimentArgs {
     /// Only contenders whose names contain this, and the baseline; may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
-    /// Keep what every boot leaves (console, lines, counters) in this folder
+    /// Keep what every boot leaves (console, lines, page) in this folder
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Without the plugin: nothing is modelled, times mean nothing; for trying out an experiment

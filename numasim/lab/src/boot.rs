@@ -5,8 +5,8 @@
 use crate::command::{self, Files, PAGE_BYTES, left};
 use crate::ending::{Ending, Remains, judge};
 use crate::error::LabError;
-use crate::fetch::Qemu;
-use crate::image::Image;
+use crate::fetch::{self, Qemu};
+use crate::image::{self, Contents, Image};
 use crate::{machine, qemu};
 use numasim_guest::wire::{Line, ORDER_FILE, Order};
 use numasim_model::Spec;
@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Everything that boots of one experiment share.
+#[derive(Clone, Debug)]
 pub struct Host {
     /// The emulator.
     pub qemu: Qemu,
@@ -27,6 +28,17 @@ pub struct Host {
     pub spec: Spec,
     /// Host seconds that a boot may take.
     pub limit_seconds: u32,
+}
+
+impl Host {
+    /// What boots of a machine need, found, fetched or built.
+    ///
+    /// # Errors
+    /// What is missing here, or does not build.
+    pub fn new(spec: Spec, contents: &Contents, plain: bool, limit_seconds: u32) -> Result<Self, LabError> {
+        let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
+        Ok(Self { qemu, kernel, image: image::build(contents, plain)?, spec, limit_seconds })
+    }
 }
 
 /// The folder of a boot, from 0, within that of an experiment.
@@ -148,5 +160,5 @@ fn remains(folder: &Path) -> Remains {
         std::fs::read(folder.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     };
     let lines = read(left::RESULTS).lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()).collect();
-    Remains { console: read(left::CONSOLE), errors: read(left::ERRORS), lines }
+    Remains { console: read(left::CONSOLE), errors: read(left::ERRORS), lines, output: read(left::OUTPUT) }
 }

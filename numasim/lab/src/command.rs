@@ -29,8 +29,6 @@ pub mod left {
     pub const MACHINE: &str = "machine.toml";
     /// The page that plugin and guest share.
     pub const PAGE: &str = "page";
-    /// Counters at the end, from the plugin.
-    pub const COUNTERS: &str = "counters.json";
     /// The guest's console.
     pub const CONSOLE: &str = "console.log";
     /// The lines of the director.
@@ -66,8 +64,7 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     words.pair("-append", "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc nokaslr cryptomgr.notests");
     if let Some(plugin) = &files.plugin {
         let at = |name| option(&files.out.join(name));
-        let (machine, page, counters) = (at(left::MACHINE), at(left::PAGE), at(left::COUNTERS));
-        words.pair("-plugin", format!("{},machine={machine},page={page},out={counters}", option(plugin)));
+        words.pair("-plugin", format!("{},machine={},page={}", option(plugin), at(left::MACHINE), at(left::PAGE)));
     }
     Ok(words.0)
 }

@@ -26,6 +26,8 @@ pub struct Remains {
     pub errors: String,
     /// The lines of the director.
     pub lines: Vec<Line>,
+    /// What a command printed.
+    pub output: String,
 }
 
 /// How a boot ended.

@@ -1,7 +1,7 @@
 use super::*;
 
 fn remains(console: &str, errors: &str, lines: Vec<Line>) -> Remains {
-    Remains { console: console.to_owned(), errors: errors.to_owned(), lines }
+    Remains { console: console.to_owned(), errors: errors.to_owned(), lines, output: String::new() }
 }
 
 #[test]

@@ -43,6 +43,13 @@ impl LabError {
         Self::Input { file: one_line(file), problem: one_line(&problem.into()) }
     }
 
+    /// TOML of another form than expected, with the line.
+    #[must_use]
+    pub fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
+        Self::input(file, format!("line {line}: {}", error.message()))
+    }
+
     /// A file that refuses.
     pub fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.display().to_string(), source }

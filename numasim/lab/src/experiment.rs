@@ -32,6 +32,11 @@ pub struct Experiment {
     /// Host seconds that a boot may take.
     #[serde(default = "half_an_hour")]
     pub boot_limit_seconds: u32,
+    /// Guest seconds for which daemons run before the programs start (0), as they would on a real
+    /// machine: the guest's CPUs are slow, and its kernel takes seconds to switch performance
+    /// events on.
+    #[serde(default)]
+    pub lead_seconds: f64,
     /// The contender that the others are compared with; default: see [`Experiment::baseline`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare_with: Option<String>,
@@ -202,10 +207,7 @@ impl Experiment {
     /// # Errors
     /// One line with the file, the line or key, and the remedy.
     pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
-        let experiment: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
-            LabError::input(file, format!("line {line}: {}", error.message()))
-        })?;
+        let experiment: Self = toml::from_str(text).map_err(|error| LabError::toml(file, text, &error))?;
         experiment.check().map_err(|problem| LabError::input(file, problem))?;
         Ok(experiment)
     }
@@ -229,6 +231,7 @@ impl Experiment {
         counted("repeats", self.repeats, 1, 100)?;
         counted("boot_limit_seconds", self.boot_limit_seconds, 1, 86_400)?;
         within("limit_seconds", self.limit_seconds, 1.0, 3600.0)?;
+        within("lead_seconds", self.lead_seconds, 0.0, 60.0)?;
         within("scale.time", self.scale.time, 1.0, 1000.0)?;
         within("scale.cache", self.scale.cache, 1.0, 1000.0)?;
         counted("scale.node_mib", self.scale.node_mib, 64, 8192)?;

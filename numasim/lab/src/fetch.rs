@@ -55,7 +55,8 @@ fn user_cache() -> PathBuf {
     named("XDG_CACHE_HOME").unwrap_or_else(home)
 }
 
-fn named(variable: &str) -> Option<PathBuf> {
+/// A path in the environment, if it is set.
+pub(crate) fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 

@@ -3,7 +3,7 @@
 //! packed once, the order of each boot is laid over it.
 
 use crate::error::LabError;
-use crate::fetch;
+use crate::fetch::{self, named};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -96,10 +96,6 @@ struct Built {
     plugin: Option<PathBuf>,
 }
 
-fn named(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
 /// The profile of [`cargo`]: `$NUMASIM_PROFILE`, else release.
 fn profile() -> String {
     std::env::var("NUMASIM_PROFILE").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "release".to_owned())
@@ -138,14 +134,19 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     }
 }
 
-/// Builds packages of this workspace, optimised unless `NUMASIM_PROFILE` says otherwise.
+/// Builds packages of this workspace, or all of it where `BUILD_WORKSPACE` is set; optimised unless
+/// `NUMASIM_PROFILE` says otherwise.
 ///
 /// # Errors
 /// The build fails; its first error.
 pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--locked", "--profile", &profile()]).current_dir(fetch::workspace());
-    packages.iter().for_each(|package| _ = command.args(["-p", package]));
+    if named("BUILD_WORKSPACE").is_some() {
+        command.args(["--workspace", "--lib", "--bins", "--examples"]);
+    } else {
+        packages.iter().for_each(|package| _ = command.args(["-p", package]));
+    }
     checked("cargo build", &mut command)
 }
 

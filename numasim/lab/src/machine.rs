@@ -21,26 +21,20 @@ const PRIVATE_KIB: f64 = 256.0;
 const PRIVATE_WAYS: u32 = 8;
 
 /// Real machines by name: the file of each, with the source of every number.
-const MACHINES: [(&str, &str); 11] = include!("../../../machines/list.rs");
+const MACHINES: &[(&str, &str)] = include!("../../../machines/list.rs");
 
 /// A file of a real machine, as far as it is used here; the rest is for the contention simulator.
 #[derive(Deserialize)]
 struct Source {
     clock_ghz: f64,
-    queue: SourceQueue,
+    queue: Queue,
     node: Vec<SourceNode>,
     llc: Vec<SourceLlc>,
     #[serde(default)]
     link: Vec<SourceLink>,
     #[serde(default)]
-    route: Vec<SourceRoute>,
-    latency: SourceLatency,
-}
-
-#[derive(Deserialize)]
-struct SourceQueue {
-    controller_ns: f64,
-    link_ns: f64,
+    route: Vec<Route>,
+    latency: Latency,
 }
 
 #[derive(Deserialize)]
@@ -68,18 +62,6 @@ struct SourceLink {
     a: u32,
     b: u32,
     gb_per_s_each_way: f64,
-}
-
-#[derive(Deserialize)]
-struct SourceRoute {
-    from: u32,
-    to: u32,
-    via: Vec<u32>,
-}
-
-#[derive(Deserialize)]
-struct SourceLatency {
-    ns: Vec<Vec<f64>>,
 }
 
 const fn all() -> f64 {
@@ -142,14 +124,12 @@ impl Source {
             cpus: on(node.id).flat_map(|(_, cpus)| cpus.as_slice().iter().copied()).collect(),
             memory_mib: scale.node_mib,
             mb_per_s: node.gb_per_s * node.sustained * 1000.0 / scale.time,
-            start_mib: None,
         };
         let link = |link: &SourceLink| Link {
             a: link.a,
             b: link.b,
             mb_per_s_each_way: link.gb_per_s_each_way * 1000.0 / scale.time,
         };
-        let route = |route: &SourceRoute| Route { from: route.from, to: route.to, via: route.via.clone() };
         let stretched = |row: &Vec<f64>| row.iter().map(|ns| ns * scale.time).collect();
         Ok(Spec {
             name: name.to_owned(),
@@ -159,7 +139,6 @@ impl Source {
             cycles_per_instruction: 1.0,
             line_bytes: 64,
             delays: true,
-            hole_start_mib: None,
             private: self.private(scale),
             prefetch: Prefetch::default(),
             queue: Queue {
@@ -170,7 +149,7 @@ impl Source {
             node: self.node.iter().map(node).collect(),
             llc: self.llc.iter().enumerate().map(llc).collect(),
             link: self.link.iter().map(link).collect(),
-            route: self.route.iter().map(route).collect(),
+            route: self.route.clone(),
         })
     }
 

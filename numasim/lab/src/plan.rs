@@ -150,7 +150,7 @@ fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> 
         Contender::Linux { numa_balancing, .. } => Regime { numa_balancing: *numa_balancing, daemon: None },
         Contender::Numactl { .. } => Regime::default(),
         Contender::Numad { interval_seconds, .. } => {
-            Regime { numa_balancing: false, daemon: Some(numad(*interval_seconds)) }
+            Regime { numa_balancing: false, daemon: Some(numad(experiment, *interval_seconds)) }
         }
         Contender::Daemon { run, numa_balancing, .. } => {
             Regime { numa_balancing: *numa_balancing, daemon: Some(daemon(experiment, run, options.plain)) }
@@ -161,16 +161,17 @@ fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> 
 fn daemon(experiment: &Experiment, run: &str, plain: bool) -> Daemon {
     let mut files = experiment.files.clone();
     files.extend(experiment.plain_files.clone().into_iter().filter(|_| plain));
-    Daemon { argv: words(run), files, log_file: None, pid_file: None }
+    Daemon { argv: words(run), files, lead_seconds: experiment.lead_seconds, ..Daemon::default() }
 }
 
 /// numad leaves the foreground, and ignores processes of less than 300 MB unless they are named
 /// (numad(8), `-p`).
-fn numad(interval_seconds: u32) -> Daemon {
+fn numad(experiment: &Experiment, interval_seconds: u32) -> Daemon {
     let argv = ["numad", "-i", &format!("{interval_seconds}:{interval_seconds}"), "{pids}"].map(str::to_owned);
     Daemon {
         argv: argv.to_vec(),
         files: BTreeMap::new(),
+        lead_seconds: experiment.lead_seconds,
         log_file: Some("/var/log/numad.log".to_owned()),
         pid_file: Some("/var/run/numad.pid".to_owned()),
     }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::experiment::Scale;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 const TEXT: &str = r#"
 name = "t"
@@ -101,16 +103,27 @@ fn places_that_the_machine_lacks_are_refused() {
     assert!(wrong("run_on = \"0-1\"", "run_on = \"x\"").contains("is no CPU list"));
 }
 
+/// Each can be planned, runs programs that there are, and lets isobar manage these and no others.
 #[test]
 fn experiments_that_ship_can_be_planned() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
+    let numasim = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let mut seen = 0;
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    for path in files {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let experiment = Experiment::parse(&text, &path.display().to_string()).unwrap();
+    for entry in std::fs::read_dir(format!("{numasim}/experiments")).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.display();
+        let experiment = Experiment::parse(&std::fs::read_to_string(&path).unwrap(), &file.to_string()).unwrap();
         let spec = crate::machine::scaled(&experiment.machine, experiment.scale).unwrap();
-        order(&experiment, &spec, 0, &Options::default()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        order(&experiment, &spec, 0, &Options::default()).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let commands = experiment.program.iter().map(|program| program.run.split(' ').next().unwrap());
+        let commands: BTreeSet<&str> = commands.map(|path| path.rsplit('/').next().unwrap()).collect();
+        for name in &commands {
+            assert!(Path::new(&format!("{numasim}/programs/{name}.c")).exists(), "{file}: no program is called {name}");
+        }
+        for (at, text) in experiment.files.iter().chain(&experiment.plain_files) {
+            let settings: toml::Table = toml::from_str(text).unwrap();
+            let only = settings["manage"]["only"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+            assert_eq!(only.collect::<BTreeSet<_>>(), commands, "{file}: `only` of {at}");
+        }
         seen += 1;
     }
     assert!(seen >= 5);

@@ -2,7 +2,7 @@
 //! a contender loses.
 
 use crate::stats::{Ratio, Verdict};
-use crate::summary::{Row, Summary};
+use crate::summary::{Row, Summary, overall};
 use isobar_plot as svg;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -180,14 +180,8 @@ fn ratios(summary: &Summary, title: &str) -> String {
     let base = summary.rows.iter().find(|row| row.contender == summary.baseline);
     let others: Vec<&Row> = summary.rows.iter().filter(|row| row.contender != summary.baseline).collect();
     let boots = |row: &Row| -> Vec<f64> {
-        let pairs = row.each.iter().filter_map(|(repeat, run)| {
-            let base = base?.each.get(repeat)?;
-            let logs: Vec<f64> =
-                run.seconds.iter().filter_map(|(job, seconds)| Some((seconds / base.seconds.get(job)?).ln())).collect();
-            let count = numasim_model::num::float_len(logs.len());
-            (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
-        });
-        pairs.collect()
+        let pairs = row.each.iter().filter_map(|(repeat, run)| overall(run, base?.each.get(repeat)?));
+        pairs.map(|(run, base)| run / base).collect()
     };
     let names: Vec<String> = others.iter().map(|row| row.contender.clone()).collect();
     let lists = others.iter().map(|row| boots(row)).collect();

@@ -98,7 +98,7 @@ pub fn summary(experiment: &Experiment, only: &[String], scales: (f64, f64), boo
         problems.extend(boot.problem.as_deref().map(told));
         let base = alone_seconds(experiment, boot);
         base.iter().for_each(|(program, seconds)| alone.entry(program.clone()).or_default().push(*seconds));
-        for ran in boot.lines.iter().filter_map(ran) {
+        for ran in boot.lines.iter().filter_map(Line::ran) {
             problems.extend(metrics::problem(ran).map(|why| told(&format!("{}: {why}", ran.id))));
         }
         for (contender, measures) in measured(boot, &base) {
@@ -127,13 +127,9 @@ pub fn summary(experiment: &Experiment, only: &[String], scales: (f64, f64), boo
     }
 }
 
-fn ran(line: &Line) -> Option<&Ran> {
-    if let Line::Run(ran) = line { Some(ran) } else { None }
-}
-
 fn alone_seconds(experiment: &Experiment, boot: &Boot) -> BTreeMap<String, f64> {
     let of = |name: &String| {
-        let ran = boot.lines.iter().filter_map(ran).find(|ran| ran.id == alone_id(name))?;
+        let ran = boot.lines.iter().filter_map(Line::ran).find(|ran| ran.id == alone_id(name))?;
         Some((name.clone(), metrics::seconds(ran.jobs.first()?)?))
     };
     experiment.program.iter().map(|program| &program.name).filter_map(of).collect()
@@ -145,7 +141,7 @@ fn measured(boot: &Boot, alone: &BTreeMap<String, f64>) -> BTreeMap<String, Meas
         let asked = boot.order.runs.iter().find(|run| run.id == ran.id)?;
         metrics::problem(ran).is_none().then(|| (ran.id.clone(), metrics::measures(ran, alone, &asked.jobs)))
     };
-    boot.lines.iter().filter_map(ran).filter_map(one).collect()
+    boot.lines.iter().filter_map(Line::ran).filter_map(one).collect()
 }
 
 fn row(contender: String, each: BTreeMap<u32, Measures>, base: Option<&BTreeMap<u32, Measures>>) -> Row {
@@ -188,7 +184,7 @@ fn paired<'a>(
 }
 
 /// Geometric means of completion times over the jobs that both have.
-fn overall(run: &Measures, base: &Measures) -> Option<(f64, f64)> {
+pub(crate) fn overall(run: &Measures, base: &Measures) -> Option<(f64, f64)> {
     let both: Vec<_> =
         run.seconds.iter().filter_map(|(job, seconds)| Some((*seconds, *base.seconds.get(job)?))).collect();
     (both.len() == base.seconds.len() && both.len() == run.seconds.len()).then_some(())?;

@@ -66,7 +66,7 @@ fn windows(c: &mut Criterion) {
     let mut group = c.benchmark_group("window, 40 misses a CPU");
     for nodes in [2_u32, 4, 8] {
         let mut machine = ring(nodes);
-        let (cpus, memory) = (machine.cpus(), u64::from(nodes) * (512 << 20));
+        let (cpus, memory) = (8 * nodes as usize, u64::from(nodes) * (512 << 20));
         let (busy, mut at) = (vec![100_000_000; cpus], 0_u64);
         for end in [false, true] {
             let name = format!("{nodes} nodes of 8 CPUs{}", if end { "" } else { ", the misses alone" });

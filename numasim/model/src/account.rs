@@ -74,7 +74,7 @@ impl Machine {
             let lines =
                 self.carried(|_, lines, from| if from == node { lines.read(from) + lines.written[from] } else { 0 });
             let (busy_ps, delay_ps) = (self.queues.service(node, lines), round(self.queues.delay(node)));
-            NodeCounters { bytes: lines * LINE, busy_ps, delay_ps }
+            NodeCounters { bytes: lines * LINE, busy_ps, delay_ps, waited_ps: self.queues.waited(node) }
         })
     }
 
@@ -90,7 +90,8 @@ impl Machine {
                 read + written
             });
             let (busy_ps, delay_ps) = (self.queues.service(link, lines), round(self.queues.delay(link)));
-            LinkCounters { from: *from, to: *to, bytes: lines * LINE, busy_ps, delay_ps }
+            let waited_ps = self.queues.waited(link);
+            LinkCounters { from: *from, to: *to, bytes: lines * LINE, busy_ps, delay_ps, waited_ps }
         })
     }
 

@@ -36,6 +36,8 @@ pub struct NodeCounters {
     pub busy_ps: u64,
     /// What a miss waits here now, in picoseconds.
     pub delay_ps: u64,
+    /// What all lines together have waited here, in picoseconds; cumulative.
+    pub waited_ps: u64,
 }
 
 /// What one direction of a link has carried.
@@ -51,6 +53,8 @@ pub struct LinkCounters {
     pub busy_ps: u64,
     /// What a miss waits here now, in picoseconds.
     pub delay_ps: u64,
+    /// What all lines together have waited here, in picoseconds; cumulative.
+    pub waited_ps: u64,
 }
 
 /// Lines that a CPU has moved, by the node of the memory; never reset, so that a window is a

@@ -1,39 +1,27 @@
 //! What can be wrong with a machine file or with a value that the guest writes. Each message is one
 //! line that names the file or the knob, the key, and the remedy.
 
-/// Why a machine file is refused.
+/// Why a machine file is refused: the line or the key, what is wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
-    /// the text is no TOML of the expected form; an unknown key is named
-    #[error("{file}: {problem}")]
-    Toml {
-        /// the file, as the caller names it
-        file: String,
-        /// line, key and problem
-        problem: String,
-    },
-    /// a value that cannot be
-    #[error("{file}: `{key}` {problem}")]
-    Value {
-        /// the file, as the caller names it
-        file: String,
-        /// the key
-        key: String,
-        /// what is wrong with its value, and what would be right
-        problem: String,
-    },
+#[error("{file}: {problem}")]
+pub struct SpecError {
+    /// The file, as the caller names it.
+    file: String,
+    problem: String,
 }
 
 impl SpecError {
+    /// A value that cannot be.
     pub(crate) fn value(file: &str, key: &str, problem: impl Into<String>) -> Self {
-        Self::Value { file: one_line(file), key: key.to_owned(), problem: one_line(&problem.into()) }
+        Self { file: one_line(file), problem: format!("`{key}` {}", one_line(&problem.into())) }
     }
 
+    /// The text is no TOML of the expected form; an unknown key is named.
     pub(crate) fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let line = error.span().map(|span| 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count());
         let message = one_line(&error.message().split_whitespace().collect::<Vec<_>>().join(" "));
         let problem = line.map_or_else(|| message.clone(), |line| format!("line {line}: {message}"));
-        Self::Toml { file: one_line(file), problem }
+        Self { file: one_line(file), problem }
     }
 }
 

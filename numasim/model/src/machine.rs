@@ -248,13 +248,6 @@ impl Machine {
         self.llcs.get(llc)?.held().get(clos).copied()
     }
 
-    /// What a miss of a CPU on one node costs now with memory on another, in picoseconds: unloaded
-    /// latency and delays.
-    #[must_use]
-    pub fn miss_ps(&self, home: usize, node: usize) -> Option<u64> {
-        self.cost.get(home)?.get(node).copied()
-    }
-
     /// Sets all cumulative counters to 0. Caches, queues and the window that is open go on.
     pub fn reset_counters(&mut self) {
         for own in &mut self.cpus {
@@ -262,6 +255,7 @@ impl Machine {
             own.counters = CpuCounters::default();
             own.reset = own.traffic;
         }
+        self.queues.reset();
     }
 
     /// Empties all caches and queues. Counters, way masks and classes go on; what caches would have
@@ -275,25 +269,17 @@ impl Machine {
         self.queues.empty();
         self.price();
     }
-
-    /// CPUs of the machine.
-    #[must_use]
-    pub fn cpus(&self) -> usize {
-        self.cpus.len()
-    }
 }
 
 impl Cpu {
     fn new(spec: &Spec, cpu: usize) -> Self {
         let sets = index(u64::from(spec.private.size_kib * 16 / spec.private.ways));
-        let node = spec.node.iter().position(|node| node.cpus.as_slice().contains(&cpu));
-        let llc = spec.llc.iter().position(|llc| llc.cpus.as_slice().contains(&cpu));
         Self {
             cache: Cache::new(sets, index(u64::from(spec.private.ways))),
             counters: CpuCounters::default(),
             streams: Streams::new(spec.prefetch.streams),
-            llc: llc.unwrap_or(0),
-            node: node.unwrap_or(0),
+            llc: spec.llc_of(cpu).unwrap_or(0),
+            node: spec.node_of(cpu).unwrap_or(0),
             class: 0,
             traffic: Traffic::default(),
             closed: Traffic::default(),

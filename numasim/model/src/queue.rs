@@ -87,6 +87,8 @@ pub(crate) struct Queues {
     wanted: Vec<f64>,
     /// Picoseconds of service owed.
     debt: Vec<f64>,
+    /// Picoseconds that lines have waited since the last reset, all of them together.
+    waited: Vec<f64>,
     /// `a`, `n` and `B` of the window, CPU by CPU.
     carried: Vec<f64>,
     paid: Vec<f64>,
@@ -99,12 +101,13 @@ impl Queues {
     pub fn new(resources: Vec<Resource>, cpus: usize) -> Self {
         let (count, none) = (resources.len(), vec![0.0; resources.len()]);
         let pairs = vec![0.0; count * cpus];
-        let (delay, wanted, debt) = (none.clone(), none.clone(), none);
+        let (delay, wanted, debt, waited) = (none.clone(), none.clone(), none.clone(), none);
         Self {
             resources,
             delay,
             wanted,
             debt,
+            waited,
             carried: pairs.clone(),
             paid: pairs,
             busy: vec![0.0; cpus],
@@ -121,6 +124,17 @@ impl Queues {
     /// The delay in force, in picoseconds.
     pub fn delay(&self, resource: usize) -> f64 {
         self.delay[resource]
+    }
+
+    /// Picoseconds that lines have waited at a resource since [`Self::reset`]: the delay in force
+    /// when each was moved, whole also where a stream covered most of it.
+    pub fn waited(&self, resource: usize) -> u64 {
+        round(self.waited[resource])
+    }
+
+    /// Nothing has waited yet. Delays and debts go on.
+    pub fn reset(&mut self) {
+        self.waited.fill(0.0);
     }
 
     /// Picoseconds of the capacity that this many lines take.
@@ -145,6 +159,7 @@ impl Queues {
         let at = cpu * self.resources.len() + resource;
         self.carried[at] += carried;
         self.paid[at] += paid;
+        self.waited[resource] += carried * self.delay[resource];
     }
 
     /// Ends the account of a window of this many picoseconds, and sets the delays for the next.
@@ -284,6 +299,19 @@ mod tests {
         assert!((queues.debt[0] - MOST_DEBT * 1e8).abs() < 1.0);
         (0..4).for_each(|_| window(&mut queues, 0.0, 0.0));
         assert_eq!(queues.debt[0], 0.0);
+    }
+
+    /// 1000 lines at no delay, then 1000 at the delay that they left: what waited is 1000 times it.
+    #[test]
+    fn what_lines_waited_is_the_delay_in_force_when_they_were_moved() {
+        let mut queues = queues();
+        window(&mut queues, 1000.0, 1e8);
+        assert_eq!(queues.waited(0), 0);
+        let delay = queues.delay(0);
+        window(&mut queues, 1000.0, 1e8);
+        assert!(delay > 0.0 && queues.waited(0) == round(1000.0 * delay));
+        queues.reset();
+        assert!(queues.waited(0) == 0 && queues.delay(0) > 0.0);
     }
 
     #[test]

@@ -29,6 +29,19 @@ pub(crate) fn directions(spec: &Spec) -> Vec<(u32, u32)> {
     spec.link.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect()
 }
 
+impl Spec {
+    /// The link directions, each from a node id to a node id, that data passes on its way from the
+    /// memory of one node (its position) to a CPU of another.
+    ///
+    /// # Errors
+    /// The spec joins its nodes by no route, or names one that no link carries.
+    pub fn path(&self, from: usize, to: usize) -> Result<Vec<(u32, u32)>, SpecError> {
+        let (routes, directions) = (routes(self, &self.name)?, directions(self));
+        let resources = routes.get(from).and_then(|row| row.get(to)).map_or(&[][..], Vec::as_slice);
+        Ok(resources.iter().map(|resource| directions[resource - self.node.len()]).collect())
+    }
+}
+
 fn edges(spec: &Spec, file: &str) -> Result<Vec<Edge>, SpecError> {
     let mut edges = Vec::new();
     for (index, link) in spec.link.iter().enumerate() {
@@ -118,6 +131,8 @@ mod tests {
         let named = routes(&square(&[(0, 3, &[2])]));
         assert_eq!((named[0][3].as_slice(), named[3][0].as_slice()), ([6, 10].as_slice(), [9, 5].as_slice()));
         assert!(named[2][2].is_empty());
+        let path = |from, to| square(&[(0, 3, &[2])]).path(from, to).unwrap();
+        assert_eq!((path(0, 3), path(1, 1)), (vec![(0, 2), (2, 3)], vec![]));
     }
 
     #[test]

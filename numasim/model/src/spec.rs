@@ -34,10 +34,6 @@ pub struct Spec {
     /// Whether anything is charged beyond instructions; counted is everything in either case.
     #[serde(default = "yes")]
     pub delays: bool,
-    /// Where the memory below 4 GiB ends, in MiB: what lies above it begins at 4 GiB. Default: the
-    /// rule of QEMU's q35 machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hole_start_mib: Option<u32>,
     /// The cache that each CPU has for itself.
     pub private: Private,
     /// What fetches ahead of each CPU.
@@ -115,13 +111,10 @@ pub struct Node {
     /// Its CPUs; none: a node of memory alone.
     #[serde(default)]
     pub cpus: CpuList,
-    /// Its memory.
+    /// Its memory, which begins where that of the node before ends.
     pub memory_mib: u32,
     /// What its controllers sustain, in 10^6 bytes a second of guest time.
     pub mb_per_s: f64,
-    /// Where its memory begins, holes left out. Default: where that of the node before ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_mib: Option<u32>,
 }
 
 /// A last-level cache.
@@ -200,6 +193,18 @@ impl Spec {
         self.node.iter().map(|node| node.cpus.as_slice().len()).sum()
     }
 
+    /// The node of a CPU.
+    #[must_use]
+    pub fn node_of(&self, cpu: usize) -> Option<usize> {
+        self.node.iter().position(|node| node.cpus.as_slice().contains(&cpu))
+    }
+
+    /// The last-level cache of a CPU.
+    #[must_use]
+    pub fn llc_of(&self, cpu: usize) -> Option<usize> {
+        self.llc.iter().position(|llc| llc.cpus.as_slice().contains(&cpu))
+    }
+
     /// Guest time that an instruction takes without the cost of memory accesses, in picoseconds.
     #[must_use]
     pub fn instruction_ps(&self) -> f64 {
@@ -209,22 +214,20 @@ impl Spec {
     /// Memory of each node as `(first MiB, MiB)`, holes left out.
     #[must_use]
     pub fn memory(&self) -> Vec<(u32, u32)> {
-        let mut next = 0;
-        let mut place = |node: &Node| {
-            let start = node.start_mib.unwrap_or(next);
-            next = start.saturating_add(node.memory_mib);
-            (start, node.memory_mib)
+        let place = |next: &mut u32, node: &Node| {
+            let start = *next;
+            *next = start.saturating_add(node.memory_mib);
+            Some((start, node.memory_mib))
         };
-        self.node.iter().map(&mut place).collect()
+        self.node.iter().scan(0, place).collect()
     }
 
-    /// Where the memory below 4 GiB ends, in MiB: as written, else as QEMU's q35 machine has it
-    /// (`pc_q35_init` in hw/i386/pc_q35.c: from 0xb0000000 bytes of memory on 0x80000000, below
-    /// that 0xb0000000).
+    /// Where the memory below 4 GiB ends, in MiB, as QEMU's q35 machine has it (`pc_q35_init` in
+    /// hw/i386/pc_q35.c: from 0xb0000000 bytes of memory on 0x80000000, below that 0xb0000000).
     #[must_use]
     pub fn hole_start_mib(&self) -> u32 {
-        let end = self.memory().iter().map(|(start, size)| start.saturating_add(*size)).max().unwrap_or(0);
-        self.hole_start_mib.unwrap_or(if end >= Q35_ALL_BELOW { Q35_SPLIT } else { Q35_ALL_BELOW })
+        let all = self.memory().last().map_or(0, |(start, size)| start.saturating_add(*size));
+        if all >= Q35_ALL_BELOW { Q35_SPLIT } else { Q35_ALL_BELOW }
     }
 }
 

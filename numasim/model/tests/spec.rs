@@ -87,21 +87,19 @@ fn numbers_beyond_reason_are_refused() {
     refused("[private]", "[prefetch]\ndepth = 0\n[private]", "m.toml: `prefetch.depth` is 0; it must be from 1 to 64");
     refused("a = 0\nb = 1", "a = 1\nb = 1", "m.toml: `link.b` joins node 1 to itself; name another node");
     refused("id = 1", "id = 2", "m.toml: `node.id` is 2; entries are numbered in order from 0, so this one is 1");
-    let message = "m.toml: `node.start_mib` 511 lies in the memory of another node; the next free MiB is 512";
-    refused("id = 1", "id = 1\nstart_mib = 511", message);
+    let message = "m.toml: `node.memory_mib` ends at 131584; at most 131072 in all";
+    refused("memory_mib = 512", "memory_mib = 131072", message);
 }
 
 proptest! {
     #[test]
     fn what_is_written_is_read_again(
-        numbers in (1e-3..1e6f64, 1.0..1e4f64, 1.0..1e4f64, 0.0..1e3f64), depth in 1..65_u32, hole in proptest::option::of(1..4096_u32)
+        numbers in (1e-3..1e6f64, 1.0..1e4f64, 1.0..1e4f64, 0.0..1e3f64), depth in 1..65_u32
     ) {
         let mut spec = Spec::parse(SMALL, "m.toml").unwrap();
         (spec.clock_mhz, spec.latency.ns[0][1], spec.link[0].mb_per_s_each_way, _) = numbers;
         spec.prefetch.depth = depth;
-        spec.hole_start_mib = hole;
         spec.private.hit_ns = if numbers.3 < 1.0 { 0.0 } else { numbers.3 };
-        spec.node[1].start_mib = hole.map(|mib| mib + 512);
         spec.name = "a \"b\"\n\u{7}".to_owned();
         spec.route.push(numasim_model::Route { from: 0, to: 1, via: vec![] });
         let text = spec.to_toml().unwrap();

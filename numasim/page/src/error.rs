@@ -66,12 +66,6 @@ pub enum PageError {
     /// the plugin only lets the guest run
     #[error("the plugin is not modelling yet, so nothing is counted: run `numasim-ctl start` in the guest")]
     NotModelling,
-    /// the plugin has given up
-    #[error("the plugin gave up with error {code}: QEMU's standard error says why")]
-    PluginFailed {
-        /// its number
-        code: u64,
-    },
     /// no consistent reading
     #[error(
         "no consistent reading in {tries} tries (sequence {sequence}): the plugin ended while it wrote, or publishes without a pause"
@@ -109,39 +103,33 @@ pub enum PageError {
 
 /// Why a class or a mask is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[repr(u64)]
 pub enum Refusal {
     /// a class that the LLCs do not have
     #[error("a class of service beyond those of the machine")]
-    Class,
+    Class = 1,
     /// a mask without a way
     #[error("a way mask without a bit: a class must have one way at least")]
-    NoWay,
+    NoWay = 2,
     /// a mask with ways that the LLC does not have
     #[error("a way mask with bits beyond the ways of the last-level cache")]
-    BeyondWays,
+    BeyondWays = 3,
     /// a CPU that there is not
     #[error("a CPU beyond those of the machine")]
-    Cpu,
+    Cpu = 4,
     /// a last-level cache that there is not
     #[error("a last-level cache beyond those of the machine")]
-    Llc,
+    Llc = 5,
     /// a reason that this program does not know
     #[error("for a reason of the plugin's own (QEMU's standard error may say which)")]
-    Other,
+    Other = 6,
 }
 
 impl Refusal {
     /// Its number on the page.
     #[must_use]
     pub const fn code(self) -> u64 {
-        match self {
-            Self::Class => 1,
-            Self::NoWay => 2,
-            Self::BeyondWays => 3,
-            Self::Cpu => 4,
-            Self::Llc => 5,
-            Self::Other => 6,
-        }
+        self as u64
     }
 
     /// The reason with this number.

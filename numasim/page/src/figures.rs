@@ -1,11 +1,14 @@
 //! The contents of the page, as values: the machine (once), and its counters (again and again).
 //! Host and guest use the same types, so that what the one writes is what the other reads.
 //!
-//! Counters are cumulative since modelling began, or since they were last zeroed. Times in
-//! picoseconds of guest time end in `_ps`.
+//! The fields of a CPU, a controller and a link stand on the page in the order that they have here
+//! (row.rs). Counters are cumulative since modelling began, or since they were last zeroed. Times
+//! in picoseconds of guest time end in `_ps`.
 
 use crate::layout::MISS_NODES;
+use serde::Serialize;
 use std::collections::BTreeMap;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub struct Header {
 }
 
 /// A last-level cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LlcFigures {
     /// its ways
     pub ways: u32,
@@ -38,7 +41,7 @@ pub struct LlcFigures {
 }
 
 /// Where a CPU is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// its node
     pub node: usize,
@@ -61,8 +64,6 @@ pub struct Snapshot {
     pub time_ns: u64,
     /// whether modelling has started
     pub modelling: bool,
-    /// why the plugin gave up; 0 as long as it has not
-    pub error: u64,
     /// by CPU
     pub cpus: Vec<CpuFigures>,
     /// by memory node
@@ -74,7 +75,8 @@ pub struct Snapshot {
 }
 
 /// What a CPU did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct CpuFigures {
     /// instructions executed
     pub instructions: u64,
@@ -101,7 +103,8 @@ pub struct CpuFigures {
 }
 
 /// What a memory controller carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct NodeFigures {
     /// bytes read
     pub bytes_read: u64,
@@ -111,14 +114,19 @@ pub struct NodeFigures {
     pub busy_ps: u64,
     /// what a miss waits here now; a level, no sum
     pub delay_ps: u64,
+    /// bytes that it carries in a second at most; no sum
+    pub bytes_per_second: u64,
     /// accesses by CPUs of its own node
     pub from_local: u64,
     /// accesses by CPUs of other nodes
     pub from_remote: u64,
+    /// what all lines together have waited here
+    pub waited_ps: u64,
 }
 
 /// What one direction of a link carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct LinkFigures {
     /// bytes carried
     pub bytes: u64,
@@ -126,10 +134,12 @@ pub struct LinkFigures {
     pub busy_ps: u64,
     /// what a miss waits here now; a level, no sum
     pub delay_ps: u64,
+    /// what all lines together have waited here
+    pub waited_ps: u64,
 }
 
 /// What a class of service has and moved in one last-level cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClassFigures {
     /// bytes that it holds there now; a level, no sum
     pub occupancy: u64,

@@ -3,9 +3,10 @@
 
 use crate::error::{PageError, Refusal};
 use crate::figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot};
-use crate::layout::{self, CpuWord, LinkWord, MISS_NODES, NodeWord};
+use crate::layout;
 use crate::limits::count;
 use crate::num::{index, word};
+use crate::row::Row;
 use crate::words::Words;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,17 +32,6 @@ pub struct Guest<W> {
     header: Header,
 }
 
-/// How far the plugin is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// moves with every publication
-    pub sequence: u64,
-    /// guest time of the last publication, in nanoseconds
-    pub time_ns: u64,
-    /// whether modelling has started
-    pub modelling: bool,
-}
-
 impl<W: Words> Guest<W> {
     /// Reads the machine's figures.
     ///
@@ -61,24 +51,15 @@ impl<W: Words> Guest<W> {
     /// The machine, where it counts.
     ///
     /// # Errors
-    /// As [`Self::open`] where the page has changed since, and [`PageError::NotModelling`],
-    /// [`PageError::PluginFailed`].
+    /// As [`Self::open`] where the page has changed since, and [`PageError::NotModelling`].
     pub fn check(&self) -> Result<Header, PageError> {
         let header = read_header(&self.words)?;
-        match (self.words.load(layout::ERROR), self.words.load(layout::MODELLING)) {
-            (0, 0) => Err(PageError::NotModelling),
-            (0, _) => Ok(header),
-            (code, _) => Err(PageError::PluginFailed { code }),
-        }
+        if self.words.load(layout::MODELLING) == 0 { Err(PageError::NotModelling) } else { Ok(header) }
     }
 
-    /// How far the plugin is.
-    pub fn progress(&self) -> Progress {
-        Progress {
-            sequence: self.words.load(layout::SEQUENCE),
-            time_ns: self.words.load(layout::TIME_NS),
-            modelling: self.words.load(layout::MODELLING) != 0,
-        }
+    /// How far the plugin is: a number that moves with every publication.
+    pub fn sequence(&self) -> u64 {
+        self.words.load(layout::SEQUENCE)
     }
 
     /// All counters, of one publication.
@@ -89,34 +70,16 @@ impl<W: Words> Guest<W> {
         self.consistently(|| Snapshot {
             time_ns: self.words.load(layout::TIME_NS),
             modelling: self.words.load(layout::MODELLING) != 0,
-            error: self.words.load(layout::ERROR),
-            cpus: (0..self.header.cpus.len()).map(|cpu| self.read_cpu(cpu)).collect(),
-            nodes: (0..self.header.nodes.len()).map(|node| self.read_node(node)).collect(),
-            links: self.links().map(|(from, to)| ((from, to), self.read_link(from, to))).collect(),
+            cpus: (0..self.header.cpus.len()).map(|cpu| CpuFigures::read(&self.words, layout::cpu(cpu))).collect(),
+            nodes: (0..self.header.nodes.len())
+                .map(|node| NodeFigures::read(&self.words, layout::node(node)))
+                .collect(),
+            links: self
+                .links()
+                .map(|ends| (ends, LinkFigures::read(&self.words, layout::link(ends.0, ends.1))))
+                .collect(),
             classes: (0..self.header.llcs.len()).map(|llc| self.read_classes(llc)).collect(),
         })
-    }
-
-    /// The counters of a CPU, of one publication; zero for a CPU that there is not.
-    ///
-    /// # Errors
-    /// As [`Self::snapshot`].
-    pub fn counters(&self, cpu: usize) -> Result<CpuFigures, PageError> {
-        if cpu >= self.header.cpus.len() {
-            return Ok(CpuFigures::default());
-        }
-        self.consistently(|| self.read_cpu(cpu))
-    }
-
-    /// Bytes that a class holds in an LLC now.
-    pub fn occupancy(&self, llc: usize, class: usize) -> u64 {
-        self.words.load(layout::by_class(layout::OCCUPANCY, llc, class))
-    }
-
-    /// Bytes that a class of an LLC moved to and from memory, and those of the LLC's own node.
-    pub fn traffic(&self, llc: usize, class: usize) -> (u64, u64) {
-        let read = |table| self.words.load(layout::by_class(table, llc, class));
-        (read(layout::TOTAL), read(layout::LOCAL))
     }
 
     /// The class of a CPU, as last requested.
@@ -198,47 +161,14 @@ impl<W: Words> Guest<W> {
         Err(PageError::Torn { tries: TRIES, sequence: self.words.load(layout::SEQUENCE) })
     }
 
-    fn read_cpu(&self, cpu: usize) -> CpuFigures {
-        let read = |word| self.words.load(layout::cpu(cpu, word));
-        let by_node = layout::cpu(cpu, CpuWord::MissesByNode);
-        let mut misses_by_node = [0; MISS_NODES];
-        misses_by_node.iter_mut().enumerate().for_each(|(node, misses)| *misses = self.words.load(by_node + node));
-        CpuFigures {
-            instructions: read(CpuWord::Instructions),
-            cycles: read(CpuWord::Cycles),
-            llc_references: read(CpuWord::References),
-            llc_misses: read(CpuWord::Misses),
-            misses_by_node,
-            bytes_read: read(CpuWord::Read),
-            bytes_written: read(CpuWord::Written),
-            stall_ps: read(CpuWord::StallPs),
-            busy_ps: read(CpuWord::BusyPs),
-            covered: read(CpuWord::Covered),
-            accesses: read(CpuWord::Accesses),
-        }
-    }
-
-    fn read_node(&self, node: usize) -> NodeFigures {
-        let read = |word| self.words.load(layout::node(node, word));
-        NodeFigures {
-            bytes_read: read(NodeWord::Read),
-            bytes_written: read(NodeWord::Written),
-            busy_ps: read(NodeWord::BusyPs),
-            delay_ps: read(NodeWord::DelayPs),
-            from_local: read(NodeWord::FromLocal),
-            from_remote: read(NodeWord::FromRemote),
-        }
-    }
-
-    fn read_link(&self, from: usize, to: usize) -> LinkFigures {
-        let read = |word| self.words.load(layout::link(from, to, word));
-        LinkFigures { bytes: read(LinkWord::Bytes), busy_ps: read(LinkWord::BusyPs), delay_ps: read(LinkWord::DelayPs) }
-    }
-
     fn read_classes(&self, llc: usize) -> Vec<ClassFigures> {
         let of = |class| {
-            let (total_bytes, local_bytes) = self.traffic(llc, class);
-            ClassFigures { occupancy: self.occupancy(llc, class), total_bytes, local_bytes }
+            let read = |table| self.words.load(layout::by_class(table, llc, class));
+            ClassFigures {
+                occupancy: read(layout::OCCUPANCY),
+                total_bytes: read(layout::TOTAL),
+                local_bytes: read(layout::LOCAL),
+            }
         };
         (0..self.header.classes).map(of).collect()
     }
@@ -269,7 +199,7 @@ fn read_header(words: &impl Words) -> Result<Header, PageError> {
         line_bytes: words.load(layout::LINE_BYTES),
         delays: words.load(layout::DELAYS) != 0,
         llcs: (0..llcs).map(|llc| read_llc(words, llc)).collect(),
-        nodes: (0..nodes).map(|node| words.load(layout::node(node, NodeWord::Capacity))).collect(),
+        nodes: (0..nodes).map(|node| NodeFigures::read(words, layout::node(node)).bytes_per_second).collect(),
         cpus: (0..cpus).map(|cpu| read_place(words, cpu)).collect(),
     };
     header.check().map(|()| header)
@@ -281,6 +211,6 @@ fn read_llc(words: &impl Words, llc: usize) -> LlcFigures {
 }
 
 fn read_place(words: &impl Words, cpu: usize) -> Place {
-    let read = |word| index(words.load(layout::cpu(cpu, word)));
-    Place { node: read(CpuWord::Node), llc: read(CpuWord::Llc) }
+    let read = |word| index(words.load(layout::place(cpu) + word));
+    Place { node: read(0), llc: read(1) }
 }

@@ -2,9 +2,10 @@
 //! stores; it refuses to know the model.
 
 use crate::error::{PageError, Refusal};
-use crate::figures::{CpuFigures, Header, LinkFigures, NodeFigures, Snapshot, Wishes};
-use crate::layout::{self, CpuWord, LinkWord, NodeWord};
+use crate::figures::{Header, NodeFigures, Snapshot, Wishes};
+use crate::layout;
 use crate::num::{index, word};
+use crate::row::Row;
 use crate::words::Words;
 
 /// The plugin's side of the page.
@@ -46,10 +47,11 @@ impl<W: Words> Host<W> {
         self.put(layout::SEQUENCE, self.sequence + 1);
         self.put(layout::TIME_NS, snapshot.time_ns);
         self.put(layout::MODELLING, u64::from(snapshot.modelling));
-        self.put(layout::ERROR, snapshot.error);
-        self.header.cpus.iter().zip(&snapshot.cpus).enumerate().for_each(|(at, (_, cpu))| self.write_cpu(at, cpu));
-        self.header.nodes.iter().zip(&snapshot.nodes).enumerate().for_each(|(at, (_, node))| self.write_node(at, node));
-        snapshot.links.iter().for_each(|((from, to), link)| self.write_link(*from, *to, link));
+        let (cpus, nodes) = (self.header.cpus.len(), self.header.nodes.len());
+        (0..cpus).zip(&snapshot.cpus).for_each(|(at, cpu)| cpu.write(&self.words, layout::cpu(at)));
+        (0..nodes).zip(&snapshot.nodes).for_each(|(at, node)| self.write_node(at, node));
+        let known = snapshot.links.iter().filter(|((from, to), _)| *from.max(to) < nodes);
+        known.for_each(|((from, to), link)| link.write(&self.words, layout::link(*from, *to)));
         self.write_classes(snapshot);
         self.sequence += 2;
         self.put(layout::SEQUENCE, self.sequence);
@@ -119,47 +121,16 @@ impl<W: Words> Host<W> {
 
     fn write_places(&self) {
         for (at, place) in self.header.cpus.iter().enumerate() {
-            self.put(layout::cpu(at, CpuWord::Node), word(place.node));
-            self.put(layout::cpu(at, CpuWord::Llc), word(place.llc));
+            self.put(layout::place(at), word(place.node));
+            self.put(layout::place(at) + 1, word(place.llc));
         }
-        for (at, capacity) in self.header.nodes.iter().enumerate() {
-            self.put(layout::node(at, NodeWord::Capacity), *capacity);
-        }
+        (0..self.header.nodes.len()).for_each(|at| self.write_node(at, &NodeFigures::default()));
     }
 
-    fn write_cpu(&self, at: usize, cpu: &CpuFigures) {
-        let put = |word, value| self.put(layout::cpu(at, word), value);
-        put(CpuWord::Instructions, cpu.instructions);
-        put(CpuWord::Cycles, cpu.cycles);
-        put(CpuWord::References, cpu.llc_references);
-        put(CpuWord::Misses, cpu.llc_misses);
-        let by_node = layout::cpu(at, CpuWord::MissesByNode);
-        cpu.misses_by_node.iter().enumerate().for_each(|(node, misses)| self.put(by_node + node, *misses));
-        put(CpuWord::Read, cpu.bytes_read);
-        put(CpuWord::Written, cpu.bytes_written);
-        put(CpuWord::StallPs, cpu.stall_ps);
-        put(CpuWord::BusyPs, cpu.busy_ps);
-        put(CpuWord::Covered, cpu.covered);
-        put(CpuWord::Accesses, cpu.accesses);
-    }
-
+    /// What a controller can carry is the header's to say.
     fn write_node(&self, at: usize, node: &NodeFigures) {
-        let put = |word, value| self.put(layout::node(at, word), value);
-        put(NodeWord::Read, node.bytes_read);
-        put(NodeWord::Written, node.bytes_written);
-        put(NodeWord::BusyPs, node.busy_ps);
-        put(NodeWord::DelayPs, node.delay_ps);
-        put(NodeWord::FromLocal, node.from_local);
-        put(NodeWord::FromRemote, node.from_remote);
-    }
-
-    fn write_link(&self, from: usize, to: usize, link: &LinkFigures) {
-        if from.max(to) >= self.header.nodes.len() {
-            return;
-        }
-        self.put(layout::link(from, to, LinkWord::Bytes), link.bytes);
-        self.put(layout::link(from, to, LinkWord::BusyPs), link.busy_ps);
-        self.put(layout::link(from, to, LinkWord::DelayPs), link.delay_ps);
+        let bytes_per_second = self.header.nodes[at];
+        NodeFigures { bytes_per_second, ..*node }.write(&self.words, layout::node(at));
     }
 
     fn write_classes(&self, snapshot: &Snapshot) {

@@ -1,5 +1,6 @@
 //! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64
-//! bits, little-endian.
+//! bits, little-endian. What stands in the words of a CPU, a controller and a link are the fields
+//! of figures.rs, in their order.
 //!
 //! The page is 64 KiB, the size of ivshmem's BAR 2 ("Device Specification for Inter-VM shared
 //! memory device", `docs/specs/ivshmem-spec.rst` of QEMU). A change of meaning is a new
@@ -55,8 +56,6 @@ pub const WAYS_0: usize = 11;
 pub const LINE_BYTES: usize = 12;
 /// 1 where CPUs are charged for what they wait, 0 where they are only counted.
 pub const DELAYS: usize = 13;
-/// Why the plugin gave up; 0 as long as it has not.
-pub const ERROR: usize = 14;
 /// Why the generation in [`REFUSED`] was refused: a number of [`crate::Refusal`].
 pub const REFUSAL: usize = 15;
 /// Counted up by the guest after it wrote classes or masks.
@@ -81,97 +80,39 @@ pub const TOTAL: usize = 832;
 pub const LOCAL: usize = 1088;
 /// Counters of memory controllers, [`NODE_WORDS`] each.
 pub const NODE: usize = 1344;
-/// Words of a memory controller: those of [`NodeWord`].
+/// Words of a memory controller: those of `NodeFigures`.
 pub const NODE_WORDS: usize = 8;
 /// Counters of directed links, [`LINK_WORDS`] each, by node from and node to.
 pub const LINK: usize = 1536;
-/// Words of a link: those of [`LinkWord`].
+/// Words of a link: those of `LinkFigures`.
 pub const LINK_WORDS: usize = 4;
 /// Counters of CPUs, [`CPU_WORDS`] each.
 pub const CPU: usize = 2560;
-/// Words of a CPU: those of [`CpuWord`].
+/// Words of a CPU: those of `CpuFigures` and of `Place`.
 pub const CPU_WORDS: usize = 20;
 
-/// What stands in the words of a memory controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum NodeWord {
-    /// bytes read
-    Read = 0,
-    /// bytes written
-    Written = 1,
-    /// picoseconds in which it was busy
-    BusyPs = 2,
-    /// what a miss waits here now, in picoseconds
-    DelayPs = 3,
-    /// bytes that it carries in a second
-    Capacity = 4,
-    /// accesses by CPUs of its own node
-    FromLocal = 5,
-    /// accesses by CPUs of other nodes
-    FromRemote = 6,
-}
-
-/// What stands in the words of a directed link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum LinkWord {
-    /// bytes carried
-    Bytes = 0,
-    /// picoseconds in which it was busy
-    BusyPs = 1,
-    /// what a miss waits here now, in picoseconds
-    DelayPs = 2,
-}
-
-/// What stands in the words of a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum CpuWord {
-    /// instructions executed
-    Instructions = 0,
-    /// cycles in which it was busy, stalls included
-    Cycles = 1,
-    /// references to its last-level cache
-    References = 2,
-    /// misses of its last-level cache
-    Misses = 3,
-    /// the first of [`MISS_NODES`] words: misses by node of the memory
-    MissesByNode = 4,
-    /// bytes that its misses fetched
-    Read = 12,
-    /// bytes that its misses wrote back
-    Written = 13,
-    /// picoseconds of waiting for memory
-    StallPs = 14,
-    /// picoseconds in which it was busy, stalls included
-    BusyPs = 15,
-    /// misses that a stream of the prefetcher covered
-    Covered = 16,
-    /// loads and stores
-    Accesses = 17,
-    /// its node
-    Node = 18,
-    /// its last-level cache
-    Llc = 19,
-}
-
-/// A word of a memory controller.
+/// The first word of a memory controller.
 #[must_use]
-pub const fn node(node: usize, word: NodeWord) -> usize {
-    NODE + NODE_WORDS * node + word as usize
+pub const fn node(node: usize) -> usize {
+    NODE + NODE_WORDS * node
 }
 
-/// A word of a link.
+/// The first word of a link.
 #[must_use]
-pub const fn link(from: usize, to: usize, word: LinkWord) -> usize {
-    LINK + LINK_WORDS * (MAX_NODES * from + to) + word as usize
+pub const fn link(from: usize, to: usize) -> usize {
+    LINK + LINK_WORDS * (MAX_NODES * from + to)
 }
 
-/// A word of a CPU.
+/// The first word of a CPU.
 #[must_use]
-pub const fn cpu(cpu: usize, word: CpuWord) -> usize {
-    CPU + CPU_WORDS * cpu + word as usize
+pub const fn cpu(cpu: usize) -> usize {
+    CPU + CPU_WORDS * cpu
+}
+
+/// The first of the two words that say where a CPU is.
+#[must_use]
+pub const fn place(at: usize) -> usize {
+    cpu(at) + CPU_WORDS - 2
 }
 
 /// A word of the tables by LLC and class: [`MASK`], [`OCCUPANCY`], [`TOTAL`], [`LOCAL`].
@@ -202,7 +143,6 @@ mod tests {
             (WAYS_0, "ways 0"),
             (LINE_BYTES, "line"),
             (DELAYS, "delays"),
-            (ERROR, "error"),
             (REFUSAL, "refusal"),
             (WISHED, "wished"),
             (APPLIED, "applied"),
@@ -218,11 +158,11 @@ mod tests {
         for (name, first) in [("mask", MASK), ("occupancy", OCCUPANCY), ("total", TOTAL), ("local", LOCAL)] {
             (0..MAX_LLCS).for_each(|llc| table(&format!("{name} {llc}"), by_class(first, llc, 0), MAX_CLASSES));
         }
-        (0..MAX_NODES).for_each(|at| table(&format!("node {at}"), node(at, NodeWord::Read), NODE_WORDS));
+        (0..MAX_NODES).for_each(|at| table(&format!("node {at}"), node(at), NODE_WORDS));
         for (from, to) in (0..MAX_NODES).flat_map(|from| (0..MAX_NODES).map(move |to| (from, to))) {
-            table(&format!("link {from} {to}"), link(from, to, LinkWord::Bytes), LINK_WORDS);
+            table(&format!("link {from} {to}"), link(from, to), LINK_WORDS);
         }
-        (0..MAX_CPUS).for_each(|at| table(&format!("cpu {at}"), cpu(at, CpuWord::Instructions), CPU_WORDS));
+        (0..MAX_CPUS).for_each(|at| table(&format!("cpu {at}"), cpu(at), CPU_WORDS));
         words
     }
 
@@ -235,15 +175,5 @@ mod tests {
         }
         assert_eq!(END, 7680);
         const { assert!(END <= WORDS) };
-    }
-
-    #[test]
-    fn words_of_a_record_stay_in_it() {
-        assert_eq!(cpu(0, CpuWord::MissesByNode) + MISS_NODES, cpu(0, CpuWord::Read));
-        assert_eq!(cpu(3, CpuWord::Llc) + 1, cpu(4, CpuWord::Instructions));
-        assert!(node(0, NodeWord::FromRemote) < node(1, NodeWord::Read));
-        assert!(link(0, 0, LinkWord::DelayPs) < link(0, 1, LinkWord::Bytes));
-        assert_eq!(link(15, 15, LinkWord::Bytes) + LINK_WORDS, CPU);
-        assert_eq!(MAGIC_VALUE.to_le_bytes(), *b"NUMASIM\0");
     }
 }

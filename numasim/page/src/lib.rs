@@ -16,12 +16,13 @@ mod limits;
 #[allow(unsafe_code)]
 pub mod map;
 mod num;
+mod row;
 mod since;
 pub mod words;
 
 pub use error::{PageError, Refusal};
 pub use figures::{ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NodeFigures, Place, Snapshot, Wishes};
-pub use guest::{Guest, Progress};
+pub use guest::Guest;
 pub use host::Host;
 pub use map::Mapping;
 pub use words::{Memory, Words};

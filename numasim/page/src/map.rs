@@ -23,7 +23,6 @@ const DEVICE: &str = "0x1110";
 #[derive(Debug)]
 pub struct Mapping {
     first: NonNull<AtomicU64>,
-    path: PathBuf,
 }
 
 // SAFETY: the mapping belongs to the process and not to a thread, and is only accessed through
@@ -84,12 +83,6 @@ impl Mapping {
         Self::file(&device.join("resource2"))
     }
 
-    /// What is mapped.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn of(file: &File, path: &Path) -> Result<Self, PageError> {
         let size = file.metadata().map_err(|source| unreadable(path, "ask for its size", source))?.len();
         if size < bytes() {
@@ -102,7 +95,7 @@ impl Mapping {
         let address = address.map_err(|errno| unreadable(path, "map it", errno.into()))?;
         let first = NonNull::new(address.cast::<AtomicU64>());
         let first = first.ok_or_else(|| unreadable(path, "map it", std::io::ErrorKind::InvalidData.into()))?;
-        Ok(Self { first, path: path.to_owned() })
+        Ok(Self { first })
     }
 
     fn cell(&self, word: usize) -> Option<&AtomicU64> {

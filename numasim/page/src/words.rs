@@ -2,6 +2,7 @@
 //! in tests.
 
 use crate::layout::WORDS;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// 64-bit words that two parties share.
@@ -16,17 +17,7 @@ pub trait Words {
     fn store(&self, word: usize, value: u64);
 }
 
-impl<W: Words + ?Sized> Words for &W {
-    fn load(&self, word: usize) -> u64 {
-        (**self).load(word)
-    }
-
-    fn store(&self, word: usize, value: u64) {
-        (**self).store(word, value);
-    }
-}
-
-impl<W: Words + ?Sized> Words for std::sync::Arc<W> {
+impl<P: Deref<Target: Words>> Words for P {
     fn load(&self, word: usize) -> u64 {
         (**self).load(word)
     }

@@ -56,11 +56,13 @@ fn snapshot(seed: u64) -> Snapshot {
             bytes_written: base + 1,
             busy_ps: base + 2,
             delay_ps: base + 3,
+            bytes_per_second: header().nodes[usize::try_from(at).unwrap()],
             from_local: base + 4,
             from_remote: base + 5,
+            waited_ps: base + 6,
         }
     };
-    let link = |base| LinkFigures { bytes: base, busy_ps: base + 1, delay_ps: base + 2 };
+    let link = |base| LinkFigures { bytes: base, busy_ps: base + 1, delay_ps: base + 2, waited_ps: base + 3 };
     let class = |at: u64| {
         let base = seed * 10_000 + 8000 + at * 10;
         ClassFigures { occupancy: base, total_bytes: base + 1, local_bytes: base + 2 }
@@ -68,7 +70,6 @@ fn snapshot(seed: u64) -> Snapshot {
     Snapshot {
         time_ns: seed * 10_000 + 77,
         modelling: true,
-        error: 0,
         cpus: (0..4).map(cpu).collect(),
         nodes: (0..2).map(node).collect(),
         links: BTreeMap::from([((0, 1), link(seed * 10_000 + 7000)), ((1, 0), link(seed * 10_000 + 7010))]),
@@ -86,14 +87,9 @@ fn what_is_published_is_what_is_read() {
     host.publish(&snapshot(3));
     assert_eq!(guest.check().unwrap(), header());
     assert_eq!(guest.snapshot().unwrap(), snapshot(3));
-    assert_eq!(guest.counters(2).unwrap(), snapshot(3).cpus[2]);
-    assert_eq!(guest.counters(4).unwrap(), CpuFigures::default());
-    let class = snapshot(3).classes[1][2];
-    assert_eq!((guest.occupancy(1, 2), guest.traffic(1, 2)), (class.occupancy, (class.total_bytes, class.local_bytes)));
-    let before = guest.progress();
+    let before = guest.sequence();
     host.publish(&snapshot(4));
-    let after = guest.progress();
-    assert_eq!((after.sequence - before.sequence, after.time_ns, after.modelling), (2, 40_077, true));
+    assert_eq!(guest.sequence() - before, 2);
 }
 
 #[test]
@@ -211,14 +207,13 @@ fn broken_pages_are_told_as_what_they_are() {
         change(&page);
         Guest::open(&page).and_then(|guest| guest.check()).unwrap_err().to_string()
     };
-    let cases: [(Damage, &str); 7] = [
+    let cases: [(Damage, &str); 6] = [
         (|page| page.store(layout::MAGIC, u64::MAX), "no numasim page: word 0 is 0xffffffffffffffff"),
         (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 1"),
         (|page| page.store(layout::CPUS, 257), "257 CPUs"),
         (|page| page.store(layout::LLCS, 0), "0 last-level caches"),
         (|page| page.store(layout::WAYS + 1, 65), "65 ways"),
         (|page| page.store(layout::MODELLING, 0), "run `numasim-ctl start`"),
-        (|page| page.store(layout::ERROR, 12), "gave up with error 12"),
     ];
     for (change, part) in cases {
         let said = said(change);

@@ -2,11 +2,10 @@
 //! instructions take time.
 
 use crate::arguments::Arguments;
-use crate::error::note;
+use crate::error::{self, note};
 use crate::flush::Operand;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
 use crate::world::{self, World, clock};
-use crate::{error, report};
 use numasim_model::Spec;
 use numasim_model::x86::{self, Special};
 use std::ffi::{CStr, c_uint, c_void};
@@ -37,7 +36,6 @@ pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String>
     if control.is_null() {
         return Err("another plugin controls time".to_owned());
     }
-    arguments.out.as_deref().map_or(Ok(()), report::make)?;
     world::put(World::new(spec, arguments, control)?);
     ID.store(id, Relaxed);
     // SAFETY: the callback has the type that QEMU wants.
@@ -84,8 +82,6 @@ fn library(address: *const c_void) -> Option<usize> {
 fn register(id: Id) {
     // SAFETY: the callback has the type that QEMU wants.
     unsafe { qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_block) };
-    // SAFETY: as above; no data.
-    unsafe { qemu::qemu_plugin_register_atexit_cb(id, on_exit, std::ptr::null_mut()) };
 }
 
 unsafe extern "C" fn on_cpu(_id: Id, index: c_uint) {
@@ -93,10 +89,6 @@ unsafe extern "C" fn on_cpu(_id: Id, index: c_uint) {
         world.running.add(index as usize);
         world.pages.registers();
     });
-}
-
-unsafe extern "C" fn on_exit(_id: Id, _data: *mut c_void) {
-    world::with(|world| report::write(world));
 }
 
 /// QEMU has forgotten all translated code and all callbacks.

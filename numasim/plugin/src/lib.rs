@@ -23,7 +23,6 @@ mod error;
 mod flush;
 mod idle;
 mod qemu;
-mod report;
 mod running;
 mod tsc;
 mod world;

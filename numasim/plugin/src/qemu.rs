@@ -64,7 +64,6 @@ pub type OnAccess = unsafe extern "C" fn(c_uint, MemInfo, u64, *mut c_void);
 unsafe extern "C" {
     pub fn qemu_plugin_register_vcpu_init_cb(id: Id, call: OnCpu);
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, call: OnBlock);
-    pub fn qemu_plugin_register_atexit_cb(id: Id, call: unsafe extern "C" fn(Id, *mut c_void), data: *mut c_void);
     pub fn qemu_plugin_reset(id: Id, call: unsafe extern "C" fn(Id));
     pub fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
     pub fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
@@ -103,7 +102,6 @@ unsafe extern "C" {
 std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_init_cb",
     ".weak qemu_plugin_register_vcpu_tb_trans_cb",
-    ".weak qemu_plugin_register_atexit_cb",
     ".weak qemu_plugin_reset",
     ".weak qemu_plugin_tb_n_insns",
     ".weak qemu_plugin_tb_get_insn",
@@ -112,7 +110,6 @@ std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_tb_exec_cb",
     ".weak qemu_plugin_register_vcpu_insn_exec_cb",
     ".weak qemu_plugin_register_vcpu_mem_cb",
-    ".weak qemu_plugin_mem_is_store",
     ".weak qemu_plugin_get_hwaddr",
     ".weak qemu_plugin_hwaddr_is_io",
     ".weak qemu_plugin_hwaddr_phys_addr",

@@ -14,7 +14,6 @@ use numasim_model::{Machine, Spec, Turn, Windows};
 use publish::Page;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// See the head of the file. Times in picoseconds of guest time.
@@ -30,16 +29,12 @@ pub struct World {
     pub ran: Vec<u64>,
     /// Accesses to the line that was accessed just before: counted apart since they need no lookup.
     pub again: Vec<u64>,
-    pub closed: u64,
-    pub yields: u64,
-    pub began: u64,
-    pub out: Option<PathBuf>,
+    closed: u64,
     /// Picoseconds of a cycle.
     pub cycle: u64,
     page: Option<Page>,
     /// Whether memory is modelled; until the guest asks for it, only time is.
     pub modelling: bool,
-    length: u64,
     /// Of an instruction.
     instruction: u64,
     pause: u64,
@@ -57,7 +52,9 @@ const COUNTER_CYCLES: f64 = 25.0;
 /// Picoseconds.
 const COUNTER_AT_BOOT: u64 = 2_000_000;
 
-/// How often the page is written: a millisecond of guest time with windows of their usual length.
+/// Length of a window.
+const WINDOW: u64 = 100_000_000;
+/// How often the page is written: a millisecond of guest time.
 const WINDOWS_A_WRITING: u64 = 10;
 /// How much longer windows are until memory is modelled, when only timers care.
 const WINDOWS_AT_BOOT: u64 = 10;
@@ -74,23 +71,19 @@ impl World {
         let cpus = spec.cpus();
         let instruction = spec.instruction_ps();
         let cycle = instruction / spec.cycles_per_instruction;
-        let page = arguments.page.as_ref().map(|path| Page::open(path, &spec, arguments.window)).transpose()?;
+        let page = arguments.page.as_ref().map(|path| Page::open(path, &spec, WINDOW)).transpose()?;
         Ok(Self {
             machine,
-            windows: Windows::new(cpus, arguments.window * WINDOWS_AT_BOOT, clock::BEGINNING),
+            windows: Windows::new(cpus, WINDOW * WINDOWS_AT_BOOT, clock::BEGINNING),
             running: Running::default(),
             pages: Pages::new(cpus),
             instructions: vec![0; cpus],
             ran: vec![0; cpus],
             again: vec![0; cpus],
             closed: 0,
-            yields: 0,
-            began: 0,
-            out: arguments.out.clone(),
             cycle: whole(cycle).max(1),
             page,
             modelling: false,
-            length: arguments.window,
             instruction: whole(instruction),
             pause: whole(PAUSE_CYCLES * cycle),
             counter: whole(COUNTER_CYCLES * cycle),
@@ -104,8 +97,7 @@ impl World {
     /// Memory is modelled from now on.
     pub fn begin(&mut self) {
         self.modelling = true;
-        self.windows.set_length(self.length);
-        self.began = self.windows.base();
+        self.windows.set_length(WINDOW);
         self.zero();
     }
 
@@ -153,12 +145,12 @@ impl World {
         if now <= self.windows.base() {
             return;
         }
-        let windows = (now - self.windows.base()) / self.length;
+        let windows = (now - self.windows.base()) / WINDOW;
         self.close();
         self.windows.jump(now);
         // Queues are empty after some windows without load.
         let idle = vec![0; self.ran.len()];
-        (0..windows.min(WINDOWS_TO_CALM)).for_each(|_| self.machine.window(self.length, &idle));
+        (0..windows.min(WINDOWS_TO_CALM)).for_each(|_| self.machine.window(WINDOW, &idle));
     }
 
     fn close(&mut self) {
@@ -166,7 +158,7 @@ impl World {
             return;
         }
         self.closed += 1;
-        self.machine.window(self.length, self.windows.ran());
+        self.machine.window(WINDOW, self.windows.ran());
         for (sum, ran) in self.ran.iter_mut().zip(self.windows.ran()) {
             *sum += ran;
         }
@@ -194,7 +186,6 @@ impl World {
 
     /// Makes QEMU leave this CPU, run the timers that are due, and go on with the next.
     fn let_go(&mut self) {
-        self.yields += 1;
         ASKED.store(true, Relaxed);
         // SAFETY: the handle is QEMU's own. With a time of 1 ns, which is past, it runs timers and
         // moves no clock.

@@ -28,9 +28,6 @@ pub struct Args {
     /// Only these kinds of ends
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub only: Vec<Kind>,
-    /// Stretches all delays, for a slow machine
-    #[arg(long, value_name = "FACTOR", default_value_t = 1)]
-    pub pace: u32,
     /// Seconds that isobar may take to end
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub limit: u64,

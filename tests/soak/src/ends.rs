@@ -59,7 +59,7 @@ impl Ender<'_> {
     /// signal must end it.
     fn after_pipe(&mut self, name: &str) -> String {
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);
-        if until(Duration::from_secs(3) * setup.pace, || manage.is_over(setup, family)) {
+        if until(Duration::from_secs(3), || manage.is_over(setup, family)) {
             return name.to_owned();
         }
         self.send(Signal::TERM);
@@ -83,7 +83,7 @@ impl Ender<'_> {
     }
 
     fn kill_putback(&mut self) -> String {
-        let delay = millis(self.random, 0, 25) * self.setup.pace;
+        let delay = millis(self.random, 0, 25);
         self.send(Signal::TERM);
         sleep(delay);
         self.send(Signal::KILL);
@@ -109,7 +109,7 @@ impl Ender<'_> {
     fn leave(&mut self) -> String {
         self.manage.outlet.close();
         let (setup, family, manage) = (self.setup, &mut *self.family, &mut *self.manage);
-        if until(Duration::from_secs(5) * setup.pace, || manage.is_over(setup, family)) {
+        if until(Duration::from_secs(5), || manage.is_over(setup, family)) {
             return String::new();
         }
         self.send(Signal::TERM);
@@ -136,7 +136,7 @@ impl Ender<'_> {
 
     /// After a while SIGTERM, or half as often two of them.
     fn later(&mut self) -> String {
-        sleep(millis(self.random, 200, 1500) * self.setup.pace);
+        sleep(millis(self.random, 200, 1500));
         self.send(Signal::TERM);
         if one_in(self.random, 3) {
             sleep(millis(self.random, 0, 30));

@@ -71,7 +71,7 @@ fn command(setup: &Setup, kind: Kind, random: &mut Random) -> Command {
         return command;
     }
     let mut command = Command::new("timeout");
-    let seconds = millis(random, 400, 2500).as_secs_f64() * f64::from(setup.pace);
+    let seconds = millis(random, 400, 2500).as_secs_f64();
     command.args(["-s", ["TERM", "INT", "HUP"][below(random, 3)], &format!("{seconds:.2}")]).arg(&setup.isobar);
     command
 }
@@ -80,7 +80,7 @@ fn command(setup: &Setup, kind: Kind, random: &mut Random) -> Command {
 pub fn words(setup: &Setup, kind: Kind, name: &str, state: &Path, random: &mut Random) -> Vec<String> {
     let interval = ["0.05", "0.1", "0.25"][below(random, 3)];
     let duration = if kind == Kind::For { millis(random, 300, 2000) } else { Duration::from_secs(100) };
-    let seconds = duration.as_secs_f64() * f64::from(setup.pace);
+    let seconds = duration.as_secs_f64();
     let mut words: Vec<String> =
         ["manage", "--policy", "fixed", "--only", name, "--interval", interval].map(str::to_owned).into();
     words.extend(["--for".to_owned(), format!("{seconds:.2}")]);
@@ -106,7 +106,7 @@ fn places(cpus: &Cpus, name: &str, random: &mut Random) -> String {
 /// Isobar's id among our descendants.
 fn found(setup: &Setup, family: &mut Family, child: i32) -> Option<i32> {
     let mut isobar = None;
-    until(Duration::from_secs(5) * setup.pace, || {
+    until(Duration::from_secs(5), || {
         isobar = family.living().iter().find(|(_, stat)| setup.is_isobar(stat)).map(|(pid, _)| *pid);
         isobar.is_some() || family.end_of(child).is_some()
     });

@@ -17,8 +17,6 @@ pub struct Setup {
     pub folder: TempDir,
     /// The CPUs that every thread may use before isobar starts.
     pub cpus: Cpus,
-    /// All delays are stretched by it.
-    pub pace: u32,
     /// How long isobar may take to end.
     pub limit: Duration,
     name: String,
@@ -36,8 +34,7 @@ impl Setup {
         // The kernel cuts names at 15 bytes.
         let name = isobar.file_name().map(|name| name.to_string_lossy().chars().take(15).collect());
         let name = name.context("--isobar names no file")?;
-        let (pace, limit) = (args.pace.max(1), Duration::from_secs(args.limit));
-        Ok(Self { isobar, churn, folder, cpus, pace, limit, name })
+        Ok(Self { isobar, churn, folder, cpus, limit: Duration::from_secs(args.limit), name })
     }
 
     /// Whether a process is an isobar.

@@ -64,7 +64,7 @@ impl Trial<'_> {
     }
 
     fn with(&mut self, subject: &Subject, state: &Path, disk: Option<&Disk>) -> Result<Outcome> {
-        sleep(millis(&mut self.random, 50, 500) * self.setup.pace);
+        sleep(millis(&mut self.random, 50, 500));
         let words = manage::words(self.setup, self.kind, subject.name(), state, &mut self.random);
         let mut manage = Manage::start(self.setup, self.family, self.kind, &words, &mut self.random)?;
         let bound = self.wait_until_at_work(subject, &manage);
@@ -94,14 +94,14 @@ impl Trial<'_> {
         let (setup, any_time) = (self.setup, one_in(&mut self.random, 8));
         let mut bound = false;
         if any_time {
-            sleep(millis(&mut self.random, 0, 300) * setup.pace);
+            sleep(millis(&mut self.random, 0, 300));
         } else {
-            until(Duration::from_secs(8) * setup.pace, || {
+            until(Duration::from_secs(8), || {
                 bound = verdict::is_bound_by_isobar(setup, self.family, subject);
                 bound || manage.is_over(setup, self.family)
             });
             if !self.kind.ends_unasked() {
-                sleep(millis(&mut self.random, 0, 1500) * setup.pace);
+                sleep(millis(&mut self.random, 0, 1500));
             }
         }
         bound || verdict::is_bound_by_isobar(setup, self.family, subject)

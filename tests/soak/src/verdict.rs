@@ -73,7 +73,7 @@ pub fn threads(setup: &Setup, family: &mut Family, subject: &Subject, said: &str
     let mut found: BTreeMap<Id, Wrong> = BTreeMap::new();
     let mut before = look(setup, family, subject);
     for _ in 0..2 {
-        sleep(BETWEEN * setup.pace.min(4));
+        sleep(BETWEEN);
         let now = look(setup, family, subject);
         let ids: BTreeSet<Id> = before.keys().copied().collect();
         found.extend(before.into_iter().filter(|(id, _)| now.contains_key(id)));

@@ -3,16 +3,19 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 26] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
     ("isobar-model", &[]),
+    ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
     ("isobar-partition", &["isobar-model"]),
     ("isobar-profiles", &["isobar-model"]),
     ("isobar-optima", &["isobar-model", "isobar-partition"]),
     ("isobar-policy", &["isobar-contention", "isobar-model", "isobar-partition"]),
-    ("isobar-linux", &["isobar-model"]),
+    ("isobar-linux", &["isobar-allocation", "isobar-model"]),
+    ("isobar-shim", &["isobar-allocation"]),
     ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
     ("isobar-trace", &["isobar-model"]),
+    ("isobar-pages", &["isobar-model"]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
@@ -54,6 +57,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 26] = [
     (
         "isobar",
         &[
+            "isobar-allocation",
             "isobar-lab",
             "isobar-linux",
             "isobar-model",

@@ -5,8 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use isobar_tree::crates::root;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The longest line of prose, in characters.
 const COLUMNS: usize = 100;
@@ -16,10 +17,6 @@ const LONG_LINES: [&str; 1] = ["fuzz/seeds"];
 
 /// Endings by which a word in backticks is taken for a file.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".sh", ".c", ".h", ".patch"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
 
 /// Every file and folder of the tree, relative to its root, without what builds leave.
 fn tree() -> Vec<String> {

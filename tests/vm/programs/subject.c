@@ -5,17 +5,22 @@
  *
  *   alloc NAME KIND PAGES NODE   KIND: anon, file, shared, locked, thp, hugetlb; placed on NODE and
  *                                filled
- *   where NAME                   NODE=PAGES ..., absent=PAGES
  *   pages NAME                   FIRST-LAST=NODE ..., runs of pages by index
  *   verify NAME                  ok, or the first page whose content is wrong
+ *   reserve NAME PAGES           memory that is not touched, under no policy of the subject's own
+ *   fill NAME FIRST LAST         touches these pages of it
  *   threads N                    starts N threads that work a little every 10 ms; answers with
  *                                their ids
  *   sampled NAME PAGE            starts a thread that works and takes a page fault at PAGE of
  *                                shared memory again and again
+ *   touched NAME FIRST LAST      starts a thread that reads and writes these pages again and again;
+ *                                the content stays
  *   twin                         a child process that maps all shared memory too; answers with its
  *                                id
  *   end N                        ends the first N threads
+ *   quit                         ends in order
  *   pin CPU                      the main thread pins itself, as an owner does
+ *   migrate PID FROM TO          moves the pages of another process (migrate_pages(2))
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -39,7 +44,7 @@
 enum { PAGE = 4096, WORDS = PAGE / 8, REGIONS = 16, THREADS = 64, HUGE_PAGE = 2 << 20, BIND = 2, DEFAULT = 0 };
 
 struct region { char name[32], kind[16]; uint64_t *at; size_t pages; };
-struct worker { pthread_t thread; volatile pid_t tid; volatile int stop; volatile uint64_t *touch; };
+struct worker { pthread_t thread; volatile pid_t tid; volatile int stop; volatile uint64_t *touch; size_t touched; };
 
 static struct region regions[REGIONS];
 static struct worker workers[THREADS];
@@ -109,6 +114,23 @@ static void alloc(const char *name, const char *kind, size_t pages, int node) {
     answer("0x%lx", (unsigned long)r->at);
 }
 
+static void reserve(const char *name, size_t pages) {
+    if (region_count == REGIONS) return answer("error: too many regions");
+    struct region *r = &regions[region_count];
+    snprintf(r->name, sizeof r->name, "%s", name);
+    snprintf(r->kind, sizeof r->kind, "anon");
+    r->pages = pages;
+    r->at = map("anon", name, pages * PAGE);
+    if (r->at == MAP_FAILED) return answer("error: mmap: %s", strerror(errno));
+    region_count++;
+    answer("ok");
+}
+
+static void fill(const struct region *r, size_t first, size_t last) {
+    for (size_t i = first * WORDS; i < (last + 1) * WORDS; i++) r->at[i] = expected(r, i / WORDS, i % WORDS);
+    answer("ok");
+}
+
 /* The node of every page, or a negative errno. */
 static int *ask(const struct region *r) {
     void **pages = malloc(r->pages * sizeof *pages);
@@ -117,17 +139,6 @@ static int *ask(const struct region *r) {
     if (syscall(SYS_move_pages, 0, r->pages, pages, NULL, status, 0)) abort();
     free(pages);
     return status;
-}
-
-static void where(const struct region *r) {
-    int *status = ask(r);
-    size_t on[64] = {0}, absent = 0;
-    for (size_t i = 0; i < r->pages; i++) status[i] < 0 || status[i] > 63 ? absent++ : on[status[i]]++;
-    for (int n = 0; n < 64; n++)
-        if (on[n]) printf("%d=%zu ", n, on[n]);
-    if (absent) printf("absent=%zu", absent);
-    answer("");
-    free(status);
 }
 
 static void runs(const struct region *r) {
@@ -154,11 +165,30 @@ static void fault_at(volatile uint64_t *word) {
     *word = *word;
 }
 
+/* So many pages that the kernel drops all translations when they go, and does not go through them
+ * one by one (tlb_single_page_flush_ceiling is 33). */
+enum { SCRATCH = 64 };
+
+/* Drops every translation of this CPU. The kernel clears accessed bits without doing so, and an
+ * emulated CPU keeps thousands: a page that it knows is touched unseen. */
+static void forget_translations(volatile uint64_t *scratch) {
+    for (size_t page = 0; page < SCRATCH; page++) scratch[page * WORDS] = 1;
+    if (madvise((void *)scratch, SCRATCH * PAGE, MADV_DONTNEED)) abort();
+}
+
 static void *work(void *argument) {
     struct worker *w = argument;
+    void *scratch = mmap(NULL, SCRATCH * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (scratch == MAP_FAILED) abort();
     w->tid = (pid_t)syscall(SYS_gettid);
     /* Naps leave the emulator's one core to the others. */
     while (!w->stop) {
+        if (w->touched) {
+            for (size_t page = 0; page < w->touched; page++) w->touch[page * WORDS] = w->touch[page * WORDS];
+            forget_translations(scratch);
+            usleep(1000);
+            continue;
+        }
         if (w->touch) fault_at(w->touch);
         for (volatile int spins = 0; spins < (w->touch ? 200000 : 2000); spins++) {}
         usleep(w->touch ? 1000 : 10000);
@@ -166,10 +196,11 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void start(int count, volatile uint64_t *touch) {
+static void start(int count, volatile uint64_t *touch, size_t touched) {
     for (int i = 0; i < count && worker_count < THREADS; i++) {
         struct worker *w = &workers[worker_count++];
         w->touch = touch;
+        w->touched = touched;
         if (pthread_create(&w->thread, NULL, work, w)) abort();
         while (!w->tid) usleep(1000);
         printf("%d ", w->tid);
@@ -202,9 +233,16 @@ static void pin(int cpu) {
     answer(sched_setaffinity(0, sizeof set, &set) ? "error: refused" : "ok");
 }
 
+static void migrate(long pid, long from, long to) {
+    unsigned long old = 1ul << from, new = 1ul << to;
+    long left = syscall(SYS_migrate_pages, (pid_t)pid, 64, &old, &new);
+    if (left < 0) return answer("error: migrate_pages: %s", strerror(errno));
+    answer("%ld left", left);
+}
+
 int main(void) {
     char line[256], verb[32], name[32] = "", kind[16];
-    long number;
+    long number, from, to, last;
     int node;
     alarm(600);
     signal(SIGCHLD, SIG_IGN);
@@ -213,14 +251,20 @@ int main(void) {
         if (sscanf(line, "%31s", verb) != 1) continue;
         if (sscanf(line, "%*s %31s", name) == 1) r = find(name);
         if (sscanf(line, "alloc %31s %15s %ld %d", name, kind, &number, &node) == 4) alloc(name, kind, (size_t)number, node);
-        else if (!strcmp(verb, "where") && r) where(r);
+        else if (sscanf(line, "reserve %31s %ld", name, &number) == 2) reserve(name, (size_t)number);
+        else if (sscanf(line, "fill %31s %ld %ld", name, &number, &last) == 3 && r && number <= last && (size_t)last < r->pages)
+            fill(r, (size_t)number, (size_t)last);
+        else if (!strcmp(verb, "quit")) { answer("ok"); return 0; }
         else if (!strcmp(verb, "pages") && r) runs(r);
         else if (!strcmp(verb, "verify") && r) verify(r);
-        else if (sscanf(line, "threads %ld", &number) == 1) start((int)number, NULL);
-        else if (sscanf(line, "sampled %31s %ld", name, &number) == 2 && r && !strcmp(r->kind, "shared")) start(1, r->at + number * WORDS);
+        else if (sscanf(line, "threads %ld", &number) == 1) start((int)number, NULL, 0);
+        else if (sscanf(line, "sampled %31s %ld", name, &number) == 2 && r && !strcmp(r->kind, "shared")) start(1, r->at + number * WORDS, 0);
+        else if (sscanf(line, "touched %31s %ld %ld", name, &number, &last) == 3 && r && number <= last && (size_t)last < r->pages)
+            start(1, r->at + number * WORDS, (size_t)(last - number) + 1);
         else if (!strcmp(verb, "twin")) twin();
         else if (sscanf(line, "end %ld", &number) == 1) end((int)number);
         else if (sscanf(line, "pin %ld", &number) == 1) pin((int)number);
+        else if (sscanf(line, "migrate %ld %ld %ld", &number, &from, &to) == 3) migrate(number, from, to);
         else answer("error: not understood: %s", verb);
     }
     return 0;

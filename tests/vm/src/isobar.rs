@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
 use std::fs::File;
 use std::path::PathBuf;
@@ -20,11 +21,20 @@ pub struct Said {
 }
 
 impl Said {
-    /// Fails unless it ended with exit code 0 and nothing on stderr that `allowed` does not
-    /// contain.
+    /// Fails unless it ended with exit code 0.
     pub fn fine(&self) -> Result<&Self> {
         ensure!(self.status.success(), "isobar ended with {}: {}", self.status, self.err.trim());
         Ok(self)
+    }
+
+    /// The pages that it reports to have moved in all.
+    pub fn pages_moved(&self) -> Result<u64> {
+        self.summary()?["pages_moved"].as_u64().context("no number of pages")
+    }
+
+    /// The summary of a run that ended well.
+    pub fn summary(&self) -> Result<Value> {
+        self.fine()?.lines()?.pop().and_then(|mut last| last.get_mut("summary").map(Value::take)).context("no summary")
     }
 
     /// The JSON documents that it printed, one a line.
@@ -34,8 +44,19 @@ impl Said {
     }
 }
 
+/// What is typed for `manage --json` with these options, over the programs of these names (none:
+/// over all), with these settings.
+pub fn manage(options: &str, names: &[&str], settings: &[&str]) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["manage", "--json"].into_iter().chain(options.split(' ')).map(str::to_owned).collect();
+    for (option, values) in [("--only", names), ("--set", settings)] {
+        words.extend(values.iter().flat_map(|value| [option.to_owned(), (*value).to_owned()]));
+    }
+    words
+}
+
 /// Runs isobar to its end.
-pub fn run(words: &[&str]) -> Result<Said> {
+pub fn run(words: &[impl AsRef<OsStr>]) -> Result<Said> {
     let output = Command::new("isobar").args(words).output().context("isobar")?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Said { status: output.status, out: text(&output.stdout), err: text(&output.stderr) })
@@ -57,22 +78,18 @@ pub struct Manage {
     err: PathBuf,
 }
 
-/// The placement policy whose decision is known, four decisions a second, idle threads included.
-const KNOWN: &[&str] =
-    &["manage", "--json", "--policy", "fixed", "--interval", "0.25", "--set", "manage.min_cpu_percent=0"];
-
 impl Manage {
-    /// Starts `isobar manage` under the policy `fixed` with further words. It ends by itself after
-    /// two minutes.
-    pub fn fixed(words: &[&str]) -> Result<Self> {
-        Self::start(&[KNOWN, &["--for", "120"], words].concat(), &[])
+    /// Starts it over the programs of these names with these settings, under the placement policy
+    /// whose decision is known: four decisions a second, idle threads included. It ends by itself
+    /// after two minutes.
+    pub fn fixed(names: &[&str], settings: &[&str]) -> Result<Self> {
+        let settings = [settings, &["manage.min_cpu_percent=0"]].concat();
+        Self::start(&manage("--policy fixed --interval 0.25 --for 120", names, &settings))
     }
 
-    /// Starts isobar with these words and environment.
-    pub fn start(words: &[&str], environment: &[(&str, &str)]) -> Result<Self> {
-        let mut command = Command::new("isobar");
-        command.args(words).envs(environment.iter().copied());
-        Self::start_by(&mut command)
+    /// Starts isobar with these words.
+    pub fn start(words: &[String]) -> Result<Self> {
+        Self::start_by(Command::new("isobar").args(words))
     }
 
     /// Starts a command that becomes isobar.

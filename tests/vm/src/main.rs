@@ -23,11 +23,12 @@ fn main() -> ExitCode {
     let mut suite = suite::Suite::new(&words.next().unwrap_or_default());
     match machine.as_str() {
         "regular" => checks::regular(&mut suite),
+        "conformance" => checks::conformance_alone(&mut suite),
         "awkward" => checks::awkward(&mut suite),
         "arm-one" => checks::arm_one(&mut suite),
         "arm-cycles" => checks::arm_cycles(&mut suite),
         "arm-four" => checks::arm_four(&mut suite),
-        "arm-conformance" => checks::arm_conformance(&mut suite),
+        "arm-conformance" => checks::conformance_alone(&mut suite),
         "arm-bare" => checks::arm_bare(&mut suite),
         other => suite.check("the machine is known", || anyhow::bail!("no machine `{other}`")),
     }

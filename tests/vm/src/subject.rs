@@ -13,8 +13,6 @@ use std::time::Duration;
 /// Where subjects are linked under their names.
 const FOLDER: &str = "/tmp/subjects";
 
-/// The node of pages that are on none.
-pub const ON_THE_WAY: u32 = u32::MAX;
 /// How often the query is repeated for pages that are on their way.
 const ASKED_AGAIN: u32 = 10;
 
@@ -45,6 +43,19 @@ impl Subject {
         Ok(subject)
     }
 
+    /// Starts one by a command of which it is a part.
+    pub fn start_under(command: &mut Command) -> Result<Self> {
+        let mut subject = Self { talk: Talk::with(command)? };
+        subject.ask("end 0")?;
+        Ok(subject)
+    }
+
+    /// Lets it end in order, and waits for that.
+    pub fn quit(mut self) -> Result<()> {
+        self.ask("quit")?;
+        self.talk.ended()
+    }
+
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.talk.pid()
@@ -69,34 +80,19 @@ impl Subject {
         Ok(answer.split(' ').filter_map(|tid| tid.parse().ok()).collect())
     }
 
-    /// Pages by node, as `move_pages(2)` reports. Where pages are on no node, since they are on
-    /// their way, the query is repeated some times; pages that are still on their way then count
-    /// under [`ON_THE_WAY`].
+    /// Pages by node, as [`Self::runs_of`] finds them; those that are on no node count under the
+    /// largest number.
     pub fn nodes_of(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
-        for _ in 0..ASKED_AGAIN {
-            let nodes = self.nodes_now(region)?;
-            if !nodes.contains_key(&ON_THE_WAY) {
-                return Ok(nodes);
-            }
-            std::thread::sleep(Duration::from_millis(50));
+        let mut nodes = BTreeMap::new();
+        for (first, last, node) in self.runs_of(region)? {
+            *nodes.entry(u32::try_from(node).unwrap_or(u32::MAX)).or_default() += last - first + 1;
         }
-        self.nodes_now(region)
+        Ok(nodes)
     }
 
-    fn nodes_now(&mut self, region: &str) -> Result<BTreeMap<u32, u64>> {
-        let answer = self.ask(&format!("where {region}"))?;
-        let node = |word: &str| if word == "absent" { Some(ON_THE_WAY) } else { word.parse().ok() };
-        let pair = |word: &str| word.split_once('=').and_then(|(key, pages)| Some((node(key)?, pages.parse().ok()?)));
-        answer
-            .split(' ')
-            .filter(|word| !word.is_empty())
-            .map(|word| pair(word).with_context(|| answer.clone()))
-            .collect()
-    }
-
-    /// Runs of pages on one node: (first, last, node). Pages that are on no node, such as the one
-    /// at which a sampled subject is about to take its next fault, are queried again some times;
-    /// after that they count under a negative node.
+    /// Runs of pages on one node, as `move_pages(2)` reports: (first, last, node). Pages that are
+    /// on no node, such as the one at which a sampled subject is about to take its next fault, are
+    /// queried again some times; after that they have a negative node.
     pub fn runs_of(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         for _ in 0..ASKED_AGAIN {
             let runs = self.runs_now(region)?;
@@ -108,18 +104,15 @@ impl Subject {
         self.runs_now(region)
     }
 
-    fn runs_now(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
+    /// The same, once: pages that were never touched have a negative node.
+    pub fn runs_now(&mut self, region: &str) -> Result<Vec<(u64, u64, i32)>> {
         let answer = self.ask(&format!("pages {region}"))?;
         let run = |word: &str| {
             let (pages, node) = word.split_once('=')?;
             let (first, last) = pages.split_once('-')?;
             Some((first.parse().ok()?, last.parse().ok()?, node.parse().ok()?))
         };
-        answer
-            .split(' ')
-            .filter(|word| !word.is_empty())
-            .map(|word| run(word).with_context(|| answer.clone()))
-            .collect()
+        answer.split_whitespace().map(|word| run(word).with_context(|| answer.clone())).collect()
     }
 
     /// Fails where a page of a region no longer holds what was written.

@@ -33,6 +33,13 @@ impl Talk {
         self.hear().with_context(|| format!("`{line}`"))
     }
 
+    /// Waits for its end.
+    pub fn ended(&mut self) -> Result<()> {
+        let status = self.child.wait()?;
+        ensure!(status.success(), "it ended with {status}");
+        Ok(())
+    }
+
     /// The next line that it says.
     pub fn hear(&mut self) -> Result<String> {
         let mut answer = String::new();

@@ -78,8 +78,8 @@ impl Log {
     }
 }
 
-/// A process with so many counters of its own on a thread that they share the hardware's with
-/// others.
+/// A process with this number of counters of its own on a thread that they share the hardware's
+/// with others.
 pub struct Hog {
     talk: Talk,
 }

@@ -1,7 +1,7 @@
 //! The running kernel as a stage.
 
 use crate::{subject, witness};
-use isobar_conformance::{Bench, Identity, Lack, Stage, Stop, Subject};
+use isobar_conformance::{Bench, Identity, Stage, Stop, Subject};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_linux::resctrl::without_others;
 use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
@@ -41,11 +41,12 @@ impl Bench for Kernel {
     fn open(&self, subjects: &[Subject]) -> Result<Linux, Stop> {
         if witness::nodes_with_cpus().len() > 1 && witness::kernel_moves_pages() {
             let remedy = "the kernel moves pages by itself: `sysctl kernel.numa_balancing=0` for the time of the test";
-            return Err(Lack::Other(remedy.to_owned()).into());
+            return Err(Stop::Lacks(remedy.to_owned()));
         }
         let folder = tempfile::tempdir()?;
         let sensors = SensorOptions { counters: CounterSource::Software, ..SensorOptions::default() };
-        let sensors = Sensors::open(sensors, self.topology()?)?;
+        let mut sensors = Sensors::open(sensors, self.topology()?)?;
+        sensors.probe_latency();
         let state = folder.path().join("state.json");
         let resctrl = self.resctrl.clone();
         let options =
@@ -99,7 +100,7 @@ impl Running {
 fn first_cpu(kernel: &Kernel, node: NodeId) -> Result<CpuId, Stop> {
     let (usable, listed) = (kernel.cpus()?, witness::cpus_of(node));
     let here = if listed.is_empty() { usable } else { usable.intersection(&listed) };
-    here.first().ok_or_else(|| Lack::Other(format!("no CPU of node {node} may be used")).into())
+    here.first().ok_or_else(|| Stop::Lacks(format!("no CPU of node {node} may be used")))
 }
 
 impl Stage for Linux {

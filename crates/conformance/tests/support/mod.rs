@@ -1,7 +1,7 @@
 //! The assertions as tests of a custom harness: each appears under its name, a skip with its
 //! reason.
 
-use isobar_conformance::{Bench, Difference, Lack, Verdict, assertions, check, judge};
+use isobar_conformance::{Assertion, Bench, Difference, Stop, assertions, judge};
 use libtest_mimic::{Completion, Trial};
 use std::sync::Arc;
 
@@ -11,18 +11,13 @@ where
     B: Bench + Send + Sync + 'static,
 {
     let bench = Arc::new(bench);
-    let trial = |assertion: isobar_conformance::Assertion<B>| {
+    let trial = |(name, check): Assertion<B>| {
         let bench = Arc::clone(&bench);
-        Trial::ignorable_test(assertion.name, move || {
-            let verdict = check(&assertion, &*bench);
-            match judge(assertion.name, verdict, known, |line| eprintln!("{line}")) {
-                Verdict::Pass => Ok(Completion::Completed),
-                Verdict::Fail(how) => Err(how.into()),
-                Verdict::Skip(lack) if strict && !matches!(lack, Lack::CacheWays(_)) => {
-                    Err(format!("skipped where nothing may be: {lack}").into())
-                }
-                Verdict::Skip(lack) => Ok(Completion::ignored_with(format!("SKIPPED: {lack}"))),
-            }
+        Trial::ignorable_test(name, move || match judge(name, check(&bench), known, |line| eprintln!("{line}")) {
+            Ok(()) => Ok(Completion::Completed),
+            Err(Stop::Fails(how)) => Err(how.into()),
+            Err(Stop::Lacks(lack)) if strict => Err(format!("skipped where nothing may be: {lack}").into()),
+            Err(Stop::Lacks(lack) | Stop::LacksWays(lack)) => Ok(Completion::ignored_with(format!("SKIPPED: {lack}"))),
         })
         .with_kind(machine)
     };

@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn what_is_issued_is_served_and_never_more_than_capacity((machine, all) in (machine(4, 2), several(4, 2, 24))) {
         let (got, after) = fixed_point(&machine, &all, None);
-        let loads = after.loads();
+        let loads = super::loads(&machine, &after);
         prop_assert!(after.at.error <= newton::BALANCE);
         for (load, resource) in loads.iter().zip(machine.resources()) {
             prop_assert!(*load < resource.capacity);

@@ -16,3 +16,12 @@ fn fixed_point(machine: &Machine, threads: &[Demand], copy: Option<PageCopy>) ->
     let answer = solver.ask(&Question { machine, threads, copy }, Budget::default()).unwrap().clone();
     (answer, solver)
 }
+
+/// Bytes a second on every resource of the machine, for the last answer.
+fn loads(machine: &Machine, solver: &Solver) -> Vec<f64> {
+    let mut loads = vec![0.0; machine.resources().len()];
+    for (stream, flow) in solver.network.streams.iter().zip(&solver.at.flows) {
+        stream.visits.iter().for_each(|visit| loads[solver.used[visit.resource]] += visit.lines * flow.bytes);
+    }
+    loads
+}

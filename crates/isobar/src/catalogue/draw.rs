@@ -1,9 +1,10 @@
 //! Machines and programs in words, tables and curves, at most 110 columns wide.
 
 use super::plot::{Axes, plot};
-use super::{Catalogue, MachineFacts, ProgramFacts, Solo};
+use super::{Catalogue, MachineFacts, ProgramFacts};
 use crate::text::{plain, plural, short};
 use isobar_model::num;
+use isobar_sim::solo::Solo;
 use std::fmt::Write;
 
 const MIB: f64 = 1_048_576.0;
@@ -15,7 +16,7 @@ pub fn list(all: &Catalogue) -> String {
     let mut text = String::from("Machines\n\n");
     let _ = writeln!(text, "  {:<15}{:>5}{:>6}{:>6}{:>10}{:>6}", "name", "nodes", "LLCs", "CPUs", "MiB", "ways");
     for machine in &all.machines {
-        let mib = machine.llc_bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{:.1}", num::float(bytes) / MIB));
+        let mib = or_dash(machine.llc_bytes.map(|bytes| num::float(bytes) / MIB), 1);
         let ways = machine.ways.map_or_else(|| "-".to_owned(), |ways| ways.to_string());
         let _ = write!(text, "  {:<15}{:>5}{:>6}{:>6}", machine.name, machine.nodes, machine.llcs, machine.cpus);
         let _ =
@@ -48,8 +49,12 @@ pub fn list(all: &Catalogue) -> String {
 
 fn numbers(solo: Option<Solo>) -> [String; 3] {
     let Some(solo) = solo else { return ["-", "-", "-"].map(str::to_owned) };
-    let penalty = solo.numa_penalty.map_or_else(|| "-".to_owned(), |penalty| format!("{penalty:.2}"));
-    [format!("{:.2}", solo.mpki), format!("{:.2}", solo.ipc), penalty]
+    [format!("{:.2}", solo.mpki), format!("{:.2}", solo.ipc), or_dash(solo.numa_penalty, 2)]
+}
+
+/// A figure with this number of decimals, `-` where it is unknown.
+fn or_dash(figure: Option<f64>, decimals: usize) -> String {
+    figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.decimals$}"))
 }
 
 /// A program: its curve, what it does alone, its numbers.
@@ -156,8 +161,7 @@ fn under_load(text: &mut String, facts: &MachineFacts) {
     let _ = writeln!(text, "\nThe same in numbers{remote} (- where a link would be full)\n");
     let _ = writeln!(text, "  {:>6}{:>10}{:>12}{:>12}", "load", "GB/s", "local ns", "remote ns");
     for load in &facts.load {
-        let [local, remote] =
-            [load.local_ns, load.remote_ns].map(|ns| ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1}")));
+        let (local, remote) = (or_dash(load.local_ns, 1), or_dash(load.remote_ns, 1));
         let _ = writeln!(
             text,
             "  {:>4.0} %{:>10.2}{local:>12}{remote:>12}",

@@ -1,6 +1,6 @@
 //! The machines and programs of the simulator, as what there is to tell about them.
 
-use super::{Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine, Solo};
+use super::{Catalogue, Load, MachineFacts, MachineLine, Measured, Phase, Point, ProgramFacts, ProgramLine};
 use crate::failure::bad_input;
 use crate::input;
 use isobar_model::{NodeId, num};
@@ -12,13 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MIB: f64 = 1_048_576.0;
-/// A curve is told up to this much cache, or up to the LLC where it is larger.
+/// A curve is shown up to this much cache, or up to the LLC where it is larger.
 const CURVE_MIB: f64 = 32.0;
 /// Points of a curve.
 const POINTS: u32 = 64;
 /// The machine on which a program that does not ship is shown.
 const OWN_PROGRAMS_ON: &str = "skylake-2x20";
-/// Loads at which a latency is told, as parts of what a node carries.
+/// Loads at which a latency is shown, as parts of what a node carries.
 const LOADS: [f64; 13] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97];
 
 /// Everything that ships.
@@ -65,7 +65,7 @@ fn title(text: &str) -> String {
 }
 
 fn program_line(suite: &str, name: &str, on: &Arc<MachineSpec>, program: &Arc<Program>) -> ProgramLine {
-    let alone = solo_of(program, on);
+    let alone = solo::solo(program, on);
     ProgramLine {
         suite: suite.to_owned(),
         machine: name.to_owned(),
@@ -75,11 +75,6 @@ fn program_line(suite: &str, name: &str, on: &Arc<MachineSpec>, program: &Arc<Pr
         phases: u32::try_from(program.phase.len()).unwrap_or(u32::MAX),
         name: program.name.clone(),
     }
-}
-
-fn solo_of(program: &Arc<Program>, on: &Arc<MachineSpec>) -> Option<Solo> {
-    let solo::Solo { mpki, ipc, bandwidth, numa_penalty } = solo::solo(program, on)?;
-    Some(Solo { mpki, ipc, bandwidth, numa_penalty })
 }
 
 /// The classes of DINO, section 3.3.2.
@@ -186,7 +181,7 @@ fn program_facts(
     text: Option<String>,
 ) -> anyhow::Result<ProgramFacts> {
     let on = spec(machine)?;
-    let solo = solo_of(program, &on);
+    let solo = solo::solo(program, &on);
     let llc = on.topology.llcs().first().and_then(|llc| llc.size).map_or(0.0, |size| num::float(size.0));
     let phase = |phase: &program::Phase| Phase {
         instructions: phase.instructions_billion * 1e9,

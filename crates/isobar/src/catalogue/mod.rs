@@ -8,6 +8,7 @@ mod plot;
 
 pub use draw::{list, machine, program};
 
+use isobar_sim::solo::Solo;
 use serde::Serialize;
 
 /// Everything that ships.
@@ -56,19 +57,6 @@ pub struct ProgramLine {
     pub threads: u32,
     /// phases; 0 = steady
     pub phases: u32,
-}
-
-/// One thread alone on a machine.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Solo {
-    /// LLC misses per 1000 instructions
-    pub mpki: f64,
-    /// instructions a cycle
-    pub ipc: f64,
-    /// bytes a second
-    pub bandwidth: f64,
-    /// CPI remote over CPI local; null on one node
-    pub numa_penalty: Option<f64>,
 }
 
 /// A machine in full.

@@ -1,20 +1,26 @@
 //! The machine that the command runs on, and captured trees of others.
 
+pub use isobar_linux::actuators::state_file::default_path as default_state;
+pub use isobar_linux::machine::stop::signals as stop_signals;
+pub use isobar_linux::own_cpu_time;
+
 use crate::failure::{bad_input, tell};
 use anyhow::Context;
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
-use isobar_linux::machine::{LinuxMachine, LinuxOptions, stop};
+use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_linux::resctrl::{DEFAULT_ROOT, without_others};
-use isobar_linux::sensors::{CounterSource, SensorOptions, Sensors};
+use isobar_linux::sensors::accessed::AccessedBy;
+use isobar_linux::sensors::accessed::damon;
+use isobar_linux::sensors::{CounterSource, Sensing, SensorOptions, Sensors};
 use isobar_linux::topology;
 use isobar_linux::tree::Tree;
-use isobar_model::{Pid, Seconds, Topology};
+use isobar_model::{Machine, Pid, Policy, Sensor, Topology};
 use isobar_runtime::selection::Cgroups;
-use isobar_runtime::settings::{CounterChoice, ManageConfig, WaysChoice};
+use isobar_runtime::settings::{AccessedChoice, CounterChoice, ManageConfig, WaysChoice};
 use numasim_bridge::{Page, PageCounters, PageWays};
 use serde_json::{Value, json};
-use std::ffi::c_int;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +36,8 @@ pub fn read_topology(root: Option<&Path>) -> anyhow::Result<Topology> {
 }
 
 /// This machine, to be watched and (unless it is a dry run) changed; and what an isobar that was
-/// killed had left changed and is now put back, in words.
+/// killed had left changed and is now put back, in words. Sensors that cost something are opened
+/// where they are among the `needs`.
 ///
 /// # Errors
 /// Where it cannot be read, or the state file not be taken.
@@ -51,6 +58,9 @@ pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachin
     sensors.look_for_resctrl(&options.resctrl);
     let again = read.clone();
     let mut machine = LinuxMachine::open(sensors, Box::new(move || read().map_err(Into::into)), options)?;
+    if !dry_run {
+        put_damon_back();
+    }
     if let Some(page) = page.filter(|_| config.ways == WaysChoice::Numasim) {
         machine.give_ways_by(Box::new(PageWays::new(page, &topology).map_err(bad_input)?));
     }
@@ -66,9 +76,27 @@ pub fn open(config: &ManageConfig, dry_run: bool) -> anyhow::Result<(LinuxMachin
     Ok((machine, recovered))
 }
 
-/// The signals that ask a loop over this machine to stop.
-pub fn stop_signals() -> Vec<c_int> {
-    stop::signals()
+/// Takes away what an isobar that was killed left of DAMON's settings, and says so.
+fn put_damon_back() {
+    match damon::put_back(Path::new(damon::ADMIN)) {
+        Ok(false) => {}
+        Ok(true) => tell("took away the DAMON settings that an isobar that was killed had left"),
+        Err(why) => tell(&format!("an isobar that was killed left DAMON settings that cannot be taken away: {why}")),
+    }
+}
+
+/// The machine with the sensors at work that are switched on only for a policy that uses them.
+pub fn switched_on(mut machine: LinuxMachine<Sensors>, policy: &dyn Policy) -> LinuxMachine<Sensors> {
+    let used = [policy.needs(), policy.uses()].concat();
+    if used.contains(&Sensor::Latency) {
+        machine.sensing().probe_latency();
+    }
+    if used.contains(&Sensor::AccessedPages) {
+        // Nobody's, until the loop says whom it manages.
+        machine.managed(&BTreeSet::new());
+        machine.sensing().see_accessed_pages();
+    }
+    machine
 }
 
 /// What is changed on this machine now, for who has to say it when the loop never ends.
@@ -127,6 +155,11 @@ fn sensor_options(config: &ManageConfig) -> SensorOptions {
             CounterChoice::Software => CounterSource::Software,
             CounterChoice::Auto | CounterChoice::Numasim => CounterSource::Auto,
         },
+        accessed_pages: match config.accessed_pages {
+            AccessedChoice::Auto => AccessedBy::Any,
+            AccessedChoice::Damon => AccessedBy::Damon,
+            AccessedChoice::Mappings => AccessedBy::Mappings,
+        },
         // A thread that is managed may fall to half of what it was taken on for before it is let
         // go.
         min_cpu_share_for_pages: config.min_cpu_percent / 200.0,
@@ -149,23 +182,13 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
     }
 }
 
-/// What `isobar restore` did.
-pub struct Restored {
-    /// in words, one line
-    pub text: String,
-    /// what a person should look at, a line each
-    pub remarks: Vec<String>,
-    /// for programs
-    pub json: Value,
-}
-
 /// Puts back what the state file records; `None` where there is none.
 ///
 /// # Errors
 /// Where another isobar runs, the file cannot be read, or the kernel refuses. What is no state file
 /// of ours is bad input where the user `named` it, else a failure: then nothing was typed that
 /// could be wrong.
-pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
+pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<RestoreReport>> {
     let explain = |error: ActuatorError| match error {
         error if named && is_wrong_file(&error) => bad_input(error),
         error => error.into(),
@@ -173,11 +196,12 @@ pub fn restore(state: &Path, named: bool) -> anyhow::Result<Option<Restored>> {
     // Who manages may write the file at any moment, and may have changed what another file records.
     let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
     manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+    put_damon_back();
     let Some(report) = actuators::restore(state).map_err(explain)? else { return Ok(None) };
     if let Some(why) = report.refusal.as_ref().filter(|_| report.refused > 0) {
         anyhow::bail!("{}: {report}: {why}; the file is kept", state.display());
     }
-    Ok(Some(Restored { text: report.to_string(), json: report_to_json(&report), remarks: report.remarks }))
+    Ok(Some(report))
 }
 
 /// Whether the fault is that of the path: what is there is no state file, or none that may be read
@@ -203,7 +227,8 @@ pub fn give_up_what_is_not_the_callers() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report_to_json(report: &RestoreReport) -> Value {
+/// What was put back, for programs.
+pub fn report_to_json(report: &RestoreReport) -> Value {
     json!({
         "restored": report.restored,
         "untouched": report.untouched,
@@ -221,16 +246,6 @@ fn report_to_json(report: &RestoreReport) -> Value {
 /// What a person should look at after this machine was put back, a line each.
 pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
     machine.put_back().map(|report| report.remarks.clone()).unwrap_or_default()
-}
-
-/// CPU time that this process has taken so far, all threads.
-pub fn own_cpu_time() -> Seconds {
-    isobar_linux::own_cpu_time()
-}
-
-/// The state file, where none is named.
-pub fn default_state() -> PathBuf {
-    state_file::default_path()
 }
 
 /// The cgroups of a process, of every hierarchy; `None` where it is gone.
@@ -260,6 +275,7 @@ mod tests {
             max_threads: 7,
             state_file: Some("/x/state.json".into()),
             counters: CounterChoice::Software,
+            accessed_pages: AccessedChoice::Mappings,
             min_cpu_percent: 30.0,
             ..ManageConfig::default()
         };
@@ -271,6 +287,7 @@ mod tests {
         assert!(options.move_pinned && options.dry_run && options.catch_signals);
         let sensors = sensor_options(&config);
         assert_eq!((sensors.max_threads, sensors.counters), (7, CounterSource::Software));
+        assert_eq!(sensors.accessed_pages, AccessedBy::Mappings);
         assert!((sensors.min_cpu_share_for_pages - 0.15).abs() < 1e-9);
     }
 }

@@ -1,5 +1,7 @@
 //! The machines that the loop can run on: this one, and a simulated one. What is set and shown of
 //! each is joined here.
 
+pub mod launch;
 pub mod linux;
+pub mod probe;
 pub mod simulated;

@@ -30,7 +30,7 @@ impl<'a> Explain<'a> {
 }
 
 fn decision(epoch: &Epoch<'_>) -> Vec<String> {
-    let actions = u64::try_from(epoch.plan.actions.len()).unwrap_or(u64::MAX);
+    let actions = epoch.plan.actions.len();
     let mut lines = vec![if actions == 0 {
         format!("{} would do nothing after epoch {}", epoch.plan.policy, epoch.number)
     } else {
@@ -45,7 +45,8 @@ fn decision(epoch: &Epoch<'_>) -> Vec<String> {
 
 impl Observer for Explain<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
-        self.lines(words::header(start))?;
+        self.lines(words::facts(start))?;
+        self.lines(words::concerns(start))?;
         Ok(self.out.flush()?)
     }
 

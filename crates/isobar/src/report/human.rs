@@ -105,7 +105,7 @@ impl<'a> Human<'a> {
         let now = epoch.seen.time;
         let notes = self.fresh_notes(epoch);
         let changed = self.ways.take(epoch.plan, epoch.outcome);
-        let actions = u64::try_from(epoch.plan.actions.len()).unwrap_or(u64::MAX);
+        let actions = epoch.plan.actions.len();
         if (actions == 0 && notes.is_empty()) || self.is_quiet() {
             return Ok(());
         }
@@ -206,7 +206,7 @@ fn block(status: String, epoch: &Epoch<'_>, size: Size) -> Vec<String> {
 }
 
 fn status_line(epoch: &Epoch<'_>) -> String {
-    let threads = |seen: &Observation| u64::try_from(seen.threads().count()).unwrap_or(u64::MAX);
+    let threads = |seen: &Observation| seen.threads().count();
     format!(
         "epoch {} at {:.1} s: {}, {} managed; so far {}, {} moved, {}",
         epoch.number,

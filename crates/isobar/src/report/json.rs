@@ -10,9 +10,8 @@ use super::clock::WallClock;
 use super::{Aftermath, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
-use isobar_model::Sensor;
 use isobar_model::wire::{observation_to_json, plan_to_json};
-use isobar_model::{ActionOutcome, Capabilities, Outcome};
+use isobar_model::{ActionOutcome, Outcome};
 use isobar_runtime::policies::beside_balancing;
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, percent_of_one_cpu};
 use serde_json::{Map, Value, json};
@@ -55,60 +54,49 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Adds the time of day, where there is a clock.
-    fn stamp(&self, document: &mut Map<String, Value>) {
-        document.extend(self.clock.utc().map(|utc| ("wall_time".to_owned(), utc.into())));
-    }
-
-    /// Adds those of some keys whose values are not as last written.
-    fn changes(&mut self, document: &mut Map<String, Value>, keys: [(&'static str, Value); 3]) {
-        for (key, value) in keys {
-            if self.told.get(key) != Some(&value) {
-                document.insert(key.to_owned(), value.clone());
+    /// Takes out what hardly ever changes, where it is as last written.
+    fn without_the_known(&mut self, document: &mut Map<String, Value>) {
+        for key in ["missing", "lacking", "remarks"] {
+            let value = document[key].clone();
+            if self.told.get(key) == Some(&value) {
+                document.shift_remove(key);
+            } else {
                 self.told.insert(key, value);
             }
         }
     }
 
     fn document(&mut self, epoch: &Epoch<'_>) -> Value {
-        let mut document = Map::new();
-        document.insert("epoch".to_owned(), epoch.number.into());
-        self.stamp(&mut document);
-        document.extend(object(json!({
+        let capabilities = &epoch.sample.capabilities;
+        let beside = beside_balancing(&self.policy, capabilities);
+        let mut document = document(json!({
+            "epoch": epoch.number,
+            "wall_time": self.clock.utc(),
             "time": epoch.seen.time.0,
             "interval": epoch.seen.interval.0,
             "seen": { "processes": epoch.seen.processes.len(), "threads": epoch.seen.threads().count() },
             "managed": { "processes": epoch.managed.processes.len(), "threads": epoch.managed.threads().count() },
-        })));
-        let lasting = self.lasting(epoch);
-        self.changes(&mut document, lasting);
-        let unmatched = epoch.unmatched.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
-        document.extend(unmatched.map(|patterns| ("unmatched_only".to_owned(), patterns.into())));
-        document.extend(object(json!({
+            "missing": capabilities.missing,
+            "lacking": epoch.lacking.iter().map(|(sensor, _)| sensor).collect::<Vec<_>>(),
+            "remarks": capabilities.remarks.iter().chain(&beside).collect::<Vec<_>>(),
+            "unmatched_only": epoch.unmatched.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>()),
             "own_cpu_seconds": epoch.own_cpu.map(|used| used.0),
             "own_cpu_percent": percent_of_one_cpu(epoch.own_cpu, epoch.seen.interval),
             "observation": observation_to_json(epoch.managed),
             "plan": plan_to_json(epoch.plan),
             "outcome": epoch.outcome.map(outcome_to_json),
-        })));
-        Value::Object(document)
-    }
-
-    /// What hardly ever changes.
-    fn lasting(&self, epoch: &Epoch<'_>) -> [(&'static str, Value); 3] {
-        let capabilities = &epoch.sample.capabilities;
-        let beside = beside_balancing(&self.policy, capabilities);
-        let remarks: Vec<&String> = capabilities.remarks.iter().chain(&beside).collect();
-        let lacking: Vec<&Sensor> = epoch.lacking.iter().map(|(sensor, _)| sensor).collect();
-        [("missing", json!(missing(capabilities))), ("lacking", json!(lacking)), ("remarks", json!(remarks))]
+        }));
+        self.without_the_known(&mut document);
+        document.into()
     }
 }
 
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+/// A document without the keys that stand only where there is something to say: the time of day
+/// where there is a clock, the patterns without a match in the first epoch.
+fn document(value: Value) -> Map<String, Value> {
+    let Value::Object(mut document) = value else { return Map::new() };
+    document.retain(|key, value| !(value.is_null() && ["wall_time", "unmatched_only"].contains(&key.as_str())));
+    document
 }
 
 impl Observer for Json<'_> {
@@ -139,9 +127,8 @@ impl Reporter for Json<'_> {
             .iter()
             .map(|(errno, (times, why))| json!({"errno": errno, "times": times, "why": why}))
             .collect();
-        let mut summary = Map::new();
-        self.stamp(&mut summary);
-        summary.extend(object(json!({
+        let summary = document(json!({
+            "wall_time": self.clock.utc(),
             "policy": self.policy,
             "dry_run": self.dry_run,
             "epochs": tally.epochs,
@@ -163,13 +150,9 @@ impl Reporter for Json<'_> {
             "remarks": after.remarks,
             "dropped_lines": self.out.dropped_lines(),
             "simulated": after.truth,
-        })));
+        }));
         Ok(self.write(&json!({ "summary": summary }))?)
     }
-}
-
-fn missing(capabilities: &Capabilities) -> BTreeMap<&Sensor, &String> {
-    capabilities.missing.iter().collect()
 }
 
 /// One document for each action, in order.

@@ -24,7 +24,7 @@ pub use clock::WallClock;
 pub use explain::Explain;
 pub use human::{Human, Volume};
 pub use json::Json;
-pub use live::Size;
+pub use live::{Live, Size};
 pub use profiles::Profiles;
 
 use isobar_runtime::{Observer, Tally};

@@ -28,7 +28,8 @@ impl Profiles {
         Ok(Self(file))
     }
 
-    /// Writes what was learnt. Nothing learnt is told, and leaves an older file as it is.
+    /// Writes what was learnt. Where nothing was learnt it says so, and leaves an older file as it
+    /// is.
     ///
     /// # Errors
     /// Where the file cannot be written.

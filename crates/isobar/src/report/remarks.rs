@@ -1,5 +1,5 @@
 //! Which remarks of a machine are news while a run goes on: those whose message the header did not
-//! have, and no epoch since. A message is told once, whatever figures it has the next time.
+//! have, and no epoch since. A message is printed once, whatever figures it has the next time.
 
 use super::kind::kind;
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@
 
 use super::kind::kind;
 use super::rate::Kind;
-use super::words::{action_in_words, bare_name, count, outcome_in_words};
-use crate::text::plural;
+use super::words::{action_in_words, bare_name, outcome_in_words, spread};
+use crate::text::{plural, some_of};
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, NodeId, Observation, PageSelection, Pages, Pid};
 use isobar_runtime::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,14 +44,15 @@ const fn about(action: &Action) -> Kind {
     }
 }
 
-/// What actions in one line have in common: kind, program, reason but for its figures, nodes.
-type Key = (Kind, String, String, Option<NodeId>, Option<NodeId>);
+/// What actions in one line have in common: kind, program, reason but for its figures, the node
+/// whose pages or threads it is about, and where pages go.
+type Key = (Kind, String, String, Option<NodeId>, String);
 
 fn key(action: &Action, epoch: &Epoch<'_>) -> Key {
     let (from, to) = match action {
-        Action::MigratePages { from, to, .. } => (Some(*from), Some(*to)),
-        Action::SetAllocation { node, .. } => (None, Some(*node)),
-        Action::MoveThread { .. } | Action::SetWays { .. } => (None, None),
+        Action::MigratePages { from, to, .. } => (Some(*from), to.to_string()),
+        Action::SetAllocation { for_node, node, weights, .. } => (*for_node, spread(*node, weights)),
+        Action::MoveThread { .. } | Action::SetWays { .. } => (None, String::new()),
     };
     let name = pid_of(action).and_then(|pid| bare_name(pid, epoch.managed)).unwrap_or_default();
     (about(action), name, kind(action.reason()), from, to)
@@ -92,14 +93,18 @@ fn what(actions: &[&Action], seen: &Observation) -> String {
         Action::MigratePages { from, to, select, .. } => {
             let which = match select {
                 PageSelection::AroundSamples => "around sampled addresses",
+                PageSelection::Accessed => "that were accessed",
                 PageSelection::ResidentSet => "of resident sets",
             };
             let pages = actions.iter().map(|action| pages_of(action)).sum::<u64>();
             format!("migrate up to {} {which} of {of} from node {from} to node {to}", plural(pages, "page"))
         }
-        Action::SetAllocation { node, .. } => format!("let {of} allocate on node {node}"),
+        Action::SetAllocation { for_node, node, weights, .. } => {
+            let whose = for_node.map(|node| format!(" from node {node}")).unwrap_or_default();
+            format!("let {of}{whose} allocate {}", spread(*node, weights))
+        }
         Action::MoveThread { .. } | Action::SetWays { .. } => {
-            format!("move {} of {of} to {}", count(actions.len(), "thread"), places(actions, seen))
+            format!("move {} of {of} to {}", plural(actions.len(), "thread"), places(actions, seen))
         }
     }
 }
@@ -122,9 +127,7 @@ fn program(actions: &[&Action], seen: &Observation) -> String {
 }
 
 fn listed<T: ToString>(all: &BTreeSet<T>) -> String {
-    let named: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
-    let more = all.len().saturating_sub(NAMED);
-    if more == 0 { named.join(", ") } else { format!("{} and {more} more", named.join(", ")) }
+    some_of(&all.iter().map(ToString::to_string).collect::<Vec<_>>(), NAMED)
 }
 
 fn places(actions: &[&Action], seen: &Observation) -> String {

@@ -2,55 +2,23 @@
 
 use super::*;
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{Capabilities, NodeMap, Outcome, Plan, Process, Sample, Seconds, Thread, Tid};
+use isobar_model::{Outcome, Plan, Process, Sample, Thread, Tid};
 use isobar_runtime::{Epoch, Tally};
 use std::sync::Arc;
 
-fn process(pid: u32, name: &str) -> Process {
-    Process {
-        pid: Pid(pid),
-        name: Arc::from(name),
-        pages: None,
-        accessed_pages: None,
-        numa_penalty: None,
-        cache_class: None,
-        critical_ways: None,
-        slowdown_by_ways: None,
-        threads: vec![Thread { cpu: Some(CpuId(0)), ..Thread::unmeasured(Tid(pid)) }],
-    }
-}
-
 fn seen() -> Observation {
-    Observation {
-        time: Seconds(1.0),
-        interval: Seconds(1.0),
-        machine: Arc::new(synthetic("node:2 core:4").unwrap()),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-        processes: vec![
-            process(10, "mcf"),
-            process(20, "mcf"),
-            process(30, "lbm"),
-            process(40, "mcf"),
-            process(50, "mcf"),
-            process(60, "(sd-pam)"),
-        ],
-    }
+    let names = ["mcf", "mcf", "lbm", "mcf", "mcf", "(sd-pam)"];
+    let process = |(pid, name): (u32, &str)| {
+        let thread = Thread { cpu: Some(CpuId(0)), ..Thread::unmeasured(Tid(pid)) };
+        Process { pid: Pid(pid), name: name.into(), threads: vec![thread], ..Process::default() }
+    };
+    let machine = Arc::new(synthetic("node:2 core:4").unwrap());
+    Observation::bare(machine, (10..).step_by(10).zip(names).map(process).collect())
 }
 
 fn said(actions: Vec<Action>, outcomes: Option<Vec<ActionOutcome>>, each: bool) -> Vec<String> {
     let seen = seen();
-    let sample = Sample {
-        time: seen.time,
-        topology: Arc::clone(&seen.machine),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-        processes: Vec::new(),
-        indirect: isobar_model::Indirect::default(),
-        capabilities: Arc::new(Capabilities::default()),
-    };
+    let sample = Sample::bare(seen.time, Arc::clone(&seen.machine), Vec::new());
     let outcome = outcomes.map(|actions| Outcome { actions });
     let epoch = Epoch {
         number: 1,

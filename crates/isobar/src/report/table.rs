@@ -2,7 +2,7 @@
 //! measured says so.
 
 use crate::report::{AppTruth, Truth};
-use crate::text::{padded, short, width};
+use crate::text::{aligned, plural, short, width};
 use isobar_model::{Mpki, Observation, Process, Topology, num};
 
 const NAME_WIDTH: usize = 20;
@@ -27,7 +27,7 @@ pub fn busiest(seen: &Observation, managed: &Observation, most: usize, columns: 
     rows.extend(processes.iter().take(most).map(|(process, _)| row(process, seen, managed)));
     let mut lines = match columns {
         Some(columns) => fitted(rows, columns),
-        None => align(&rows),
+        None => aligned(&rows, &[1]),
     };
     let rest = processes.len().saturating_sub(most);
     lines.extend((rest > 0).then(|| format!("and {rest} more")));
@@ -38,13 +38,13 @@ pub fn busiest(seen: &Observation, managed: &Observation, most: usize, columns: 
 fn fitted(mut rows: Vec<Vec<String>>, columns: usize) -> Vec<String> {
     let fits = |lines: &[String]| lines.iter().all(|line| width(line) <= columns);
     for spare in SPARE {
-        let lines = align(&rows);
+        let lines = aligned(&rows, &[1]);
         if fits(&lines) {
             return lines;
         }
         rows.iter_mut().for_each(|row| drop(row.remove(spare)));
     }
-    align(&rows).iter().map(|line| short(line, columns)).collect()
+    aligned(&rows, &[1]).iter().map(|line| short(line, columns)).collect()
 }
 
 fn heading(machine: &Topology) -> Vec<String> {
@@ -54,18 +54,27 @@ fn heading(machine: &Topology) -> Vec<String> {
 }
 
 fn row(process: &Process, seen: &Observation, managed: &Observation) -> Vec<String> {
-    let managed =
-        managed.processes.iter().find(|other| other.pid == process.pid).map_or(0, |other| other.threads.len());
+    let managed = managed.process(process.pid).map_or(0, |other| other.threads.len());
     let unmeasured = || NOT_MEASURED.to_owned();
     vec![
         process.pid.to_string(),
-        short(&process.name, NAME_WIDTH),
+        named(process),
         cpu_share(process, seen).map_or_else(unmeasured, |share| format!("{:.1}", share * 100.0)),
         process.threads.len().to_string(),
         managed.to_string(),
         pages_by_node(process, &seen.machine).unwrap_or_else(unmeasured),
         mpki(process).map_or_else(unmeasured, |mpki| format!("{:.2}", mpki.0)),
     ]
+}
+
+/// Its name, and of a virtual machine how many of its threads are its CPUs.
+fn named(process: &Process) -> String {
+    let name = short(&process.name, NAME_WIDTH);
+    if !process.is_vm() {
+        return name;
+    }
+    let vcpus = process.threads.iter().filter(|thread| thread.vcpu).count();
+    format!("{name} (VM, {})", plural(vcpus, "vCPU"))
 }
 
 /// What became of the applications of a simulated workload: heading, table, measures.
@@ -79,7 +88,7 @@ pub fn truth(truth: &Truth) -> Vec<String> {
     let mut lines = vec![
         "what the simulated machine knows and no policy sees (completion times, slowdown 1 = undisturbed):".to_owned(),
     ];
-    lines.extend(align(&rows));
+    lines.extend(aligned(&rows, &[1]));
     lines.push(truth.summary.map_or_else(
         || "unfairness, STP and ANTT want one completed run of each: let it run longer".to_owned(),
         |all| {
@@ -125,19 +134,6 @@ fn mpki(process: &Process) -> Option<Mpki> {
     (instructions > 0.0).then(|| Mpki(misses * 1000.0 / instructions))
 }
 
-/// Columns two spaces apart; the name to the left, all else to the right.
-fn align(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
-    let widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, width))| padded(cell, *width, column == 1));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,7 +148,7 @@ mod tests {
 
     #[test]
     fn wide_characters_keep_the_columns() {
-        let lines = align(&rows("数据库🦀"));
+        let lines = aligned(&rows("数据库🦀"), &[1]);
         assert_eq!(lines[1], " 10  数据库🦀  200.0        2        2                     300 / 100     25.00");
         let cpu = |line: &str| width(&line[..line.find(if line.contains("cpu") { "cpu %" } else { "200.0" }).unwrap()]);
         assert_eq!(cpu(&lines[0]), cpu(&lines[1]));

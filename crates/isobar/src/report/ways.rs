@@ -9,7 +9,7 @@
 //!
 //! It knows what plans asked for and what became of that; in a dry run, what they asked for.
 
-use crate::text::{plural, short};
+use crate::text::{plural, short, some_of};
 use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Plan, Tid, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ impl WayMap {
     }
 
     fn set(&mut self, llc: LlcId, name: &str, mask: u64, percent: Option<u32>, threads: &[Tid]) {
-        // A thread is in one cluster; one that nobody is left in is gone.
+        // A thread is in one cluster; one that no thread is left in is gone.
         let clusters = self.0.values_mut().flat_map(BTreeMap::values_mut);
         clusters.for_each(|cluster| cluster.threads.retain(|tid| !threads.contains(tid)));
         let cluster = Cluster { mask, percent, threads: threads.to_vec() };
@@ -94,13 +94,7 @@ impl Cluster {
         let has =
             |process: &&isobar_model::Process| process.threads.iter().any(|thread| self.threads.contains(&thread.tid));
         let names: Vec<String> = seen.processes.iter().filter(has).map(|process| short(&process.name, 32)).collect();
-        let more = names.len().saturating_sub(NAMED);
-        let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        match (names.is_empty(), more) {
-            (true, _) => "nobody that is managed now".to_owned(),
-            (false, 0) => named,
-            (false, more) => format!("{named} and {more} more"),
-        }
+        if names.is_empty() { "no managed program".to_owned() } else { some_of(&names, NAMED) }
     }
 }
 
@@ -114,31 +108,16 @@ fn width(machine: &Topology, llc: LlcId, masks: impl Iterator<Item = u64>) -> u3
 mod tests {
     use super::*;
     use isobar_model::topology::synthetic::synthetic;
-    use isobar_model::{CpuId, NodeMap, Pid, Process, Seconds, Thread};
+    use isobar_model::{Pid, Process, Thread};
     use std::sync::Arc;
 
     fn seen(names: &[&str]) -> Observation {
-        let thread = |tid: u32| Thread { cpu: Some(CpuId(0)), ..Thread::unmeasured(Tid(tid)) };
-        let process = |(tid, name): (u32, &&str)| Process {
-            pid: Pid(tid),
-            name: Arc::from(*name),
-            pages: None,
-            accessed_pages: None,
-            numa_penalty: None,
-            cache_class: None,
-            critical_ways: None,
-            slowdown_by_ways: None,
-            threads: vec![thread(tid)],
+        let process = |(tid, name): (u32, &&str)| {
+            let (pid, threads) = (Pid(tid), vec![Thread::unmeasured(Tid(tid))]);
+            Process { pid, name: Arc::from(*name), threads, ..Process::default() }
         };
-        Observation {
-            time: Seconds(1.0),
-            interval: Seconds(1.0),
-            machine: Arc::new(synthetic("node:1 core:8").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: (1..).zip(names).map(process).collect(),
-        }
+        let machine = Arc::new(synthetic("node:1 core:8").unwrap());
+        Observation::bare(machine, (1..).zip(names).map(process).collect())
     }
 
     fn set(cluster: &str, way_mask: u64, threads: &[u32]) -> Action {

@@ -2,8 +2,8 @@
 //! meet a line.
 
 use crate::text::{plain, plural, short};
-use isobar_model::plan::{Action, PageSelection};
-use isobar_model::{ActionOutcome, Bytes, Capabilities, Observation, Outcome, Pid, Sensor, Tid, Topology};
+use isobar_model::plan::{Action, NodeWeight, PageSelection};
+use isobar_model::{ActionOutcome, Bytes, Capabilities, NodeId, Observation, Outcome, Pid, Sensor, Tid, Topology};
 use isobar_runtime::missing::{self, Missing};
 use isobar_runtime::policies::beside_balancing;
 use isobar_runtime::{Epoch, Start, Tally};
@@ -12,7 +12,7 @@ use isobar_runtime::{Epoch, Start, Tally};
 pub fn machine_in_words(machine: &Topology) -> String {
     let memory: Option<u64> = machine.nodes().iter().map(|node| node.memory.map(|bytes| bytes.0)).sum();
     let mut parts =
-        vec![count(machine.nodes().len(), "node"), llcs_in_words(machine), count(machine.cpus().len(), "CPU")];
+        vec![plural(machine.nodes().len(), "node"), llcs_in_words(machine), plural(machine.cpus().len(), "CPU")];
     parts.extend(memory.map(|bytes| Bytes(bytes).human()));
     parts.join(", ")
 }
@@ -25,14 +25,7 @@ fn llcs_in_words(machine: &Topology) -> String {
     let alike =
         machine.llcs().iter().all(|llc| (llc.level, llc.size, llc.ways) == (first.level, first.size, first.ways));
     let details = if alike { details.join(", ") } else { "of several kinds".to_owned() };
-    format!("{} ({details})", count(machine.llcs().len(), "LLC"))
-}
-
-/// The header of a run, one line each.
-pub fn header(start: &Start<'_>) -> Vec<String> {
-    let mut lines = facts(start);
-    lines.extend(concerns(start));
-    lines
+    format!("{} ({details})", plural(machine.llcs().len(), "LLC"))
 }
 
 /// What will run on what.
@@ -93,6 +86,16 @@ fn nowhere_to_move(capabilities: &Capabilities) -> Option<String> {
     Some(told.to_owned())
 }
 
+/// `on node 1`, or `on nodes 0, 1 in the ratio 60 : 40`.
+pub(super) fn spread(node: NodeId, weights: &[NodeWeight]) -> String {
+    if weights.len() < 2 {
+        return format!("on node {node}");
+    }
+    let nodes: Vec<_> = weights.iter().map(|one| one.node.to_string()).collect();
+    let ratio: Vec<_> = weights.iter().map(|one| one.weight.to_string()).collect();
+    format!("on nodes {} in the ratio {}", nodes.join(", "), ratio.join(" : "))
+}
+
 /// An action without its reason: `move thread 12 of process 10 (mysqld) to cpu 3`.
 pub fn action_in_words(action: &Action, seen: &Observation) -> String {
     match action {
@@ -102,6 +105,7 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
         Action::MigratePages { pid, from, to, pages, select, .. } => {
             let which = match select {
                 PageSelection::AroundSamples => "around sampled addresses",
+                PageSelection::Accessed => "that were accessed",
                 PageSelection::ResidentSet => "of its resident set",
             };
             let pages = plural(pages.0, "page");
@@ -111,12 +115,15 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
             let share = memory_bandwidth_percent.map(|percent| format!(" and {percent} % of the memory bandwidth"));
             format!(
                 "give {} of cluster {} the ways {way_mask:#x} of llc {llc}{}",
-                count(threads.len(), "thread"),
+                plural(threads.len(), "thread"),
                 plain(cluster),
                 share.unwrap_or_default()
             )
         }
-        Action::SetAllocation { pid, node, .. } => format!("let {} allocate on node {node}", named(*pid, seen)),
+        Action::SetAllocation { pid, for_node, node, weights, .. } => {
+            let whose = for_node.map(|node| format!(" from node {node}")).unwrap_or_default();
+            format!("let {}{whose} allocate {}", named(*pid, seen), spread(*node, weights))
+        }
     }
 }
 
@@ -147,8 +154,7 @@ fn name_of(pid: Pid, seen: &Observation) -> String {
 
 /// The name of a process, where it was seen, cut to what a line takes.
 pub fn bare_name(pid: Pid, seen: &Observation) -> Option<String> {
-    let index = seen.processes.binary_search_by_key(&pid, |process| process.pid).ok()?;
-    seen.processes.get(index).map(|process| short(&process.name, 32))
+    seen.process(pid).map(|process| short(&process.name, 32))
 }
 
 /// What became of an action: `done`, `12 of 40 pages moved (28 busy)`, `refused (errno 1)`; `would`
@@ -171,21 +177,13 @@ pub fn outcome_in_words(outcome: Option<&ActionOutcome>) -> String {
 
 /// The summary of a run, one line each.
 pub fn summary(tally: &Tally, dry_run: bool) -> Vec<String> {
-    let mut lines = vec![if dry_run {
-        format!(
-            "{}, {} decided, nothing changed (dry run)",
-            plural(tally.epochs, "epoch"),
-            plural(tally.planned, "action")
-        )
+    let done = if dry_run {
+        "nothing changed (dry run)".to_owned()
     } else {
-        format!(
-            "{}, {} decided, {} moved, {} migrated",
-            plural(tally.epochs, "epoch"),
-            plural(tally.planned, "action"),
-            plural(tally.moves, "thread"),
-            plural(tally.pages.0, "page")
-        )
-    }];
+        format!("{} moved, {} migrated", plural(tally.moves, "thread"), plural(tally.pages.0, "page"))
+    };
+    let (epochs, actions) = (plural(tally.epochs, "epoch"), plural(tally.planned, "action"));
+    let mut lines = vec![format!("{epochs}, {actions} decided, {done}")];
     lines.extend(tally.stayed.iter().map(|(why, pages)| format!("{} stayed: {why}", plural(*pages, "page"))));
     lines
         .extend((tally.vanished > 0).then(|| format!("{} came too late: the thread or page was gone", tally.vanished)));
@@ -199,7 +197,7 @@ pub fn summary(tally: &Tally, dry_run: bool) -> Vec<String> {
     lines
 }
 
-/// The tool's own CPU time, beside its budget (design, section 10).
+/// The tool's own CPU time, beside its budget (docs/design/sensors.md).
 fn own_cost(tally: &Tally) -> Option<String> {
     let (seconds, percent) = (tally.own_cpu?.0, tally.own_cpu_percent()?);
     Some(format!("isobar itself took {seconds:.2} s of CPU time, {percent:.2} % of one CPU"))
@@ -212,17 +210,12 @@ fn restored_in_words(outcome: &Outcome) -> String {
     let other = outcome.actions.len().saturating_sub(gone + back);
     match (back, gone, other) {
         (0, 0, 0) => "nothing was left to put back".to_owned(),
-        (_, 0, 0) => format!("put back: {}", count(back, "change")),
-        _ => format!("put back: {}; gone meanwhile: {gone}; left as they are: {other}", count(back, "change")),
+        (_, 0, 0) => format!("put back: {}", plural(back, "change")),
+        _ => format!("put back: {}; gone meanwhile: {gone}; left as they are: {other}", plural(back, "change")),
     }
 }
 
 /// What `--only` names and no process is, one line each.
 pub fn unmatched(epoch: &Epoch<'_>) -> Vec<String> {
     epoch.unmatched.iter().flatten().map(|pattern| format!("no process fits --only {pattern}")).collect()
-}
-
-/// `1 thread`, `2 threads`.
-pub fn count(number: usize, noun: &str) -> String {
-    plural(u64::try_from(number).unwrap_or(u64::MAX), noun)
 }

@@ -1,10 +1,10 @@
 //! One box a node, side by side where they fit: memory, the LLCs that its CPUs use, and those CPUs.
 
 use super::cpus::{self, Notation};
-use super::page::{padded, paragraph, width, wrap};
-use super::words::{counted, memory};
-use isobar_model::topology::Llc;
-use isobar_model::{Bytes, CpuSet, LlcId, NodeId, Topology, num};
+use super::page::{paragraph, wrap};
+use crate::text::{padded, plural, width};
+use isobar_model::topology::{Llc, Node};
+use isobar_model::{Bytes, CpuSet, LlcId, NodeId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More LLCs than this, all alike, are listed with many on a line.
@@ -52,6 +52,15 @@ pub(super) fn nodes(machine: &Topology, columns: usize) -> Vec<String> {
     let mut lines = arrange(&panels, columns);
     lines.extend(notations.into_iter().filter_map(cpus::legend).flat_map(|legend| paragraph(legend, columns, 2)));
     lines
+}
+
+/// A node's memory in words.
+pub(super) fn memory(node: &Node) -> String {
+    match node.memory {
+        Some(Bytes(0)) => "no memory".to_owned(),
+        Some(bytes) => bytes.human(),
+        None => "memory unknown".to_owned(),
+    }
 }
 
 /// One box, of lines of at most `most` columns.
@@ -124,7 +133,7 @@ fn besides(label: &str, left: usize, words: &[String], room: usize) -> Vec<Strin
     const INDENT: usize = "CPUs ".len();
     let lines = wrap(words, room, room - INDENT).into_iter().enumerate();
     let line = |(number, text): (usize, String)| match number {
-        0 => format!("{}  {text}", padded(label, left)),
+        0 => format!("{}  {text}", padded(label, left, true)),
         _ => format!("{}  {text}", " ".repeat(left + INDENT)),
     };
     lines.map(line).collect()
@@ -147,7 +156,7 @@ fn label(llc: Option<&Llc>) -> String {
 fn kind(llc: &Llc) -> String {
     let mut parts = vec![format!("L{}", llc.level)];
     parts.extend(llc.size.map(Bytes::human));
-    parts.extend(llc.ways.map(|ways| counted(num::index(ways.0), "way")));
+    parts.extend(llc.ways.map(|ways| plural(ways.0, "way")));
     parts.join(" · ")
 }
 
@@ -195,7 +204,7 @@ fn frame(panel: &Panel, inner: usize, height: usize) -> Vec<String> {
     let mut lines = vec![format!("┌─ {} {rest}┐", panel.title)];
     for number in 0..height {
         let text = panel.lines.get(number).map_or("", String::as_str);
-        lines.push(format!("│ {} │", padded(text, inner)));
+        lines.push(format!("│ {} │", padded(text, inner, true)));
     }
     lines.push(format!("└{}┘", "─".repeat(inner + 2)));
     lines

@@ -1,7 +1,7 @@
 //! A machine for a person in a terminal, and as JSON.
 //!
 //! It knows how to lay out text in the columns that it is given, and never takes more. It refuses
-//! to know where a machine came from, and to fill gaps: what was not told is left out or shown as
+//! to know where a machine came from, and to fill gaps: what is not known is left out or shown as
 //! `-`.
 
 mod boxes;
@@ -12,12 +12,11 @@ mod tables;
 mod tests;
 #[cfg(test)]
 mod tests_width;
-mod words;
 
+use crate::text::plural;
 use isobar_model::wire::machine_to_doc;
 use isobar_model::{Bytes, Topology};
 use std::collections::BTreeSet;
-use words::counted;
 
 /// The fewest columns that a machine is drawn in.
 const LEAST: usize = 40;
@@ -40,7 +39,7 @@ pub fn draw(machine: &Topology, columns: usize) -> String {
     drawn.join("\n\n") + "\n"
 }
 
-/// The machine document of design section 9.
+/// The machine as a document.
 #[must_use]
 pub fn json(machine: &Topology) -> serde_json::Value {
     // The document holds lists, numbers and strings only, which serialise without fail.
@@ -50,9 +49,9 @@ pub fn json(machine: &Topology) -> serde_json::Value {
 fn summary(machine: &Topology) -> String {
     let cpus = machine.cpus();
     let cores = cpus.iter().map(|cpu| cpu.core).collect::<BTreeSet<_>>().len();
-    let mut parts = vec![counted(machine.nodes().len(), "node"), counted(machine.llcs().len(), "LLC")];
-    let on = if cores == cpus.len() { "no SMT".to_owned() } else { format!("on {}", counted(cores, "core")) };
-    parts.push(format!("{} ({on})", counted(cpus.len(), "CPU")));
+    let mut parts = vec![plural(machine.nodes().len(), "node"), plural(machine.llcs().len(), "LLC")];
+    let on = if cores == cpus.len() { "no SMT".to_owned() } else { format!("on {}", plural(cores, "core")) };
+    parts.push(format!("{} ({on})", plural(cpus.len(), "CPU")));
     let memory: Option<Vec<u64>> = machine.nodes().iter().map(|node| node.memory.map(|bytes| bytes.0)).collect();
     parts.extend(memory.map(|memory| format!("{} of memory", Bytes(memory.iter().sum()).human())));
     parts.join(", ")

@@ -1,17 +1,7 @@
-//! Text of a given width: how many columns it takes, and words in lines. It knows columns and
-//! nothing of machines.
+//! Words in lines of a given width. It knows columns and nothing of machines.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// Columns of a terminal that a text takes.
-pub(super) fn width(text: &str) -> usize {
-    text.width()
-}
-
-/// A text with spaces behind it, as wide as is asked.
-pub(super) fn padded(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
-}
+use crate::text::width;
+use unicode_width::UnicodeWidthChar;
 
 /// Words in lines of at most `first` columns, those after the first of at most `rest`. A word that
 /// is wider than a line is cut.
@@ -75,7 +65,6 @@ mod tests {
 
     #[test]
     fn wide_characters_take_two_columns() {
-        assert_eq!((width("测试"), padded("测试", 6)), (4, "测试  ".to_owned()));
         assert_eq!(wrapped("测试 测试", 8, 8), ["测试", "测试"]);
         assert_eq!(wrapped("测试测试", 5, 5), ["测试", "测试"]);
     }

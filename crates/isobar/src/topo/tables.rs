@@ -1,7 +1,8 @@
 //! The tables below the boxes: distances, what the firmware says of memory, what resctrl offers.
 
-use super::page::{padded, paragraph, width};
-use super::words::counted;
+use super::page::paragraph;
+use crate::text::{aligned, plural, width};
+use isobar_model::text::ranges;
 use isobar_model::topology::AccessClass;
 use isobar_model::{Bandwidth, Bytes, Nanoseconds, Topology, num};
 
@@ -13,7 +14,8 @@ pub(super) fn distances(machine: &Topology, columns: usize) -> Vec<String> {
     }
     let Some(table) = machine.distances() else { return vec!["Distances: not told by the kernel".to_owned()] };
     let ids: Vec<String> = table.nodes().iter().map(ToString::to_string).collect();
-    let rows: Vec<Vec<String>> = table.rows().map(|row| row.iter().map(ToString::to_string).collect()).collect();
+    let rows: Vec<Vec<String>> =
+        table.rows().map(|row| row.iter().flatten().map(ToString::to_string).collect()).collect();
     let cell = rows.iter().flatten().chain(&ids).map(String::len).max().unwrap_or(1) + 2;
     let head = ids.iter().map(String::len).max().unwrap_or(1) + "  node ".len();
     let fit = (columns.saturating_sub(head) / cell).max(1);
@@ -42,7 +44,7 @@ pub(super) fn access_classes(machine: &Topology, columns: usize) -> Vec<String> 
     let mut rows = vec![ACCESS.map(str::to_owned).to_vec()];
     rows.extend(classes.iter().map(access_row));
     let mut lines = vec!["Memory as the firmware rates it (HMAT)".to_owned()];
-    let table = aligned(&rows);
+    let table: Vec<String> = aligned(&rows, &[0, 1]).iter().map(|line| format!("  {line}")).collect();
     if table.iter().all(|line| width(line) <= columns) {
         lines.extend(table);
     } else {
@@ -80,37 +82,10 @@ fn access_row(class: &AccessClass) -> Vec<String> {
     ]
 }
 
-/// Ascending numbers as a list of ranges: `0-3,8`.
-fn ranges(numbers: impl Iterator<Item = u32>) -> String {
-    let mut found: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match found.last_mut() {
-            Some((_, end)) if end.checked_add(1) == Some(number) => *end = number,
-            _ => found.push((number, number)),
-        }
-    }
-    let text = |(start, end): &(u32, u32)| if start == end { start.to_string() } else { format!("{start}-{end}") };
-    found.iter().map(text).collect::<Vec<_>>().join(",")
-}
-
-/// Columns as wide as their widest cell, the first two to the left, the rest to the right.
-fn aligned(rows: &[Vec<String>]) -> Vec<String> {
-    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..ACCESS.len()).map(widest).collect();
-    let cell = |(column, (text, &widest)): (usize, (&String, &usize))| {
-        if column < 2 { padded(text, widest) } else { format!("{}{text}", " ".repeat(widest - width(text))) }
-    };
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
-        format!("  {}", cells.join("  ")).trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
 /// What resctrl lets a class of service have.
 pub(super) fn allocation(machine: &Topology, columns: usize) -> Vec<String> {
     let Some(limits) = machine.allocation() else { return Vec::new() };
-    let ways = counted(num::index(limits.cbm_mask.count_ones()), "way");
+    let ways = plural(limits.cbm_mask.count_ones(), "way");
     let classes = if limits.num_closids == 1 { "class" } else { "classes" };
     let mut lines = vec![
         format!("Way allocation (resctrl {})", limits.resource),
@@ -122,6 +97,6 @@ pub(super) fn allocation(machine: &Topology, columns: usize) -> Vec<String> {
     if limits.shareable_bits != 0 {
         lines.push(format!("  ways that other agents may use too: {:#x}", limits.shareable_bits));
     }
-    lines.extend(limits.num_rmids.map(|number| format!("  {}", counted(num::index(number), "monitoring id"))));
+    lines.extend(limits.num_rmids.map(|number| format!("  {}", plural(number, "monitoring id"))));
     lines.iter().flat_map(|line| paragraph(line, columns, 4)).collect()
 }

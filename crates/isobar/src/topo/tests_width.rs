@@ -1,9 +1,9 @@
 //! Machines of every size in pages of every width: no line is wider than the page, and what the
 //! JSON says of nodes, caches, CPUs and distances can be read back from the drawing.
 
-use super::page::width;
 use super::{draw, json};
 use crate::machines::linux::read_topology;
+use crate::text::width;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::topology::{AccessClass, CacheAllocation};
 use isobar_model::{Bandwidth, CoreId, CpuSet, LlcId, Nanoseconds, NodeId, Topology};
@@ -110,7 +110,7 @@ fn holds(name: &str, machine: &Topology) {
         let panels = panels(&drawn);
         assert_eq!(drawn_places(&panels), places(machine), "{name} in {columns} columns\n{drawn}");
         for node in machine.nodes() {
-            let title = format!("node {} · {}", node.id, super::words::memory(node));
+            let title = format!("node {} · {}", node.id, super::boxes::memory(node));
             assert!(panels.iter().any(|panel| panel.0 == title), "{title}\n{drawn}");
         }
         let words = drawn.replace(['│', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -121,7 +121,7 @@ fn holds(name: &str, machine: &Topology) {
         }
         let told: Option<Vec<Vec<u32>>> = machine
             .distances()
-            .map(|table| table.rows().map(<[u32]>::to_vec).collect())
+            .map(|table| table.rows().map(|row| row.iter().flatten().copied().collect()).collect())
             .filter(|rows: &Vec<_>| rows.len() > 1);
         let read: Vec<Vec<u32>> = distances(&drawn).values().map(|row| row.values().copied().collect()).collect();
         assert_eq!(read, told.unwrap_or_default(), "{name} in {columns} columns\n{drawn}");
@@ -156,6 +156,10 @@ fn monsters_fit_and_lose_nothing() {
         "node:1 llc:64 core:2",
         "node:2 llc:1 core:256 pu:2",
         "node:1 llc:1 core:1",
+        "node:1 llc:16 core:4 pu:2",
+        "node:1 llc:3 core:7",
+        "node:32 llc:2 core:4 pu:2",
+        "node:3 llc:2 core:5",
     ] {
         holds(machine, &synthetic(machine).unwrap());
     }

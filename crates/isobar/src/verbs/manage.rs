@@ -1,11 +1,15 @@
-//! `isobar manage`: the loop over this machine or a simulated one, told to a person or a program.
+//! `isobar manage`: the loop over this machine or a simulated one, reported to a person or a
+//! program.
 
 use super::Verb;
 use super::options::positive_seconds;
 use super::watch::{self, Needed, WatchArgs};
 use crate::output::{Chunks, Queue};
 use crate::report::{Human, Json, Profiles, Size, Volume};
+use crate::terminal;
+use anyhow::{Context, ensure};
 use isobar_model::Seconds;
+use rustix::process::{self, Signal};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -33,7 +37,8 @@ pub struct Manage {
     /// what to watch and how
     #[command(flatten)]
     watch: WatchArgs,
-    /// Decide and tell, but change nothing
+    /// Decide and tell, but change nothing (policies that move accessed pages look for them all the
+    /// same: by DAMON or by clearing accessed bits)
     #[arg(long)]
     dry_run: bool,
     /// Stop after so many seconds, at least one interval (else at Ctrl-C)
@@ -49,10 +54,14 @@ pub struct Manage {
     /// Print every action and note, however many there are
     #[arg(long, short, conflicts_with = "json")]
     verbose: bool,
+    /// End in order when this process ends, which must have started us
+    #[arg(long, value_name = "PID", hide = true)]
+    parent: Option<u32>,
 }
 
 impl Verb for Manage {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
+        self.parent.map_or(Ok(()), end_with)?;
         let mut needed = Needed::from_args(&self.watch)?;
         needed.limits.dry_run = self.dry_run;
         needed.limits.despite_missing = self.dry_run;
@@ -73,6 +82,15 @@ fn show(args: &Manage, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
     watch::drive(needed, queue, &mut Human::new(&mut out, size, clock, volume(args)))
 }
 
+/// Asks the kernel for SIGTERM when our parent ends (`PR_SET_PDEATHSIG`, prctl(2)), which is caught
+/// like any other; an error where it has ended before.
+fn end_with(parent: u32) -> anyhow::Result<()> {
+    process::set_parent_process_death_signal(Some(Signal::TERM)).context("cannot follow the parent's end")?;
+    let now = process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+    ensure!(now == Some(parent), "process {parent}, which this one was to end with, has ended");
+    Ok(())
+}
+
 const fn volume(args: &Manage) -> Volume {
     match (args.quiet, args.verbose) {
         (true, _) => Volume::Quiet,
@@ -83,9 +101,6 @@ const fn volume(args: &Manage) -> Volume {
 
 /// The size of the terminal; that of a VT100 where it does not say.
 fn size() -> Size {
-    let known = terminal_size::terminal_size_of(io::stdout());
-    known.map_or(Size { columns: 80, rows: 24 }, |(width, height)| Size {
-        columns: usize::from(width.0),
-        rows: usize::from(height.0),
-    })
+    let (columns, rows) = terminal::size().unwrap_or((80, 24));
+    Size { columns, rows }
 }

@@ -5,8 +5,10 @@ mod decide;
 mod explain;
 mod manage;
 mod options;
+mod probe;
 mod reproduce;
 mod restore;
+mod run;
 mod sim;
 mod study;
 mod topo;
@@ -16,11 +18,13 @@ use clap::{ArgMatches, Command};
 use std::io::Write;
 
 /// Every verb, in the order of the help.
-pub const VERBS: [Entry; 8] = [
+pub const VERBS: &[Entry] = &[
     Entry::of::<topo::Topo>(),
+    Entry::of::<probe::Probe>(),
     Entry::of::<decide::Decide>(),
     Entry::of::<manage::Manage>(),
     Entry::of::<explain::Explain>(),
+    Entry::of::<run::Run>(),
     Entry::of::<restore::Restore>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),

@@ -3,6 +3,7 @@
 use crate::failure::bad_input;
 use isobar_runtime::settings::Config;
 use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::thread;
 
 /// The settings of a verb that manages nothing.
@@ -56,6 +57,13 @@ pub fn seed(text: &str) -> Result<u64, String> {
 /// # Errors
 /// As [`seed`].
 pub fn positive_seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds > 0.0);
-    seconds.ok_or_else(|| "expected seconds above 0, such as 0.5 or 10".to_owned())
+    within(text, f64::MIN_POSITIVE..=f64::MAX, "seconds above 0, such as 0.5 or 10")
+}
+
+/// A number of a range.
+///
+/// # Errors
+/// What would be right.
+pub fn within(text: &str, range: RangeInclusive<f64>, expected: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| format!("expected {expected}"))
 }

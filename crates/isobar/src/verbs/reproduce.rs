@@ -6,7 +6,7 @@ use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
 use isobar_lab::LabError;
-use isobar_lab::reproduce::{Figure, Options, Reproduction, claims_table, dc, dino, nmass};
+use isobar_lab::reproduce::{Figure, Options, Reproduction, camm, claims_table, dc, dino, nmass};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,8 @@ enum Paper {
     Nmass,
     /// Blagodurov and others 2011: DINO
     Dino,
+    /// Kotra and others 2017: CAMM
+    Camm,
     /// Bilbao and others 2023: Divide&Content
     Dc,
     /// all of them
@@ -64,6 +66,7 @@ type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> Resu
 
 const NMASS: Named = ("nmass", nmass);
 const DINO: Named = ("dino", |options, _| dino(options));
+const CAMM: Named = ("camm", camm);
 const DC: Named = ("dc", dc);
 
 /// Those that were asked for, in the order of the design's table.
@@ -71,8 +74,9 @@ const fn wanted(paper: Paper) -> &'static [Named] {
     match paper {
         Paper::Nmass => &[NMASS],
         Paper::Dino => &[DINO],
+        Paper::Camm => &[CAMM],
         Paper::Dc => &[DC],
-        Paper::All => &[NMASS, DINO, DC],
+        Paper::All => &[NMASS, DINO, CAMM, DC],
     }
 }
 
@@ -83,7 +87,7 @@ impl Verb for Reproduce {
         let options = Options { quick: self.quick, seed: self.seed, jobs: self.jobs.count() };
         let mut papers = Vec::new();
         for (name, run) in wanted(self.paper) {
-            let progress = Progress::new();
+            let progress = Progress::of("runs");
             progress.busy(name);
             let done = run(&options, &|done, all| progress.tell(done, all));
             progress.end();

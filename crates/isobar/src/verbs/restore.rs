@@ -1,7 +1,7 @@
 //! `isobar restore`: puts back what a killed `manage` left changed.
 
 use super::Verb;
-use crate::machines::linux::{self, Restored};
+use crate::machines::linux;
 use crate::text::{json_line, plain};
 use serde_json::json;
 use std::io::Write;
@@ -35,19 +35,17 @@ impl Verb for Restore {
         let done = linux::restore(&state, named)?;
         if self.json {
             let file = state.display().to_string();
-            let document = json!({ "state_file": file, "restored": done.map(|restored| restored.json) });
+            let document = json!({ "state_file": file, "restored": done.as_ref().map(linux::report_to_json) });
             writeln!(out, "{}", json_line(&document))?;
         } else {
-            let lines = done.map_or_else(|| vec![no_such_file(&state, named)], lines);
-            lines.iter().try_for_each(|line| writeln!(out, "{}", plain(line)))?;
+            let what = done.as_ref().map_or_else(|| no_such_file(&state, named), ToString::to_string);
+            writeln!(out, "{}", plain(&what))?;
+            for remark in done.iter().flat_map(|done| &done.remarks) {
+                writeln!(out, "remark: {}", plain(remark))?;
+            }
         }
         Ok(())
     }
-}
-
-fn lines(done: Restored) -> Vec<String> {
-    let remarks = done.remarks.into_iter().map(|remark| format!("remark: {remark}"));
-    [done.text].into_iter().chain(remarks).collect()
 }
 
 /// A mistyped path must not read as if all were well.

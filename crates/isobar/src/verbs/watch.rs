@@ -1,7 +1,7 @@
 //! What `manage` and `explain` share: from what was typed and configured to what is needed, and the
 //! machine it runs on.
 
-use super::options::seed;
+use super::options::{seed, within};
 use crate::failure::{self, bad_input};
 use crate::input;
 use crate::machines::{linux, simulated};
@@ -54,8 +54,7 @@ pub struct WatchArgs {
 
 fn interval_seconds(text: &str) -> Result<f64, String> {
     let (low, high) = (INTERVAL_SECONDS.start(), INTERVAL_SECONDS.end());
-    let seconds = text.parse::<f64>().ok().filter(|seconds| INTERVAL_SECONDS.contains(seconds));
-    seconds.ok_or_else(|| format!("expected seconds from {low} to {high}, such as 0.5 or 10"))
+    within(text, INTERVAL_SECONDS, &format!("seconds from {low} to {high}, such as 0.5 or 10"))
 }
 
 /// Everything that the loop needs, checked; nothing is opened yet.
@@ -108,7 +107,7 @@ impl Needed {
         self.target != Target::Linux || self.limits.epochs.is_some()
     }
 
-    /// The clock that stamps what is told; a simulated machine has none.
+    /// The clock that stamps what is printed; a simulated machine has none.
     pub fn clock(&self) -> WallClock {
         match self.target {
             Target::Linux => WallClock::system(),
@@ -187,6 +186,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
         Target::Linux => {
             long_enough(needed.limits)?;
             let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
+            let machine = linux::switched_on(machine, &*needed.policy);
             changed.watch(&machine, &needed.config);
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
             let surroundings = Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered };
@@ -197,7 +197,7 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
         }
         Target::Sim { workload, seed } => {
             let workload = simulated::read(&workload)?;
-            let machine = SimMachine::new(&workload, seed);
+            let machine = SimMachine::new(&workload, seed).probing_for(needed.policy.needs());
             needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
             long_enough(needed.limits)?;
             // What the simulator costs is not the cost of watching, and would differ from run to

@@ -4,9 +4,32 @@
 // Each test file is a crate of its own and uses a part of this.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod processes;
+
+use serde_json::Value;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+/// Every policy, in the order of the registry.
+pub const POLICIES: [&str; 16] = [
+    "linux",
+    "fixed",
+    "maximum-local",
+    "n-mass",
+    "n-mass-regression",
+    "di-plain",
+    "di-migrate",
+    "dino",
+    "lfoc+",
+    "divide-content",
+    "dino+lfoc+",
+    "cama",
+    "capm",
+    "camm",
+    "static-P",
+    "colloid",
+];
 
 /// What a run said.
 pub struct Said {
@@ -18,6 +41,11 @@ pub struct Said {
 /// Runs the binary with nothing on standard input.
 pub fn isobar(args: &[&str]) -> Said {
     isobar_with(args, "")
+}
+
+/// Runs the binary with words that hold no space.
+pub fn run(words: &str) -> Said {
+    isobar(&words.split_whitespace().collect::<Vec<_>>())
 }
 
 /// Runs the binary with a text on standard input.
@@ -53,7 +81,7 @@ impl Said {
         assert_eq!(self.out, "", "nothing is printed for bad input; stderr: {}", self.err);
     }
 
-    /// A failure with this exit code, told in one line that holds every given piece.
+    /// A failure with this exit code, explained in one line that holds every given piece.
     #[track_caller]
     pub fn failed(&self, code: i32, pieces: &[&str]) {
         assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
@@ -71,11 +99,35 @@ impl Said {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "stdout: {}", self.out);
         &self.out
     }
+
+    /// Success; the JSON documents, one a line.
+    #[track_caller]
+    pub fn documents(&self) -> Vec<Value> {
+        documents(self.done())
+    }
+
+    /// Success; the only JSON document.
+    #[track_caller]
+    pub fn document(&self) -> Value {
+        serde_json::from_str(self.done()).unwrap()
+    }
+
+    /// Success of a log; its epochs and its summary. `decide` makes the plans again from the
+    /// observations.
+    #[track_caller]
+    pub fn decided_again(&self, policy: &str) -> (Vec<Value>, Value) {
+        let mut epochs = self.documents();
+        let summary = epochs.pop().unwrap()["summary"].take();
+        let input: String = epochs.iter().map(|epoch| format!("{}\n", epoch["observation"])).collect();
+        let plans: Vec<Value> = epochs.iter().map(|epoch| epoch["plan"].clone()).collect();
+        assert_eq!(isobar_with(&["decide", "--policy", policy, "-"], &input).documents(), plans);
+        (epochs, summary)
+    }
 }
 
-/// A file of the tests.
-pub fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+/// JSON documents, one a line.
+pub fn documents(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A file in a folder of its own, gone with the returned guard.
@@ -89,7 +141,7 @@ pub fn file(name: &str, text: impl AsRef<[u8]>) -> (tempfile::TempDir, String) {
 
 /// One observation of four domains of two cores, each process with one thread and the MPKI given,
 /// in CPU order.
-pub fn observation(mpki: &[u64]) -> serde_json::Value {
+pub fn observation(mpki: &[u64]) -> Value {
     let cpus: Vec<_> =
         (0..8).map(|id| serde_json::json!({"id": id, "core": id, "llc": id / 2, "node": id / 2})).collect();
     let nodes: Vec<_> = (0..4).map(|id| serde_json::json!({"id": id, "memory_bytes": 1u64 << 32})).collect();
@@ -103,7 +155,7 @@ pub fn observation(mpki: &[u64]) -> serde_json::Value {
     })
 }
 
-fn process(mpki: u64, index: usize) -> serde_json::Value {
+fn process(mpki: u64, index: usize) -> Value {
     let mut pages = [0; 4];
     pages[index / 2 % 4] = 1000;
     let thread = serde_json::json!({"tid": 100 + index, "cpu": index % 8, "instructions": 1_000_000, "cycles": 2_000_000,

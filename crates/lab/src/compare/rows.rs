@@ -1,9 +1,12 @@
 //! From runs to the rows of a comparison: means over starts and repeats, and their spread.
 //! Arithmetic only.
 
+use crate::congestion::Congestion;
 use crate::error::LabError;
+use crate::run::seconds;
 use crate::spread::{Spread, spread};
 use crate::starts::Start;
+use crate::stats::mean_or_zero;
 use isobar_model::metrics::{self, Summary};
 use isobar_model::num;
 use isobar_sim::{RunReport, Workload};
@@ -14,8 +17,8 @@ use serde::Serialize;
 pub struct PolicyRow {
     /// Its canonical name.
     pub policy: String,
-    /// The measures of design section 3 over the applications' mean slowdowns, each the mean over
-    /// the repeats.
+    /// The measures of [`Summary`] over the applications' mean slowdowns, each the mean over the
+    /// repeats.
     #[serde(flatten)]
     pub summary: Summary,
     /// Simulated seconds.
@@ -31,6 +34,11 @@ pub struct PolicyRow {
     /// Mean improvement of the applications' completion times over `linux`, in per cent; absent
     /// where `linux` was not run.
     pub vs_linux_percent: Option<f64>,
+    /// The CAMM paper's measures of congestion: time and gap of the node that was congested
+    /// longest, crossings of the node with the most. Absent where latencies were not measured or
+    /// there is one node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
     /// How far the measures vary.
     pub spread: RowSpread,
     /// By application.
@@ -81,6 +89,7 @@ pub struct RowSpread {
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     seconds: f64,
+    congestion: Option<Congestion>,
     apps: Vec<AppRun>,
 }
 
@@ -99,16 +108,16 @@ pub(super) type Runs = Vec<Vec<Run>>;
 ///
 /// # Errors
 /// [`LabError::Unfinished`] where an application never completed.
-pub(super) fn truth(workload: &Workload, report: &RunReport) -> Result<Run, LabError> {
+pub(super) fn truth(workload: &Workload, report: &RunReport, congestion: Option<Congestion>) -> Result<Run, LabError> {
     let apps = report.apps.iter().map(|app| {
         Ok(AppRun {
-            seconds: app.mean_seconds.ok_or_else(|| LabError::unfinished(workload, &app.name))?,
+            seconds: seconds(workload, app)?,
             thread_migrations: num::float(app.thread_migrations),
             memory_migrations: num::float(app.memory_migrations),
             pages_moved: num::float(app.pages_moved),
         })
     });
-    Ok(Run { seconds: report.seconds, apps: apps.collect::<Result<_, LabError>>()? })
+    Ok(Run { seconds: report.seconds, congestion, apps: apps.collect::<Result<_, LabError>>()? })
 }
 
 /// The row of every policy.
@@ -132,25 +141,23 @@ impl Sheet<'_> {
         let seconds = mean(&self.by_repeat(|run| run.seconds));
         let memory_migrations: f64 = apps.iter().map(|app| app.memory_migrations).sum();
         let versus: Option<Vec<f64>> = apps.iter().map(|app| app.vs_linux_percent).collect();
+        let (unfairness, stp) = (self.measure(|all| all.unfairness), self.measure(|all| all.stp));
+        let (antt, cov) = (self.measure(|all| all.antt), self.measure(|all| all.unfairness_cov));
         PolicyRow {
             policy: name.to_owned(),
-            summary: Summary {
-                unfairness: self.measure(|all| all.unfairness).0,
-                stp: self.measure(|all| all.stp).0,
-                antt: self.measure(|all| all.antt).0,
-                unfairness_cov: self.measure(|all| all.unfairness_cov).0,
-            },
+            summary: Summary { unfairness: unfairness.0, stp: stp.0, antt: antt.0, unfairness_cov: cov.0 },
             seconds,
             thread_migrations: apps.iter().map(|app| app.thread_migrations).sum(),
             memory_migrations,
             memory_migrations_per_hour: memory_migrations * 3600.0 / seconds / num::float_len(apps.len()),
             pages_moved: apps.iter().map(|app| app.pages_moved).sum(),
             vs_linux_percent: versus.map(|all| mean(&all)),
+            congestion: self.congestion(),
             spread: RowSpread {
-                unfairness: self.measure(|all| all.unfairness).1,
-                stp: self.measure(|all| all.stp).1,
-                antt: self.measure(|all| all.antt).1,
-                unfairness_cov: self.measure(|all| all.unfairness_cov).1,
+                unfairness: unfairness.1,
+                stp: stp.1,
+                antt: antt.1,
+                unfairness_cov: cov.1,
                 vs_linux_percent: self.versus(),
             },
             apps,
@@ -193,6 +200,18 @@ impl Sheet<'_> {
     fn summary(&self, run: &Run) -> Option<Summary> {
         let slowdowns: Vec<_> = run.apps.iter().zip(self.alone).map(|(app, alone)| app.seconds / alone).collect();
         metrics::summary(&slowdowns)
+    }
+
+    /// Means over the runs, where all measured it.
+    fn congestion(&self) -> Option<Congestion> {
+        let measured = self.runs.iter().flatten().all(|run| run.congestion.is_some());
+        let of = |read: fn(&Congestion) -> f64| mean(&self.by_repeat(|run| run.congestion.as_ref().map_or(0.0, read)));
+        measured.then(|| Congestion {
+            congestion_seconds: of(|one| one.congestion_seconds),
+            oscillations: of(|one| one.oscillations),
+            wide_oscillations: of(|one| one.wide_oscillations),
+            mean_gap_cycles: of(|one| one.mean_gap_cycles),
+        })
     }
 
     /// Mean improvement of the applications, run against run.
@@ -242,12 +261,12 @@ impl Sheet<'_> {
 
 /// Improvement of a completion time in per cent, as the DINO paper's figures: how much shorter, of
 /// the time under `linux`.
-fn shorter(seconds: f64, linux: f64) -> f64 {
+pub(crate) fn shorter(seconds: f64, linux: f64) -> f64 {
     100.0 * (1.0 - seconds / linux)
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / num::float_len(values.len().max(1))
+    mean_or_zero(values.iter().copied())
 }
 
 /// A comparison has at least one run, so there is a spread.

@@ -1,19 +1,7 @@
 use super::*;
+use crate::run::run_policy;
 use isobar_model::{Action, CpuId, Observation, Plan, Sensor};
-
-struct Nothing;
-
-impl Policy for Nothing {
-    fn name(&self) -> &'static str {
-        "linux"
-    }
-    fn needs(&self) -> &'static [Sensor] {
-        &[]
-    }
-    fn decide(&mut self, _: &Observation) -> Plan {
-        Plan::nothing("linux")
-    }
-}
+use isobar_policy::baseline::linux::Linux;
 
 /// Binds every thread to a CPU by its rank; with `far`, to one that the machine lacks.
 struct Spread {
@@ -49,7 +37,7 @@ fn spec() -> CompareSpec {
 
 fn policies(far: bool) -> Vec<NamedPolicy<'static>> {
     let spread = move || Box::new(Spread { far }) as Box<dyn Policy>;
-    vec![("linux".into(), Box::new(|| Box::new(Nothing) as Box<dyn Policy>)), ("spread".into(), Box::new(spread))]
+    vec![("linux".into(), Box::new(|| Box::new(Linux) as Box<dyn Policy>)), ("spread".into(), Box::new(spread))]
 }
 
 #[test]
@@ -74,6 +62,20 @@ fn moving_threads_away_from_their_memory_is_seen_to_cost() {
     assert!(spread.thread_migrations > 0.0 && spread.pages_moved == 0.0);
     assert!(spread.vs_linux_percent.unwrap() < 0.0, "{spread:?}");
     assert!((linux.summary.antt - linux.apps.iter().map(|app| app.slowdown).sum::<f64>() / 8.0).abs() < 1e-9);
+}
+
+/// Twelve threads take turns on each of two CPUs: each has less than a tenth of one.
+#[test]
+fn a_workload_says_how_busy_a_thread_has_to_be_to_be_managed() {
+    let moved = |more: &str| {
+        let text = format!(
+            "machine = \"node:2 llc:1 core:1\"\n[run]\nruns = 1\ninstructions_factor = 0.01\n{more}\n\
+             [[app]]\nprogram = \"povray\"\ncount = 24"
+        );
+        let spec = CompareSpec::new(Workload::from_toml("w.toml", &text).unwrap());
+        compare(&spec, &policies(false)[1..]).unwrap().policies[0].thread_migrations
+    };
+    assert!(moved("") == 0.0 && moved("min_cpu_percent = 5") > 0.0);
 }
 
 #[test]
@@ -108,7 +110,7 @@ fn linux_is_the_mean_over_all_schedules_where_they_are_few() {
     // The mean of the six, run one by one.
     let all = isobar_sim::schedules::balanced(&six().workload, 6).unwrap();
     let seconds = |schedule| {
-        let report = run_policy(&six().workload.seated(schedule, false), 1, &mut Nothing).unwrap();
+        let report = run_policy(&six().workload.seated(schedule, false), 1, &mut Linux).unwrap();
         report.apps[0].mean_seconds.unwrap()
     };
     let mean = all.iter().map(seconds).sum::<f64>() / 6.0;

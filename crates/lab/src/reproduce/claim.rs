@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-/// One claim of a paper, and what became of it here (design, section 7).
+/// One claim of a paper, and what became of it here (docs/design/reproductions.md).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// Its id in the design's table, such as `nmass-1`.
     pub id: &'static str,
     /// What the paper says, in one line.
-    pub claim: String,
+    pub claim: &'static str,
     /// The paper's figure, in words.
-    pub paper: String,
+    pub paper: &'static str,
     /// Ours, in the same words.
     pub ours: String,
     /// Whether the direction is the paper's.
@@ -53,6 +53,13 @@ pub struct Figure {
     pub svg: String,
 }
 
+impl Figure {
+    /// A picture under its file name and title.
+    pub(crate) fn new(file: &str, title: &str, svg: String) -> Self {
+        Self { file: file.to_owned(), title: title.to_owned(), svg }
+    }
+}
+
 /// All that a paper's reproduction gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduction {
@@ -71,8 +78,8 @@ impl Reproduction {
     pub(crate) fn is_whole(&self, ids: &[&str]) {
         assert_eq!(self.claims.iter().map(|claim| claim.id).collect::<Vec<_>>(), ids);
         for claim in &self.claims {
-            let texts = [&claim.claim, &claim.paper, &claim.ours, &claim.band];
-            let sound = |text: &&String| !text.is_empty() && !text.contains("NaN") && !text.contains("inf");
+            let texts = [claim.claim, claim.paper, &claim.ours, &claim.band];
+            let sound = |text: &&str| !text.is_empty() && !text.contains("NaN") && !text.contains("inf");
             assert!(texts.iter().all(sound), "{claim:?}");
         }
         for Figure { file, svg, .. } in &self.figures {

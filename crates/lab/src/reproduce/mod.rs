@@ -5,6 +5,7 @@
 //! Nothing here is fitted: machines and programs are calibrated on what the papers print about
 //! machines and solo runs.
 
+mod camm;
 mod claim;
 mod dc;
 mod dino;
@@ -12,6 +13,7 @@ mod nmass;
 mod options;
 mod table;
 
+pub use camm::camm;
 pub use claim::{Claim, Figure, Reproduction, Verdict};
 pub use dc::dc;
 pub use dino::dino;

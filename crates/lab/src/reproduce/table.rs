@@ -33,8 +33,8 @@ pub fn claims_table(reproduction: &Reproduction) -> String {
 fn one(text: &mut String, claim: &Claim) {
     let head = format!("{:<INDENT$}{:<6}{:<9}", claim.id, word(claim.sign), word(claim.size));
     text.push('\n');
-    entry(text, &head, &claim.claim);
-    for (label, words) in [("paper", &claim.paper), ("ours", &claim.ours), ("why", &claim.band)] {
+    entry(text, &head, claim.claim);
+    for (label, words) in [("paper", claim.paper), ("ours", &claim.ours), ("why", &claim.band)] {
         entry(text, &format!("{:INDENT$}{label:<6}", ""), words);
     }
 }
@@ -60,9 +60,9 @@ mod tests {
     fn lines_break_at_spaces_and_stay_below_their_head() {
         let claim = Claim {
             id: "nmass-1",
-            claim: "short".into(),
-            paper: "word ".repeat(40),
-            ours: "1.0".into(),
+            claim: "short",
+            paper: "1.0",
+            ours: "word ".repeat(40),
             sign: Verdict::Agrees,
             size: Verdict::NotPrinted,
             band: "why".into(),

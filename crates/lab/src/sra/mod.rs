@@ -19,9 +19,8 @@
 //! 3. Time in a trace passes as if all accesses were local: what a strategy saves does not speed up
 //!    what follows.
 
-mod claims;
 mod detector;
-mod error;
+mod figures;
 mod places;
 mod replay;
 mod rows;
@@ -30,15 +29,12 @@ mod sampler;
 mod spec;
 mod strategy;
 mod subject;
-mod text;
 
-pub use claims::{Dino4, Dino5};
-pub use error::SraError;
-pub use rows::{Cell, OverTime, ProgramRow, SeedRow, Versus};
+pub use figures::figures;
 pub use run::{Study, study};
-pub use spec::{Spec, Timing};
-pub use strategy::{Strategy, Trigger};
-pub use text::{figures, table};
+pub(crate) use spec::PAPER_K;
+pub use spec::Spec;
+pub use strategy::Strategy;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@
 use super::detector::Detector;
 use super::places::Places;
 use super::sampler::Sampler;
-use super::strategy::{Request, Strategy, Trigger, pages};
+use super::strategy::{Request, Strategy, pages};
 use isobar_model::num;
 use isobar_trace::Access;
 use rand_chacha::ChaCha8Rng;
@@ -22,31 +22,20 @@ use rand_chacha::ChaCha8Rng;
 /// The thread that moved; all others have stayed.
 pub(super) const MOVED: u16 = 0;
 
-/// A process, its accesses so far, and when each page will be accessed for the last time.
+/// Accesses of a process so far.
 #[derive(Clone, Debug)]
-pub(super) struct Counts {
+struct Counts {
     pages: u32,
     /// Accesses to each page by the thread that moved.
     there: Vec<u32>,
     /// Accesses to each page by the others.
     here: Vec<u32>,
-    /// Position of the last access to each page plus 1; 0 = never.
-    last: Vec<u64>,
 }
 
 impl Counts {
-    /// Before the first access; reads the trace once to know the last access to each page.
-    pub(super) fn new(pages: u32, trace: impl Iterator<Item = Access>) -> Self {
+    fn new(pages: u32) -> Self {
         let zeros = vec![0; num::index(pages)];
-        let mut last = vec![0; num::index(pages)];
-        trace.zip(1..).for_each(|(access, at)| last[num::index(access.page)] = at);
-        Self { pages, there: zeros.clone(), here: zeros, last }
-    }
-
-    /// Before the first access of a trace that is read but once: which moves are wasted is not
-    /// known then.
-    pub(super) fn once(pages: u32) -> Self {
-        Self::new(pages, std::iter::empty())
+        Self { pages, there: zeros.clone(), here: zeros }
     }
 
     fn add(&mut self, access: Access) {
@@ -68,12 +57,8 @@ pub(super) struct Tally {
     pub unmoved: u64,
     /// Remote accesses of all threads.
     pub remote: i64,
-    /// Samples that moved a page.
-    pub acted: u64,
     /// Page moves; a page that moves to and fro counts each time.
     pub moves: u64,
-    /// Moves of pages that no thread accessed afterwards.
-    pub wasted: u64,
 }
 
 impl Tally {
@@ -95,7 +80,6 @@ pub(super) fn signed(count: i64) -> f64 {
 pub(super) struct Mover {
     strategy: Strategy,
     k: u32,
-    trigger: Trigger,
     rng: ChaCha8Rng,
     places: Places,
     /// Accesses of the process while one page is copied; 0 = pages move at once.
@@ -105,28 +89,13 @@ pub(super) struct Mover {
     /// Next page of a walk over the resident set.
     cursor: u32,
     changed: i64,
-    acted: u64,
     moves: u64,
-    wasted: u64,
 }
 
 impl Mover {
-    pub(super) fn new(strategy: Strategy, k: u32, trigger: Trigger, pages: u32, rng: ChaCha8Rng) -> Self {
+    pub(super) fn new(strategy: Strategy, k: u32, pages: u32, rng: ChaCha8Rng) -> Self {
         let places = Places::new(pages);
-        Self {
-            strategy,
-            k,
-            trigger,
-            rng,
-            places,
-            copy: 0.0,
-            busy: 0,
-            cursor: 0,
-            changed: 0,
-            acted: 0,
-            moves: 0,
-            wasted: 0,
-        }
+        Self { strategy, k, rng, places, copy: 0.0, busy: 0, cursor: 0, changed: 0, moves: 0 }
     }
 
     /// The same with a daemon that copies, and so takes no sample meanwhile, for so many accesses a
@@ -141,17 +110,15 @@ impl Mover {
         }
         let Some((on, there)) = self.request(access, detector, counts.pages) else { return };
         let before = self.moves;
-        let (places, changed, moves, wasted) = (&mut self.places, &mut self.changed, &mut self.moves, &mut self.wasted);
+        let (places, changed, moves) = (&mut self.places, &mut self.changed, &mut self.moves);
         pages(self.strategy, self.k, on, &mut self.rng, |first, end| {
             places.set(first, end, there, |page| {
                 let page = num::index(page);
                 let gain = i64::from(counts.there[page]) - i64::from(counts.here[page]);
                 *changed += if there { gain } else { -gain };
                 *moves += 1;
-                *wasted += u64::from(counts.last[page] <= at);
             });
         });
-        self.acted += u64::from(self.moves > before);
         self.busy = at + num::round(num::float(self.moves - before) * self.copy);
     }
 
@@ -167,7 +134,7 @@ impl Mover {
         let remote = self.places.moved(access.page) != there;
         let stride =
             if self.strategy == Strategy::Pattern { detector.stride(access.thread, access.page) } else { None };
-        (remote || self.trigger == Trigger::Any).then_some((Request { page: access.page, stride, pages }, there))
+        remote.then_some((Request { page: access.page, stride, pages }, there))
     }
 
     fn tally(&self, counts: &Counts) -> Tally {
@@ -175,7 +142,7 @@ impl Mover {
             .zip(counts.there.iter().zip(&counts.here))
             .map(|(page, (there, here))| i64::from(if self.places.moved(page) { *here } else { *there }));
         let remote = self.changed + elsewhere.sum::<i64>();
-        Tally { unmoved: counts.unmoved(), remote, acted: self.acted, moves: self.moves, wasted: self.wasted }
+        Tally { unmoved: counts.unmoved(), remote, moves: self.moves }
     }
 }
 
@@ -183,7 +150,7 @@ impl Mover {
 pub(super) struct Group {
     samples: Box<dyn Iterator<Item = u64>>,
     next: u64,
-    pub movers: Vec<Mover>,
+    movers: Vec<Mover>,
 }
 
 impl Group {
@@ -198,51 +165,34 @@ impl Group {
         Self::new(Sampler::new(period, seed), movers)
     }
 
-    fn tallies(&self, counts: &Counts) -> Vec<Tally> {
-        self.movers.iter().map(|mover| mover.tally(counts)).collect()
-    }
-
     fn sample(&mut self, at: u64, access: Access, detector: &Detector, counts: &Counts) {
         self.movers.iter_mut().for_each(|mover| mover.sample(at, access, detector, counts));
         self.next = self.samples.next().unwrap_or(u64::MAX);
     }
 }
 
-/// What came of a replay.
-pub(super) struct Replayed {
-    /// Of the first group's movers, after the accesses named in `stops`.
-    pub on_the_way: Vec<Vec<Tally>>,
-    /// At the end, by group and mover.
-    pub end: Vec<Vec<Tally>>,
-}
-
-/// Runs all groups over a trace; `stops` are ascending.
+/// Runs all groups over a trace of a process of `pages` pages; what came of it, by group and mover.
 pub(super) fn replay(
     trace: impl Iterator<Item = Access>,
     threads: u16,
-    counts: &mut Counts,
+    pages: u32,
     groups: &mut [Group],
-    stops: &[u64],
-) -> Replayed {
-    let mut detector = Detector::new(counts.pages, threads);
-    let mut on_the_way = Vec::with_capacity(stops.len());
+) -> Vec<Vec<Tally>> {
+    let (mut detector, mut counts) = (Detector::new(pages, threads), Counts::new(pages));
     let mut due = 0;
     for (at, access) in (0..).zip(trace) {
         detector.see(access.thread, access.page);
         if at >= due {
-            while stops.get(on_the_way.len()).is_some_and(|stop| *stop <= at) && !groups.is_empty() {
-                on_the_way.extend(groups.first().map(|group| group.tallies(counts)));
-            }
             groups
                 .iter_mut()
                 .filter(|group| group.next <= at)
-                .for_each(|group| group.sample(at, access, &detector, counts));
-            let samples = groups.iter().map(|group| group.next).min().unwrap_or(u64::MAX);
-            due = samples.min(stops.get(on_the_way.len()).copied().unwrap_or(u64::MAX));
+                .for_each(|group| group.sample(at, access, &detector, &counts));
+            due = groups.iter().map(|group| group.next).min().unwrap_or(u64::MAX);
         }
         counts.add(access);
     }
-    Replayed { on_the_way, end: groups.iter().map(|group| group.tallies(counts)).collect() }
+    let tallies = |group: &Group| group.movers.iter().map(|mover| mover.tally(&counts)).collect();
+    groups.iter().map(tallies).collect()
 }
 
 #[cfg(test)]

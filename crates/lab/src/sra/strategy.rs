@@ -19,38 +19,20 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
-use serde::Serialize;
 
 /// A migration strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strategy {
     /// K pages from the requested one on.
-    #[serde(rename = "sequential-forward")]
     Forward,
     /// K/2 pages before the requested one and K/2 after it.
-    #[serde(rename = "sequential-forward-backward")]
     ForwardBackward,
     /// K pages at random.
-    #[serde(rename = "random")]
     Random,
     /// K pages that match the thread's access pattern.
-    #[serde(rename = "pattern")]
     Pattern,
     /// All of resident memory, from its start on, K pages at a time (section 5.2).
-    #[serde(rename = "whole-resident-set")]
     ResidentSet,
-}
-
-/// Which samples move pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// Those of remote accesses: "detects when a thread is about to perform an access to a remote
-    /// domain" (section 4.1).
-    Remote,
-    /// All: the daemon of section 4.2 does not ask where the page is, and its window may hold
-    /// remote pages all the same.
-    Any,
 }
 
 impl Strategy {

@@ -7,27 +7,25 @@
 //! good.
 
 use super::entries::Original;
-use crate::kernel::affinity;
-use crate::kernel::affinity::is_pinned;
+use crate::kernel::affinity::{self, is_pinned};
 use crate::kernel::cgroup::Cpusets;
+use crate::kernel::cpu_model::online_cpus;
+use crate::kernel::identity;
 use isobar_model::{CpuSet, Pid, Tid};
-use std::fs;
 use std::io;
-
-const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
 /// Whether a thread with this mask was displaced by its cpuset from `ours`, the CPUs that we bound
 /// it to.
 #[must_use]
 pub fn is_displaced(pid: Pid, tid: Tid, mask: &CpuSet, ours: &CpuSet) -> bool {
     let outside = mask.intersection(ours).is_empty();
-    outside && online().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
+    outside && online_cpus().is_some_and(|online| is_whole(mask, ours, permitted(pid, tid).as_ref(), &online))
 }
 
 /// Whether its owner narrowed a thread to this mask within its cpuset, as the cpuset is now.
 #[must_use]
 pub fn is_narrowed(pid: Pid, tid: Tid, mask: &CpuSet) -> bool {
-    online().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
+    online_cpus().is_some_and(|online| is_pinned(mask, permitted(pid, tid).as_ref(), &online))
 }
 
 /// Puts back what a thread had before.
@@ -53,20 +51,13 @@ fn is_whole(mask: &CpuSet, ours: &CpuSet, permitted: Option<&CpuSet>, online: &C
 
 /// Its cpuset as it is now: what a sample knows of it may be old.
 fn permitted(pid: Pid, tid: Tid) -> Option<CpuSet> {
-    Cpusets::live().permitted(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")).ok()?)
-}
-
-fn online() -> Option<CpuSet> {
-    fs::read_to_string(ONLINE_CPUS).ok()?.trim().parse().ok()
+    Cpusets::live().permitted(&identity::cgroups(pid, tid))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn set(list: &str) -> CpuSet {
-        list.parse().unwrap()
-    }
+    use crate::test_kit::cpus as set;
 
     #[test]
     fn the_whole_cpuset_without_our_cpu_is_the_kernels_word() {
@@ -84,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_mask_that_holds_our_cpu_is_not_displaced() {
-        let own = crate::kernel::identity::own_pid();
+        let own = identity::own_pid();
         let mask = affinity::get(Tid(own.0)).unwrap();
         assert!(!is_displaced(own, Tid(own.0), &mask, &mask));
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A process of which we moved a thread, or which inherited a mask from one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessEntry {
     /// Its start time, in ticks since boot.
@@ -51,7 +51,7 @@ pub struct ThreadEntry {
     pub start: u64,
     /// What it had before.
     pub original: Original,
-    /// The CPUs one of which is its whole mask now, if nobody else changed it: the one that we set
+    /// The CPUs one of which is its whole mask now, if no one else changed it: the one that we set
     /// last, and while a move is under way also the next.
     #[serde(with = "cpu_list")]
     pub ours: CpuSet,
@@ -105,15 +105,7 @@ impl ProcessEntry {
     /// Nothing of it is recorded yet.
     #[must_use]
     pub fn new(start: u64, since: u64) -> Self {
-        Self {
-            start,
-            since,
-            history: CpuSet::new(),
-            original: Original::default(),
-            cgroup: String::new(),
-            main: CpuSet::new(),
-            threads: BTreeMap::new(),
-        }
+        Self { start, since, ..Self::default() }
     }
 
     /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger

@@ -7,7 +7,7 @@
 //! Knows nothing of what the capabilities are good for.
 
 use crate::kernel::{capability, executable, names, privilege};
-use rustix::process::{getegid, geteuid, getgid, getgroups, getuid};
+use rustix::process::{DumpableBehavior, getegid, geteuid, getgid, getgroups, getuid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_thread_res_gid, set_thread_res_uid};
 use std::fs;
 use std::io;
@@ -28,6 +28,21 @@ pub fn give_up_what_is_not_the_callers() -> io::Result<Option<String>> {
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(Some(facts.remark(verdict)))
+}
+
+/// Goes on as any program of the caller's: without capabilities, and open to what the caller starts
+/// (`/proc/PID/fd` of a process that gained some is root's). What is executed from here on has
+/// those of its own executable. Root stays root.
+///
+/// # Errors
+/// Where the kernel does not let them go.
+pub fn become_ordinary() -> io::Result<()> {
+    if geteuid().is_root() {
+        return Ok(());
+    }
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
 /// Whether the environment is that of a user who has all our power anyway: root, or a user who runs

@@ -25,6 +25,7 @@ use super::displaced;
 use super::entries::ProcessEntry;
 use super::ledger::Ledger;
 use crate::kernel::ancestors::ancestry;
+use crate::kernel::stat::Stat;
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,7 +199,7 @@ fn likeness(ledger: &Ledger, pid: Pid) -> Likeness {
 }
 
 /// Whether the parent of a process is not who made it: it is the process that takes in orphans.
-fn is_orphan(process: &identity::Task) -> bool {
+fn is_orphan(process: &Stat) -> bool {
     process.parent.0 <= 1 || identity::name(process.parent) == "systemd"
 }
 

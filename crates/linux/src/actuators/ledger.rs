@@ -5,6 +5,7 @@
 //! which tasks live and what their masks are.
 
 use super::entries::{Entry, Original, Owned, PageTotal, ProcessEntry, ThreadEntry};
+use super::weights::WeightsRecord;
 use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 pub const VERSION: u32 = 1;
 
 /// Everything that has to be put back, and what is recognised by it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ledger {
     /// [`VERSION`].
@@ -34,26 +35,25 @@ pub struct Ledger {
     /// reads the other's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resctrl: Option<ResctrlRecord>,
+    /// What we made of the machine's weights of weighted interleave. Younger than version 1, as
+    /// `resctrl` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<WeightsRecord>,
 }
 
 impl Ledger {
     /// An empty ledger of this boot.
     #[must_use]
     pub fn new(boot_id: String) -> Self {
-        Self {
-            version: VERSION,
-            boot_id,
-            processes: BTreeMap::new(),
-            pages: Vec::new(),
-            owned: BTreeMap::new(),
-            resctrl: None,
-        }
+        Self { version: VERSION, boot_id, ..Self::default() }
     }
 
     /// Whether there is nothing to put back.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.resctrl.is_none() && self.processes.values().all(|process| process.threads.is_empty())
+        self.resctrl.is_none()
+            && self.weights.is_none()
+            && self.processes.values().all(|process| process.threads.is_empty())
     }
 
     /// Records what of resctrl was changed, or is about to be.

@@ -1,9 +1,6 @@
 use super::*;
+use crate::test_kit::cpus;
 use proptest::prelude::*;
-
-fn cpus(list: &str) -> CpuSet {
-    list.parse().unwrap()
-}
 
 fn entry(tid: u32, original: &str, placed: Option<u32>, cpu: u32) -> Entry {
     Entry {
@@ -96,8 +93,4 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
     }
 
-    #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
-        let _ = serde_json::from_str::<Ledger>(&text);
-    }
 }

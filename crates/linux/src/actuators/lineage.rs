@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The kernel's events, and what is kept between them.
 #[derive(Debug)]
 pub struct Lineage {
-    events: KernelEvents,
+    pub(super) events: KernelEvents,
     /// When we last bound a thread, on the events' clock, and the mask that it had until then. What
     /// its owner had done before, unheard of, is that mask.
     bound: BTreeMap<Tid, (u64, CpuSet)>,
@@ -54,17 +54,6 @@ impl Lineage {
     #[must_use]
     pub fn new(events: KernelEvents) -> Self {
         Self { events, bound: BTreeMap::new(), makers: Makers::default(), ended: Ended::default(), strange: 0 }
-    }
-
-    /// The events, for what they say of themselves.
-    #[must_use]
-    pub const fn events(&self) -> &KernelEvents {
-        &self.events
-    }
-
-    /// Watches these CPUs.
-    pub fn follow_hotplug(&mut self, online: &CpuSet) {
-        self.events.follow_hotplug(online);
     }
 
     /// We have just bound this thread, which had this mask.

@@ -74,7 +74,7 @@ impl ManagerLock {
     /// # Errors
     /// [`ActuatorError::Managed`] where another isobar manages this machine.
     pub fn take(path: &Path) -> Result<Self, ActuatorError> {
-        let file = match open(path).and_then(|file| lock(&file, Phase::Candidate).map(|()| file)) {
+        let file = match open(path).and_then(|file| lock(&file, CANDIDATE).map(|()| file)) {
             Ok(file) => file,
             Err(error) => return Ok(Self::without(path, &error)),
         };
@@ -101,7 +101,7 @@ impl ManagerLock {
     }
 
     fn registered(path: &Path, file: File, others: &Others) -> Self {
-        match lock(&file, Phase::Manager) {
+        match lock(&file, MANAGER) {
             Ok(()) => Self { _file: Some(file), remarks: others.remarks(path) },
             Err(error) => Self::without(path, &error),
         }
@@ -116,40 +116,34 @@ impl ManagerLock {
     }
 }
 
+/// Whether an isobar manages this machine that would act on our processes; this registers nothing.
+#[must_use]
+pub fn is_managed(path: &Path) -> bool {
+    let others = open(path).and_then(|file| Others::on(&file));
+    others.is_ok_and(|others| others.conflicting.iter().any(|(_, manages)| *manages))
+}
+
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }
 
-/// How far a process is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Candidate,
-    Manager,
-}
+/// The byte of who would like to manage, and that of who manages.
+const CANDIDATE: libc::off_t = 0;
+const MANAGER: libc::off_t = 1;
 
-impl Phase {
-    /// The byte that is locked.
-    const fn byte(self) -> u64 {
-        match self {
-            Self::Candidate => 0,
-            Self::Manager => 1,
-        }
-    }
-
-    const fn of(held: &locks::Held) -> Self {
-        if held.last >= Self::Manager.byte() { Self::Manager } else { Self::Candidate }
-    }
+/// Whether who holds this lock manages: byte 0 stays locked.
+const fn manages(held: &locks::Held) -> bool {
+    held.last > 0
 }
 
 /// A read lock on one byte.
-fn lock(file: &File, phase: Phase) -> io::Result<()> {
-    let start = libc::off_t::try_from(phase.byte()).unwrap_or(0);
+fn lock(file: &File, byte: libc::off_t) -> io::Result<()> {
     // The constants are small, but of other types on some architectures.
     let small = |constant: libc::c_int| libc::c_short::try_from(constant).unwrap_or(0);
     // SAFETY: `flock` is plain integers, for which zeros are a value.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
     (request.l_type, request.l_whence) = (small(libc::F_RDLCK), small(libc::SEEK_SET));
-    (request.l_start, request.l_len) = (start, 1);
+    (request.l_start, request.l_len) = (byte, 1);
     // SAFETY: the descriptor is open, and the request outlives the call, which only reads it.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const request) } {
         -1 => Err(io::Error::last_os_error()),
@@ -161,7 +155,8 @@ fn lock(file: &File, phase: Phase) -> io::Result<()> {
 #[derive(Debug)]
 struct Others {
     own_age: (u64, u32),
-    conflicting: Vec<(Other, Phase)>,
+    /// Each with whether it manages.
+    conflicting: Vec<(Other, bool)>,
     ignored: Vec<Other>,
 }
 
@@ -179,14 +174,14 @@ impl Others {
         holds.retain(|held| held.pid != own);
         holds.sort_by_key(|held| (held.pid, Reverse(held.last)));
         holds.dedup_by_key(|held| held.pid);
-        let others = holds.iter().filter_map(|held| Some((Other::look(held.pid)?, Phase::of(held))));
+        let others = holds.iter().filter_map(|held| Some((Other::look(held.pid)?, manages(held))));
         let (conflicting, ignored): (Vec<_>, Vec<_>) = others.partition(|(other, _)| conflicts(other));
         let own_age = Other::look(own).map_or((0, own), |own| own.age());
         Ok(Self { own_age, conflicting, ignored: ignored.into_iter().map(|(other, _)| other).collect() })
     }
 
     fn verdict(&self, waited: Duration) -> Verdict<'_> {
-        let stronger = |(other, phase): &&(Other, Phase)| *phase == Phase::Manager || other.age() < self.own_age;
+        let stronger = |(other, manages): &&(Other, bool)| *manages || other.age() < self.own_age;
         match (self.conflicting.iter().find(stronger), self.conflicting.first()) {
             (Some((other, _)), _) => Verdict::Refused(other),
             (None, Some((other, _))) if waited >= PATIENCE => Verdict::Refused(other),

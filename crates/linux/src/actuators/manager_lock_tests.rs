@@ -1,12 +1,12 @@
 use super::*;
 
-fn isobar(pid: u32, start: u64, phase: Phase) -> (Other, Phase) {
+fn isobar(pid: u32, start: u64, manages: bool) -> (Other, bool) {
     let mut other = Other::look(std::process::id()).unwrap();
     (other.pid, other.start, other.isobar, other.privileged, other.ours) = (pid, start, true, true, false);
-    (other, phase)
+    (other, manages)
 }
 
-fn among(conflicting: Vec<(Other, Phase)>) -> Others {
+fn among(conflicting: Vec<(Other, bool)>) -> Others {
     Others { own_age: (100, 50), conflicting, ignored: Vec::new() }
 }
 
@@ -14,11 +14,11 @@ fn among(conflicting: Vec<(Other, Phase)>) -> Others {
 fn who_manages_stays_and_of_those_who_would_the_oldest_goes_first() {
     let soon = Duration::ZERO;
     assert_eq!(among(vec![]).verdict(soon), Verdict::Free);
-    let refused = |start, pid, phase| matches!(among(vec![isobar(pid, start, phase)]).verdict(soon), Verdict::Refused(other) if other.pid == pid);
-    assert!(refused(200, 60, Phase::Manager), "younger, but it manages");
-    assert!(refused(99, 60, Phase::Candidate));
-    assert!(refused(100, 49, Phase::Candidate), "of the same tick, and with the lower id");
-    let younger = among(vec![isobar(51, 100, Phase::Candidate)]);
+    let refused = |start, pid, manages| matches!(among(vec![isobar(pid, start, manages)]).verdict(soon), Verdict::Refused(other) if other.pid == pid);
+    assert!(refused(200, 60, true), "younger, but it manages");
+    assert!(refused(99, 60, false));
+    assert!(refused(100, 49, false), "of the same tick, and with the lower id");
+    let younger = among(vec![isobar(51, 100, false)]);
     assert_eq!(younger.verdict(soon), Verdict::Wait);
     assert!(
         matches!(younger.verdict(PATIENCE), Verdict::Refused(_)),
@@ -28,7 +28,7 @@ fn who_manages_stays_and_of_those_who_would_the_oldest_goes_first() {
 
 #[test]
 fn only_an_isobar_that_may_touch_the_same_threads_conflicts() {
-    let (other, _) = isobar(60, 1, Phase::Manager);
+    let (other, _) = isobar(60, 1, true);
     let with = |isobar, privileged, ours| {
         let mut other = other.clone();
         (other.isobar, other.privileged, other.ours) = (isobar, privileged, ours);
@@ -42,14 +42,14 @@ fn only_an_isobar_that_may_touch_the_same_threads_conflicts() {
 #[test]
 fn the_file_of_the_kernel_can_be_locked_here() {
     let file = open(Path::new(DEFAULT_PATH)).unwrap();
-    lock(&file, Phase::Candidate).unwrap();
+    lock(&file, CANDIDATE).unwrap();
     let own = |phase| {
         let held = locks::on(&file.metadata().unwrap()).unwrap();
-        held.iter().any(|held| held.pid == std::process::id() && Phase::of(held) == phase)
+        held.iter().any(|held| held.pid == std::process::id() && manages(held) == phase)
     };
-    assert!(own(Phase::Candidate));
-    lock(&file, Phase::Manager).unwrap();
-    assert!(own(Phase::Manager));
+    assert!(own(false));
+    lock(&file, MANAGER).unwrap();
+    assert!(own(true));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! Deliberately absent: policies, budgets and the choice of threads to manage (that is
 //! [`crate::machine`]'s).
 
+pub mod allocation;
 mod displaced;
 pub mod entries;
 mod error;
@@ -23,6 +24,7 @@ pub mod state_file;
 pub mod threads;
 mod trust;
 mod validate;
+pub mod weights;
 
 pub use crate::kernel::privilege::missing_capabilities;
 pub use error::ActuatorError;
@@ -30,9 +32,11 @@ pub use outstanding::Outstanding;
 pub use restore::{RestoreReport, restore};
 pub use threads::{Intent, ThreadMove};
 
+use crate::kernel::mempolicy::WEIGHTS;
 use crate::kernel::{affinity, identity};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::record::ResctrlRecord;
+use isobar_allocation::Decision;
 use isobar_model::{ActionOutcome, CpuSet, NodeId, Pages, Pid, Sample, Tid};
 use ledger::Ledger;
 use lineage::Lineage;
@@ -89,7 +93,7 @@ impl Actuators {
 
     /// CPUs came or went.
     pub fn follow_hotplug(&mut self, online: &CpuSet) {
-        self.lineage.follow_hotplug(online);
+        self.lineage.events.follow_hotplug(online);
     }
 
     /// A view of what is changed now, for another thread.
@@ -171,6 +175,21 @@ impl Actuators {
         self.ledger.set_resctrl(record);
     }
 
+    /// Has the machine's weights of weighted interleave follow a decision; what they were is
+    /// written down first.
+    ///
+    /// # Errors
+    /// In one line: someone else has set them, the state file cannot be written, the kernel
+    /// refuses.
+    pub fn set_weights(&mut self, decision: &Decision) -> Result<(), String> {
+        let root = Path::new(WEIGHTS);
+        let record = weights::intend(root, self.ledger.weights.as_ref(), decision)?;
+        let mut next = self.ledger.clone();
+        next.weights = Some(record.clone());
+        self.write_down(next).map_err(|error| error.to_string())?;
+        weights::carry_out(root, &record).map_err(|error| format!("{WEIGHTS}: {error}"))
+    }
+
     /// Records moved pages (see [`Ledger::pages`]); written with the next change of the file.
     pub fn record_pages(&mut self, from: NodeId, to: NodeId, pages: Pages) {
         if pages.0 > 0 {
@@ -214,7 +233,7 @@ impl Actuators {
         let lineage = &mut self.lineage;
         let mut follow = |ledger: &mut Ledger| {
             lineage.follow(ledger);
-            lineage.events().forks_complete()
+            lineage.events.forks_complete()
         };
         let report = restore::put_back(&mut self.ledger, &mut follow, &self.outstanding);
         if self.ledger.is_empty() {
@@ -228,7 +247,7 @@ impl Actuators {
 
 impl Drop for Actuators {
     fn drop(&mut self) {
-        if !self.ledger.processes.is_empty() || self.ledger.resctrl.is_some() {
+        if !self.ledger.processes.is_empty() || self.ledger.resctrl.is_some() || self.ledger.weights.is_some() {
             // Whatever could not be put back is in the state file still, for `isobar restore`.
             let _ = self.restore();
         }

@@ -11,7 +11,8 @@ use super::inherited::{self, Freed};
 use super::ledger::Ledger;
 use super::outstanding::Outstanding;
 use super::state_file::StateFile;
-use super::{displaced, exec};
+use super::{displaced, exec, weights};
+use crate::kernel::mempolicy::WEIGHTS;
 use crate::kernel::{affinity, identity};
 use crate::resctrl;
 use isobar_model::{Pid, Tid};
@@ -151,6 +152,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
     report.inherited = freed.count();
     report.remarks.extend(freed.remarks());
     put_back_groups(ledger, &mut report);
+    put_back_weights(ledger, &mut report);
     outstanding.set(ledger);
     report
 }
@@ -162,6 +164,19 @@ fn put_back_groups(ledger: &mut Ledger, report: &mut RestoreReport) {
     report.refused += back.refused;
     report.refusal = report.refusal.take().or(back.refusal);
     ledger.set_resctrl(&record);
+}
+
+fn put_back_weights(ledger: &mut Ledger, report: &mut RestoreReport) {
+    let Some(record) = ledger.weights.take() else { return };
+    match weights::put_back(Path::new(WEIGHTS), &record) {
+        Ok(true) => {}
+        Ok(false) => report.remarks.push(format!("{WEIGHTS}: left alone: someone else has set the weights meanwhile")),
+        Err(error) => {
+            report.refused += 1;
+            report.refusal = report.refusal.take().or_else(|| Some(format!("{WEIGHTS}: {error}")));
+            ledger.weights = Some(record);
+        }
+    }
 }
 
 /// Deletes the file of a ledger with nothing left to put back, else keeps what remains.

@@ -164,22 +164,16 @@ mod tests {
 
     #[test]
     fn isobar_itself_and_what_never_was_are_not_touched() {
-        let ledger = Ledger::new("boot".into());
-        let request = |pid, start| ThreadMove {
-            pid,
-            pid_start: start,
-            tid: Tid(pid.0),
-            tid_start: start,
-            cpu: CpuId(0),
-            pinned: false,
+        let prepared = |pid: Pid, start| {
+            let (tid, cpu) = (Tid(pid.0), CpuId(0));
+            let request = ThreadMove { pid, pid_start: start, tid, tid_start: start, cpu, pinned: false };
+            prepare(&Ledger::new("boot".into()), &request)
         };
         let own = identity::own_pid();
-        let start = identity::process(own).unwrap().start;
-        let left = prepare(&ledger, &request(own, start));
+        let left = prepared(own, identity::process(own).unwrap().start);
         assert!(matches!(left, Intent::Settled(ActionOutcome::LeftAlone { .. })), "{left:?}");
-        let never = prepare(&ledger, &request(Pid(u32::MAX), 1));
-        assert_eq!(never, Intent::Settled(ActionOutcome::Vanished));
-        let reused = prepare(&ledger, &request(Pid(1), u64::MAX));
-        assert_eq!(reused, Intent::Settled(ActionOutcome::Vanished));
+        for (pid, start) in [(Pid(u32::MAX), 1), (Pid(1), u64::MAX)] {
+            assert_eq!(prepared(pid, start), Intent::Settled(ActionOutcome::Vanished), "{pid}");
+        }
     }
 }

@@ -62,15 +62,7 @@ mod tests {
         let original = Original { cpus: cpus.parse().unwrap(), pinned: false };
         let thread = ThreadEntry { start: 1, original: original.clone(), ours: CpuSet::new() };
         let threads = [(Tid(tid), thread)].into();
-        let process = ProcessEntry {
-            start: 1,
-            since: 1,
-            history: CpuSet::new(),
-            original,
-            cgroup: String::new(),
-            main: CpuSet::new(),
-            threads,
-        };
+        let process = ProcessEntry { original, threads, ..ProcessEntry::new(1, 1) };
         let mut ledger = Ledger::new("boot".into());
         ledger.processes.insert(Pid(pid), process);
         ledger

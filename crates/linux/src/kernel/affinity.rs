@@ -88,6 +88,7 @@ fn to_set(words: &[Word]) -> CpuSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::cpus;
     use proptest::prelude::*;
 
     fn errno<T>(result: io::Result<T>) -> Option<i32> {
@@ -111,22 +112,26 @@ mod tests {
     }
 
     #[test]
+    fn a_word_is_64_cpus_and_the_lowest_bit_is_the_first() {
+        assert_eq!(to_set(&[1 << 3, 1]), [CpuId(3), CpuId(64)].into_iter().collect());
+    }
+
+    #[test]
     fn pinned_means_narrower_than_the_cpuset() {
-        let set = |list: &str| list.parse::<CpuSet>().unwrap();
-        let online = set("0-3");
-        assert!(!is_pinned(&set("0-3"), None, &online));
-        assert!(is_pinned(&set("0-2"), None, &online));
-        assert!(!is_pinned(&set("2-3"), Some(&set("2-3")), &online));
-        assert!(is_pinned(&set("2"), Some(&set("2-3")), &online));
+        let online = cpus("0-3");
+        assert!(!is_pinned(&cpus("0-3"), None, &online));
+        assert!(is_pinned(&cpus("0-2"), None, &online));
+        assert!(!is_pinned(&cpus("2-3"), Some(&cpus("2-3")), &online));
+        assert!(is_pinned(&cpus("2"), Some(&cpus("2-3")), &online));
         // CPU 7 of the cpuset is offline: leaving it out narrows nothing.
-        assert!(!is_pinned(&set("2-3"), Some(&set("2-3,7")), &online));
-        assert!(!is_pinned(&set("0-7"), None, &online));
+        assert!(!is_pinned(&cpus("2-3"), Some(&cpus("2-3,7")), &online));
+        assert!(!is_pinned(&cpus("0-7"), None, &online));
     }
 
     proptest! {
         #[test]
-        fn masks_of_large_machines_round_trip(cpus in prop::collection::btree_set(0u32..=MAX_CPU, 0..40)) {
-            let set: CpuSet = cpus.into_iter().map(CpuId).collect();
+        fn masks_of_large_machines_round_trip(ids in prop::collection::btree_set(0u32..=MAX_CPU, 0..40)) {
+            let set: CpuSet = ids.into_iter().map(CpuId).collect();
             prop_assert_eq!(to_set(&to_words(&set)), set);
         }
     }

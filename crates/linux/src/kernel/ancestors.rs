@@ -5,7 +5,7 @@
 //! to process 1, at which the walk ends: what is older than that, fork events say
 //! (`actuators/lineage.rs`).
 
-use super::identity::Task;
+use super::stat::Stat;
 use isobar_model::Pid;
 
 /// Longer chains of parents are not followed.
@@ -14,7 +14,7 @@ const MOST: usize = 64;
 /// A process and its ancestors, nearest first, each with what the table says of it; `None` for one
 /// that is not in the table (any more), which is the last. Process 1 and what is above it are left
 /// out, except as the process that was asked for.
-pub fn ancestry(pid: Pid, table: impl Fn(Pid) -> Option<Task>) -> impl Iterator<Item = (Pid, Option<Task>)> {
+pub fn ancestry(pid: Pid, table: impl Fn(Pid) -> Option<Stat>) -> impl Iterator<Item = (Pid, Option<Stat>)> {
     let mut next = Some(pid);
     let step = move || {
         let pid = next?;
@@ -32,7 +32,10 @@ mod tests {
 
     fn walk(pid: u32, parents: &[(u32, u32)]) -> Vec<u32> {
         let table: BTreeMap<u32, u32> = parents.iter().copied().collect();
-        let task = |pid: Pid| Some(Task { start: 5, parent: Pid(*table.get(&pid.0)?), kernel: false });
+        let task = |pid: Pid| {
+            let (id, parent) = (pid.0, Pid(*table.get(&pid.0)?));
+            Some(Stat { id, state: b'S', parent, kernel: false, ticks: 0, threads: 1, start: 5, cpu: None })
+        };
         ancestry(Pid(pid), task).map(|(pid, _)| pid.0).collect()
     }
 

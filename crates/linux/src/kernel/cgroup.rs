@@ -113,13 +113,14 @@ impl Cpusets {
 fn read_cpus(version: u8, folder: &str) -> Option<CpuSet> {
     let files: &[&str] =
         if version == 2 { &["cpuset.cpus.effective"] } else { &["cpuset.effective_cpus", "cpuset.cpus"] };
-    let text = files.iter().find_map(|file| read_text(&format!("{folder}/{file}")))?;
+    let text = files.iter().find_map(|file| read_text(format!("{folder}/{file}")))?;
     text.parse::<CpuSet>().ok().filter(|cpus| !cpus.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::folder;
     use proptest::prelude::*;
 
     const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
@@ -159,11 +160,7 @@ mod tests {
 
     #[test]
     fn the_nearest_file_wins() {
-        let mount = tempfile::tempdir().unwrap();
-        let folder = mount.path().join("a/b");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(mount.path().join("a/cpuset.cpus.effective"), "2-3\n").unwrap();
-        std::fs::write(mount.path().join("cpuset.cpus.effective"), "0-3\n").unwrap();
+        let mount = folder(&[("a/cpuset.cpus.effective", "2-3\n"), ("cpuset.cpus.effective", "0-3\n"), ("a/b/x", "")]);
         let mount_point = mount.path().to_string_lossy().into_owned();
         let hierarchy = Some(Hierarchy { version: 2, root: "/".into(), mount_point });
         let mut cpusets = Cpusets { hierarchy, known: BTreeMap::new() };

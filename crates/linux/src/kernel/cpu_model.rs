@@ -4,11 +4,17 @@
 //! of the kind in question.
 
 use super::proc_fs::read_text;
-use isobar_model::CpuId;
+use isobar_model::{CpuId, CpuSet};
 use std::path::Path;
 
 /// Where the kernel lists CPUs.
 pub const CPUS: &str = "/sys/devices/system/cpu";
+
+/// The CPUs that are online, which the kernel shows in one small file.
+#[must_use]
+pub fn online_cpus() -> Option<CpuSet> {
+    read_text(format!("{CPUS}/online"))?.parse().ok()
+}
 
 /// Who made the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +47,12 @@ pub struct CpuModel {
 }
 
 impl CpuModel {
+    /// That of the running machine.
+    #[must_use]
+    pub fn live() -> Self {
+        parse(&read_text("/proc/cpuinfo").unwrap_or_default())
+    }
+
     /// The same CPU as its `MIDR_EL1` has it: implementer in bits 24 to 31, part number in bits 4
     /// to 15 (Arm Architecture Reference Manual).
     #[must_use]
@@ -60,7 +72,7 @@ impl CpuModel {
 /// The identification register of a CPU (`Documentation/ABI/testing/sysfs-devices-system-cpu`);
 /// `None` where it is not Arm.
 fn midr(cpus: &Path, cpu: CpuId) -> Option<u64> {
-    let text = read_text(cpus.join(format!("cpu{cpu}/regs/identification/midr_el1")).to_str()?)?;
+    let text = read_text(cpus.join(format!("cpu{cpu}/regs/identification/midr_el1")))?;
     u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
@@ -97,6 +109,7 @@ fn vendor(text: &str) -> Vendor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::folder;
 
     const NEOVERSE_N1: CpuModel = CpuModel { vendor: Vendor::Arm, family: 0x41, model: 0xd0c, hypervisor: false };
 
@@ -116,16 +129,12 @@ mod tests {
 
     #[test]
     fn each_kind_of_core_says_what_it_is() {
-        let cpus = tempfile::tempdir().unwrap();
-        let say = |cpu: u32, midr: &str| {
-            let folder = cpus.path().join(format!("cpu{cpu}/regs/identification"));
-            std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(folder.join("midr_el1"), midr).unwrap();
-        };
         // Cortex-A53 r0p4 and Cortex-A72 r0p2 of one big.LITTLE machine; the third is broken.
-        say(0, "0x00000000410fd034\n");
-        say(4, "0x00000000410fd082\n");
-        say(5, "many\n");
+        let cpus = folder(&[
+            ("cpu0/regs/identification/midr_el1", "0x00000000410fd034\n"),
+            ("cpu4/regs/identification/midr_el1", "0x00000000410fd082\n"),
+            ("cpu5/regs/identification/midr_el1", "many\n"),
+        ]);
         let first = CpuModel { model: 0xd03, ..NEOVERSE_N1 };
         let of = |cpu: Option<u32>| first.of(cpu.map(CpuId), cpus.path()).model;
         assert_eq!((of(Some(0)), of(Some(4))), (0xd03, 0xd08));

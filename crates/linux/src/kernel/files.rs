@@ -33,8 +33,7 @@ pub(crate) fn number(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError>
 
 /// A decimal number that fits in 32 bits.
 pub(crate) fn small_number(tree: &Tree, path: &str) -> Result<Option<u32>, LinuxError> {
-    let small = |text: &str| parse::decimal(text).and_then(|number| u32::try_from(number).ok());
-    value(tree, path, "a number below 4294967296", small)
+    value(tree, path, "a number below 4294967296", |text| parse::decimal(text)?.try_into().ok())
 }
 
 /// A bit mask in hexadecimal.
@@ -44,8 +43,8 @@ pub(crate) fn bit_mask(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxErro
 
 /// The total of a `meminfo` file.
 pub(crate) fn mem_total(tree: &Tree, path: &str) -> Result<Option<Bytes>, LinuxError> {
-    let total = |text: &str| parse::meminfo(text, "MemTotal:");
-    value(tree, path, "a memory table with a line such as `MemTotal: 16384 kB`", total)
+    let expected = "a memory table with a line such as `MemTotal: 16384 kB`";
+    value(tree, path, expected, |text| parse::meminfo(text, "MemTotal:"))
 }
 
 /// The numbers of the entries in a folder that are called `prefix` and a number, ascending.

@@ -4,27 +4,18 @@
 //! Knows `/proc/PID/task/TID/stat` (`proc_pid_stat(5)`), the boot id and the clock that start times
 //! are taken from. A task that is not there is `None`, never an error.
 
-use super::stat;
+use super::clock;
+use super::stat::{self, Stat};
 use isobar_model::text::one_line;
 use isobar_model::{Pid, Tid};
+use rustix::time::ClockId;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// What identifies a task, and where it comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task {
-    /// Start time in ticks since boot.
-    pub start: u64,
-    /// The process that made it (or that it was given to).
-    pub parent: Pid,
-    /// Whether it belongs to the kernel.
-    pub kernel: bool,
-}
-
 /// The thread `tid` of process `pid`; `None` when there is no such thread (any more).
 #[must_use]
-pub fn task(pid: Pid, tid: Tid) -> Option<Task> {
+pub fn task(pid: Pid, tid: Tid) -> Option<Stat> {
     read(&PathBuf::from(format!("/proc/{pid}/task/{tid}/stat")))
 }
 
@@ -36,7 +27,7 @@ pub fn lives(pid: Pid, tid: Tid, start: u64) -> bool {
 
 /// The process `pid`, by its main thread.
 #[must_use]
-pub fn process(pid: Pid) -> Option<Task> {
+pub fn process(pid: Pid) -> Option<Stat> {
     read(&PathBuf::from(format!("/proc/{pid}/stat")))
 }
 
@@ -95,16 +86,13 @@ pub fn boot_id() -> io::Result<String> {
 /// Now, on the clock of start times (`CLOCK_BOOTTIME`, in ticks).
 #[must_use]
 pub fn ticks_now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let (seconds, nanoseconds) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
-    let hertz = procfs::ticks_per_second();
-    seconds * hertz + nanoseconds * hertz / 1_000_000_000
+    let (now, hertz) = (clock::now(ClockId::Boottime), procfs::ticks_per_second());
+    now.as_secs() * hertz + u64::from(now.subsec_nanos()) * hertz / 1_000_000_000
 }
 
-fn read(path: &PathBuf) -> Option<Task> {
+fn read(path: &PathBuf) -> Option<Stat> {
     let line = read_live(path).ok().flatten()?;
-    let stat = stat::parse(&line)?;
-    Some(Task { start: stat.start, parent: Pid(stat.parent), kernel: stat.has_kernel_flag() })
+    stat::parse(&line).map(|(stat, _)| stat)
 }
 
 /// A file of a process; `None` when the process ended before or while we read.
@@ -143,14 +131,6 @@ mod tests {
         assert!(!own.kernel);
         assert!(threads(own_pid()).iter().all(|&tid| task(own_pid(), tid).is_some()));
         assert!(threads(own_pid()).into_iter().all(|tid| process_of(tid).is_none_or(|pid| pid == own_pid())));
-    }
-
-    #[test]
-    fn kthreadd_is_a_kernel_thread_where_it_can_be_seen() {
-        match process(Pid(2)) {
-            Some(task) if task.parent == Pid(0) => assert!(task.kernel),
-            _ => eprintln!("SKIPPED: no kthreadd here (a pid namespace)"),
-        }
     }
 
     #[test]

@@ -53,7 +53,6 @@ fn listed(table: &str, file: &str) -> Vec<Held> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{FlockOperation, flock};
 
     #[test]
     fn holders_are_found_by_device_and_inode() {
@@ -63,14 +62,5 @@ mod tests {
         let held = |pid, last| Held { pid, last };
         assert_eq!(listed(table, "00:16:3567"), [held(27832, 0), held(12, u64::MAX)]);
         assert_eq!(listed(table, "fe:00:3567"), [held(27723, u64::MAX)]);
-    }
-
-    #[test]
-    fn our_own_lock_is_listed() {
-        let file = tempfile::tempfile().unwrap();
-        let held = || on(&file.metadata().unwrap()).unwrap();
-        assert_eq!(held(), []);
-        flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
-        assert_eq!(held(), [Held { pid: std::process::id(), last: u64::MAX }]);
     }
 }

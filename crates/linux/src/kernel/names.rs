@@ -21,12 +21,11 @@ fn name(file: &str, id: u32) -> String {
 
 /// `name:password:id:...`
 fn in_table(text: &str, id: u32) -> Option<&str> {
-    let row = |line: &'_ str| -> Option<(usize, u32)> {
+    text.lines().find_map(|line| {
         let mut fields = line.split(':');
-        Some((fields.next()?.len(), fields.nth(1)?.parse().ok()?))
-    };
-    let found = text.lines().find_map(|line| row(line).filter(|(_, found)| *found == id).map(|(end, _)| &line[..end]));
-    found.filter(|name| !name.is_empty())
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)?.parse() == Ok(id)).then_some(name)
+    })
 }
 
 /// Text that others chose, for a line of a message: printable ASCII as it is, everything else

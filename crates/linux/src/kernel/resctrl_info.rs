@@ -4,37 +4,21 @@
 
 use super::tree::{LinuxError, Tree};
 use super::{files, parse};
-use std::collections::BTreeSet;
+use isobar_model::topology::CacheAllocation;
 
 /// What there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Way allocation on the caches of the level that was asked for.
-    pub cache: Option<CacheInfo>,
+    /// The resources that a mask of a cache of the level that was asked for is written to: `L3`, or
+    /// `L3CODE` and `L3DATA` with code and data prioritisation; none without way allocation.
+    pub resources: Vec<String>,
+    /// Way allocation on these caches, by the first of the resources. Classes of service are the
+    /// fewest of all resources, which is what the kernel goes by.
+    pub cache: Option<CacheAllocation>,
     /// Memory-bandwidth allocation.
     pub bandwidth: Option<BandwidthInfo>,
     /// Monitoring of the last-level caches.
     pub monitoring: Option<MonitoringInfo>,
-}
-
-/// `info/L3`, or `info/L3CODE` and `info/L3DATA` with code and data prioritisation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheInfo {
-    /// The resources that a mask is written to: `L3`, or `L3CODE` and `L3DATA`.
-    pub resources: Vec<String>,
-    /// Every bit that a mask may set.
-    pub cbm_mask: u64,
-    /// The fewest bits that a mask must set.
-    pub min_cbm_bits: u32,
-    /// Classes of service, the default group's among them: the fewest of all resources, which is
-    /// what the kernel goes by.
-    pub num_closids: u32,
-    /// Bits that devices may fill too.
-    pub shareable_bits: u64,
-    /// Whether masks may have gaps.
-    pub sparse_masks: bool,
-    /// The kernel's own account of who uses which bits (`0=XXSSSSSSSSS;1=...`).
-    pub bit_usage: Option<String>,
 }
 
 /// `info/MB`.
@@ -44,10 +28,6 @@ pub struct BandwidthInfo {
     pub min_bandwidth: u64,
     /// Steps above it, in per cent.
     pub granularity: u64,
-    /// Whether the throttle is linear.
-    pub delay_linear: Option<bool>,
-    /// `max`: threads of a core get the smallest share of both; `per-thread`: each its own.
-    pub thread_throttle_mode: Option<String>,
 }
 
 /// `info/L3_MON`.
@@ -55,14 +35,9 @@ pub struct BandwidthInfo {
 pub struct MonitoringInfo {
     /// Groups that can be monitored, control groups and the root among them.
     pub num_rmids: u32,
-    /// Events, such as `mbm_total_bytes`.
-    pub features: BTreeSet<String>,
-    /// Occupancy in bytes below which the RMID of a group that was removed is free again.
-    pub max_threshold_occupancy: Option<u64>,
+    /// Whether bytes to and from memory are counted (`mbm_total_bytes`).
+    pub counts_bytes: bool,
 }
-
-/// The event that bandwidth is read from.
-pub const TOTAL_BYTES: &str = "mbm_total_bytes";
 
 impl Info {
     /// Reads the folder; `prefix` is what stands before `info/` in the tree.
@@ -70,31 +45,43 @@ impl Info {
     /// # Errors
     /// [`LinuxError`] where a file is unreadable or damaged.
     pub fn read(tree: &Tree, prefix: &str, level: u32) -> Result<Self, LinuxError> {
-        let info = format!("{prefix}info");
-        Ok(Self {
-            cache: cache(tree, &info, level)?,
-            bandwidth: bandwidth(tree, &info)?,
-            monitoring: monitoring(tree, &info, level)?,
-        })
+        let at = format!("{prefix}info");
+        let monitoring = monitoring(tree, &at, level)?;
+        let mut info = Self { bandwidth: bandwidth(tree, &at)?, monitoring, ..Self::default() };
+        info.add_caches(tree, &at, level)?;
+        Ok(info)
+    }
+
+    fn add_caches(&mut self, tree: &Tree, info: &str, level: u32) -> Result<(), LinuxError> {
+        for resource in [format!("L{level}"), format!("L{level}CODE"), format!("L{level}DATA")] {
+            let at = format!("{info}/{resource}");
+            let cbm_mask = ways(tree, &format!("{at}/cbm_mask"))?;
+            let own_classes = files::small_number(tree, &format!("{at}/num_closids"))?;
+            let (Some(cbm_mask), Some(own_classes)) = (cbm_mask, own_classes) else { continue };
+            if self.cache.is_none() {
+                self.cache = Some(CacheAllocation {
+                    resource: resource.clone(),
+                    cbm_mask,
+                    num_closids: own_classes.min(fewest_classes(tree, info)?),
+                    // These files are younger than the other two; a mask of no bits was refused
+                    // from the start.
+                    min_cbm_bits: files::small_number(tree, &format!("{at}/min_cbm_bits"))?.unwrap_or(1),
+                    shareable_bits: files::bit_mask(tree, &format!("{at}/shareable_bits"))?.unwrap_or(0),
+                    num_rmids: self.monitoring.as_ref().map(|monitoring| monitoring.num_rmids),
+                });
+            }
+            self.resources.push(resource);
+        }
+        Ok(())
     }
 }
 
 impl BandwidthInfo {
     /// A share as the hardware has it: the next step that is not less, from the least to 100.
     #[must_use]
-    pub const fn rounded(&self, percent: u64) -> u64 {
-        let step = if self.granularity == 0 { 1 } else { self.granularity };
-        let wanted = if percent < self.min_bandwidth { self.min_bandwidth } else { percent };
-        let rounded = wanted.div_ceil(step).saturating_mul(step);
-        if rounded > 100 { 100 } else { rounded }
-    }
-}
-
-impl MonitoringInfo {
-    /// Whether bytes to and from memory are counted.
-    #[must_use]
-    pub fn counts_bytes(&self) -> bool {
-        self.features.contains(TOTAL_BYTES)
+    pub fn rounded(&self, percent: u64) -> u64 {
+        let step = self.granularity.max(1);
+        percent.max(self.min_bandwidth).div_ceil(step).saturating_mul(step).min(100)
     }
 }
 
@@ -102,36 +89,6 @@ impl MonitoringInfo {
 fn ways(tree: &Tree, path: &str) -> Result<Option<u64>, LinuxError> {
     let some = |text: &str| parse::bit_mask(text).filter(|mask| *mask != 0);
     files::value(tree, path, "a mask of 1 to 64 ways in hexadecimal such as `7ff`", some)
-}
-
-fn cache(tree: &Tree, info: &str, level: u32) -> Result<Option<CacheInfo>, LinuxError> {
-    let mut found: Option<CacheInfo> = None;
-    for resource in [format!("L{level}"), format!("L{level}CODE"), format!("L{level}DATA")] {
-        let at = format!("{info}/{resource}");
-        let cbm_mask = ways(tree, &format!("{at}/cbm_mask"))?;
-        let num_closids = files::small_number(tree, &format!("{at}/num_closids"))?;
-        let (Some(cbm_mask), Some(num_closids)) = (cbm_mask, num_closids) else { continue };
-        match &mut found {
-            Some(code) => code.resources.push(resource),
-            None => {
-                found = Some(CacheInfo {
-                    resources: vec![resource],
-                    cbm_mask,
-                    num_closids,
-                    // These files are younger than the other two; a mask of no bits was refused
-                    // from the start.
-                    min_cbm_bits: files::small_number(tree, &format!("{at}/min_cbm_bits"))?.unwrap_or(1),
-                    shareable_bits: files::bit_mask(tree, &format!("{at}/shareable_bits"))?.unwrap_or(0),
-                    sparse_masks: files::small_number(tree, &format!("{at}/sparse_masks"))? == Some(1),
-                    bit_usage: tree.read(&format!("{at}/bit_usage"))?.map(|text| text.trim().to_owned()),
-                });
-            }
-        }
-    }
-    if let Some(cache) = &mut found {
-        cache.num_closids = cache.num_closids.min(fewest_classes(tree, info)?);
-    }
-    Ok(found)
 }
 
 /// A class is one of every resource: "The kernel uses the smallest number of CLOSIDs of all enabled
@@ -148,100 +105,69 @@ fn fewest_classes(tree: &Tree, info: &str) -> Result<u32, LinuxError> {
 fn bandwidth(tree: &Tree, info: &str) -> Result<Option<BandwidthInfo>, LinuxError> {
     let at = format!("{info}/MB");
     let Some(min_bandwidth) = files::number(tree, &format!("{at}/min_bandwidth"))? else { return Ok(None) };
-    let mode = tree.read(&format!("{at}/thread_throttle_mode"))?;
-    Ok(Some(BandwidthInfo {
-        min_bandwidth,
-        granularity: files::number(tree, &format!("{at}/bandwidth_gran"))?.unwrap_or(1),
-        delay_linear: files::small_number(tree, &format!("{at}/delay_linear"))?.map(|linear| linear == 1),
-        thread_throttle_mode: mode.map(|mode| mode.trim().to_owned()).filter(|mode| !mode.is_empty()),
-    }))
+    let granularity = files::number(tree, &format!("{at}/bandwidth_gran"))?.unwrap_or(1);
+    Ok(Some(BandwidthInfo { min_bandwidth, granularity }))
 }
 
 fn monitoring(tree: &Tree, info: &str, level: u32) -> Result<Option<MonitoringInfo>, LinuxError> {
     let at = format!("{info}/L{level}_MON");
     let Some(num_rmids) = files::small_number(tree, &format!("{at}/num_rmids"))? else { return Ok(None) };
     let features = tree.read(&format!("{at}/mon_features"))?.unwrap_or_default();
-    Ok(Some(MonitoringInfo {
-        num_rmids,
-        features: features.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect(),
-        max_threshold_occupancy: files::number(tree, &format!("{at}/max_threshold_occupancy"))?,
-    }))
+    let counts_bytes = features.lines().any(|line| line.trim() == "mbm_total_bytes");
+    Ok(Some(MonitoringInfo { num_rmids, counts_bytes }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::{folder, write};
     use std::path::Path;
 
-    fn write(root: &Path, files: &[(&str, &str)]) {
-        for (path, text) in files {
-            let path = root.join("info").join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-    }
-
-    fn read(root: &Path) -> Info {
-        Info::read(&Tree::folder(root), "", 3).unwrap()
+    fn read(root: &Path) -> Result<Info, LinuxError> {
+        Info::read(&Tree::folder(root), "", 3)
     }
 
     #[test]
     fn a_skylake_offers_ways_bandwidth_and_monitoring() {
-        let root = tempfile::tempdir().unwrap();
-        write(
-            root.path(),
-            &[
-                ("L3/cbm_mask", "7ff\n"),
-                ("L3/min_cbm_bits", "1\n"),
-                ("L3/num_closids", "16\n"),
-                ("L3/shareable_bits", "600\n"),
-                ("L3/sparse_masks", "0\n"),
-                ("L3/bit_usage", "0=XXSSSSSSSSS;1=XXSSSSSSSSS\n"),
-                ("MB/num_closids", "8\n"),
-                ("MB/min_bandwidth", "10\n"),
-                ("MB/bandwidth_gran", "10\n"),
-                ("MB/delay_linear", "1\n"),
-                ("MB/thread_throttle_mode", "max\n"),
-                ("L3_MON/num_rmids", "144\n"),
-                ("L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"),
-                ("L3_MON/max_threshold_occupancy", "163840\n"),
-            ],
-        );
-        let Info { cache, bandwidth, monitoring } = read(root.path());
+        let root = folder(&[
+            ("info/L3/cbm_mask", "7ff\n"),
+            ("info/L3/min_cbm_bits", "1\n"),
+            ("info/L3/num_closids", "16\n"),
+            ("info/L3/shareable_bits", "600\n"),
+            ("info/MB/num_closids", "8\n"),
+            ("info/MB/min_bandwidth", "10\n"),
+            ("info/MB/bandwidth_gran", "10\n"),
+            ("info/L3_MON/num_rmids", "144\n"),
+            ("info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"),
+        ]);
+        let Info { cache, bandwidth, monitoring, .. } = read(root.path()).unwrap();
         let cache = cache.unwrap();
-        assert_eq!((cache.cbm_mask, cache.shareable_bits, cache.sparse_masks), (0x7ff, 0x600, false));
+        assert_eq!((cache.cbm_mask, cache.shareable_bits, cache.num_rmids), (0x7ff, 0x600, Some(144)));
         assert_eq!(cache.num_closids, 8, "a class is one of MB, too");
         let bandwidth = bandwidth.unwrap();
         assert_eq!([1, 10, 11, 55, 100].map(|percent| bandwidth.rounded(percent)), [10, 10, 20, 60, 100]);
-        assert_eq!((bandwidth.delay_linear, bandwidth.thread_throttle_mode.as_deref()), (Some(true), Some("max")));
-        let monitoring = monitoring.unwrap();
-        assert!(monitoring.counts_bytes());
-        assert_eq!((monitoring.num_rmids, monitoring.max_threshold_occupancy), (144, Some(163_840)));
+        assert_eq!(monitoring, Some(MonitoringInfo { num_rmids: 144, counts_bytes: true }));
     }
 
     #[test]
     fn code_and_data_are_two_resources_of_one_cache() {
-        let root = tempfile::tempdir().unwrap();
-        for resource in ["L3CODE", "L3DATA"] {
-            write(
-                root.path(),
-                &[(&format!("{resource}/cbm_mask"), "fffff"), (&format!("{resource}/num_closids"), "8")],
-            );
-        }
-        let Info { cache, bandwidth, monitoring } = read(root.path());
-        assert_eq!(cache.unwrap().resources, ["L3CODE", "L3DATA"]);
-        assert_eq!((bandwidth, monitoring), (None, None));
+        let code = [("info/L3CODE/cbm_mask", "fffff"), ("info/L3CODE/num_closids", "8")];
+        let data = [("info/L3DATA/cbm_mask", "fffff"), ("info/L3DATA/num_closids", "8")];
+        let root = folder(&[code, data].concat());
+        let Info { resources, cache, bandwidth, monitoring } = read(root.path()).unwrap();
+        assert_eq!(resources, ["L3CODE", "L3DATA"]);
+        assert_eq!((cache.unwrap().resource.as_str(), bandwidth, monitoring), ("L3CODE", None, None));
     }
 
     #[test]
     fn nothing_is_offered_where_nothing_is_mounted_and_damage_is_named() {
-        let root = tempfile::tempdir().unwrap();
-        assert_eq!(read(root.path()), Info::default());
-        write(root.path(), &[("L3/cbm_mask", "ways"), ("L3/num_closids", "16")]);
-        let said = Info::read(&Tree::folder(root.path()), "", 3).unwrap_err().to_string();
+        let root = folder(&[]);
+        assert_eq!(read(root.path()).unwrap(), Info::default());
+        write(root.path(), &[("info/L3/cbm_mask", "ways"), ("info/L3/num_closids", "16")]);
+        let said = read(root.path()).unwrap_err().to_string();
         assert!(said.contains("cbm_mask: `ways` is not"), "{said}");
-        write(root.path(), &[("L3/cbm_mask", "0")]);
-        let said = Info::read(&Tree::folder(root.path()), "", 3).unwrap_err().to_string();
+        write(root.path(), &[("info/L3/cbm_mask", "0")]);
+        let said = read(root.path()).unwrap_err().to_string();
         assert!(said.contains("cbm_mask: `0` is not a mask of 1 to 64 ways"), "{said}");
     }
 }

@@ -13,9 +13,11 @@ mod tracefs;
 pub use fork_wire::Fork;
 pub use pin_records::Pin;
 
+use crate::kernel::clock;
 use forks::Forks;
 use isobar_model::CpuSet;
 use pins::Pins;
+use rustix::time::ClockId;
 
 const SWITCHED_OFF: &str = "changes of affinity are not watched (manage.watch_affinities = false)";
 
@@ -56,7 +58,7 @@ impl KernelEvents {
     #[must_use]
     pub fn open(online: &CpuSet, watch_affinities: bool) -> Self {
         let pins = if watch_affinities { Pins::open(online) } else { Err(SWITCHED_OFF.to_owned()) };
-        Self { forks: Forks::open(), pins, forks_lost: false, pins_lost: false, later: Vec::new() }
+        Self { forks: Forks::open(), pins, ..Self::none("") }
     }
 
     /// No source, for this reason.
@@ -142,9 +144,7 @@ impl KernelEvents {
 /// The clock of events: `CLOCK_MONOTONIC`, in nanoseconds.
 #[must_use]
 pub fn now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let (seconds, nanoseconds) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
-    seconds * 1_000_000_000 + nanoseconds
+    u64::try_from(clock::now(ClockId::Monotonic).as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -154,19 +154,20 @@ mod tests {
     use isobar_model::{Pid, Tid};
     use std::process::{Command, Stdio};
 
-    fn own() -> (Pid, CpuSet) {
-        let pid = Pid(std::process::id());
-        (pid, affinity::get(Tid(pid.0)).unwrap())
+    /// What hears of us, and who we are; `None` where nothing does.
+    fn open(hears: fn(&KernelEvents) -> bool) -> Option<(KernelEvents, Pid)> {
+        let own = Pid(std::process::id());
+        let events = KernelEvents::open(&affinity::get(Tid(own.0)).unwrap(), true);
+        if !hears(&events) {
+            eprintln!("SKIPPED: {}", events.remarks().join("; "));
+            return None;
+        }
+        Some((events, own))
     }
 
     #[test]
     fn a_child_of_ours_is_heard_of() {
-        let (pid, cpus) = own();
-        let mut events = KernelEvents::open(&cpus, true);
-        if !events.forks_complete() {
-            eprintln!("SKIPPED: {}", events.remarks().join("; "));
-            return;
-        }
+        let Some((mut events, pid)) = open(KernelEvents::forks_complete) else { return };
         let mut child = Command::new("true").stdout(Stdio::null()).spawn().unwrap();
         child.wait().unwrap();
         let child = Pid(child.id());
@@ -176,12 +177,7 @@ mod tests {
 
     #[test]
     fn a_binding_is_heard_of_even_where_it_changes_nothing() {
-        let (pid, cpus) = own();
-        let mut events = KernelEvents::open(&cpus, true);
-        if !events.pins_complete() {
-            eprintln!("SKIPPED: {}", events.remarks().join("; "));
-            return;
-        }
+        let Some((mut events, pid)) = open(KernelEvents::pins_complete) else { return };
         let mut child = Command::new("sleep").arg("20").spawn().unwrap();
         let target = Tid(child.id());
         let mask = affinity::get(target).unwrap();

@@ -101,7 +101,8 @@ pub struct Calls {
 /// The beginning or the end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    time: u64,
+    /// When, on `CLOCK_MONOTONIC`, in nanoseconds.
+    pub time: u64,
     pid: Pid,
     tid: Tid,
     step: Step,
@@ -113,14 +114,6 @@ enum Step {
     Asked(u32),
     Allowed,
     Refused,
-}
-
-impl Call {
-    /// When, on `CLOCK_MONOTONIC`, in nanoseconds.
-    #[must_use]
-    pub const fn time(&self) -> u64 {
-        self.time
-    }
 }
 
 impl Calls {
@@ -163,17 +156,12 @@ fn call(form: Form, body: &[u8]) -> Option<Call> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perf::records::HEADER;
+    use crate::perf::records::tests::record as with_header;
     use proptest::prelude::*;
 
     const PLACES: Places = Places { asked: 0xff10, allowed: 0xff90 };
     const IDS: Ids = Ids { enter: 392, exit: 391 };
     const FORMS: [Form; 2] = [Form::Breakpoints(PLACES), Form::Tracepoints(IDS)];
-
-    fn with_header(kind: u32, body: &[u8]) -> Vec<u8> {
-        let size = u16::try_from(HEADER + body.len()).unwrap();
-        [&kind.to_ne_bytes()[..], &[0; 2], &size.to_ne_bytes(), body].concat()
-    }
 
     fn record(form: Form, step: Step, tid: u32, time: u64) -> Vec<u8> {
         let argument = match step {
@@ -183,15 +171,14 @@ mod tests {
         };
         let mut body = [7u32.to_ne_bytes(), tid.to_ne_bytes()].concat();
         body.extend(time.to_ne_bytes());
-        match (form, step) {
-            (Form::Breakpoints(places), Step::Asked(_)) => {
-                body.extend([2, argument, places.asked].map(u64::to_ne_bytes).concat());
+        let asked = matches!(step, Step::Asked(_));
+        match form {
+            Form::Breakpoints(places) => {
+                let place = if asked { places.asked } else { places.allowed };
+                body.extend([2, argument, place].map(u64::to_ne_bytes).concat());
             }
-            (Form::Breakpoints(places), _) => {
-                body.extend([2, 0xffff_8880, places.allowed].map(u64::to_ne_bytes).concat());
-            }
-            (Form::Tracepoints(ids), step) => {
-                let kind = if matches!(step, Step::Asked(_)) { ids.enter } else { ids.exit };
+            Form::Tracepoints(ids) => {
+                let kind = if asked { ids.enter } else { ids.exit };
                 body.extend(
                     [&40u32.to_ne_bytes()[..], &kind.to_ne_bytes(), &[0; 14], &argument.to_ne_bytes(), &[0; 16]]
                         .concat(),

@@ -10,7 +10,7 @@ use super::pin_records::{Call, Calls, Form, Pin, parse};
 use super::{symbols, tracefs};
 use crate::kernel::arch::CALL_REGISTERS;
 use crate::perf::event::{Code, Modes, attributes, last_errno, open_on_cpu};
-use crate::perf::ring::Ring;
+use crate::perf::ring::{Ring, page_size};
 use isobar_model::{CpuId, CpuSet};
 use perf_event_open_sys::{bindings, ioctls};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -33,7 +33,6 @@ pub struct Pins {
     calls: Calls,
     /// What is younger than the last reading: the rings are read one after the other.
     later: Vec<Call>,
-    page: usize,
 }
 
 impl Pins {
@@ -61,9 +60,8 @@ impl Pins {
     }
 
     fn of_form(form: Form, cpus: &CpuSet) -> Result<Self, Errno> {
-        let page = usize::try_from(procfs::page_size()).unwrap_or(4096);
         let (rings, ends, later) = (Vec::new(), Vec::new(), Vec::new());
-        let mut pins = Self { rings, ends, cpus: cpus.clone(), form, calls: Calls::default(), later, page };
+        let mut pins = Self { rings, ends, cpus: cpus.clone(), form, calls: Calls::default(), later };
         cpus.iter().try_for_each(|cpu| pins.watch(cpu))?;
         Ok(pins)
     }
@@ -87,9 +85,9 @@ impl Pins {
             bytes.clear();
             ring.drain(&mut bytes);
             // A loss is recorded with the record after it, which may never come.
-            lost |= parse(self.form, &bytes, &mut records) || bytes.len() > self.page * (DATA_PAGES - 1);
+            lost |= parse(self.form, &bytes, &mut records) || bytes.len() > page_size() * (DATA_PAGES - 1);
         }
-        (records, self.later) = records.into_iter().partition(|record| record.time() <= until);
+        (records, self.later) = records.into_iter().partition(|record| record.time <= until);
         (self.calls.carried_out(records), lost)
     }
 
@@ -102,7 +100,7 @@ impl Pins {
         let begin = open_on_cpu(&mut self.sampled(begin), cpu)?;
         let end = open_on_cpu(&mut self.sampled(end), cpu)?;
         let target = begin.as_raw_fd();
-        let ring = Ring::map_pages(begin, self.page, DATA_PAGES)?;
+        let ring = Ring::map(begin, DATA_PAGES)?;
         // SAFETY: PERF_EVENT_IOC_SET_OUTPUT takes a descriptor as a plain number and touches no
         // memory of ours.
         let result = unsafe { ioctls::SET_OUTPUT(end.as_raw_fd(), target) };

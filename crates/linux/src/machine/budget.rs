@@ -45,15 +45,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bucket_holds_one_second() {
+    fn the_bucket_holds_one_second_and_is_never_in_debt() {
         assert_eq!(refilled(0, 1000, Duration::from_millis(250)), 250);
         assert_eq!(refilled(900, 1000, Duration::from_millis(250)), 1000);
         assert_eq!(refilled(0, 1000, Duration::from_secs(3600)), 1000);
         assert_eq!(refilled(0, 0, Duration::from_secs(5)), 0);
-    }
-
-    #[test]
-    fn spending_more_than_there_is_leaves_nothing() {
         let mut budget = PageBudget::new(10);
         budget.spend(Pages(4));
         assert_eq!(budget.left(), Pages(6));

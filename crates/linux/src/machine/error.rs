@@ -3,8 +3,7 @@
 use crate::actuators::ActuatorError;
 use std::io;
 
-/// An error of the sensors, the topology or the cache ways, whichever they are.
-pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
+pub use crate::resctrl::cache_ways::BoxedError;
 
 /// Why the machine cannot be watched or changed at all.
 #[derive(Debug, thiserror::Error)]

@@ -2,61 +2,87 @@
 //! another's by the time we act.
 
 use crate::actuators::ThreadMove;
-use isobar_model::{CpuId, Pid, ProcessSample, Sample, Tid};
-use std::collections::BTreeMap;
+use crate::resctrl::clusters::Threads;
+use isobar_model::{CpuId, NodeId, Pid, Sample, ThreadSample, Tid};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Identities of the processes and threads of one sample.
 #[derive(Debug, Default)]
 pub struct Identities {
-    processes: BTreeMap<Pid, Process>,
-}
-
-#[derive(Debug)]
-struct Process {
-    start: u64,
-    threads: BTreeMap<Tid, Thread>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Thread {
-    start: u64,
-    pinned: bool,
+    processes: BTreeMap<Pid, u64>,
+    threads: Threads,
+    pinned: BTreeSet<Tid>,
+    /// How many threads of each process were last on each node.
+    nodes: BTreeMap<Pid, BTreeMap<NodeId, u8>>,
+    /// CPU seconds that each thread had used.
+    used: BTreeMap<Tid, f64>,
 }
 
 impl Identities {
     /// The start time of a process.
     pub fn process(&self, pid: Pid) -> Option<u64> {
-        self.processes.get(&pid).map(|process| process.start)
+        self.processes.get(&pid).copied()
+    }
+
+    /// How many of a process's threads were on each node.
+    pub fn nodes(&self, pid: Pid) -> BTreeMap<NodeId, u8> {
+        self.nodes.get(&pid).cloned().unwrap_or_default()
     }
 
     /// Every thread with its process and its start time.
-    pub fn threads(&self) -> BTreeMap<Tid, (Pid, u64)> {
-        let of = |(pid, process): (&Pid, &Process)| {
-            let pid = *pid;
-            process.threads.iter().map(move |(tid, thread)| (*tid, (pid, thread.start))).collect::<Vec<_>>()
-        };
-        self.processes.iter().flat_map(of).collect()
+    pub const fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// The move of a thread to a CPU, with the identity that was observed.
     pub fn thread_move(&self, pid: Pid, tid: Tid, cpu: CpuId) -> Option<ThreadMove> {
-        let process = self.processes.get(&pid)?;
-        let thread = process.threads.get(&tid)?;
-        let (tid_start, pinned) = (thread.start, thread.pinned);
-        Some(ThreadMove { pid, pid_start: process.start, tid, tid_start, cpu, pinned })
+        let (pid_start, pinned) = (self.process(pid)?, self.pinned.contains(&tid));
+        let (_, tid_start) = *self.threads.get(&tid).filter(|(of, _)| *of == pid)?;
+        Some(ThreadMove { pid, pid_start, tid, tid_start, cpu, pinned })
     }
 }
 
-impl From<&Sample> for Identities {
-    fn from(sample: &Sample) -> Self {
-        Self { processes: sample.processes.iter().map(|process| (process.pid, Process::from(process))).collect() }
+impl Identities {
+    /// Those of a sample; `self` are those of the one before.
+    #[must_use]
+    pub fn next(&self, sample: &Sample) -> Self {
+        let threads =
+            || sample.processes.iter().flat_map(|process| process.threads.iter().map(|one| (process.pid, one)));
+        Self {
+            processes: sample.processes.iter().map(|process| (process.pid, process.start)).collect(),
+            threads: threads().map(|(pid, thread)| (thread.tid, (pid, thread.start))).collect(),
+            nodes: self.nodes_since(sample),
+            used: threads().filter_map(|(_, thread)| Some((thread.tid, thread.cpu_time?.0))).collect(),
+            pinned: threads().filter(|(_, thread)| thread.pinned).map(|(_, thread)| thread.tid).collect(),
+        }
+    }
+
+    /// How many threads of each process are on each node, without those that hardly ran since these
+    /// identities were taken.
+    fn nodes_since(&self, sample: &Sample) -> BTreeMap<Pid, BTreeMap<NodeId, u8>> {
+        let before = |thread: &ThreadSample| {
+            let known = self.threads.get(&thread.tid).filter(|(_, start)| *start == thread.start);
+            known.and_then(|_| self.used.get(&thread.tid)).copied().unwrap_or(0.0)
+        };
+        let time = |thread: &ThreadSample| thread.cpu_time.map_or(0.0, |time| time.0 - before(thread));
+        nodes(sample, &time)
     }
 }
 
-impl From<&ProcessSample> for Process {
-    fn from(process: &ProcessSample) -> Self {
-        let threads = process.threads.iter();
-        let threads = threads.map(|thread| (thread.tid, Thread { start: thread.start, pinned: thread.pinned }));
-        Self { start: process.start, threads: threads.collect() }
+/// A thread that had less than this part of the CPU time of the busiest one of its process says
+/// nothing about where the process works.
+const BUSY: f64 = 0.1;
+
+fn nodes(sample: &Sample, time: &dyn Fn(&ThreadSample) -> f64) -> BTreeMap<Pid, BTreeMap<NodeId, u8>> {
+    let mut nodes: BTreeMap<Pid, BTreeMap<NodeId, u8>> = BTreeMap::new();
+    for process in &sample.processes {
+        let least = process.threads.iter().map(&time).fold(0.0, f64::max) * BUSY;
+        let busy = process.threads.iter().filter(|thread| time(thread) >= least);
+        let counts = nodes.entry(process.pid).or_default();
+        for node in busy.filter_map(|thread| sample.topology.node_of(thread.cpu?)) {
+            let count = counts.entry(node).or_default();
+            *count = count.saturating_add(1);
+        }
     }
+    nodes
 }

@@ -6,51 +6,42 @@
 
 mod bandwidth;
 mod budget;
-mod cache_ways;
 mod error;
 mod identities;
 mod options;
 mod outcomes;
-mod sensing;
 pub mod stop;
 mod unpin;
 mod wait;
 
-pub use crate::resctrl::ways::Save;
-pub use cache_ways::CacheWays;
+pub use crate::resctrl::cache_ways::{CacheWays, Save};
+pub use crate::sensors::Sensing;
 pub use error::{BoxedError, MachineError};
 pub use options::LinuxOptions;
-pub use sensing::Sensing;
 
+use crate::actuators::allocation::{Allocation, Wish};
 use crate::actuators::manager_lock::ManagerLock;
 use crate::actuators::pages::{Migration, PageMover};
 use crate::actuators::{ActuatorError, Actuators, Intent, Outstanding, RestoreReport, ThreadMove};
 use crate::kernel::cgroup::Cpusets;
-use crate::kernel::privilege;
+use crate::kernel::cpu_model::online_cpus;
+use crate::kernel::{identity, privilege};
 use crate::kernel_events::KernelEvents;
-use crate::resctrl::{Ways, WaysOptions};
-use crate::sensors::Sampled;
+use crate::resctrl::{Root, Ways};
 use budget::PageBudget;
 use identities::Identities;
 use isobar_model::{
-    Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Plan, Sample, Seconds, Topology,
-    Wake,
+    Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Pid, Plan, Sample, Seconds, Tid,
+    Topology, Wake,
 };
-use outcomes::{left_alone, not_yet, outcome, request};
-use std::fs;
+use outcomes::{left_alone, outcome, request};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 use std::vec::IntoIter;
 use wait::Waiter;
 
-/// The file whose text changes when CPUs come or go.
-const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
-
 /// The level of LLCs where none is described.
 const LLC_LEVEL: u32 = 3;
-
-/// How long other tools may hold the lock of resctrl before an epoch goes on without it.
-const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Reads the topology anew.
 pub type ReadTopology = Box<dyn FnMut() -> Result<Topology, BoxedError> + Send>;
@@ -63,13 +54,15 @@ pub struct LinuxMachine<S> {
     actuators: Option<Actuators>,
     recovered: Option<RestoreReport>,
     put_back: Option<RestoreReport>,
+    /// Why nothing can be changed here, where that is so.
     observe_only: Option<String>,
     pages: PageMover,
+    allocation: Allocation,
     budget: PageBudget,
     known: Identities,
-    online: String,
+    online: CpuSet,
     remarks: Vec<String>,
-    ways: Box<dyn CacheWays + Send>,
+    ways: Box<dyn CacheWays<ActuatorError> + Send>,
     /// Where bandwidth comes from, in one line.
     bandwidth: Option<&'static str>,
     /// The level of the LLCs.
@@ -98,12 +91,13 @@ impl<S: Sensing> LinuxMachine<S> {
             recovered: None,
             put_back: None,
             observe_only: None,
-            pages: PageMover::new(options.pages.clone()),
+            pages: PageMover::default(),
+            allocation: Allocation::default(),
             budget: PageBudget::new(options.pages_per_second),
             known: Identities::default(),
-            online: online_cpus(),
+            online: online_cpus().unwrap_or_default(),
             remarks: privilege::remarks(),
-            ways: Box::new(Ways::new(ways_options(&options))),
+            ways: Box::new(Ways::new(Root::new(&options.resctrl), options.move_grouped)),
             bandwidth: None,
             level: LLC_LEVEL,
             waiter,
@@ -126,19 +120,13 @@ impl<S: Sensing> LinuxMachine<S> {
         self.put_back.as_ref()
     }
 
-    /// Why nothing can be changed here, where that is so.
-    #[must_use]
-    pub fn observe_only(&self) -> Option<&str> {
-        self.observe_only.as_deref()
-    }
-
     /// The sensors.
     pub const fn sensing(&mut self) -> &mut S {
         &mut self.sensing
     }
 
     /// Gives cache ways by another actuator than resctrl. Before the first plan.
-    pub fn give_ways_by(&mut self, ways: Box<dyn CacheWays + Send>) {
+    pub fn give_ways_by(&mut self, ways: Box<dyn CacheWays<ActuatorError> + Send>) {
         self.ways = ways;
     }
 
@@ -149,7 +137,7 @@ impl<S: Sensing> LinuxMachine<S> {
         let manager = self.options.manager_lock.as_deref().map(ManagerLock::take).transpose()?;
         match Actuators::open(&self.options.state) {
             Ok((mut actuators, recovered)) => {
-                actuators.listen(KernelEvents::open(&self.online_set(), self.options.watch_affinities));
+                actuators.listen(KernelEvents::open(&self.online, self.options.watch_affinities));
                 self.remarks.extend(manager.iter().flat_map(ManagerLock::remarks).cloned());
                 (self.actuators, self.recovered, self.manager) = (Some(actuators), recovered, manager);
             }
@@ -162,21 +150,16 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(())
     }
 
-    /// CPUs come and go rarely, and the kernel shows it in one small file.
+    /// CPUs come and go rarely.
     fn follow_hotplug(&mut self) -> Result<(), MachineError> {
-        let online = online_cpus();
+        let online = online_cpus().unwrap_or_default();
         if online != self.online {
             let topology = (self.read_topology)().map_err(MachineError::Topology)?;
             self.sensing.set_topology(Arc::new(topology));
-            self.online = online;
-            let online = self.online_set();
             self.actuators.iter_mut().for_each(|actuators| actuators.follow_hotplug(&online));
+            self.online = online;
         }
         Ok(())
-    }
-
-    fn online_set(&self) -> CpuSet {
-        self.online.trim().parse().unwrap_or_default()
     }
 
     /// What is changed now, for who watches over a loop that may never end; `None` where nothing is
@@ -249,7 +232,7 @@ impl<S: Sensing> LinuxMachine<S> {
                 };
                 ways.insert(outcomes).next().unwrap_or_else(|| left_alone("nothing was prepared for it".into()))
             }
-            Action::SetAllocation { .. } => not_yet("Linux lets no process set the memory policy of another"),
+            Action::SetAllocation { .. } => self.allocate(action),
         })
     }
 
@@ -257,7 +240,7 @@ impl<S: Sensing> LinuxMachine<S> {
     /// the same plan gives back.
     fn set_ways(&mut self, plan: &Plan) -> Result<Vec<ActionOutcome>, MachineError> {
         let known = self.known.threads();
-        let wishes = plan.actions.iter().filter_map(|action| request(action, &known)).collect();
+        let wishes = plan.actions.iter().filter_map(|action| request(action, known)).collect();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Vec::new()) };
         let outcomes = self.ways.apply(wishes, self.level, &mut |record| actuators.intend_resctrl(record))?;
         if let Some(record) = self.ways.record() {
@@ -288,20 +271,40 @@ impl<S: Sensing> LinuxMachine<S> {
             return left_alone(format!("process {pid} was not in the last sample"));
         };
         let fill_up = for_thread.is_none();
-        let sampled = match select {
-            PageSelection::AroundSamples => self.sensing.sampled_addresses(pid, for_thread),
-            PageSelection::ResidentSet => Sampled::Nobody,
-        };
-        let Some(addresses) = sampled.worth_moving_around(fill_up) else {
-            return ActionOutcome::Pages { moved: Pages(0), stayed: vec![("no address sampled yet".into(), pages)] };
-        };
-        let wish = Migration { pid, pid_start, from, to, pages, select, addresses: &addresses, fill_up };
+        let all_stay = |why: &str| ActionOutcome::Pages { moved: Pages(0), stayed: vec![(why.to_owned(), pages)] };
+        let (mut addresses, mut accessed) = (Vec::new(), Vec::new());
+        match select {
+            PageSelection::ResidentSet => {}
+            PageSelection::AroundSamples => {
+                let sampled = self.sensing.sampled_addresses(pid, for_thread);
+                match sampled.worth_moving_around(fill_up) {
+                    Some(found) => addresses = found,
+                    None => return all_stay("no address sampled yet"),
+                }
+            }
+            PageSelection::Accessed => match self.sensing.accessed(pid) {
+                Some(found) => accessed = found,
+                None => return all_stay("not known to be accessed"),
+            },
+        }
+        let (addresses, accessed) = (&addresses[..], &accessed[..]);
+        let wish = Migration { pid, pid_start, from, to, pages, select, addresses, accessed, fill_up };
         let outcome = self.pages.migrate(&wish, self.budget.left());
         if let ActionOutcome::Pages { moved, .. } = outcome {
             self.sensing.pages_moved(pid);
             self.spent(from, to, moved);
         }
         outcome
+    }
+
+    fn allocate(&mut self, action: &Action) -> ActionOutcome {
+        let Action::SetAllocation { pid, for_node, node, weights, .. } = action else {
+            return left_alone("no decision about new pages".into());
+        };
+        let Some(start) = self.known.process(*pid) else {
+            return left_alone(format!("process {pid} was not in the last sample"));
+        };
+        self.allocation.wish(&Wish { pid: *pid, start, for_node: *for_node, node: *node, weights })
     }
 
     fn spent(&mut self, from: NodeId, to: NodeId, moved: Pages) {
@@ -330,22 +333,24 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.reconcile(&mut sample);
         }
-        self.known = Identities::from(&sample);
+        self.known = self.known.next(&sample);
         self.level = sample.topology.llcs().iter().map(|llc| llc.level).max().unwrap_or(LLC_LEVEL);
         self.ways.follow(&sample);
         let monitored = self.ways.monitored(&sample);
         self.bandwidth = bandwidth::add(&mut sample, monitored);
         let known = &self.known;
         self.pages.retain(|pid, start| known.process(pid) == Some(start));
+        self.allocation.retain(|pid, start| known.process(pid) == Some(start));
         if self.options.move_pinned {
             let mut cpusets = Cpusets::live();
-            unpin::unpin(&mut sample, |pid| {
-                let cgroup = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-                cpusets.permitted(&cgroup)
-            });
+            unpin::unpin(&mut sample, |pid| cpusets.permitted(&identity::cgroups(pid, Tid(pid.0))));
         }
         self.remark(&mut sample);
         Ok(sample)
+    }
+
+    fn managed(&mut self, pids: &BTreeSet<Pid>) {
+        self.sensing.see_accesses_of(pids);
     }
 
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, MachineError> {
@@ -358,6 +363,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         let actions = plan.actions.iter().map(|action| self.act(action, plan, &mut intents, &mut ways));
         let actions = actions.collect::<Result<_, _>>()?;
         self.ways.follow_moves();
+        self.allocation.flush(|pid| self.known.nodes(pid));
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.flush()?;
         }
@@ -370,6 +376,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 
     /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
+        self.allocation.release();
         // Threads are put back even where ways are not.
         let ways = self.ways.restore();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
@@ -380,12 +387,4 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         ways.map_err(MachineError::Ways)?;
         Ok(outcome)
     }
-}
-
-fn ways_options(options: &LinuxOptions) -> WaysOptions {
-    WaysOptions { root: options.resctrl.clone(), move_grouped: options.move_grouped, patience: LOCK_PATIENCE }
-}
-
-fn online_cpus() -> String {
-    fs::read_to_string(ONLINE_CPUS).unwrap_or_default()
 }

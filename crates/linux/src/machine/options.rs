@@ -1,6 +1,5 @@
 //! The bounds within which the machine is changed.
 
-use crate::actuators::pages::PageOptions;
 use crate::actuators::{manager_lock, state_file};
 use crate::resctrl::DEFAULT_ROOT;
 use std::path::PathBuf;
@@ -33,8 +32,6 @@ pub struct LinuxOptions {
     pub dry_run: bool,
     /// Whether the signals of [`super::stop`] end the waiting instead of the process.
     pub catch_signals: bool,
-    /// Bounds of one page migration.
-    pub pages: PageOptions,
 }
 
 impl Default for LinuxOptions {
@@ -50,7 +47,6 @@ impl Default for LinuxOptions {
             watch_affinities: true,
             dry_run: false,
             catch_signals: true,
-            pages: PageOptions::default(),
         }
     }
 }

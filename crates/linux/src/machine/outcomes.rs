@@ -33,8 +33,3 @@ pub(super) fn request(action: &Action, known: &Threads) -> Option<Request> {
         asked: threads.len(),
     })
 }
-
-/// Nothing can be done, for this reason.
-pub(super) fn not_yet(why: &str) -> ActionOutcome {
-    ActionOutcome::Refused { errno: None, why: why.to_owned() }
-}

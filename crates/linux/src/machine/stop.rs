@@ -10,6 +10,7 @@
 //! thread that writes to a closed pipe it says what the write says, too. Threads that write call
 //! [`hold_writers_signals`].
 
+use crate::kernel::capability;
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
     SIGXFSZ,
@@ -60,11 +61,15 @@ pub fn hold_writers_signals() {
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, std::ptr::null_mut()) };
 }
 
+/// Whether this process ignores a signal: what it starts then does so, too.
+#[must_use]
+pub fn ignores(signal: c_int) -> bool {
+    is_ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default(), signal)
+}
+
 /// Whether the mask `SigIgn` of a status file (`proc_pid_status(5)`) has a signal.
 fn is_ignored(status: &str, signal: c_int) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask >> (signal - 1) & 1 == 1
+    capability::set(status, "SigIgn:").is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(test)]

@@ -23,15 +23,12 @@ pub(super) fn unpin(sample: &mut Sample, mut permitted: impl FnMut(Pid) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobar_model::topology::synthetic::synthetic;
-    use isobar_model::{Counters, NodeMap, ProcessSample, Seconds, ThreadSample, Tid};
-    use std::sync::Arc;
+    use crate::test_kit::{cpus, sample};
+    use isobar_model::{ProcessSample, ThreadSample, Tid};
 
     fn process(pid: u32, pinned: bool) -> ProcessSample {
-        let allowed = Some(if pinned { "1" } else { "0-3" }.parse().unwrap());
-        let counters = Counters::default();
-        let thread =
-            ThreadSample { tid: Tid(pid), start: 1, cpu: None, allowed, pinned, bound: None, cpu_time: None, counters };
+        let allowed = Some(cpus(if pinned { "1" } else { "0-3" }));
+        let thread = ThreadSample { tid: Tid(pid), start: 1, allowed, pinned, ..ThreadSample::default() };
         ProcessSample {
             pid: Pid(pid),
             start: 1,
@@ -44,20 +41,11 @@ mod tests {
 
     #[test]
     fn pinned_threads_become_free_within_their_cpuset() {
-        let mut sample = Sample {
-            time: Seconds(0.0),
-            topology: Arc::new(synthetic("node:2 core:2").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: vec![process(1, true), process(2, true), process(3, false)],
-            indirect: isobar_model::Indirect::default(),
-            capabilities: Arc::default(),
-        };
-        unpin(&mut sample, |pid| (pid == Pid(1)).then(|| "1-2,9".parse().unwrap()));
+        let processes = vec![process(1, true), process(2, true), process(3, false)];
+        let mut sample = sample("node:2 core:2", 0.0, processes);
+        unpin(&mut sample, |pid| (pid == Pid(1)).then(|| cpus("1-2,9")));
         let seen: Vec<_> =
             sample.processes.iter().map(|p| (p.threads[0].pinned, p.threads[0].allowed.clone())).collect();
-        let set = |list: &str| Some(list.parse::<CpuSet>().unwrap());
-        assert_eq!(seen, [(false, set("1-2")), (false, set("0-3")), (false, set("0-3"))]);
+        assert_eq!(seen, ["1-2", "0-3", "0-3"].map(|list| (false, Some(cpus(list)))));
     }
 }

@@ -22,3 +22,14 @@ pub fn records(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 pub fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A record as the kernel writes it.
+    pub fn record(kind: u32, body: &[u8]) -> Vec<u8> {
+        let size = u16::try_from(HEADER + body.len()).unwrap();
+        [&kind.to_ne_bytes()[..], &[0; 2], &size.to_ne_bytes(), body].concat()
+    }
+}

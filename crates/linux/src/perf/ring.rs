@@ -10,8 +10,15 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Data pages; a power of two. 8 pages hold 1365 samples of 24 bytes.
-const DATA_PAGES: usize = 8;
+/// The size of a page, as a length.
+#[must_use]
+pub fn page_size() -> usize {
+    usize::try_from(procfs::page_size()).unwrap_or(4096)
+}
+
+/// Where the kernel's and our place are in the page of bookkeeping.
+const HEAD: usize = std::mem::offset_of!(perf_event_mmap_page, data_head);
+const TAIL: usize = std::mem::offset_of!(perf_event_mmap_page, data_tail);
 
 /// A mapped ring buffer; owns its event's descriptor.
 #[derive(Debug)]
@@ -27,19 +34,13 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps the ring buffer of a sampling event.
+    /// Maps the ring buffer of a sampling event, with a number of data pages that is a power of
+    /// two.
     ///
     /// # Errors
     /// `EPERM` where `kernel.perf_event_mlock_kb` is used up, and what else the kernel says.
-    pub fn map(event: OwnedFd, page: usize) -> Result<Self, Errno> {
-        Self::map_pages(event, page, DATA_PAGES)
-    }
-
-    /// The same with another number of data pages, a power of two.
-    ///
-    /// # Errors
-    /// As [`Ring::map`].
-    pub fn map_pages(event: OwnedFd, page: usize, pages: usize) -> Result<Self, Errno> {
+    pub fn map(event: OwnedFd, pages: usize) -> Result<Self, Errno> {
+        let page = page_size();
         let length = page * (1 + pages);
         let rights = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory in use.
@@ -51,7 +52,7 @@ impl Ring {
     /// Appends what the kernel has written since the last call to `bytes`, and gives the space
     /// back.
     pub fn drain(&self, bytes: &mut Vec<u8>) {
-        let (head_word, tail_word) = (self.word(Word::Head), self.word(Word::Tail));
+        let (head_word, tail_word) = (self.word(HEAD), self.word(TAIL));
         // Acquire: the data before `head` was written before `head` itself was.
         let head = head_word.load(Ordering::Acquire);
         let tail = tail_word.load(Ordering::Relaxed);
@@ -79,11 +80,7 @@ impl Ring {
         unsafe { std::slice::from_raw_parts(first.cast::<u8>().as_ptr(), length) }
     }
 
-    fn word(&self, word: Word) -> &AtomicU64 {
-        let offset = match word {
-            Word::Head => std::mem::offset_of!(perf_event_mmap_page, data_head),
-            Word::Tail => std::mem::offset_of!(perf_event_mmap_page, data_tail),
-        };
+    fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: the first page of the mapping is a `perf_event_mmap_page`, and `offset` lies in
         // it.
         let address = unsafe { self.base.byte_add(offset) };
@@ -91,12 +88,6 @@ impl Ring {
         // the kernel.
         unsafe { AtomicU64::from_ptr(address.cast::<u64>().as_ptr()) }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Word {
-    Head,
-    Tail,
 }
 
 impl Drop for Ring {

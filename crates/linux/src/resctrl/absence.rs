@@ -66,9 +66,7 @@ impl Evidence {
             _ => format!("resctrl is not mounted: `mount -t resctrl resctrl {root}`, with the options that other tools want"),
         }
     }
-}
 
-impl Evidence {
     /// Why the kernel has no resctrl. On Arm it is the face of MPAM
     /// (`Documentation/arch/arm64/mpam.rst`): the driver came with Linux 6.19, its resctrl after
     /// 7.0 (`ARCH_HAS_CPU_RESCTRL` of arm64, March 2026).
@@ -96,15 +94,8 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_own_words_and_remedy() {
-        let all = Evidence {
-            root: "/sys/fs/resctrl".into(),
-            mounted: false,
-            known: true,
-            cat: Some(true),
-            hypervisor: false,
-            arch: Arch::X86,
-            mpam: None,
-        };
+        let root = "/sys/fs/resctrl".into();
+        let all = Evidence { root, known: true, cat: Some(true), arch: Arch::X86, ..Evidence::default() };
         let say = |change: fn(&mut Evidence)| {
             let mut evidence = all.clone();
             change(&mut evidence);

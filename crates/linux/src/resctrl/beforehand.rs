@@ -3,10 +3,11 @@
 
 use super::layout::TooMany;
 use super::request::Request;
-use super::root::{Access, Root};
+use super::root::Root;
 use super::view::View;
 use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Topology};
+use rustix::fs::FlockOperation;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ pub fn without_others(topology: Topology, root: &Path) -> Topology {
     let level = topology.llcs().iter().map(|llc| llc.level).max();
     let root = Root::new(root);
     let look = |level| {
-        let _lock = root.lock(Access::Shared, Duration::from_millis(500))?;
+        let _lock = root.lock(FlockOperation::NonBlockingLockShared, Duration::from_millis(500))?;
         let ours = root.groups()?.into_iter().filter(|group| group.starts_with(&prefix())).collect();
         View::read(&root, level, &ours)
     };
@@ -33,7 +34,7 @@ pub fn without_others(topology: Topology, root: &Path) -> Topology {
 pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutcome> {
     let refused = |why: String| Err(ActionOutcome::Refused { errno: None, why });
     let llc = request.key.llc;
-    if view.cache().is_none() {
+    if view.info.cache.is_none() {
         return refused(
             "resctrl is mounted, and offers no cache allocation (no info/L3): see `isobar topo`".to_owned(),
         );
@@ -56,7 +57,7 @@ pub(super) fn possible(view: &View, request: &Request) -> Result<(), ActionOutco
 pub(super) fn too_many(many: &TooMany, view: &View, root: &Root) -> String {
     let TooMany { llc, needed } = many;
     let (left, others) = (view.groups_to_be_had(), view.others.join(", ").escape_debug().to_string());
-    let classes = view.cache().map_or(0, |cache| cache.num_closids);
+    let classes = view.classes();
     let held = if others.is_empty() {
         "one is the default group's".to_owned()
     } else {

@@ -111,7 +111,7 @@ impl Carrier<'_> {
     fn wanted(&self, domain: u32, key: Option<&Key>) -> Schemata {
         let cluster = key.and_then(|key| self.target.get(key));
         let mut wanted = Schemata::default();
-        for resource in self.view.cache().into_iter().flat_map(|cache| &cache.resources) {
+        for resource in &self.view.info.resources {
             let mask = cluster.map(|cluster| cluster.way_mask).or_else(|| self.view.default.get(resource, domain));
             mask.into_iter().for_each(|mask| wanted.set(resource, domain, mask));
         }
@@ -135,43 +135,36 @@ impl Carrier<'_> {
     }
 }
 
-/// Clearing a group of who does not belong there.
-pub struct Sweep<'a> {
-    /// where
-    pub root: &'a Root,
-    /// where tasks come from
-    pub record: &'a ResctrlRecord,
-    /// who belongs to the group
-    pub members: &'a Threads,
-    /// who was named in a plan before, and was not born in the group
-    pub dropped: &'a BTreeSet<Tid>,
-}
-
-impl Sweep<'_> {
-    /// Sends home who is in a group and in none of its clusters, and removes the group where it is
-    /// not `used` any more. Threads and children that a member made stay with it.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
-    pub fn run(&self, group: &str, used: bool) -> Result<(), ResctrlError> {
-        let tasks = match self.root.tasks(group) {
-            Err(error) if error.is_absence() => return self.root.remove(group),
-            tasks => tasks?,
-        };
-        let pids: BTreeSet<Pid> = self.members.values().map(|(pid, _)| *pid).collect();
-        for tid in tasks.into_iter().filter(|tid| !self.members.contains_key(tid)) {
-            if used && !self.dropped.contains(&tid) && is_made_by(tid, &pids) {
-                continue;
-            }
-            match restore::home(self.record, tid) {
-                Some(place) => restore::send_home(self.root, tid, place)?,
-                // The kernel gives the tasks of a group that goes to the default group by itself.
-                None if used => restore::send_home(self.root, tid, &Place::default())?,
-                None => {}
-            }
+/// Sends home who is in a group and none of its members, and removes the group where it is not
+/// `used` any more. `record` says where tasks come from. Threads and children that a member made
+/// stay with it, but not who was named in a plan before, and `dropped`.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn sweep(
+    root: &Root,
+    record: &ResctrlRecord,
+    (group, used): (&str, bool),
+    members: &Threads,
+    dropped: &BTreeSet<Tid>,
+) -> Result<(), ResctrlError> {
+    let tasks = match root.tasks(group) {
+        Err(error) if error.is_absence() => return root.remove(group),
+        tasks => tasks?,
+    };
+    let pids: BTreeSet<Pid> = members.values().map(|(pid, _)| *pid).collect();
+    for tid in tasks.into_iter().filter(|tid| !members.contains_key(tid)) {
+        if used && !dropped.contains(&tid) && is_made_by(tid, &pids) {
+            continue;
         }
-        if used { Ok(()) } else { self.root.remove(group) }
+        match restore::home(record, tid) {
+            Some(place) => restore::send_home(root, tid, place)?,
+            // The kernel gives the tasks of a group that goes to the default group by itself.
+            None if used => restore::send_home(root, tid, &Place::default())?,
+            None => {}
+        }
     }
+    if used { Ok(()) } else { root.remove(group) }
 }
 
 /// Whether a task was made by one of these processes, or by what they made.

@@ -61,12 +61,7 @@ impl Clusters {
         self.0.retain(|_, cluster| !cluster.threads.is_empty());
     }
 
-    /// The clusters, ascending by LLC, then name.
-    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Cluster)> {
-        self.0.iter()
-    }
-
-    /// Their names.
+    /// Their names, ascending by LLC, then name.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()
     }

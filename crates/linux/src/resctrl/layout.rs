@@ -102,19 +102,9 @@ fn compact(wanted: &Clusters, mut slots: Slots, limit: usize) -> Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clusters::Cluster;
     use super::*;
-    use isobar_model::{Pid, Tid};
+    use crate::test_kit::clusters;
     use proptest::prelude::*;
-
-    fn clusters(list: &[(u32, &str, &[u32])]) -> Clusters {
-        let mut clusters = Clusters::default();
-        for (llc, name, tids) in list {
-            let threads = tids.iter().map(|tid| (Tid(*tid), (Pid(*tid), 1))).collect();
-            clusters.set(Key::new(LlcId(*llc), name), Cluster { way_mask: 1, percent: None, threads });
-        }
-        clusters
-    }
 
     fn slots(list: &[(u32, &str, Slot)]) -> Slots {
         list.iter().map(|(llc, name, slot)| (Key::new(LlcId(*llc), name), *slot)).collect()
@@ -123,7 +113,8 @@ mod tests {
     #[test]
     fn clusters_of_two_llcs_share_groups() {
         // Three clusters on LLC 0, two on LLC 1: three groups, not five.
-        let wanted = clusters(&[(0, "a", &[1]), (0, "b", &[2]), (0, "c", &[3]), (1, "a", &[4]), (1, "z", &[5])]);
+        let wanted =
+            clusters([(0, "a", vec![1]), (0, "b", vec![2]), (0, "c", vec![3]), (1, "a", vec![4]), (1, "z", vec![5])]);
         let found = assign(&wanted, &Slots::new(), 3).unwrap();
         assert_eq!(found, slots(&[(0, "a", 0), (0, "b", 1), (0, "c", 2), (1, "a", 0), (1, "z", 1)]));
         assert_eq!(assign(&wanted, &Slots::new(), 2), Err(TooMany { llc: LlcId(0), needed: 3 }));
@@ -133,14 +124,14 @@ mod tests {
     fn a_newcomer_takes_the_slot_that_was_left() {
         // `b` went, `d` came: the others stay, and no group is made.
         let standing = slots(&[(0, "a", 0), (0, "b", 1), (0, "c", 2)]);
-        let wanted = clusters(&[(0, "a", &[1]), (0, "c", &[3]), (0, "d", &[2])]);
+        let wanted = clusters([(0, "a", vec![1]), (0, "c", vec![3]), (0, "d", vec![2])]);
         assert_eq!(assign(&wanted, &standing, 3).unwrap(), slots(&[(0, "a", 0), (0, "c", 2), (0, "d", 1)]));
     }
 
     #[test]
     fn apart_while_there_is_room_and_together_when_there_is_none() {
         let standing = slots(&[(0, "a", 0), (1, "b", 1)]);
-        let wanted = clusters(&[(0, "a", &[1]), (1, "b", &[2, 3])]);
+        let wanted = clusters([(0, "a", vec![1]), (1, "b", vec![2, 3])]);
         assert_eq!(assign(&wanted, &standing, 2).unwrap(), standing);
         // One slot is free: the thread of `a` moves to the two of `b`.
         assert_eq!(assign(&wanted, &standing, 1).unwrap(), slots(&[(0, "a", 1), (1, "b", 1)]));
@@ -148,17 +139,8 @@ mod tests {
 
     fn any_clusters() -> impl Strategy<Value = Clusters> {
         prop::collection::btree_map((0u32..4, "[a-f]"), 1usize..4, 0..14).prop_map(|drawn| {
-            let mut clusters = Clusters::default();
-            let mut tid = 0;
-            for ((llc, name), count) in drawn {
-                let mut next = || {
-                    tid += 1;
-                    (Tid(tid), (Pid(tid), 1))
-                };
-                let threads = (0..count).map(|_| next()).collect();
-                clusters.set(Key::new(LlcId(llc), &name), Cluster { way_mask: 1, percent: None, threads });
-            }
-            clusters
+            let mut tids = 1..;
+            clusters(drawn.iter().map(|((llc, name), count)| (*llc, &**name, tids.by_ref().take(*count).collect())))
         })
     }
 

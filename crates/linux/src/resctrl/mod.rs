@@ -8,6 +8,7 @@
 
 pub mod absence;
 pub mod beforehand;
+pub mod cache_ways;
 pub mod carry;
 pub mod clusters;
 pub mod error;
@@ -24,4 +25,4 @@ pub mod ways;
 pub use beforehand::without_others;
 pub use error::ResctrlError;
 pub use root::{DEFAULT_ROOT, Root};
-pub use ways::{Ways, WaysOptions};
+pub use ways::Ways;

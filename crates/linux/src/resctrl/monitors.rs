@@ -204,11 +204,7 @@ pub fn value(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobar_model::topology::synthetic::synthetic;
-    use isobar_model::{Indirect, NodeMap};
-    use std::fs;
-    use std::path::Path;
-    use std::sync::Arc;
+    use crate::test_kit::{folder, sample, write};
 
     #[test]
     fn words_are_not_measured_and_never_zero() {
@@ -232,16 +228,13 @@ mod tests {
         assert_eq!(counted(&Values::new(), &Values::new(), &used), None);
     }
 
-    fn count(root: &Path, control: &str, text: &str) {
-        let folder = root.join(control).join("mon_groups/p7/mon_data/mon_L3_00");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("mbm_total_bytes"), text).unwrap();
-    }
-
     #[test]
     fn what_was_counted_before_a_change_is_not_lost_and_a_reset_is_not_measured_once() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder(&[]);
         let root = Root::new(folder.path());
+        let count = |control: &str, text: &str| {
+            write(folder.path(), &[(&format!("{control}/mon_groups/p7/mon_data/mon_L3_00/mbm_total_bytes"), text)]);
+        };
         let mut monitors = Monitors::default();
         let monitor =
             |bytes| Monitor { threads: [Tid(7)].into(), last: [(0, Some(bytes))].into(), ..Monitor::default() };
@@ -249,7 +242,7 @@ mod tests {
         let mut seconds = 0.0;
         let mut next = |monitors: &mut Monitors| {
             seconds += 1.0;
-            monitors.read(&root, &sample(seconds))
+            monitors.read(&root, &sample("node:1 core:2", seconds, Vec::new()))
         };
         let mut last = Count::default();
         // Since the last reading, as an observation has it.
@@ -257,36 +250,23 @@ mod tests {
             let now = next(monitors)[&Pid(7)].bytes;
             now.since(std::mem::replace(&mut last, now))
         };
-        count(folder.path(), "a", "150\n");
+        count("a", "150\n");
         assert_eq!(read(&mut monitors), Some(50));
         // 30 more in the old group, then 20 in the new one.
-        count(folder.path(), "a", "180\n");
+        count("a", "180\n");
         monitors.bank(&root);
         monitors.retain_groups(&["b".to_owned()].into());
         monitors.groups.insert((Pid(7), "b".into()), monitor(0));
-        count(folder.path(), "b", "20\n");
+        count("b", "20\n");
         assert_eq!(read(&mut monitors), Some(50));
-        count(folder.path(), "b", "5\n");
+        count("b", "5\n");
         assert_eq!(read(&mut monitors), None);
-        count(folder.path(), "b", "12\n");
+        count("b", "12\n");
         assert_eq!(read(&mut monitors), Some(7));
-        count(folder.path(), "b", "Unassigned\n");
+        count("b", "Unassigned\n");
         assert_eq!([read(&mut monitors), read(&mut monitors)], [None, None]);
         assert!(next(&mut monitors).is_empty(), "silent for long: estimated from misses");
-        count(folder.path(), "b", "700\n");
+        count("b", "700\n");
         assert_eq!(next(&mut monitors)[&Pid(7)].bytes.value, 0, "it begins at 0 again");
-    }
-
-    fn sample(seconds: f64) -> Sample {
-        Sample {
-            time: Seconds(seconds),
-            topology: Arc::new(synthetic("node:1 core:2").unwrap()),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: Vec::new(),
-            indirect: Indirect::default(),
-            capabilities: Arc::default(),
-        }
     }
 }

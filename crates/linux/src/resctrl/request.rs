@@ -1,6 +1,6 @@
 //! What a plan wants of resctrl, one request for each `set_ways`, and what becomes of each.
 
-use super::clusters::{Clusters, Key, Threads};
+use super::clusters::{Cluster, Clusters, Key, Threads};
 use isobar_model::{ActionOutcome, LlcId};
 
 /// A cluster that a plan wants.
@@ -31,42 +31,51 @@ impl Requests {
         Self { list: requests.into_iter().map(|request| (request, None)).collect() }
     }
 
-    /// The requests that are not settled, in order, with their number.
-    pub fn open(&self) -> impl DoubleEndedIterator<Item = (usize, &Request)> {
-        self.list
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, outcome))| outcome.is_none())
-            .map(|(number, (request, _))| (number, request))
+    /// The requests that are not settled, in order.
+    pub fn open(&self) -> impl DoubleEndedIterator<Item = &Request> {
+        self.list.iter().filter(|(_, outcome)| outcome.is_none()).map(|(request, _)| request)
     }
 
-    /// Settles one.
-    pub fn settle(&mut self, number: usize, outcome: ActionOutcome) {
-        if let Some((_, settled @ None)) = self.list.get_mut(number) {
-            *settled = Some(outcome);
+    /// What stands, and what is requested beyond it. `screen` says which threads of a request can
+    /// be put into its cluster, or why it is not carried out, which settles it.
+    pub fn target(
+        &mut self,
+        standing: Clusters,
+        mut screen: impl FnMut(&Request) -> Result<Threads, ActionOutcome>,
+    ) -> Clusters {
+        let mut target = standing;
+        for (request, outcome) in self.list.iter_mut().filter(|(_, outcome)| outcome.is_none()) {
+            let Request { key, way_mask, percent, .. } = &*request;
+            match screen(request) {
+                Ok(threads) => target.set(key.clone(), Cluster { way_mask: *way_mask, percent: *percent, threads }),
+                Err(why) => *outcome = Some(why),
+            }
         }
+        target
     }
 
-    /// Settles all that are open.
-    pub fn settle_all(&mut self, outcome: &ActionOutcome) {
-        for (_, settled) in &mut self.list {
-            settled.get_or_insert_with(|| outcome.clone());
+    /// Settles the open ones of which `which` holds.
+    pub fn settle(&mut self, outcome: &ActionOutcome, which: impl Fn(&Request) -> bool) {
+        for (request, settled) in &mut self.list {
+            if which(request) {
+                settled.get_or_insert_with(|| outcome.clone());
+            }
         }
     }
 
     /// Settles the last open request about a cluster; whether there was one.
     pub fn settle_last(&mut self, key: &Key, outcome: &ActionOutcome) -> bool {
-        let number = self.open().rev().find(|(_, request)| request.key == *key).map(|(number, _)| number);
-        number.map(|number| self.settle(number, outcome.clone())).is_some()
+        let of_key =
+            |(request, settled): &&mut (Request, Option<ActionOutcome>)| settled.is_none() && request.key == *key;
+        let last = self.list.iter_mut().rev().find(of_key);
+        last.map(|(_, settled)| *settled = Some(outcome.clone())).is_some()
     }
 
     /// The cluster to do without when an LLC has too many: the last that a request would add to
     /// those that stand, else the last that is requested, else the last that stands.
     #[must_use]
     pub fn surplus(&self, llc: LlcId, standing: &Clusters) -> Option<Key> {
-        let here = || {
-            self.open().rev().map(|(_, request)| request).filter(|request| request.key.llc == llc && request.asked > 0)
-        };
+        let here = || self.open().rev().filter(|request| request.key.llc == llc && request.asked > 0);
         let fresh = here().find(|request| standing.get(&request.key).is_none());
         let key = fresh.or_else(|| here().next()).map(|request| request.key.clone());
         key.or_else(|| standing.keys().filter(|key| key.llc == llc).last().cloned())

@@ -8,10 +8,11 @@
 
 use super::error::ResctrlError;
 use super::record::{Place, ResctrlRecord};
-use super::root::{Access, Root, join};
+use super::root::{Root, join};
 use crate::kernel::ancestors::ancestry;
 use crate::kernel::identity;
 use isobar_model::Tid;
+use rustix::fs::FlockOperation;
 use std::time::Duration;
 
 /// How long others are waited for; then it is done without the lock, since nothing is touched but
@@ -54,7 +55,7 @@ pub fn put_back(record: &mut ResctrlRecord) -> GroupsBack {
 }
 
 fn remove_groups(root: &Root, record: &mut ResctrlRecord, report: &mut GroupsBack) {
-    let _lock = root.lock(Access::Exclusive, PATIENCE).ok();
+    let _lock = root.lock(FlockOperation::NonBlockingLockExclusive, PATIENCE).ok();
     for group in record.groups.clone() {
         match remove_group(root, record, &group) {
             Ok(tasks) => {

@@ -41,15 +41,6 @@ impl Drop for Lock {
     }
 }
 
-/// For how much the lock is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// To look.
-    Shared,
-    /// To change.
-    Exclusive,
-}
-
 impl Root {
     /// The file system at a folder.
     #[must_use]
@@ -75,18 +66,15 @@ impl Root {
         }
     }
 
-    /// Takes the lock, and waits for others at most `patience`.
+    /// Takes the lock, shared to look and exclusive to change, and waits for others at most
+    /// `patience`; `operation` is one that does not block.
     ///
     /// # Errors
     /// [`ResctrlError::Locked`] where others keep it longer, [`ResctrlError::NotMounted`] where
     /// there is nothing to lock.
-    pub fn lock(&self, access: Access, patience: Duration) -> Result<Lock, ResctrlError> {
+    pub fn lock(&self, operation: FlockOperation, patience: Duration) -> Result<Lock, ResctrlError> {
         self.check()?;
         let folder = File::open(&self.path).map_err(|error| self.refused("", "open", error))?;
-        let operation = match access {
-            Access::Shared => FlockOperation::NonBlockingLockShared,
-            Access::Exclusive => FlockOperation::NonBlockingLockExclusive,
-        };
         let start = Instant::now();
         loop {
             match flock(&folder, operation) {
@@ -252,13 +240,11 @@ pub fn join(group: &str, rest: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::folder;
 
     fn root() -> (tempfile::TempDir, Root) {
-        let folder = tempfile::tempdir().unwrap();
-        for made in ["info", "mon_groups/m", "mon_data", "web"] {
-            fs::create_dir_all(folder.path().join(made)).unwrap();
-        }
-        fs::write(folder.path().join("web/tasks"), "12\n7\n\n").unwrap();
+        let words = ("info/last_cmd_status", "mask f7 has non-consecutive 1-bits\n");
+        let folder = folder(&[words, ("mon_groups/m/tasks", ""), ("mon_data/x", ""), ("web/tasks", "12\n7\n\n")]);
         let root = Root::new(folder.path());
         (folder, root)
     }
@@ -275,7 +261,6 @@ mod tests {
     #[test]
     fn a_refusal_names_path_errno_the_kernels_words_and_a_remedy() {
         let (folder, root) = root();
-        fs::write(folder.path().join("info/last_cmd_status"), "mask f7 has non-consecutive 1-bits\n").unwrap();
         let said = root.write("web/schemata", "L3:0=f7\n").unwrap_err().to_string();
         for word in ["web/schemata", "write `L3:0=f7`", "No such file", "non-consecutive", "mount -t resctrl"] {
             assert!(said.contains(word), "{said}");
@@ -290,12 +275,13 @@ mod tests {
     fn the_lock_is_shared_by_readers_and_not_by_writers() {
         let (_folder, root) = root();
         let none = Duration::ZERO;
-        let first = root.lock(Access::Shared, none).unwrap();
-        let second = root.lock(Access::Shared, none).unwrap();
-        let said = root.lock(Access::Exclusive, Duration::from_millis(20)).unwrap_err().to_string();
+        let first = root.lock(FlockOperation::NonBlockingLockShared, none).unwrap();
+        let second = root.lock(FlockOperation::NonBlockingLockShared, none).unwrap();
+        let said =
+            root.lock(FlockOperation::NonBlockingLockExclusive, Duration::from_millis(20)).unwrap_err().to_string();
         assert!(said.contains("another tool has held the lock of resctrl for 20 ms"), "{said}");
         drop((first, second));
-        let _held = root.lock(Access::Exclusive, none).unwrap();
-        assert!(root.lock(Access::Shared, none).is_err());
+        let _held = root.lock(FlockOperation::NonBlockingLockExclusive, none).unwrap();
+        assert!(root.lock(FlockOperation::NonBlockingLockShared, none).is_err());
     }
 }

@@ -5,7 +5,7 @@ use super::error::ResctrlError;
 use super::record::Place;
 use super::root::{Root, join};
 use super::schemata::Schemata;
-use crate::kernel::resctrl_info::{CacheInfo, Info};
+use crate::kernel::resctrl_info::Info;
 use crate::kernel::tree::Tree;
 use isobar_model::Tid;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,18 +83,17 @@ impl View {
         Ok(())
     }
 
-    /// Way allocation, where there is.
+    /// Classes of service, the default group's among them.
     #[must_use]
-    pub const fn cache(&self) -> Option<&CacheInfo> {
-        self.info.cache.as_ref()
+    pub fn classes(&self) -> usize {
+        self.info.cache.as_ref().map_or(0, |cache| isobar_model::num::index(cache.num_closids))
     }
 
     /// How many groups we may have: one class is the default group's, and each group of others has
     /// one.
     #[must_use]
     pub fn groups_to_be_had(&self) -> usize {
-        let classes = self.cache().map_or(0, |cache| isobar_model::num::index(cache.num_closids));
-        classes.saturating_sub(1 + self.others.len())
+        self.classes().saturating_sub(1 + self.others.len())
     }
 
     /// Whether shares of the memory bandwidth are per cent here: not so on AMD (eighths of a GB/s)
@@ -107,8 +106,7 @@ impl View {
     /// The cache domains, by the default group's masks.
     #[must_use]
     pub fn domains(&self) -> Vec<u32> {
-        let resource = self.cache().and_then(|cache| cache.resources.first());
-        resource.map_or_else(Vec::new, |resource| self.default.domains(resource).collect())
+        self.info.resources.iter().take(1).flat_map(|resource| self.default.domains(resource)).collect()
     }
 }
 

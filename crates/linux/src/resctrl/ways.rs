@@ -9,41 +9,32 @@
 //! is saved first, by who owns the state file.
 
 use super::beforehand::{possible, prefix, too_many};
-use super::carry::{Blame, Carrier, Sweep};
-use super::clusters::{Cluster, Clusters, Key, Threads};
+use super::cache_ways::{CacheWays, Save};
+use super::carry::{Blame, Carrier, sweep};
+use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;
 use super::layout::{self, Slot, Slots, TooMany};
 use super::monitors::Monitors;
 use super::record::{Origin, ResctrlRecord};
 use super::request::{Request, Requests};
-use super::root::{Access, Root};
+use super::root::Root;
 use super::view::View;
 use crate::kernel::identity;
 use isobar_model::{ActionOutcome, Monitored, Pid, Sample, Tid};
+use rustix::fs::FlockOperation;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Duration;
 
-/// How it may act.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaysOptions {
-    /// Where resctrl is mounted.
-    pub root: PathBuf,
-    /// Whether tasks are taken that another tool has put into a control group of its own; they go
-    /// back there at the end.
-    pub move_grouped: bool,
-    /// How long the lock is waited for.
-    pub patience: Duration,
-}
-
-/// Writes down what will be changed, before it is.
-pub type Save<'a, E> = &'a mut dyn FnMut(&ResctrlRecord) -> Result<(), E>;
+/// How long other tools may hold the lock of resctrl before an epoch goes on without it.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Our part of resctrl.
 #[derive(Debug)]
 pub struct Ways {
     root: Root,
-    options: WaysOptions,
+    /// Whether tasks are taken that another tool has put into a control group of its own; they go
+    /// back there at the end.
+    move_grouped: bool,
     clusters: Clusters,
     slots: Slots,
     names: BTreeMap<Slot, String>,
@@ -57,61 +48,28 @@ pub struct Ways {
     remarks: BTreeSet<String>,
 }
 
-impl Ways {
-    /// Nothing is changed yet.
-    #[must_use]
-    pub fn new(options: WaysOptions) -> Self {
-        Self {
-            root: Root::new(&options.root),
-            record: ResctrlRecord { root: options.root.clone(), ..ResctrlRecord::default() },
-            options,
-            clusters: Clusters::default(),
-            slots: Slots::new(),
-            names: BTreeMap::new(),
-            released: BTreeSet::new(),
-            dropped: BTreeSet::new(),
-            monitors: Monitors::default(),
-            remarks: BTreeSet::new(),
-        }
-    }
-
-    /// What has to be put back.
-    #[must_use]
-    pub const fn record(&self) -> &ResctrlRecord {
-        &self.record
-    }
-
-    /// What a person should know of the last changes.
-    pub fn remarks(&self) -> impl Iterator<Item = &String> {
-        self.remarks.iter()
-    }
-
-    /// Carries out the requests of a plan together; one outcome for each. `level` is that of the
-    /// LLCs.
-    ///
-    /// # Errors
-    /// That of `save`, where what will be changed cannot be written down: then nothing is changed.
-    pub fn apply<E>(&mut self, requests: Vec<Request>, level: u32, save: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
+impl<E> CacheWays<E> for Ways {
+    fn apply(&mut self, requests: Vec<Request>, level: u32, save: Save<'_, E>) -> Result<Vec<ActionOutcome>, E> {
         let mut requests = Requests::new(requests);
         if requests.open().next().is_none() {
             return Ok(requests.into_outcomes());
         }
         self.remarks.clear();
         self.dropped.extend(self.clusters.members().map(|(tid, ..)| tid));
-        self.dropped.extend(requests.open().flat_map(|(_, request)| request.threads.keys().copied()));
-        let settled = match self.root.lock(Access::Exclusive, self.options.patience) {
+        self.dropped.extend(requests.open().flat_map(|request| request.threads.keys().copied()));
+        let settled = match self.root.lock(FlockOperation::NonBlockingLockExclusive, PATIENCE) {
             Ok(_lock) => self.settle(&mut requests, level, save)?,
             Err(error) => Err(error),
         };
         if let Err(error) = settled {
-            requests.settle_all(&error.outcome());
+            requests.settle(&error.outcome(), |_| true);
             self.lost(&error);
         }
         Ok(requests.into_outcomes())
     }
 
     /// Forgets threads that have ended, and gives back the classes of clusters without threads.
-    pub fn follow(&mut self, sample: &Sample) {
+    fn follow(&mut self, sample: &Sample) {
         if self.clusters.is_empty() {
             return;
         }
@@ -125,24 +83,54 @@ impl Ways {
         left.retain(|key, _| self.clusters.get(key).is_some());
         if left.values().collect::<BTreeSet<_>>().len() < before {
             // Another tool's turn at the lock is no harm: the next change sweeps again.
-            if let Ok(_lock) = self.root.lock(Access::Exclusive, Duration::ZERO) {
+            if let Ok(_lock) = self.root.lock(FlockOperation::NonBlockingLockExclusive, Duration::ZERO) {
                 self.slots = left;
                 self.sweep();
             }
         }
     }
 
-    /// Bytes to and from memory by process, where monitor groups count them.
-    pub fn monitored(&mut self, sample: &Sample) -> BTreeMap<Pid, Monitored> {
+    fn monitored(&mut self, sample: &Sample) -> BTreeMap<Pid, Monitored> {
         if self.monitors.is_empty() {
             return BTreeMap::new();
         }
         self.monitors.read(&self.root, sample)
     }
 
-    /// Everything was put back by the record.
-    pub fn forget(&mut self) {
-        *self = Self::new(self.options.clone());
+    fn record(&self) -> Option<&ResctrlRecord> {
+        Some(&self.record)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.iter().cloned().collect()
+    }
+
+    fn forget(&mut self) {
+        self.start_over();
+    }
+}
+
+impl Ways {
+    /// Nothing is changed yet. `move_grouped`: whether tasks are taken that another tool has put
+    /// into a control group of its own.
+    #[must_use]
+    pub fn new(root: Root, move_grouped: bool) -> Self {
+        Self {
+            record: ResctrlRecord { root: root.path().to_owned(), ..ResctrlRecord::default() },
+            root,
+            move_grouped,
+            clusters: Clusters::default(),
+            slots: Slots::new(),
+            names: BTreeMap::new(),
+            released: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            monitors: Monitors::default(),
+            remarks: BTreeSet::new(),
+        }
+    }
+
+    fn start_over(&mut self) {
+        *self = Self::new(self.root.clone(), self.move_grouped);
     }
 
     /// Tries until what is left of the requests is carried out.
@@ -180,7 +168,7 @@ impl Ways {
             Err(error) => return Ok(Err(Blame::All(error))),
         };
         self.notice(&view);
-        let target = self.target(&view, requests);
+        let target = requests.target(self.clusters.clone(), |request| self.screen(&view, request));
         let slots = match layout::assign(&target, &self.slots, view.groups_to_be_had()) {
             Ok(slots) => slots,
             Err(many) => return Ok(Err(self.too_many(&many, &view, requests))),
@@ -203,30 +191,14 @@ impl Ways {
     /// longer ours.
     fn notice(&mut self, view: &View) {
         let inside: BTreeSet<Tid> = view.ours.values().flat_map(|group| group.tasks.iter().copied()).collect();
-        let outside: Vec<_> = self.clusters.members().filter(|(tid, ..)| !inside.contains(tid)).collect();
-        let outside: Vec<(Tid, Pid, u64)> = outside.into_iter().map(|(tid, pid, start, _)| (tid, pid, start)).collect();
-        for (tid, pid, start) in outside {
+        let outside = self.clusters.members().filter(|(tid, ..)| !inside.contains(tid));
+        for (tid, pid, start) in outside.map(|(tid, pid, start, _)| (tid, pid, start)).collect::<Vec<_>>() {
             if identity::lives(pid, tid, start) {
                 self.released.insert((tid, start));
             }
             self.record.tasks.remove(&tid);
             self.clusters.retain(|other, _| other != tid);
         }
-    }
-
-    /// What stands, and what is requested beyond it.
-    fn target(&mut self, view: &View, requests: &mut Requests) -> Clusters {
-        let mut target = self.clusters.clone();
-        let open: Vec<(usize, Request)> = requests.open().map(|(number, request)| (number, request.clone())).collect();
-        for (number, request) in open {
-            match self.screen(view, &request) {
-                Ok(threads) => {
-                    target.set(request.key, Cluster { way_mask: request.way_mask, percent: request.percent, threads });
-                }
-                Err(outcome) => requests.settle(number, outcome),
-            }
-        }
-        target
     }
 
     /// Which threads of a request can be put into its cluster, or why it is not carried out.
@@ -261,7 +233,7 @@ impl Ways {
         if self.released.contains(&(tid, start)) {
             return Some("its owner moved it to another resctrl group after isobar's last change".to_owned());
         }
-        let place = view.foreign.get(&tid).filter(|place| !place.control.is_empty() && !self.options.move_grouped)?;
+        let place = view.foreign.get(&tid).filter(|place| !place.control.is_empty() && !self.move_grouped)?;
         let group = place.control.escape_debug();
         Some(format!("it is in resctrl group {group} of another tool (the option `move_grouped` would move it)"))
     }
@@ -306,9 +278,7 @@ impl Ways {
     fn stand(&mut self, mut target: Clusters, slots: Slots, gone: &BTreeSet<Tid>, requests: &mut Requests) {
         target.retain(|tid, _| !gone.contains(&tid));
         let is_gone = |request: &Request| request.asked > 0 && request.threads.keys().all(|tid| gone.contains(tid));
-        let ended: Vec<usize> =
-            requests.open().filter(|(_, request)| is_gone(request)).map(|(number, _)| number).collect();
-        ended.into_iter().for_each(|number| requests.settle(number, ActionOutcome::Vanished));
+        requests.settle(&ActionOutcome::Vanished, is_gone);
         self.slots = slots;
         self.slots.retain(|key, _| target.get(key).is_some());
         self.clusters = target;
@@ -319,11 +289,9 @@ impl Ways {
     fn sweep(&mut self) {
         let used: BTreeSet<Slot> = self.slots.values().copied().collect();
         for (slot, name) in self.names.clone() {
-            let members = self.members(slot);
-            let done = Sweep { root: &self.root, record: &self.record, members: &members, dropped: &self.dropped }
-                .run(&name, used.contains(&slot));
-            match done {
-                Ok(()) if !used.contains(&slot) => {
+            let used = used.contains(&slot);
+            match sweep(&self.root, &self.record, (&name, used), &self.members(slot), &self.dropped) {
+                Ok(()) if !used => {
                     self.names.remove(&slot);
                     self.record.groups.remove(&name);
                 }
@@ -349,7 +317,7 @@ impl Ways {
 
     /// Monitor groups for the processes in our groups.
     fn monitor(&mut self, view: &View) {
-        let Some(monitoring) = view.info.monitoring.as_ref().filter(|monitoring| monitoring.counts_bytes()) else {
+        let Some(monitoring) = view.info.monitoring.as_ref().filter(|monitoring| monitoring.counts_bytes) else {
             return;
         };
         let mut wanted = BTreeMap::<(Pid, String), BTreeSet<Tid>>::new();
@@ -366,7 +334,7 @@ impl Ways {
     /// Where the mount is gone, the kernel has removed our groups with it.
     fn lost(&mut self, error: &ResctrlError) {
         if matches!(error, ResctrlError::NotMounted { .. }) {
-            self.forget();
+            self.start_over();
         }
     }
 }

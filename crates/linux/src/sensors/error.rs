@@ -3,16 +3,13 @@
 //! [`isobar_model::Capabilities`].
 
 use std::io;
-use std::path::PathBuf;
 
 /// Why the sensors cannot be opened or read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SensorError {
     /// `/proc` is not there or may not be read
-    #[error("cannot read {}: {source}; isobar needs procfs mounted there", path.display())]
+    #[error("cannot read /proc: {source}; isobar needs procfs mounted there")]
     Proc {
-        /// the file or folder
-        path: PathBuf,
         /// what the kernel said
         source: io::Error,
     },

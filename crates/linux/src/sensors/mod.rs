@@ -1,35 +1,43 @@
-//! Sensors: processes and threads, event counters, pages by node, free memory, and sampled
-//! addresses of the running kernel.
+//! Sensors: processes and threads, event counters, pages by node, free memory, memory latency, and
+//! sampled addresses of the running kernel.
 //!
 //! They read and never change anything but their own descriptor limit. Raw counters stay raw: what
 //! a rate or a contention is, is decided elsewhere. What cannot be measured is `None` in the
 //! sample, and its reason is in the capabilities.
 
+pub mod accessed;
 pub mod counters;
 mod error;
+mod latency;
 pub mod memory;
 mod options;
 mod perf;
 pub mod reasons;
+mod sensing;
 mod thread_counters;
 pub mod threads;
 
 pub use error::SensorError;
 pub use memory::samplers::Sampled;
 pub use options::{CounterSource, SensorOptions};
+pub use sensing::Sensing;
 pub use thread_counters::{Running, ThreadCounters};
 
-use crate::kernel::{capability, cpu_model, proc_fs};
+use crate::kernel::cpu_model::{CPUS, CpuModel};
+use crate::kernel::page_range::PageRange;
+use crate::kernel::{capability, clock};
 use crate::resctrl::absence::Evidence;
+use accessed::{Accessed, Watched};
 use counters::{available, pmu, why};
 use isobar_model::{
-    Capabilities, Counters, Indirect, Pid, ProcessSample, Sample, Seconds, ThreadSample, Tid, Topology, num,
+    Capabilities, Counters, Indirect, Pid, ProcessSample, Sample, Seconds, Sensor, ThreadSample, Tid, Topology, num,
 };
+use latency::LatencySensor;
 use memory::pages::PageReader;
 use memory::samplers::{self, Samplers};
 use perf::PerfCounters;
 use reasons::capabilities::{self, Facts};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,8 +52,11 @@ pub struct Sensors {
     counters: Box<dyn ThreadCounters + Send>,
     pages: PageReader,
     samplers: Samplers,
+    latency: LatencySensor,
+    accessed: Accessed,
+    /// The processes whose accesses are looked at; all that run where nobody has said.
+    accesses_of: Option<BTreeSet<Pid>>,
     capabilities: Arc<Capabilities>,
-    ticks_a_second: u64,
     opened: f64,
     last: f64,
     round: u64,
@@ -59,8 +70,8 @@ impl Sensors {
     /// [`SensorError`] where `/proc` cannot be opened. A sensor that is missing is not an error:
     /// see [`Self::capabilities`].
     pub fn open(options: SensorOptions, topology: Arc<Topology>) -> Result<Self, SensorError> {
-        let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
-        let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(cpu_model::CPUS));
+        let cpu = CpuModel::live();
+        let model = |pmu: &pmu::Pmu| cpu.of(pmu.cpu, Path::new(CPUS));
         let available = available::available(options.counters, &model, &pmu::core_pmus(Path::new(pmu::DEVICES)));
         let facts = Facts::live(&cpu);
         let counters = PerfCounters::new(&options, available, facts.clone());
@@ -76,8 +87,7 @@ impl Sensors {
         topology: Arc<Topology>,
         counters: Box<dyn ThreadCounters + Send>,
     ) -> Result<Self, SensorError> {
-        let cpu = cpu_model::parse(&proc_fs::read_text("/proc/cpuinfo").unwrap_or_default());
-        Self::with_facts(options, topology, counters, Facts::live(&cpu))
+        Self::with_facts(options, topology, counters, Facts::live(&CpuModel::live()))
     }
 
     fn with_facts(
@@ -86,19 +96,19 @@ impl Sensors {
         counters: Box<dyn ThreadCounters + Send>,
         facts: Facts,
     ) -> Result<Self, SensorError> {
-        let ticks_a_second = system_number(libc::_SC_CLK_TCK, 100);
-        let page = usize::try_from(system_number(libc::_SC_PAGESIZE, 4096)).unwrap_or(4096);
         let source = samplers::source(options.counters, Path::new(pmu::DEVICES));
         let opened = monotonic();
         let mut sensors = Self {
             table: Table::open()?,
             counters,
-            pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages, ticks_a_second, page),
-            samplers: Samplers::new(source, options.max_samplers, options.samplers_keep, page),
+            pages: PageReader::new(options.pages_every, options.min_cpu_share_for_pages),
+            samplers: Samplers::new(source),
+            latency: LatencySensor::default(),
+            accessed: Accessed::new(options.accessed_pages),
+            accesses_of: None,
             capabilities: Arc::default(),
             topology,
             facts,
-            ticks_a_second,
             opened,
             last: opened,
             round: 0,
@@ -113,34 +123,17 @@ impl Sensors {
         self.review();
     }
 
-    /// Reads every sensor. Time is in seconds since [`Self::open`], by `CLOCK_MONOTONIC`.
-    ///
-    /// # Errors
-    /// [`SensorError`] where `/proc` cannot be listed.
-    pub fn sample(&mut self) -> Result<Sample, SensorError> {
-        let now = monotonic();
-        let interval = std::mem::replace(&mut self.last, now);
-        self.table.scan(self.round, self.topology.online())?;
-        self.read_pages(now - interval);
-        self.count_threads();
-        let processes = self.processes();
-        self.round += 1;
+    /// From here on every sample probes the latency between nodes. Costs a thread a node, which
+    /// sleeps but for a fraction of a millisecond in each sample.
+    pub fn probe_latency(&mut self) {
+        self.latency.start(&self.topology);
         self.review();
-        Ok(Sample {
-            time: Seconds(now - self.opened),
-            topology: Arc::clone(&self.topology),
-            free: memory::free::free_by_node(&self.topology),
-            latency: None,
-            latency_cycles: None,
-            processes,
-            indirect: Indirect { cpus: self.counters.by_cpu(), ..Indirect::default() },
-            capabilities: Arc::clone(&self.capabilities),
-        })
     }
 
-    /// The machine has changed: a CPU came or went.
-    pub fn set_topology(&mut self, topology: Arc<Topology>) {
-        self.topology = topology;
+    /// Sees from now on which pages processes access, as well as this kernel lets us; see
+    /// [`accessed`]. What that sets up in the kernel is taken away when the sensors are dropped.
+    pub fn see_accessed_pages(&mut self) {
+        self.accessed.switch_on();
         self.review();
     }
 
@@ -150,28 +143,29 @@ impl Sensors {
         Arc::clone(&self.capabilities)
     }
 
-    /// Data addresses that a thread (or, without `tid`, the busiest threads of the process) touched
-    /// since the last call, most recent first. The first call opens the samplers and finds none.
-    pub fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
-        let Some(process) = self.table.processes().get(&pid.0) else { return Sampled::Nobody };
-        let mut threads: Vec<_> =
-            process.threads.iter().filter(|thread| tid.is_none_or(|tid| thread.tid == tid)).collect();
-        threads.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
-        let tids: Vec<_> = threads.into_iter().map(|thread| thread.tid).collect();
-        self.samplers.addresses(&tids, self.round)
-    }
-
-    /// Pages of this process were moved, or were not where they had been seen: they are read anew
-    /// in the next sample.
-    pub fn pages_moved(&mut self, pid: Pid) {
-        if let Some(process) = self.table.parts().0.get_mut(&pid.0) {
-            PageReader::outdate(process);
-        }
-    }
-
     fn read_pages(&mut self, interval: f64) {
         let (processes, files) = self.table.parts();
         self.pages.refresh(processes, files, self.round, interval);
+    }
+
+    /// The processes with the most load first; only those whose pages are worth counting, and that
+    /// are asked for.
+    fn read_accessed(&mut self) {
+        if !self.accessed.is_on() {
+            return;
+        }
+        let processes = self.table.processes().iter().filter(|(pid, process)| {
+            process.load > 0 && self.accesses_of.as_ref().is_none_or(|some| some.contains(&Pid(**pid)))
+        });
+        let mut wanted: Vec<(u64, Watched)> = processes
+            .filter_map(|(&pid, process)| {
+                let resident = process.pages.as_ref()?.values().map(|pages| pages.0).sum();
+                Some((process.load, Watched { pid: Pid(pid), start: process.start, resident }))
+            })
+            .collect();
+        wanted.sort_by_key(|(load, process)| (std::cmp::Reverse(*load), process.pid));
+        let wanted: Vec<Watched> = wanted.into_iter().map(|(_, process)| process).collect();
+        self.accessed.refresh(&wanted, self.round);
     }
 
     /// Reads the counters, and closes the samplers of threads that have ended.
@@ -185,13 +179,13 @@ impl Sensors {
     }
 
     fn processes(&self) -> Vec<ProcessSample> {
-        let (counters, ticks) = (&self.counters, self.ticks_a_second);
+        let (counters, ticks) = (&self.counters, procfs::ticks_per_second());
         let process = |(&pid, known): (&u32, &ProcessState)| ProcessSample {
             pid: Pid(pid),
             start: known.start,
             name: Arc::clone(&known.name),
             pages: known.pages.clone(),
-            accessed_pages: None,
+            accessed_pages: self.accessed.by_node(Pid(pid), known.start),
             threads: known.threads.iter().map(|thread| thread_sample(thread, counters.of(thread.tid), ticks)).collect(),
         };
         self.table.processes().iter().map(process).collect()
@@ -202,9 +196,14 @@ impl Sensors {
         self.facts.numad = self.table.processes().values().any(|process| &*process.name == "numad");
         let mut remarks = self.counters.remarks();
         remarks.extend(self.pages_remark());
+        remarks.extend(self.latency.remarks());
+        remarks.extend(self.accessed.remarks());
         let pages = (!self.pages.supported)
             .then(|| "the kernel has no /proc/PID/numa_maps (CONFIG_NUMA and CONFIG_PROC_PAGE_MONITOR)".to_owned());
-        let fresh = capabilities::capabilities(&self.facts, &self.topology, self.counters.missing(), pages, remarks);
+        let mut missing = self.counters.missing();
+        missing.extend(self.accessed.missing().map(|why| (Sensor::AccessedPages, why)));
+        let latency = self.latency.missing();
+        let fresh = capabilities::capabilities(&self.facts, &self.topology, missing, pages, latency, remarks);
         if fresh != *self.capabilities {
             self.capabilities = Arc::new(fresh);
         }
@@ -213,6 +212,65 @@ impl Sensors {
     fn pages_remark(&self) -> Option<String> {
         let denied = self.pages.denied;
         (denied > 0).then(|| why::numa_maps_denied(denied, self.facts.has(capability::SYS_PTRACE)))
+    }
+}
+
+impl Sensing for Sensors {
+    type Error = SensorError;
+
+    fn see_accesses_of(&mut self, pids: &BTreeSet<Pid>) {
+        self.accesses_of = Some(pids.clone());
+    }
+
+    /// Time is in seconds since [`Self::open`], by `CLOCK_MONOTONIC`.
+    fn sample(&mut self) -> Result<Sample, SensorError> {
+        let now = monotonic();
+        let interval = std::mem::replace(&mut self.last, now);
+        let latencies = self.latency.read();
+        self.table.scan(self.round, self.topology.online())?;
+        self.read_pages(now - interval);
+        self.read_accessed();
+        self.count_threads();
+        let processes = self.processes();
+        self.round += 1;
+        self.review();
+        Ok(Sample {
+            time: Seconds(now - self.opened),
+            topology: Arc::clone(&self.topology),
+            free: memory::free::free_by_node(&self.topology),
+            latency: latencies.now,
+            latency_idle: latencies.idle,
+            latency_cycles: latencies.cycles,
+            processes,
+            indirect: Indirect { cpus: self.counters.by_cpu(), ..Indirect::default() },
+            capabilities: Arc::clone(&self.capabilities),
+        })
+    }
+
+    fn sampled_addresses(&mut self, pid: Pid, tid: Option<Tid>) -> Sampled {
+        let Some(process) = self.table.processes().get(&pid.0) else { return Sampled::Nobody };
+        let mut threads: Vec<_> =
+            process.threads.iter().filter(|thread| tid.is_none_or(|tid| thread.tid == tid)).collect();
+        threads.sort_by_key(|thread| (std::cmp::Reverse(thread.load), thread.tid));
+        let tids: Vec<_> = threads.into_iter().map(|thread| thread.tid).collect();
+        self.samplers.addresses(&tids, self.round)
+    }
+
+    fn accessed(&self, pid: Pid) -> Option<Vec<PageRange>> {
+        let process = self.table.processes().get(&pid.0)?;
+        self.accessed.hottest_first(pid, process.start)
+    }
+
+    fn pages_moved(&mut self, pid: Pid) {
+        if let Some(process) = self.table.parts().0.get_mut(&pid.0) {
+            PageReader::outdate(process);
+        }
+    }
+
+    fn set_topology(&mut self, topology: Arc<Topology>) {
+        self.topology = topology;
+        self.latency.follow(&self.topology);
+        self.review();
     }
 }
 
@@ -225,6 +283,7 @@ fn thread_sample(thread: &ThreadState, counters: Counters, ticks: u64) -> Thread
         pinned: thread.pinned,
         // The actuators know.
         bound: None,
+        vcpu: thread.vcpu,
         cpu_time: Some(Seconds(num::float(thread.ticks) / num::float(ticks))),
         counters,
     }
@@ -232,14 +291,5 @@ fn thread_sample(thread: &ThreadState, counters: Counters, ticks: u64) -> Thread
 
 /// Seconds by `CLOCK_MONOTONIC`.
 fn monotonic() -> f64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    let whole = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
-    num::float(whole) + num::float(nanoseconds) / 1e9
-}
-
-fn system_number(name: libc::c_int, otherwise: u64) -> u64 {
-    // SAFETY: sysconf takes a number and touches no memory of ours.
-    let value = unsafe { libc::sysconf(name) };
-    u64::try_from(value).ok().filter(|value| *value > 0).unwrap_or(otherwise)
+    clock::now(ClockId::Monotonic).as_secs_f64()
 }

@@ -1,5 +1,7 @@
 //! How much the sensors measure, and which events perf counts.
 
+use super::accessed::AccessedBy;
+
 /// Which events perf counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CounterSource {
@@ -17,15 +19,13 @@ pub struct SensorOptions {
     pub max_threads: usize,
     /// Which events perf counts.
     pub counters: CounterSource,
+    /// How accessed pages are seen, where they are asked for.
+    pub accessed_pages: AccessedBy,
     /// The pages of a process are read in one of this number of samples.
     pub pages_every: u32,
     /// Pages are read of processes that used at least this share of one CPU since the last sample;
     /// 0: of all.
     pub min_cpu_share_for_pages: f64,
-    /// Maximum number of threads whose addresses are sampled.
-    pub max_samplers: usize,
-    /// Address samplers that were not asked for in this number of samples are closed.
-    pub samplers_keep: u64,
     /// Descriptors left to others.
     pub descriptor_reserve: usize,
     /// Takes the place of the process's descriptor limit, which is then not raised; for tests.
@@ -37,10 +37,9 @@ impl Default for SensorOptions {
         Self {
             max_threads: 2048,
             counters: CounterSource::Auto,
+            accessed_pages: AccessedBy::Any,
             pages_every: 5,
             min_cpu_share_for_pages: 0.05,
-            max_samplers: 64,
-            samplers_keep: 30,
             descriptor_reserve: 128,
             descriptor_limit: None,
         }

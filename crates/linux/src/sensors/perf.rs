@@ -1,7 +1,6 @@
 //! Event counts by perf: the counters of all counted threads, and why an event is not counted.
 
 use super::counters::available::Available;
-use super::counters::choice::Candidate;
 use super::counters::set::CounterSet;
 use super::options::{CounterSource, SensorOptions};
 use super::reasons::capabilities::Facts;
@@ -35,13 +34,8 @@ impl PerfCounters {
 
 impl ThreadCounters for PerfCounters {
     fn read(&mut self, threads: &[Running]) {
-        let candidate = |thread: &Running| {
-            let Running { tid, start, load } = *thread;
-            Candidate { tid, start, load, counted: self.set.is_counted(tid, start) }
-        };
-        let candidates: Vec<_> = threads.iter().map(candidate).collect();
-        self.set.update(&candidates);
-        self.set.read(&candidates);
+        self.set.update(threads);
+        self.set.read(threads);
     }
 
     fn of(&self, tid: Tid) -> Counters {

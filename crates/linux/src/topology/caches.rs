@@ -54,25 +54,7 @@ pub(super) fn read(tree: &Tree, online: &CpuSet, node_of: &BTreeMap<CpuId, NodeI
             groups.push(found);
         }
     }
-    let (kept, group_of) = without_guesses(groups, &group_of, node_of);
-    Ok(number(&kept, &group_of))
-}
-
-/// The LLCs that firmware describes, and which of them each CPU uses.
-fn without_guesses(
-    groups: Vec<Group>,
-    group_of: &BTreeMap<CpuId, usize>,
-    node_of: &BTreeMap<CpuId, NodeId>,
-) -> (Vec<Group>, BTreeMap<CpuId, usize>) {
-    let mut place = Vec::with_capacity(groups.len());
-    let mut kept = Vec::with_capacity(groups.len());
-    for group in groups {
-        let told = !group.is_a_guess(node_of);
-        place.push(told.then_some(kept.len()));
-        kept.extend(told.then_some(group));
-    }
-    let places = group_of.iter().filter_map(|(&cpu, &index)| Some((cpu, place.get(index).copied()??)));
-    (kept, places.collect())
+    Ok(number(&groups, &group_of, node_of))
 }
 
 /// One LLC, as its first CPU describes it.
@@ -153,17 +135,19 @@ fn sharers(tree: &Tree, cpu: CpuId, index: u32, online: &CpuSet) -> Result<CpuSe
     Ok(shared)
 }
 
-/// Groups are in the order of their first CPU.
-fn number(groups: &[Group], group_of: &BTreeMap<CpuId, usize>) -> Caches {
-    let kernel: Option<Vec<u32>> = groups.iter().map(|group| group.id).collect();
+/// The groups that firmware describes, in the order of their first CPU.
+fn number(groups: &[Group], group_of: &BTreeMap<CpuId, usize>, node_of: &BTreeMap<CpuId, NodeId>) -> Caches {
+    let described = || groups.iter().enumerate().filter(|(_, group)| !group.is_a_guess(node_of));
+    let kernel: Option<Vec<u32>> = described().map(|(_, group)| group.id).collect();
     let distinct = kernel.filter(|ids| ids.iter().collect::<BTreeSet<_>>().len() == ids.len());
-    let ids: Vec<LlcId> = match distinct {
-        Some(ids) => ids.into_iter().map(LlcId).collect(),
-        None => (0..).take(groups.len()).map(LlcId).collect(),
+    let ids = distinct.unwrap_or_else(|| (0..).take(described().count()).collect());
+    let ids: BTreeMap<usize, LlcId> = described().map(|(index, _)| index).zip(ids.into_iter().map(LlcId)).collect();
+    let llc = |(index, &id): (&usize, &LlcId)| {
+        let Group { level, size, ways, .. } = groups[*index];
+        Llc { id, level, size, ways }
     };
-    let llc = |(group, &id): (&Group, &LlcId)| Llc { id, level: group.level, size: group.size, ways: group.ways };
     Caches {
-        llcs: groups.iter().zip(&ids).map(llc).collect(),
-        of_cpu: group_of.iter().filter_map(|(&cpu, &index)| Some((cpu, *ids.get(index)?))).collect(),
+        llcs: ids.iter().map(llc).collect(),
+        of_cpu: group_of.iter().filter_map(|(&cpu, index)| Some((cpu, *ids.get(index)?))).collect(),
     }
 }

@@ -1,10 +1,9 @@
-//! What the firmware promises of memory (HMAT) and what resctrl offers on caches.
+//! What the firmware promises of memory (HMAT).
 
 use super::nodes;
 use crate::kernel::files;
-use crate::kernel::resctrl_info::{CacheInfo, Info};
 use crate::kernel::tree::{LinuxError, Tree};
-use isobar_model::topology::{AccessClass, CacheAllocation, Node};
+use isobar_model::topology::{AccessClass, Node};
 use isobar_model::{Bandwidth, Nanoseconds, NodeId, num};
 
 /// The access classes of every node (`Documentation/admin-guide/mm/numaperf.rst`): from the nearest
@@ -58,17 +57,4 @@ pub(super) fn set_bandwidths(nodes: &mut [Node], classes: &[AccessClass]) {
         let nearest_cpu = own.max_by_key(|class| class.class == 1);
         node.max_bandwidth = nearest_cpu.and_then(|class| class.read_bandwidth);
     }
-}
-
-/// What resctrl offers on the caches of a level (`Documentation/filesystems/resctrl.rst`, "Info
-/// directory"). With code and data prioritisation there is no `L3`, but `L3CODE` and `L3DATA` with
-/// the same limits.
-pub(super) fn allocation(resctrl: &Tree, prefix: &str, level: u32) -> Result<Option<CacheAllocation>, LinuxError> {
-    let Info { cache, monitoring, .. } = Info::read(resctrl, prefix, level)?;
-    let Some(CacheInfo { resources, cbm_mask, min_cbm_bits, num_closids, shareable_bits, .. }) = cache else {
-        return Ok(None);
-    };
-    let resource = resources.into_iter().next().unwrap_or_default();
-    let num_rmids = monitoring.map(|monitoring| monitoring.num_rmids);
-    Ok(Some(CacheAllocation { resource, cbm_mask, min_cbm_bits, num_closids, shareable_bits, num_rmids }))
 }

@@ -9,9 +9,11 @@ mod cpus;
 mod limits;
 mod nodes;
 
+use crate::kernel::resctrl_info::Info;
 use crate::kernel::tree::{LinuxError, Tree};
 use isobar_model::topology::{CacheAllocation, Cpu, Llc, Parts};
 use isobar_model::{CoreId, Topology, Ways};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The machine that a tree describes.
@@ -65,14 +67,12 @@ fn read_both(tree: &Tree, resctrl: (&Tree, &str)) -> Result<Topology, LinuxError
     Topology::new(parts).map_err(|source| LinuxError::Contradiction { path: tree.origin().to_owned(), source })
 }
 
-/// resctrl describes a level, so a machine with LLCs of two levels has the limits of the higher one
-/// that it describes.
+/// What resctrl offers on caches. It describes a level, so a machine with LLCs of two levels has
+/// the limits of the higher one that it describes.
 fn allocation((tree, prefix): (&Tree, &str), llcs: &[Llc]) -> Result<Option<CacheAllocation>, LinuxError> {
-    let mut levels: Vec<u32> = llcs.iter().map(|llc| llc.level).collect();
-    levels.sort_unstable_by(|a, b| b.cmp(a));
-    levels.dedup();
-    for level in levels {
-        if let Some(found) = limits::allocation(tree, prefix, level)? {
+    let levels: BTreeSet<u32> = llcs.iter().map(|llc| llc.level).collect();
+    for level in levels.into_iter().rev() {
+        if let Some(found) = Info::read(tree, prefix, level)?.cache {
             return Ok(Some(found));
         }
     }

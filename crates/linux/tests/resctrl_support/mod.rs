@@ -4,11 +4,11 @@
 
 #![allow(dead_code)] // each test program uses a part
 
-use super::actuators_support::watch::Watch;
-use super::actuators_support::{Kept, place, sleeper};
+use super::live::watch::Watch;
+use super::live::{Kept, place, sleeper};
 use isobar_linux::machine::{LinuxMachine, LinuxOptions};
 use isobar_model::{Action, ActionOutcome, CpuId, LlcId, Machine as _, Pid, Plan, Tid};
-use isobar_resctrl_double::{Machine, Mounted, ProcThreads, Resctrl};
+use isobar_resctrl_double::{Machine, Mounted, can_mount};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,23 +27,21 @@ pub struct Stage {
     pub mounted: Mounted,
     pub state: PathBuf,
     _state: tempfile::TempDir,
-    _folder: tempfile::TempDir,
+    _alone: Option<MutexGuard<'static, ()>>,
 }
 
 /// Two L3 domains of 11 ways, 16 classes, with bandwidth allocation; the ids are those of the LLCs.
 pub fn two_llcs() -> Machine {
-    Machine::with_domains(&[(0, &[0]), (1, &[1])]).with_bandwidth()
+    Machine { bandwidth: true, ..Machine::with_domains([0, 1]) }
 }
 
-/// A double on a folder of its own; `None`, said loudly, where there is no mounting.
-pub fn mount(machine: Machine) -> Option<(tempfile::TempDir, Mounted)> {
-    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+/// A double on a folder of its own; `None`, with the reason on stderr, where there is no mounting.
+pub fn mount(machine: Machine) -> Option<Mounted> {
+    if !can_mount() {
         eprintln!("SKIPPED: a mount needs root and /dev/fuse; nothing of the resctrl actuator was tested");
         return None;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let mounted = Mounted::on(folder.path(), Resctrl::new(machine, Box::new(ProcThreads))).unwrap();
-    Some((folder, mounted))
+    Some(Mounted::temporary(machine).unwrap())
 }
 
 pub fn options(state: &Path, root: &Path) -> LinuxOptions {
@@ -57,15 +55,24 @@ pub fn open(pids: Vec<Pid>, options: LinuxOptions) -> LinuxMachine<Watch> {
 }
 
 impl Stage {
+    /// With processes of our own, and no other test at the same time.
+    pub fn set<const N: usize>(machine: Machine) -> Option<([Kept; N], Self)> {
+        let alone = alone();
+        let processes = sleepers();
+        let mut stage = Self::new(machine, &processes.each_ref(), |_| {})?;
+        stage._alone = Some(alone);
+        Some((processes, stage))
+    }
+
     /// A machine that sees these processes and has sampled them once.
     pub fn new(machine: Machine, processes: &[&Kept], change: impl FnOnce(&mut LinuxOptions)) -> Option<Self> {
-        let (folder, mounted) = mount(machine)?;
+        let mounted = mount(machine)?;
         let (state_folder, state) = place();
         let mut options = options(&state, mounted.folder());
         change(&mut options);
         let mut machine = open(processes.iter().map(|process| process.pid()).collect(), options);
         machine.sample().unwrap();
-        Some(Self { machine, mounted, state, _state: state_folder, _folder: folder })
+        Some(Self { machine, mounted, state, _state: state_folder, _alone: None })
     }
 
     pub fn root(&self) -> PathBuf {

@@ -5,50 +5,35 @@
 // Each test file uses its part of this module.
 #![allow(dead_code)]
 
+use crate::live::helper::{Helper, orders};
 use isobar_model::topology::{Cpu, Node, Parts, Topology};
 use isobar_model::{CoreId, CpuSet, NodeId, Pid, ProcessSample, Sample, ThreadSample, Tid};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ffi::c_void;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROLE: &str = "ISOBAR_TEST_CHILD";
 const LIFETIME: Duration = Duration::from_secs(30);
 const AREA: usize = 16 << 20;
 
 /// The child as the test sees it.
-pub struct Observed {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<std::process::ChildStdout>,
-}
+pub struct Observed(Helper);
 
 impl Observed {
-    /// Starts it. The test file must have a test `child_role` that calls [`obey`].
+    /// Starts it. The test file must have an ignored test `child_role` that calls [`obey`].
     pub fn start() -> Self {
-        let own = std::env::current_exe().unwrap();
-        let mut child = Command::new(own)
-            .args(["child_role", "--exact", "--nocapture", "--test-threads=1"])
-            .env(ROLE, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let mut observed = Self { child, input, output };
-        observed.answer("ready");
-        observed
+        let mut helper = Helper::start("child_role", &[]);
+        helper.hear("CHILD ready");
+        Self(helper)
     }
 
     /// Sends a command and returns the rest of its answer.
     pub fn tell(&mut self, command: &str) -> String {
-        writeln!(self.input.as_mut().unwrap(), "{command}").unwrap();
-        self.answer("did")
+        self.0.tell(command);
+        self.0.hear("CHILD did")
     }
 
     /// Starts threads of a kind (`sleep`, `spin`, `fault`) and returns their ids.
@@ -57,33 +42,13 @@ impl Observed {
     }
 
     pub fn pid(&self) -> Pid {
-        Pid(self.child.id())
-    }
-
-    fn answer(&mut self, word: &str) -> String {
-        for line in self.output.by_ref().lines() {
-            // The test harness writes lines of its own, and may leave one unfinished before ours.
-            if let Some((_, rest)) = line.unwrap().split_once(&format!("CHILD {word}")) {
-                return rest.to_owned();
-            }
-        }
-        panic!("the child ended without the answer `{word}`");
-    }
-}
-
-impl Drop for Observed {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.process.pid()
     }
 }
 
 /// Runs the child where this process is one; otherwise returns at once.
 pub fn obey() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
+    let Some([]) = orders() else { return };
     thread::spawn(|| {
         thread::sleep(LIFETIME);
         std::process::exit(1);
@@ -158,7 +123,7 @@ struct Area(*mut c_void);
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: mapped with this length by `touched`, and used by nobody any more.
+        // SAFETY: mapped with this length by `touched`, and no longer used.
         unsafe { munmap(self.0, AREA) }.unwrap();
     }
 }

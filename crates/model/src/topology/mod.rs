@@ -9,7 +9,9 @@ pub mod synthetic;
 use crate::cpuset::CpuSet;
 use crate::ids::{CoreId, CpuId, LlcId, NodeId};
 use crate::maps::{NodeMap, NodeMatrix};
+use crate::serial;
 use crate::units::{Bandwidth, Bytes, Nanoseconds, Ways};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A NUMA memory node.
@@ -52,17 +54,21 @@ pub struct Cpu {
 
 /// How fast a memory node is, from its nearest initiators: the kernel's access class 0 or 1
 /// (`Documentation/admin-guide/mm/numaperf.rst`).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AccessClass {
     /// The node of the memory.
+    #[serde(rename = "memory_node")]
     pub memory: NodeId,
     /// 0: nearest initiators of any kind; 1: nearest CPUs.
     pub class: u32,
     /// The nodes from which these figures hold.
     pub initiators: Vec<NodeId>,
     /// Read latency.
+    #[serde(rename = "read_latency_ns")]
     pub read_latency: Option<Nanoseconds>,
     /// Write latency.
+    #[serde(rename = "write_latency_ns")]
     pub write_latency: Option<Nanoseconds>,
     /// Read bandwidth.
     pub read_bandwidth: Option<Bandwidth>,
@@ -72,17 +78,20 @@ pub struct AccessClass {
 
 /// What resctrl offers on the last-level caches (`Documentation/filesystems/resctrl.rst`,
 /// `info/L3`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CacheAllocation {
     /// The resctrl resource, such as `L3` or `L3CODE`.
     pub resource: String,
     /// Every bit that a mask may set.
+    #[serde(with = "serial::mask")]
     pub cbm_mask: u64,
     /// The fewest bits that a mask must set.
     pub min_cbm_bits: u32,
     /// Classes of service.
     pub num_closids: u32,
     /// Bits that other agents may use too.
+    #[serde(with = "serial::mask")]
     pub shareable_bits: u64,
     /// Monitoring groups, where the machine has monitoring.
     pub num_rmids: Option<u32>,
@@ -129,21 +138,15 @@ pub enum TopologyError {
         /// its number
         id: u32,
     },
-    /// a CPU names an LLC that is not listed
-    #[error("cpu {cpu} names llc {llc}, which is not listed")]
-    UnknownLlc {
+    /// a CPU names a node or an LLC that is not listed
+    #[error("cpu {cpu} names {kind} {id}, which is not listed")]
+    Unknown {
         /// the CPU
         cpu: CpuId,
-        /// the LLC it names
-        llc: LlcId,
-    },
-    /// a CPU names a node that is not listed
-    #[error("cpu {cpu} names node {node}, which is not listed")]
-    UnknownNode {
-        /// the CPU
-        cpu: CpuId,
-        /// the node it names
-        node: NodeId,
+        /// `node` or `llc`
+        kind: &'static str,
+        /// the number that it names
+        id: u32,
     },
     /// distances are not over exactly the nodes
     #[error("the distance table does not have one row and one column for each node")]
@@ -172,13 +175,12 @@ impl Topology {
         let mut by_node: BTreeMap<_, _> = parts.nodes.iter().map(|node| (node.id, CpuSet::new())).collect();
         let mut by_llc: BTreeMap<_, _> = parts.llcs.iter().map(|llc| (llc.id, CpuSet::new())).collect();
         for cpu in &parts.cpus {
+            let unknown = |kind, id| TopologyError::Unknown { cpu: cpu.id, kind, id };
             if let Some(node) = cpu.node {
-                let cpus = by_node.get_mut(&node).ok_or(TopologyError::UnknownNode { cpu: cpu.id, node })?;
-                cpus.insert(cpu.id);
+                by_node.get_mut(&node).ok_or_else(|| unknown("node", node.0))?.insert(cpu.id);
             }
             if let Some(llc) = cpu.llc {
-                let cpus = by_llc.get_mut(&llc).ok_or(TopologyError::UnknownLlc { cpu: cpu.id, llc })?;
-                cpus.insert(cpu.id);
+                by_llc.get_mut(&llc).ok_or_else(|| unknown("llc", llc.0))?.insert(cpu.id);
             }
         }
         let online: CpuSet = parts.cpus.iter().map(|cpu| cpu.id).collect();
@@ -377,7 +379,7 @@ mod tests {
     #[test]
     fn references_must_resolve() {
         let bad = Parts { nodes: vec![node(0)], cpus: vec![cpu(0, None, Some(1))], ..Parts::default() };
-        assert_eq!(Topology::new(bad), Err(TopologyError::UnknownNode { cpu: CpuId(0), node: NodeId(1) }));
+        assert_eq!(Topology::new(bad), Err(TopologyError::Unknown { cpu: CpuId(0), kind: "node", id: 1 }));
         let twice = Parts { nodes: vec![node(0), node(0)], cpus: vec![cpu(0, None, None)], ..Parts::default() };
         assert_eq!(Topology::new(twice), Err(TopologyError::Duplicate { kind: "node", id: 0 }));
         assert_eq!(Topology::new(Parts::default()), Err(TopologyError::NoCpu));

@@ -1,11 +1,12 @@
 //! The machine as JSON: what `isobar topo --json` prints, and the `machine` of an observation.
 
-use super::{WireError, count, figure};
+use super::WireError;
 use crate::cpuset::CpuSet;
 use crate::ids::{CoreId, CpuId, LlcId, NodeId};
 use crate::maps::{NodeMap, NodeMatrix};
+use crate::serial::count;
 use crate::topology::{AccessClass, CacheAllocation, Cpu, Llc, Node, Parts, Topology};
-use crate::units::{Bandwidth, Bytes, Nanoseconds, Ways};
+use crate::units::{Bandwidth, Bytes, Ways};
 use serde::{Deserialize, Serialize};
 
 /// A machine document.
@@ -16,27 +17,26 @@ pub struct MachineDoc {
     #[serde(default)]
     llcs: Vec<LlcDoc>,
     cpus: Vec<CpuDoc>,
-    #[serde(default)]
     distances: Option<Vec<Vec<u32>>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    access: Vec<AccessDoc>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    allocation: Option<AllocationDoc>,
+    access: Vec<AccessClass>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocation: Option<CacheAllocation>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NodeDoc {
     id: NodeId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<CpuSet>,
     #[serde(default, deserialize_with = "count")]
     memory_bytes: Option<u64>,
     #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
     free_bytes: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    max_bandwidth: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_bandwidth: Option<Bandwidth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     llcs: Option<Vec<LlcId>>,
 }
 
@@ -44,15 +44,14 @@ struct NodeDoc {
 #[serde(deny_unknown_fields)]
 struct LlcDoc {
     id: LlcId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<CpuSet>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<Vec<NodeId>>,
     #[serde(default, deserialize_with = "count")]
     size_bytes: Option<u64>,
-    #[serde(default)]
     ways: Option<u32>,
 }
 
@@ -60,40 +59,9 @@ struct LlcDoc {
 #[serde(deny_unknown_fields)]
 struct CpuDoc {
     id: CpuId,
-    #[serde(default)]
     core: Option<CoreId>,
-    #[serde(default)]
     llc: Option<LlcId>,
-    #[serde(default)]
     node: Option<NodeId>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AccessDoc {
-    memory_node: NodeId,
-    class: u32,
-    initiators: Vec<NodeId>,
-    #[serde(default)]
-    read_latency_ns: Option<f64>,
-    #[serde(default)]
-    write_latency_ns: Option<f64>,
-    #[serde(default)]
-    read_bandwidth: Option<f64>,
-    #[serde(default)]
-    write_bandwidth: Option<f64>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AllocationDoc {
-    resource: String,
-    cbm_mask: String,
-    min_cbm_bits: u32,
-    num_closids: u32,
-    shareable_bits: String,
-    #[serde(default)]
-    num_rmids: Option<u32>,
 }
 
 /// The document of a machine; with `free`, each node's free memory is in it.
@@ -104,7 +72,7 @@ pub fn machine_to_doc(machine: &Topology, free: Option<&NodeMap<Bytes>>) -> Mach
         cpus: machine.cpus_of_node(node.id).cloned(),
         memory_bytes: node.memory.map(|bytes| bytes.0),
         free_bytes: free.and_then(|free| free.get(node.id)).map(|bytes| bytes.0),
-        max_bandwidth: node.max_bandwidth.map(|rate| rate.0),
+        max_bandwidth: node.max_bandwidth,
         llcs: Some(machine.llcs_of_node(node.id)),
     };
     let llc = |llc: &Llc| LlcDoc {
@@ -120,32 +88,11 @@ pub fn machine_to_doc(machine: &Topology, free: Option<&NodeMap<Bytes>>) -> Mach
         nodes: machine.nodes().iter().map(node).collect(),
         llcs: machine.llcs().iter().map(llc).collect(),
         cpus: machine.cpus().iter().map(cpu).collect(),
-        distances: machine.distances().map(|table| table.rows().map(<[u32]>::to_vec).collect()),
-        access: machine.access_classes().iter().map(access_to_doc).collect(),
-        allocation: machine.allocation().map(allocation_to_doc),
-    }
-}
-
-fn access_to_doc(access: &AccessClass) -> AccessDoc {
-    AccessDoc {
-        memory_node: access.memory,
-        class: access.class,
-        initiators: access.initiators.clone(),
-        read_latency_ns: access.read_latency.map(|ns| ns.0),
-        write_latency_ns: access.write_latency.map(|ns| ns.0),
-        read_bandwidth: access.read_bandwidth.map(|rate| rate.0),
-        write_bandwidth: access.write_bandwidth.map(|rate| rate.0),
-    }
-}
-
-fn allocation_to_doc(allocation: &CacheAllocation) -> AllocationDoc {
-    AllocationDoc {
-        resource: allocation.resource.clone(),
-        cbm_mask: format!("{:#x}", allocation.cbm_mask),
-        min_cbm_bits: allocation.min_cbm_bits,
-        num_closids: allocation.num_closids,
-        shareable_bits: format!("{:#x}", allocation.shareable_bits),
-        num_rmids: allocation.num_rmids,
+        distances: machine
+            .distances()
+            .map(|table| table.rows().map(|row| row.iter().flatten().copied().collect()).collect()),
+        access: machine.access_classes().to_vec(),
+        allocation: machine.allocation().cloned(),
     }
 }
 
@@ -155,14 +102,18 @@ impl MachineDoc {
     /// # Errors
     /// [`WireError`] where the parts do not make a machine or contradict each other.
     pub fn to_topology(&self) -> Result<Topology, WireError> {
+        let node = |doc: &NodeDoc| {
+            let (id, memory, max_bandwidth) = (doc.id, doc.memory_bytes.map(Bytes), doc.max_bandwidth);
+            Node { id, memory, max_bandwidth }
+        };
         let parts = Parts {
-            nodes: self.nodes.iter().enumerate().map(|(i, node)| node.to_node(i)).collect::<Result<_, _>>()?,
+            nodes: self.nodes.iter().map(node).collect(),
             llcs: self.llcs.iter().enumerate().map(|(i, llc)| llc.to_llc(i)).collect::<Result<_, _>>()?,
             cpus: self.cpus.iter().enumerate().map(|(i, cpu)| cpu.to_cpu(i)).collect::<Result<_, _>>()?,
             shared_cpus: self.nodes.iter().filter_map(|node| Some((node.id, node.cpus.clone()?))).collect(),
-            distances: self.distances.as_ref().map(|rows| self.matrix("machine.distances", rows)).transpose()?,
-            access: self.access.iter().map(AccessDoc::to_access).collect(),
-            allocation: self.allocation.as_ref().map(AllocationDoc::to_allocation).transpose()?,
+            distances: self.distances.as_ref().map(|rows| self.matrix("machine.distances", &full(rows))).transpose()?,
+            access: self.access.clone(),
+            allocation: self.allocation.clone(),
         };
         let machine = Topology::new(parts)?;
         self.check_sharing(&machine)?;
@@ -180,8 +131,9 @@ impl MachineDoc {
         self.nodes.iter().map(|node| node.id).collect()
     }
 
-    /// A matrix whose rows and columns follow the document's order of nodes.
-    pub(super) fn matrix<T: Copy>(&self, path: &str, rows: &[Vec<T>]) -> Result<NodeMatrix<T>, WireError> {
+    /// A matrix whose rows and columns follow the document's order of nodes; a pair without a value
+    /// is `None`.
+    pub(super) fn matrix<T: Copy>(&self, path: &str, rows: &[Vec<Option<T>>]) -> Result<NodeMatrix<T>, WireError> {
         let order = self.node_order();
         let mut ascending: Vec<usize> = (0..order.len()).collect();
         ascending.sort_by_key(|&index| order[index]);
@@ -191,7 +143,7 @@ impl MachineDoc {
             return Err(wrong());
         }
         let sorted = ascending.iter().map(|&row| ascending.iter().map(|&column| rows[row][column]).collect()).collect();
-        NodeMatrix::from_rows(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
+        NodeMatrix::from_cells(ascending.iter().map(|&index| order[index]).collect(), sorted).ok_or_else(wrong)
     }
 
     /// `nodes[].cpus` and `llcs[].cpus` repeat what `cpus[]` says; where they are given, they must
@@ -208,19 +160,17 @@ impl MachineDoc {
     }
 }
 
+/// Rows with a value for every pair.
+fn full(rows: &[Vec<u32>]) -> Vec<Vec<Option<u32>>> {
+    rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect()
+}
+
 fn agree(path: String, listed: Option<&CpuSet>, derived: Option<&CpuSet>) -> Result<(), WireError> {
     match (listed, derived) {
         (Some(listed), Some(derived)) if listed != derived => {
             Err(WireError::value(path, format!("says CPUs {listed}, but machine.cpus[] says {derived}")))
         }
         _ => Ok(()),
-    }
-}
-
-impl NodeDoc {
-    fn to_node(&self, index: usize) -> Result<Node, WireError> {
-        let max_bandwidth = figure(format!("machine.nodes[{index}].max_bandwidth"), self.max_bandwidth)?;
-        Ok(Node { id: self.id, memory: self.memory_bytes.map(Bytes), max_bandwidth: max_bandwidth.map(Bandwidth) })
     }
 }
 
@@ -246,40 +196,6 @@ impl CpuDoc {
         }
         Ok(Cpu { id: self.id, core: self.core.unwrap_or(CoreId(self.id.0)), llc: self.llc, node: self.node })
     }
-}
-
-impl AccessDoc {
-    fn to_access(&self) -> AccessClass {
-        AccessClass {
-            memory: self.memory_node,
-            class: self.class,
-            initiators: self.initiators.clone(),
-            read_latency: self.read_latency_ns.map(Nanoseconds),
-            write_latency: self.write_latency_ns.map(Nanoseconds),
-            read_bandwidth: self.read_bandwidth.map(Bandwidth),
-            write_bandwidth: self.write_bandwidth.map(Bandwidth),
-        }
-    }
-}
-
-impl AllocationDoc {
-    fn to_allocation(&self) -> Result<CacheAllocation, WireError> {
-        Ok(CacheAllocation {
-            resource: self.resource.clone(),
-            cbm_mask: mask("machine.allocation.cbm_mask", &self.cbm_mask)?,
-            min_cbm_bits: self.min_cbm_bits,
-            num_closids: self.num_closids,
-            shareable_bits: mask("machine.allocation.shareable_bits", &self.shareable_bits)?,
-            num_rmids: self.num_rmids,
-        })
-    }
-}
-
-/// A mask in hexadecimal, as `0x7ff`.
-pub(super) fn mask(path: &str, text: &str) -> Result<u64, WireError> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    u64::from_str_radix(digits, 16)
-        .map_err(|_| WireError::value(path, format!("`{text}` is no mask: expected hexadecimal such as `0x7ff`")))
 }
 
 #[cfg(test)]

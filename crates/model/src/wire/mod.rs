@@ -15,40 +15,28 @@ pub use plan::{plan_from_json, plan_to_json};
 
 use crate::text::one_line;
 use crate::topology::TopologyError;
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 
 /// Why a document was refused. The message is one line and names the key.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// not JSON of this shape
-    #[error("{path}: {message}")]
-    Shape {
-        /// the key, as `processes[0].threads[1].cpu`
-        path: String,
-        /// what is wrong, with line and column
-        message: String,
-    },
     /// the parts do not make a machine
     #[error("machine: {0}")]
     Machine(#[from] TopologyError),
-    /// a value that contradicts another
+    /// not JSON of this shape, or a value that cannot be
     #[error("{path}: {message}")]
     Value {
-        /// the key
+        /// the key, as `processes[0].threads[1].cpu`
         path: String,
-        /// what is wrong and what would be right
+        /// what is wrong, where, and what would be right
         message: String,
     },
 }
 
 impl WireError {
+    /// Unknown keys appear in paths and messages as they were written.
     fn value(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Value { path: one_line(&path.into()), message: one_line(&message.into()) }
-    }
-
-    /// Unknown keys appear in paths and messages as they were written.
-    fn shape(path: &str, message: &serde_json::Error) -> Self {
-        Self::Shape { path: one_line(path), message: one_line(&message.to_string()) }
     }
 }
 
@@ -57,54 +45,8 @@ fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, WireError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let document = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        WireError::shape(if path == "." { "document" } else { &path }, error.inner())
+        WireError::value(if path == "." { "document" } else { &path }, error.inner().to_string())
     })?;
-    reader.end().map_err(|error| WireError::shape("document", &error))?;
+    reader.end().map_err(|error| WireError::value("document", error.to_string()))?;
     Ok(document)
-}
-
-/// A count: a non-negative number, whole or not (it is rounded), or `null`.
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    struct Visitor;
-    impl de::Visitor<'_> for Visitor {
-        type Value = Option<u64>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a count that is not negative, or null")
-        }
-
-        fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
-            Ok(Some(value))
-        }
-
-        fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
-            u64::try_from(value).map(Some).map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
-        }
-
-        fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
-            let usable = value.is_finite() && value >= 0.0;
-            let wrong = || E::invalid_value(de::Unexpected::Float(value), &self);
-            if usable { Ok(Some(crate::num::round(value))) } else { Err(wrong()) }
-        }
-
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-    }
-    deserializer.deserialize_any(Visitor)
-}
-
-/// An optional figure that must be finite and not negative.
-fn figure(path: impl Into<String>, value: Option<f64>) -> Result<Option<f64>, WireError> {
-    match value {
-        Some(value) if !value.is_finite() || value < 0.0 => Err(WireError::value(
-            path,
-            format!("{value} is no measurement: expected a number that is not negative, or null"),
-        )),
-        other => Ok(other),
-    }
 }

@@ -1,15 +1,14 @@
 //! Observations as JSON: what `isobar decide` reads and a recording holds.
 
 use super::machine::{MachineDoc, machine_to_doc};
-use super::{WireError, count, figure, read};
-use crate::cpuset::CpuSet;
+use super::{WireError, read};
 use crate::ids::{CpuId, NodeId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
 use crate::observation::{CacheClass, Observation, Process, Thread};
 use crate::topology::Topology;
-use crate::units::{Bandwidth, Nanoseconds, Pages, Seconds};
+use crate::units::{Figure, Nanoseconds, Pages, Seconds};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
@@ -18,10 +17,10 @@ struct ObservationDoc {
     time: f64,
     interval: f64,
     machine: MachineDoc,
-    #[serde(default)]
-    latency_ns: Option<Vec<Vec<f64>>>,
-    #[serde(default)]
-    latency_cycles: Option<Vec<Vec<f64>>>,
+    latency_ns: Option<Vec<Vec<Option<Nanoseconds>>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_idle_ns: Option<Vec<Vec<Option<Nanoseconds>>>>,
+    latency_cycles: Option<Vec<Vec<Option<Figure>>>>,
     processes: Vec<ProcessDoc>,
 }
 
@@ -29,47 +28,14 @@ struct ObservationDoc {
 #[serde(deny_unknown_fields)]
 struct ProcessDoc {
     pid: Pid,
-    #[serde(default)]
     name: Option<String>,
-    #[serde(default)]
     pages: Option<Vec<u64>>,
-    #[serde(default)]
     accessed_pages: Option<Vec<u64>>,
-    #[serde(default)]
-    numa_penalty: Option<f64>,
-    #[serde(default)]
+    numa_penalty: Option<Figure>,
     cache_class: Option<CacheClass>,
-    #[serde(default)]
     critical_ways: Option<u32>,
-    #[serde(default)]
-    slowdown_by_ways: Option<Vec<f64>>,
-    threads: Vec<ThreadDoc>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ThreadDoc {
-    tid: Tid,
-    #[serde(default)]
-    cpu: Option<CpuId>,
-    #[serde(default)]
-    allowed_cpus: Option<CpuSet>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pinned: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    bound: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cpu_seconds: Option<f64>,
-    #[serde(default, deserialize_with = "count")]
-    instructions: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    cycles: Option<u64>,
-    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
-    llc_references: Option<u64>,
-    #[serde(default, deserialize_with = "count")]
-    llc_misses: Option<u64>,
-    #[serde(default)]
-    bandwidth: Option<f64>,
+    slowdown_by_ways: Option<Vec<Figure>>,
+    threads: Vec<Thread>,
 }
 
 /// Reads and checks one observation. Processes and threads may come in any order.
@@ -87,124 +53,92 @@ pub fn observation_from_json(text: &str) -> Result<Observation, WireError> {
     if !(doc.interval.is_finite() && doc.interval > 0.0) {
         return Err(WireError::value("interval", format!("{} is no interval: expected seconds above 0", doc.interval)));
     }
-    let reader = Reader { doc: &doc, machine: &machine, order: doc.machine.node_order() };
-    let processes = reader.processes()?;
-    let nanoseconds = reader.latency("latency_ns", doc.latency_ns.as_ref(), Nanoseconds)?;
-    let cycles = reader.latency("latency_cycles", doc.latency_cycles.as_ref(), |cycles| cycles)?;
+    let latency = doc.latency_ns.map(|rows| doc.machine.matrix("latency_ns", &rows)).transpose()?;
+    let idle = doc.latency_idle_ns.map(|rows| doc.machine.matrix("latency_idle_ns", &rows)).transpose()?;
+    let cycles = doc.latency_cycles.map(|rows| doc.machine.matrix("latency_cycles", &bare(rows))).transpose()?;
+    let mut reader = Reader { machine: &machine, order: doc.machine.node_order(), tids: BTreeSet::new() };
+    let processes = reader.processes(doc.processes)?;
     Ok(Observation {
         time: Seconds(doc.time),
         interval: Seconds(doc.interval),
         free: doc.machine.free(),
-        latency: nanoseconds,
+        latency,
+        latency_idle: idle,
         latency_cycles: cycles,
         processes,
         machine,
     })
 }
 
+fn bare(rows: Vec<Vec<Option<Figure>>>) -> Vec<Vec<Option<f64>>> {
+    rows.into_iter().map(|row| row.into_iter().map(|figure| figure.map(|figure| figure.0)).collect()).collect()
+}
+
 struct Reader<'a> {
-    doc: &'a ObservationDoc,
     machine: &'a Topology,
     order: Vec<NodeId>,
+    /// Those of all processes so far.
+    tids: BTreeSet<Tid>,
 }
 
 impl Reader<'_> {
-    fn processes(&self) -> Result<Vec<Process>, WireError> {
-        let mut pids = BTreeSet::new();
-        let mut tids = BTreeSet::new();
-        let mut processes = Vec::with_capacity(self.doc.processes.len());
-        for (i, process) in self.doc.processes.iter().enumerate() {
-            let path = format!("processes[{i}]");
-            if !pids.insert(process.pid) {
-                return Err(WireError::value(format!("{path}.pid"), format!("pid {} occurs twice", process.pid)));
+    fn processes(&mut self, docs: Vec<ProcessDoc>) -> Result<Vec<Process>, WireError> {
+        let mut processes: BTreeMap<Pid, Process> = BTreeMap::new();
+        for (i, doc) in docs.into_iter().enumerate() {
+            let (path, pid) = (format!("processes[{i}]"), doc.pid);
+            if processes.contains_key(&pid) {
+                return Err(WireError::value(format!("{path}.pid"), format!("pid {pid} occurs twice")));
             }
-            processes.push(self.process(&path, process, &mut tids)?);
+            processes.insert(pid, self.process(&path, doc)?);
         }
-        processes.sort_by_key(|process| process.pid);
-        Ok(processes)
+        Ok(processes.into_values().collect())
     }
 
-    fn process(&self, path: &str, doc: &ProcessDoc, tids: &mut BTreeSet<Tid>) -> Result<Process, WireError> {
-        let mut threads = Vec::with_capacity(doc.threads.len());
+    fn process(&mut self, path: &str, mut doc: ProcessDoc) -> Result<Process, WireError> {
         for (i, thread) in doc.threads.iter().enumerate() {
-            let path = || format!("{path}.threads[{i}]");
-            if !tids.insert(thread.tid) {
-                return Err(WireError::value(path() + ".tid", format!("tid {} occurs twice", thread.tid)));
-            }
-            threads.push(self.thread(path, thread)?);
+            self.check(thread).map_err(|(key, why)| WireError::value(format!("{path}.threads[{i}].{key}"), why))?;
         }
-        threads.sort_by_key(|thread| thread.tid);
-        for (i, slowdown) in doc.slowdown_by_ways.iter().flatten().enumerate() {
-            figure(format!("{path}.slowdown_by_ways[{i}]"), Some(*slowdown))?;
-        }
+        doc.threads.sort_by_key(|thread| thread.tid);
         Ok(Process {
             pid: doc.pid,
             name: doc.name.as_deref().unwrap_or("?").into(),
-            pages: self.by_node(&format!("{path}.pages"), doc.pages.as_ref())?,
-            accessed_pages: self.by_node(&format!("{path}.accessed_pages"), doc.accessed_pages.as_ref())?,
-            numa_penalty: figure(format!("{path}.numa_penalty"), doc.numa_penalty)?,
+            pages: self.by_node(&format!("{path}.pages"), doc.pages)?,
+            accessed_pages: self.by_node(&format!("{path}.accessed_pages"), doc.accessed_pages)?,
+            numa_penalty: doc.numa_penalty.map(|penalty| penalty.0),
             cache_class: doc.cache_class,
             critical_ways: doc.critical_ways,
-            slowdown_by_ways: doc.slowdown_by_ways.clone(),
-            threads,
+            slowdown_by_ways: doc.slowdown_by_ways.map(|all| all.into_iter().map(|slowdown| slowdown.0).collect()),
+            threads: doc.threads,
         })
     }
 
-    fn thread(&self, path: impl Fn() -> String, doc: &ThreadDoc) -> Result<Thread, WireError> {
-        if let Some(cpu) = doc.cpu.filter(|cpu| self.machine.cpu(*cpu).is_none()) {
-            let message = format!("the machine has no CPU {cpu}: expected one of {}", self.machine.online());
-            return Err(WireError::value(path() + ".cpu", message));
+    /// What is wrong with a thread: the key, and why.
+    fn check(&mut self, thread: &Thread) -> Result<(), (&'static str, String)> {
+        let online = self.machine.online();
+        let absent = |cpu: &CpuId| !online.contains(*cpu);
+        if !self.tids.insert(thread.tid) {
+            return Err(("tid", format!("tid {} occurs twice", thread.tid)));
         }
-        if doc.allowed_cpus.as_ref().is_some_and(CpuSet::is_empty) {
-            return Err(WireError::value(
-                path() + ".allowed_cpus",
-                "a thread may run somewhere: expected CPUs, or null for any",
-            ));
+        if let Some(cpu) = thread.cpu.filter(absent) {
+            return Err(("cpu", format!("the machine has no CPU {cpu}: expected one of {online}")));
         }
-        let unknown = doc.allowed_cpus.iter().flat_map(CpuSet::iter).find(|cpu| self.machine.cpu(*cpu).is_none());
-        if let Some(cpu) = unknown {
-            let message = format!("the machine has no CPU {cpu}: expected some of {}", self.machine.online());
-            return Err(WireError::value(path() + ".allowed_cpus", message));
+        let Some(allowed) = &thread.allowed_cpus else { return Ok(()) };
+        if allowed.is_empty() {
+            return Err(("allowed_cpus", "a thread may run somewhere: expected CPUs, or null for any".to_owned()));
         }
-        Ok(Thread {
-            tid: doc.tid,
-            cpu: doc.cpu,
-            allowed_cpus: doc.allowed_cpus.clone(),
-            pinned: doc.pinned,
-            bound: doc.bound,
-            cpu_time: figure(path() + ".cpu_seconds", doc.cpu_seconds)?.map(Seconds),
-            instructions: doc.instructions,
-            cycles: doc.cycles,
-            llc_references: doc.llc_references,
-            llc_misses: doc.llc_misses,
-            bandwidth: figure(path() + ".bandwidth", doc.bandwidth)?.map(Bandwidth),
-        })
+        let unknown = allowed.iter().find(absent);
+        let wrong = |cpu| ("allowed_cpus", format!("the machine has no CPU {cpu}: expected some of {online}"));
+        unknown.map_or(Ok(()), |cpu| Err(wrong(cpu)))
     }
 
-    fn by_node(&self, path: &str, counts: Option<&Vec<u64>>) -> Result<Option<NodeMap<Pages>>, WireError> {
+    fn by_node(&self, path: &str, counts: Option<Vec<u64>>) -> Result<Option<NodeMap<Pages>>, WireError> {
         let Some(counts) = counts else { return Ok(None) };
         if counts.len() != self.order.len() {
             let message =
                 format!("has {} values: expected one for each of the {} nodes", counts.len(), self.order.len());
             return Err(WireError::value(path, message));
         }
-        Ok(Some(self.order.iter().zip(counts).map(|(&node, &pages)| (node, Pages(pages))).collect()))
-    }
-
-    fn latency<T: Copy>(
-        &self,
-        path: &str,
-        rows: Option<&Vec<Vec<f64>>>,
-        unit: fn(f64) -> T,
-    ) -> Result<Option<NodeMatrix<T>>, WireError> {
-        let Some(rows) = rows else { return Ok(None) };
-        for (i, row) in rows.iter().enumerate() {
-            for (j, value) in row.iter().enumerate() {
-                figure(format!("{path}[{i}][{j}]"), Some(*value))?;
-            }
-        }
-        let rows: Vec<Vec<T>> = rows.iter().map(|row| row.iter().map(|&value| unit(value)).collect()).collect();
-        self.doc.machine.matrix(path, &rows).map(Some)
+        Ok(Some(self.order.iter().copied().zip(counts.into_iter().map(Pages)).collect()))
     }
 }
 
@@ -221,39 +155,25 @@ pub fn observation_to_json(seen: &Observation) -> serde_json::Value {
         name: Some(process.name.to_string()),
         pages: by_node(&process.pages),
         accessed_pages: by_node(&process.accessed_pages),
-        numa_penalty: process.numa_penalty,
+        numa_penalty: process.numa_penalty.map(Figure),
         cache_class: process.cache_class,
         critical_ways: process.critical_ways,
-        slowdown_by_ways: process.slowdown_by_ways.clone(),
-        threads: process.threads.iter().map(thread_to_doc).collect(),
+        slowdown_by_ways: process.slowdown_by_ways.as_ref().map(|all| all.iter().copied().map(Figure).collect()),
+        threads: process.threads.clone(),
     };
-    let nanoseconds =
-        |table: &NodeMatrix<Nanoseconds>| table.rows().map(|row| row.iter().map(|ns| ns.0).collect()).collect();
+    let nanoseconds = |table: &NodeMatrix<Nanoseconds>| table.rows().map(<[_]>::to_vec).collect();
+    let figures =
+        |table: &NodeMatrix<f64>| table.rows().map(|row| row.iter().map(|cell| cell.map(Figure)).collect()).collect();
     let doc = ObservationDoc {
         time: seen.time.0,
         interval: seen.interval.0,
         machine: machine_to_doc(&seen.machine, Some(&seen.free)),
         latency_ns: seen.latency.as_ref().map(nanoseconds),
-        latency_cycles: seen.latency_cycles.as_ref().map(|table| table.rows().map(<[f64]>::to_vec).collect()),
+        latency_idle_ns: seen.latency_idle.as_ref().map(nanoseconds),
+        latency_cycles: seen.latency_cycles.as_ref().map(figures),
         processes: seen.processes.iter().map(process).collect(),
     };
     serde_json::to_value(doc).unwrap_or_default()
-}
-
-fn thread_to_doc(thread: &Thread) -> ThreadDoc {
-    ThreadDoc {
-        tid: thread.tid,
-        cpu: thread.cpu,
-        allowed_cpus: thread.allowed_cpus.clone(),
-        pinned: thread.pinned,
-        bound: thread.bound,
-        cpu_seconds: thread.cpu_time.map(|time| time.0),
-        instructions: thread.instructions,
-        cycles: thread.cycles,
-        llc_references: thread.llc_references,
-        llc_misses: thread.llc_misses,
-        bandwidth: thread.bandwidth.map(|rate| rate.0),
-    }
 }
 
 #[cfg(test)]

@@ -50,6 +50,15 @@ enum Fate {
     Stopped(Open),
 }
 
+/// What became of several: slices that are done, with what was found in each, and those that are to
+/// be searched.
+#[derive(Default)]
+struct Round {
+    done: Vec<(Open, Option<Vec<Group>>)>,
+    open: Vec<Open>,
+    stopped: bool,
+}
+
 /// Solves a problem whose clusters share a controller, starting from a known solution.
 pub(crate) fn solve(
     problem: &Problem<'_>,
@@ -113,50 +122,49 @@ impl Search<'_> {
     /// Searches slices until all are done; returns them, halved as needed, and the bound of the
     /// objective.
     fn improve(&self, aim: &Better, mut open: Vec<Open>) -> (Vec<Open>, f64) {
-        let mut done: Vec<Open> = Vec::new();
+        let mut done = Vec::new();
         while !open.is_empty() {
-            let fates: Vec<Fate> = open.par_iter().with_max_len(1).map(|open| self.look(aim, *open)).collect();
-            let mut next = Vec::new();
-            let mut stopped = false;
-            for fate in fates {
-                match fate {
-                    Fate::Done(open, _) => done.push(open),
-                    Fate::Halved(halves) => next.extend(halves),
-                    Fate::Stopped(open) => {
-                        next.push(open);
-                        stopped = true;
-                    }
-                }
-            }
-            open = next;
+            let round = self.round(aim, &open);
+            done.extend(round.done.into_iter().map(|(open, _)| open));
+            open = round.open;
             let bound = self.bound(aim.figure(), &open);
             self.watch.tell(aim.figure(), bound);
-            if stopped {
+            if round.stopped {
                 return (done, bound);
             }
         }
         (done, aim.figure())
     }
 
+    /// The first solution within a bar; `None` also where the search was stopped.
     fn first(&self, bar: Bar, mut open: Vec<Open>) -> Option<Vec<Group>> {
-        let aim = First(bar);
         let mut best: Option<Vec<Group>> = None;
         while !open.is_empty() {
-            let fates: Vec<Fate> = open.par_iter().with_max_len(1).map(|open| self.look(&aim, *open)).collect();
-            let mut next = Vec::new();
-            for fate in fates {
-                match fate {
-                    Fate::Done(_, Some(found)) => {
-                        best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
-                    }
-                    Fate::Done(_, None) => {}
-                    Fate::Halved(halves) => next.extend(halves),
-                    Fate::Stopped(_) => return None,
-                }
+            let round = self.round(&First(bar), &open);
+            if round.stopped {
+                return None;
             }
-            open = next;
+            best = best.into_iter().chain(round.done.into_iter().filter_map(|(_, found)| found)).min();
+            open = round.open;
         }
         best
+    }
+
+    /// Looks at every open slice.
+    fn round(&self, aim: &dyn Aim, open: &[Open]) -> Round {
+        let fates: Vec<Fate> = open.par_iter().with_max_len(1).map(|open| self.look(aim, *open)).collect();
+        let mut round = Round::default();
+        for fate in fates {
+            match fate {
+                Fate::Done(open, found) => round.done.push((open, found)),
+                Fate::Halved(halves) => round.open.extend(halves),
+                Fate::Stopped(open) => {
+                    round.open.push(open);
+                    round.stopped = true;
+                }
+            }
+        }
+        round
     }
 
     fn bound(&self, figure: f64, open: &[Open]) -> f64 {

@@ -94,19 +94,14 @@ impl Cover {
                 chosen.pop();
             }
         }
-        let slot = self.slot(left);
+        let slot = left.slot(self.slots.len());
         self.slots[slot] = Slot { left: left.0, round: self.round, groups: isobar_model::num::narrow(groups) };
         false
     }
 
     fn failed(&self, left: Set, groups: usize) -> bool {
-        let slot = &self.slots[self.slot(left)];
+        let slot = &self.slots[left.slot(self.slots.len())];
         slot.left == left.0 && slot.round == self.round && isobar_model::num::index(slot.groups) >= groups
-    }
-
-    fn slot(&self, left: Set) -> usize {
-        let spread = left.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        usize::try_from(spread).unwrap_or(0) & (self.slots.len() - 1)
     }
 }
 

@@ -12,11 +12,10 @@
 mod cover;
 mod first;
 mod front;
-mod start;
 mod weigh;
 mod window;
 
-use crate::cell::subsets;
+use crate::count::subsets;
 use crate::group::{Groups, Point, spelled};
 use crate::local;
 use crate::options::{Objective, OptimaError};
@@ -29,10 +28,10 @@ use first::{Helpers, Limits};
 use front::{Front, Keep, Matters, fronts, sets};
 use isobar_partition::Group;
 use weigh::Weigher;
-use window::{Chosen, Outcome, Window};
+use window::{Chosen, Window};
 
 /// The most sets of programs that are listed.
-const MOST: usize = 1 << 24;
+const MOST: u128 = 1 << 24;
 /// The largest set whose clusterings are enumerated.
 const LARGEST: usize = 12;
 /// Below this number of groups the fronts take about a second, so no fallback solution is searched
@@ -76,7 +75,7 @@ fn too_large(problem: &Problem<'_>) -> bool {
 /// A solution to fall back upon, where the search may take long.
 fn start_soon(problem: &Problem<'_>, all: usize, watch: &Watch<'_>) -> Result<Option<Vec<Group>>, OptimaError> {
     let of_set = crate::count(problem.cores, 1, None, problem.model.ways()).solutions;
-    let sets = u128::try_from(subsets(problem.everyone().len(), problem.cores)).unwrap_or(u128::MAX);
+    let sets = subsets(problem.everyone().len(), problem.cores);
     if problem.model.separable().is_some() && of_set.saturating_mul(sets) < SHORT {
         return Ok(None);
     }
@@ -96,7 +95,7 @@ impl Search<'_> {
     fn fairest(&mut self) -> Result<Settled, OptimaError> {
         let plain = |_| Keep::all(Matters::Slowdowns);
         let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
-        let outcome = self.least_unfairness(&rough);
+        let outcome = self.window(&rough, |window| window.fairest(f64::NEG_INFINITY));
         let Some((point, chosen)) = outcome.best else { return self.nothing() };
         self.watch.tell(point.ratio(), outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
@@ -135,19 +134,9 @@ impl Search<'_> {
             ..Keep::all(Matters::Both)
         };
         let Some(fine) = fronts(self.groups, &self.sets, &keep, self.watch)? else { return Ok(so_far) };
-        let fairest = self.window(&fine, |window| window.fairest(floor, None));
+        let fairest = self.window(&fine, |window| window.fairest(floor));
         let ratio = fairest.best.map_or(f64::INFINITY, |(point, _)| point.ratio() * (1.0 + TIE));
         self.first(&fine, Limits { ratio, floor }, so_far)
-    }
-
-    fn least_unfairness(&mut self, rough: &[Front]) -> Outcome {
-        let (everyone, groups, cores) = (self.problem.everyone(), self.problem.groups, self.problem.cores);
-        let (cover, weigher) = (&mut self.helpers.cover, &mut self.helpers.weigher);
-        let places = rough.iter().zip(0..).map(|(front, place)| (front.set, place));
-        let any = cover.find(everyone, places, groups, &|| self.watch.count(0));
-        let mut window = Window::new(rough, (everyone, groups), self.watch, (cover, weigher));
-        let start = any.and_then(|places| start::improve(&window, &places, cores, groups));
-        window.fairest(f64::NEG_INFINITY, start)
     }
 
     fn window<T>(&mut self, fronts: &[Front], ask: impl FnOnce(&mut Window<'_>) -> T) -> T {

@@ -227,8 +227,7 @@ impl Weigher {
     /// Whether the same was left before with no less gathered and no fewer groups; remembers it if
     /// not.
     fn seen(&mut self, left: Set, groups: usize, gathered: f64) -> bool {
-        let spread = left.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let place = usize::try_from(spread).unwrap_or(0) & (self.slots.len() - 1);
+        let place = left.slot(self.slots.len());
         let (slot, groups) = (&mut self.slots[place], num::narrow(groups));
         let same = slot.left == left.0 && slot.round == self.round;
         if same && slot.gathered >= gathered && slot.groups >= groups {

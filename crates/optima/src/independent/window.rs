@@ -23,12 +23,12 @@ pub(crate) type Chosen = Vec<(usize, Point)>;
 
 /// The question, and the helpers that it needs.
 pub(crate) struct Window<'a> {
-    pub fronts: &'a [Front],
-    pub everyone: Set,
-    pub groups: usize,
-    pub watch: &'a Watch<'a>,
-    pub cover: &'a mut Cover,
-    pub weigher: &'a mut Weigher,
+    fronts: &'a [Front],
+    everyone: Set,
+    groups: usize,
+    watch: &'a Watch<'a>,
+    cover: &'a mut Cover,
+    weigher: &'a mut Weigher,
     levels: Vec<f64>,
 }
 
@@ -56,10 +56,9 @@ impl<'a> Window<'a> {
         Self { fronts, everyone, groups, watch, cover, weigher, levels }
     }
 
-    /// The least unfairness of all covers whose throughput is at least `floor`, if below that of
-    /// `start`.
-    pub fn fairest(&mut self, floor: f64, start: Option<(Point, Chosen)>) -> Outcome {
-        let mut best = start;
+    /// The least unfairness of all covers whose throughput is at least `floor`.
+    pub fn fairest(&mut self, floor: f64) -> Outcome {
+        let mut best: Option<(Point, Chosen)> = None;
         let mut open: Vec<Interval> = self.all();
         while let Some((from, to)) = open.pop() {
             let ratio = best.as_ref().map_or(f64::INFINITY, |best| best.0.ratio() * (1.0 - STEP));
@@ -172,7 +171,7 @@ impl<'a> Window<'a> {
     }
 
     /// The points of a cover's sets for which it is fairest, with a throughput of at least `floor`.
-    pub fn settle(&self, places: &[u32], floor: f64) -> Option<(Point, Chosen)> {
+    fn settle(&self, places: &[u32], floor: f64) -> Option<(Point, Chosen)> {
         let fronts: Vec<(usize, &Front)> = self.named(places);
         let mut best: Option<(Point, Chosen)> = None;
         for level in self.levels_of(&fronts) {
@@ -183,13 +182,13 @@ impl<'a> Window<'a> {
                 let Some(chosen) = chosen else { continue };
                 let total = chosen.iter().fold(NOBODY, |sum, (_, point)| sum.and(*point));
                 let enough = !floor.is_finite() || total.stp >= floor - floor.abs() * STEP;
-                if enough && best.as_ref().is_none_or(|best| total.ratio() < best.0.ratio()) {
+                if !enough {
+                    continue;
+                }
+                if best.as_ref().is_none_or(|best| total.ratio() < best.0.ratio()) {
                     best = Some((total, chosen));
-                    break;
                 }
-                if enough {
-                    break;
-                }
+                break;
             }
         }
         best
@@ -229,10 +228,6 @@ impl<'a> Window<'a> {
             }
         }
         best
-    }
-
-    pub fn front(&self, place: u32) -> &'a Front {
-        &self.fronts[isobar_model::num::index(place)]
     }
 
     fn named(&self, places: &[u32]) -> Vec<(usize, &'a Front)> {

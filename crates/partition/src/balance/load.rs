@@ -7,7 +7,7 @@ use isobar_model::{CacheClass, num};
 pub const LIGHT_WAYS: f64 = 1.0;
 /// The LLC load of a streaming program: the ways of the partition that confines it (section V.B,
 /// `ways_str`).
-pub const STREAMING_WAYS: f64 = 2.0;
+const STREAMING_WAYS: f64 = 2.0;
 
 /// The LLC load of a program: its critical point where it is sensitive.
 #[must_use]
@@ -135,37 +135,21 @@ pub(super) fn bear(program: &Program, threads: [usize; 2], sides: &mut [Pressure
 }
 
 /// The loads of both sides with the programs where they are.
-#[must_use]
-pub fn pressures(programs: &[Program], sides: &[Side; 2]) -> [Pressure; 2] {
+pub(super) fn pressures(programs: &[Program], sides: &[Side; 2]) -> [Pressure; 2] {
     let mut sum = sides.map(|side| Pressure { llc: 0.0, bandwidth: side.other_bandwidth });
     programs.iter().for_each(|program| bear(program, program.threads, &mut sum));
     sum
 }
 
-/// Which of two resources is used much and unevenly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Uneven {
-    /// `compare_llc_load`.
-    Cache,
-    /// `compare_bw_load`.
-    Bandwidth,
-}
-
 /// The last conditions of `eligible_for_balancing` (algorithm 3, lines 5 to 15): a clear imbalance
-/// of a resource that is short.
+/// of a resource that is short, the LLC (`compare_llc_load`) or bandwidth (`compare_bw_load`).
 #[must_use]
-pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> Option<Uneven> {
+pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> bool {
     let Gaps { llc, bandwidth } = gaps(sides, limits);
     let [a, b] = sides;
     let plenty = a.llc <= limits.ways && b.llc <= limits.ways;
     let idle = a.bandwidth <= limits.low_bandwidth && b.bandwidth <= limits.low_bandwidth;
-    if !plenty && llc > limits.llc_gap {
-        Some(Uneven::Cache)
-    } else if !idle && bandwidth > limits.bandwidth_gap {
-        Some(Uneven::Bandwidth)
-    } else {
-        None
-    }
+    (!plenty && llc > limits.llc_gap) || (!idle && bandwidth > limits.bandwidth_gap)
 }
 
 /// Whether two sides are better off after a balancing than before, by enough to move programs for.
@@ -173,7 +157,7 @@ pub(super) fn is_better(before: &[Pressure; 2], after: &[Pressure; 2], limits: &
     let [before_gaps, after_gaps] = [before, after].map(|sides| gaps(sides, limits));
     let in_thresholds = |gaps: &Gaps| [part(gaps.llc, limits.llc_gap), part(gaps.bandwidth, limits.bandwidth_gap)];
     let [old, new] = [in_thresholds(&before_gaps), in_thresholds(&after_gaps)];
-    if limits.least_gain > 0.0 && uneven(after, limits).is_some() {
+    if limits.least_gain > 0.0 && uneven(after, limits) {
         // What is below its threshold is no imbalance, however it changes.
         let excess = |gaps: [f64; 2]| gaps.iter().map(|gap| (gap - 1.0).max(0.0)).sum::<f64>();
         return excess(old) - excess(new) >= limits.least_gain;
@@ -221,14 +205,14 @@ mod tests {
     #[test]
     fn algorithm_3_wants_a_resource_that_is_short_and_uneven() {
         let uneven = |loads| uneven(&sides(loads), &skylake());
-        assert_eq!(uneven([(11.0, 0.0), (0.0, 0.0)]), None, "both fit their LLC, line 8");
-        assert_eq!(uneven([(12.0, 0.0), (7.0, 0.0)]), None, "a gap of 5 is not more than 5, line 10");
-        assert_eq!(uneven([(13.0, 0.0), (7.0, 0.0)]), Some(Uneven::Cache));
-        assert_eq!(uneven([(0.0, 11.4), (0.0, 0.0)]), None, "both low, line 12");
-        assert_eq!(uneven([(0.0, 38.0), (0.0, 11.5)]), None, "a gap of 26.5, line 15");
-        assert_eq!(uneven([(0.0, 38.2), (0.0, 11.5)]), Some(Uneven::Bandwidth));
+        assert!(!uneven([(11.0, 0.0), (0.0, 0.0)]), "both fit their LLC, line 8");
+        assert!(!uneven([(12.0, 0.0), (7.0, 0.0)]), "a gap of 5 is not more than 5, line 10");
+        assert!(uneven([(13.0, 0.0), (7.0, 0.0)]));
+        assert!(!uneven([(0.0, 11.4), (0.0, 0.0)]), "both low, line 12");
+        assert!(!uneven([(0.0, 38.0), (0.0, 11.5)]), "a gap of 26.5, line 15");
+        assert!(uneven([(0.0, 38.2), (0.0, 11.5)]));
         let shared = Limits { shared_memory: true, ..skylake() };
-        assert_eq!(super::uneven(&sides([(0.0, 70.0), (0.0, 0.0)]), &shared), None);
+        assert!(!super::uneven(&sides([(0.0, 70.0), (0.0, 0.0)]), &shared));
     }
 
     #[test]

@@ -18,8 +18,6 @@ mod load;
 mod pair;
 mod place;
 
-pub use load::{
-    LIGHT_WAYS, Limits, Pressure, Program, STREAMING_WAYS, Settings, Side, Uneven, llc_load, pressures, uneven,
-};
+pub use load::{LIGHT_WAYS, Limits, Pressure, Program, Settings, Side, llc_load, uneven};
 pub use pair::balance;
-pub use place::{Group, Load, place, study_limits};
+pub use place::{Group, place, study_limits};

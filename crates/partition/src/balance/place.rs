@@ -4,25 +4,14 @@
 //! The start is round robin: programs in order, one to each group that has a slot. In a study
 //! migrations cost nothing, so pairs are balanced whether or not their imbalance passes the
 //! thresholds of algorithm 3. With two groups the first pass is all there is to do; with more,
-//! pairs are visited in order until a pass changes nothing, at most [`PASSES`] times.
+//! pairs are visited in order until a pass changes nothing, at most `PASSES` times.
 
 use super::load::{Limits, Program, Settings, Side};
 use super::pair::balance;
-use isobar_model::{CacheClass, num};
+use isobar_model::num;
 
 /// Passes over all pairs.
-pub const PASSES: usize = 16;
-
-/// A program of one thread.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Load {
-    /// Its class.
-    pub class: CacheClass,
-    /// Its memory bandwidth.
-    pub bandwidth: f64,
-    /// Ways that it needs ([`super::load::llc_load`]).
-    pub llc: f64,
-}
+const PASSES: usize = 16;
 
 /// A group: the CPUs that share an LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +22,16 @@ pub struct Group {
     pub memory: usize,
 }
 
-/// The group of every program. Where there are more programs than slots, groups get more in turn.
+/// The group of every program of one thread. Where there are more programs than slots, groups get
+/// more in turn.
 #[must_use]
-pub fn place(loads: &[Load], groups: &[Group], limits: &Limits) -> Vec<usize> {
-    let mut placed = round_robin(loads.len(), groups);
+pub fn place(programs: &[Program], groups: &[Group], limits: &Limits) -> Vec<usize> {
+    let mut placed = round_robin(programs.len(), groups);
     for _ in 0..PASSES {
         let before = placed.clone();
         for a in 0..groups.len() {
             for b in a + 1..groups.len() {
-                settle(loads, groups, limits, (a, b), &mut placed);
+                settle(programs, groups, limits, (a, b), &mut placed);
             }
         }
         if placed == before {
@@ -60,22 +50,20 @@ fn round_robin(programs: usize, groups: &[Group]) -> Vec<usize> {
 }
 
 /// Balances one pair.
-fn settle(loads: &[Load], groups: &[Group], limits: &Limits, (a, b): (usize, usize), placed: &mut [usize]) {
-    let members: Vec<usize> =
-        (0..loads.len()).filter(|program| placed[*program] == a || placed[*program] == b).collect();
-    let program = |index: &usize| {
-        let Load { class, bandwidth, llc } = loads[*index];
-        let threads = [usize::from(placed[*index] == a), usize::from(placed[*index] == b)];
-        Program { class, threads, bandwidth, llc, fixed: false }
+fn settle(programs: &[Program], groups: &[Group], limits: &Limits, (a, b): (usize, usize), placed: &mut [usize]) {
+    let members: Vec<usize> = (0..programs.len()).filter(|program| [a, b].contains(&placed[*program])).collect();
+    let here = |index: &usize| Program {
+        threads: [a, b].map(|group| usize::from(placed[*index] == group)),
+        ..programs[*index]
     };
-    let programs: Vec<Program> = members.iter().map(program).collect();
+    let pair: Vec<Program> = members.iter().map(here).collect();
     let shared_memory = groups[a].memory == groups[b].memory;
     let side = |group: usize| {
-        let others = (0..loads.len())
+        let others = (0..programs.len())
             .filter(|index| ![a, b].contains(&placed[*index]) && groups[placed[*index]].memory == groups[group].memory);
-        Side { slots: groups[group].slots, other_bandwidth: others.map(|index| loads[index].bandwidth).sum() }
+        Side { slots: groups[group].slots, other_bandwidth: others.map(|index| programs[index].bandwidth).sum() }
     };
-    let found = balance(&programs, &[side(a), side(b)], &Limits { shared_memory, ..*limits });
+    let found = balance(&pair, &[side(a), side(b)], &Limits { shared_memory, ..*limits });
     for (index, threads) in members.into_iter().zip(found) {
         placed[index] = if threads[0] > 0 { a } else { b };
     }
@@ -84,8 +72,8 @@ fn settle(loads: &[Load], groups: &[Group], limits: &Limits, (a, b): (usize, usi
 /// Limits for a study: thresholds in the profile's unit of bandwidth; without one, bandwidth is
 /// balanced all the same, in terms of the sum of all loads.
 #[must_use]
-pub fn study_limits(loads: &[Load], groups: usize, ways: usize, max_bandwidth: Option<f64>) -> Limits {
-    let sum: f64 = loads.iter().map(|load| load.bandwidth).sum();
+pub fn study_limits(programs: &[Program], groups: usize, ways: usize, max_bandwidth: Option<f64>) -> Limits {
+    let sum: f64 = programs.iter().map(|program| program.bandwidth).sum();
     let limits = Settings::default();
     let max = max_bandwidth.unwrap_or_else(|| sum / num::float_len(groups.max(1))).max(f64::MIN_POSITIVE);
     Limits { bandwidth_tie: 0.0, least_gain: 0.0, ..limits.limits(ways, max) }
@@ -94,11 +82,12 @@ pub fn study_limits(loads: &[Load], groups: usize, ways: usize, max_bandwidth: O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use CacheClass::{LightSharing as Light, Sensitive, Streaming};
+    use crate::balance::llc_load;
+    use isobar_model::CacheClass::{self, LightSharing as Light, Sensitive, Streaming};
     use proptest::prelude::*;
 
-    fn load(class: CacheClass, bandwidth: f64, critical: usize) -> Load {
-        Load { class, bandwidth, llc: crate::balance::llc_load(class, critical) }
+    fn load(class: CacheClass, bandwidth: f64, critical: usize) -> Program {
+        Program { class, threads: [1, 0], bandwidth, llc: llc_load(class, critical), fixed: false }
     }
 
     fn groups(count: usize, slots: usize) -> Vec<Group> {
@@ -121,7 +110,7 @@ mod tests {
 
     #[test]
     fn three_groups_share_three_sensitive_programs() {
-        let loads: Vec<Load> =
+        let loads: Vec<Program> =
             [(Sensitive, 8), (Light, 0), (Light, 0), (Sensitive, 7), (Light, 0), (Light, 0), (Sensitive, 6)]
                 .map(|(class, critical)| load(class, 0.0, critical))
                 .to_vec();
@@ -135,7 +124,7 @@ mod tests {
         #[test]
         fn every_program_has_a_slot(sensitive in prop::collection::vec((0usize..3, 0u32..50, 2usize..16), 1..16), count in 1usize..5) {
             let class = [Light, Streaming, Sensitive];
-            let loads: Vec<Load> =
+            let loads: Vec<Program> =
                 sensitive.iter().map(|(kind, bandwidth, ways)| load(class[*kind], f64::from(*bandwidth), *ways)).collect();
             let slots = loads.len().div_ceil(count);
             let placed = place(&loads, &groups(count, slots), &study_limits(&loads, count, 16, None));

@@ -16,7 +16,7 @@
 use super::dino::partitioned;
 use super::entry::Setting;
 use super::lfoc::lfoc_plus;
-use crate::balance::{Group, Load, llc_load, place, study_limits};
+use crate::balance::{Group, Program, llc_load, place, study_limits};
 use crate::class::{critical_ways, of_profile};
 use crate::error::PartitionError;
 use crate::model::StaticModel;
@@ -25,7 +25,7 @@ use isobar_model::profile::{Profile, Property};
 
 pub(super) fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Solution, PartitionError> {
     let ways = model.ways();
-    let loads: Vec<Load> = model.programs().iter().map(|profile| load(profile, ways, setting)).collect();
+    let loads: Vec<Program> = model.programs().iter().map(|profile| load(profile, ways, setting)).collect();
     let memory = |group| if model.shared_controller() { 0 } else { group };
     let groups: Vec<Group> =
         (0..setting.groups).map(|group| Group { slots: setting.cores_per_group, memory: memory(group) }).collect();
@@ -33,11 +33,11 @@ pub(super) fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Resu
     partitioned(lfoc_plus, &place(&loads, &groups, &limits), model, setting)
 }
 
-fn load(profile: &Profile, ways: usize, setting: &Setting) -> Load {
+fn load(profile: &Profile, ways: usize, setting: &Setting) -> Program {
     let class = of_profile(profile, setting.classes);
     let critical = critical_ways(profile.column(Property::Slowdown), setting.classes).min(ways);
     let llc = llc_load(class, critical);
-    Load { class, bandwidth: profile.at(Property::Bandwidth, llc), llc }
+    Program { class, threads: [1, 0], bandwidth: profile.at(Property::Bandwidth, llc), llc, fixed: false }
 }
 
 #[cfg(test)]

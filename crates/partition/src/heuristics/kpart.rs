@@ -40,10 +40,8 @@ pub(super) fn kpart(model: &dyn StaticModel, programs: &[usize], setting: &Setti
             best = Some((speedup, clusters));
         }
     }
-    let mut clusters = best.map(|(_, clusters)| clusters).unwrap_or_default();
-    let named = |cluster: &mut Cluster| cluster.programs.iter_mut().for_each(|program| *program = programs[*program]);
-    clusters.iter_mut().for_each(named);
-    Ok(clusters)
+    let clusters = best.map(|(_, clusters)| clusters).unwrap_or_default();
+    Ok(clusters.into_iter().map(|cluster| cluster.named(programs)).collect())
 }
 
 /// The curves that performance is estimated from.

@@ -11,12 +11,13 @@ use super::lfoc_plus::{App, Settings, partition, partition_without_pairs};
 use crate::class::of_profile;
 use crate::error::PartitionError;
 use crate::model::StaticModel;
-use crate::solution::{Cluster, Group};
+use crate::solution::Group;
 use isobar_model::profile::Property;
 
 pub(super) fn lfoc(model: &dyn StaticModel, programs: &[usize], setting: &Setting) -> Result<Group, PartitionError> {
     let settings = Settings { ways_streaming: 1, ..settings(setting) };
-    Ok(named(partition_without_pairs(&apps(model, programs, setting), model.ways(), &settings), programs))
+    let clusters = partition_without_pairs(&apps(model, programs, setting), model.ways(), &settings);
+    Ok(clusters.into_iter().map(|cluster| cluster.named(programs)).collect())
 }
 
 pub(super) fn lfoc_plus(
@@ -24,7 +25,8 @@ pub(super) fn lfoc_plus(
     programs: &[usize],
     setting: &Setting,
 ) -> Result<Group, PartitionError> {
-    Ok(named(partition(&apps(model, programs, setting), model.ways(), &settings(setting)), programs))
+    let clusters = partition(&apps(model, programs, setting), model.ways(), &settings(setting));
+    Ok(clusters.into_iter().map(|cluster| cluster.named(programs)).collect())
 }
 
 fn settings(setting: &Setting) -> Settings {
@@ -41,13 +43,6 @@ fn apps<'a>(model: &'a dyn StaticModel, programs: &[usize], setting: &Setting) -
         }
     };
     programs.iter().map(app).collect()
-}
-
-/// Positions in `programs` become positions in the workload.
-fn named(mut clusters: Vec<Cluster>, programs: &[usize]) -> Group {
-    let name = |cluster: &mut Cluster| cluster.programs.iter_mut().for_each(|program| *program = programs[*program]);
-    clusters.iter_mut().for_each(name);
-    clusters
 }
 
 #[cfg(test)]

@@ -67,23 +67,17 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_gain_behind_a_plateau_is_seen() {
-        // b gains 1 a way; a gains nothing for 2 ways and 9 for the third: 9 / 3 = 3 a way is more.
+    fn ways_go_where_they_help_most_by_hand() {
+        // The gain behind a plateau is seen: b gains 1 a way; a gains nothing for 2 ways and 9 for
+        // the third: 9 / 3 = 3 a way is more.
         let (a, b) = ([10.0, 10.0, 10.0, 1.0], [5.0, 4.0, 3.0, 2.0]);
         assert_eq!(lookahead(&[a, b], 5, 1), [4, 1]);
         // With 4 ways the cliff is out of reach: b gets both that are left.
         assert_eq!(lookahead(&[a, b], 4, 1), [1, 3]);
-    }
-
-    #[test]
-    fn a_curve_that_rises_gets_ways_only_where_all_do() {
+        // A curve that rises gets ways only where all do.
         assert_eq!(lookahead(&[[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]], 4, 1), [1, 3]);
         // Per way: a loses 1 with one and 1 with two, b 2: the first that is least harmful.
         assert_eq!(lookahead(&[[1.0, 2.0, 3.0], [1.0, 3.0, 5.0]], 4, 1), [3, 1]);
-    }
-
-    #[test]
-    fn no_curve_and_short_curves_are_flat() {
         assert!(lookahead::<[f64; 0]>(&[], 4, 1).is_empty());
         assert_eq!(lookahead(&[&[][..], &[2.0, 1.0]], 6, 1), [4, 2], "one way for 1, then no program gains");
     }

@@ -1,6 +1,6 @@
 //! `pbbcache-simple` and `pbbcache-stalls`: the static model of the simulator that Divide&Content's
-//! authors extended, written from the formulas of the design (section 8), so that both tools can be
-//! run on the same inputs.
+//! authors extended, written from its formulas (docs/design/cache-ways.md), so that both tools can
+//! be run on the same inputs.
 //!
 //! ```text
 //! M: the controller's bandwidth; B_i: what program i would take
@@ -71,12 +71,6 @@ impl PbbCache {
     #[must_use]
     pub const fn max_bandwidth(&self) -> Option<f64> {
         self.max_bandwidth
-    }
-
-    /// Which kind of bandwidth model it is.
-    #[must_use]
-    pub const fn kind(&self) -> Bandwidth {
-        self.bandwidth
     }
 
     fn limit(&self) -> f64 {

@@ -21,10 +21,10 @@ mod places;
 mod tries;
 mod ways;
 
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::pairs::{means, refused};
 use crate::kit::words::whole_percent;
-use crate::settings::{ConfigError, Section, settings};
+use crate::settings::{ConfigError, Section, at_least, settings};
 use isobar_model::{
     Action, CpuId, NodeMap, Observation, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor, Thread, Tid,
 };
@@ -62,6 +62,8 @@ settings! {
         pub pages_per_epoch: u64 = 4096,
         /// Move pages around sampled addresses, as DINO does, instead of any pages.
         pub around_samples: bool = false,
+        /// Move pages that were accessed lately, the hottest first, and no others.
+        pub accessed: bool = false,
         /// Cache ways of processes, as "alpha=0:0x3": NAME=LLC:MASK, and NAME=LLC:MASK:PERCENT with
         /// a share of the memory bandwidth.
         pub ways: String = String::new(),
@@ -70,10 +72,12 @@ settings! {
 
 impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
-        if self.pages_per_epoch == 0 {
-            return Err(ConfigError::impossible(section, "pages_per_epoch", 0, "at least 1"));
-        }
+        at_least(section, "pages_per_epoch", self.pages_per_epoch, 1)?;
         ThreadPlace::list(&self.threads).map(drop).map_err(refused(section, "threads"))?;
+        if self.accessed && self.around_samples {
+            let why = "cannot be true together with around_samples: choose one of them".to_owned();
+            return Err(refused(section, "accessed")(why));
+        }
         PagePlace::list(&self.pages).map(drop).map_err(refused(section, "pages"))?;
         WayPlace::list(&self.ways).map(drop).map_err(refused(section, "ways"))
     }
@@ -104,7 +108,11 @@ impl Fixed {
             threads: ThreadPlace::list(&config.threads).unwrap_or_default(),
             pages: PagePlace::list(&config.pages).unwrap_or_default(),
             pages_per_epoch: config.pages_per_epoch,
-            select: if config.around_samples { PageSelection::AroundSamples } else { PageSelection::ResidentSet },
+            select: match (config.accessed, config.around_samples) {
+                (true, _) => PageSelection::Accessed,
+                (false, true) => PageSelection::AroundSamples,
+                (false, false) => PageSelection::ResidentSet,
+            },
             bound: Bound::new(),
             tries: Tries::default(),
             ways: WayPlace::list(&config.ways).unwrap_or_default(),
@@ -114,12 +122,10 @@ impl Fixed {
 }
 
 impl Policy for Fixed {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    as_registered!();
 
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
+    fn uses(&self) -> &'static [Sensor] {
+        if self.select == PageSelection::Accessed { &[Sensor::AccessedPages] } else { &[] }
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {
@@ -212,7 +218,7 @@ impl Fixed {
     /// The pages to move by thread: any pages of the process, or those around the samples of each
     /// thread.
     fn shares(&self, process: &Process, mut left: u64) -> Vec<(Option<Tid>, Pages)> {
-        if self.select == PageSelection::ResidentSet {
+        if self.select != PageSelection::AroundSamples {
             return vec![(None, Pages(left.min(self.pages_per_epoch)))];
         }
         let mut share = |thread: &Thread| {

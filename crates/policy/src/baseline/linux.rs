@@ -1,9 +1,9 @@
 //! `linux`: the stock scheduler. It decides nothing; on a live machine that makes `manage` a pure
 //! observer, in the simulator it leaves threads where the model of the stock scheduler put them.
 
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::settings::NoSettings;
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use isobar_model::{Observation, Plan, Policy};
 
 /// Canonical name.
 pub const NAME: &str = "linux";
@@ -23,13 +23,7 @@ pub const ENTRY: Entry = Entry {
 pub struct Linux;
 
 impl Policy for Linux {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
-    }
+    as_registered!();
 
     fn decide(&mut self, _: &Observation) -> Plan {
         Plan::nothing(NAME)

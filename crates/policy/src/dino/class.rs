@@ -22,11 +22,7 @@ impl Class {
     /// Its position by rising intensity.
     #[must_use]
     pub const fn index(self) -> usize {
-        match self {
-            Self::Turtle => 0,
-            Self::Devil => 1,
-            Self::SuperDevil => 2,
-        }
+        self as usize
     }
 
     /// The class of a miss rate. `devil` and `super_devil` are the thresholds, both inclusive for

@@ -89,7 +89,7 @@ fn programs(domains: &Domains, tuples: &[Tuple<'_>]) -> (Vec<Program>, Vec<Optio
     for (position, tuple) in tuples.iter().enumerate().filter(|(_, tuple)| threads[tuple.member.process] > 1) {
         let program = *number[tuple.member.process].get_or_insert_with(|| {
             let positions = Vec::with_capacity(threads[tuple.member.process]);
-            programs.push(Program { positions, count: vec![0; domains.domains().len()] });
+            programs.push(Program { positions, count: vec![0; domains.domains.len()] });
             programs.len() - 1
         });
         programs[program].positions.push(position);
@@ -103,7 +103,7 @@ impl<'t, 'a> Pass<'t, 'a> {
     fn new(domains: &'t Domains, tuples: &'t mut [Tuple<'a>]) -> Self {
         let (programs, program_at) = programs(domains, tuples);
         let start = |domain: usize| tuples.partition_point(|tuple| domains.seat(tuple.seat).domain.0 < domain);
-        let ranges = (0..domains.domains().len()).map(|domain| start(domain)..start(domain + 1)).collect();
+        let ranges = (0..domains.domains.len()).map(|domain| start(domain)..start(domain + 1)).collect();
         Self { domains, tuples, ranges, programs, program_at }
     }
 

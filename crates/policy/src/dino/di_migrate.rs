@@ -8,7 +8,7 @@
 //! [`crate::kit::pages`]. There is no ping-pong detection: that is DINO's.
 
 use super::di_plain::{self, PAPER};
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::CachedDomains;
 use crate::kit::page_settings::PageSettings;
 use crate::kit::pages::{Follower, Place};
@@ -38,37 +38,27 @@ pub const ENTRY: Entry = Entry {
 pub struct DiMigrate {
     domains: CachedDomains,
     follower: Follower,
-    interval: u64,
 }
 
 impl DiMigrate {
     /// With validated settings.
     #[must_use]
     pub fn new(settings: PageSettings) -> Self {
-        Self { domains: CachedDomains::default(), follower: Follower::new(settings, None), interval: 0 }
+        Self { domains: CachedDomains::default(), follower: Follower::new(settings, None) }
     }
 }
 
 impl Policy for DiMigrate {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
-    }
+    as_registered!();
 
     fn decide(&mut self, seen: &Observation) -> Plan {
-        self.interval += 1;
         let domains = self.domains.of(&seen.machine);
         let groups = di_plain::groups(seen, domains);
         let placed = di_plain::place(domains, &groups);
         let places: Vec<_> = placed.iter().map(|placed| Place::of(domains, &placed.member, placed.seat)).collect();
-        let asked = self.follower.follow(seen, &places, self.interval);
         let mut plan =
             Plan { actions: di_plain::moves(domains, &placed), notes: groups.notes(), ..Plan::nothing(NAME) };
-        plan.actions.extend(asked.actions);
-        plan.notes.extend(asked.notes);
+        self.follower.follow(seen, &places, &mut plan);
         plan
     }
 }

@@ -20,12 +20,12 @@
 //! miss rates are ordered by pid and tid, so that the plan depends on nothing but the observation.
 //!
 //! *Departures from the paper*
-//! 1. Both passes visit the domains in order (design, reading 3).
+//! 1. Both passes visit the domains in order (docs/design/dino.md).
 //! 2. More threads than cores: see [`crate::kit::layout`].
 //! 3. Threads that may use some CPUs only are laid out before the others, within those CPUs.
 //! 4. A thread that executed nothing has no miss rate in this interval; it is left where it is.
 
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
@@ -56,13 +56,7 @@ pub struct DiPlain {
 }
 
 impl Policy for DiPlain {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
-    }
+    as_registered!();
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let domains = self.domains.of(&seen.machine);

@@ -25,7 +25,7 @@
 //! history gives the same plan.
 //!
 //! *Departures from the paper*
-//! 1. Both passes of the layout visit the domains in order (design, reading 3); more threads than
+//! 1. Both passes of the layout visit the domains in order (docs/design/dino.md); more threads than
 //!    cores: [`crate::kit::layout`].
 //! 2. A thread also keeps its core when its domain has a slot of its class on another core
 //!    ([`super::seating`], step 2).
@@ -41,8 +41,8 @@ use super::class::{Class, History};
 use super::colocate::{Tuple, colocate};
 use super::di_migrate;
 use super::di_plain::PAPER;
-use super::seating::{How, Seating, Slot};
-use crate::entry::{Entry, Moves, Of};
+use super::seating::{Seating, Slot};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::before::Before;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
@@ -51,8 +51,8 @@ use crate::kit::page_settings::PageSettings;
 use crate::kit::pages::{Follower, Place};
 use crate::kit::ping_pong::Limits;
 use crate::kit::words::Tenths;
-use crate::settings::{ConfigError, Section, settings};
-use isobar_model::{Action, CpuSet, Mpki, Observation, Pid, Plan, Policy, Sensor, Tid};
+use crate::settings::{ConfigError, Section, at_least, check, settings};
+use isobar_model::{Action, CpuSet, Mpki, Observation, Pid, Plan, Policy, Tid};
 use std::fmt::Write;
 
 /// Canonical name.
@@ -97,26 +97,15 @@ settings! {
 impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
         let Self { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = *self;
-        let wrong = |key, value: &dyn std::fmt::Display, expected: &str| {
-            Err(ConfigError::impossible(section, key, value, expected))
-        };
-        if !(devil_mpki.is_finite() && devil_mpki >= 0.0) {
-            return wrong("devil_mpki", &devil_mpki, "a miss rate of 0 or more");
-        }
-        if !(super_devil_mpki.is_finite() && super_devil_mpki >= devil_mpki) {
-            let expected = format!("at least devil_mpki, which is {devil_mpki}");
-            return wrong("super_devil_mpki", &super_devil_mpki, &expected);
-        }
-        if !(1..=64).contains(&class_window) {
-            return wrong("class_window", &class_window, "1 to 64 intervals");
-        }
-        if !(1..=class_window).contains(&class_votes) {
-            return wrong("class_votes", &class_votes, &format!("1 to class_window, which is {class_window}"));
-        }
-        if self.ping_pong_reversals == 0 {
-            return wrong("ping_pong_reversals", &self.ping_pong_reversals, "at least 1");
-        }
-        Ok(())
+        let rate = devil_mpki.is_finite() && devil_mpki >= 0.0;
+        check(rate, section, "devil_mpki", devil_mpki, "a miss rate of 0 or more")?;
+        let above = super_devil_mpki.is_finite() && super_devil_mpki >= devil_mpki;
+        let least = format!("at least devil_mpki, which is {devil_mpki}");
+        check(above, section, "super_devil_mpki", super_devil_mpki, least)?;
+        check((1..=64).contains(&class_window), section, "class_window", class_window, "1 to 64 intervals")?;
+        let most = format!("1 to class_window, which is {class_window}");
+        check((1..=class_window).contains(&class_votes), section, "class_votes", class_votes, most)?;
+        at_least(section, "ping_pong_reversals", self.ping_pong_reversals, 1)
     }
 }
 
@@ -128,7 +117,6 @@ pub struct Dino {
     histories: Vec<((Pid, Tid), History)>,
     domains: CachedDomains,
     follower: Follower,
-    interval: u64,
 }
 
 impl Dino {
@@ -145,7 +133,6 @@ impl Dino {
             histories: Vec::new(),
             domains: CachedDomains::default(),
             follower: Follower::new(pages, Some(limits)),
-            interval: 0,
         }
     }
 
@@ -174,16 +161,9 @@ impl Dino {
 }
 
 impl Policy for Dino {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
-    }
+    as_registered!();
 
     fn decide(&mut self, seen: &Observation) -> Plan {
-        self.interval += 1;
         let classes = self.classify(seen);
         let domains = self.domains.of(&seen.machine);
         let groups = Groups::of(seen, domains, |index, _| classes[index].is_some());
@@ -191,9 +171,7 @@ impl Policy for Dino {
         let switched = colocate(domains, &mut tuples);
         let mut plan =
             Plan { actions: moves(domains, &tuples, &switched), notes: groups.notes(), ..Plan::nothing(NAME) };
-        let asked = self.follower.follow(seen, &places(domains, &tuples), self.interval);
-        plan.actions.extend(asked.actions);
-        plan.notes.extend(asked.notes);
+        self.follower.follow(seen, &places(domains, &tuples), &mut plan);
         plan
     }
 }
@@ -206,7 +184,7 @@ fn seat<'a>(domains: &Domains, groups: &Groups<'a>, classes: &[Option<Class>]) -
         let members = with_classes(group, groups, classes);
         let slots = layout(domains, &members, &load, group.allowed);
         for ((member, class), seat) in members.iter().zip(solution(domains, &members, &slots, &load)) {
-            if let Some((seat, _)) = seat {
+            if let Some(seat) = seat {
                 load[seat.0] += 1;
                 tuples.push(Tuple { member: *member, class: *class, group: number, seat });
             }
@@ -232,17 +210,12 @@ fn layout(domains: &Domains, members: &[(Member<'_>, Class)], load: &[u32], allo
 }
 
 /// The threads on the slots.
-fn solution(
-    domains: &Domains,
-    members: &[(Member<'_>, Class)],
-    slots: &[Slot],
-    load: &[u32],
-) -> Vec<Option<(SeatId, How)>> {
+fn solution(domains: &Domains, members: &[(Member<'_>, Class)], slots: &[Slot], load: &[u32]) -> Vec<Option<SeatId>> {
     let mut seating = Seating::new(domains, slots, load, members.len());
     seating.keep_cores(members);
     seating.keep_domains(members);
     seating.fill(members);
-    seating.seats().to_vec()
+    seating.seated
 }
 
 /// A move for every thread that is not on its core, or not held there, ascending by pid, then tid.

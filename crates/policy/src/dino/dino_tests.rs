@@ -43,11 +43,9 @@ fn after_steps(steps: impl Fn(&mut Seating<'_>, &[(Member<'_>, Class)])) -> Stri
     let slots = layout(&domains, &members, &groups.load, None);
     let mut seating = Seating::new(&domains, &slots, &groups.load, members.len());
     steps(&mut seating, &members);
-    let placed = members.iter().zip(seating.seats());
+    let placed = members.iter().zip(seating.seated);
     let tuples: Vec<_> = placed
-        .filter_map(|((member, class), seat)| {
-            seat.map(|(seat, _)| Tuple { member: *member, class: *class, group: 0, seat })
-        })
+        .filter_map(|((member, class), seat)| Some(Tuple { member: *member, class: *class, group: 0, seat: seat? }))
         .collect();
     cores(&tuples, &domains)
 }
@@ -75,28 +73,18 @@ fn step_2_layout() {
 }
 
 #[test]
-fn step_3_kept_cores() {
-    assert_eq!(
-        after_steps(|seating, members| {
-            seating.keep_cores(members);
-        }),
-        "01.3456."
-    );
-    assert_eq!(
-        after_steps(|seating, members| {
-            seating.keep_cores(members);
-            seating.keep_domains(members);
-        }),
-        "01.3456.",
-        "no domain has a slot left for its threads"
-    );
-}
-
-#[test]
-fn step_4_filled_cores() {
-    let filled = after_steps(|seating, members| {
+fn steps_3_and_4_keep_cores_and_fill_the_others() {
+    let kept_cores = after_steps(|seating, members| {
+        seating.keep_cores(members);
+    });
+    assert_eq!(kept_cores, "01.3456.");
+    let kept = |seating: &mut Seating<'_>, members: &[(Member<'_>, Class)]| {
         seating.keep_cores(members);
         seating.keep_domains(members);
+    };
+    assert_eq!(after_steps(kept), "01.3456.", "no domain has a slot left for its threads");
+    let filled = after_steps(|seating, members| {
+        kept(seating, members);
         seating.fill(members);
     });
     assert_eq!(filled, "01734562");

@@ -14,6 +14,7 @@
 use super::class::{CLASSES, Class};
 use crate::kit::domains::{DomainId, Domains, SeatId};
 use crate::kit::group::Member;
+use crate::kit::load::Load;
 
 /// A slot of the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +23,6 @@ pub struct Slot {
     pub seat: SeatId,
     /// The class that it is for.
     pub class: Class,
-}
-
-/// How a thread came to its core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// It stays.
-    Kept,
-    /// It fills a slot of its class.
-    Filled,
 }
 
 /// A group being seated.
@@ -43,11 +35,11 @@ pub struct Seating<'a> {
     /// Threads that may still sit on each seat.
     room: Vec<u32>,
     /// Threads on each physical core.
-    on_core: Vec<u32>,
+    load: Load,
     /// Threads that a physical core of each domain takes before another has to.
     core_limit: Vec<u32>,
     /// Each member's seat, once it has one.
-    seated: Vec<Option<(SeatId, How)>>,
+    pub seated: Vec<Option<SeatId>>,
 }
 
 impl<'a> Seating<'a> {
@@ -56,11 +48,11 @@ impl<'a> Seating<'a> {
     pub fn new(domains: &'a Domains, slots: &[Slot], load: &[u32], members: usize) -> Self {
         let mut seating = Self {
             domains,
-            dealt: vec![[0; CLASSES]; domains.seats().len()],
-            open: vec![[0; CLASSES]; domains.domains().len()],
+            dealt: vec![[0; CLASSES]; domains.seats.len()],
+            open: vec![[0; CLASSES]; domains.domains.len()],
             room: load.iter().map(|load| u32::from(*load == 0)).collect(),
-            on_core: vec![0; domains.core_count()],
-            core_limit: vec![1; domains.domains().len()],
+            load: Load::of(domains, load.to_vec()),
+            core_limit: vec![1; domains.domains.len()],
             seated: vec![None; members],
         };
         for slot in slots {
@@ -68,10 +60,9 @@ impl<'a> Seating<'a> {
             seating.open[domains.seat(slot.seat).domain.0][slot.class.index()] += 1;
         }
         let mut planned = vec![0; domains.core_count()];
-        for (index, seat) in domains.seats().iter().enumerate() {
+        for (index, seat) in domains.seats.iter().enumerate() {
             let dealt = seating.dealt[index].iter().sum();
             seating.room[index] = seating.room[index].max(dealt);
-            seating.on_core[seat.core] += load[index];
             planned[seat.core] += dealt + load[index];
             let limit = &mut seating.core_limit[seat.domain.0];
             *limit = planned[seat.core].max(*limit);
@@ -84,7 +75,7 @@ impl<'a> Seating<'a> {
         for (index, (member, class)) in members.iter().enumerate() {
             let Some(seat) = member.seat.filter(|_| self.seated[index].is_none()) else { continue };
             if self.dealt[seat.0][class.index()] > 0 {
-                self.sit(index, seat, *class, How::Kept);
+                self.sit(index, seat, *class);
             }
         }
     }
@@ -96,8 +87,9 @@ impl<'a> Seating<'a> {
             let seat = self.domains.seat(id);
             let wanted = self.open[seat.domain.0][class.index()] > 0;
             let allowed = member.thread.may_run_on(seat.cpu);
-            if wanted && allowed && self.room[id.0] > 0 && self.on_core[seat.core] < self.core_limit[seat.domain.0] {
-                self.sit(index, id, *class, How::Kept);
+            if wanted && allowed && self.room[id.0] > 0 && self.load.on_core(seat.core) < self.core_limit[seat.domain.0]
+            {
+                self.sit(index, id, *class);
             }
         }
     }
@@ -112,25 +104,19 @@ impl<'a> Seating<'a> {
             let found =
                 self.nearest_domain(member.seat, *class).and_then(|domain| self.free_seat(domain, *class, member));
             if let Some(seat) = found {
-                self.sit(index, seat, *class, How::Filled);
+                self.sit(index, seat, *class);
             }
         }
     }
 
-    /// Each member's seat.
-    #[must_use]
-    pub fn seats(&self) -> &[Option<(SeatId, How)>] {
-        &self.seated
-    }
-
-    fn sit(&mut self, index: usize, id: SeatId, class: Class, how: How) {
+    fn sit(&mut self, index: usize, id: SeatId, class: Class) {
         let seat = self.domains.seat(id);
         let dealt = &mut self.dealt[id.0][class.index()];
         *dealt = dealt.saturating_sub(1);
         self.open[seat.domain.0][class.index()] -= 1;
         self.room[id.0] -= 1;
-        self.on_core[seat.core] += 1;
-        self.seated[index] = Some((id, how));
+        self.load.add(self.domains, id);
+        self.seated[index] = Some(id);
     }
 
     /// A domain with a slot of the class: the thread's own, else one on its node, else the first.
@@ -138,7 +124,7 @@ impl<'a> Seating<'a> {
         let own = from.map(|seat| self.domains.seat(seat).domain);
         let node = own.and_then(|domain| self.domains.domain(domain).node);
         let distance = |id: usize| {
-            let same_node = node.is_some() && self.domains.domains()[id].node == node;
+            let same_node = node.is_some() && self.domains.domains[id].node == node;
             (own != Some(DomainId(id)), !same_node, id)
         };
         let open = (0..self.open.len()).filter(|id| self.open[*id][class.index()] > 0);
@@ -148,10 +134,10 @@ impl<'a> Seating<'a> {
     /// The seat in a domain that was dealt a slot of the class and is free, else the one on the
     /// least loaded core.
     fn free_seat(&self, domain: DomainId, class: Class, member: &Member<'_>) -> Option<SeatId> {
-        let usable = |seat: &usize| self.room[*seat] > 0 && member.thread.may_run_on(self.domains.seats()[*seat].cpu);
+        let usable = |seat: &usize| self.room[*seat] > 0 && member.thread.may_run_on(self.domains.seats[*seat].cpu);
         let seats = self.domains.domain(domain).seats.clone().filter(usable);
         let order = |seat: &usize| {
-            let core = self.on_core[self.domains.seats()[*seat].core];
+            let core = self.load.on_core(self.domains.seats[*seat].core);
             (self.dealt[*seat][class.index()] == 0, core, *seat)
         };
         seats.min_by_key(order).map(SeatId)

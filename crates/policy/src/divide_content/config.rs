@@ -1,6 +1,6 @@
 //! The settings of LFOC+.
 
-use crate::settings::{ConfigError, Section, settings};
+use crate::settings::{ConfigError, Section, at_least, between, check, settings};
 use isobar_partition::class::ClassLimits;
 use isobar_partition::heuristics::lfoc_plus;
 
@@ -84,64 +84,20 @@ impl Config {
 
 impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
-        let counts = [
-            ("max_streaming_parts", self.max_streaming_parts),
-            ("ways_streaming", self.ways_streaming),
-            ("probe_epochs", self.probe_epochs),
-            ("transition_epochs", self.transition_epochs),
-        ];
-        counts.into_iter().try_for_each(|(key, value)| at_least(section, key, value, 1))?;
+        at_least(section, "max_streaming_parts", self.max_streaming_parts, 1)?;
+        at_least(section, "ways_streaming", self.ways_streaming, 1)?;
+        at_least(section, "probe_epochs", self.probe_epochs, 1)?;
+        at_least(section, "transition_epochs", self.transition_epochs, 1)?;
         at_least(section, "longest_rest_epochs", self.longest_rest_epochs, self.rest_epochs)?;
-        let slowdowns = [
-            ("streaming_slowdown", self.streaming_slowdown),
-            ("streaming_never", self.streaming_never),
-            ("sensitive_slowdown", self.sensitive_slowdown),
-        ];
-        slowdowns.into_iter().try_for_each(|(key, value)| number(section, key, value, 1.0, 100.0))?;
-        number(section, "warm_up_seconds", self.warm_up_seconds, 0.0, 86_400.0)?;
-        number(section, "light_llcmpkc", self.light_llcmpkc, 0.0, 1000.0)?;
-        number(section, "streaming_llcmpkc", self.streaming_llcmpkc, 0.0, 1000.0)?;
-        number(section, "transition_percent", self.transition_percent, 1.0, 1e6)?;
-        match self.streaming_bandwidth_percent {
-            0 | 10..=100 => Ok(()),
-            other => {
-                Err(ConfigError::impossible(section, "streaming_bandwidth_percent", other, "10 to 100, or 0 for none"))
-            }
-        }
-    }
-}
-
-fn at_least(section: &str, key: &str, value: u32, least: u32) -> Result<(), ConfigError> {
-    let expected = || ConfigError::impossible(section, key, value, &format!("at least {least}"));
-    if value >= least { Ok(()) } else { Err(expected()) }
-}
-
-/// A setting between two bounds.
-///
-/// # Errors
-/// [`ConfigError::Value`] with both.
-pub(super) fn number(section: &str, key: &str, value: f64, least: f64, most: f64) -> Result<(), ConfigError> {
-    let expected = || ConfigError::impossible(section, key, value, &format!("{least} to {most}"));
-    if (least..=most).contains(&value) { Ok(()) } else { Err(expected()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::PolicyConfig;
-
-    #[test]
-    fn what_is_impossible_is_named() {
-        let refused = |key: &str, value: toml::Value| {
-            let table = toml::Table::from_iter([(key.to_owned(), value)]);
-            Config::default().with("lfoc+", table).unwrap_err().to_string()
-        };
-        assert_eq!(refused("ways_streaming", 0.into()), "lfoc+.ways_streaming: 0 is impossible: expected at least 1");
-        assert_eq!(
-            refused("sensitive_slowdown", 0.5.into()),
-            "lfoc+.sensitive_slowdown: 0.5 is impossible: expected 1 to 100"
-        );
-        assert!(refused("streaming_bandwidth_percent", 5.into()).ends_with("expected 10 to 100, or 0 for none"));
-        assert!(refused("longest_rest_epochs", 1.into()).ends_with("expected at least 10"));
+        between(section, "streaming_slowdown", self.streaming_slowdown, 1.0, 100.0)?;
+        between(section, "streaming_never", self.streaming_never, 1.0, 100.0)?;
+        between(section, "sensitive_slowdown", self.sensitive_slowdown, 1.0, 100.0)?;
+        between(section, "warm_up_seconds", self.warm_up_seconds, 0.0, 86_400.0)?;
+        between(section, "light_llcmpkc", self.light_llcmpkc, 0.0, 1000.0)?;
+        between(section, "streaming_llcmpkc", self.streaming_llcmpkc, 0.0, 1000.0)?;
+        between(section, "transition_percent", self.transition_percent, 1.0, 1e6)?;
+        let percent = self.streaming_bandwidth_percent;
+        let possible = matches!(percent, 0 | 10..=100);
+        check(possible, section, "streaming_bandwidth_percent", percent, "10 to 100, or 0 for none")
     }
 }

@@ -2,16 +2,20 @@
 //! takes there.
 
 use crate::kit::domains::{Domains, SeatId};
+use crate::kit::load::Load;
 use isobar_model::{CpuId, CpuSet, LlcId, Thread, Topology, num};
 use std::sync::Arc;
 
 /// A machine as core groups; groups are the LLCs, by position.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CoreGroups {
-    machine: Arc<Topology>,
-    domains: Domains,
-    groups: Vec<Group>,
-    nodes: usize,
+    machine: Option<Arc<Topology>>,
+    /// The CPUs as seats.
+    pub domains: Domains,
+    /// The groups.
+    pub list: Vec<Group>,
+    /// By CPU id.
+    of_cpu: Vec<Option<usize>>,
 }
 
 /// The CPUs that share an LLC.
@@ -37,7 +41,7 @@ impl CoreGroups {
     pub fn of(machine: &Arc<Topology>) -> Self {
         let domains = Domains::of(machine);
         let group = |llc: &isobar_model::topology::Llc| {
-            let own = domains.domains().iter().filter(|domain| domain.llc == Some(llc.id));
+            let own = domains.domains.iter().filter(|domain| domain.llc == Some(llc.id));
             let node = machine.nodes_of_llc(llc.id).first().copied();
             let position = machine.nodes().iter().position(|other| Some(other.id) == node);
             Group {
@@ -49,93 +53,45 @@ impl CoreGroups {
                 ways: llc.ways.map_or(0, |ways| num::index(ways.0)),
             }
         };
-        let groups = machine.llcs().iter().map(group).collect();
-        Self { machine: Arc::clone(machine), groups, nodes: machine.nodes().len() + 1, domains }
-    }
-
-    /// Whether these are the groups of a machine.
-    #[must_use]
-    pub fn is_of(&self, machine: &Arc<Topology>) -> bool {
-        Arc::ptr_eq(&self.machine, machine) || self.machine == *machine
-    }
-
-    /// The groups.
-    #[must_use]
-    pub fn groups(&self) -> &[Group] {
-        &self.groups
-    }
-
-    /// How many memory nodes groups may have.
-    #[must_use]
-    pub const fn nodes(&self) -> usize {
-        self.nodes
-    }
-
-    /// The seat of a CPU.
-    #[must_use]
-    pub fn seat_of(&self, cpu: CpuId) -> Option<SeatId> {
-        self.domains.seat_of(cpu)
-    }
-
-    /// The CPU of a seat.
-    #[must_use]
-    pub fn cpu(&self, seat: SeatId) -> CpuId {
-        self.domains.seat(seat).cpu
-    }
-
-    /// CPUs of a group that a thread may use, as far as is known.
-    #[must_use]
-    pub fn usable(&self, group: usize, allowed: Option<&CpuSet>) -> usize {
-        let seats = &self.groups[group].seats;
-        match allowed {
-            Some(allowed) => seats.iter().filter(|seat| allowed.contains(self.cpu(**seat))).count(),
-            None => seats.len(),
+        let list: Vec<Group> = machine.llcs().iter().map(group).collect();
+        let highest = machine.cpus().last().map_or(0, |cpu| num::index(cpu.id.0) + 1);
+        let mut of_cpu = vec![None; highest];
+        for (at, group) in list.iter().enumerate() {
+            group.seats.iter().for_each(|seat| of_cpu[num::index(domains.seat(*seat).cpu.0)] = Some(at));
         }
-    }
-}
-
-/// How many threads each CPU and each core has.
-#[derive(Clone, Debug, Default)]
-pub struct Load {
-    seats: Vec<u32>,
-    cores: Vec<u32>,
-}
-
-impl Load {
-    /// No thread anywhere.
-    pub fn clear(&mut self, core_groups: &CoreGroups) {
-        self.seats.clear();
-        self.seats.resize(core_groups.domains.seats().len(), 0);
-        self.cores.clear();
-        self.cores.resize(core_groups.domains.core_count(), 0);
+        Self { machine: Some(Arc::clone(machine)), domains, list, of_cpu }
     }
 
-    /// One thread more on a seat.
-    pub fn add(&mut self, core_groups: &CoreGroups, seat: SeatId) {
-        self.seats[seat.0] += 1;
-        self.cores[core_groups.domains.seat(seat).core] += 1;
+    /// Becomes the groups of a machine; whether that is another one than before.
+    pub fn fit(&mut self, machine: &Arc<Topology>) -> bool {
+        let same = self.machine.as_ref().is_some_and(|own| Arc::ptr_eq(own, machine) || own == machine);
+        if same {
+            self.machine = Some(Arc::clone(machine));
+        } else {
+            *self = Self::of(machine);
+        }
+        !same
     }
 
-    /// One thread less.
-    pub fn remove(&mut self, core_groups: &CoreGroups, seat: SeatId) {
-        self.seats[seat.0] = self.seats[seat.0].saturating_sub(1);
-        let core = &mut self.cores[core_groups.domains.seat(seat).core];
-        *core = core.saturating_sub(1);
-    }
-
-    /// Threads on a seat.
+    /// The group of a CPU, by position.
     #[must_use]
-    pub fn on(&self, seat: SeatId) -> u32 {
-        self.seats[seat.0]
+    pub fn of_cpu(&self, cpu: CpuId) -> Option<usize> {
+        self.of_cpu.get(num::index(cpu.0)).copied().flatten()
+    }
+
+    /// CPUs of a group that are among these.
+    #[must_use]
+    pub fn usable(&self, group: usize, allowed: &CpuSet) -> usize {
+        self.list[group].seats.iter().filter(|seat| allowed.contains(self.domains.seat(**seat).cpu)).count()
     }
 
     /// The seat of a group that a thread may use with the fewest threads, on the core with the
     /// fewest, the first of them.
     #[must_use]
-    pub fn best(&self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<SeatId> {
-        let seats = core_groups.groups[group].seats.iter().copied();
-        let usable = seats.filter(|seat| thread.may_run_on(core_groups.cpu(*seat)));
-        usable.min_by_key(|seat| (self.on(*seat), self.cores[core_groups.domains.seat(*seat).core]))
+    pub fn best(&self, load: &Load, group: usize, thread: &Thread) -> Option<SeatId> {
+        let seats = self.list[group].seats.iter().copied();
+        let usable = seats.filter(|seat| thread.may_run_on(self.domains.seat(*seat).cpu));
+        usable.min_by_key(|seat| (load.on(*seat), load.on_core(self.domains.seat(*seat).core)))
     }
 }
 
@@ -148,7 +104,7 @@ mod tests {
     fn groups_know_their_nodes() {
         let core_groups = CoreGroups::of(&Arc::new(synthetic("node:2 llc:2 core:2 pu:2").unwrap()));
         let of: Vec<(u32, usize, usize, usize)> =
-            core_groups.groups().iter().map(|group| (group.id.0, group.node, group.cores, group.seats.len())).collect();
+            core_groups.list.iter().map(|group| (group.id.0, group.node, group.cores, group.seats.len())).collect();
         assert_eq!(of, [(0, 0, 2, 4), (1, 0, 2, 4), (2, 1, 2, 4), (3, 1, 2, 4)]);
     }
 
@@ -157,17 +113,16 @@ mod tests {
         let machine = Arc::new(synthetic("node:1 core:2 pu:2").unwrap());
         let core_groups = CoreGroups::of(&machine);
         let thread = Thread { allowed_cpus: Some("0-3".parse().unwrap()), ..Thread::unmeasured(isobar_model::Tid(1)) };
-        let mut load = Load::default();
-        load.clear(&core_groups);
+        let mut load = Load::of(&core_groups.domains, vec![0; 4]);
         let mut taken = Vec::new();
         for _ in 0..5 {
-            let seat = load.best(&core_groups, 0, &thread).unwrap();
-            load.add(&core_groups, seat);
-            taken.push(core_groups.cpu(seat).0);
+            let seat = core_groups.best(&load, 0, &thread).unwrap();
+            load.add(&core_groups.domains, seat);
+            taken.push(core_groups.domains.seat(seat).cpu.0);
         }
         assert_eq!(taken, [0, 1, 2, 3, 0]);
         let confined = Thread { allowed_cpus: Some("3".parse().unwrap()), ..thread };
-        assert_eq!(load.best(&core_groups, 0, &confined).map(|seat| core_groups.cpu(seat).0), Some(3));
-        assert_eq!(core_groups.usable(0, confined.allowed_cpus.as_ref()), 1);
+        assert_eq!(core_groups.best(&load, 0, &confined).map(|seat| core_groups.domains.seat(seat).cpu.0), Some(3));
+        assert_eq!(core_groups.usable(0, &"3".parse().unwrap()), 1);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | core group | LLC, by position ([`CoreGroups`]) |
+//! | core group | LLC, by position ([`super::core_groups`]) |
 //! | `in_sampling_mode` | [`Partitioner::is_sampling`] |
 //! | `migrations_pending` | [`Stability::pending`] |
 //! | `recently_balanced` | [`Stability::rests`] |
@@ -40,14 +40,12 @@
 //! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
 use super::balancing::{Balancing, Config};
-use super::core_groups::CoreGroups;
 use super::lfoc_plus::PAPER;
 use super::migrations::{Balanced, Migrations};
 use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use super::stability::Stability;
-use super::words::Unpartitioned;
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
@@ -69,7 +67,6 @@ pub const ENTRY: Entry = Entry {
 pub struct DivideContent {
     config: Balancing,
     partitioner: Partitioner,
-    core_groups: Option<CoreGroups>,
     pressures: Pressures,
     stability: Stability,
     migrations: Migrations,
@@ -84,7 +81,6 @@ impl DivideContent {
         Self {
             config: balancing,
             partitioner: Partitioner::new(lfoc),
-            core_groups: None,
             pressures: Pressures::default(),
             stability: Stability::default(),
             migrations: Migrations::default(),
@@ -94,36 +90,24 @@ impl DivideContent {
 }
 
 impl Policy for DivideContent {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
-    }
+    as_registered!();
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
-        let core_groups = match self.core_groups.take().filter(|core_groups| core_groups.is_of(&seen.machine)) {
-            Some(core_groups) => core_groups,
-            None => CoreGroups::of(&seen.machine),
-        };
         self.partitioner.observe(seen);
         self.stability.observe(seen, &self.partitioner);
-        self.pressures.observe(seen, &core_groups, &self.partitioner);
-        self.migrations.observe(seen, &core_groups);
+        self.pressures.observe(seen, &self.partitioner);
+        self.migrations.observe(seen, self.partitioner.groups());
         let balancing = self.is_due(seen.time.0);
-        for group in 0..core_groups.groups().len() {
-            self.sample(seen, group);
-        }
+        let groups = 0..self.partitioner.groups().list.len();
+        groups.clone().for_each(|group| self.sample(seen, group));
         let mut ways = Vec::new();
-        for group in 0..core_groups.groups().len() {
-            self.divide_and_content(seen, &core_groups, group, balancing, &mut plan.actions, &mut ways);
+        for group in groups {
+            self.divide_and_content(seen, group, balancing, &mut plan.actions, &mut ways);
         }
-        self.migrations.settle(seen, &core_groups, &self.partitioner, &self.pressures, &mut plan.actions);
+        self.migrations.settle(seen, &self.partitioner, &mut plan.actions);
         plan.actions.append(&mut ways);
         self.stability.end_epoch(&self.partitioner);
-        self.core_groups = Some(core_groups);
         plan
     }
 
@@ -152,7 +136,6 @@ impl DivideContent {
     fn divide_and_content(
         &mut self,
         seen: &Observation,
-        core_groups: &CoreGroups,
         group: usize,
         due: bool,
         moves: &mut Vec<Action>,
@@ -164,22 +147,22 @@ impl DivideContent {
         if self.stability.pending(group) {
             return;
         }
-        let partner = if due { self.partner(core_groups, group, seen.time.0) } else { None };
-        if partner.is_some_and(|remote| self.balance_groups(seen, core_groups, group, remote, moves)) {
+        let partner = if due { self.partner(group, seen.time.0) } else { None };
+        if partner.is_some_and(|remote| self.balance_groups(seen, group, remote, moves)) {
             return;
         }
         if self.partitioner.is_oversubscribed(group) {
-            self.partitioner.release(group, Unpartitioned::Oversubscribed, ways);
+            self.partitioner.release(group, ways);
         } else {
             self.partitioner.partition(group, ways);
         }
     }
 
     /// The first remote group that is eligible for balancing (algorithm 2, line 5).
-    fn partner(&mut self, core_groups: &CoreGroups, local: usize, now: f64) -> Option<usize> {
-        let groups = core_groups.groups().len();
+    fn partner(&mut self, local: usize, now: f64) -> Option<usize> {
+        let groups = self.partitioner.groups().list.len();
         let stable = self.is_stable(local, now);
-        (0..groups).find(|remote| stable && *remote != local && self.eligible(core_groups, *remote, local, now))
+        (0..groups).find(|remote| stable && *remote != local && self.eligible(*remote, local, now))
     }
 
     /// Whether a group may take part in a balancing: the paper asks it of the remote group only,
@@ -191,18 +174,18 @@ impl DivideContent {
     }
 
     /// Algorithm 3.
-    fn eligible(&mut self, core_groups: &CoreGroups, remote: usize, local: usize, now: f64) -> bool {
+    fn eligible(&mut self, remote: usize, local: usize, now: f64) -> bool {
         if !self.is_stable(remote, now) {
             return false;
         }
-        let limits = self.limits(core_groups, local, remote);
-        let uneven = balance::uneven(&self.pressures.of_pair(core_groups, local, remote), &limits).is_some();
+        let pressures = self.pressures.of_pair(self.partitioner.groups(), [local, remote]);
+        let uneven = balance::uneven(&pressures, &self.limits([local, remote]));
         // Each pair is compared from both sides; the lower one counts.
         if local < remote { self.stability.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
     }
 
-    fn limits(&self, core_groups: &CoreGroups, a: usize, b: usize) -> balance::Limits {
-        let (one, other) = (&core_groups.groups()[a], &core_groups.groups()[b]);
+    fn limits(&self, pair: [usize; 2]) -> balance::Limits {
+        let [one, other] = pair.map(|group| &self.partitioner.groups().list[group]);
         let set = Some(self.config.max_bandwidth_gb_per_s * 1e9).filter(|max| *max > 0.0);
         let of_node =
             |group: &super::core_groups::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
@@ -212,23 +195,17 @@ impl DivideContent {
     }
 
     /// Section V.B on two groups; whether anybody moves.
-    fn balance_groups(
-        &mut self,
-        seen: &Observation,
-        core_groups: &CoreGroups,
-        local: usize,
-        remote: usize,
-        actions: &mut Vec<Action>,
-    ) -> bool {
-        let limits = self.limits(core_groups, local, remote);
+    fn balance_groups(&mut self, seen: &Observation, local: usize, remote: usize, actions: &mut Vec<Action>) -> bool {
         let pair = [local, remote];
+        let limits = self.limits(pair);
+        let core_groups = self.partitioner.groups();
         let now = seen.time.0;
         let stays = |pid| self.stability.resides(pid, now, self.config.min_migration_seconds);
-        let (members, programs) = self.pressures.programs(seen, core_groups, &self.partitioner, pair, stays);
-        let found = balance::balance(&programs, &self.pressures.sides(core_groups, pair), &limits);
+        let (members, programs) = self.pressures.programs(seen, &self.partitioner, pair, stays);
+        let found = balance::balance(&programs, &self.pressures.sides(&self.partitioner, pair), &limits);
         let why = self.pressures.words(core_groups, pair);
         let balanced = Balanced { pair, members: &members, programs: &programs, after: &found };
-        let moved = self.migrations.carry_out(seen, core_groups, &self.partitioner, &balanced, &why, actions);
+        let moved = self.migrations.carry_out(seen, &self.partitioner, &balanced, &why, actions);
         let any = !moved.is_empty();
         self.stability.moved(&moved, now);
         if any {

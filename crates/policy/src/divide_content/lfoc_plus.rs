@@ -34,7 +34,7 @@
 
 use super::config::Config;
 use super::partitioner::Partitioner;
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, Of, as_registered};
 use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
@@ -69,18 +69,12 @@ impl LfocPlus {
 }
 
 impl Policy for LfocPlus {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn needs(&self) -> &'static [Sensor] {
-        ENTRY.needs
-    }
+    as_registered!();
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
         self.partitioner.observe(seen);
-        for llc in 0..self.partitioner.llcs() {
+        for llc in 0..self.partitioner.groups().list.len() {
             self.partitioner.run(llc, seen.time.0, &mut plan.actions);
         }
         plan

@@ -3,17 +3,19 @@
 
 use super::capacity::Capacity;
 use super::clusters::{Clusters, Wanted};
+use super::core_groups::{CoreGroups, Group};
 use super::programs::Programs;
 use super::sampling::Sampling;
-use isobar_model::{Action, CpuId, CpuSet, LlcId, Observation, Pid, Tid, Topology, num};
+use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology};
 use std::sync::Arc;
 
 /// All LLCs.
 #[derive(Debug, Default)]
 pub struct Llcs {
-    machine: Option<Arc<Topology>>,
-    of_cpu: Vec<Option<usize>>,
-    list: Vec<Llc>,
+    /// Their CPUs.
+    pub groups: CoreGroups,
+    /// What is on each.
+    pub list: Vec<Llc>,
     /// Every thread that was seen, ascending.
     threads: Vec<Tid>,
 }
@@ -38,29 +40,21 @@ pub struct Llc {
 impl Llcs {
     /// Learns the machine, where it is another one than before. LLCs that stay keep their clusters.
     pub fn fit(&mut self, machine: &Arc<Topology>) {
-        if self.machine.as_ref().is_some_and(|old| Arc::ptr_eq(old, machine) || old == machine) {
-            self.machine = Some(Arc::clone(machine));
+        if !self.groups.fit(machine) {
             return;
-        }
-        let highest = machine.cpus().last().map_or(0, |cpu| num::index(cpu.id.0) + 1);
-        self.of_cpu = vec![None; highest];
-        for cpu in machine.cpus() {
-            let position = machine.llcs().iter().position(|llc| Some(llc.id) == cpu.llc);
-            self.of_cpu[num::index(cpu.id.0)] = position;
         }
         let mut old = std::mem::take(&mut self.list);
         let mut keep = |id: LlcId| old.iter().position(|llc| llc.id == id).map(|at| old.swap_remove(at).clusters);
-        let fresh = |llc: &isobar_model::topology::Llc| Llc {
+        let fresh = |(llc, group): (&isobar_model::topology::Llc, &Group)| Llc {
             id: llc.id,
             capacity: Capacity::of(machine, llc),
-            cpus: machine.cpus_of_llc(llc.id).map_or(0, CpuSet::len),
+            cpus: group.seats.len(),
             members: Vec::new(),
             clusters: keep(llc.id).unwrap_or_default(),
             sampling: None,
             made_for: None,
         };
-        self.list = machine.llcs().iter().map(fresh).collect();
-        self.machine = Some(Arc::clone(machine));
+        self.list = machine.llcs().iter().zip(&self.groups.list).map(fresh).collect();
     }
 
     /// Takes where the threads of an observation run; `programs` are those of its processes.
@@ -68,11 +62,11 @@ impl Llcs {
         self.threads.clear();
         self.list.iter_mut().for_each(|llc| llc.members.clear());
         for (index, process) in seen.processes.iter().enumerate() {
-            let Some(program) = programs.get_mut(index) else { return };
+            let Some(program) = programs.list.get_mut(index) else { return };
             program.llc = None;
             for thread in &process.threads {
                 self.threads.push(thread.tid);
-                let Some(llc) = thread.cpu.and_then(|cpu| self.of_cpu(cpu)) else { continue };
+                let Some(llc) = thread.cpu.and_then(|cpu| self.groups.of_cpu(cpu)) else { continue };
                 self.list[llc].members.push((index, thread.tid));
                 if program.reference == Some(thread.tid) {
                     program.llc = Some(llc);
@@ -80,23 +74,6 @@ impl Llcs {
             }
         }
         self.threads.sort_unstable();
-    }
-
-    /// The LLC of a CPU, by position.
-    #[must_use]
-    pub fn of_cpu(&self, cpu: CpuId) -> Option<usize> {
-        self.of_cpu.get(num::index(cpu.0)).copied().flatten()
-    }
-
-    /// All of them.
-    #[must_use]
-    pub fn list(&self) -> &[Llc] {
-        &self.list
-    }
-
-    /// One of them.
-    pub fn get_mut(&mut self, llc: usize) -> &mut Llc {
-        &mut self.list[llc]
     }
 
     /// The actions that give an LLC some clusters; `why` gives their reasons.

@@ -1,9 +1,9 @@
 //! Which threads change their group, and which CPUs they get: those of the threads that leave are
 //! free for those that come.
 
-use super::core_groups::{CoreGroups, Load};
+use super::core_groups::CoreGroups;
 use super::partitioner::Partitioner;
-use super::pressure::Pressures;
+use crate::kit::load::Load;
 use isobar_model::{Action, CpuId, Observation, Pid, Process, Thread, Tid};
 use isobar_partition::balance::Program;
 
@@ -54,11 +54,11 @@ pub struct Migrations {
 
 impl Migrations {
     /// Takes an epoch: every thread sits where it ran.
-    pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups) {
+    pub fn observe(&mut self, seen: &Observation, CoreGroups { domains, .. }: &CoreGroups) {
         self.moving.clear();
-        self.load.clear(core_groups);
-        let seats = seen.threads().filter_map(|(_, thread)| core_groups.seat_of(thread.cpu?));
-        seats.for_each(|seat| self.load.add(core_groups, seat));
+        self.load = Load::of(domains, vec![0; domains.seats.len()]);
+        let seats = seen.threads().filter_map(|(_, thread)| domains.seat_of(thread.cpu?));
+        seats.for_each(|seat| self.load.add(domains, seat));
     }
 
     /// The actions of a balancing; `why` is the pair's loads in words. A thread that finds no
@@ -66,24 +66,26 @@ impl Migrations {
     pub fn carry_out(
         &mut self,
         seen: &Observation,
-        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         balanced: &Balanced<'_>,
         why: &str,
         actions: &mut Vec<Action>,
     ) -> Vec<Moved> {
+        let core_groups = partitioner.groups();
+        let domains = &core_groups.domains;
         let leaving = leaving(seen, partitioner, balanced);
-        let seat = |thread: &Thread| core_groups.seat_of(thread.cpu?);
-        leaving.iter().filter_map(|one| seat(one.thread)).for_each(|seat| self.load.remove(core_groups, seat));
+        let seat = |thread: &Thread| domains.seat_of(thread.cpu?);
+        leaving.iter().filter_map(|one| seat(one.thread)).for_each(|seat| self.load.remove(domains, seat));
         let mut moved = Vec::with_capacity(leaving.len());
         for Leaving { process, thread, from, to } in leaving {
             let Some(old) = seat(thread) else { continue };
-            let best = self.load.best(core_groups, to, thread).filter(|best| self.load.on(*best) <= self.load.on(old));
-            self.load.add(core_groups, best.unwrap_or(old));
+            let best = core_groups.best(&self.load, to, thread);
+            let best = best.filter(|best| self.load.on(*best) <= self.load.on(old));
+            self.load.add(domains, best.unwrap_or(old));
             let Some(best) = best else { continue };
-            let id = core_groups.groups()[to].id;
+            let id = core_groups.list[to].id;
             let reason = format!("{why}: {} goes to llc {id}", process.name);
-            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: core_groups.cpu(best), reason });
+            actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu: domains.seat(best).cpu, reason });
             self.moving.push(thread.tid);
             moved.push(Moved { pid: process.pid, tid: thread.tid, from, to });
         }
@@ -92,31 +94,22 @@ impl Migrations {
 
     /// Binds unbound threads where they run, or beside where they share a CPU: else the kernel's
     /// scheduler would undo groups. Each thread is asked once on each group.
-    pub fn settle(
-        &mut self,
-        seen: &Observation,
-        core_groups: &CoreGroups,
-        partitioner: &Partitioner,
-        pressures: &Pressures,
-        actions: &mut Vec<Action>,
-    ) {
+    pub fn settle(&mut self, seen: &Observation, partitioner: &Partitioner, actions: &mut Vec<Action>) {
+        let core_groups = partitioner.groups();
         let before = std::mem::take(&mut self.asked);
         for (process, thread) in seen.threads() {
             if thread.bound != Some(false) || thread.pinned || self.moving.contains(&thread.tid) {
                 continue;
             }
-            let group = thread.cpu.and_then(|cpu| partitioner.llc_of(cpu));
-            let Some(group) = group.filter(|group| pressures.crowd(*group) <= core_groups.groups()[*group].seats.len())
-            else {
-                continue;
-            };
+            let has_room = |group: &usize| !partitioner.is_oversubscribed(*group);
+            let Some(group) = partitioner.llc_of(thread).filter(has_room) else { continue };
             self.asked.push((thread.tid, group));
             if before.binary_search(&(thread.tid, group)).is_ok() {
                 continue;
             }
             let Some(cpu) = self.own_cpu(core_groups, group, thread) else { continue };
-            let reason =
-                format!("stays on llc {}: the kernel's scheduler could move it on", core_groups.groups()[group].id);
+            let llc = core_groups.list[group].id;
+            let reason = format!("stays on llc {llc}: the kernel's scheduler could move it on");
             actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, reason });
         }
         self.asked.sort_unstable();
@@ -124,15 +117,16 @@ impl Migrations {
 
     /// The CPU on which a thread stays: its own where no other thread is there.
     fn own_cpu(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<CpuId> {
-        let own = core_groups.seat_of(thread.cpu?)?;
+        let domains = &core_groups.domains;
+        let own = domains.seat_of(thread.cpu?)?;
         let allowed = thread.may_run_on(thread.cpu?);
         if allowed && self.load.on(own) <= 1 {
             return thread.cpu;
         }
-        self.load.remove(core_groups, own);
-        let best = self.load.best(core_groups, group, thread);
-        self.load.add(core_groups, best.unwrap_or(own));
-        best.map(|seat| core_groups.cpu(seat))
+        self.load.remove(domains, own);
+        let best = core_groups.best(&self.load, group, thread);
+        self.load.add(domains, best.unwrap_or(own));
+        best.map(|seat| domains.seat(seat).cpu)
     }
 }
 
@@ -149,7 +143,7 @@ fn leaving<'a>(seen: &'a Observation, partitioner: &Partitioner, balanced: &Bala
         let (from, to) = (balanced.pair[side], balanced.pair[1 - side]);
         let process = &seen.processes[*member];
         let reference = partitioner.programs()[*member].reference;
-        let here = |thread: &&Thread| thread.cpu.and_then(|cpu| partitioner.llc_of(cpu)) == Some(from);
+        let here = |thread: &&Thread| partitioner.llc_of(thread) == Some(from);
         let mut threads: Vec<&Thread> = process.threads.iter().filter(here).collect();
         threads.sort_by_key(|thread| (Some(thread.tid) == reference, std::cmp::Reverse(thread.tid)));
         leaving.extend(threads.into_iter().take(count).map(|thread| Leaving { process, thread, from, to }));

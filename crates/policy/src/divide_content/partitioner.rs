@@ -10,11 +10,12 @@ use super::capacity::Capacity;
 use super::clustering::cluster;
 use super::clusters::{Kind, Wanted};
 use super::config::Config;
+use super::core_groups::CoreGroups;
 use super::llcs::{Llc, Llcs};
 use super::programs::{Program, Programs};
-use super::sampling::{Next, Rules, Sampling, Span};
-use super::words::{self, Unpartitioned};
-use isobar_model::{Action, CpuId, Observation, Tid, WayCurves, num};
+use super::sampling::{Next, Sampling, Span};
+use super::words;
+use isobar_model::{Action, Observation, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
 /// LFOC+ on all LLCs.
@@ -38,7 +39,7 @@ impl Partitioner {
     pub fn observe(&mut self, seen: &Observation) {
         self.epoch += 1;
         self.llcs.fit(&seen.machine);
-        let capacities = self.llcs.list().iter().filter_map(|llc| llc.capacity);
+        let capacities = self.llcs.list.iter().filter_map(|llc| llc.capacity);
         let ways = capacities.map(|capacity| capacity.ways).max().unwrap_or(0);
         self.programs.follow(seen, &self.config, ways);
         self.llcs.locate(seen, &mut self.programs);
@@ -47,9 +48,9 @@ impl Partitioner {
 
     /// Looks for class transitions where the epoch was an ordinary one.
     fn judge(&mut self) {
-        for index in 0..self.programs.list().len() {
-            let Some(program) = self.programs.get_mut(index) else { return };
-            let Some(llc) = program.llc.map(|llc| &self.llcs.list()[llc]).filter(|llc| llc.sampling.is_none()) else {
+        for index in 0..self.programs.list.len() {
+            let Some(program) = self.programs.list.get_mut(index) else { return };
+            let Some(llc) = program.llc.map(|llc| &self.llcs.list[llc]).filter(|llc| llc.sampling.is_none()) else {
                 continue;
             };
             let Some(capacity) = llc.capacity else { continue };
@@ -61,7 +62,7 @@ impl Partitioner {
     /// What was measured of programs over ways: of several by one name, the first that is known.
     #[must_use]
     pub fn learnt(&self) -> Vec<WayCurves> {
-        let mut all: Vec<WayCurves> = self.programs.list().iter().filter_map(Program::learnt).collect();
+        let mut all: Vec<WayCurves> = self.programs.list.iter().filter_map(Program::learnt).collect();
         all.sort_by(|a, b| a.profile.name().cmp(b.profile.name()));
         all.dedup_by(|later, first| later.profile.name() == first.profile.name());
         all
@@ -70,19 +71,19 @@ impl Partitioner {
     /// The programs, in the order of the observation's processes.
     #[must_use]
     pub fn programs(&self) -> &[Program] {
-        self.programs.list()
+        &self.programs.list
     }
 
-    /// How many LLCs there are; they are named by position.
+    /// The LLCs with their CPUs, by position.
     #[must_use]
-    pub fn llcs(&self) -> usize {
-        self.llcs.list().len()
+    pub const fn groups(&self) -> &CoreGroups {
+        &self.llcs.groups
     }
 
-    /// The LLC of a CPU, by position.
+    /// The LLC of the CPU on which a thread last ran, by position.
     #[must_use]
-    pub fn llc_of(&self, cpu: CpuId) -> Option<usize> {
-        self.llcs.of_cpu(cpu)
+    pub fn llc_of(&self, thread: &Thread) -> Option<usize> {
+        self.groups().of_cpu(thread.cpu?)
     }
 
     /// Whether an LLC is in sampling mode.
@@ -94,33 +95,27 @@ impl Partitioner {
     /// Takes the reading of the program that is sampled on an LLC, and begins with the next one
     /// that waits. Only where there is `company`: other programs to which its class matters.
     pub fn sample(&mut self, llc: usize, now: f64, company: bool) {
-        if let Some(mut sampling) = self.llcs.get_mut(llc).sampling.take() {
-            self.llcs.get_mut(llc).sampling = self.read(llc, &mut sampling).then_some(sampling);
+        if let Some(mut sampling) = self.llcs.list[llc].sampling.take() {
+            self.llcs.list[llc].sampling = self.read(llc, &mut sampling).then_some(sampling);
         }
         if !self.is_sampling(llc) && company {
-            self.llcs.get_mut(llc).sampling = self.next_sampling(llc, now);
+            self.llcs.list[llc].sampling = self.next_sampling(llc, now);
         }
     }
 
     /// Gives up the sampling on an LLC; the program is sampled anew later.
     pub fn stop_sampling(&mut self, llc: usize) {
-        self.llcs.get_mut(llc).sampling = None;
+        self.llcs.list[llc].sampling = None;
     }
 
     /// Whether the sampling goes on.
     fn read(&mut self, llc: usize, sampling: &mut Sampling) -> bool {
-        let rules = Rules {
-            classes: self.config.classes(),
-            light_llcmpkc: self.config.light_llcmpkc,
-            streaming_ways: num::index(self.config.ways_streaming),
-            epochs: self.config.probe_epochs,
-        };
         let position = self.programs.position(sampling.pid);
-        let Some(program) = position.and_then(|position| self.programs.get_mut(position)) else { return false };
+        let Some(program) = position.and_then(|position| self.programs.list.get_mut(position)) else { return false };
         if program.llc != Some(llc) {
             return false;
         }
-        match sampling.read(program.reading, &rules) {
+        match sampling.read(program.reading, &self.config) {
             Next::Ways(_) => return true,
             Next::Done(profile) => program.sampled(profile, self.epoch, &self.config),
             Next::GiveUp => program.not_sampled(self.epoch, &self.config),
@@ -137,7 +132,7 @@ impl Partitioner {
             let profiled = a.profile.is_some().cmp(&b.profile.is_some());
             profiled.then(a.since.total_cmp(&b.since)).then(a.pid.cmp(&b.pid))
         };
-        let program = self.programs.list().iter().filter(here).min_by(order)?;
+        let program = self.programs.list.iter().filter(here).min_by(order)?;
         let span = Span { least: capacity.min_ways, most: capacity.ways - capacity.min_ways, ways: capacity.ways };
         Some(Sampling::new(program.pid, span))
     }
@@ -146,11 +141,17 @@ impl Partitioner {
     #[must_use]
     pub fn fingerprint(&self, llc: usize) -> u64 {
         // FNV-1a, over pids.
-        let list = self.programs.list();
+        let list = &self.programs.list;
         let mut last = None;
         let pids = self.llc(llc).members.iter().filter(|(at, _)| last.replace(*at) != Some(*at));
         let mix = |hash: u64, pid: u32| (hash ^ u64::from(pid)).wrapping_mul(0x0100_0000_01b3);
         pids.fold(0xcbf2_9ce4_8422_2325, |hash, (at, _)| mix(hash, list[*at].pid.0))
+    }
+
+    /// How many threads run on an LLC.
+    #[must_use]
+    pub fn crowd(&self, llc: usize) -> usize {
+        self.llc(llc).members.len()
     }
 
     /// Whether more threads than CPUs run on an LLC.
@@ -163,7 +164,7 @@ impl Partitioner {
     /// oversubscribed.
     pub fn run(&mut self, llc: usize, now: f64, actions: &mut Vec<Action>) {
         if self.is_oversubscribed(llc) {
-            return self.release(llc, Unpartitioned::Oversubscribed, actions);
+            return self.release(llc, actions);
         }
         let shared = self.llc(llc).is_shared();
         self.sample(llc, now, shared);
@@ -179,7 +180,7 @@ impl Partitioner {
         if self.unchanged(llc) {
             return;
         }
-        let list = self.programs.list();
+        let list = &self.programs.list;
         let wanted = cluster(list, &self.llc(llc).members, capacity, &self.config);
         let (programs, clusters): (Vec<Vec<usize>>, Vec<Wanted>) = wanted.into_iter().unzip();
         let ways: Vec<usize> = clusters.iter().map(|cluster| num::index(cluster.mask.count_ones())).collect();
@@ -190,7 +191,7 @@ impl Partitioner {
                 let own: Vec<&Program> = programs[index].iter().map(|at| &list[*at]).collect();
                 words::cluster(kinds[index], &own, ways[index])
             }
-            None if none => Unpartitioned::NothingToProtect.words().to_owned(),
+            None if none => words::NOTHING_TO_PROTECT.to_owned(),
             None => words::UNUSED.to_owned(),
         };
         self.llcs.set(llc, clusters, why, actions);
@@ -198,28 +199,28 @@ impl Partitioner {
 
     /// Whether the clusters of an LLC were made for what is there now; remembers what is there now.
     fn unchanged(&mut self, llc: usize) -> bool {
-        let list = self.programs.list();
+        let list = &self.programs.list;
         let now = self.llc(llc).members.iter().map(|(at, tid)| (list[*at].pid, list[*at].version, *tid));
         if self.llc(llc).made_for.as_ref().is_some_and(|old| old.iter().copied().eq(now.clone())) {
             return true;
         }
         let now = now.collect();
-        self.llcs.get_mut(llc).made_for = Some(now);
+        self.llcs.list[llc].made_for = Some(now);
         false
     }
 
-    /// Takes all partitions of an LLC away.
-    pub fn release(&mut self, llc: usize, why: Unpartitioned, actions: &mut Vec<Action>) {
-        self.llcs.get_mut(llc).sampling = None;
-        self.llcs.get_mut(llc).made_for = None;
+    /// Takes all partitions of an LLC away, which is oversubscribed.
+    pub fn release(&mut self, llc: usize, actions: &mut Vec<Action>) {
+        self.llcs.list[llc].sampling = None;
+        self.llcs.list[llc].made_for = None;
         if !self.llc(llc).clusters.is_empty() {
-            self.llcs.set(llc, Vec::new(), |_| why.words().to_owned(), actions);
+            self.llcs.set(llc, Vec::new(), |_| words::OVERSUBSCRIBED.to_owned(), actions);
         }
     }
 
     /// The sampled program in its partition, all others in the rest.
     fn isolate(&mut self, llc: usize, capacity: Capacity, sampling: &Sampling, actions: &mut Vec<Action>) {
-        self.llcs.get_mut(llc).made_for = None;
+        self.llcs.list[llc].made_for = None;
         let masks = capacity.masks([sampling.ways, capacity.ways - sampling.ways]);
         let position = self.programs.position(sampling.pid);
         let sampled = |member: &&(usize, Tid)| Some(member.0) == position;
@@ -232,14 +233,14 @@ impl Partitioner {
         };
         let both = [cluster(Kind::Sampling, masks[0], true), cluster(Kind::Rest, masks[1], false)];
         let wanted: Vec<Wanted> = both.into_iter().filter(|cluster| !cluster.threads.is_empty()).collect();
-        let name = position.map(|position| Arc::clone(&self.programs.list()[position].name)).unwrap_or_default();
-        let again = position.and_then(|position| self.programs.list()[position].departed);
+        let name = position.map(|position| Arc::clone(&self.programs.list[position].name)).unwrap_or_default();
+        let again = position.and_then(|position| self.programs.list[position].departed);
         let ways = (sampling.ways, capacity.ways);
         let why = |index: Option<usize>| words::sampling(index, sampling.pid, &name, ways, again);
         self.llcs.set(llc, wanted, why, actions);
     }
 
     fn llc(&self, llc: usize) -> &Llc {
-        &self.llcs.list()[llc]
+        &self.llcs.list[llc]
     }
 }

@@ -18,7 +18,6 @@ pub struct Pressures {
     /// Threads by program (as in the observation), then group.
     threads: Vec<usize>,
     groups: Vec<Pressure>,
-    crowd: Vec<usize>,
     nodes: Vec<f64>,
     /// The most that a node was seen to deliver.
     greatest: f64,
@@ -26,20 +25,18 @@ pub struct Pressures {
 
 impl Pressures {
     /// Takes an epoch.
-    pub fn observe(&mut self, seen: &Observation, core_groups: &CoreGroups, partitioner: &Partitioner) {
-        let groups = core_groups.groups().len();
+    pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
+        let core_groups = partitioner.groups();
+        let groups = core_groups.list.len();
         self.threads.clear();
         self.threads.resize(groups * seen.processes.len(), 0);
         self.groups.clear();
         self.groups.resize(groups, Pressure::default());
-        self.crowd.clear();
-        self.crowd.resize(groups, 0);
         for (index, (process, program)) in seen.processes.iter().zip(partitioner.programs()).enumerate() {
             let here = &mut self.threads[index * groups..(index + 1) * groups];
             for thread in &process.threads {
-                if let Some(group) = thread.cpu.and_then(|cpu| partitioner.llc_of(cpu)) {
+                if let Some(group) = partitioner.llc_of(thread) {
                     here[group] += 1;
-                    self.crowd[group] += 1;
                 }
             }
             let each = program.bandwidth.unwrap_or(0.0) / num::float_len(process.threads.len().max(1));
@@ -50,8 +47,8 @@ impl Pressures {
             }
         }
         self.nodes.clear();
-        self.nodes.resize(core_groups.nodes(), 0.0);
-        let by_node = core_groups.groups().iter().zip(&self.groups);
+        self.nodes.resize(core_groups.list.iter().map(|group| group.node + 1).max().unwrap_or(0), 0.0);
+        let by_node = core_groups.list.iter().zip(&self.groups);
         by_node.for_each(|(group, pressure)| self.nodes[group.node] += pressure.bandwidth);
         self.greatest = self.nodes.iter().copied().fold(self.greatest.max(LEAST_MAXIMUM), f64::max);
     }
@@ -62,30 +59,22 @@ impl Pressures {
         self.greatest
     }
 
-    /// Threads on a group.
-    #[must_use]
-    pub fn crowd(&self, group: usize) -> usize {
-        self.crowd[group]
-    }
-
     /// The loads of two groups; bandwidth is that of their nodes.
     #[must_use]
-    pub fn of_pair(&self, core_groups: &CoreGroups, a: usize, b: usize) -> [Pressure; 2] {
-        [a, b].map(|group| Pressure {
-            llc: self.groups[group].llc,
-            bandwidth: self.nodes[core_groups.groups()[group].node],
-        })
+    pub fn of_pair(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> [Pressure; 2] {
+        pair.map(|group| Pressure { llc: self.groups[group].llc, bandwidth: self.nodes[core_groups.list[group].node] })
     }
 
     /// The CPUs of two groups, and what others take of their nodes. Where there is a core for every
     /// thread of both, a slot is a core.
     #[must_use]
-    pub fn sides(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> [Side; 2] {
-        let threads: usize = pair.iter().map(|group| self.crowd[*group]).sum();
-        let cores: usize = pair.iter().map(|group| core_groups.groups()[*group].cores).sum();
-        let [one, other] = pair.map(|group| core_groups.groups()[group].node);
+    pub fn sides(&self, partitioner: &Partitioner, pair: [usize; 2]) -> [Side; 2] {
+        let core_groups = partitioner.groups();
+        let threads: usize = pair.iter().map(|group| partitioner.crowd(*group)).sum();
+        let cores: usize = pair.iter().map(|group| core_groups.list[*group].cores).sum();
+        let [one, other] = pair.map(|group| core_groups.list[group].node);
         pair.map(|index| {
-            let group = &core_groups.groups()[index];
+            let group = &core_groups.list[index];
             let both: f64 = pair.iter().map(|group| self.groups[*group].bandwidth).sum();
             let own = if one == other { both } else { self.groups[index].bandwidth };
             let slots = if threads <= cores { group.cores } else { group.seats.len() };
@@ -98,12 +87,11 @@ impl Pressures {
     pub fn programs(
         &self,
         seen: &Observation,
-        core_groups: &CoreGroups,
         partitioner: &Partitioner,
         pair: [usize; 2],
         stays: impl Fn(Pid) -> bool,
     ) -> (Vec<usize>, Vec<Program>) {
-        let groups = core_groups.groups().len();
+        let groups = partitioner.groups().list.len();
         let mut members = Vec::with_capacity(seen.processes.len());
         let mut programs = Vec::with_capacity(seen.processes.len());
         for (index, (process, program)) in seen.processes.iter().zip(partitioner.programs()).enumerate() {
@@ -122,7 +110,7 @@ impl Pressures {
                 fixed: program.profile.is_none()
                     || program.bandwidth.is_none()
                     || stays(process.pid)
-                    || is_bound(process, core_groups, pair, here),
+                    || is_bound(process, partitioner.groups(), pair, here),
             });
         }
         (members, programs)
@@ -131,10 +119,8 @@ impl Pressures {
     /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`.
     #[must_use]
     pub fn words(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> String {
-        let [a, b] = self
-            .of_pair(core_groups, pair[0], pair[1])
-            .map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
-        let [one, other] = pair.map(|group| core_groups.groups()[group].id);
+        let [a, b] = self.of_pair(core_groups, pair).map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
+        let [one, other] = pair.map(|group| core_groups.list[group].id);
         format!("llc {one} bears {} ways and {} GB/s, llc {other} {} and {}", a.0, a.1, b.0, b.1)
     }
 }
@@ -148,9 +134,8 @@ fn llc_load(program: &Profiled) -> f64 {
 /// thread in either group.
 fn is_bound(process: &Process, core_groups: &CoreGroups, pair: [usize; 2], threads: usize) -> bool {
     let too_few = |allowed| {
-        pair.iter().any(|group| {
-            core_groups.usable(*group, Some(allowed)) < threads.min(core_groups.groups()[*group].seats.len())
-        })
+        let full = |group: &usize| threads.min(core_groups.list[*group].seats.len());
+        pair.iter().any(|group| core_groups.usable(*group, allowed) < full(group))
     };
     process.threads.iter().any(|thread| thread.pinned || thread.allowed_cpus.as_ref().is_some_and(too_few))
 }

@@ -206,23 +206,13 @@ fn bandwidth(thread: &Thread, interval: f64) -> Option<f64> {
 /// All programs, in the order of an observation's processes.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
-    list: Vec<Program>,
+    /// The programs of the last observation.
+    pub list: Vec<Program>,
     /// Profiles of programs that have ended, the latest last.
     ended: Vec<(Arc<str>, Vec<Profile>)>,
 }
 
 impl Programs {
-    /// The programs of the last observation.
-    #[must_use]
-    pub fn list(&self) -> &[Program] {
-        &self.list
-    }
-
-    /// One of them.
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut Program> {
-        self.list.get_mut(index)
-    }
-
     /// The position of a process.
     #[must_use]
     pub fn position(&self, pid: Pid) -> Option<usize> {

@@ -17,10 +17,10 @@
 //! sensitive, and that takes two readings instead of one a way. Between the last reading and the
 //! greatest the curve is a straight line, which is within 5 % by the rule that ended the sampling.
 
+use super::config::Config;
 use super::profile::{Profile, slowdown};
 use super::reading::Reading;
-use isobar_model::Pid;
-use isobar_partition::class::ClassLimits;
+use isobar_model::{Pid, num};
 
 /// Epochs without a reading after which a sampling is given up.
 const PATIENCE: u32 = 5;
@@ -34,19 +34,6 @@ pub struct Span {
     pub most: usize,
     /// Ways of the LLC.
     pub ways: usize,
-}
-
-/// When a class is clear.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
-    /// Where the classes end.
-    pub classes: ClassLimits,
-    /// Misses per 1000 cycles with the fewest ways below which a program shares lightly.
-    pub light_llcmpkc: f64,
-    /// Ways that streaming programs get: from here on their curve is flat.
-    pub streaming_ways: usize,
-    /// Epochs for each reading.
-    pub epochs: u32,
 }
 
 /// What to do next.
@@ -82,7 +69,7 @@ impl Sampling {
     }
 
     /// Takes the reading of an epoch that the program spent with [`Sampling::ways`].
-    pub fn read(&mut self, reading: Option<Reading>, rules: &Rules) -> Next {
+    pub fn read(&mut self, reading: Option<Reading>, config: &Config) -> Next {
         let Some(reading) = reading else {
             self.missed += 1;
             return if self.missed >= PATIENCE { Next::GiveUp } else { Next::Ways(self.ways) };
@@ -90,10 +77,10 @@ impl Sampling {
         (self.missed, self.taken) = (0, self.taken + 1);
         let slot = &mut self.readings[self.ways - 1];
         *slot = Some(slot.map_or(reading, |mean| mean.towards(&reading, 1.0 / f64::from(self.taken))));
-        if self.taken < rules.epochs {
+        if self.taken < config.probe_epochs {
             return Next::Ways(self.ways);
         }
-        let next = next(&self.readings, self.span, rules);
+        let next = next(&self.readings, self.span, config);
         if let Next::Ways(ways) = next {
             (self.ways, self.taken) = (ways, 0);
         }
@@ -102,18 +89,19 @@ impl Sampling {
 }
 
 /// The next number of ways to measure, or what the readings say.
-fn next(readings: &[Option<Reading>], span: Span, rules: &Rules) -> Next {
-    let measured = || Profile::measured(readings, span.ways, rules.classes, rules.streaming_ways);
+fn next(readings: &[Option<Reading>], span: Span, config: &Config) -> Next {
+    // The ways that streaming programs get: from here on their curve is flat.
+    let (classes, streaming_ways) = (config.classes(), num::index(config.ways_streaming));
+    let measured = || Profile::measured(readings, span.ways, classes, streaming_ways);
     let done = || measured().map_or(Next::GiveUp, Next::Done);
     let Some(fewest) = readings[span.least - 1] else { return Next::Ways(span.least) };
-    if fewest.llcmpkc < rules.light_llcmpkc {
+    if fewest.llcmpkc < config.light_llcmpkc {
         return done();
     }
     let Some(most) = readings[span.most - 1] else { return Next::Ways(span.most) };
-    let classes = rules.classes;
     let streams = most.llcmpkc >= classes.streaming_llcmpkc;
     let limit = |ways| {
-        if streams && ways >= rules.streaming_ways { classes.streaming_never } else { classes.sensitive_slowdown }
+        if streams && ways >= streaming_ways { classes.streaming_never } else { classes.sensitive_slowdown }
     };
     for ways in span.least..span.most {
         match readings[ways - 1] {
@@ -130,21 +118,14 @@ mod tests {
     use super::*;
     use isobar_model::CacheClass::{self, LightSharing, Sensitive, Streaming};
 
-    const RULES: Rules = Rules {
-        classes: ClassLimits {
-            streaming_slowdown: 1.03,
-            streaming_llcmpkc: 14.0,
-            streaming_never: 1.06,
-            sensitive_slowdown: 1.05,
-        },
-        light_llcmpkc: 0.5,
-        streaming_ways: 2,
-        epochs: 1,
-    };
+    /// The limits of a static study.
+    fn limits(probe_epochs: u32) -> Config {
+        Config { streaming_llcmpkc: 14.0, streaming_never: 1.06, probe_epochs, ..Config::default() }
+    }
 
     /// Samples a program with an IPC and an LLCMPKC by ways on an LLC of 6 ways; the ways of each
     /// epoch, and the class.
-    fn sampled(ipc: [f64; 6], llcmpkc: [f64; 6], rules: &Rules) -> (Vec<usize>, CacheClass, usize) {
+    fn sampled(ipc: [f64; 6], llcmpkc: [f64; 6], rules: &Config) -> (Vec<usize>, CacheClass, usize) {
         let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
         let mut epochs = vec![sampling.ways];
         loop {
@@ -180,13 +161,13 @@ mod tests {
             ("ways matter to the end", [1.0, 1.2, 1.4, 1.6, 2.0, 2.0], [9.0; 6], vec![1, 5, 2, 3, 4], Sensitive, 5),
         ];
         for (what, ipc, llcmpkc, epochs, class, critical) in table {
-            assert_eq!(sampled(ipc, llcmpkc, &RULES), (epochs, class, critical), "{what}");
+            assert_eq!(sampled(ipc, llcmpkc, &limits(1)), (epochs, class, critical), "{what}");
         }
     }
 
     #[test]
     fn a_reading_may_take_several_epochs() {
-        let rules = Rules { epochs: 2, ..RULES };
+        let rules = limits(2);
         assert_eq!(sampled([2.0; 6], [30.0; 6], &rules).0, [1, 1, 5, 5]);
         let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
         let with = |ipc| Some(Reading { ipc, llcmpkc: 30.0, mpki: 30.0 / ipc });
@@ -198,7 +179,7 @@ mod tests {
     #[test]
     fn what_cannot_be_measured_is_given_up() {
         let mut sampling = Sampling::new(Pid(1), Span { least: 1, most: 5, ways: 6 });
-        let answers: Vec<Next> = (0..5).map(|_| sampling.read(None, &RULES)).collect();
+        let answers: Vec<Next> = (0..5).map(|_| sampling.read(None, &limits(1))).collect();
         assert_eq!(answers[..4], vec![Next::Ways(1); 4]);
         assert_eq!(answers[4], Next::GiveUp);
     }

@@ -50,7 +50,7 @@ struct UnderWay {
 impl Stability {
     /// Sees which threads have arrived, and forgets those that are gone.
     pub fn observe(&mut self, seen: &Observation, partitioner: &Partitioner) {
-        self.groups.resize(partitioner.llcs(), State::default());
+        self.groups.resize(partitioner.groups().list.len(), State::default());
         self.uneven.resize(self.groups.len() * self.groups.len(), 0);
         self.see_programs(partitioner);
         self.moved.retain(|(pid, _)| partitioner.programs().binary_search_by_key(pid, |program| program.pid).is_ok());
@@ -60,7 +60,7 @@ impl Stability {
         self.under_way.iter_mut().for_each(|thread| thread.epochs += 1);
         let place = |tid: Tid| {
             let thread = seen.threads().map(|(_, thread)| thread).find(|thread| thread.tid == tid);
-            thread.map(|thread| thread.cpu.and_then(|cpu| partitioner.llc_of(cpu)))
+            thread.map(|thread| partitioner.llc_of(thread))
         };
         self.under_way.retain(|thread| {
             let there = place(thread.tid).is_none_or(|llc| llc == Some(thread.to));

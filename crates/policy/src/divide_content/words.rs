@@ -3,6 +3,7 @@
 use super::clusters::Kind;
 use super::profile::Departure;
 use super::programs::Program;
+use crate::kit::words::listed;
 use isobar_model::{CacheClass, Pid, num};
 use std::fmt::Write;
 
@@ -12,25 +13,10 @@ pub const UNUSED: &str = "nobody is in this cluster any more";
 /// Programs that are named in one reason.
 const NAMED: usize = 3;
 
-/// Why an LLC has no partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unpartitioned {
-    /// No program has to be protected from another.
-    NothingToProtect,
-    /// There are more threads than CPUs (section V.A).
-    Oversubscribed,
-}
-
-impl Unpartitioned {
-    /// In words.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::NothingToProtect => "no sensitive program shares this cache with another: all use all of it",
-            Self::Oversubscribed => "more threads than CPUs: the cache is not partitioned",
-        }
-    }
-}
+/// Why an LLC has no partitions: no program has to be protected from another.
+pub const NOTHING_TO_PROTECT: &str = "no sensitive program shares this cache with another: all use all of it";
+/// The same: there are more threads than CPUs (section V.A).
+pub const OVERSUBSCRIBED: &str = "more threads than CPUs: the cache is not partitioned";
 
 /// Why a cluster has its ways.
 #[must_use]
@@ -61,7 +47,8 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
             }
         }
         Kind::Streaming => {
-            name_all(&mut reason, of(main));
+            let names: Vec<&str> = of(main).map(|program| &*program.name).collect();
+            reason.push_str(&listed(&names, NAMED));
             reason.push_str(" stream: they gain nothing from more ways and would push others out");
         }
         _ => reason.push_str("light-sharing programs need little"),
@@ -71,17 +58,6 @@ pub fn cluster(kind: Kind, programs: &[&Program], ways: usize) -> String {
         let _ = write!(reason, "; {others} light-sharing {plural} beside");
     }
     reason
-}
-
-fn name_all<'a>(reason: &mut String, programs: impl Iterator<Item = &'a &'a Program> + Clone) {
-    for (index, program) in programs.clone().take(NAMED).enumerate() {
-        reason.push_str(if index > 0 { ", " } else { "" });
-        reason.push_str(&program.name);
-    }
-    let more = programs.count().saturating_sub(NAMED);
-    if more > 0 {
-        let _ = write!(reason, " and {more} more");
-    }
 }
 
 /// Why a cluster of the sampling mode (0: the program's, 1: the others', `None`: one that is

@@ -45,10 +45,12 @@ pub struct Domain {
 
 /// The domains of a machine, in the order in which layouts visit them: the first LLC of every node,
 /// then the second, so that consecutive domains have memory controllers of their own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Domains {
-    domains: Vec<Domain>,
-    seats: Vec<Seat>,
+    /// All domains, in visiting order.
+    pub domains: Vec<Domain>,
+    /// All seats, domain by domain.
+    pub seats: Vec<Seat>,
     by_cpu: Vec<Option<SeatId>>,
     names: Vec<String>,
 }
@@ -81,7 +83,7 @@ impl Domains {
         for cpu in machine.cpus() {
             members.entry((cpu.node, cpu.llc)).or_default().push((cpu.core, cpu.id));
         }
-        let mut found = Self { domains: Vec::new(), seats: Vec::new(), by_cpu: Vec::new(), names: Vec::new() };
+        let mut found = Self::default();
         let mut cores = 0;
         for ((node, llc), cpus) in visiting_order(members.into_iter().collect()) {
             found.add(node, llc, cpus, &mut cores);
@@ -113,18 +115,6 @@ impl Domains {
         self.seats.extend(ranked.into_iter().map(|(_, cpu, core)| Seat { cpu, domain, core }));
         self.domains.push(Domain { llc, node, seats: first..self.seats.len(), cores: number.len() });
         *cores += number.len();
-    }
-
-    /// All domains, in visiting order.
-    #[must_use]
-    pub fn domains(&self) -> &[Domain] {
-        &self.domains
-    }
-
-    /// All seats, domain by domain.
-    #[must_use]
-    pub fn seats(&self) -> &[Seat] {
-        &self.seats
     }
 
     /// A domain.
@@ -195,13 +185,13 @@ mod tests {
     use isobar_model::topology::synthetic::synthetic;
 
     fn cpus(domains: &Domains, id: usize) -> Vec<u32> {
-        domains.domains()[id].seats.clone().map(|seat| domains.seats()[seat].cpu.0).collect()
+        domains.domains[id].seats.clone().map(|seat| domains.seats[seat].cpu.0).collect()
     }
 
     #[test]
     fn consecutive_domains_lie_on_different_nodes() {
         let domains = Domains::of(&synthetic("node:2 llc:2 core:2").unwrap());
-        let order: Vec<_> = domains.domains().iter().map(|d| (d.node.unwrap().0, d.llc.unwrap().0)).collect();
+        let order: Vec<_> = domains.domains.iter().map(|d| (d.node.unwrap().0, d.llc.unwrap().0)).collect();
         assert_eq!(order, [(0, 0), (1, 2), (0, 1), (1, 3)]);
         assert_eq!(cpus(&domains, 1), [4, 5]);
     }
@@ -210,7 +200,7 @@ mod tests {
     fn every_core_gets_one_thread_before_its_sibling_does() {
         let domains = Domains::of(&synthetic("node:1 core:2 pu:2").unwrap());
         assert_eq!(cpus(&domains, 0), [0, 1, 2, 3]);
-        let cores: Vec<_> = domains.seats().iter().map(|seat| seat.core).collect();
+        let cores: Vec<_> = domains.seats.iter().map(|seat| seat.core).collect();
         assert_eq!(cores, [0, 1, 0, 1]);
         assert_eq!(domains.core_count(), 2);
         assert_eq!(domains.seat_of(CpuId(4)), None);

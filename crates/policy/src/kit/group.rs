@@ -65,7 +65,7 @@ impl<'a> Groups<'a> {
         let mut found = Self {
             members: Vec::with_capacity(total),
             groups: Vec::new(),
-            load: vec![0; domains.seats().len()],
+            load: vec![0; domains.seats.len()],
             pinned: 0,
             unmeasured: 0,
         };

@@ -9,7 +9,7 @@
 //!
 //! The paper's example `D D d d d t t t` on 4 domains of 2 cores gives `D t | D t | d t | d d`:
 //! every pass visits the domains in order, although the text says that the second starts at the
-//! last domain (design, reading 3).
+//! last domain (docs/design/dino.md).
 //!
 //! *More threads than cores*: every core has T = threads / cores seats, and each step deals T
 //! threads. Where the division leaves a rest, that many cores have one seat more, spread over the
@@ -37,13 +37,13 @@ pub fn deal(count: usize, domains: &Domains, load: &[u32], allowed: Option<&CpuS
 
 /// The usable seats of each domain, in order, those with the least load first.
 fn rounds(domains: &Domains, load: &[u32], allowed: Option<&CpuSet>) -> Vec<Vec<SeatId>> {
-    let usable = |seat: &usize| allowed.is_none_or(|allowed| allowed.contains(domains.seats()[*seat].cpu));
+    let usable = |seat: &usize| allowed.is_none_or(|allowed| allowed.contains(domains.seats[*seat].cpu));
     let of_domain = |seats: std::ops::Range<usize>| {
         let mut seats: Vec<SeatId> = seats.filter(usable).map(SeatId).collect();
         seats.sort_by_key(|seat| load[seat.0]);
         seats
     };
-    domains.domains().iter().map(|domain| of_domain(domain.seats.clone())).collect()
+    domains.domains.iter().map(|domain| of_domain(domain.seats.clone())).collect()
 }
 
 /// The first seat of every domain, then the second, and so on.
@@ -101,51 +101,31 @@ mod tests {
     /// The CPU of each thread, most intensive first.
     fn dealt(machine: &str, count: usize, pinned: &[usize], allowed: Option<&str>) -> Vec<u32> {
         let domains = Domains::of(&synthetic(machine).unwrap());
-        let mut load = vec![0; domains.seats().len()];
+        let mut load = vec![0; domains.seats.len()];
         pinned.iter().for_each(|&seat| load[seat] += 1);
         let allowed = allowed.map(|cpus| cpus.parse().unwrap());
         deal(count, &domains, &load, allowed.as_ref()).iter().map(|seat| domains.seat(*seat).cpu.0).collect()
     }
 
     #[test]
-    fn the_paper_s_example() {
-        // D D d d d t t t: first pass cores 0 2 4 6, second pass from the far end cores 1 3 5 7.
+    fn threads_are_dealt_from_alternating_ends() {
+        // The paper's D D d d d t t t: first pass cores 0 2 4 6, second pass from the far end cores
+        // 1 3 5 7.
         assert_eq!(dealt("node:4 core:2", 8, &[], None), [0, 2, 4, 6, 7, 5, 3, 1]);
-    }
-
-    #[test]
-    fn passes_alternate_between_the_ends() {
         // 2 domains of 4 cores: front 0 1 -> cores 0 4, back 7 6 -> 1 5, front 2 3 -> 2 6, back 5 4
         // -> 3 7.
         assert_eq!(dealt("node:2 core:4", 8, &[], None), [0, 4, 2, 6, 7, 3, 5, 1]);
-    }
-
-    #[test]
-    fn fewer_threads_than_cores_leave_cores_idle() {
-        assert_eq!(dealt("node:2 core:4", 3, &[], None), [0, 4, 1]);
+        assert_eq!(dealt("node:2 core:4", 3, &[], None), [0, 4, 1], "fewer threads than cores");
         assert!(dealt("node:2 core:4", 0, &[], None).is_empty());
-    }
-
-    #[test]
-    fn more_threads_than_cores_share_them() {
         // T = 2: domain 0 takes the two most intensive, domain 1 the next two.
         assert_eq!(dealt("node:2 core:1", 4, &[], None), [0, 0, 1, 1]);
         assert_eq!(dealt("node:2 core:2", 8, &[], None), [0, 0, 2, 2, 3, 3, 1, 1]);
-        // 5 threads on 4 cores: one core has two seats, none is idle.
-        assert_eq!(dealt("node:2 core:2", 5, &[], None), [0, 0, 2, 3, 1]);
-    }
-
-    #[test]
-    fn seats_that_are_taken_count() {
-        assert_eq!(dealt("node:2 core:2", 3, &[0], None), [1, 2, 3]);
+        assert_eq!(dealt("node:2 core:2", 5, &[], None), [0, 0, 2, 3, 1], "one core has two seats, none is idle");
+        assert_eq!(dealt("node:2 core:2", 3, &[0], None), [1, 2, 3], "a seat is taken");
         // Two pinned threads on seat 0 and none elsewhere: 6 threads fill the other three to level
         // 2.
         assert_eq!(dealt("node:2 core:2", 6, &[0, 0], None), [1, 1, 2, 2, 3, 3]);
-    }
-
-    #[test]
-    fn confined_threads_stay_inside() {
-        assert_eq!(dealt("node:2 core:2", 3, &[], Some("2-3")), [2, 2, 3]);
+        assert_eq!(dealt("node:2 core:2", 3, &[], Some("2-3")), [2, 2, 3], "confined threads stay inside");
         assert!(dealt("node:2 core:2", 3, &[], Some("9")).is_empty());
     }
 }

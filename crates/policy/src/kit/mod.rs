@@ -5,6 +5,7 @@ pub mod before;
 pub mod domains;
 pub mod group;
 pub mod layout;
+pub mod load;
 pub mod page_settings;
 pub mod pages;
 pub mod pairs;

@@ -1,6 +1,6 @@
 //! The settings of page migration (DINO, section 4), which DI-Migrate and DINO share.
 
-use crate::settings::{ConfigError, Section, settings};
+use crate::settings::{ConfigError, Section, at_least, between, settings};
 use isobar_model::PageSelection;
 
 settings! {
@@ -20,14 +20,9 @@ settings! {
 
 impl Section for PageSettings {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
-        let counts = [("pages_per_sample", self.pages_per_sample), ("samples_per_interval", self.samples_per_interval)];
-        if let Some((key, count)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(ConfigError::impossible(section, key, count, "at least 1"));
-        }
-        if !(0.0..=100.0).contains(&self.stray_percent) {
-            return Err(ConfigError::impossible(section, "stray_percent", self.stray_percent, "0 to 100"));
-        }
-        Ok(())
+        at_least(section, "pages_per_sample", self.pages_per_sample, 1)?;
+        at_least(section, "samples_per_interval", self.samples_per_interval, 1)?;
+        between(section, "stray_percent", self.stray_percent, 0.0, 100.0)
     }
 }
 

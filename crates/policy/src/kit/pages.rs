@@ -16,7 +16,7 @@ use super::page_settings::PageSettings;
 use super::ping_pong::{Limits, PingPong, Verdict};
 use super::stuck::Stuck;
 use super::words::whole_percent;
-use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Process, Tid};
+use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Tid};
 
 /// Where a thread will run, seen from its memory.
 #[derive(Clone, Copy, Debug)]
@@ -56,15 +56,8 @@ pub struct Follower {
     settings: PageSettings,
     ping_pong: Option<PingPong>,
     stuck: Stuck,
-}
-
-/// What one interval asks for.
-#[derive(Debug, Default)]
-pub struct Asked {
-    /// Migrations.
-    pub actions: Vec<Action>,
-    /// What was not done, and why.
-    pub notes: Vec<String>,
+    /// Intervals so far.
+    interval: u64,
 }
 
 impl Follower {
@@ -72,27 +65,26 @@ impl Follower {
     /// (DI-Migrate).
     #[must_use]
     pub fn new(settings: PageSettings, limits: Option<Limits>) -> Self {
-        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Stuck::default() }
+        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Stuck::default(), interval: 0 }
     }
 
-    /// The migrations that a layout asks for. `places` are ascending by process; `now` counts
-    /// intervals.
-    pub fn follow(&mut self, seen: &Observation, places: &[Place], now: u64) -> Asked {
+    /// Adds the migrations that an interval's layout asks for, and what is not done, to its plan.
+    /// `places` are ascending by process.
+    pub fn follow(&mut self, seen: &Observation, places: &[Place], plan: &mut Plan) {
+        self.interval += 1;
         let alive = |pid: Pid| seen.processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
         self.stuck.next_interval();
         if let Some(detector) = &mut self.ping_pong {
             detector.keep_only(alive);
         }
-        let mut asked = Asked::default();
         for together in places.chunk_by(|a, b| a.process == b.process) {
             let process = &seen.processes[together[0].process];
             let wishes = match single_node(together) {
                 Some(node) => self.gather(process, node, together),
                 None => self.accompany(process, together),
             };
-            wishes.into_iter().for_each(|wish| self.ask(process.pid, wish, now, &mut asked));
+            wishes.into_iter().for_each(|wish| self.ask(process.pid, wish, plan));
         }
-        asked
     }
 
     /// All threads run on `to`: pages on the other nodes follow.
@@ -142,11 +134,12 @@ impl Follower {
         together.filter_map(wish).collect()
     }
 
-    fn ask(&mut self, pid: Pid, wish: Wish, now: u64, asked: &mut Asked) {
+    fn ask(&mut self, pid: Pid, wish: Wish, plan: &mut Plan) {
         let Wish { from, to, pages, thread, reason } = wish;
+        let now = self.interval;
         let verdict = self.ping_pong.as_mut().map_or(Verdict::Go, |detector| detector.ask(pid, from, to, now));
         match verdict {
-            Verdict::Go => asked.actions.push(Action::MigratePages {
+            Verdict::Go => plan.actions.push(Action::MigratePages {
                 pid,
                 from,
                 to,
@@ -155,12 +148,9 @@ impl Follower {
                 for_thread: thread,
                 reason,
             }),
-            Verdict::Found => {
-                let rest = self.ping_pong.as_ref().map_or(0, PingPong::rest);
-                asked.notes.push(format!(
-                    "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for {rest} intervals"
-                ));
-            }
+            Verdict::Found(rest) => plan.notes.push(format!(
+                "the memory of process {pid} goes back and forth between nodes {from} and {to}: it stays for {rest} intervals"
+            )),
             Verdict::Rests => {}
         }
     }
@@ -224,67 +214,60 @@ mod tests {
     }
 
     /// `from>to:pages` for each action.
-    fn asked(follower: &mut Follower, pages: &str, places: &[Place], now: u64) -> Vec<String> {
+    fn asked(follower: &mut Follower, pages: &str, places: &[Place]) -> Vec<String> {
         let show = |action: &Action| match action {
             Action::MigratePages { from, to, pages, .. } => format!("{from}>{to}:{pages}"),
             other => format!("{other:?}"),
         };
-        follower.follow(&seen(pages), places, now).actions.iter().map(show).collect()
+        let mut plan = Plan::nothing("test");
+        follower.follow(&seen(pages), places, &mut plan);
+        plan.actions.iter().map(show).collect()
     }
 
     #[test]
     fn pages_follow_a_process_whose_threads_are_together() {
         let mut follower = follower(Some(LIMITS));
-        assert_eq!(asked(&mut follower, "[80, 20]", &[place(7, 0, 1), place(8, 1, 1)], 0), ["0>1:50"]);
-        assert_eq!(asked(&mut follower, "[30, 70]", &[place(7, 1, 1), place(8, 1, 1)], 1), ["0>1:30"]);
-        assert!(asked(&mut follower, "[1, 99]", &[place(7, 1, 1), place(8, 1, 1)], 2).is_empty(), "strays may stay");
+        assert_eq!(asked(&mut follower, "[80, 20]", &[place(7, 0, 1), place(8, 1, 1)]), ["0>1:50"]);
+        assert_eq!(asked(&mut follower, "[30, 70]", &[place(7, 1, 1), place(8, 1, 1)]), ["0>1:30"]);
+        assert!(asked(&mut follower, "[1, 99]", &[place(7, 1, 1), place(8, 1, 1)]).is_empty(), "strays may stay");
     }
 
     #[test]
     fn what_does_not_move_is_left_in_peace() {
         let mut follower = follower(Some(LIMITS));
         let places = [place(7, 1, 1), place(8, 1, 1)];
-        let tries = (0..6).map(|now| asked(&mut follower, "[80, 20]", &places, now).len());
+        let tries = (0..6).map(|_| asked(&mut follower, "[80, 20]", &places).len());
         assert_eq!(tries.collect::<Vec<_>>(), [1, 1, 1, 0, 0, 0]);
     }
 
     #[test]
     fn a_thread_that_crosses_takes_k_pages_of_what_is_there() {
         let mut follower = follower(Some(LIMITS));
-        assert_eq!(asked(&mut follower, "[15, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
-        assert_eq!(asked(&mut follower, "null", &[place(7, 0, 1), place(8, 0, 0)], 0), ["0>1:10"]);
-        assert!(asked(&mut follower, "[0, 20]", &[place(7, 0, 1), place(8, 0, 0)], 0).is_empty());
+        assert_eq!(asked(&mut follower, "[15, 20]", &[place(7, 0, 1), place(8, 0, 0)]), ["0>1:10"]);
+        assert_eq!(asked(&mut follower, "null", &[place(7, 0, 1), place(8, 0, 0)]), ["0>1:10"]);
+        assert!(asked(&mut follower, "[0, 20]", &[place(7, 0, 1), place(8, 0, 0)]).is_empty());
     }
 
     #[test]
     fn threads_that_cross_together_take_their_pages_in_one_migration() {
         let mut follower = follower(Some(LIMITS));
         let places = [place(7, 0, 1), place(8, 0, 1), place(9, 0, 0), place(10, 1, 0)];
-        assert_eq!(asked(&mut follower, "[100, 5]", &places, 0), ["0>1:20", "1>0:5"]);
+        assert_eq!(asked(&mut follower, "[100, 5]", &places), ["0>1:20", "1>0:5"]);
     }
 
     #[test]
-    fn memory_that_goes_back_and_forth_rests() {
-        let mut follower = follower(Some(LIMITS));
+    fn memory_that_goes_back_and_forth_rests_where_that_is_looked_for() {
         let there = [place(7, 0, 1), place(8, 0, 0)];
         let back = [place(7, 1, 0), place(8, 0, 0)];
-        let back_pages = "[50, 50]";
-        let counts: Vec<_> = (0..8)
-            .map(|now| asked(&mut follower, back_pages, if now % 2 == 0 { &there } else { &back }, now).len())
-            .collect();
+        let counts = |limits| -> Vec<usize> {
+            let mut follower = follower(limits);
+            (0..8)
+                .map(|now| asked(&mut follower, "[50, 50]", if now % 2 == 0 { &there } else { &back }).len())
+                .collect()
+        };
         // Interval 1 gathers (all threads on node 0), which reverses interval 0; interval 2 is the
         // second reversal.
-        assert_eq!(counts, [1, 1, 0, 0, 0, 0, 0, 1]);
-    }
-
-    #[test]
-    fn without_a_detector_it_goes_on() {
-        let mut follower = follower(None);
-        let there = [place(7, 0, 1), place(8, 0, 0)];
-        let back = [place(7, 1, 0), place(8, 0, 0)];
-        let total: usize = (0..8)
-            .map(|now| asked(&mut follower, "[50, 50]", if now % 2 == 0 { &there } else { &back }, now).len())
-            .sum();
-        assert_eq!(total, 8);
+        assert_eq!(counts(Some(LIMITS)), [1, 1, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(counts(None), [1; 8]);
     }
 }

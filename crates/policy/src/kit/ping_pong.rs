@@ -44,8 +44,8 @@ struct Pair {
 pub enum Verdict {
     /// It may.
     Go,
-    /// It goes back and forth; this is the interval in which that was found.
-    Found,
+    /// It goes back and forth, which was found now: it stays for this number of intervals.
+    Found(u32),
     /// It was found to go back and forth and rests.
     Rests,
 }
@@ -55,12 +55,6 @@ impl PingPong {
     #[must_use]
     pub const fn new(limits: Limits) -> Self {
         Self { limits, pairs: BTreeMap::new(), resting: BTreeMap::new() }
-    }
-
-    /// For how many intervals memory that goes back and forth stays.
-    #[must_use]
-    pub const fn rest(&self) -> u32 {
-        self.limits.rest
     }
 
     /// Whether pages of a process may go from a node to another in interval `now`; remembers that
@@ -80,7 +74,7 @@ impl PingPong {
         if pair.reversals.len() as u64 >= u64::from(self.limits.reversals) {
             *pair = Pair::default();
             self.resting.insert(pid, now + u64::from(self.limits.rest));
-            return Verdict::Found;
+            return Verdict::Found(self.limits.rest);
         }
         Verdict::Go
     }
@@ -102,7 +96,7 @@ mod tests {
         let mut detector = PingPong::new(Limits { window: 10, reversals: 2, rest: 5 });
         let mut ask = |now: u64, from, to| match detector.ask(Pid(1), NodeId(from), NodeId(to), now) {
             Verdict::Go => '.',
-            Verdict::Found => '!',
+            Verdict::Found(_) => '!',
             Verdict::Rests => 'z',
         };
         let step = |(now, step)| match step {

@@ -2,7 +2,7 @@
 //! whether its pressure changed. A policy without some step has no setting for it: `None`.
 
 use super::penalty::{PAPER, Penalties, Penalty, Profile, Regression};
-use crate::settings::{ConfigError, Section, settings};
+use crate::settings::{ConfigError, Section, between, check, settings};
 use isobar_model::{Mpki, Process, num};
 
 settings! {
@@ -38,20 +38,15 @@ settings! {
 
 impl Section for Config {
     fn validate(&self, section: &str) -> Result<(), ConfigError> {
-        let at_least_0 = |value: f64| value.is_finite() && value >= 0.0;
         let threshold = self.threshold_mpki.unwrap_or(1.0);
-        let (intercept, slope) = (self.regression_intercept, self.regression_slope);
-        let (change, floor, margin) = (self.change_percent, self.change_floor_mpki, self.home_margin_percent);
-        let checks = [
-            ("threshold_mpki", threshold, threshold.is_finite() && threshold > 0.0, "a pressure above 0"),
-            ("regression_intercept", intercept, at_least_0(intercept), "a number of 0 or more"),
-            ("regression_slope", slope, at_least_0(slope), "a number of 0 or more"),
-            ("change_percent", change, at_least_0(change), "a percentage of 0 or more"),
-            ("change_floor_mpki", floor, at_least_0(floor), "a miss rate of 0 or more"),
-            ("home_margin_percent", margin, (0.0..=100.0).contains(&margin), "0 to 100"),
-        ];
-        let wrong = checks.into_iter().find(|(.., possible, _)| !possible);
-        wrong.map_or(Ok(()), |(key, value, _, expected)| Err(ConfigError::impossible(section, key, value, expected)))
+        let above_0 = threshold.is_finite() && threshold > 0.0;
+        check(above_0, section, "threshold_mpki", threshold, "a pressure above 0")?;
+        let at_least_0 = |key, value: f64, what| check(value.is_finite() && value >= 0.0, section, key, value, what);
+        at_least_0("regression_intercept", self.regression_intercept, "a number of 0 or more")?;
+        at_least_0("regression_slope", self.regression_slope, "a number of 0 or more")?;
+        at_least_0("change_percent", self.change_percent, "a percentage of 0 or more")?;
+        at_least_0("change_floor_mpki", self.change_floor_mpki, "a miss rate of 0 or more")?;
+        between(section, "home_margin_percent", self.home_margin_percent, 0.0, 100.0)
     }
 }
 

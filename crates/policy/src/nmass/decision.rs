@@ -68,7 +68,7 @@ impl Decision {
             load: programs.groups.load.clone(),
             programs: programs.list.iter().map(basis).collect(),
             threads: members.iter().map(|it| (it.thread.tid, it.thread.allowed_cpus.clone())).collect(),
-            seats: seat(domains, programs, mapping.seats()),
+            seats: seat(domains, programs, &mapping.at),
             refined,
         }
     }

@@ -15,6 +15,7 @@ use super::home::distance;
 use super::programs::{Program, Programs};
 use crate::kit::domains::{DomainId, Domains, SeatId};
 use crate::kit::group::Member;
+use crate::kit::load::Load;
 use isobar_model::{NodeId, Topology};
 
 /// An unfinished mapping.
@@ -29,10 +30,9 @@ pub struct Mapping<'m, 'a> {
     cache_of: Vec<usize>,
     /// By LLC.
     pressure: Vec<f64>,
-    core_load: Vec<u32>,
-    seat_load: Vec<u32>,
+    load: Load,
     /// The seat of each member.
-    at: Vec<Option<SeatId>>,
+    pub at: Vec<Option<SeatId>>,
 }
 
 impl<'m, 'a> Mapping<'m, 'a> {
@@ -45,30 +45,14 @@ impl<'m, 'a> Mapping<'m, 'a> {
             members: &programs.groups.members,
             rates: &programs.rates,
             cache_of: caches(domains),
-            pressure: vec![0.0; domains.domains().len()],
-            core_load: vec![0; domains.core_count()],
-            seat_load: programs.groups.load.clone(),
+            pressure: vec![0.0; domains.domains.len()],
+            load: Load::of(domains, programs.groups.load.clone()),
             at: vec![None; programs.groups.members.len()],
         };
-        for (seat, load) in domains.seats().iter().zip(&programs.groups.load) {
-            mapping.core_load[seat.core] += load;
-        }
         for (seat, pressure) in &programs.pinned {
             mapping.pressure[mapping.cache_of[domains.seat(*seat).domain.0]] += pressure;
         }
         mapping
-    }
-
-    /// The seat of each member.
-    #[must_use]
-    pub fn seats(&self) -> &[Option<SeatId>] {
-        &self.at
-    }
-
-    /// Whether a member has a seat.
-    #[must_use]
-    pub fn is_mapped(&self, member: usize) -> bool {
-        self.at[member].is_some()
     }
 
     /// The LLC of a domain, numbered from 0.
@@ -112,9 +96,9 @@ impl<'m, 'a> Mapping<'m, 'a> {
     /// The number of free cores of a domain.
     #[must_use]
     pub fn free_cores(&self, domain: DomainId) -> usize {
-        let seats = &self.domains.seats()[self.domains.domain(domain).seats.clone()];
+        let seats = &self.domains.seats[self.domains.domain(domain).seats.clone()];
         // One seat of every core comes first.
-        seats.iter().take(self.domains.domain(domain).cores).filter(|seat| self.core_load[seat.core] == 0).count()
+        seats.iter().take(self.domains.domain(domain).cores).filter(|seat| self.load.on_core(seat.core) == 0).count()
     }
 
     /// A free core of a domain that a member may use.
@@ -138,7 +122,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
         seats.find(|id| {
             let seat = self.domains.seat(*id);
             let is_taken = || taken.iter().any(|other| self.domains.seat(*other).core == seat.core);
-            self.core_load[seat.core] == 0 && self.members[member].thread.may_run_on(seat.cpu) && !is_taken()
+            self.load.on_core(seat.core) == 0 && self.members[member].thread.may_run_on(seat.cpu) && !is_taken()
         })
     }
 
@@ -148,10 +132,9 @@ impl<'m, 'a> Mapping<'m, 'a> {
     pub fn least_loaded(&self, member: usize, order: &[DomainId]) -> Option<SeatId> {
         let ranked = order.iter().enumerate();
         let seats = ranked.flat_map(|(rank, id)| self.domains.domain(*id).seats.clone().map(move |seat| (rank, seat)));
-        let usable =
-            |&(_, seat): &(usize, usize)| self.members[member].thread.may_run_on(self.domains.seats()[seat].cpu);
+        let usable = |&(_, seat): &(usize, usize)| self.members[member].thread.may_run_on(self.domains.seats[seat].cpu);
         let load = |&(rank, seat): &(usize, usize)| {
-            (self.core_load[self.domains.seats()[seat].core], rank, self.seat_load[seat], seat)
+            (self.load.on_core(self.domains.seats[seat].core), rank, self.load.on(SeatId(seat)), seat)
         };
         seats.filter(usable).min_by_key(load).map(|(_, seat)| SeatId(seat))
     }
@@ -159,8 +142,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
     /// A member takes a seat.
     pub fn sit(&mut self, program: &Program<'_>, member: usize, seat: SeatId) {
         self.book(program, member, seat, 1.0);
-        self.core_load[self.domains.seat(seat).core] += 1;
-        self.seat_load[seat.0] += 1;
+        self.load.add(self.domains, seat);
         self.at[member] = Some(seat);
     }
 
@@ -168,8 +150,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
     pub fn leave(&mut self, program: &Program<'_>, member: usize) {
         let Some(seat) = self.at[member].take() else { return };
         self.book(program, member, seat, -1.0);
-        self.core_load[self.domains.seat(seat).core] -= 1;
-        self.seat_load[seat.0] -= 1;
+        self.load.remove(self.domains, seat);
     }
 
     fn book(&mut self, program: &Program<'_>, member: usize, seat: SeatId, sign: f64) {
@@ -180,7 +161,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
 
 /// Domains of one LLC have one number; a domain without an LLC has its own.
 fn caches(domains: &Domains) -> Vec<usize> {
-    let all = domains.domains();
+    let all = &domains.domains;
     let first = |at: usize| all[at].llc.and_then(|llc| all.iter().position(|other| other.llc == Some(llc)));
     (0..all.len()).map(|at| first(at).unwrap_or(at)).collect()
 }

@@ -4,6 +4,7 @@ use super::maximum_local::ENTRY as MAXIMUM_LOCAL;
 use super::n_mass::ENTRY as N_MASS;
 use super::n_mass_regression::ENTRY as N_MASS_REGRESSION;
 use super::test_kit::{HOME_0, HOME_1, NEHALEM, Row, nodes, nodes_after, observation, policy, soplex};
+use crate::entry::Entry;
 use crate::test_kit::{policy as with, thread, topology};
 use isobar_model::CpuId;
 use std::collections::BTreeSet;
@@ -27,70 +28,48 @@ fn the_threshold_limits_how_many_run_remotely() {
 }
 
 #[test]
-fn of_two_the_one_with_the_lower_penalty_goes() {
+fn single_threads_by_hand() {
+    let row = |pid: u32, mpki: f64, penalty: f64, pages: &'static [u64]| -> Row<'static> {
+        (pid, 7 - pid, mpki, Some(penalty), pages)
+    };
+    let check = |what: &str, machine: &str, rows: &[Row<'_>], expect: &[(&Entry, &[u32])]| {
+        for (entry, found) in expect {
+            assert_eq!(nodes(entry, machine, rows), *found, "{what}: {}", entry.name);
+        }
+    };
     // Section 2, figure 3: lbm loses almost 30 % when remote, so case (c), mcf remote, is the
     // better one.
-    let rows = [(1, 0, 20.0, Some(1.1), HOME_0), (2, 1, 25.0, Some(1.3), HOME_0)];
-    assert_eq!(nodes(&N_MASS, NEHALEM, &rows), [1, 0]);
-}
-
-#[test]
-fn balanced_memory_is_mapped_as_by_maximum_local() {
+    let lbm = [row(1, 20.0, 1.1, HOME_0), row(2, 25.0, 1.3, HOME_0)];
+    check("of two the one with the lower penalty goes", NEHALEM, &lbm, &[(&N_MASS, &[1, 0])]);
     // Allocation map 1010 of (M, M, C, C): one memory-bound process at home on each node.
-    let rows = [
-        (1, 0, 25.0, Some(1.3), HOME_1),
-        (2, 1, 25.0, Some(1.3), HOME_0),
-        (3, 2, 0.1, Some(1.0), HOME_1),
-        (4, 3, 0.1, Some(1.0), HOME_0),
-    ];
-    for entry in [&MAXIMUM_LOCAL, &N_MASS] {
-        assert_eq!(nodes(entry, NEHALEM, &rows), [1, 0, 1, 0], "{}", entry.name);
-    }
-}
-
-#[test]
-fn unbalanced_memory_moves_the_lowest_penalties_first() {
+    let balanced =
+        [row(1, 25.0, 1.3, HOME_1), row(2, 25.0, 1.3, HOME_0), row(3, 0.1, 1.0, HOME_1), row(4, 0.1, 1.0, HOME_0)];
+    let at_home: &[u32] = &[1, 0, 1, 0];
+    check("balanced memory", NEHALEM, &balanced, &[(&MAXIMUM_LOCAL, at_home), (&N_MASS, at_home)]);
     // Map 1100. 50 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 28; then the back
     // of node 0's is 4, 0.2 MPKI: 25.2 | 27.8; then 3: 25.4 | 27.6; what is left there would only
     // widen the gap.
-    let rows = [
-        (1, 0, 25.0, Some(1.3), HOME_1),
-        (2, 1, 25.0, Some(1.104), HOME_1),
-        (3, 2, 0.2, Some(1.0), HOME_0),
-        (4, 3, 0.2, Some(1.0), HOME_0),
-    ];
-    assert_eq!(nodes(&MAXIMUM_LOCAL, NEHALEM, &rows), [1, 1, 0, 0]);
-    assert_eq!(nodes(&N_MASS, NEHALEM, &rows), [1, 0, 1, 1]);
-}
-
-#[test]
-fn the_gap_must_shrink() {
-    // One process alone: 0 | 33 instead of 30 | 0 is no smaller gap.
-    assert_eq!(nodes(&N_MASS, NEHALEM, &[(1, 7, 30.0, Some(1.1), HOME_0)]), [0]);
-    // Without a penalty the gap stays as it is, which is not smaller either.
-    assert_eq!(nodes(&N_MASS, NEHALEM, &[(1, 7, 30.0, Some(1.0), HOME_0)]), [0]);
-}
-
-#[test]
-fn a_process_without_misses_does_not_end_the_refinement() {
-    let rows = [(1, 0, 30.0, Some(1.3), HOME_0), (2, 1, 20.0, Some(1.2), HOME_0), (3, 2, 0.0, Some(1.0), HOME_0)];
-    assert_eq!(nodes(&N_MASS, NEHALEM, &rows), [0, 1, 0]);
-}
-
-#[test]
-fn when_cores_run_out_the_highest_penalties_stay_at_home() {
-    let row = |pid: u32, penalty: f64| -> Row<'static> { (pid, 7 - pid, 0.0, Some(penalty), HOME_0) };
-    let rows = [row(1, 1.1), row(2, 1.4), row(3, 1.2), row(4, 1.3), row(5, 1.0), row(6, 1.25)];
-    assert_eq!(nodes(&MAXIMUM_LOCAL, NEHALEM, &rows), [1, 0, 0, 0, 1, 0]);
-}
-
-#[test]
-fn surplus_takes_no_core_from_those_at_home() {
+    let unbalanced =
+        [row(1, 25.0, 1.3, HOME_1), row(2, 25.0, 1.104, HOME_1), row(3, 0.2, 1.0, HOME_0), row(4, 0.2, 1.0, HOME_0)];
+    let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[1, 1, 0, 0]), (&N_MASS, &[1, 0, 1, 1])];
+    check("unbalanced memory moves the lowest penalties first", NEHALEM, &unbalanced, &expect);
+    check("0 | 33 is no smaller gap than 30 | 0", NEHALEM, &[row(0, 30.0, 1.1, HOME_0)], &[(&N_MASS, &[0])]);
+    check("nor is an equal one", NEHALEM, &[row(0, 30.0, 1.0, HOME_0)], &[(&N_MASS, &[0])]);
+    let silent = [row(1, 30.0, 1.3, HOME_0), row(2, 20.0, 1.2, HOME_0), row(3, 0.0, 1.0, HOME_0)];
+    check("a process without misses is passed over", NEHALEM, &silent, &[(&N_MASS, &[0, 1, 0])]);
+    let six = [1.1, 1.4, 1.2, 1.3, 1.0, 1.25];
+    let six: Vec<Row<'_>> = (1..).zip(six).map(|(pid, penalty)| row(pid, 0.0, penalty, HOME_0)).collect();
+    check("the highest penalties stay at home", NEHALEM, &six, &[(&MAXIMUM_LOCAL, &[1, 0, 0, 0, 1, 0])]);
     // Three nodes of one core. As printed, 2 (surplus of node 0, penalty 1.4) would take node 1
     // before 3 (1.1) does.
-    let rows: [Row<'_>; 3] =
+    let three: [Row<'_>; 3] =
         [(1, 0, 5.0, Some(1.5), &[9, 0, 0]), (2, 1, 5.0, Some(1.4), &[9, 0, 0]), (3, 2, 5.0, Some(1.1), &[0, 9, 0])];
-    assert_eq!(nodes(&MAXIMUM_LOCAL, "node:3 core:1", &rows), [0, 2, 1]);
+    check("surplus takes no core of those at home", "node:3 core:1", &three, &[(&MAXIMUM_LOCAL, &[0, 2, 1])]);
+    // Two cores a node: 60 | 39 | 39 | 0 after step 2 (the surplus of node 0 spreads), then 30 | 39
+    // | 39 | 39.
+    let four: Vec<Row<'_>> = (1..5).map(|pid| row(pid, 30.0, 1.3, &[9, 0, 0, 0])).collect();
+    let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[0, 0, 1, 2]), (&N_MASS, &[0, 3, 1, 2])];
+    check("from the fullest of four to the emptiest", "node:4 core:2", &four, &expect);
 }
 
 #[test]
@@ -102,15 +81,6 @@ fn more_processes_than_cores_share_cores_at_home_first() {
     let mut load = [0; 8];
     seen.threads().for_each(|(_, thread)| load[usize::try_from(thread.cpu.unwrap().0).unwrap()] += 1);
     assert_eq!(load.iter().filter(|load| **load == 2).count(), 2);
-}
-
-#[test]
-fn from_the_fullest_of_four_to_the_emptiest() {
-    // Two cores a node: 60 | 39 | 39 | 0 after step 2 (the surplus of node 0 spreads), then 30 | 39
-    // | 39 | 39.
-    let rows: Vec<Row<'_>> = (1..5).map(|pid| -> Row<'_> { (pid, 0, 30.0, Some(1.3), &[9, 0, 0, 0]) }).collect();
-    assert_eq!(nodes(&MAXIMUM_LOCAL, "node:4 core:2", &rows), [0, 0, 1, 2]);
-    assert_eq!(nodes(&N_MASS, "node:4 core:2", &rows), [0, 3, 1, 2]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn map_home(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
     });
     for domain in home {
         for member in program.members.clone() {
-            if !mapping.is_mapped(member)
+            if mapping.at[member].is_none()
                 && let Some(seat) = mapping.free_core(member, domain)
             {
                 mapping.sit(program, member, seat);
@@ -64,7 +64,7 @@ fn map_home(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
 }
 
 fn map_surplus(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
-    for member in program.members.clone().filter(|member| !mapping.is_mapped(*member)).collect::<Vec<_>>() {
+    for member in program.members.clone().filter(|member| mapping.at[*member].is_none()).collect::<Vec<_>>() {
         let mut order = domains(mapping, |_| true);
         order.sort_by(|a, b| {
             let far = |id: &DomainId| mapping.distance(program.home, *id);
@@ -77,5 +77,5 @@ fn map_surplus(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
 }
 
 fn domains(mapping: &Mapping<'_, '_>, wanted: impl Fn(DomainId) -> bool) -> Vec<DomainId> {
-    (0..mapping.domains.domains().len()).map(DomainId).filter(|id| wanted(*id)).collect()
+    (0..mapping.domains.domains.len()).map(DomainId).filter(|id| wanted(*id)).collect()
 }

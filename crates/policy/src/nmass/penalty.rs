@@ -3,7 +3,8 @@
 //! the NUMA penalty cannot be obtained directly, the MPKI offers a reasonable approximation".
 //!
 //! *Departure from the paper*: the text swaps the model's two numbers ("slope intercept and slope
-//! are 0.015 and 1.05"); the other way round the line goes through figure 7 (design, reading 2).
+//! are 0.015 and 1.05"); the other way round the line goes through figure 7
+//! (docs/design/n-mass.md).
 
 use crate::kit::pairs::{means, pairs, wrong};
 use isobar_model::text::one_line;
@@ -31,7 +32,7 @@ pub struct Regression {
     pub slope: f64,
 }
 
-/// Section 4.5 (design, reading 2).
+/// Section 4.5 (docs/design/n-mass.md).
 pub const PAPER: Regression = Regression { intercept: 1.05, slope: 0.015 };
 
 impl Regression {
@@ -147,16 +148,12 @@ impl<'de> Visitor<'de> for Either {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Penalties, A::Error> {
         let mut penalties = Penalties::default();
-        while let Some((name, Number(value))) = map.next_entry::<String, Number>()? {
+        while let Some((name, value)) = map.next_entry::<String, f64>()? {
             penalties.insert(&name, value).map_err(A::Error::custom)?;
         }
         Ok(penalties)
     }
 }
-
-/// A number with or without a decimal point.
-#[derive(Deserialize)]
-struct Number(f64);
 
 #[cfg(test)]
 mod tests {

@@ -8,9 +8,12 @@ use super::penalty::Penalty;
 use crate::kit::before::Before;
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::group::{Groups, Member};
-use isobar_model::text::one_line;
+use crate::kit::words::listed;
 use isobar_model::{CpuSet, Mpki, NodeId, Observation, Pid, Process, Tid};
 use std::ops::Range;
+
+/// Processes that are named in one note.
+pub const NAMED: usize = 5;
 
 /// A process that may be mapped.
 #[derive(Clone, Debug)]
@@ -144,7 +147,7 @@ fn left_out(seen: &Observation, groups: &Groups<'_>, rates: &[Option<Mpki>], hom
     let unmeasured = rates.iter().filter(|rate| rate.is_none()).count();
     let mut notes = Vec::new();
     if !homeless.is_empty() {
-        notes.push(format!("left alone, since their pages are not counted by node: {}", listed(&homeless)));
+        notes.push(format!("left alone, since their pages are not counted by node: {}", listed(&homeless, NAMED)));
     }
     if unmeasured > 0 {
         notes.push(format!(
@@ -156,17 +159,6 @@ fn left_out(seen: &Observation, groups: &Groups<'_>, rates: &[Option<Mpki>], hom
         notes.push(format!("left alone, since their owner pinned them: {} of {} threads", groups.pinned, rates.len()));
     }
     notes
-}
-
-/// The first few names, and the number of the others.
-#[must_use]
-pub fn listed(names: &[&str]) -> String {
-    const SHOWN: usize = 5;
-    let mut text = one_line(&names[..names.len().min(SHOWN)].join(", "));
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -214,6 +206,5 @@ mod tests {
             ]
         );
         assert_eq!(found.pinned, [(SeatId(2), 12.0)], "8 MPKI, remote with a penalty of 1.5");
-        assert_eq!(listed(&["a", "b", "c", "d", "e", "f\n", "g"]), "a, b, c, d, e and 2 more");
     }
 }

@@ -17,13 +17,13 @@
 //! move nothing.
 //!
 //! *Departures from the paper*
-//! 1. The loop (design, reading 1): as printed it ends when a move is made and never uses the gap
-//!    of line 6.
+//! 1. The loop (docs/design/n-mass.md): as printed it ends when a move is made and never uses the
+//!    gap of line 6.
 //! 2. One side only: as printed the cheaper of the two last processes is tried first. A move to the
 //!    LLC with more pressure can only widen the gap, so it is never accepted and need not be tried.
-//! 3. More than two LLCs: from the one with the most pressure to the one with the least (reading
-//!    1), counted after the move, so that an LLC of the home node goes before a remote one with the
-//!    same pressure; ties to the nearer, then the first.
+//! 3. More than two LLCs: from the one with the most pressure to the one with the least, counted
+//!    after the move, so that an LLC of the home node goes before a remote one with the same
+//!    pressure; ties to the nearer, then the first.
 //! 4. The threshold holds for remote mappings only. It is there to protect the interconnect
 //!    (section 3.1), which a process that comes home does not load.
 //! 5. A process without misses is passed over: it adds no pressure, so it would end the loop
@@ -93,7 +93,7 @@ struct Step {
 }
 
 fn best_step(mapping: &Mapping<'_, '_>, program: &Program<'_>, from: DomainId, threshold: f64) -> Option<Step> {
-    let all = (0..mapping.domains.domains().len()).map(DomainId);
+    let all = (0..mapping.domains.domains.len()).map(DomainId);
     let steps = all.filter_map(|to| step(mapping, program, from, to, threshold));
     steps.min_by(|a, b| {
         let far = |step: &Step| mapping.distance(program.home, step.domain);

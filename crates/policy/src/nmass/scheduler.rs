@@ -12,11 +12,11 @@
 
 use super::config::Config;
 use super::decision::Decision;
-use super::programs::{Characterizer, Program, Programs, listed};
+use super::programs::{Characterizer, NAMED, Program, Programs};
 use super::refine::Refined;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::Member;
-use crate::kit::words::Tenths;
+use crate::kit::words::{Tenths, listed};
 use isobar_model::{Action, Observation, Plan, Policy, Sensor, num};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -92,7 +92,8 @@ impl Scheduler {
         let lacking = programs.list.iter().filter(|program| !program.penalty.measured);
         let names: BTreeSet<&str> = lacking.map(|program| &*program.process.name).collect();
         let names: Vec<&str> = names.into_iter().collect();
-        let text = || format!("NUMA penalty estimated from the miss rate, since no profile has it: {}", listed(&names));
+        let text =
+            || format!("NUMA penalty estimated from the miss rate, since no profile has it: {}", listed(&names, NAMED));
         (!names.is_empty()).then(text)
     }
 }

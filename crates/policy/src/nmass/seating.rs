@@ -8,6 +8,7 @@
 
 use super::programs::Programs;
 use crate::kit::domains::{DomainId, Domains, SeatId};
+use crate::kit::load::Load;
 
 /// The final seats: the domains of `mapped`, with cores that threads have already kept. A thread
 /// that the mapping has no place for stays without.
@@ -29,27 +30,23 @@ struct Assignment<'m, 'a> {
     wanted: Vec<Option<DomainId>>,
     /// Threads that each core of a domain, and each of its seats, must have at least.
     level: Vec<(u32, u32)>,
-    core_load: Vec<u32>,
-    seat_load: Vec<u32>,
+    load: Load,
     seats: Vec<Option<SeatId>>,
 }
 
 impl<'m, 'a> Assignment<'m, 'a> {
     fn new(domains: &'m Domains, programs: &'m Programs<'a>, mapped: &[Option<SeatId>]) -> Self {
-        let seat_load = programs.groups.load.clone();
         let wanted: Vec<_> = mapped.iter().map(|seat| Some(domains.seat((*seat)?).domain)).collect();
-        let mut core_load = vec![0; domains.core_count()];
-        let mut threads = vec![0; domains.domains().len()];
-        for (seat, load) in domains.seats().iter().zip(&seat_load) {
-            core_load[seat.core] += load;
-            threads[seat.domain.0] += load;
-        }
+        let mut threads = vec![0; domains.domains.len()];
+        let seats = domains.seats.iter().zip(&programs.groups.load);
+        seats.for_each(|(seat, load)| threads[seat.domain.0] += load);
         wanted.iter().flatten().for_each(|domain| threads[domain.0] += 1);
         let share = |threads: u32, places: usize| (threads / isobar_model::num::narrow(places.max(1))).max(1);
-        let of_domain = domains.domains().iter().zip(&threads);
+        let of_domain = domains.domains.iter().zip(&threads);
         let level =
             of_domain.map(|(it, &threads)| (share(threads, it.cores), share(threads, it.seats.len()))).collect();
-        Self { domains, programs, wanted, level, core_load, seat_load, seats: vec![None; mapped.len()] }
+        let load = Load::of(domains, programs.groups.load.clone());
+        Self { domains, programs, wanted, level, load, seats: vec![None; mapped.len()] }
     }
 
     /// A thread in its domain keeps its core, unless that has its share already.
@@ -59,7 +56,7 @@ impl<'m, 'a> Assignment<'m, 'a> {
         };
         let seat = self.domains.seat(now);
         let (core, place) = self.level[domain.0];
-        let has_room = self.core_load[seat.core] < core && self.seat_load[now.0] < place;
+        let has_room = self.load.on_core(seat.core) < core && self.load.on(now) < place;
         if seat.domain == domain && has_room && self.programs.groups.members[member].thread.may_run_on(seat.cpu) {
             self.sit(member, now);
         }
@@ -69,10 +66,10 @@ impl<'m, 'a> Assignment<'m, 'a> {
     fn fill(&mut self, member: usize) {
         let (Some(domain), None) = (self.wanted[member], self.seats[member]) else { return };
         let this = &self.programs.groups.members[member];
-        let usable = |seat: &usize| this.thread.may_run_on(self.domains.seats()[*seat].cpu);
+        let usable = |seat: &usize| this.thread.may_run_on(self.domains.seats[*seat].cpu);
         let order = |seat: &usize| {
-            let core = self.core_load[self.domains.seats()[*seat].core];
-            (core, self.seat_load[*seat], this.seat != Some(SeatId(*seat)), *seat)
+            let core = self.load.on_core(self.domains.seats[*seat].core);
+            (core, self.load.on(SeatId(*seat)), this.seat != Some(SeatId(*seat)), *seat)
         };
         let found = self.domains.domain(domain).seats.clone().filter(usable).min_by_key(order);
         if let Some(seat) = found {
@@ -81,8 +78,7 @@ impl<'m, 'a> Assignment<'m, 'a> {
     }
 
     fn sit(&mut self, member: usize, seat: SeatId) {
-        self.core_load[self.domains.seat(seat).core] += 1;
-        self.seat_load[seat.0] += 1;
+        self.load.add(self.domains, seat);
         self.seats[member] = Some(seat);
     }
 }

@@ -1,8 +1,13 @@
 //! Random machines with random programs: what a property is tried on, and the observations that it
-//! makes. Knows no policy.
+//! makes.
+
+mod congestion;
 
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{CacheClass, CpuId, CpuSet, NodeMap, Observation, Pages, Pid, Process, Seconds, Thread, Tid, num};
+use isobar_model::{
+    Bytes, CacheClass, CpuId, CpuSet, Nanoseconds, NodeMap, NodeMatrix, Observation, Pages, Pid, Process, Thread, Tid,
+    num,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -23,6 +28,28 @@ pub struct Case {
     pub processes: Vec<ProcessSeed>,
     /// Miss rates of later intervals, by rotation of the first ones.
     pub rotations: Vec<usize>,
+    pub memory: MemorySeed,
+}
+
+/// What is known of the memory of up to four nodes.
+#[derive(Clone, Debug)]
+pub struct MemorySeed {
+    /// Latencies by pair of nodes, where they were probed: any two differ.
+    pub latency: Option<Vec<u32>>,
+    /// Free pages of each node, where they are known.
+    pub free: Option<Vec<u32>>,
+    /// Pages that were accessed, in per cent of the resident ones, where that was measured.
+    pub accessed: Option<u32>,
+}
+
+fn memory() -> impl Strategy<Value = MemorySeed> {
+    let latency = prop::option::weighted(0.8, prop::collection::vec(10u32..100, 16));
+    let free = prop::option::weighted(0.9, prop::collection::vec(0u32..60_000, 4));
+    (latency, free, prop::option::of(0u32..=100)).prop_map(|(latency, free, accessed)| MemorySeed {
+        latency,
+        free,
+        accessed,
+    })
 }
 
 fn thread() -> impl Strategy<Value = ThreadSeed> {
@@ -43,8 +70,8 @@ pub fn case() -> impl Strategy<Value = Case> {
     let penalty = prop::option::of((100u32..150).prop_map(|percent| f64::from(percent) / 100.0));
     let class = prop_oneof![Just(CacheClass::LightSharing), Just(CacheClass::Streaming), Just(CacheClass::Sensitive)];
     let process = (prop::collection::vec(thread(), 1..6), pages, penalty, prop::option::of((class, 1u32..20)));
-    (machine, prop::collection::vec(process, 0..14), prop::collection::vec(0usize..9, 0..4))
-        .prop_map(|(machine, processes, rotations)| Case { machine, processes, rotations })
+    (machine, prop::collection::vec(process, 0..14), prop::collection::vec(0usize..9, 0..4), memory())
+        .prop_map(|(machine, processes, rotations, memory)| Case { machine, processes, rotations, memory })
 }
 
 /// The observations of a case; pids and tids are spread by `rename`.
@@ -77,22 +104,31 @@ fn observation(case: &Case, rotation: usize, rename: &impl Fn(u32) -> u32) -> Ob
             pid,
             name: "p".into(),
             pages: pages.as_ref().map(by_node),
-            accessed_pages: None,
+            accessed_pages: pages.as_ref().and_then(|pages| {
+                let percent = case.memory.accessed?;
+                Some(by_node(&pages.iter().map(|pages| pages * percent / 100).collect()))
+            }),
             numa_penalty: *penalty,
             cache_class: class.map(|(class, _)| class),
             critical_ways: class.map(|(_, critical)| critical),
-            slowdown_by_ways: None,
             threads,
+            ..Process::default()
         }
     });
-    Observation {
-        time: Seconds(1.0),
-        interval: Seconds(1.0),
-        processes: processes.collect(),
-        machine: Arc::clone(&machine),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
+    let mut seen = Observation::bare(Arc::clone(&machine), processes.collect());
+    measure_memory(&mut seen, &case.memory, rotation);
+    seen
+}
+
+fn measure_memory(seen: &mut Observation, seed: &MemorySeed, rotation: usize) {
+    let nodes: Vec<_> = seen.machine.nodes().iter().map(|node| node.id).collect();
+    for (node, pages) in nodes.iter().zip(seed.free.iter().flatten()) {
+        seen.free.insert(*node, Bytes(u64::from(*pages) * 4096));
+    }
+    if let Some(cells) = &seed.latency {
+        let cell = |index: usize| Nanoseconds(f64::from(cells[(index + rotation) % 16] * 16 + num::narrow(index)));
+        let row = |from: usize| (0..nodes.len()).map(|to| cell(from * 4 + to)).collect();
+        seen.latency = NodeMatrix::from_rows(nodes.clone(), (0..nodes.len()).map(row).collect());
     }
 }
 

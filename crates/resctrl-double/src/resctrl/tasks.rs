@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 
-use super::{Caller, GroupId, Mode, Resctrl};
+use super::{GroupId, Resctrl};
 use crate::numbers::signed;
 use crate::refusal::{Refusal, invalid};
 use crate::threads::Task;
@@ -25,10 +25,9 @@ pub(super) struct Member {
 }
 
 impl Resctrl {
-    /// Looks which tasks there are: the dead leave, the new join their relatives, and what all of
-    /// them moved so far is credited.
+    /// Looks which tasks there are: the dead leave, the new join their relatives.
     pub(super) fn settle(&mut self) {
-        let mut now = self.threads.all();
+        let mut now = (self.threads)();
         now.retain(|tid, task| !self.gone.contains(&(*tid, task.started)));
         self.members.retain(|tid, member| now.get(tid).is_some_and(|task| task.started == member.started));
         let mut new: Vec<(u64, u32)> = now
@@ -42,7 +41,6 @@ impl Resctrl {
             let member = Member { group: self.group_of_relative(tid, *task, &now), started, leader: task.leader };
             self.members.insert(tid, member);
         }
-        self.credit_traffic();
     }
 
     /// The group of the nearest relative that is known.
@@ -63,12 +61,8 @@ impl Resctrl {
 
     /// `rdtgroup_tasks_write`: ids separated by commas, one after the other; those before a refused
     /// one stay moved.
-    pub(super) fn write_tasks(&mut self, id: GroupId, text: &str, caller: Caller) -> Result<(), Refusal> {
-        if !self.machine.kernel.task_lists {
-            return self.write_one_task(id, text, caller);
-        }
+    pub(super) fn write_tasks(&mut self, id: GroupId, text: &str, caller: u32) -> Result<(), Refusal> {
         self.status.clear();
-        self.refuse_if_locked(id)?;
         self.settle();
         let mut rest = Some(text.split('\0').next().unwrap_or_default());
         while let Some(ids) = rest.filter(|ids| !ids.is_empty() && !ids.starts_with('\n')) {
@@ -89,32 +83,11 @@ impl Resctrl {
         Ok(())
     }
 
-    /// Before 6.7: one id, refused without a message where it is not a number or not a task.
-    fn write_one_task(&mut self, id: GroupId, text: &str, caller: Caller) -> Result<(), Refusal> {
-        let tid = signed(text.trim(), 0).and_then(|pid| u32::try_from(pid).ok());
-        let tid = tid.ok_or_else(|| Refusal::silent(Errno::INVAL))?;
-        self.status.clear();
-        self.refuse_if_locked(id)?;
-        self.settle();
-        self.move_task(id, tid, caller).map_err(|refusal| match refusal.errno {
-            Errno::SRCH => Refusal::silent(Errno::SRCH),
-            _ => refusal,
-        })
-    }
-
-    pub(super) fn refuse_if_locked(&self, id: GroupId) -> Result<(), Refusal> {
-        if self.group(id)?.mode == Mode::PseudoLocked { invalid("Pseudo-locking in progress") } else { Ok(()) }
-    }
-
     /// `rdtgroup_move_task` and `__rdtgroup_move_task`; 0 is the caller.
-    fn move_task(&mut self, id: GroupId, tid: u32, caller: Caller) -> Result<(), Refusal> {
-        let tid = if tid == 0 { caller.tid } else { tid };
-        let no_task = || Refusal::new(Errno::SRCH, format!("No task {tid}"));
-        let member = *self.members.get(&tid).ok_or_else(no_task)?;
-        let (real, saved) = self.threads.owner(tid).ok_or_else(no_task)?;
-        if caller.uid != 0 && caller.uid != real && caller.uid != saved {
-            return Err(Refusal::new(Errno::PERM, format!("No permission to move task {tid}")));
-        }
+    fn move_task(&mut self, id: GroupId, tid: u32, caller: u32) -> Result<(), Refusal> {
+        let tid = if tid == 0 { caller } else { tid };
+        let member = self.members.get(&tid).copied();
+        let member = member.ok_or_else(|| Refusal::new(Errno::SRCH, format!("No task {tid}")))?;
         let parent = self.group(id)?.parent;
         if parent.is_some_and(|parent| self.control_group(member.group) != parent) {
             return invalid("Can't move task to different control group");
@@ -128,18 +101,10 @@ impl Resctrl {
         self.groups.get(&id).and_then(|group| group.parent).unwrap_or(id)
     }
 
-    /// `show_rdt_tasks`: a control group shows the tasks of its monitor groups too, and shows none
-    /// on a machine that only monitors.
+    /// `show_rdt_tasks`: a control group shows the tasks of its monitor groups too.
     pub(super) fn show_tasks(&mut self, id: GroupId) -> String {
         self.settle();
-        let monitor = self.groups.get(&id).is_some_and(|group| group.parent.is_some());
-        let shown = |member: &Member| {
-            if monitor {
-                member.group == id
-            } else {
-                self.machine.allocates() && self.control_group(member.group) == id
-            }
-        };
+        let shown = |member: &Member| member.group == id || self.control_group(member.group) == id;
         let mut tasks: Vec<(u32, u32)> = self
             .members
             .iter()
@@ -165,16 +130,5 @@ impl Resctrl {
                 self.gone.insert((tid, member.started));
             }
         }
-    }
-
-    /// How many tasks live in each control group, by its path.
-    #[must_use]
-    pub fn population(&mut self) -> BTreeMap<String, usize> {
-        self.settle();
-        let mut count = BTreeMap::new();
-        for group in self.members.values().map(|member| self.control_group(member.group)) {
-            *count.entry(self.path(super::Node::Group(group))).or_insert(0) += 1;
-        }
-        count
     }
 }

@@ -1,7 +1,7 @@
 //! Which files there are, what `info` says, and with which modes (fs/resctrl/rdtgroup.c:
 //! res_common_files, rdtgroup_create_info_dir).
 
-use isobar_resctrl_double::{Cdp, Errno, Kernel, Machine, Node};
+use isobar_resctrl_double::{Entry, Errno, Node, Operation};
 
 use crate::Double;
 
@@ -22,24 +22,24 @@ fn names(double: &Double, folder: &str) -> Vec<String> {
 #[test]
 fn the_tree_is_the_kernels() {
     let double = Double::with_groups();
-    let control = ["cpus", "cpus_list", "mode", "mon_data", "mon_groups", "schemata", "size", "tasks"];
+    let control = ["mode", "mon_data", "mon_groups", "schemata", "tasks"];
     assert_eq!(names(&double, "a"), control);
-    assert_eq!(names(&double, "a/mon_groups/m"), ["cpus", "cpus_list", "mon_data", "tasks"]);
+    assert_eq!(names(&double, "a/mon_groups/m"), ["mon_data", "tasks"]);
     let mut root: Vec<&str> = control.into_iter().chain(["a", "b", "info"]).collect();
     root.sort_unstable();
     assert_eq!(names(&double, ""), root);
     assert_eq!(names(&double, "info"), ["L3", "L3_MON", "MB", "last_cmd_status"]);
     assert_eq!(
         names(&double, "info/L3"),
-        ["bit_usage", "cbm_mask", "min_cbm_bits", "num_closids", "shareable_bits", "sparse_masks"]
+        ["cbm_mask", "min_cbm_bits", "num_closids", "shareable_bits", "sparse_masks"]
     );
     assert_eq!(
         names(&double, "info/MB"),
         ["bandwidth_gran", "delay_linear", "min_bandwidth", "num_closids", "thread_throttle_mode"]
     );
-    assert_eq!(names(&double, "info/L3_MON"), ["max_threshold_occupancy", "mon_features", "num_rmids"]);
+    assert_eq!(names(&double, "info/L3_MON"), ["mon_features", "num_rmids"]);
     assert_eq!(names(&double, "a/mon_data"), ["mon_L3_00", "mon_L3_03"]);
-    assert_eq!(names(&double, "mon_data/mon_L3_03"), ["llc_occupancy", "mbm_local_bytes", "mbm_total_bytes"]);
+    assert_eq!(names(&double, "mon_data/mon_L3_03"), ["mbm_total_bytes"]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn every_path_leads_to_its_node_and_every_file_can_be_read() {
     let mut double = Double::with_groups();
     let mut paths = Vec::new();
     tree(&double, Node::ROOT, &mut paths);
-    assert!(paths.len() > 70);
+    assert!(paths.len() > 40);
     for path in paths {
         let node = double.node(&path);
         assert_eq!(double.state.path(node), path);
@@ -60,7 +60,7 @@ fn every_path_leads_to_its_node_and_every_file_can_be_read() {
 
 #[test]
 fn what_may_be_written_has_the_bit() {
-    let writable = ["cpus", "cpus_list", "max_threshold_occupancy", "mode", "schemata", "tasks"];
+    let writable = ["mode", "schemata", "tasks"];
     let mut double = Double::with_groups();
     let mut paths = Vec::new();
     tree(&double, Node::ROOT, &mut paths);
@@ -69,22 +69,19 @@ fn what_may_be_written_has_the_bit() {
         let expected = if writable.contains(&name) { 0o644 } else { 0o444 };
         assert_eq!(double.node(path).mode(), expected, "{path}");
     }
-    for path in ["size", "info/last_cmd_status", "info/L3/cbm_mask", "mon_data/mon_L3_00/llc_occupancy"] {
+    for path in ["info/last_cmd_status", "info/L3/cbm_mask", "mon_data/mon_L3_00/mbm_total_bytes"] {
         assert_eq!(double.write(path, "1\n"), Err(Errno::INVAL), "{path}");
     }
 }
 
 #[test]
 fn info_tells_the_hardware() {
-    let mut machine = Machine::with_domains(&[(0, &[0]), (1, &[1])]).with_bandwidth();
-    let cache = &mut machine.caches[0];
-    (cache.ways, cache.min_bits, cache.shareable, cache.sparse, cache.cdp) = (20, 2, 0xc0000, true, Cdp::Absent);
-    let mut double = Double::of(machine);
+    let mut double = Double::usual();
     for (path, text) in [
-        ("info/L3/cbm_mask", "fffff\n"),
-        ("info/L3/min_cbm_bits", "2\n"),
-        ("info/L3/shareable_bits", "c0000\n"),
-        ("info/L3/sparse_masks", "1\n"),
+        ("info/L3/cbm_mask", "7ff\n"),
+        ("info/L3/min_cbm_bits", "1\n"),
+        ("info/L3/shareable_bits", "0\n"),
+        ("info/L3/sparse_masks", "0\n"),
         ("info/L3/num_closids", "16\n"),
         ("info/MB/num_closids", "8\n"),
         ("info/MB/min_bandwidth", "10\n"),
@@ -92,31 +89,10 @@ fn info_tells_the_hardware() {
         ("info/MB/delay_linear", "1\n"),
         ("info/MB/thread_throttle_mode", "max\n"),
         ("info/L3_MON/num_rmids", "64\n"),
-        ("info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"),
+        ("info/L3_MON/mon_features", "mbm_total_bytes\n"),
         ("info/last_cmd_status", "ok\n"),
-        ("schemata", "MB:0=  100;1=  100\nL3:0=fffff;1=fffff\n"),
-        ("cpus", "3\n"),
     ] {
         assert_eq!(double.read(path), text, "{path}");
-    }
-}
-
-#[test]
-fn old_kernels_have_fewer_files() {
-    let rows = [
-        ((4, 14), vec!["info/last_cmd_status", "mode", "size", "info/L3/bit_usage", "info/L3/sparse_masks"]),
-        ((4, 15), vec!["mode", "size", "info/L3/bit_usage", "info/L3/sparse_masks"]),
-        ((4, 19), vec!["info/L3/sparse_masks"]),
-        ((6, 6), vec!["info/L3/sparse_masks"]),
-        ((6, 7), vec![]),
-    ];
-    let all = ["info/last_cmd_status", "mode", "size", "info/L3/bit_usage", "info/L3/sparse_masks"];
-    for ((major, minor), missing) in rows {
-        let mut machine = Machine::with_domains(&[(0, &[0])]);
-        machine.kernel = Kernel::of_version(major, minor);
-        let double = Double::of(machine);
-        let gone: Vec<&str> = all.into_iter().filter(|path| double.state.at(path).is_none()).collect();
-        assert_eq!(gone, missing, "{major}.{minor}");
     }
 }
 
@@ -135,13 +111,14 @@ fn the_journal_has_everything_but_reads() {
     let before = double.state.journal().len();
     double.read("schemata");
     let _ = double.write("a/schemata", "L3:0=0\n");
-    let _ = double.rename("a", "c");
-    let lines: Vec<String> = double.state.journal()[before..].iter().map(ToString::to_string).collect();
+    let _ = double.rmdir("info");
+    let asked: Vec<_> = double.state.journal()[before..].iter().collect();
+    let said = |entry: &Entry| (entry.operation, entry.path.clone(), entry.result, entry.status.clone());
     assert_eq!(
-        lines,
+        asked.into_iter().map(said).collect::<Vec<_>>(),
         [
-            r#"write "a/schemata" "L3:0=0\n" EINVAL "Mask out of range""#,
-            r#"rename "a" "c" EPERM "Source must be a MON group""#,
+            (Operation::Write, "a/schemata".to_owned(), Err(Errno::INVAL), "Mask out of range".to_owned()),
+            (Operation::Rmdir, "info".to_owned(), Err(Errno::PERM), "Mask out of range".to_owned()),
         ]
     );
 }

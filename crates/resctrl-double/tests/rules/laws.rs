@@ -12,7 +12,6 @@ use crate::Double;
 enum Step {
     Mkdir(String),
     Rmdir(String),
-    Rename(String, String),
     Write(String, String),
     Fork(u32, u32),
     Exit(u32),
@@ -38,7 +37,6 @@ fn text(file: &str) -> proptest::strategy::BoxedStrategy<String> {
         "tasks" => proptest::collection::vec(tid(), 0..4)
             .prop_map(|tids| tids.iter().map(|tid| format!("{tid},")).collect())
             .boxed(),
-        "cpus_list" => select(vec!["", "0", "1-2", "0-3", "3,1", "9", "x"]).prop_map(str::to_owned).boxed(),
         "mode" => select(vec!["shareable\n", "exclusive\n", "pseudo-locksetup\n", ""]).prop_map(str::to_owned).boxed(),
         _ => (select(vec![0u32, 3, 4]), mask, any::<bool>())
             .prop_map(|(domain, mask, mb)| format!("{}:{domain}={mask}\n", if mb { "MB" } else { "L3" }))
@@ -47,13 +45,12 @@ fn text(file: &str) -> proptest::strategy::BoxedStrategy<String> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let write = select(vec!["tasks", "cpus_list", "mode", "schemata"])
+    let write = select(vec!["tasks", "mode", "schemata"])
         .prop_flat_map(|file| (group(), Just(file), text(file)))
         .prop_map(|(group, file, text)| Step::Write(format!("{group}/{file}"), text));
     prop_oneof![
         3 => group().prop_map(Step::Mkdir),
         2 => group().prop_map(Step::Rmdir),
-        1 => (group(), group()).prop_map(|(from, to)| Step::Rename(from, to)),
         6 => write,
         1 => (tid(), tid()).prop_map(|(child, parent)| Step::Fork(child, parent)),
         1 => tid().prop_map(Step::Exit),
@@ -69,7 +66,6 @@ fn take(double: &mut Double, step: &Step) -> Option<Result<(), Errno>> {
     match step {
         Step::Mkdir(path) => folder(double, path).then(|| double.mkdir(path)),
         Step::Rmdir(path) => folder(double, path).then(|| double.rmdir(path)),
-        Step::Rename(from, to) => (folder(double, from) && folder(double, to)).then(|| double.rename(from, to)),
         Step::Write(path, text) => double.state.at(path).is_some().then(|| double.write(path, text)),
         Step::Fork(child, parent) => {
             double.tasks.process(*child, *parent);
@@ -119,8 +115,8 @@ fn check_laws(double: &mut Double) {
     let groups = groups(double);
     assert!(groups.len() <= 3, "as many groups as CLOSIDs");
     assert!(groups.iter().map(|(_, monitors)| 1 + monitors.len()).sum::<usize>() <= 6, "as many groups as RMIDs");
-    let alive: BTreeSet<u32> = isobar_resctrl_double::Threads::all(&double.tasks).into_keys().collect();
-    let (mut tasks, mut cpus) = (Vec::new(), Vec::new());
+    let alive: BTreeSet<u32> = double.tasks.all().into_keys().collect();
+    let mut tasks = Vec::new();
     let mut masks: Vec<(bool, BTreeMap<u32, u32>)> = Vec::new();
     for (group, monitors) in groups {
         let own = numbers(&double.read(&format!("{group}/tasks")));
@@ -131,7 +127,6 @@ fn check_laws(double: &mut Double) {
         assert_eq!(below.len(), below.iter().collect::<BTreeSet<_>>().len(), "a task is in one monitor group at most");
         assert!(below.iter().all(|tid| own.contains(tid)), "a monitor group's task is its parent's");
         tasks.extend(own);
-        cpus.extend(double.read(&format!("{group}/cpus")).trim().chars().map(|digit| digit.to_digit(16).unwrap()));
         masks.push((
             double.read(&format!("{group}/mode")) == "exclusive\n",
             ways(&double.read(&format!("{group}/schemata"))),
@@ -139,8 +134,6 @@ fn check_laws(double: &mut Double) {
     }
     assert_eq!(tasks.len(), alive.len(), "each live task is in one control group");
     assert_eq!(tasks.into_iter().collect::<BTreeSet<_>>(), alive);
-    assert_eq!(cpus.iter().fold(0, |all, mask| all | mask), 0xf, "every CPU is in a control group");
-    assert_eq!(cpus.iter().sum::<u32>(), 0xf, "and in one only");
     for (index, (exclusive, own)) in masks.iter().enumerate() {
         for (domain, mask) in own {
             let run = mask >> mask.trailing_zeros();
@@ -157,9 +150,7 @@ fn check_laws(double: &mut Double) {
 proptest! {
     #[test]
     fn after_any_operations_everything_is_in_its_place(steps in proptest::collection::vec(step(), 1..60)) {
-        let mut machine = Machine::with_domains(&[(0, &[0, 1]), (3, &[2, 3])]).with_bandwidth();
-        machine.caches[0].closids = 3;
-        machine.monitoring.as_mut().unwrap().rmids = 6;
+        let machine = Machine { closids: 3, rmids: 6, bandwidth: true, ..Machine::with_domains([0, 3]) };
         let mut double = Double::of(machine);
         for step in &steps {
             let before = double.state.journal().len();

@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod cpus;
 mod groups;
 mod info;
 mod laws;
@@ -16,11 +15,11 @@ mod tasks;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use isobar_resctrl_double::{Caller, Errno, Machine, Node, Resctrl, Task, Threads};
+use isobar_resctrl_double::{Errno, Machine, Node, Resctrl, Task};
 
-/// Tasks that tests invent: task to what it is and to its real and saved user.
+/// Tasks that tests invent.
 #[derive(Clone, Default)]
-struct Invented(Arc<Mutex<BTreeMap<u32, (Task, u32)>>>);
+struct Invented(Arc<Mutex<BTreeMap<u32, Task>>>);
 
 impl Invented {
     /// A single-threaded process.
@@ -31,47 +30,40 @@ impl Invented {
     /// A thread of a process; all of them start in the order in which they are named.
     fn thread(&self, tid: u32, leader: u32, parent: u32) {
         let mut tasks = self.0.lock().unwrap();
-        let started = tasks.values().map(|(task, _)| task.started).max().unwrap_or(0) + 1;
-        tasks.insert(tid, (Task { leader, parent, started }, 0));
-    }
-
-    fn owned_by(&self, tid: u32, user: u32) {
-        self.0.lock().unwrap().get_mut(&tid).unwrap().1 = user;
+        let started = tasks.values().map(|task| task.started).max().unwrap_or(0) + 1;
+        tasks.insert(tid, Task { leader, parent, started });
     }
 
     fn exit(&self, tid: u32) {
         self.0.lock().unwrap().remove(&tid);
     }
-}
 
-impl Threads for Invented {
     fn all(&self) -> BTreeMap<u32, Task> {
-        self.0.lock().unwrap().iter().map(|(tid, (task, _))| (*tid, *task)).collect()
-    }
-
-    fn owner(&self, tid: u32) -> Option<(u32, u32)> {
-        self.0.lock().unwrap().get(&tid).map(|(_, user)| (*user, *user))
+        self.0.lock().unwrap().clone()
     }
 }
+
+/// The task that writes.
+const CALLER: u32 = 12;
 
 /// A double with its tasks: init (1), and 10, 11, 12 that are its children.
 struct Double {
     state: Resctrl,
     tasks: Invented,
-    caller: Caller,
 }
 
 impl Double {
     fn of(machine: Machine) -> Self {
         let tasks = Invented::default();
         tasks.process(1, 0);
-        [10, 11, 12].into_iter().for_each(|tid| tasks.process(tid, 1));
-        Self { state: Resctrl::new(machine, Box::new(tasks.clone())), tasks, caller: Caller { tid: 12, uid: 0 } }
+        [10, 11, CALLER].into_iter().for_each(|tid| tasks.process(tid, 1));
+        let seen = tasks.clone();
+        Self { state: Resctrl::new(machine, Box::new(move || seen.all())), tasks }
     }
 
-    /// Two domains, 0 and 3, with 11 ways each, and bandwidth.
+    /// Two domains, 0 and 3, and bandwidth.
     fn usual() -> Self {
-        Self::of(Machine::with_domains(&[(0, &[0, 1]), (3, &[2, 3])]).with_bandwidth())
+        Self::of(Machine { bandwidth: true, ..Machine::with_domains([0, 3]) })
     }
 
     /// The same with groups `a` and `b`, and a monitor group `m` in `a`.
@@ -92,7 +84,7 @@ impl Double {
 
     fn write(&mut self, path: &str, text: &str) -> Result<(), Errno> {
         let node = self.node(path);
-        self.state.write(node, text.as_bytes(), self.caller)
+        self.state.write(node, text.as_bytes(), CALLER)
     }
 
     /// A write that must succeed.
@@ -108,11 +100,6 @@ impl Double {
     fn rmdir(&mut self, path: &str) -> Result<(), Errno> {
         let (folder, name) = self.split(path);
         self.state.rmdir(folder, &name)
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> Result<(), Errno> {
-        let ((from, name), (to, new)) = (self.split(from), self.split(to));
-        self.state.rename(from, &name, to, &new)
     }
 
     fn status(&mut self) -> String {

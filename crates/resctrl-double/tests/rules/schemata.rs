@@ -1,6 +1,6 @@
-//! Writing and showing `schemata` and `size` (fs/resctrl/ctrlmondata.c).
+//! Writing and showing `schemata` (fs/resctrl/ctrlmondata.c).
 
-use isobar_resctrl_double::{Cdp, Errno, Kernel, Machine};
+use isobar_resctrl_double::{Errno, Machine};
 
 use crate::Double;
 
@@ -72,43 +72,12 @@ fn what_is_written_is_shown_in_the_kernels_form() {
         "    MB:0= 20;3= 20\n    L3:0=003;3=7f0\n",
         "rounded up to the step, padded until 6.14"
     );
-    assert_eq!(double.read("a/size"), "    MB:0=20;3=20\n    L3:0=5242880;3=18350080\n", "2 and 7 ways of 2.5 MiB");
     assert_eq!(double.read("b/schemata"), "    MB:0=100;3=100\n    L3:0=7ff;3=7ff\n");
-    let mut machine = Machine::with_domains(&[(0, &[0])]).with_bandwidth();
-    machine.kernel = Kernel::of_version(6, 16);
-    let mut newer = Double::of(machine);
-    newer.set("schemata", "L3:0=3\nMB:0=20\n");
-    assert_eq!(newer.read("schemata"), "    MB:0=20\n    L3:0=3\n");
-    assert_eq!(newer.write("schemata", "MB:0=x\n"), BAD);
-    assert_eq!(newer.status(), "Invalid MB value x\n");
-}
-
-#[test]
-fn masks_obey_the_hardware() {
-    // cbm_validate: the first run of ones must be long enough, where bits may lie apart too.
-    let rows = [
-        (2, false, "1", BAD, "Need at least 2 bits in the mask"),
-        (2, false, "3", Ok(()), "ok"),
-        (1, true, "5", Ok(()), "ok"),
-        (2, true, "5", BAD, "Need at least 2 bits in the mask"),
-        (2, true, "1c3", Ok(()), "ok"),
-        (0, true, "0", Ok(()), "ok"),
-        (1, true, "0", BAD, "Mask out of range"),
-    ];
-    for (min_bits, sparse, mask, answer, status) in rows {
-        let mut machine = Machine::with_domains(&[(0, &[0])]);
-        (machine.caches[0].min_bits, machine.caches[0].sparse) = (min_bits, sparse);
-        let mut double = Double::of(machine);
-        let given = double.write("schemata", &format!("L3:0={mask}\n"));
-        double.expect(&format!("{mask} with {min_bits} {sparse}"), given, answer, status);
-    }
 }
 
 #[test]
 fn code_and_data_have_masks_of_their_own() {
-    let mut machine = Machine::with_domains(&[(0, &[0])]);
-    machine.caches[0].cdp = Cdp::On;
-    let mut double = Double::of(machine);
+    let mut double = Double::of(Machine { cdp: true, ..Machine::with_domains([0]) });
     assert_eq!(double.read("schemata"), "L3DATA:0=7ff\nL3CODE:0=7ff\n");
     assert_eq!(double.read("info/L3CODE/num_closids"), "8\n", "half of 16");
     double.set("schemata", "L3CODE:0=3\n");

@@ -1,7 +1,7 @@
 //! The `tasks` file (fs/resctrl/rdtgroup.c: rdtgroup_tasks_write, rdtgroup_move_task,
 //! __rdtgroup_move_task, show_rdt_tasks).
 
-use isobar_resctrl_double::{Caller, Errno, Fault, Kernel, Machine, Mishap, Operation};
+use isobar_resctrl_double::{Errno, Fault, Mishap, Operation};
 
 use crate::Double;
 
@@ -33,24 +33,6 @@ fn what_is_refused_and_in_which_words() {
 }
 
 #[test]
-fn kernels_before_6_7_took_one_id_and_gave_no_words() {
-    let mut machine = Machine::with_domains(&[(0, &[0])]);
-    machine.kernel = Kernel::of_version(6, 6);
-    let rows = [
-        ("10\n", Ok(()), "ok"),
-        ("10,11\n", Err(Errno::INVAL), "ok"),
-        ("99\n", Err(Errno::SRCH), "ok"),
-        ("-1\n", Err(Errno::INVAL), "ok"),
-    ];
-    for (text, answer, status) in rows {
-        let mut double = Double::of(machine.clone());
-        double.mkdir("a").unwrap();
-        let given = double.write("a/tasks", text);
-        double.expect(text, given, answer, status);
-    }
-}
-
-#[test]
 fn a_monitor_group_takes_only_tasks_of_its_parent() {
     let mut double = Double::with_groups();
     let given = double.write("a/mon_groups/m/tasks", "10\n");
@@ -74,21 +56,6 @@ fn a_monitor_group_takes_only_tasks_of_its_parent() {
     assert_eq!(
         (double.read("a/tasks"), double.read("a/mon_groups/m/tasks"), double.read("b/tasks")),
         (String::new(), String::new(), "10\n".to_owned())
-    );
-}
-
-#[test]
-fn only_root_and_the_owner_move_a_task() {
-    let mut double = Double::with_groups();
-    double.tasks.owned_by(10, 1000);
-    double.caller = Caller { tid: 12, uid: 1000 };
-    double.set("a/tasks", "10\n");
-    let given = double.write("a/tasks", "11\n");
-    double.expect(
-        "another's",
-        given,
-        Err(Errno::PERM),
-        "No permission to move task 11\nError while processing task 11",
     );
 }
 
@@ -126,13 +93,8 @@ fn a_monitor_groups_child_is_born_in_it() {
 #[test]
 fn a_task_can_die_while_it_is_written() {
     let mut double = Double::with_groups();
-    double.state.plan(Fault {
-        operation: Operation::Write,
-        path: "a/tasks".to_owned(),
-        nth: 2,
-        mishap: Mishap::TasksDie,
-    });
     double.set("a/tasks", "10\n");
+    double.state.plan(Fault::at(Operation::Write, "a/tasks", Mishap::TasksDie));
     let given = double.write("a/tasks", "11\n");
     double.expect("dead", given, Err(Errno::SRCH), "No task 11\nError while processing task 11");
     assert_eq!(

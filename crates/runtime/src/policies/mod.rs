@@ -29,10 +29,9 @@ pub fn maker(
     config: &Config,
     read: Read<'_>,
 ) -> Result<impl Fn() -> Box<dyn Policy> + use<>, SettingsError> {
-    let entry = registry::find(name).map_err(|fault| wrong("", fault))?;
-    let settings = settings(name, config, read)?;
+    let (name, settings) = (name.to_owned(), settings(name, config, read)?);
     #[expect(clippy::expect_used, reason = "`settings` has just built this policy from the same settings")]
-    let make = move || registry::build(entry.name, &settings).expect("checked settings");
+    let make = move || registry::build(&name, &settings).expect("checked settings");
     Ok(make)
 }
 
@@ -130,8 +129,11 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
         (true, Moves::Threads) => {
             format!("NUMA balancing is on: {policy} moves threads, and the kernel moves their pages after them; {OFF}")
         }
-        (true, Moves::ThreadsAndPages) => {
+        (true, Moves::ThreadsAndPages | Moves::Pages) => {
             format!("NUMA balancing is on: {policy} moves pages, and the kernel moves them by its own rule, too; {OFF}")
+        }
+        (true, Moves::NewPages) => {
+            format!("NUMA balancing is on: {policy} places new pages, and the kernel moves them by its own rule; {OFF}")
         }
         (false, Moves::Nothing) => {
             format!("NUMA balancing is off and {policy} moves nothing: memory stays where it was first touched")
@@ -140,6 +142,10 @@ pub fn beside_balancing(policy: &str, capabilities: &Capabilities) -> Option<Str
             format!("NUMA balancing is off: {policy} moves threads, and memory stays where it was first touched")
         }
         (false, Moves::ThreadsAndPages) => format!("NUMA balancing is off: {policy} alone moves threads and pages"),
+        (false, Moves::Pages) => format!("NUMA balancing is off: {policy} alone moves pages, and no threads"),
+        (false, Moves::NewPages) => {
+            format!("NUMA balancing is off: {policy} places new pages, and memory stays where it was first touched")
+        }
     })
 }
 

@@ -8,7 +8,7 @@
 //! mcf = 1.46
 //! ```
 
-use crate::settings::{Read, SettingsError};
+use crate::settings::{Read, SettingsError, line_of, one_line};
 use isobar_policy::nmass::penalty::{Penalties, Profile};
 use isobar_policy::registry;
 use serde::Deserialize;
@@ -61,10 +61,8 @@ fn profile(file: &Path, key: &str, read: Read<'_>) -> Result<Value, SettingsErro
         SettingsError::Profile(key.to_owned(), format!("{}{at}", file.display()), why.to_string())
     };
     let text = read(file).map_err(|error| wrong(String::new(), &error))?;
-    let parsed: File = toml::from_str(&text).map_err(|error| {
-        let line = text[..error.span().map_or(0, |span| span.start)].matches('\n').count() + 1;
-        wrong(format!(":{line}"), &error.message().lines().map(str::trim).collect::<Vec<_>>().join(" "))
-    })?;
+    let parsed: File = toml::from_str(&text)
+        .map_err(|error| wrong(format!(":{}", line_of(&text, &error)), &one_line(error.message())))?;
     Value::try_from(Profile(parsed.numa_penalty)).map_err(|error| wrong(String::new(), &error))
 }
 

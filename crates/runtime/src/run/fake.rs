@@ -15,7 +15,8 @@ use std::sync::Arc;
 pub struct FakeError(pub String);
 
 /// A machine of two nodes with two cores each, and one process of two busy threads named with an
-/// escape sequence.
+/// escape sequence. The loop borrows it.
+#[derive(Default)]
 pub struct Fake {
     /// Seconds since it was opened.
     pub time: f64,
@@ -41,24 +42,6 @@ pub struct Fake {
     pub waits: u64,
 }
 
-impl Default for Fake {
-    fn default() -> Self {
-        Self {
-            time: 0.0,
-            capabilities: Capabilities::default(),
-            later: None,
-            wakes: Vec::new(),
-            fails_at: None,
-            cannot_restore: false,
-            outcome: ActionOutcome::Done,
-            applied: Vec::new(),
-            restored: 0,
-            samples: 0,
-            waits: 0,
-        }
-    }
-}
-
 /// A name that clears the screen and forges a line, where it is printed as it is.
 pub const EVIL_NAME: &str = "evil\u{1b}[2J\nfake: line\u{202e}";
 
@@ -70,21 +53,12 @@ impl Fake {
             llc_misses: Some(Count::whole(1000 * mpki * steps, steps)),
             ..Counters::default()
         };
-        let cpu_time = Some(Seconds(self.time));
-        ThreadSample {
-            tid: Tid(tid),
-            start: 1,
-            cpu: Some(CpuId(0)),
-            allowed: None,
-            pinned: false,
-            bound: None,
-            cpu_time,
-            counters,
-        }
+        let (cpu, cpu_time) = (Some(CpuId(0)), Some(Seconds(self.time)));
+        ThreadSample { tid: Tid(tid), cpu, cpu_time, counters, ..ThreadSample::default() }
     }
 }
 
-impl Machine for Fake {
+impl Machine for &mut Fake {
     type Error = FakeError;
 
     fn sample(&mut self) -> Result<Sample, FakeError> {
@@ -98,22 +72,14 @@ impl Machine for Fake {
         let pages = NodeMap::from_iter([(NodeId(0), Pages(300)), (NodeId(1), Pages(100))]);
         let process = ProcessSample {
             pid: Pid(10),
-            start: 1,
             name: EVIL_NAME.into(),
             pages: Some(pages),
-            accessed_pages: None,
             threads: vec![self.thread(10, 40), self.thread(11, 10)],
+            ..ProcessSample::default()
         };
-        Ok(Sample {
-            time: Seconds(self.time),
-            topology: Arc::new(synthetic("node:2 core:2").map_err(|error| FakeError(error.to_string()))?),
-            free: NodeMap::default(),
-            latency: None,
-            latency_cycles: None,
-            processes: vec![process],
-            indirect: isobar_model::Indirect::default(),
-            capabilities: Arc::new(self.capabilities.clone()),
-        })
+        let machine = synthetic("node:2 core:2").map_err(|error| FakeError(error.to_string()))?;
+        let sample = Sample::bare(Seconds(self.time), Arc::new(machine), vec![process]);
+        Ok(Sample { capabilities: Arc::new(self.capabilities.clone()), ..sample })
     }
 
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, FakeError> {

@@ -252,6 +252,7 @@ impl<'a, M: Machine> Loop<'a, M> {
     fn decided(&mut self, seen: Observation) -> Result<Decided, RunError> {
         let (part, memory) = selection::select(&seen, &self.rules, &self.memory, self.surroundings.cgroups);
         self.memory = memory;
+        self.machine.managed(&part.processes.iter().map(|process| process.pid).collect());
         let plan = match self.lost() {
             Some(note) => Plan { notes: vec![note], ..Plan::nothing(self.policy.name()) },
             None => decide(self.policy.as_mut(), &part)?,

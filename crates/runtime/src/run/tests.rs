@@ -32,10 +32,12 @@ impl Policy for Mover {
     fn decide(&mut self, _: &Observation) -> Plan {
         self.decided += 1;
         assert!(self.panics_at != Some(self.decided), "a bug");
-        let action =
-            Action::MoveThread { pid: Pid(10), tid: Tid(10), cpu: CpuId(self.cpu), reason: "because".to_owned() };
-        Plan { actions: vec![action], ..Plan::nothing("mover") }
+        Plan { actions: vec![moved(self.cpu)], ..Plan::nothing("mover") }
     }
+}
+
+fn moved(cpu: u32) -> Action {
+    Action::MoveThread { pid: Pid(10), tid: Tid(10), cpu: CpuId(cpu), reason: "because".to_owned() }
 }
 
 #[derive(Default)]
@@ -82,10 +84,16 @@ fn drive(fake: &mut Fake, policy: &mut Mover, limits: Limits, log: &mut Log) -> 
     Ok(())
 }
 
+/// A run that goes well.
+fn driven(mut fake: Fake, limits: Limits) -> (Fake, Log) {
+    let mut log = Log::default();
+    drive(&mut fake, &mut Mover::default(), limits, &mut log).unwrap();
+    (fake, log)
+}
+
 #[test]
 fn it_decides_every_interval_and_puts_back() {
-    let (mut fake, mut log) = (Fake::default(), Log::default());
-    drive(&mut fake, &mut Mover::default(), limits(), &mut log).unwrap();
+    let (fake, log) = driven(Fake::default(), limits());
     assert_eq!(
         log.lines,
         ["begin lacking 0", "1 at 1 applied", "2 at 2 applied", "3 at 3 applied", "end 3 epochs 3 moves"]
@@ -96,26 +104,21 @@ fn it_decides_every_interval_and_puts_back() {
 
 #[test]
 fn a_dry_run_touches_nothing() {
-    let (mut fake, mut log) = (Fake::default(), Log::default());
-    drive(&mut fake, &mut Mover::default(), dry(), &mut log).unwrap();
+    let (fake, log) = driven(Fake::default(), dry());
     assert_eq!(log.lines[1], "1 at 1 dry");
     assert_eq!((fake.applied.len(), fake.restored), (0, 0));
 }
 
 #[test]
 fn the_duration_cuts_the_last_interval() {
-    let (mut fake, mut log) = (Fake::default(), Log::default());
-    let limits = Limits { interval: Seconds(2.0), ..limits() };
-    drive(&mut fake, &mut Mover::default(), limits, &mut log).unwrap();
+    let (_, log) = driven(Fake::default(), Limits { interval: Seconds(2.0), ..limits() });
     assert_eq!(log.lines[1..3], ["1 at 2 applied", "2 at 3 applied"]);
 }
 
 #[test]
 fn an_interruption_and_the_end_of_the_workload_stop_it() {
     for (wake, epochs) in [(Wake::Interrupted, 1), (Wake::Ended, 2)] {
-        let mut fake = Fake { wakes: vec![(2, wake)], ..Fake::default() };
-        let mut log = Log::default();
-        drive(&mut fake, &mut Mover::default(), limits(), &mut log).unwrap();
+        let (fake, log) = driven(Fake { wakes: vec![(2, wake)], ..Fake::default() }, limits());
         assert_eq!(log.lines.last().unwrap(), &format!("end {epochs} epochs {epochs} moves"));
         assert_eq!(fake.restored, 1);
     }
@@ -123,38 +126,25 @@ fn an_interruption_and_the_end_of_the_workload_stop_it() {
 
 #[test]
 fn a_failing_machine_a_closed_pipe_a_panic_and_a_bad_plan_put_back_too() {
-    let mut fake = Fake { fails_at: Some(3), ..Fake::default() };
-    let error = drive(&mut fake, &mut Mover::default(), limits(), &mut Log::default()).unwrap_err();
+    let run = |mut fake: Fake, mut policy: Mover, mut log: Log, applied: usize| {
+        let error = drive(&mut fake, &mut policy, limits(), &mut log).unwrap_err();
+        assert_eq!((fake.applied.len(), fake.restored), (applied, 1), "{error:?}");
+        error
+    };
+    let error = run(Fake { fails_at: Some(3), ..Fake::default() }, Mover::default(), Log::default(), 1);
     assert!(matches!(&error, RunError::Machine(inner) if inner.is::<FakeError>()), "{error:?}");
-    assert_eq!(fake.restored, 1);
-
-    let mut fake = Fake::default();
-    let mut log = Log { closed_at: Some(2), ..Log::default() };
-    let error = drive(&mut fake, &mut Mover::default(), limits(), &mut log).unwrap_err();
+    let error = run(Fake::default(), Mover::default(), Log { closed_at: Some(2), ..Log::default() }, 2);
     assert!(matches!(&error, RunError::Observer(inner) if inner.is::<std::io::Error>()), "{error:?}");
-    assert_eq!(fake.restored, 1);
-
-    let mut fake = Fake::default();
-    let mut buggy_observer = Log { bug_at: Some(2), ..Log::default() };
-    let error = drive(&mut fake, &mut Mover::default(), limits(), &mut buggy_observer).unwrap_err();
-    assert_eq!(error.to_string(), "internal error in policy mover or its surroundings");
-    assert_eq!((fake.applied.len(), fake.restored), (2, 1));
-
-    let mut fake = Fake::default();
-    let mut buggy = Mover { panics_at: Some(2), ..Mover::default() };
-    let error = drive(&mut fake, &mut buggy, limits(), &mut Log::default()).unwrap_err();
-    assert_eq!(error.to_string(), "internal error in policy mover or its surroundings");
-    assert_eq!((fake.applied.len(), fake.restored), (1, 1));
-
-    let mut fake = Fake::default();
-    let mut wild = Mover { cpu: 99, ..Mover::default() };
-    let error = drive(&mut fake, &mut wild, limits(), &mut Log::default()).unwrap_err();
-    let said = crate::in_full(&error);
+    let panics = "internal error in policy mover or its surroundings";
+    let error = run(Fake::default(), Mover::default(), Log { bug_at: Some(2), ..Log::default() }, 2);
+    assert_eq!(error.to_string(), panics);
+    let error = run(Fake::default(), Mover { panics_at: Some(2), ..Mover::default() }, Log::default(), 1);
+    assert_eq!(error.to_string(), panics);
+    let error = run(Fake::default(), Mover { cpu: 99, ..Mover::default() }, Log::default(), 0);
     assert_eq!(
-        said,
+        crate::in_full(&error),
         "internal error: policy mover made a plan at 1 s that cannot be carried out: cpu 99 is not online on this machine"
     );
-    assert_eq!((fake.applied.len(), fake.restored), (0, 1));
 }
 
 #[test]
@@ -164,9 +154,7 @@ fn a_missing_sensor_refuses_and_a_dry_run_goes_on() {
     let error = drive(&mut fake, &mut Mover::default(), limits(), &mut Log::default()).unwrap_err();
     let said = error.to_string();
     assert!(said.starts_with("policy mover cannot run here: LLC misses per thread is not measured (no PMU"), "{said}");
-    let mut log = Log::default();
-    drive(&mut fake, &mut Mover::default(), dry(), &mut log).unwrap();
-    assert_eq!(log.lines[0], "begin lacking 1");
+    assert_eq!(driven(fake, dry()).1.lines[0], "begin lacking 1");
 }
 
 /// A counter that opens and never counts is found out while the run goes on.
@@ -199,7 +187,7 @@ fn a_reading_that_is_lost_stops_the_policy_until_it_is_back() {
 fn refusals_are_counted_by_errno_and_explained_once() {
     let refused = ActionOutcome::Refused { errno: Some(1), why: "needs CAP_SYS_NICE".into() };
     let mut tally = Tally::default();
-    let plan = Mover::default().decide_once();
+    let plan = Plan { actions: vec![moved(1)], ..Plan::nothing("mover") };
     for _ in 0..3 {
         tally.add(&plan, Some(&Outcome { actions: vec![refused.clone()] }));
     }
@@ -242,20 +230,11 @@ fn it_can_be_stepped_and_puts_back_when_it_is_dropped() {
 
 #[test]
 fn what_cannot_be_put_back_is_said_also_after_another_failure() {
-    let fake = |fails_at| Fake { fails_at, cannot_restore: true, ..Fake::default() };
     let said = |fails_at| {
-        let run = Loop::new(fake(fails_at), Box::new(Mover::default()), limits()).run(&mut ());
-        crate::in_full(&run.unwrap_err())
+        let mut fake = Fake { fails_at, cannot_restore: true, ..Fake::default() };
+        crate::in_full(&drive(&mut fake, &mut Mover::default(), limits(), &mut Log::default()).unwrap_err())
     };
     let left = "what was changed could not be put back whole; `isobar restore` tries again: state file: gone";
     assert_eq!(said(None), left);
     assert_eq!(said(Some(2)), format!("{left} (the run had ended with: /proc: gone)"));
-}
-
-impl Mover {
-    fn decide_once(&mut self) -> Plan {
-        self.decided += 1;
-        let action = Action::MoveThread { pid: Pid(10), tid: Tid(10), cpu: CpuId(1), reason: "because".to_owned() };
-        Plan { actions: vec![action], ..Plan::nothing("mover") }
-    }
 }

@@ -8,8 +8,8 @@
 //! (pinned threads too: a policy sees them and leaves them); choosing again from what was chosen
 //! changes nothing; at most `max_threads` threads.
 //!
-//! Hysteresis: a thread is taken on at `min_share` of a CPU and let go after [`PATIENCE`] epochs in
-//! a row below half of it, so that a thread at the edge does not come and go. A thread without a
+//! Hysteresis: a thread is taken on at `min_share` of a CPU and dropped after [`PATIENCE`] epochs
+//! in a row below half of it, so that a thread at the edge does not come and go. A thread without a
 //! measured share (new in this epoch) waits; where the machine measures no CPU time at all, every
 //! thread is managed.
 
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// From a pid to its cgroups.
 pub type CgroupsOf<'a> = dyn Fn(Pid) -> Option<Cgroups> + 'a;
 
-/// Epochs below half the share after which a managed thread is let go.
+/// Epochs below half the share after which a managed thread is dropped.
 pub const PATIENCE: u32 = 3;
 
 /// What is chosen, without memory.
@@ -159,6 +159,7 @@ fn part_of<'a>(seen: &'a Observation, kept: &[Managed]) -> Cow<'a, Observation> 
         machine: Arc::clone(&seen.machine),
         free: seen.free.clone(),
         latency: seen.latency.clone(),
+        latency_idle: seen.latency_idle.clone(),
         latency_cycles: seen.latency_cycles.clone(),
     })
 }

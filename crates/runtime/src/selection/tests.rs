@@ -2,8 +2,8 @@
 //! over random machines.
 
 use super::*;
+use isobar_model::Seconds;
 use isobar_model::topology::synthetic::synthetic;
-use isobar_model::{NodeMap, Seconds};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -22,23 +22,11 @@ fn seen(processes: &[Vec<Option<f64>>]) -> Observation {
     let processes = processes.iter().zip(1..).map(|(shares, pid)| Process {
         pid: Pid(pid),
         name: format!("p{pid}").into(),
-        pages: None,
-        accessed_pages: None,
-        numa_penalty: None,
-        cache_class: None,
-        critical_ways: None,
-        slowdown_by_ways: None,
         threads: shares.iter().zip(&mut tids).map(|(share, tid)| thread(tid, *share)).collect(),
+        ..Process::default()
     });
-    Observation {
-        time: Seconds(2.0),
-        interval: Seconds(2.0),
-        machine: Arc::new(synthetic("node:2 core:2").unwrap()),
-        free: NodeMap::default(),
-        latency: None,
-        latency_cycles: None,
-        processes: processes.collect(),
-    }
+    let machine = Arc::new(synthetic("node:2 core:2").unwrap());
+    Observation { interval: Seconds(2.0), ..Observation::bare(machine, processes.collect()) }
 }
 
 fn rules() -> Rules {

@@ -82,6 +82,8 @@ pub struct ManageConfig {
     pub state_file: Option<PathBuf>,
     /// Which event counters to read.
     pub counters: CounterChoice,
+    /// How accessed pages are seen.
+    pub accessed_pages: AccessedChoice,
     /// Through what cache ways are given.
     pub ways: WaysChoice,
 }
@@ -98,6 +100,19 @@ pub enum CounterChoice {
     Software,
     /// The page of a numasim guest, attributed to threads: a test backend.
     Numasim,
+}
+
+/// How accessed pages are seen, for policies that move such pages alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessedChoice {
+    /// By DAMON where it is free, else by mapping.
+    #[default]
+    Auto,
+    /// By DAMON or not at all.
+    Damon,
+    /// Referenced bits, mapping by mapping.
+    Mappings,
 }
 
 /// Through what cache ways are given.
@@ -129,6 +144,7 @@ impl Default for ManageConfig {
             stop_seconds: 10.0,
             state_file: None,
             counters: CounterChoice::Auto,
+            accessed_pages: AccessedChoice::Auto,
             ways: WaysChoice::Resctrl,
         }
     }
@@ -189,16 +205,10 @@ impl Config {
 
     /// What is set for `manage`, checked, and all sections as they are.
     fn parse(text: &str) -> Result<(ManageConfig, Table), (usize, String)> {
-        let at = |error: &toml::de::Error| {
-            let start = error.span().map_or(0, |span| span.start);
-            (line_of(text, start), error.message().to_owned())
-        };
-        let sections: OnlyManage = toml::from_str(text).map_err(|error| {
-            let (line, why) = at(&error);
-            (line, one_line(&why))
-        })?;
+        let at = |error: toml::de::Error| (line_of(text, &error), one_line(error.message()));
+        let sections: OnlyManage = toml::from_str(text).map_err(at)?;
         sections.manage.check().map_err(|why| (line_of_section(text), format!("manage: {why}")))?;
-        let all: Table = toml::from_str(text).map_err(|error| at(&error))?;
+        let all: Table = toml::from_str(text).map_err(at)?;
         Ok((sections.manage, all))
     }
 }
@@ -286,12 +296,15 @@ fn toml_value(text: &str) -> Value {
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-fn one_line(message: &str) -> String {
+/// A message of several lines as one.
+pub(crate) fn one_line(message: &str) -> String {
     message.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+/// The line where a text is wrong.
+pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
+    let start = error.span().map_or(0, |span| span.start);
+    text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn line_of_section(text: &str) -> usize {

@@ -1,5 +1,5 @@
 //! What the actuators of the simulated machine do: bind threads, move pages, give clusters of
-//! threads ways of an LLC. Refusals are those of a real machine.
+//! threads ways of an LLC, say where new pages go. Refusals are those of a real machine.
 //!
 //! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages
 //! have moved, and time passes for every process meanwhile: the copies compete for controllers and
@@ -9,13 +9,11 @@
 use super::SimMachine;
 use super::ways::ClusterError;
 use crate::error::SimError;
-use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, PageSelection, Pages, Pid, Tid, num};
+use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, NodeWeight, PageSelection, Pages, Pid, Tid, num};
 
-/// Pages on their way, copied by one kernel thread in the order in which they were asked for.
+/// Pages on their way, copied by a kernel thread.
 #[derive(Clone, Debug)]
 pub(super) struct Copy {
-    /// Identifies the copy.
-    pub number: u64,
     pub pid: Pid,
     pub thread: Option<usize>,
     pub select: PageSelection,
@@ -23,6 +21,8 @@ pub(super) struct Copy {
     pub to: usize,
     /// Pages left to copy; a fraction is a page under way.
     pub left: f64,
+    /// Pages that have moved.
+    pub moved: u64,
 }
 
 /// A migration of the same process to the same node within this many epochs continues the one
@@ -41,7 +41,9 @@ impl SimMachine {
                 "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"
             )),
             Action::SetWays { llc, cluster, way_mask, threads, .. } => self.set_ways(*llc, cluster, *way_mask, threads),
-            Action::SetAllocation { .. } => left_alone("allocation policies are not simulated yet"),
+            Action::SetAllocation { pid, for_node, node, weights, .. } => {
+                self.allocate(*pid, *for_node, *node, weights)
+            }
         })
     }
 
@@ -49,7 +51,7 @@ impl SimMachine {
         if self.workload.machine.topology.cpu(cpu).is_none() {
             return refused(format!("cpu {cpu} is not on this machine"));
         }
-        let Some(p) = self.processes.iter().position(|process| process.pid == pid) else {
+        let Some(p) = self.position(pid) else {
             return ActionOutcome::Vanished;
         };
         let process = &mut self.processes[p];
@@ -93,6 +95,30 @@ impl SimMachine {
         }
     }
 
+    /// Sends the new pages of a process to a node, or spreads them over several.
+    fn allocate(&mut self, pid: Pid, for_node: Option<NodeId>, node: NodeId, weights: &[NodeWeight]) -> ActionOutcome {
+        let machine = &self.workload.machine;
+        let one = [NodeWeight { node, weight: 1 }];
+        let weights = if weights.is_empty() { &one } else { weights };
+        let position = |weight: &NodeWeight| Some((machine.node_position(weight.node)?, u64::from(weight.weight)));
+        let spread: Option<Vec<_>> = weights.iter().map(position).collect();
+        let threads_on = for_node.map(|node| machine.node_position(node));
+        let (Some(spread), false) = (spread, threads_on == Some(None)) else {
+            return refused("one of the nodes is not on this machine".to_owned());
+        };
+        if spread.iter().all(|(_, weight)| *weight == 0) {
+            return refused("no node has a weight above 0".to_owned());
+        }
+        let Some(index) = self.position(pid) else { return ActionOutcome::Vanished };
+        let process = &mut self.processes[index];
+        let app = &self.workload.apps[process.app];
+        if app.memory_node.is_some() || !app.spread.is_empty() {
+            return left_alone("its owner set where its memory goes");
+        }
+        process.allocation.set(threads_on.flatten(), spread);
+        ActionOutcome::Done
+    }
+
     fn migrate(
         &mut self,
         pid: Pid,
@@ -108,7 +134,7 @@ impl SimMachine {
         if from == to {
             return Ok(left_alone("the pages are on that node already"));
         }
-        let Some(index) = self.processes.iter().position(|process| process.pid == pid) else {
+        let Some(index) = self.position(pid) else {
             return Ok(ActionOutcome::Vanished);
         };
         let there = pages.0.min(self.processes[index].memory.on_node(from));
@@ -117,7 +143,7 @@ impl SimMachine {
         if room > 0 {
             self.count_migration(index, to);
         }
-        let copy = Copy { number: 0, pid, thread, select, from, to, left: num::float(room) };
+        let copy = Copy { pid, thread, select, from, to, left: num::float(room), moved: 0 };
         let moved =
             if self.workload.run.costs.page_copies { self.copy_now(copy)? } else { self.copy_at_once(index, &copy) };
         let stayed = [
@@ -146,23 +172,18 @@ impl SimMachine {
 
     /// Copies pages while time passes, until all have moved or cannot any more; returns how many
     /// have.
-    fn copy_now(&mut self, mut copy: Copy) -> Result<u64, SimError> {
+    fn copy_now(&mut self, copy: Copy) -> Result<u64, SimError> {
         if copy.left <= 0.0 {
             return Ok(0);
         }
-        copy.number = self.next_copy;
-        self.next_copy += 1;
-        let number = copy.number;
-        self.copied = (number, 0);
-        self.copies.push_back(copy);
+        self.copy = Some(copy);
         self.changed = true;
         self.balance();
-        while !self.ended() && self.copies.iter().any(|copy| copy.number == number) {
+        while !self.ended() && self.copy.as_ref().is_some_and(|copy| copy.left > 0.0) {
             self.step_by(self.workload.run.step_seconds)?;
         }
-        self.copies.retain(|copy| copy.number != number);
         self.changed = true;
-        Ok(self.copied.1)
+        Ok(self.copy.take().map_or(0, |copy| copy.moved))
     }
 
     /// One memory migration is a stretch of epochs in which pages of a process go to one node
@@ -182,6 +203,6 @@ fn refused(why: String) -> ActionOutcome {
     ActionOutcome::Refused { errno: None, why }
 }
 
-fn left_alone(why: &str) -> ActionOutcome {
+pub(super) fn left_alone(why: &str) -> ActionOutcome {
     ActionOutcome::LeftAlone { why: why.to_owned() }
 }

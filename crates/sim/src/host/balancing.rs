@@ -22,7 +22,7 @@
 //! Departures: one scan period a process, not a thread; threads do not follow their memory
 //! (`task_numa_migrate`); the traffic of these copies is not added to controllers and links; pages
 //! of 4 KiB only; no rate limit, which left the kernel in 4.20. Memory under a policy of its own
-//! (`memory_node`) is not scanned, as in the kernel (`vma_policy_mof`).
+//! (`memory_node`, `spread`) is not scanned, as in the kernel (`vma_policy_mof`).
 
 use super::SimMachine;
 use super::memory::Memory;
@@ -100,7 +100,7 @@ impl SimMachine {
         let machine = std::sync::Arc::clone(&self.workload.machine);
         for (p, process) in self.processes.iter_mut().enumerate() {
             let app = &self.workload.apps[process.app];
-            if app.memory_node.is_some() {
+            if process.gone || app.memory_node.is_some() || !app.spread.is_empty() {
                 continue;
             }
             let new = || Balancing::new(process, &app.program, &machine);

@@ -1,13 +1,13 @@
 //! The stock scheduler: threads are spread over nodes, caches and CPUs by load, at random among
 //! equals, without regard to memory intensity, and stay where they are (sticky) until a CPU idles
-//! while others are shared. Memory goes to the node of first touch, and where that is full to the
-//! nearest with room. A plan's binding is respected.
+//! while others are shared. Memory goes to the node of first touch, or where an allocation policy
+//! says (`allocation.rs`), and where that is full to the nearest with room. A plan's binding is
+//! respected.
 //!
-//! Departures: no wake-ups and no load averages, since simulated threads never sleep; NUMA
-//! balancing is not simulated yet (it was not in the kernels of the papers' machines).
+//! Departures: no wake-ups and no load averages, since simulated threads never sleep.
 
 use super::SimMachine;
-use super::process::Thread;
+use super::process::{Process, Thread};
 use crate::workload::Seats;
 use isobar_model::topology::Cpu;
 use isobar_model::{CpuId, LlcId};
@@ -169,9 +169,11 @@ impl SimMachine {
         let nodes: Vec<_> = process.threads.iter().map(|t| fixed.unwrap_or(machine.places[&t.cpu].node)).collect();
         let mut free = self.free_pages();
         let latency = machine.memory.latency();
-        self.processes[index]
-            .memory
-            .touch(part, |thread, pages| spill(&latency[nodes[thread]], nodes[thread], pages, &mut free));
+        let Process { memory, allocation, .. } = &mut self.processes[index];
+        memory.touch(part, |thread, pages| {
+            let wanted = allocation.deal(nodes[thread], pages).into_iter();
+            wanted.flat_map(|(node, pages)| spill(&latency[node], node, pages, &mut free)).collect()
+        });
     }
 
     /// Free pages by position of node; a process never starts for want of memory, so it may fall to

@@ -2,10 +2,12 @@
 //! the [`Machine`] seam, and keeps the truth (completion times) for the report.
 
 mod actuators;
+mod allocation;
 mod balancing;
 mod costs;
 mod linux;
 mod memory;
+mod probes;
 mod process;
 mod sensors;
 mod step;
@@ -16,12 +18,13 @@ mod ways;
 use crate::error::SimError;
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};
+use allocation::Allocation;
 use isobar_contention::Solver;
 use isobar_model::{Capabilities, CpuSet, LlcId, Machine, Outcome, Pid, Plan, Sample, Seconds, Sensor, Tid, Wake};
 use process::Process;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// First process id; the next process starts after the last thread of the one before.
@@ -38,12 +41,10 @@ pub struct SimMachine {
     /// What NUMA balancing knows of each process, by position; none before it looks.
     balancing: BTreeMap<usize, balancing::Balancing>,
     next_pid: u32,
-    copies: VecDeque<actuators::Copy>,
+    /// The page copy that an action waits for.
+    copy: Option<actuators::Copy>,
     totals: Vec<Totals>,
     capabilities: Arc<Capabilities>,
-    next_copy: u64,
-    /// The copy that an action waits for, and its pages that have moved.
-    copied: (u64, u64),
     clusters: ways::Clusters,
     /// Whose each rate of the solver's answer is.
     running: Vec<step::Runner>,
@@ -52,9 +53,7 @@ pub struct SimMachine {
     changed: bool,
     /// Whether a phase did.
     stirred: bool,
-    /// What there was to report when the workload ended: what is done to the machine after that is
-    /// of no account.
-    last: Option<RunReport>,
+    probes: probes::Probes,
 }
 
 impl SimMachine {
@@ -68,17 +67,15 @@ impl SimMachine {
             processes: Vec::new(),
             balancing: BTreeMap::new(),
             next_pid: FIRST_PID,
-            copies: VecDeque::new(),
+            copy: None,
             totals: vec![Totals::default(); workload.apps.len()],
             capabilities: Arc::new(capabilities(workload)),
-            next_copy: 1,
-            copied: (0, 0),
             clusters: ways::Clusters::default(),
             running: Vec::new(),
             solver: Solver::default(),
             changed: true,
             stirred: false,
-            last: None,
+            probes: probes::Probes::new(seed),
             workload: workload.clone(),
         };
         machine.start_all();
@@ -123,12 +120,9 @@ impl SimMachine {
         is_there.then(|| self.clusters.mask(machine.memory.llcs()[position], position, tid))
     }
 
-    /// What became of each application so far, or until the workload ended.
+    /// What became of each application so far.
     #[must_use]
     pub fn report(&self) -> RunReport {
-        if let Some(report) = &self.last {
-            return report.clone();
-        }
         let apps = self.workload.apps.iter().zip(&self.totals);
         RunReport { seconds: self.now, apps: apps.map(|(app, totals)| totals.report(app)).collect() }
     }
@@ -152,7 +146,14 @@ impl SimMachine {
         let pid = Pid(self.next_pid);
         self.next_pid = self.next_pid.wrapping_add(spec.threads);
         let nodes = self.workload.machine.pages.len();
-        Process::new(spec, app, pid, self.now, nodes, self.workload.run.instructions_factor)
+        let mut process = Process::new(spec, app, pid, self.now, nodes, self.workload.run.instructions_factor);
+        process.allocation = Allocation::of(spec, &self.workload.machine);
+        process
+    }
+
+    /// The running process of an id, by position.
+    fn position(&self, pid: Pid) -> Option<usize> {
+        self.processes.iter().position(|process| process.pid == pid && !process.gone)
     }
 
     fn settle_in(&mut self, index: usize) {
@@ -183,6 +184,10 @@ impl Machine for SimMachine {
     }
 
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, SimError> {
+        if self.ended() {
+            let actions = plan.actions.iter().map(|_| actuators::left_alone("the workload has ended"));
+            return Ok(Outcome { actions: actions.collect() });
+        }
         let actions: Result<_, _> = plan.actions.iter().map(|action| self.act(action)).collect();
         if self.changed {
             self.balance();
@@ -192,15 +197,14 @@ impl Machine for SimMachine {
 
     fn wait(&mut self, interval: Seconds) -> Result<Wake, SimError> {
         self.advance(self.now + interval.0.max(0.0))?;
-        if !self.ended() {
-            return Ok(Wake::Elapsed);
-        }
-        self.last = Some(self.report());
-        Ok(Wake::Ended)
+        Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
     }
 
     fn restore(&mut self) -> Result<Outcome, SimError> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
+        for process in &mut self.processes {
+            process.allocation = Allocation::of(&self.workload.apps[process.app], &self.workload.machine);
+        }
         self.clusters.clear();
         self.changed = true;
         self.balance();

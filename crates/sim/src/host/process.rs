@@ -1,6 +1,7 @@
 //! A running process of the simulated machine: its threads, how far they are, and what their
 //! counters have counted.
 
+use super::allocation::Allocation;
 use super::memory::Memory;
 use crate::workload::App;
 use isobar_model::{CpuId, Pid, Tid, num};
@@ -18,6 +19,12 @@ pub(super) struct Process {
     pub start: f64,
     pub threads: Vec<Thread>,
     pub memory: Memory,
+    /// Where new pages go.
+    pub allocation: Allocation,
+    /// LLC misses of each thread at the last sample; none before the first.
+    pub looked: Option<Vec<f64>>,
+    /// Whether it ended and was not started again.
+    pub gone: bool,
     /// Where the last page migration went, and when it was asked for.
     pub migrating: Option<(usize, f64)>,
 }
@@ -65,7 +72,17 @@ impl Process {
         };
         let memory = Memory::new(&app.program, app.threads, nodes);
         let threads = (0..app.threads).map(thread).collect();
-        Self { app: index, pid, start, threads, memory, migrating: None }
+        Self {
+            app: index,
+            pid,
+            start,
+            threads,
+            memory,
+            allocation: Allocation::default(),
+            looked: None,
+            gone: false,
+            migrating: None,
+        }
     }
 
     /// Whether every thread has executed its instructions.

@@ -4,8 +4,7 @@
 use super::SimMachine;
 use super::process::{Process, Thread};
 use isobar_model::{
-    Bytes, Count, Counters, Indirect, Nanoseconds, NodeMap, NodeMatrix, Pages, ProcessSample, Sample, Seconds,
-    ThreadSample, num,
+    Bytes, Count, Counters, Indirect, NodeMap, Pages, ProcessSample, Sample, Seconds, ThreadSample, num,
 };
 use std::sync::Arc;
 
@@ -14,36 +13,39 @@ const PAGE: u64 = 4096;
 const TICKS: f64 = 100.0;
 
 impl SimMachine {
-    pub(super) fn read(&self) -> Sample {
+    pub(super) fn read(&mut self) -> Sample {
+        let probed = self.probe();
+        let accessed: Vec<_> = (0..self.processes.len()).map(|index| self.accessed(index)).collect();
         let machine = &self.workload.machine;
         let nodes = machine.nodes();
-        let rows = machine.memory.latency().iter().map(|row| row.iter().map(|s| Nanoseconds(s * 1e9)).collect());
         let free = self.free_pages();
-        let mut processes: Vec<_> = self.processes.iter().map(|process| self.process(process)).collect();
+        let there = self.processes.iter().zip(accessed).filter(|(process, _)| !process.gone);
+        let mut processes: Vec<_> = there.map(|(process, accessed)| self.process(process, accessed)).collect();
         processes.sort_by_key(|process| process.pid);
         Sample {
             time: Seconds(self.now),
             topology: Arc::clone(&machine.topology),
             free: nodes.iter().zip(free).map(|(node, pages)| (*node, Bytes(pages * PAGE))).collect(),
-            latency: NodeMatrix::from_rows(nodes.clone(), rows.collect()),
-            latency_cycles: None,
+            latency: probed.latency,
+            latency_idle: probed.idle,
+            latency_cycles: probed.cycles,
             processes,
             indirect: Indirect::default(),
             capabilities: Arc::clone(&self.capabilities),
         }
     }
 
-    fn process(&self, process: &Process) -> ProcessSample {
+    fn process(&self, process: &Process, accessed: Option<Vec<u64>>) -> ProcessSample {
         let nodes = self.workload.machine.nodes();
-        let pages: NodeMap<_> =
-            nodes.iter().enumerate().map(|(i, id)| (*id, Pages(process.memory.on_node(i)))).collect();
+        let by_node = |pages: Vec<u64>| nodes.iter().zip(pages).map(|(id, count)| (*id, Pages(count))).collect();
+        let pages: NodeMap<_> = by_node((0..nodes.len()).map(|node| process.memory.on_node(node)).collect());
         let start = num::round(process.start * TICKS);
         ProcessSample {
             pid: process.pid,
             start,
             name: Arc::from(self.workload.apps[process.app].program.name.as_str()),
             pages: Some(pages),
-            accessed_pages: None,
+            accessed_pages: accessed.map(by_node),
             threads: process.threads.iter().map(|thread| read_thread(thread, start)).collect(),
         }
     }
@@ -59,6 +61,7 @@ fn read_thread(thread: &Thread, start: u64) -> ThreadSample {
         allowed: None,
         pinned: false,
         bound: Some(thread.bound),
+        vcpu: false,
         cpu_time: Some(Seconds(thread.cpu_seconds)),
         counters: Counters {
             instructions: count(thread.done),

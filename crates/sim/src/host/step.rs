@@ -11,8 +11,8 @@ use isobar_model::{CpuId, num};
 use std::collections::BTreeMap;
 
 /// Cycles that each thread of a process loses for each of its pages that moves, for each thread
-/// that has to flush its TLB: 11,000 cycles at 16 threads (design, section 6; CAMM, section 4,
-/// after Villavieja et al., PACT 2011), taken as linear.
+/// that has to flush its TLB: 11,000 cycles at 16 threads (CAMM, section 4, after Villavieja et
+/// al., PACT 2011), taken as linear.
 const SHOOTDOWN_CYCLES: f64 = 11_000.0 / 16.0;
 /// A thread keeps at least this part of its time, however many pages move.
 const LEAST_TIME: f64 = 0.1;
@@ -88,7 +88,7 @@ impl SimMachine {
                 self.running.push(Runner { process: p, thread: t, share, phase_left });
             }
         }
-        let copy = self.copies.front().map(|copy| PageCopy { from: copy.from, to: copy.to });
+        let copy = self.copy.as_ref().map(|copy| PageCopy { from: copy.from, to: copy.to });
         self.solver.pose(&Question { machine: &self.workload.machine.memory, threads: &demands, copy })
     }
 
@@ -127,7 +127,7 @@ impl SimMachine {
 
     /// The part of its time that a thread of a process keeps while pages of it move.
     fn kept(&self, process: &Process) -> f64 {
-        let moving = self.copies.front().is_some_and(|copy| copy.pid == process.pid);
+        let moving = self.copy.as_ref().is_some_and(|copy| copy.pid == process.pid);
         if !moving || !self.workload.run.costs.shootdowns {
             return 1.0;
         }
@@ -143,7 +143,7 @@ impl SimMachine {
             let thread = &process.threads[runner.thread];
             next = next.min((thread.goal - thread.done).min(runner.phase_left) / (rate * self.kept(process)));
         }
-        match self.copies.front() {
+        match &self.copy {
             Some(copy) => next.min(copy.left / self.solver.answer().copied),
             None => next,
         }
@@ -179,22 +179,15 @@ impl SimMachine {
 
     fn copy_pages(&mut self, seconds: f64) {
         let copied = self.solver.answer().copied * seconds;
-        let Some(copy) = self.copies.front_mut() else { return };
+        let Some(copy) = &mut self.copy else { return };
         let before = num::round(copy.left.ceil());
-        copy.left -= copied;
         // Less than a thousandth of a page is rounding.
-        let after = if copy.left < 1e-3 { 0 } else { num::round(copy.left.ceil()) };
-        let (number, pid, thread, select) = (copy.number, copy.pid, copy.thread, copy.select);
-        let (from, to) = (copy.from, copy.to);
-        if let Some(process) = self.processes.iter_mut().find(|process| process.pid == pid) {
-            let moved = process.memory.migrate(thread, select, from, to, before - after);
+        copy.left = if copy.left - copied < 1e-3 { 0.0 } else { copy.left - copied };
+        let count = before - num::round(copy.left.ceil());
+        if let Some(process) = self.processes.iter_mut().find(|process| process.pid == copy.pid) {
+            let moved = process.memory.migrate(copy.thread, copy.select, copy.from, copy.to, count);
             self.totals[process.app].pages_moved += moved;
-            if self.copied.0 == number {
-                self.copied.1 += moved;
-            }
-        }
-        if after == 0 {
-            self.copies.pop_front();
+            copy.moved += moved;
         }
         self.changed = true;
     }
@@ -202,6 +195,9 @@ impl SimMachine {
     /// Ends what has ended, restarts it unless all is over, and touches memory.
     fn turn_over(&mut self) {
         for p in 0..self.processes.len() {
+            if self.processes[p].gone {
+                continue;
+            }
             if self.processes[p].ended() {
                 self.end(p);
             }
@@ -221,9 +217,14 @@ impl SimMachine {
         let process = &self.processes[p];
         let (app, pid) = (process.app, process.pid);
         self.totals[app].completions.push(self.now - process.start);
-        self.copies.retain(|copy| copy.pid != pid);
+        self.copy.iter_mut().filter(|copy| copy.pid == pid).for_each(|copy| copy.left = 0.0);
         self.clusters.forget(|tid| process.threads.iter().any(|thread| thread.tid == tid));
-        if !self.ended() {
+        let enough = self.totals[app].completions.len() >= num::index(self.workload.run.runs);
+        if enough && !self.workload.run.restart {
+            self.processes[p].gone = true;
+            self.processes[p].memory.free();
+            self.changed = true;
+        } else if !self.ended() {
             self.restart(p, app);
         }
     }

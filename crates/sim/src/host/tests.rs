@@ -16,14 +16,15 @@ fn on_barcelona(apps: &[(&str, &str)]) -> Workload {
     workload(&format!("machine = \"barcelona-4x4\"\n{SHORT}{}", apps.concat()))
 }
 
-fn run(workload: &Workload, seed: u64) -> SimMachine {
-    let mut machine = SimMachine::new(workload, seed);
+/// Runs to the end.
+fn ended(mut machine: SimMachine) -> SimMachine {
     while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
     machine
 }
 
 fn seconds(workload: &Workload, seed: u64) -> Vec<f64> {
-    run(workload, seed).report().apps.iter().map(|app| app.mean_seconds.unwrap()).collect()
+    let machine = ended(SimMachine::new(workload, seed));
+    machine.report().apps.iter().map(|app| app.mean_seconds.unwrap()).collect()
 }
 
 fn plan(actions: Vec<Action>) -> Plan {
@@ -89,8 +90,7 @@ fn two_threads_on_one_core_take_twice_as_long() {
     let mut machine = SimMachine::new(&two, 1);
     let both = |cpu| plan([1000, 1001].map(|id| to(id, cpu)).to_vec());
     machine.apply(&both(3)).unwrap();
-    while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
-    let shared = machine.report().apps[0].mean_seconds.unwrap();
+    let shared = ended(machine).report().apps[0].mean_seconds.unwrap();
     // Half a core each, a few microseconds for every switch, and half of the cache.
     assert!(shared > 2.0 * alone && shared < 2.03 * alone, "{shared} {alone}");
 }
@@ -108,8 +108,7 @@ fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
     let mut machine = SimMachine::new(&all, 1);
     let outcome = machine.apply(&plan(vec![migrate(0, 3, 1 << 30)])).unwrap();
     assert_eq!(outcome.pages_moved(), Pages(174_080));
-    while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
-    let report = machine.report();
+    let report = ended(machine).report();
     let repaired = report.apps[0].mean_seconds.unwrap();
     assert!(repaired < remote && repaired > local, "{local} {repaired} {remote}");
     assert_eq!((report.apps[0].pages_moved, report.apps[0].memory_migrations), (174_080, 1));
@@ -216,8 +215,7 @@ fn siblings_share_a_core() {
     let on = |cpus: [u32; 2]| {
         let mut machine = SimMachine::new(&all, 1);
         machine.apply(&plan(vec![to(1000, cpus[0]), to(1001, cpus[1])])).unwrap();
-        while machine.wait(Seconds(1.0)).unwrap() != Wake::Ended {}
-        machine.report().apps[0].mean_seconds.unwrap()
+        ended(machine).report().apps[0].mean_seconds.unwrap()
     };
     let (apart, siblings, turns) = (on([0, 1]), on([0, 8]), on([0, 0]));
     assert!((siblings / apart / (2.0 / 1.3) - 1.0).abs() < 0.01, "{siblings} {apart}");
@@ -272,12 +270,22 @@ fn sensors_see_the_solo_miss_rate() {
 #[test]
 fn who_is_early_restarts_as_a_new_process() {
     let all = on_barcelona(&[("mpi-phases", ""), ("mcf", "")]);
-    let machine = run(&all, 1);
+    let machine = ended(SimMachine::new(&all, 1));
     let report = machine.report();
     // 3.8 s against 6.1 s: the first has begun its second run when the other ends.
     assert_eq!((report.apps[0].completed, report.apps[1].completed), (1, 1), "{report:?}");
     assert!(machine.processes[0].start > 3.0 && machine.processes[0].progress() > 0.1);
     assert!(machine.processes[0].pid > Pid(1001));
+}
+
+/// What is done to the machine after the workload has ended is of no account.
+#[test]
+fn a_workload_that_has_ended_is_left_alone() {
+    let mut machine = ended(SimMachine::new(&on_barcelona(&[("milc", "cpu = 0")]), 1));
+    let report = machine.report();
+    let outcome = machine.apply(&plan(vec![to(1000, 5), migrate(0, 3, 1000)])).unwrap();
+    assert!(outcome.actions.iter().all(|one| matches!(one, ActionOutcome::LeftAlone { .. })), "{outcome:?}");
+    assert_eq!(machine.report(), report);
 }
 
 /// The model has no answer for a program of no speed: the run ends with one line, nothing is

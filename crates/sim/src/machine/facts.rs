@@ -1,4 +1,4 @@
-//! Facts about a machine for reports: its links, its idle latencies, its hops.
+//! Facts about a machine for reports: its links, its idle latencies.
 
 use super::MachineSpec;
 use isobar_model::{Bandwidth, Nanoseconds, NodeId};
@@ -34,12 +34,6 @@ impl MachineSpec {
     pub fn idle_latency(&self) -> Vec<Vec<Nanoseconds>> {
         self.memory.latency().iter().map(|row| row.iter().map(|seconds| Nanoseconds(seconds * 1e9)).collect()).collect()
     }
-
-    /// How many links data passes from a node to a node; `None` for a node that is not there.
-    #[must_use]
-    pub fn hops(&self, from: NodeId, to: NodeId) -> Option<usize> {
-        Some(self.memory.route(self.node_position(from)?, self.node_position(to)?).len())
-    }
 }
 
 #[cfg(test)]
@@ -53,8 +47,6 @@ mod tests {
         let links = machine.links();
         assert_eq!(links.len(), 8);
         assert_eq!(links[0], Link { from: NodeId(0), to: NodeId(1), bandwidth: Bandwidth(4e9) });
-        assert_eq!((machine.hops(NodeId(0), NodeId(3)), machine.hops(NodeId(0), NodeId(0))), (Some(2), Some(0)));
-        assert_eq!(machine.hops(NodeId(0), NodeId(4)), None);
         assert!((machine.idle_latency()[0][3].0 - 190.0).abs() < 1e-9);
     }
 }

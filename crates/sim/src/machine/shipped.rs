@@ -4,7 +4,7 @@
 use super::MachineSpec;
 use crate::error::SimError;
 
-const MACHINES: [(&str, &str); 11] = include!("../../../../machines/list.rs");
+const MACHINES: &[(&str, &str)] = include!("../../../../machines/list.rs");
 
 /// Names of the machines that ship, ascending.
 #[must_use]
@@ -55,7 +55,8 @@ mod tests {
         )
     }
 
-    /// What the papers print (design, section 6), pinned: these constants are not for tuning.
+    /// What the papers print (docs/design/simulator.md), pinned: these constants are not for
+    /// tuning.
     #[test]
     fn what_the_papers_print_is_what_ships() {
         let check = |name: &str, nodes, cpus, llcs, mib: f64, ways| {

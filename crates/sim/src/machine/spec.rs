@@ -1,6 +1,6 @@
 //! A machine as written in TOML, units in the key names, and what its values may be.
 
-use crate::error::SimError;
+use crate::error::{SimError, within};
 use isobar_model::topology::Topology;
 use isobar_model::{CpuSet, LlcId, NodeId};
 use serde::Deserialize;
@@ -187,8 +187,7 @@ impl SmtSpec {
 
 /// A count from 1 to `most`.
 fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError> {
-    let right = (1..=most).contains(&value);
-    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be from 1 to {most}")))
+    within(file, key, f64::from(value), 1.0..=f64::from(most))
 }
 
 /// A part of something: above 0, at most all of it.

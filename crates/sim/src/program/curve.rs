@@ -1,7 +1,7 @@
 //! A miss curve as written in TOML: `{ streaming, reuse, half_mib }` or `{ way_mib, by_ways }`, and
 //! what its values may be.
 
-use crate::error::SimError;
+use crate::error::{SimError, within};
 use crate::machine::positive;
 use isobar_contention::MissCurve;
 use serde::{Deserialize, Deserializer};
@@ -57,7 +57,5 @@ pub(super) fn validate(curve: &MissCurve, file: &str, key: &str) -> Result<(), S
 const MOST: f64 = 1e5;
 
 pub(super) fn at_least(file: &str, key: &str, value: f64, least: f64) -> Result<(), SimError> {
-    let right = (least..=MOST).contains(&value);
-    let problem = || format!("is {value}; it must be from {least} to {MOST}");
-    right.then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
+    within(file, key, value, least..=MOST)
 }

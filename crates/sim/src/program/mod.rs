@@ -1,5 +1,5 @@
-//! What a program does to a memory system, as a few parameters (design, section 6). Solo behaviour
-//! only: what it suffers from others is an outcome of the model.
+//! What a program does to a memory system, as a few parameters (docs/design/simulator.md). Solo
+//! behaviour only: what it suffers from others is an outcome of the model.
 
 mod curve;
 mod file;
@@ -9,7 +9,7 @@ mod measured;
 pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};
 
-use crate::error::SimError;
+use crate::error::{SimError, within};
 use crate::machine::positive;
 use curve::at_least;
 pub use isobar_contention::{Measured, MissCurve, Parametric};
@@ -127,9 +127,10 @@ impl Program {
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
         curve::validate(&self.mpki, file, &key("mpki"))?;
         at_least(file, &key("write_back"), self.write_back, 0.0)?;
-        let shares = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
-        shares.iter().try_for_each(|(field, value)| share(file, &key(field), *value))?;
-        share(file, &key("hot_accesses"), self.hot_accesses)?;
+        let pages = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
+        for (field, share) in pages.into_iter().chain([("hot_accesses", self.hot_accesses)]) {
+            within(file, &key(field), share, 0.0..=1.0)?;
+        }
         for phase in &self.phase {
             at_least(file, &key("phase.instructions_billion"), phase.instructions_billion, SHORTEST_PHASE)?;
             at_least(file, &key("phase.mpki_factor"), phase.mpki_factor, 0.0)?;
@@ -143,7 +144,3 @@ pub(crate) const SHORTEST_PHASE: f64 = 1e-3;
 /// Twenty instructions in a cycle, more than any CPU: with fewer cycles, runs would end faster than
 /// they can be simulated.
 pub(crate) const LEAST_CPI: f64 = 0.05;
-fn share(file: &str, key: &str, value: f64) -> Result<(), SimError> {
-    let right = (0.0..=1.0).contains(&value);
-    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be from 0 to 1")))
-}

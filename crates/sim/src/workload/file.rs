@@ -2,10 +2,10 @@
 //! nothing later can fail.
 
 use super::{App, Run, Workload};
-use crate::error::SimError;
+use crate::error::{SimError, within};
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
-use isobar_model::{CpuId, NodeId};
+use isobar_model::{CpuId, NodeId, NodeWeight};
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -34,6 +34,9 @@ struct AppEntry {
     start_node: Option<NodeId>,
     cpu: Option<CpuId>,
     memory_node: Option<NodeId>,
+    #[serde(default)]
+    spread: Vec<NodeWeight>,
+    touch_share: Option<f64>,
     #[serde(default)]
     phase_stagger: f64,
 }
@@ -84,7 +87,7 @@ impl Workload {
         let mut threads = ThreadCount::on(&machine);
         for entry in &written.app {
             entry.validate(file, &machine)?;
-            let program = entry.program(file, &library, read)?;
+            let program = entry.growing(entry.program(file, &library, read)?);
             threads.take(file, u64::from(entry.count) * u64::from(entry.threads.unwrap_or(program.threads)))?;
             apps.extend(entry.apps(file, &program, &written.run)?);
         }
@@ -137,7 +140,7 @@ fn machine(file: &str, name: &str, read: &dyn Fn(&str) -> Result<String, String>
 /// Steps and epochs, in seconds: with shorter ones, a second would take minutes to pass.
 const STEPS: RangeInclusive<f64> = 0.001..=86_400.0;
 
-fn within(file: &str, key: &str, seconds: f64) -> Result<(), SimError> {
+fn step(file: &str, key: &str, seconds: f64) -> Result<(), SimError> {
     let problem = || format!("is {seconds}; it must be from {} to {} seconds", STEPS.start(), STEPS.end());
     STEPS.contains(&seconds).then_some(()).ok_or_else(|| SimError::value(file, key, problem()))
 }
@@ -147,24 +150,29 @@ impl Run {
         positive(file, "run.runs", f64::from(self.runs))?;
         positive(file, "run.instructions_factor", self.instructions_factor)?;
         positive(file, "run.max_seconds", self.max_seconds)?;
-        within(file, "run.step_seconds", self.step_seconds)?;
-        within(file, "run.epoch_seconds", self.epoch_seconds)
+        step(file, "run.step_seconds", self.step_seconds)?;
+        step(file, "run.epoch_seconds", self.epoch_seconds)?;
+        within(file, "run.min_cpu_percent", self.min_cpu_percent, 0.0..=100.0)
     }
 }
 
 impl AppEntry {
     fn validate(&self, file: &str, machine: &MachineSpec) -> Result<(), SimError> {
         for (key, count) in [("app.count", self.count), ("app.threads", self.threads.unwrap_or(1))] {
-            if count == 0 || count > MOST {
-                return Err(SimError::value(file, key, format!("is {count}; it must be from 1 to {MOST}")));
-            }
+            within(file, key, f64::from(count), 1.0..=f64::from(MOST))?;
         }
+        let spread = self.spread.iter().map(|to| ("app.spread", Some(to.node)));
         let nodes = [("app.start_node", self.start_node), ("app.memory_node", self.memory_node)];
-        for (key, node) in nodes.into_iter().filter_map(|(key, node)| Some((key, node?))) {
+        for (key, node) in nodes.into_iter().chain(spread).filter_map(|(key, node)| Some((key, node?))) {
             if machine.node_position(node).is_none() {
                 return Err(SimError::value(file, key, format!("is {node}, which the machine lacks")));
             }
         }
+        if !self.spread.is_empty() && (self.memory_node.is_some() || self.spread.iter().all(|to| to.weight == 0)) {
+            let problem = "needs a weight above 0, and no `memory_node` beside it";
+            return Err(SimError::value(file, "app.spread", problem));
+        }
+        self.touch_share.map_or(Ok(()), |share| within(file, "app.touch_share", share, 0.0..=1.0))?;
         let cpu = self.cpu.filter(|cpu| machine.topology.cpu(*cpu).is_none());
         if let Some(cpu) = cpu {
             let online = machine.topology.online();
@@ -200,6 +208,14 @@ impl AppEntry {
         library.find(file, "app.program", name.ok_or_else(missing)?)
     }
 
+    /// The program with a footprint that grows as this application's does.
+    fn growing(&self, program: Arc<Program>) -> Arc<Program> {
+        match self.touch_share {
+            Some(touch_share) => Arc::new(Program { touch_share, ..Program::clone(&program) }),
+            None => program,
+        }
+    }
+
     fn apps(&self, file: &str, program: &Arc<Program>, run: &Run) -> Result<Vec<App>, SimError> {
         let instructions = program.instructions_billion * run.instructions_factor;
         if instructions < SHORTEST_PHASE {
@@ -213,6 +229,7 @@ impl AppEntry {
             start_node: self.start_node,
             cpu: self.cpu,
             memory_node: self.memory_node,
+            spread: self.spread.clone(),
             phase_offset: (f64::from(copy) * self.phase_stagger).rem_euclid(1.0),
             seats: None,
         };
@@ -250,7 +267,13 @@ mod tests {
         assert!(error("machine = \"node:2\"").contains("at least one [[app]]"));
         assert!(error(&app("count = 2")).contains("`app.program` is missing"));
         assert!(error(&app("program_file = \"x.csv\"")).contains("names x.csv: no other file can be read here"));
+        assert!(error(&app("program = \"milc\"\ntouch_share = 2.0")).contains("app.touch_share"));
+        let spread = |text: &str| error(&app(&format!("program = \"milc\"\n{text}")));
+        assert!(spread("spread = [{ node = 4, weight = 1 }]").contains("`app.spread` is 4"));
+        assert!(spread("spread = [{ node = 1, weight = 0 }]").contains("app.spread"));
+        assert!(spread("memory_node = 0\nspread = [{ node = 1, weight = 1 }]").contains("memory_node"));
         assert!(error(&app("program = \"milc\"\nmeasured_on = \"nehalem-2x4\"")).contains("app.measured_on"));
+        assert!(error("machine = \"node:2\"\n[run]\nmin_cpu_percent = 101").contains("it must be from 0 to 100"));
         for key in ["step_seconds", "epoch_seconds"] {
             for seconds in ["0", "1e-9", "1e6", "nan"] {
                 let message = error(&format!("machine = \"node:2\"\n[run]\n{key} = {seconds}"));

@@ -5,7 +5,7 @@ mod file;
 
 use crate::machine::MachineSpec;
 use crate::program::Program;
-use isobar_model::{CpuId, LlcId, NodeId};
+use isobar_model::{CpuId, LlcId, NodeId, NodeWeight};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -36,6 +36,9 @@ pub struct App {
     /// The node that takes its memory, by a memory policy that NUMA balancing respects; else where
     /// its threads first touch it.
     pub memory_node: Option<NodeId>,
+    /// The nodes that its memory is spread over by these weights, as `numactl
+    /// --weighted-interleave` starts a program; empty: as `memory_node` says.
+    pub spread: Vec<NodeWeight>,
     /// Where in its phases it starts, as a part of their cycle.
     pub phase_offset: f64,
     /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
@@ -58,6 +61,8 @@ pub struct Seats {
 pub struct Run {
     /// Completed runs of every application after which the workload ends; an early one restarts.
     pub runs: u32,
+    /// Whether an application that has had its runs starts again until all have; else it is gone.
+    pub restart: bool,
     /// Factor on the instructions of every program, to shorten a run.
     pub instructions_factor: f64,
     /// The longest step of the simulation; it also steps at ends of phases and programs.
@@ -66,6 +71,9 @@ pub struct Run {
     pub epoch_seconds: f64,
     /// The workload ends here at the latest.
     pub max_seconds: f64,
+    /// Threads below this share of a CPU are seen by a policy and not managed. Threads that share a
+    /// CPU have equal parts of it, so that eleven on each need less than 10 here.
+    pub min_cpu_percent: f64,
     /// Whether the kernel moves pages to the threads that use them (`kernel.numa_balancing`). Off
     /// unless set: the kernels of the papers' machines (2.6.29, 2.6.30) had none; later ones have
     /// it on.
@@ -78,10 +86,12 @@ impl Default for Run {
     fn default() -> Self {
         Self {
             runs: 3,
+            restart: true,
             instructions_factor: 1.0,
             step_seconds: 0.1,
             epoch_seconds: 1.0,
             max_seconds: 36_000.0,
+            min_cpu_percent: 10.0,
             numa_balancing: false,
             costs: Costs::default(),
         }
@@ -113,7 +123,8 @@ impl Workload {
     #[must_use]
     pub fn alone(&self, app: &App) -> Self {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
-        let app = App { start_node: None, memory_node: None, cpu: first, seats: None, ..app.clone() };
+        let app =
+            App { start_node: None, memory_node: None, spread: Vec::new(), cpu: first, seats: None, ..app.clone() };
         Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
     }
 }

@@ -116,6 +116,7 @@ fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
         start_node: None,
         cpu: Some(CpuId(u32::try_from(index).unwrap())),
         memory_node: Some(NodeId(0)),
+        spread: Vec::new(),
         phase_offset: 0.0,
         seats: None,
     };

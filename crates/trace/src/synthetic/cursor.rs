@@ -20,8 +20,7 @@ pub(super) struct Cursor {
 /// A pattern and its state.
 #[derive(Clone, Debug)]
 enum Walk {
-    Forward,
-    Backward,
+    Sweep,
     Stride { pages: u32, rounds: u32, column: u32, done: u32 },
     Chase { hot: u32, run: u32, period: u32, threshold: u32 },
     Drift { window: u32, visits: u32, base: u32, done: u32 },
@@ -73,8 +72,7 @@ impl Cursor {
 impl Walk {
     fn new(pattern: Pattern, pages: u32, at: u32, phase: u32) -> Self {
         match pattern {
-            Pattern::Sweep { backward: false } => Self::Forward,
-            Pattern::Sweep { backward: true } => Self::Backward,
+            Pattern::Sweep => Self::Sweep,
             Pattern::Stride { pages: stride, rounds } => {
                 Self::Stride { pages: stride, rounds, column: at % stride, done: below(rounds, phase) }
             }
@@ -97,20 +95,8 @@ impl Walk {
 
     fn next(&mut self, at: u32, pages: u32, random: u32) -> u32 {
         match self {
-            Self::Forward => {
-                if at + 1 < pages {
-                    at + 1
-                } else {
-                    0
-                }
-            }
-            Self::Backward => {
-                if at > 0 {
-                    at - 1
-                } else {
-                    pages - 1
-                }
-            }
+            Self::Sweep if at + 1 < pages => at + 1,
+            Self::Sweep => 0,
             Self::Stride { pages: stride, rounds, column, done } => {
                 let next = at.saturating_add(*stride);
                 if next < pages {

@@ -1,6 +1,6 @@
-//! Traces generated from a recipe: zones of memory, each with the pattern in which it is accessed,
-//! and phases that shift the weight between them. The same recipe and seed give the same accesses
-//! on any machine: ChaCha for randomness, and no arithmetic but + - * /.
+//! Traces generated from a recipe: zones of memory, each with the pattern in which it is accessed.
+//! The same recipe and seed give the same accesses on any machine: ChaCha for randomness, and no
+//! arithmetic but + - * /.
 //!
 //! The recipe says what a program does to memory; the caller knows which program does that.
 //!
@@ -16,7 +16,7 @@ mod cursor;
 mod recipe;
 mod trace;
 
-pub use recipe::{Pattern, Phase, Recipe, Zone};
+pub use recipe::{Pattern, Recipe, Zone};
 pub use trace::Trace;
 
 #[cfg(test)]

@@ -13,12 +13,8 @@ pub struct Recipe {
     pub threads: u16,
     /// Accesses of all threads together.
     pub accesses: u64,
-    /// Instructions of a thread from one of its accesses to its next: 1000 / MPKI.
-    pub instructions_per_access: f64,
     /// The zones of resident memory; at least one.
     pub zones: Vec<Zone>,
-    /// Phases, repeated in order; none = steady.
-    pub phases: Vec<Phase>,
 }
 
 /// A stretch of memory that is accessed in one way.
@@ -41,11 +37,7 @@ pub struct Zone {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
     /// The next page, from the end again to the start: a sweep over an array.
-    Sweep {
-        /// From the end to the start.
-        #[serde(default)]
-        backward: bool,
-    },
+    Sweep,
     /// The page `stride` further on; at the end back to where the round began. After some rounds
     /// one page further.
     Stride {
@@ -72,17 +64,6 @@ pub enum Pattern {
     },
 }
 
-/// A stretch of execution.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
-    /// Its accesses, all threads together.
-    pub accesses: u64,
-    /// Weights of the zones in it, in place of their own.
-    pub weights: Vec<f64>,
-    /// Factor on the instructions between accesses.
-    pub pace: f64,
-}
-
 impl Recipe {
     /// Resident pages of the process.
     #[must_use]
@@ -101,10 +82,14 @@ impl Recipe {
         if total > MOST_PAGES {
             return Err(TraceError::value("zones", format!("have {total} pages together; the most is {MOST_PAGES}")));
         }
-        positive("instructions_per_access", self.instructions_per_access)?;
         self.zones.iter().enumerate().try_for_each(|(index, zone)| zone.validate(index, self.threads))?;
-        weights("zones.weight", self.zones.iter().map(|zone| zone.weight))?;
-        self.phases.iter().enumerate().try_for_each(|(index, phase)| phase.validate(index, self.zones.len()))
+        let weights = || self.zones.iter().map(|zone| zone.weight);
+        if let Some(wrong) = weights().find(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+            return Err(TraceError::value("zones.weight", format!("has {wrong}; a weight must be 0 or above")));
+        }
+        let some = weights().sum::<f64>() > 0.0;
+        let none = || TraceError::value("zones.weight", "are all 0; at least one zone must be accessed");
+        some.then_some(()).ok_or_else(none)
     }
 }
 
@@ -115,7 +100,7 @@ impl Zone {
         at_least(key("pages"), self.pages, least)?;
         at_least(key("lines"), self.lines, 1)?;
         match self.pattern {
-            Pattern::Sweep { .. } => Ok(()),
+            Pattern::Sweep => Ok(()),
             Pattern::Stride { pages, rounds } => {
                 at_least(key("pattern.pages"), pages, 1)?;
                 at_least(key("pattern.rounds"), rounds, 1)
@@ -133,26 +118,6 @@ impl Zone {
     }
 }
 
-impl Phase {
-    fn validate(&self, index: usize, zones: usize) -> Result<(), TraceError> {
-        let key = |field: &str| format!("phases[{index}].{field}");
-        if self.accesses == 0 {
-            return Err(TraceError::value(key("accesses"), "is 0; a phase has at least 1"));
-        }
-        if self.weights.len() != zones {
-            let problem = format!("has {} values; it needs {zones}, one a zone", self.weights.len());
-            return Err(TraceError::value(key("weights"), problem));
-        }
-        positive(&key("pace"), self.pace)?;
-        weights(&key("weights"), self.weights.iter().copied())
-    }
-}
-
-fn positive(key: &str, value: f64) -> Result<(), TraceError> {
-    let right = value.is_finite() && value > 0.0;
-    right.then_some(()).ok_or_else(|| TraceError::value(key, format!("is {value}; it must be above 0")))
-}
-
 fn at_least(key: String, value: u32, least: u32) -> Result<(), TraceError> {
     let problem = || format!("is {value}; it must be at least {least}");
     (value >= least).then_some(()).ok_or_else(|| TraceError::value(key, problem()))
@@ -161,15 +126,4 @@ fn at_least(key: String, value: u32, least: u32) -> Result<(), TraceError> {
 fn share(key: String, value: f64) -> Result<(), TraceError> {
     let right = (0.0..=1.0).contains(&value);
     right.then_some(()).ok_or_else(|| TraceError::value(key, format!("is {value}; it must be from 0 to 1")))
-}
-
-fn weights(key: &str, values: impl Iterator<Item = f64>) -> Result<(), TraceError> {
-    let mut sum = 0.0;
-    for value in values {
-        if !(value.is_finite() && value >= 0.0) {
-            return Err(TraceError::value(key, format!("has {value}; a weight must be 0 or above")));
-        }
-        sum += value;
-    }
-    (sum > 0.0).then_some(()).ok_or_else(|| TraceError::value(key, "are all 0; at least one zone must be accessed"))
 }

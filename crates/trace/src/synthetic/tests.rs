@@ -1,4 +1,4 @@
-use super::{Pattern, Phase, Recipe, Zone};
+use super::{Pattern, Recipe, Zone};
 use proptest::prelude::{Just, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ fn zone(pages: u32, lines: u32, pattern: Pattern) -> Zone {
 }
 
 fn recipe(accesses: u64, zones: Vec<Zone>) -> Recipe {
-    Recipe { threads: 1, accesses, instructions_per_access: 10.0, zones, phases: Vec::new() }
+    Recipe { threads: 1, accesses, zones }
 }
 
 fn pages(recipe: &Recipe) -> Vec<u32> {
@@ -18,14 +18,12 @@ const CHASE: Pattern = Pattern::Chase { hot_pages: 0.0, hot_visits: 0.0, run: 1 
 
 #[test]
 fn a_sweep_reads_each_page_by_its_lines_and_begins_again() {
-    let seen = pages(&recipe(1000, vec![zone(10, 4, Pattern::Sweep { backward: false })]));
+    let seen = pages(&recipe(1000, vec![zone(10, 4, Pattern::Sweep)]));
     let mut visits = seen.clone();
     visits.dedup();
     assert!(visits.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 10), "{visits:?}");
     let middle = seen.iter().skip_while(|page| **page != 3).skip_while(|page| **page == 3);
     assert_eq!(middle.take_while(|page| **page == 4).count(), 4);
-    let back = pages(&recipe(100, vec![zone(10, 1, Pattern::Sweep { backward: true })]));
-    assert!(back.windows(2).all(|pair| (pair[1] + 1) % 10 == pair[0]), "{back:?}");
 }
 
 #[test]
@@ -74,18 +72,6 @@ fn zones_get_accesses_by_weight_and_one_of_weight_0_gets_none() {
 }
 
 #[test]
-fn phases_take_turns_and_set_their_pace() {
-    let mut two = recipe(60, vec![zone(10, 1, CHASE), zone(10, 1, CHASE)]);
-    let phase = |weights: &[f64], pace| Phase { accesses: 20, weights: weights.to_vec(), pace };
-    two.phases = vec![phase(&[1.0, 0.0], 1.0), phase(&[0.0, 1.0], 5.0)];
-    let trace: Vec<_> = two.trace(7).unwrap().collect();
-    assert!(trace[..20].iter().all(|access| access.page < 10));
-    assert!(trace[20..40].iter().all(|access| access.page >= 10));
-    assert!(trace[40..].iter().all(|access| access.page < 10));
-    assert_eq!((trace[1].instruction, trace[20].instruction, trace[40].instruction), (10, 200, 1200));
-}
-
-#[test]
 fn threads_take_turns_and_keep_to_their_parts() {
     let mut four = recipe(4000, vec![zone(40, 1, CHASE), zone(10, 1, CHASE)]);
     four.threads = 4;
@@ -112,13 +98,12 @@ fn a_value_that_cannot_be_is_named() {
     );
     assert!(refused(|r| r.threads = 11).contains("`zones[0].pages` is 10; it must be at least 11"));
     assert!(refused(|r| r.zones.clear()).contains("`zones` is empty"));
-    assert!(refused(|r| r.instructions_per_access = f64::NAN).contains("is NaN; it must be above 0"));
-    assert!(refused(|r| r.phases = vec![Phase { accesses: 1, weights: vec![], pace: 1.0 }]).contains("it needs 1"));
+    assert!(refused(|r| r.zones[0].weight = f64::NAN).contains("has NaN; a weight must be 0 or above"));
 }
 
 fn pattern() -> impl Strategy<Value = Pattern> {
     prop_oneof![
-        prop::bool::ANY.prop_map(|backward| Pattern::Sweep { backward }),
+        Just(Pattern::Sweep),
         (1..200_u32, 1..5_u32).prop_map(|(pages, rounds)| Pattern::Stride { pages, rounds }),
         (0.0..=1.0, 0.0..=1.0, 1..300_u32).prop_map(|(hot_pages, hot_visits, run)| Pattern::Chase {
             hot_pages,
@@ -132,28 +117,19 @@ fn pattern() -> impl Strategy<Value = Pattern> {
 fn any_recipe() -> impl Strategy<Value = Recipe> {
     let zone = (8..200_u32, 0.01..5.0, 1..=64_u32, pattern(), prop::bool::ANY)
         .prop_map(|(pages, weight, lines, pattern, shared)| Zone { pages, weight, lines, pattern, shared });
-    (1..=8_u16, 0..2000_u64, prop::collection::vec(zone, 1..5), Just(12.5)).prop_map(
-        |(threads, accesses, zones, instructions_per_access)| Recipe {
-            threads,
-            accesses,
-            instructions_per_access,
-            zones,
-            phases: Vec::new(),
-        },
-    )
+    (1..=8_u16, 0..2000_u64, prop::collection::vec(zone, 1..5)).prop_map(|(threads, accesses, zones)| Recipe {
+        threads,
+        accesses,
+        zones,
+    })
 }
 
 proptest! {
     #[test]
     fn every_trace_keeps_to_its_recipe(recipe in any_recipe(), seed in 0..u64::MAX) {
         let trace: Vec<_> = recipe.trace(seed).unwrap().collect();
-        prop_assert_eq!(num_len(trace.len()), recipe.accesses);
+        prop_assert_eq!(u64::try_from(trace.len()).unwrap(), recipe.accesses);
         prop_assert!(trace.iter().all(|access| access.page < recipe.pages() && access.thread < recipe.threads));
-        prop_assert!(trace.is_sorted_by_key(|access| access.instruction));
         prop_assert_eq!(trace, recipe.trace(seed).unwrap().collect::<Vec<_>>());
     }
-}
-
-fn num_len(length: usize) -> u64 {
-    u64::try_from(length).unwrap()
 }

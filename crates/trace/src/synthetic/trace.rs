@@ -1,10 +1,8 @@
-//! The iterator: draws a zone for each access, takes the page from the thread's cursor there, keeps
-//! the instruction counts.
+//! The iterator: draws a zone for each access, and takes the page from the thread's cursor there.
 
 use super::cursor::{Cursor, fixed};
 use super::recipe::Recipe;
 use crate::{Access, TraceError};
-use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -20,23 +18,8 @@ pub struct Trace {
     thread: u16,
     /// Accesses left.
     left: u64,
-    /// Instructions of each thread so far, and to the next round of accesses.
-    instruction: f64,
-    gap: f64,
-    steady_gap: f64,
-    stages: Vec<Stage>,
-    stage: usize,
-    /// Accesses left of the stage.
-    stage_left: u64,
-}
-
-/// A phase, ready to draw from.
-#[derive(Clone, Debug)]
-struct Stage {
-    accesses: u64,
     /// Upper bounds of each zone's part of 32 random bits, all but the last zone's.
     bounds: Vec<u32>,
-    pace: f64,
 }
 
 impl Recipe {
@@ -46,53 +29,11 @@ impl Recipe {
     /// [`TraceError`] where the recipe holds a value that cannot be.
     pub fn trace(&self, seed: u64) -> Result<Trace, TraceError> {
         self.validate()?;
-        Ok(Trace::new(self, seed))
-    }
-}
-
-impl Trace {
-    /// Of a recipe that was checked.
-    fn new(recipe: &Recipe, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let stages = stages(recipe);
-        let cursors = cursors(recipe, &mut rng);
-        let mut trace = Self {
-            rng,
-            cursors,
-            zones: recipe.zones.len(),
-            threads: recipe.threads,
-            thread: 0,
-            left: recipe.accesses,
-            instruction: 0.0,
-            gap: recipe.instructions_per_access,
-            steady_gap: recipe.instructions_per_access,
-            stages,
-            stage: 0,
-            stage_left: 0,
-        };
-        trace.enter(0);
-        trace
-    }
-
-    fn enter(&mut self, stage: usize) {
-        self.stage = if stage < self.stages.len() { stage } else { 0 };
-        let entered = &self.stages[self.stage];
-        self.stage_left = entered.accesses;
-        self.gap = self.steady_gap * entered.pace;
-    }
-
-    /// The threads run side by side: a round of accesses, one of each thread, takes the
-    /// instructions of one gap.
-    fn turn(&mut self) {
-        self.thread += 1;
-        if self.thread == self.threads {
-            self.thread = 0;
-            self.instruction += self.gap;
-        }
-        self.stage_left -= 1;
-        if self.stage_left == 0 {
-            self.enter(self.stage + 1);
-        }
+        let cursors = cursors(self, &mut rng);
+        let weights: Vec<_> = self.zones.iter().map(|zone| zone.weight).collect();
+        let (zones, threads, left) = (self.zones.len(), self.threads, self.accesses);
+        Ok(Trace { rng, cursors, zones, threads, thread: 0, left, bounds: bounds(&weights) })
     }
 }
 
@@ -103,10 +44,11 @@ impl Iterator for Trace {
         self.left = self.left.checked_sub(1)?;
         let random = self.rng.next_u64();
         let (high, low) = halves(random);
-        let zone = self.stages[self.stage].bounds.iter().filter(|bound| high >= **bound).count();
+        let zone = self.bounds.iter().filter(|bound| high >= **bound).count();
         let page = self.cursors[usize::from(self.thread) * self.zones + zone].next(low);
-        let access = Access { instruction: num::floor(self.instruction), thread: self.thread, page };
-        self.turn();
+        let access = Access { thread: self.thread, page };
+        // The threads run side by side: one access of each in turn.
+        self.thread = (self.thread + 1) % self.threads;
         Some(access)
     }
 
@@ -118,18 +60,6 @@ impl Iterator for Trace {
 #[allow(clippy::cast_possible_truncation)]
 const fn halves(random: u64) -> (u32, u32) {
     ((random >> 32) as u32, random as u32)
-}
-
-fn stages(recipe: &Recipe) -> Vec<Stage> {
-    let steady = recipe.zones.iter().map(|zone| zone.weight).collect::<Vec<_>>();
-    let phases = recipe.phases.iter();
-    let mut stages: Vec<_> = phases
-        .map(|phase| Stage { accesses: phase.accesses, bounds: bounds(&phase.weights), pace: phase.pace })
-        .collect();
-    if stages.is_empty() {
-        stages.push(Stage { accesses: u64::MAX, bounds: bounds(&steady), pace: 1.0 });
-    }
-    stages
 }
 
 /// A zone is drawn when the random bits are at or above the bounds of all zones before it. Zones

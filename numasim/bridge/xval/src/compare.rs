@@ -9,9 +9,9 @@
 //! mixes and alone; misses per instruction are put right by it.
 
 use crate::derive::{self, Profile, Solo};
-use crate::file::{Mix, Seat, Xval, node_of};
+use crate::file::{Mix, Seat, Xval};
 use crate::lru;
-use crate::order::{Alone, alone, mix_id, nearest_other};
+use crate::order::{Alone, alone, first_cpu, mix_id, nearest_other};
 use crate::reason::{Mpki, Steps, words};
 use crate::seen::{Seen, seen};
 use crate::simulate::{Pace, Placed, simulate};
@@ -24,6 +24,7 @@ use numasim_guest::wire::Ran;
 use numasim_lab::LabError;
 use numasim_model::Spec;
 use serde::Serialize;
+use statrs::statistics::{Data, OrderStatistics, RankTieBreaker, Statistics};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -151,7 +152,7 @@ impl Bench<'_> {
         solos.iter_mut().for_each(|solo| solo.seen = own_work(&solo.seen, &alone));
         let profile = derive::profile(self.spec, &solos).ok_or_else(without)?;
         let program = Arc::new(profile.program(self.spec, name));
-        let (cpu, node) = (first_cpu(self.spec), 0);
+        let (cpu, node) = (first_cpu(self.spec, 0), 0);
         let pace = simulate(&self.machine, &[Placed { program: Arc::clone(&program), cpu, node }]);
         let cpi = pace.and_then(|paces| paces.first().map(|pace| pace.cpi)).ok_or_else(without)?;
         Ok(Known { alone, profile, program, cpi })
@@ -164,7 +165,7 @@ impl Bench<'_> {
     fn solo(&self, one: &Alone) -> Result<Solo, String> {
         let ways = one.ways.or_else(|| self.spec.llc.first().map(|llc| llc.ways)).unwrap_or(0);
         let memory = if one.remote { nearest_other(self.spec, 0).unwrap_or(0) } else { 0 };
-        let seen = seen(self.ran(&one.id())?, 0, first_cpu(self.spec), self.clock_hz())?;
+        let seen = seen(self.ran(&one.id())?, 0, first_cpu(self.spec, 0), self.clock_hz())?;
         Ok(Solo { ways, nodes: (0, memory), seen })
     }
 
@@ -204,8 +205,8 @@ impl Bench<'_> {
             let here = |at: &usize| llc.cpus.as_slice().contains(&num::index(mix.of[*at].cpu));
             let here: Vec<usize> = (0..mix.of.len()).filter(here).collect();
             let sharer = |at: &usize| {
-                let home = num::index(node_of(self.spec, mix.of[*at].cpu).unwrap_or(0));
-                let ns = self.spec.latency.ns[home][num::index(mix.of[*at].node(self.spec))];
+                let seat = &mix.of[*at];
+                let ns = self.spec.latency.ns[seat.home(self.spec)][num::index(seat.node(self.spec))];
                 lru::Sharer { profile: &known[*at].profile, latency: ns * self.spec.clock_mhz / 1e3 }
             };
             let found = lru::shared(llc.size_kib, &here.iter().map(sharer).collect::<Vec<_>>());
@@ -217,7 +218,7 @@ impl Bench<'_> {
     /// Cycles per instruction that the queue's law gives at the measured misses and utilisations,
     /// if only fetches wait.
     fn law(&self, seat: &Seat, known: &Known, saw: &Seen, counters: &Counters) -> Option<f64> {
-        let (home, memory) = (num::index(node_of(self.spec, seat.cpu)?), num::index(seat.node(self.spec)));
+        let (home, memory) = (seat.home(self.spec), num::index(seat.node(self.spec)));
         let part = |busy_ps: u64| num::float(busy_ps) / 1e3 / num::float(counters.time_ns.max(1));
         let controller = derive::wait(self.spec.queue.controller_ns, part(counters.nodes.get(memory)?.busy_ps));
         let link = if home == memory {
@@ -288,10 +289,6 @@ fn wide(number: usize) -> u64 {
     u64::from(num::narrow(number))
 }
 
-fn first_cpu(spec: &Spec) -> u32 {
-    spec.node.first().and_then(|node| node.cpus.as_slice().first()).map_or(0, |cpu| num::narrow(*cpu))
-}
-
 fn misses_apart(rows: &[Row]) -> Option<[f64; 2]> {
     let missing = || rows.iter().map(|row| row.mpki).filter(|mpki| mpki.numasim > 0.0);
     let count = num::float_len(missing().count());
@@ -301,24 +298,17 @@ fn misses_apart(rows: &[Row]) -> Option<[f64; 2]> {
 
 /// Spearman's: the correlation of ranks, equal values sharing the mean of theirs.
 fn rank_correlation(rows: &[Row]) -> Option<f64> {
-    let here: Vec<f64> = rows.iter().map(|row| row.steps.numasim).collect();
-    let there: Vec<f64> = rows.iter().map(|row| row.steps.simulator).collect();
-    correlation(&ranks(&here), &ranks(&there))
+    let ranks = |of: fn(&Row) -> f64| ranks(rows.iter().map(of).collect());
+    correlation(&ranks(|row| row.steps.numasim), &ranks(|row| row.steps.simulator))
 }
 
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let below = |value: f64| num::float_len(values.iter().filter(|other| **other < value).count());
-    let equal = |value: f64| num::float_len(values.iter().filter(|other| **other == value).count());
-    values.iter().map(|value| below(*value) + (equal(*value) + 1.0) / 2.0).collect()
+fn ranks(values: Vec<f64>) -> Vec<f64> {
+    Data::new(values).ranks(RankTieBreaker::Average)
 }
 
 fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / num::float_len(values.len());
-    let (middle_a, middle_b) = (mean(a), mean(b));
-    let product =
-        |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
-    let spread = (product(a, middle_a, a, middle_a) * product(b, middle_b, b, middle_b)).sqrt();
-    (spread > 0.0).then(|| product(a, middle_a, b, middle_b) / spread)
+    let spread = a.std_dev() * b.std_dev();
+    (spread > 0.0).then(|| a.covariance(b) / spread)
 }
 
 #[cfg(test)]

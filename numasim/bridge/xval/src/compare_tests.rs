@@ -22,7 +22,7 @@ fn ran(run: &Run, mpki: f64) -> Ran {
         cpus[num::index(cpu)] = Cpu { instructions: 1_000_000, cycles, llc_misses, bytes_read, ..Cpu::default() };
     }
     let nodes = vec![Node::default(); 2];
-    let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, bytes: 0, busy_ps: 0 }).to_vec();
+    let links = [(0, 1), (1, 0)].map(|(from, to)| Link { from, to, ..Link::default() }).to_vec();
     let job = |name: &str| JobRan {
         name: name.to_owned(),
         background: true,
@@ -86,8 +86,8 @@ fn what_did_not_run_is_told_and_the_rest_compared() {
 /// Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 * 5) = 0.9487.
 #[test]
 fn ranks_are_shared_among_equals() {
-    assert_eq!(ranks(&[3.0, 5.0, 5.0, 9.0]), [1.0, 2.5, 2.5, 4.0]);
-    let found = correlation(&ranks(&[3.0, 5.0, 5.0, 9.0]), &ranks(&[1.0, 2.0, 3.0, 4.0])).unwrap();
+    assert_eq!(ranks(vec![3.0, 5.0, 5.0, 9.0]), [1.0, 2.5, 2.5, 4.0]);
+    let found = correlation(&ranks(vec![3.0, 5.0, 5.0, 9.0]), &ranks(vec![1.0, 2.0, 3.0, 4.0])).unwrap();
     assert!((found - 0.9487).abs() < 1e-4, "{found}");
     assert_eq!(correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
 }

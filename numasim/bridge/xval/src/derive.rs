@@ -173,8 +173,8 @@ pub(crate) mod tests {
         numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
     }
 
-    /// A run of 10^6 instructions with so many misses, which does so little in a second that it
-    /// never waits for others.
+    /// A run of 10^6 instructions with this number of misses, which does so little in a second that
+    /// it never waits for others.
     pub fn solo(ways: u32, memory: usize, misses: f64, cycles: f64) -> Solo {
         let seen = Seen {
             instructions: 1e6,

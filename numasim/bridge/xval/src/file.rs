@@ -110,14 +110,14 @@ impl Seat {
     /// The node of its memory.
     #[must_use]
     pub fn node(&self, spec: &Spec) -> u32 {
-        self.memory.or_else(|| node_of(spec, self.cpu)).unwrap_or(0)
+        self.memory.unwrap_or_else(|| num::narrow(self.home(spec)))
     }
-}
 
-/// The node of a CPU.
-#[must_use]
-pub fn node_of(spec: &Spec, cpu: u32) -> Option<u32> {
-    spec.node.iter().find(|node| node.cpus.as_slice().contains(&num::index(cpu))).map(|node| node.id)
+    /// The node of its CPU.
+    #[must_use]
+    pub fn home(&self, spec: &Spec) -> usize {
+        spec.node_of(num::index(self.cpu)).unwrap_or(0)
+    }
 }
 
 impl Xval {
@@ -126,10 +126,7 @@ impl Xval {
     /// # Errors
     /// One line with the file, the line or key, and the remedy.
     pub fn parse(text: &str, file: &str) -> Result<Self, LabError> {
-        let read: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
-            LabError::input(file, format!("line {line}: {}", error.message()))
-        })?;
+        let read: Self = toml::from_str(text).map_err(|error| LabError::toml(file, text, &error))?;
         read.check().map_err(|problem| LabError::input(file, problem))?;
         Ok(read)
     }

@@ -8,6 +8,7 @@
 //! twin      the machine of the simulator that a machine of numasim is a scaled copy of
 //! simulate  a mix in the simulator
 //! lru       how a cache would be shared by last use: a witness
+//! probed    isobar's probed latencies beside what controllers and links counted
 //! compare   both, side by side: difference, and which part of the model it comes from
 //! ```
 //!
@@ -21,6 +22,7 @@ pub mod derive;
 pub mod file;
 pub mod lru;
 pub mod order;
+pub mod probed;
 pub mod reason;
 pub mod seen;
 pub mod simulate;

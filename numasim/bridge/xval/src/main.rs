@@ -7,8 +7,8 @@ use clap::Parser;
 use numasim_guest::wire::{Line, Order, Ran};
 use numasim_lab::boot::{self, Host, Task, boot};
 use numasim_lab::ending::Ending;
-use numasim_lab::image::{self, Contents};
-use numasim_lab::{LabError, fetch, machine};
+use numasim_lab::image::Contents;
+use numasim_lab::{LabError, machine};
 use numasim_xval::file::Xval;
 use numasim_xval::{compare, order, table};
 use std::io::Write;
@@ -90,13 +90,7 @@ fn booted(
     orders: &[Order],
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Ran>, Vec<String>), LabError> {
-    let host = Host {
-        qemu: fetch::qemu()?,
-        kernel: fetch::kernel()?,
-        image: image::build(&Contents::default(), false)?,
-        limit_seconds: xval.boot_limit_seconds,
-        spec: spec.clone(),
-    };
+    let host = Host::new(spec.clone(), &Contents::default(), false, xval.boot_limit_seconds)?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.as_deref().unwrap_or_else(|| scratch.path());
     let done = std::thread::scope(|scope| {

@@ -13,7 +13,7 @@ const TIMER: &str = "timer";
 /// The command of the timer, without the seconds: passes of some milliseconds in registers.
 const TIMER_RUN: &str = "/bin/cpu --work 100000 --seconds";
 /// A run may take this many times its seconds, and this many seconds more for its set-up.
-const PATIENCE: (f64, f64) = (3.0, 60.0);
+pub(crate) const PATIENCE: (f64, f64) = (3.0, 60.0);
 
 /// A run in which a program is alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,7 +93,7 @@ fn mixed(xval: &Xval, spec: &Spec, id: String, seconds: f64, seats: &[Seat], way
 fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
     let run = xval.program.iter().find(|program| program.name == seat.program).map(|program| program.run.as_str());
     let node = seat.node(spec);
-    let local = crate::file::node_of(spec, seat.cpu) == Some(node);
+    let local = num::narrow(seat.home(spec)) == node;
     Job {
         name: format!("{}@{}", seat.program, seat.cpu),
         argv: words(run.unwrap_or_default()),
@@ -105,7 +105,8 @@ fn job(xval: &Xval, spec: &Spec, seat: &Seat) -> Job {
     }
 }
 
-fn timer(spec: &Spec, seconds: f64) -> Job {
+/// A program without memory on the last CPU, whose end is the end of the run.
+pub(crate) fn timer(spec: &Spec, seconds: f64) -> Job {
     let cpus = vec![timer_cpu(spec)];
     let argv = words(&format!("{TIMER_RUN} {seconds}"));
     let (setup_cpus, run_cpus) = (cpus.clone(), Some(cpus));
@@ -120,7 +121,8 @@ fn timer(spec: &Spec, seconds: f64) -> Job {
     }
 }
 
-fn first_cpu(spec: &Spec, node: usize) -> u32 {
+/// The first CPU of a node.
+pub(crate) fn first_cpu(spec: &Spec, node: usize) -> u32 {
     spec.node.get(node).and_then(|node| node.cpus.as_slice().first()).map_or(0, |cpu| num::narrow(*cpu))
 }
 
@@ -144,6 +146,11 @@ mod tests {
     fn every_run_is_dealt_out_once() {
         let xval = Xval::parse(TEXT, "xval.toml").unwrap();
         let spec = numasim_lab::machine::scaled(&xval.machine, xval.scale).unwrap();
+        for program in &xval.program {
+            let source =
+                format!("{}/../../programs/{}.c", env!("CARGO_MANIFEST_DIR"), program.run.split(' ').next().unwrap());
+            assert!(std::path::Path::new(&source).exists(), "{source}: no such program");
+        }
         let orders = orders(&xval, &spec, 2).unwrap();
         let ids: BTreeSet<_> = orders.iter().flat_map(|order| &order.runs).map(|run| run.id.clone()).collect();
         let all = orders.iter().map(|order| order.runs.len()).sum::<usize>();

@@ -4,6 +4,7 @@
 use isobar_model::num;
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::Ran;
+use numasim_lab::stats::median;
 use serde::Serialize;
 
 /// A program over the measured part of a run.
@@ -88,14 +89,8 @@ pub fn seen(ran: &Ran, job: usize, cpu: u32, clock_hz: f64) -> Result<Seen, Stri
 
 /// The median of the passes in a program's line.
 fn median_pass(line: &serde_json::Value) -> Option<f64> {
-    let mut passes: Vec<f64> = line.get("passes")?.as_array()?.iter().filter_map(serde_json::Value::as_f64).collect();
-    passes.sort_by(f64::total_cmp);
-    let middle = passes.len() / 2;
-    match passes.len() {
-        0 | 1 => None,
-        count if count % 2 == 1 => Some(passes[middle]),
-        _ => Some(f64::midpoint(passes[middle - 1], passes[middle])),
-    }
+    let passes: Vec<f64> = line.get("passes")?.as_array()?.iter().filter_map(serde_json::Value::as_f64).collect();
+    median(&passes).filter(|_| passes.len() > 1)
 }
 
 #[cfg(test)]

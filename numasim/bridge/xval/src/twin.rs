@@ -5,10 +5,11 @@
 //! What the simulator has no word for is left out: private caches and what an LLC hit costs are in
 //! a program's base CPI (derive.rs), streams in its misses in flight.
 
+use isobar_model::num;
 use isobar_sim::MachineSpec;
 use numasim_lab::LabError;
-use numasim_model::{Llc, Spec};
-use toml::{Table, Value};
+use numasim_model::{Link, Llc, Node, Spec};
+use serde_json::{Value, json};
 
 const KIB_PER_MIB: f64 = 1024.0;
 
@@ -27,70 +28,35 @@ pub fn real_mib(spec: &Spec, kib: f64) -> f64 {
     kib / KIB_PER_MIB * spec.cache_scale
 }
 
-fn machine(spec: &Spec) -> Table {
-    let ns = |guest: f64| Value::Float(guest / spec.time_scale);
-    let queue = [("controller_ns", ns(spec.queue.controller_ns)), ("link_ns", ns(spec.queue.link_ns))];
-    let rows = spec.latency.ns.iter().map(|row| Value::Array(row.iter().copied().map(ns).collect()));
-    table([
-        ("clock_ghz", Value::Float(spec.clock_mhz * spec.time_scale / 1000.0)),
-        ("queue", Value::Table(table(queue))),
-        ("node", Value::Array(nodes(spec))),
-        ("llc", Value::Array(spec.llc.iter().map(|llc| cache(spec, llc)).collect())),
-        ("link", Value::Array(links(spec))),
-        ("route", Value::Array(routes(spec))),
-        ("latency", Value::Table(table([("ns", Value::Array(rows.collect()))]))),
-    ])
-}
-
-fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
-    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
-/// Guest MB/s as GB/s of the real machine.
-fn gb(spec: &Spec, mb_per_s: f64) -> Value {
-    Value::Float(mb_per_s * spec.time_scale / 1000.0)
-}
-
-fn whole(number: u32) -> Value {
-    Value::Integer(i64::from(number))
-}
-
-fn nodes(spec: &Spec) -> Vec<Value> {
-    let gib = |mib: u32| (f64::from(mib) * spec.cache_scale / KIB_PER_MIB).max(1.0);
-    let node = |node: &numasim_model::Node| {
-        let memory = Value::Integer(i64::try_from(isobar_model::num::round(gib(node.memory_mib))).unwrap_or(1));
-        Value::Table(table([("id", whole(node.id)), ("memory_gib", memory), ("gb_per_s", gb(spec, node.mb_per_s))]))
-    };
-    spec.node.iter().map(node).collect()
+fn machine(spec: &Spec) -> Value {
+    let ns = |guest: f64| guest / spec.time_scale;
+    // Guest MB/s as GB/s of the real machine.
+    let gb = |mb_per_s: f64| mb_per_s * spec.time_scale / 1000.0;
+    let gib = |mib: u32| num::round((f64::from(mib) * spec.cache_scale / KIB_PER_MIB).max(1.0));
+    let node = |node: &Node| json!({"id": node.id, "memory_gib": gib(node.memory_mib), "gb_per_s": gb(node.mb_per_s)});
+    let link = |link: &Link| json!({"a": link.a, "b": link.b, "gb_per_s_each_way": gb(link.mb_per_s_each_way)});
+    let rows = spec.latency.ns.iter().map(|row| row.iter().copied().map(ns).collect());
+    json!({
+        "clock_ghz": spec.clock_mhz * spec.time_scale / 1000.0,
+        "queue": {"controller_ns": ns(spec.queue.controller_ns), "link_ns": ns(spec.queue.link_ns)},
+        "node": spec.node.iter().map(node).collect::<Value>(),
+        "llc": spec.llc.iter().map(|llc| cache(spec, llc)).collect::<Value>(),
+        "link": spec.link.iter().map(link).collect::<Value>(),
+        "route": spec.route,
+        "latency": {"ns": rows.collect::<Vec<Vec<f64>>>()},
+    })
 }
 
 fn cache(spec: &Spec, llc: &Llc) -> Value {
     let first = llc.cpus.as_slice().first().copied().unwrap_or_default();
-    let node = crate::file::node_of(spec, isobar_model::num::narrow(first)).unwrap_or(0);
-    Value::Table(table([
-        ("id", whole(llc.id)),
-        ("node", whole(node)),
-        ("size_mib", Value::Float(real_mib(spec, f64::from(llc.size_kib)))),
-        ("ways", whole(llc.ways)),
-        ("clos", whole(llc.clos)),
-        ("cpus", Value::String(llc.cpus.to_string())),
-    ]))
-}
-
-fn links(spec: &Spec) -> Vec<Value> {
-    let link = |link: &numasim_model::Link| {
-        let rate = gb(spec, link.mb_per_s_each_way);
-        Value::Table(table([("a", whole(link.a)), ("b", whole(link.b)), ("gb_per_s_each_way", rate)]))
-    };
-    spec.link.iter().map(link).collect()
-}
-
-fn routes(spec: &Spec) -> Vec<Value> {
-    let route = |route: &numasim_model::Route| {
-        let via = Value::Array(route.via.iter().copied().map(whole).collect());
-        Value::Table(table([("from", whole(route.from)), ("to", whole(route.to)), ("via", via)]))
-    };
-    spec.route.iter().map(route).collect()
+    json!({
+        "id": llc.id,
+        "node": spec.node_of(first).unwrap_or(0),
+        "size_mib": real_mib(spec, f64::from(llc.size_kib)),
+        "ways": llc.ways,
+        "clos": llc.clos,
+        "cpus": llc.cpus.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 use super::closed_loop::{Resource, User, utilisation};
 use super::places::Places;
 use super::plan;
-use super::reading::{Look, Readings};
+use super::reading::{self, Readings};
 use super::row::{Bound, Row, Verdict};
+use numasim_guest::counters::{Counters, Link};
 use numasim_model::Spec;
 use numasim_model::num::float;
 
@@ -66,10 +67,8 @@ pub fn bandwidth(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> 
     let expected: Vec<Figure> = expected.collect();
     let mut rows: Vec<Row> = Vec::new();
     for ((window, expected), measured) in windows.iter().zip(&expected).zip(&measured) {
-        rows.push(match expected {
-            Ok(law) => Row::new("bandwidth", &window.what, UNIT, *law, Bound::Within(0.1), measured.clone()),
-            Err(why) => Row::fails("bandwidth", &window.what, why),
-        });
+        let tenth = Bound::Within(0.1);
+        rows.push(Row::new("bandwidth", &window.what, UNIT, expected.clone(), tenth, measured.clone()));
     }
     rows.push(never_above(capacity, &measured));
     rows.push(grows(&measured[..places.cpus.len()]));
@@ -81,15 +80,15 @@ pub fn bandwidth(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> 
 /// MB/s that the controller carried in a window.
 fn carried(readings: &Readings, places: &Places, window: &Window) -> Figure {
     let delta = readings.between(&window.label)?;
-    let node = delta.node(places.node)?;
+    let node = reading::node(&delta, places.node)?;
     Ok(float(node.bytes_read + node.bytes_written) * 1e3 / float(delta.time_ns))
 }
 
 /// What a CPU does that streams alone: the second CPU where there is one, since the first joins
 /// last.
-fn nature(spec: &Spec, places: &Places, alone: &Look) -> Result<User, String> {
+fn nature(spec: &Spec, places: &Places, alone: &Counters) -> Result<User, String> {
     let who = *places.cpus.get(1).unwrap_or(&places.cpus[0]);
-    let cpu = alone.cpu(who)?;
+    let cpu = reading::cpu(alone, who)?;
     if cpu.llc_misses == 0 || cpu.busy_ps <= cpu.stall_ps {
         return Err(format!("CPU {who} did not stream"));
     }
@@ -130,7 +129,7 @@ fn highest(values: &[Figure]) -> Figure {
 
 fn never_above(capacity: f64, measured: &[Figure]) -> Row {
     let most = capacity * NEVER_ABOVE;
-    Row::new("bandwidth", "the most that the controller carried", UNIT, most, Bound::AtMost, highest(measured))
+    Row::new("bandwidth", "the most that the controller carried", UNIT, Ok(most), Bound::AtMost, highest(measured))
 }
 
 /// The least step from one CPU more, as a ratio: throughput never shrinks by more than a hundredth.
@@ -141,7 +140,7 @@ fn grows(measured: &[Figure]) -> Row {
     }
     let steps = measured.iter().cloned().collect::<Result<Vec<_>, _>>();
     let least = steps.map(|all| all.windows(2).map(|pair| pair[1] / pair[0]).fold(f64::INFINITY, f64::min));
-    Row::new("bandwidth", what, "", 0.99, Bound::AtLeast, least)
+    Row::new("bandwidth", what, "", Ok(0.99), Bound::AtLeast, least)
 }
 
 /// At least four fifths of the capacity by those that ask for most; a machine whose CPUs cannot ask
@@ -149,7 +148,7 @@ fn grows(measured: &[Figure]) -> Row {
 fn saturated(what: &str, capacity: f64, expected: &[Figure], measured: &[Figure]) -> Row {
     let what = format!("{what}: the most, at least {SATURATED} of its capacity");
     let least = SATURATED * capacity;
-    let row = Row::new("bandwidth", what.as_str(), UNIT, least, Bound::AtLeast, highest(measured));
+    let row = Row::new("bandwidth", what.as_str(), UNIT, Ok(least), Bound::AtLeast, highest(measured));
     match highest(expected) {
         Ok(law) if law < least && row.verdict == Verdict::Fails && row.measured.is_some() => {
             let why = format!("all CPUs together ask for too little: the queue law gives {law:.0} MB/s");
@@ -179,7 +178,7 @@ fn link(
     };
     let passed = |window: &&Window| {
         let delta = readings.between(&window.label)?;
-        let ends = |link: &&super::reading::Link| (link.from, link.to) == (wide(places.node), wide(remote.node));
+        let ends = |link: &&Link| (link.from, link.to) == (wide(places.node), wide(remote.node));
         let link = delta.links.iter().find(ends).ok_or_else(|| format!("the page has no {name}"))?;
         Ok(float(link.bytes) * 1e3 / float(delta.time_ns))
     };
@@ -190,7 +189,7 @@ fn link(
             "bandwidth",
             format!("the most that the {name} carried"),
             UNIT,
-            most,
+            Ok(most),
             Bound::AtMost,
             highest(&measured),
         ),

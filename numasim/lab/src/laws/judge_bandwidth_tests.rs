@@ -1,28 +1,25 @@
 use super::*;
-
-fn spec() -> Spec {
-    Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
-}
+use crate::laws::test_kit::{self, spec};
+use numasim_guest::counters::{Cpu, Node};
+use numasim_model::num::round;
 
 /// What a window of one millisecond counted: a CPU that has been busy all the time, what node 0
 /// carried and what the link to node 1.
 fn window(label: &str, mega_bytes: f64, over: f64) -> String {
-    let look = |label: String, time_ns: u64, part: f64| {
-        let count = |value: f64| numasim_model::num::round(value * part);
-        // 1000 misses, all covered, one line written for each; 400 us of 1000 us waiting.
-        let (misses, stall, busy) = (count(1000.0), count(4e8), count(1e9));
-        let cpu = format!(
-            r#"{{"instructions":{misses},"llc_references":{misses},"llc_misses":{misses},"bytes_read":{0},"bytes_written":{0},"stall_ps":{stall},"busy_ps":{busy},"covered":{misses}}}"#,
-            64 * misses
-        );
-        let bytes = count(mega_bytes * 1e3);
-        let link = count(over * 1e3);
-        format!(
-            r#"@look {label} {{"time_ns":{time_ns},"cpus":[{cpu},{cpu},{cpu},{cpu}],"nodes":[{{"bytes_read":{bytes},"bytes_written":0,"delay_ps":0}}],"links":[{{"from":0,"to":1,"bytes":{link}}}]}}
-"#
-        )
+    // 1000 misses, all covered, one line written for each; 400 us of 1000 us waiting.
+    let cpu = Cpu {
+        llc_references: 1000,
+        llc_misses: 1000,
+        bytes_read: 64_000,
+        bytes_written: 64_000,
+        stall_ps: 400_000_000,
+        busy_ps: 1_000_000_000,
+        covered: 1000,
+        ..Cpu::default()
     };
-    look(label.to_owned(), 0, 0.0) + &look(plan::end(label), 1_000_000, 1.0)
+    let node = Node { bytes_read: round(mega_bytes * 1e3), ..Node::default() };
+    let link = Link { from: 0, to: 1, bytes: round(over * 1e3), ..Link::default() };
+    test_kit::window(label, Counters { time_ns: 0, cpus: vec![cpu; 4], nodes: vec![node], links: vec![link] })
 }
 
 fn user() -> User {

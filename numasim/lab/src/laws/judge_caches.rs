@@ -7,7 +7,7 @@ use super::colours;
 use super::judge_latency::by_load;
 use super::places::Places;
 use super::plan;
-use super::reading::Readings;
+use super::reading::{self, Readings};
 use super::row::{Bound, Row};
 use numasim_model::Spec;
 use numasim_model::num::float;
@@ -27,11 +27,11 @@ pub fn sharing(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let slowdown = |with: &str| Ok(pace(places, readings, "lonely")? / pace(places, readings, with)?);
     vec![
         match shared {
-            Some(_) => Row::new("sharing", one, "", SLOWED, Bound::AtLeast, slowdown("near")),
+            Some(_) => Row::new("sharing", one, "", Ok(SLOWED), Bound::AtLeast, slowdown("near")),
             None => Row::skipped("sharing", one, "the LLC has one CPU"),
         },
         match apart {
-            Some(_) => Row::new("sharing", two, "", LEFT_ALONE, Bound::AtMost, slowdown("far")),
+            Some(_) => Row::new("sharing", two, "", Ok(LEFT_ALONE), Bound::AtMost, slowdown("far")),
             None => Row::skipped("sharing", two, "the machine has one LLC"),
         },
     ]
@@ -40,7 +40,7 @@ pub fn sharing(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
 /// Instructions of the first CPU in a ns: a chase has the same few for each load.
 fn pace(places: &Places, readings: &Readings, label: &str) -> Result<f64, String> {
     let delta = readings.between(label)?;
-    let instructions = delta.cpu(places.cpus[0])?.instructions;
+    let instructions = reading::cpu(&delta, places.cpus[0])?.instructions;
     if instructions == 0 {
         return Err(format!("CPU {} stood still in `{label}`", places.cpus[0]));
     }
@@ -60,7 +60,7 @@ fn one(spec: &Spec, places: &Places, readings: &Readings, (label, hundredths, ha
     let what = format!("chase of {kib} KiB with {ways} of {} ways: misses by load", llc.ways);
     let (low, high) = (even.min(random) - STRAY, even.max(random) + STRAY);
     let misses = by_load(readings, &label.replace('.', "_"), |cpu| cpu.llc_misses, places.cpus[0]);
-    Row::new("ways", what, "", low.max(0.0), Bound::UpTo(high), misses)
+    Row::new("ways", what, "", Ok(low.max(0.0)), Bound::UpTo(high), misses)
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
 use super::*;
 use crate::laws::row::Verdict;
+use crate::laws::test_kit::{self, spec};
+use numasim_guest::counters::{Counters, Cpu};
 
-fn spec() -> Spec {
-    Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
-}
-
-fn look(label: &str, time_ns: u64, instructions: u64, misses: u64) -> String {
-    let one = format!(
-        r#"{{"instructions":{instructions},"llc_references":{misses},"llc_misses":{misses},"bytes_read":0,"bytes_written":0,"stall_ps":0,"busy_ps":0,"covered":0}}"#
-    );
-    format!("@look {label} {{\"time_ns\":{time_ns},\"cpus\":[{one}],\"nodes\":[],\"links\":[]}}\n")
+/// A window in which the first CPU counted this.
+fn window(label: &str, instructions: u64, llc_misses: u64) -> String {
+    let cpu = Cpu { instructions, llc_misses, ..Cpu::default() };
+    test_kit::window(label, Counters { cpus: vec![cpu], ..Counters::default() })
 }
 
 fn judged(text: &str, judge: fn(&Spec, &Places, &Readings) -> Vec<Row>) -> Vec<Verdict> {
@@ -20,8 +17,7 @@ fn judged(text: &str, judge: fn(&Spec, &Places, &Readings) -> Vec<Row>) -> Vec<V
 
 /// Alone 1000 instructions in a ms; `near` and `far` as many beside another program.
 fn paces(near: u64, far: u64) -> String {
-    let window = |label: &str, count| look(label, 0, 0, 0) + &look(&format!("{label}.end"), 1_000_000, count, 0);
-    [window("lonely", 1000), window("near", near), window("far", far)].concat()
+    [window("lonely", 1000, 0), window("near", near, 0), window("far", far, 0)].concat()
 }
 
 #[test]
@@ -36,10 +32,7 @@ fn who_shares_a_cache_must_be_slowed_and_who_does_not_must_not() {
 /// Misses of 100 loads in the three cases: 70 % of the LLC with all ways and with half of them, 30
 /// % with half.
 fn cycles(misses: [u64; 3]) -> String {
-    let one = |(name, misses): (&str, u64)| {
-        let line = format!("@line {name} {{\"work\":100}}\n");
-        look(name, 0, 0, 0) + &line + &look(&format!("{name}.end"), 1_000_000, 0, misses)
-    };
+    let one = |(name, misses): (&str, u64)| format!("{}@line {name} {{\"work\":100}}\n", window(name, 0, misses));
     ["large_all", "large_half", "small_half"].into_iter().zip(misses).map(one).collect()
 }
 

@@ -11,9 +11,10 @@
 
 use super::places::Places;
 use super::plan;
-use super::reading::Readings;
+use super::reading::{self, Readings};
 use super::row::{Bound, Row};
 use crate::stats::median;
+use numasim_guest::counters::Cpu;
 use numasim_model::Spec;
 use numasim_model::num::float;
 
@@ -30,21 +31,6 @@ fn loop_ns(spec: &Spec, readings: &Readings) -> Result<f64, String> {
     Ok(readings.figure("private", "ns_per_load")? - spec.private.hit_ns)
 }
 
-/// A row whose expectation may be missing.
-fn row(
-    law: &'static str,
-    what: String,
-    unit: &'static str,
-    expected: Result<f64, String>,
-    bound: Bound,
-    measured: Result<f64, String>,
-) -> Row {
-    match expected {
-        Ok(expected) => Row::new(law, what, unit, expected, bound, measured),
-        Err(why) => Row::fails(law, what, why),
-    }
-}
-
 /// Law 1: loads from memory, at each latency of the machine.
 pub fn latency(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let one = |(at, (home, memory)): (usize, &(usize, usize))| {
@@ -55,7 +41,10 @@ pub fn latency(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
         let measured = readings.figure(&label, "ns_per_load");
         let page = stall_by_miss(spec, places, readings, &label, spec.node[*home].cpus.as_slice()[0]);
         let by_page = format!("{what}: stall by miss, as the page has it");
-        [row("latency", what, NS, expected, TENTH, measured), row("latency", by_page, "ns", Ok(unloaded), PAGE, page)]
+        [
+            Row::new("latency", what, NS, expected, TENTH, measured),
+            Row::new("latency", by_page, "ns", Ok(unloaded), PAGE, page),
+        ]
     };
     places.pairs.iter().enumerate().flat_map(one).collect()
 }
@@ -63,7 +52,7 @@ pub fn latency(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
 /// What a miss cost, from the page.
 fn stall_by_miss(spec: &Spec, places: &Places, readings: &Readings, label: &str, cpu: usize) -> Result<f64, String> {
     let delta = readings.between(label)?;
-    let own = delta.cpu(cpu)?;
+    let own = reading::cpu(&delta, cpu)?;
     if own.llc_misses == 0 {
         return Err(format!("CPU {cpu} had no miss"));
     }
@@ -81,7 +70,7 @@ pub fn cache(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let references = by_load(readings, "private", |cpu| cpu.llc_references, places.cpus[0]);
     let misses = by_load(readings, "llc", |cpu| cpu.llc_misses, places.cpus[0]);
     vec![
-        row(
+        Row::new(
             "cache",
             format!("chase in the private cache ({} KiB): its instructions", spec.private.size_kib / 2),
             NS,
@@ -89,8 +78,15 @@ pub fn cache(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
             TENTH,
             readings.figure("private", "ns_per_load"),
         ),
-        Row::new("cache", "references to the LLC by load in the private cache", "", 0.02, Bound::AtMost, references),
-        row(
+        Row::new(
+            "cache",
+            "references to the LLC by load in the private cache",
+            "",
+            Ok(0.02),
+            Bound::AtMost,
+            references,
+        ),
+        Row::new(
             "cache",
             format!("chase in the LLC ({kib} KiB)"),
             NS,
@@ -98,19 +94,14 @@ pub fn cache(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
             TENTH,
             readings.figure("llc", "ns_per_load"),
         ),
-        Row::new("cache", "misses by load in the LLC", "", 0.02, Bound::AtMost, misses),
+        Row::new("cache", "misses by load in the LLC", "", Ok(0.02), Bound::AtMost, misses),
     ]
 }
 
 /// A count of a CPU for each load of a program.
-pub fn by_load(
-    readings: &Readings,
-    name: &str,
-    count: impl Fn(&super::reading::Cpu) -> u64,
-    cpu: usize,
-) -> Result<f64, String> {
+pub fn by_load(readings: &Readings, name: &str, count: impl Fn(&Cpu) -> u64, cpu: usize) -> Result<f64, String> {
     let delta = readings.between(name)?;
-    Ok(float(count(delta.cpu(cpu)?)) / readings.figure(name, "work")?)
+    Ok(float(count(reading::cpu(&delta, cpu)?)) / readings.figure(name, "work")?)
 }
 
 /// Law 6: a line that was flushed comes from memory, one that was not from the cache.
@@ -120,8 +111,8 @@ pub fn flush(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let expected = |cost: f64| loop_ns(spec, readings).map(|own| own + cost);
     let measured = |name| readings.figure(name, "ns_per_load");
     vec![
-        row("flush", "probe, lines flushed: memory".into(), NS, expected(latency), TENTH, measured("flushed")),
-        row("flush", "probe, lines left alone: LLC".into(), NS, expected(hit), TENTH, measured("kept")),
+        Row::new("flush", "probe, lines flushed: memory", NS, expected(latency), TENTH, measured("flushed")),
+        Row::new("flush", "probe, lines left alone: LLC", NS, expected(hit), TENTH, measured("kept")),
     ]
 }
 
@@ -133,14 +124,14 @@ pub fn load(_spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
         return vec![Row::skipped("load", what, "node 0 has one CPU")];
     }
     let more = || Ok(readings.figure("loaded", "ns_per_load")? - readings.figure("flushed", "ns_per_load")?);
-    vec![row("load", what, NS, usual_delay(readings, places.node), DELAY, more())]
+    vec![Row::new("load", what, NS, usual_delay(readings, places.node), DELAY, more())]
 }
 
 /// Median of the delays in the page while the probe measured, in ns, as the probe's own
 /// figure is one.
 fn usual_delay(readings: &Readings, node: usize) -> Result<f64, String> {
     let looks = readings.looks.get("delays").map_or(&[][..], Vec::as_slice);
-    let delays = looks.iter().map(|look| look.node(node).map(|node| float(node.delay_ps) / 1e3));
+    let delays = looks.iter().map(|look| reading::node(look, node).map(|node| float(node.delay_ps) / 1e3));
     median(&delays.collect::<Result<Vec<_>, _>>()?).ok_or_else(|| "no delay was seen".to_owned())
 }
 

@@ -1,37 +1,31 @@
 use super::*;
 use crate::laws::row::Verdict;
-
-fn spec() -> Spec {
-    Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
-}
-
-fn look(cpu: [u64; 5], delay_ps: u64, time_ns: u64) -> String {
-    let [instructions, references, misses, covered, stall_ps] = cpu;
-    let one = format!(
-        r#"{{"instructions":{instructions},"llc_references":{references},"llc_misses":{misses},"bytes_read":0,"bytes_written":0,"stall_ps":{stall_ps},"busy_ps":0,"covered":{covered}}}"#
-    );
-    let node = format!(r#"{{"bytes_read":0,"bytes_written":0,"delay_ps":{delay_ps}}}"#);
-    format!(r#"{{"time_ns":{time_ns},"cpus":[{one},{one},{one},{one}],"nodes":[{node},{node}],"links":[]}}"#)
-}
+use crate::laws::test_kit::{self, spec};
+use numasim_guest::counters::{Counters, Node};
 
 /// Loop of 40 ns (4 instructions at 100 MHz), LLC 400 ns, memory 1200 and 2000: a chase of 1000
 /// loads each time.
 fn told() -> String {
-    let none = look([0; 5], 0, 0);
-    // In the private cache; in the LLC; from memory; from the other node's.
-    let after = |references, misses, stall: u64| look([4000, references, misses, 0, stall], 0, 1_000_000);
-    let one = |name: &str, ns: f64, end: &str| {
-        format!("@look {name} {none}\n@line {name} {{\"ns_per_load\":{ns},\"work\":1000}}\n@look {name}.end {end}\n")
+    let one = |name: &str, ns: f64, llc_references, llc_misses, stall_ps| {
+        let cpu = Cpu { instructions: 4000, llc_references, llc_misses, stall_ps, ..Cpu::default() };
+        let looks = test_kit::window(name, Counters { cpus: vec![cpu; 4], ..Counters::default() });
+        format!("{looks}@line {name} {{\"ns_per_load\":{ns},\"work\":1000}}\n")
+    };
+    let delay = |delay_ps| {
+        let nodes = vec![Node { delay_ps, ..Node::default() }; 2];
+        test_kit::look("delays", &Counters { nodes, ..Counters::default() })
     };
     [
-        one("private", 40.0, &after(0, 0, 0)),
-        one("llc", 440.0, &after(1000, 0, 400_000_000)),
+        one("private", 40.0, 0, 0, 0),
+        one("llc", 440.0, 1000, 0, 400_000_000),
         // Of 1100 references 100 are hits: 40,000 ns; 1000 misses of 1200 ns.
-        one("pair0", 1240.0, &after(1100, 1000, 1_240_000_000)),
-        one("pair1", 2040.0, &after(1000, 1000, 2_000_000_000)),
+        one("pair0", 1240.0, 1100, 1000, 1_240_000_000),
+        // From the other node's memory.
+        one("pair1", 2040.0, 1000, 1000, 2_000_000_000),
         "@line flushed {\"ns_per_load\":1240}\n@line kept {\"ns_per_load\":440}\n@line loaded {\"ns_per_load\":1540}\n"
             .to_owned(),
-        format!("@look delays {}\n@look delays {}\n", look([0; 5], 250_000, 0), look([0; 5], 350_000, 0)),
+        delay(250_000),
+        delay(350_000),
     ]
     .concat()
 }

@@ -23,7 +23,7 @@ pub fn repeatability(first: &Readings, second: &Readings) -> Row {
         all.compare(place, one, of_second.get(place.as_str()).copied().unwrap_or(&Value::Null));
     }
     second.iter().filter(|(place, _)| !held(&first, place)).for_each(|(place, _)| all.note(place, 0.0, 1.0));
-    let row = Row::new("repeatability", what, "", 0.0, Bound::AtMost, Ok(all.largest));
+    let row = Row::new("repeatability", what, "", Ok(0.0), Bound::AtMost, Ok(all.largest));
     let share = all.differ.len();
     let why = (share > 0).then(|| {
         let first = all.differ.first().map_or("", String::as_str);

@@ -20,6 +20,8 @@ mod row;
 pub mod script;
 pub mod speed;
 pub mod table;
+#[cfg(test)]
+mod test_kit;
 
 pub use judge_repeat::repeatability;
 pub use row::{Bound, Row, Verdict};

@@ -39,7 +39,7 @@ impl Places {
         let with_cpus: Vec<usize> = (0..spec.node.len()).filter(|node| !cpus(spec, *node).is_empty()).collect();
         let node = *with_cpus.first().ok_or("the machine has no CPUs")?;
         let own = cpus(spec, node);
-        let llc = spec.llc.iter().position(|llc| llc.cpus.as_slice().contains(&own[0])).unwrap_or(0);
+        let llc = spec.llc_of(own[0]).unwrap_or(0);
         let mut pairs: Vec<(usize, usize)> = Vec::new();
         for (home, memory) in with_cpus.iter().flat_map(|home| (0..spec.node.len()).map(move |memory| (*home, memory)))
         {
@@ -57,19 +57,14 @@ impl Places {
     pub fn others(&self, spec: &Spec) -> (Option<usize>, Option<(usize, usize)>) {
         let shared = spec.llc[self.llc].cpus.as_slice().iter().copied().find(|cpu| *cpu != self.cpus[0]);
         let apart = spec.llc.iter().enumerate().find(|(llc, _)| *llc != self.llc);
-        let apart = apart.and_then(|(_, llc)| llc.cpus.as_slice().first().map(|cpu| (*cpu, node_of(spec, *cpu))));
+        let apart =
+            apart.and_then(|(_, llc)| llc.cpus.as_slice().first().map(|cpu| (*cpu, spec.node_of(*cpu).unwrap_or(0))));
         (shared, apart)
     }
 }
 
 fn cpus(spec: &Spec, node: usize) -> Vec<usize> {
     spec.node[node].cpus.as_slice().to_vec()
-}
-
-/// The node of a CPU.
-#[must_use]
-pub fn node_of(spec: &Spec, cpu: usize) -> usize {
-    spec.node.iter().position(|node| node.cpus.as_slice().contains(&cpu)).unwrap_or(0)
 }
 
 fn neighbour(spec: &Spec, node: usize, other: usize) -> Option<Remote> {

@@ -1,7 +1,7 @@
 //! Which programs run where, law by law, on any machine: places and sizes come from the spec.
 //! Labels that are given here are those that the judges ask the readings for.
 
-use super::places::{Places, node_of};
+use super::places::Places;
 use super::script::{Program, Step};
 use numasim_model::Spec;
 use numasim_model::num;
@@ -259,7 +259,9 @@ fn time(spec: &Spec) -> Vec<Step> {
     for crowd in crowds(spec) {
         let names: Vec<String> = (0..crowd).map(|cpu| member(crowd, cpu)).collect();
         let command = || format!("cpu --work {work}");
-        steps.extend(names.iter().enumerate().map(|(cpu, name)| start(name, cpu, node_of(spec, cpu), command())));
+        steps.extend(
+            names.iter().enumerate().map(|(cpu, name)| start(name, cpu, spec.node_of(cpu).unwrap_or(0), command())),
+        );
         steps.extend(names.iter().cloned().map(Step::Ready));
         steps.extend([Step::Go(names.clone()), Step::Await(names.clone())]);
         steps.extend(names.into_iter().map(Step::Finish));

@@ -2,71 +2,16 @@
 //! from a program, `@failed NAME why`, `@mark WORD`, and `@end` when all was done. Pure: text in,
 //! values out; a line that cannot be read is a problem that is reported.
 
+use numasim_guest::counters::{Counters, Cpu, Node};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// The page at one moment, as far as it is judged here.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Look {
-    /// guest time
-    pub time_ns: u64,
-    /// by CPU
-    pub cpus: Vec<Cpu>,
-    /// by node
-    pub nodes: Vec<Node>,
-    /// directions of links
-    pub links: Vec<Link>,
-}
-
-/// A CPU.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Cpu {
-    /// executed
-    pub instructions: u64,
-    /// that left the private cache
-    pub llc_references: u64,
-    /// that left the LLC
-    pub llc_misses: u64,
-    /// fetched
-    pub bytes_read: u64,
-    /// written back
-    pub bytes_written: u64,
-    /// waiting
-    pub stall_ps: u64,
-    /// not idle
-    pub busy_ps: u64,
-    /// references that a stream covered
-    pub covered: u64,
-}
-
-/// A memory controller.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Node {
-    /// delivered
-    pub bytes_read: u64,
-    /// taken
-    pub bytes_written: u64,
-    /// what a miss waits now
-    pub delay_ps: u64,
-}
-
-/// A direction of a link.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Link {
-    /// whence
-    pub from: u64,
-    /// whither
-    pub to: u64,
-    /// carried
-    pub bytes: u64,
-}
 
 /// All that a boot reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// by label; several where it was watched
-    pub looks: BTreeMap<String, Vec<Look>>,
+    pub looks: BTreeMap<String, Vec<Counters>>,
     /// by program
     pub lines: BTreeMap<String, Value>,
     /// looks as they were reported, for comparison
@@ -99,19 +44,12 @@ impl Readings {
 
     fn look(&mut self, label: &str, text: &str) {
         let value = serde_json::from_str::<Value>(text);
-        let look = value
-            .as_ref()
-            .map_err(ToString::to_string)
-            .and_then(|value| serde_json::from_value::<Look>(value.clone()).map_err(|error| error.to_string()));
-        match (value, look) {
-            (Ok(value), Ok(look)) => {
+        match value.and_then(|value| Ok((Counters::deserialize(&value)?, value))) {
+            Ok((look, value)) => {
                 self.looks.entry(label.to_owned()).or_default().push(look);
                 self.raw.push((label.to_owned(), value));
             }
-            (_, look) => {
-                let why = look.err().unwrap_or_default();
-                self.problems.push(format!("look {label}: {text}: {why}"));
-            }
+            Err(error) => self.problems.push(format!("look {label}: {text}: {error}")),
         }
     }
 
@@ -129,7 +67,7 @@ impl Readings {
     ///
     /// # Errors
     /// There is none.
-    pub fn at(&self, label: &str) -> Result<&Look, String> {
+    pub fn at(&self, label: &str) -> Result<&Counters, String> {
         self.looks
             .get(label)
             .and_then(|looks| looks.first())
@@ -140,7 +78,7 @@ impl Readings {
     ///
     /// # Errors
     /// One is missing, or no time passed.
-    pub fn between(&self, name: &str) -> Result<Look, String> {
+    pub fn between(&self, name: &str) -> Result<Counters, String> {
         let (before, after) = (self.at(name)?, self.at(&super::plan::end(name))?);
         let delta = after.since(before);
         if delta.time_ns == 0 { Err(format!("no time passed between the looks `{name}`")) } else { Ok(delta) }
@@ -158,71 +96,36 @@ impl Readings {
     }
 }
 
-impl Look {
-    /// What was counted since; levels stay.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        let cpu = |(now, old): (&Cpu, &Cpu)| Cpu {
-            instructions: now.instructions.saturating_sub(old.instructions),
-            llc_references: now.llc_references.saturating_sub(old.llc_references),
-            llc_misses: now.llc_misses.saturating_sub(old.llc_misses),
-            bytes_read: now.bytes_read.saturating_sub(old.bytes_read),
-            bytes_written: now.bytes_written.saturating_sub(old.bytes_written),
-            stall_ps: now.stall_ps.saturating_sub(old.stall_ps),
-            busy_ps: now.busy_ps.saturating_sub(old.busy_ps),
-            covered: now.covered.saturating_sub(old.covered),
-        };
-        let node = |(now, old): (&Node, &Node)| Node {
-            bytes_read: now.bytes_read.saturating_sub(old.bytes_read),
-            bytes_written: now.bytes_written.saturating_sub(old.bytes_written),
-            delay_ps: now.delay_ps,
-        };
-        let link = |(now, old): (&Link, &Link)| Link { bytes: now.bytes.saturating_sub(old.bytes), ..now.clone() };
-        Self {
-            time_ns: self.time_ns.saturating_sub(before.time_ns),
-            cpus: self.cpus.iter().zip(&before.cpus).map(cpu).collect(),
-            nodes: self.nodes.iter().zip(&before.nodes).map(node).collect(),
-            links: self.links.iter().zip(&before.links).map(link).collect(),
-        }
-    }
+/// A CPU of the page.
+///
+/// # Errors
+/// The page had none of this number.
+pub fn cpu(look: &Counters, cpu: usize) -> Result<&Cpu, String> {
+    look.cpus.get(cpu).ok_or_else(|| format!("the page has no CPU {cpu}"))
+}
 
-    /// A CPU.
-    ///
-    /// # Errors
-    /// The page had none of this number.
-    pub fn cpu(&self, cpu: usize) -> Result<&Cpu, String> {
-        self.cpus.get(cpu).ok_or_else(|| format!("the page has no CPU {cpu}"))
-    }
-
-    /// A node.
-    ///
-    /// # Errors
-    /// The page had none of this number.
-    pub fn node(&self, node: usize) -> Result<&Node, String> {
-        self.nodes.get(node).ok_or_else(|| format!("the page has no node {node}"))
-    }
+/// A node of the page.
+///
+/// # Errors
+/// The page had none of this number.
+pub fn node(look: &Counters, node: usize) -> Result<&Node, String> {
+    look.nodes.get(node).ok_or_else(|| format!("the page has no node {node}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::laws::test_kit;
 
-    fn look(time: u64, misses: u64) -> String {
-        format!(
-            r#"{{"time_ns":{time},"modelling":true,"cpus":[{{"cpu":0,"instructions":5,"llc_references":9,"llc_misses":{misses},"bytes_read":64,
-"bytes_written":0,"stall_ps":7,"busy_ps":8,"covered":0}}],"nodes":[{{"node":0,"bytes_read":1,"bytes_written":2,"delay_ps":3}}],"links":[]}}"#
-        )
-        .replace('\n', "")
+    fn look(label: &str, time_ns: u64, llc_misses: u64) -> String {
+        let (cpus, nodes) = (vec![Cpu { llc_misses, ..Cpu::default() }], vec![Node { delay_ps: 3, ..Node::default() }]);
+        test_kit::look(label, &Counters { time_ns, cpus, nodes, links: Vec::new() })
     }
 
     #[test]
     fn lines_become_readings_and_differences() {
-        let text = format!(
-            "@look a {}\n@line a {{\"ns_per_load\":12.5}}\n@look a.end {}\n@end\n",
-            look(100, 10),
-            look(1100, 25)
-        );
-        let all = Readings::parse(&text);
+        let line = "@line a {\"ns_per_load\":12.5}\n";
+        let all = Readings::parse(&[&look("a", 100, 10), line, &look("a.end", 1100, 25), "@end\n"].concat());
         assert!(all.ended && all.problems.is_empty(), "{:?}", all.problems);
         let delta = all.between("a").unwrap();
         assert_eq!((delta.time_ns, delta.cpus[0].llc_misses, delta.nodes[0].delay_ps), (1000, 15, 3));
@@ -240,7 +143,7 @@ mod tests {
 
     #[test]
     fn two_looks_at_the_same_time_are_no_measurement() {
-        let all = Readings::parse(&format!("@look a {0}\n@look a.end {0}\n", look(5, 1)));
+        let all = Readings::parse(&(look("a", 5, 1) + &look("a.end", 5, 1)));
         assert!(all.between("a").is_err());
     }
 }

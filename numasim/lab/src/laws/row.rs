@@ -55,16 +55,20 @@ pub struct Row {
 }
 
 impl Row {
-    /// A figure beside what was expected; a figure that is not there, or is no number, fails.
+    /// A figure beside what was expected; where either is not there, or is no number, it fails.
     #[must_use]
     pub fn new(
         law: &'static str,
         what: impl Into<String>,
         unit: &'static str,
-        expected: f64,
+        expected: Result<f64, String>,
         bound: Bound,
         measured: Result<f64, String>,
     ) -> Self {
+        let expected = match expected {
+            Ok(expected) => expected,
+            Err(why) => return Self::fails(law, what, why),
+        };
         let (measured, why) = match measured {
             Ok(value) if value.is_finite() => (Some(value), None),
             Ok(_) => (None, Some("what was read gives no number".to_owned())),
@@ -118,7 +122,7 @@ mod tests {
     use super::*;
 
     fn verdict(bound: Bound, measured: Result<f64, String>) -> Verdict {
-        Row::new("latency", "x", "ns", 100.0, bound, measured).verdict
+        Row::new("latency", "x", "ns", Ok(100.0), bound, measured).verdict
     }
 
     #[test]
@@ -145,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_deviation_is_relative_to_what_was_expected() {
-        let row = Row::new("latency", "x", "ns", 200.0, Bound::Within(0.1), Ok(210.0));
+        let row = Row::new("latency", "x", "ns", Ok(200.0), Bound::Within(0.1), Ok(210.0));
         assert!((row.deviation().unwrap() - 0.05).abs() < 1e-12);
-        assert_eq!(Row::new("latency", "x", "ns", 0.0, Bound::AtMost, Ok(0.0)).deviation(), None);
+        assert_eq!(Row::new("latency", "x", "ns", Ok(0.0), Bound::AtMost, Ok(0.0)).deviation(), None);
     }
 }

@@ -1,5 +1,5 @@
 //! What the guest does, as steps, and the steps as a shell script for busybox. Programs are placed
-//! by `taskset` and `numactl --membind`, touch their memory before they are let go, and are looked
+//! by `taskset` and `numactl --membind`, touch their memory before they start, and are looked
 //! at through the machine's page. Every line that the script writes begins with `@`; see
 //! [`super::reading`].
 
@@ -21,7 +21,7 @@ pub struct Program {
 /// A step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Starts a program: it sets up its memory and waits to be let go.
+    /// Starts a program: it sets up its memory and waits for the start.
     Start(Program),
     /// Waits until it has set up its memory.
     Ready(String),

@@ -62,7 +62,7 @@ fn judged(plain: &[f64], with: &[f64]) -> Row {
         _ => Err("nothing was timed".to_owned()),
     };
     let shown = |times: &[f64]| times.iter().map(|time| format!("{time:.2}")).collect::<Vec<_>>().join(", ");
-    let row = Row::new("speed", WHAT, "", MOST, Bound::AtMost, ratio);
+    let row = Row::new("speed", WHAT, "", Ok(MOST), Bound::AtMost, ratio);
     let why = format!("host seconds: {} without, {} with", shown(plain), shown(with));
     Row { why: row.why.or(Some(why)), ..row }
 }

@@ -78,8 +78,8 @@ mod tests {
     #[test]
     fn a_table_by_hand() {
         let rows = [
-            Row::new("latency", "chase", "ns", 1000.0, Bound::Within(0.1), Ok(1072.3)),
-            Row::new("cache", "misses", "", 0.02, Bound::AtMost, Err("no line".to_owned())),
+            Row::new("latency", "chase", "ns", Ok(1000.0), Bound::Within(0.1), Ok(1072.3)),
+            Row::new("cache", "misses", "", Ok(0.02), Bound::AtMost, Err("no line".to_owned())),
             Row::skipped("sharing", "two", "one LLC"),
         ];
         let expected = "\

@@ -5,11 +5,10 @@ use crate::args::BootArgs;
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::{Line, Ran};
 use numasim_lab::boot::{Host, Task, boot};
-use numasim_lab::command::left;
 use numasim_lab::ending::Ending;
-use numasim_lab::image::{self, Contents};
+use numasim_lab::image::Contents;
 use numasim_lab::metrics::remote_share;
-use numasim_lab::{LabError, fetch, machine};
+use numasim_lab::{LabError, machine};
 use numasim_model::num;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -18,28 +17,22 @@ use std::sync::atomic::AtomicBool;
 /// Boots, runs, shows. The exit code is 0 where the command's was.
 pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let contents = Contents { packages: args.package.iter().cloned().collect(), tools: true, add: args.add.clone() };
-    let host = Host {
-        spec: machine::named(&args.machine, args.scale.into())?,
-        qemu: fetch::qemu()?,
-        kernel: fetch::kernel()?,
-        image: image::build(&contents, args.plain)?,
-        limit_seconds: args.seconds,
-    };
+    let spec = machine::named(&args.machine, args.scale.into())?;
+    let host = Host::new(spec, &contents, args.plain, args.seconds)?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder: PathBuf = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let task = Task::Command { words: &args.command, modelled: !args.plain };
     let booted = boot(&host, &task, &folder, interrupted)?;
-    let output = std::fs::read(folder.join(left::OUTPUT)).unwrap_or_default();
-    let output = String::from_utf8_lossy(&output).into_owned();
-    let ran = booted.remains.lines.iter().find_map(|line| if let Line::Run(ran) = line { Some(ran) } else { None });
+    let output = &booted.remains.output;
+    let ran = booted.remains.lines.iter().find_map(Line::ran);
     if args.json {
         print(&format!(
             "{}\n",
             serde_json::json!({"output": output, "ran": ran, "problem": problem(&booted.ending, args)})
         ));
     } else {
-        print(&output);
-        print(&ran.map(|ran| shown(ran)).unwrap_or_default());
+        print(output);
+        print(&ran.map(shown).unwrap_or_default());
     }
     match booted.ending {
         Ending::Done => Ok(u8::from(ran.is_none_or(|ran| ran.problem.is_some()))),

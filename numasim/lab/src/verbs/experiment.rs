@@ -5,10 +5,10 @@ use crate::args::ExperimentArgs;
 use numasim_lab::boot::{self, Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::experiment::{Contender, Experiment};
-use numasim_lab::image::{self, Contents};
+use numasim_lab::image::Contents;
 use numasim_lab::plan::{self, Options};
 use numasim_lab::summary::{Boot, summary};
-use numasim_lab::{LabError, fetch, machine, report};
+use numasim_lab::{LabError, machine, report};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -25,13 +25,7 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     let orders = (0..experiment.repeats).map(|repeat| plan::order(&experiment, &spec, repeat, &options));
     let orders = orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))?;
 
-    let host = Host {
-        qemu: fetch::qemu()?,
-        kernel: fetch::kernel()?,
-        image: image::build(&contents(&experiment, &args.only), args.plain)?,
-        limit_seconds: experiment.boot_limit_seconds,
-        spec,
-    };
+    let host = Host::new(spec, &contents(&experiment, &args.only), args.plain, experiment.boot_limit_seconds)?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let boots = boots(&host, &orders, experiment.seed, &folder, args.jobs, interrupted)?;

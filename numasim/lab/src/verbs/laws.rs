@@ -4,12 +4,11 @@
 use super::print;
 use crate::args::LawsArgs;
 use numasim_lab::boot::{Host, Task, boot};
-use numasim_lab::command::left;
 use numasim_lab::ending::Ending;
 use numasim_lab::image::{self, Contents};
 use numasim_lab::laws::reading::Readings;
 use numasim_lab::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
-use numasim_lab::{LabError, fetch, machine};
+use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -31,8 +30,7 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
         write(&scratch.path().join(WORKS), &script::text(&speed::steps()))?,
     ];
     let contents = Contents { tools: true, add: add.into_iter().chain(tools()?).collect(), ..Contents::default() };
-    let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
-    let host = Host { spec, qemu, kernel, image: image::build(&contents, false)?, limit_seconds: args.seconds };
+    let host = Host::new(spec, &contents, false, args.seconds)?;
 
     let mut rows = Vec::new();
     let mut problems = Vec::new();
@@ -87,8 +85,7 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
     let booted = boot(host, &Task::Command { words, modelled: true }, folder, interrupted)?;
-    let output = std::fs::read(folder.join(left::OUTPUT)).unwrap_or_default();
-    let mut told = Readings::parse(&String::from_utf8_lossy(&output));
+    let mut told = Readings::parse(&booted.remains.output);
     if booted.ending != Ending::Done {
         told.problems.push(booted.ending.told(host.limit_seconds));
     } else if !told.ended {
@@ -99,11 +96,10 @@ fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -
 
 fn compare_speed(host: &Host, folder: &Path, interrupted: &AtomicBool) -> Result<Row, LabError> {
     let variant = |plugin: Option<PathBuf>| {
-        let mut spec = host.spec.clone();
-        spec.delays = false;
-        let mut image = host.image.clone();
-        image.plugin = plugin;
-        Host { qemu: host.qemu.clone(), kernel: host.kernel.clone(), image, spec, limit_seconds: host.limit_seconds }
+        let mut host = host.clone();
+        host.spec.delays = false;
+        host.image.plugin = plugin;
+        host
     };
     let (plain, with) = (variant(None), variant(host.image.plugin.clone()));
     speed::speed([&plain, &with], &words(host, WORKS), folder, interrupted)

@@ -37,7 +37,7 @@ pub fn tell(folder: &Path, orders: &[Order], all_done: &AtomicBool) {
 /// count yet.
 fn done(text: &str) -> Vec<(String, f64)> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    lines.filter_map(|line| if let Line::Run(ran) = line { Some((ran.id, ran.seconds)) } else { None }).collect()
+    lines.filter_map(|line: Line| line.ran().map(|ran| (ran.id.clone(), ran.seconds))).collect()
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl Guest {
 
     fn step(&mut self) -> Seen {
         let before = self.totals();
-        let mut busy = vec![0; self.machine.cpus()];
+        let mut busy = vec![0; self.runners.len()];
         for (cpu, runner) in self.runners.iter_mut().enumerate() {
             busy[cpu] = runner.run(&mut self.machine, cpu, self.window);
         }

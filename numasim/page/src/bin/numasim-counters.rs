@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use numasim_page::{CpuFigures, Guest, Header, Mapping, PageError, Snapshot};
+use numasim_page::{
+    ClassFigures, CpuFigures, Guest, Header, LinkFigures, LlcFigures, Mapping, NodeFigures, PageError, Place, Snapshot,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -44,24 +46,12 @@ fn main() -> ExitCode {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
 enum Failure {
-    Page(PageError),
+    #[error(transparent)]
+    Page(#[from] PageError),
+    #[error("cannot write: {0}")]
     Output(io::Error),
-}
-
-impl From<PageError> for Failure {
-    fn from(error: PageError) -> Self {
-        Self::Page(error)
-    }
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Page(error) => error.fmt(f),
-            Self::Output(error) => write!(f, "cannot write: {error}"),
-        }
-    }
 }
 
 fn run(args: &Args) -> Result<(), Failure> {
@@ -181,8 +171,20 @@ fn percent(part: u64, whole: u64) -> String {
 
 fn to_json(header: &Header, snapshot: &Snapshot) -> Value {
     let cpus = header.cpus.iter().zip(&snapshot.cpus).enumerate();
-    let nodes = header.nodes.iter().zip(&snapshot.nodes).enumerate();
+    let nodes = snapshot.nodes.iter().enumerate();
     let llcs = header.llcs.iter().zip(&snapshot.classes).enumerate();
+    let cpu = |(at, (place, cpu)): (usize, (&Place, &CpuFigures))| {
+        let by_node = cpu.misses_by_node.iter().take(header.nodes.len()).collect::<Vec<_>>();
+        joined([json!({"cpu": at}), json!(place), json!(cpu), json!({"misses_by_node": by_node})])
+    };
+    let node = |(at, node): (usize, &NodeFigures)| {
+        joined([json!({"node": at, "bytes_per_second": node.bytes_per_second}), json!(node)])
+    };
+    let link =
+        |((from, to), link): (&(usize, usize), &LinkFigures)| joined([json!({"from": from, "to": to}), json!(link)]);
+    let llc = |(at, (llc, classes)): (usize, (&LlcFigures, &Vec<ClassFigures>))| {
+        joined([json!({"llc": at}), json!(llc), json!({"classes": classes})])
+    };
     json!({
         "time_ns": snapshot.time_ns,
         "modelling": snapshot.modelling,
@@ -190,53 +192,16 @@ fn to_json(header: &Header, snapshot: &Snapshot) -> Value {
         "window_ns": header.window_ns,
         "line_bytes": header.line_bytes,
         "delays": header.delays,
-        "cpus": cpus.map(|(at, (place, cpu))| cpu_json(at, (place.node, place.llc), cpu, header)).collect::<Vec<_>>(),
-        "nodes": nodes.map(|(at, (capacity, node))| json!({
-            "node": at,
-            "bytes_per_second": capacity,
-            "bytes_read": node.bytes_read,
-            "bytes_written": node.bytes_written,
-            "busy_ps": node.busy_ps,
-            "delay_ps": node.delay_ps,
-            "from_local": node.from_local,
-            "from_remote": node.from_remote,
-        })).collect::<Vec<_>>(),
-        "links": snapshot.links.iter().map(|((from, to), link)| json!({
-            "from": from,
-            "to": to,
-            "bytes": link.bytes,
-            "busy_ps": link.busy_ps,
-            "delay_ps": link.delay_ps,
-        })).collect::<Vec<_>>(),
-        "llcs": llcs.map(|(at, (llc, classes))| json!({
-            "llc": at,
-            "ways": llc.ways,
-            "bytes": llc.bytes,
-            "classes": classes.iter().map(|class| json!({
-                "occupancy": class.occupancy,
-                "total_bytes": class.total_bytes,
-                "local_bytes": class.local_bytes,
-            })).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
+        "cpus": cpus.map(cpu).collect::<Value>(),
+        "nodes": nodes.map(node).collect::<Value>(),
+        "links": snapshot.links.iter().map(link).collect::<Value>(),
+        "llcs": llcs.map(llc).collect::<Value>(),
     })
 }
 
-fn cpu_json(at: usize, (node, llc): (usize, usize), cpu: &CpuFigures, header: &Header) -> Value {
-    let by_node: Vec<u64> = cpu.misses_by_node.iter().take(header.nodes.len()).copied().collect();
-    json!({
-        "cpu": at,
-        "node": node,
-        "llc": llc,
-        "instructions": cpu.instructions,
-        "cycles": cpu.cycles,
-        "llc_references": cpu.llc_references,
-        "llc_misses": cpu.llc_misses,
-        "misses_by_node": by_node,
-        "bytes_read": cpu.bytes_read,
-        "bytes_written": cpu.bytes_written,
-        "stall_ps": cpu.stall_ps,
-        "busy_ps": cpu.busy_ps,
-        "covered": cpu.covered,
-        "accesses": cpu.accesses,
-    })
+/// One object with the members of several; of two members of a name the later one.
+fn joined<const N: usize>(objects: [Value; N]) -> Value {
+    let members =
+        objects.into_iter().filter_map(|object| if let Value::Object(map) = object { Some(map) } else { None });
+    Value::Object(members.flatten().collect())
 }

@@ -101,10 +101,7 @@ fn moved(counters: &CpuCounters, node: usize) -> (u64, u64) {
 }
 
 fn header(spec: &Spec, window: u64) -> Header {
-    let place = |cpu| Place {
-        node: spec.node.iter().position(|node| node.cpus.as_slice().contains(&cpu)).unwrap_or(0),
-        llc: spec.llc.iter().position(|llc| llc.cpus.as_slice().contains(&cpu)).unwrap_or(0),
-    };
+    let place = |cpu| Place { node: spec.node_of(cpu).unwrap_or(0), llc: spec.llc_of(cpu).unwrap_or(0) };
     Header {
         classes: spec.llc.iter().map(|llc| llc.clos as usize).min().unwrap_or(1).min(16),
         clock_khz: whole(spec.clock_mhz * 1e3),
@@ -131,19 +128,25 @@ fn snapshot(world: &World, page: &Page) -> Snapshot {
             bytes_written: carried.bytes.saturating_sub(read),
             busy_ps: carried.busy_ps,
             delay_ps: carried.delay_ps,
+            bytes_per_second: page.host.header().nodes[node],
             from_local,
             from_remote,
+            waited_ps: carried.waited_ps,
         }
     });
     let nodes = nodes.collect();
     let links = world.machine.link_counters().map(|link| {
-        let figures = LinkFigures { bytes: link.bytes, busy_ps: link.busy_ps, delay_ps: link.delay_ps };
+        let figures = LinkFigures {
+            bytes: link.bytes,
+            busy_ps: link.busy_ps,
+            delay_ps: link.delay_ps,
+            waited_ps: link.waited_ps,
+        };
         ((link.from as usize, link.to as usize), figures)
     });
     Snapshot {
         time_ns: world.windows.base() / 1000,
         modelling: world.modelling,
-        error: 0,
         cpus,
         nodes,
         links: links.collect(),

@@ -29,17 +29,6 @@ pub fn checks(suite: &mut Suite) {
 /// What is said of the machine when a policy is to manage it.
 fn remarks(balancing: &str, policy: &str) -> Result<String> {
     fs::write("/proc/sys/kernel/numa_balancing", balancing).context("numa_balancing")?;
-    let words = [
-        "manage",
-        "--dry-run",
-        "--policy",
-        policy,
-        "--for",
-        "0.3",
-        "--interval",
-        "0.2",
-        "--set",
-        "manage.counters=software",
-    ];
-    Ok(isobar::run(&words)?.fine()?.out.clone())
+    let words = format!("manage --dry-run --policy {policy} --for 0.3 --interval 0.2 --set manage.counters=software");
+    Ok(isobar::run(&words.split(' ').collect::<Vec<_>>())?.fine()?.out.clone())
 }

@@ -30,11 +30,9 @@ pub fn checks(suite: &mut Suite) {
 fn moves(kind: &str, pages: u64) -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     alpha.alloc("a", kind, pages, 0)?;
-    let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.pages=alpha=2"])?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=2"])?;
     manage.until("all of it moved", || Ok(alpha.nodes_of("a")? == BTreeMap::from([(2, pages)])))?;
-    let said = manage.end_by(Signal::TERM)?;
-    let reported =
-        said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
+    let reported = manage.end_by(Signal::TERM)?.pages_moved()?;
     ensure!(reported >= pages, "isobar says that it moved {reported} pages; {pages} did");
     alpha.verify("a")
 }
@@ -49,13 +47,12 @@ fn shared_stay() -> Result<()> {
     // Private pages of before the fork are shared until written: only what is written now is the
     // process's own.
     alpha.alloc("c", "anon", 600, 0)?;
-    let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.pages=alpha=2"])?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=2"])?;
     manage.until("its own pages moved", || Ok(alpha.nodes_of("c")? == BTreeMap::from([(2, 600)])))?;
     manage.epochs(4)?;
     let said = manage.end_by(Signal::TERM)?;
     same("pages shared with the other process", alpha.nodes_of("a")?, BTreeMap::from([(0, 512)]))?;
-    let lines = said.fine()?.lines()?;
-    let stayed = &lines.last().context("no summary")?["summary"]["pages_stayed"];
+    let stayed = &said.summary()?["pages_stayed"];
     let reported = stayed["shared with other processes"].as_u64().unwrap_or(0);
     ensure!(reported >= 512, "512 pages stayed because they are shared; isobar says {stayed}");
     alpha.verify("a")?;

@@ -27,7 +27,7 @@ pub fn memory_only_node(suite: &mut Suite) {
         alpha.alloc("a", "anon", 1500, 3)?;
         for node in [4, 0] {
             let pages = format!("fixed.pages=alpha={node}");
-            let mut manage = Manage::fixed(&["--only", "alpha", "--set", &pages])?;
+            let mut manage = Manage::fixed(&["alpha"], &[&pages])?;
             manage.until("all pages on the node", || Ok(alpha.nodes_of("a")? == BTreeMap::from([(node, 1500)])))?;
             manage.end_by(Signal::TERM)?.fine()?;
         }
@@ -42,7 +42,7 @@ fn threads() -> Result<()> {
     expected.0.extend([(a[0], "5".to_owned()), (a[1], "2".to_owned())]);
     expected.1.extend([(b[1], "7".to_owned())]);
     let places = "fixed.threads=alpha/1=5 alpha/2=2 beta/2=7";
-    let mut manage = Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", places])?;
+    let mut manage = Manage::fixed(&["alpha", "beta"], &[places])?;
     manage.until("three threads bound", || Ok(alpha.affinity(a[0])? != "0-7" && beta.affinity(b[1])? != "0-7"))?;
     manage.epochs(2)?;
     same("affinities", (alpha.affinities()?, beta.affinities()?), expected)?;
@@ -60,8 +60,7 @@ fn pages() -> Result<()> {
     beta.alloc("b", "anon", 801, 0)?;
     beta.alloc("c", "anon", 400, 2)?;
     let (places, before) = ("fixed.pages=alpha=2 beta=0>1", vmstat("pgmigrate_success")?);
-    let mut manage =
-        Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", places, "--set", "fixed.pages_per_epoch=600"])?;
+    let mut manage = Manage::fixed(&["alpha", "beta"], &[places, "fixed.pages_per_epoch=600"])?;
     manage.until("all pages of both have left node 0", || {
         Ok(!alpha.nodes_of("a")?.contains_key(&0) && !beta.nodes_of("b")?.contains_key(&0))
     })?;
@@ -72,8 +71,7 @@ fn pages() -> Result<()> {
     same("pages of c, which the plan leaves alone", beta.nodes_of("c")?, BTreeMap::from([(2, 400)]))?;
     alpha.verify("a")?;
     beta.verify("b")?;
-    let reported =
-        said.fine()?.lines()?.last().and_then(|line| line["summary"]["pages_moved"].as_u64()).context("no summary")?;
+    let reported = said.pages_moved()?;
     // Stacks and the program itself move too, a few hundred pages.
     let migrated = vmstat("pgmigrate_success")? - before;
     ensure!(migrated >= 1537 + 801, "the kernel counts {migrated} migrated pages");
@@ -89,8 +87,7 @@ fn pinned() -> Result<()> {
     let a = alpha.spin(1)?;
     gamma.ask("pin 1")?;
     let before = gamma.affinities()?;
-    let mut manage =
-        Manage::fixed(&["--only", "alpha", "--only", "gamma", "--set", "fixed.threads=gamma=6 alpha/1=4"])?;
+    let mut manage = Manage::fixed(&["alpha", "gamma"], &["fixed.threads=gamma=6 alpha/1=4"])?;
     manage.until("the other process bound", || Ok(alpha.affinity(a[0])? == "4"))?;
     manage.epochs(3)?;
     same("affinity of the pinned process", gamma.affinities()?, before)?;
@@ -115,8 +112,7 @@ fn cpuset() -> Result<()> {
     let d = delta.spin(2)?;
     let before = delta.affinities()?;
     same("affinity in the cpuset", &before[&d[0]], &"2-3".to_owned())?;
-    let places = ["--set", "fixed.threads=delta/1=3 delta/2=7", "--set", "fixed.pages=delta=3"];
-    let mut manage = Manage::fixed(&[&["--only", "delta"], &places[..]].concat())?;
+    let mut manage = Manage::fixed(&["delta"], &["fixed.threads=delta/1=3 delta/2=7", "fixed.pages=delta=3"])?;
     manage.until("the thread bound that may be", || Ok(delta.affinity(d[0])? == "3"))?;
     manage.epochs(3)?;
     same("affinity of the thread that was to leave the cpuset", delta.affinity(d[1])?, "2-3".to_owned())?;
@@ -132,9 +128,7 @@ fn rate() -> Result<()> {
     alpha.alloc("a", "anon", 30_000, 0)?;
     let limit = format!("manage.max_pages_per_second={PER_SECOND}");
     let start = uptime()?;
-    let words =
-        ["--only", "alpha", "--set", "fixed.pages=alpha=1", "--set", "fixed.pages_per_epoch=30000", "--set", &limit];
-    let mut manage = Manage::fixed(&words)?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=1", "fixed.pages_per_epoch=30000", &limit])?;
     manage.until("the first pages moved", || Ok(alpha.nodes_of("a")?.contains_key(&1)))?;
     manage.epochs(6)?;
     let moved = *alpha.nodes_of("a")?.get(&1).context("none moved")?;
@@ -166,8 +160,7 @@ fn fill(alpha: &mut Subject) -> Result<()> {
     };
     let room = free(3)?;
     ensure!(room < 20_000, "node 3 has {room} pages free: the check would prove nothing");
-    let words = ["--only", "alpha", "--set", "fixed.pages=alpha=3", "--set", "fixed.pages_per_epoch=20000"];
-    let mut manage = Manage::fixed(&words)?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.pages=alpha=3", "fixed.pages_per_epoch=20000"])?;
     manage.until_told("no memory on the target")?;
     let said = manage.end_by(Signal::TERM)?;
     let moved = alpha.nodes_of("a")?.get(&3).copied().unwrap_or(0);
@@ -181,11 +174,9 @@ fn dry_run() -> Result<()> {
     alpha.alloc("a", "anon", 500, 0)?;
     alpha.spin(2)?;
     let before = alpha.affinities()?;
-    let words =
-        ["manage", "--dry-run", "--policy", "fixed", "--only", "alpha", "--for", "2", "--interval", "0.5", "--json"];
-    let places =
-        ["--set", "fixed.threads=alpha=3", "--set", "fixed.pages=alpha=3", "--set", "manage.min_cpu_percent=0"];
-    let said = isobar::run(&[&words[..], &places[..]].concat())?;
+    let settings = ["fixed.threads=alpha=3", "fixed.pages=alpha=3", "manage.min_cpu_percent=0"];
+    let options = "--dry-run --policy fixed --for 2 --interval 0.5";
+    let said = isobar::run(&isobar::manage(options, &["alpha"], &settings))?;
     ensure!(said.fine()?.out.contains("move_thread"), "the dry run decided nothing: {}", last(&said.out));
     same("affinities", alpha.affinities()?, before)?;
     same("pages", alpha.nodes_of("a")?, BTreeMap::from([(0, 500)]))

@@ -1,11 +1,14 @@
 //! The checks of each machine, in the order in which they run.
 
+mod accessed;
+mod allocation;
 mod balancing;
 mod conformance;
 mod counters;
 mod kinds;
 mod manage;
 mod policies;
+mod probe;
 mod resctrl;
 mod restore;
 mod sampled;
@@ -21,9 +24,11 @@ pub fn regular(suite: &mut Suite) {
     topo::checks(suite);
     balancing::checks(suite);
     quiet(suite);
-    conformance::checks(suite);
+    probe::checks(suite);
     manage::checks(suite);
     sampled::checks(suite);
+    accessed::checks(suite);
+    allocation::checks(suite);
     kinds::checks(suite);
     restore::checks(suite);
     resctrl::checks(suite);
@@ -37,6 +42,7 @@ pub fn awkward(suite: &mut Suite) {
     topo::checks(suite);
     quiet(suite);
     manage::memory_only_node(suite);
+    probe::memory_only_node(suite);
     policies::checks(suite);
 }
 
@@ -55,6 +61,7 @@ pub fn arm_cycles(suite: &mut Suite) {
 pub fn arm_four(suite: &mut Suite) {
     topo::checks(suite);
     quiet(suite);
+    probe::checks(suite);
     counters::ratios(suite);
     manage::checks(suite);
     sampled::checks(suite);
@@ -62,8 +69,8 @@ pub fn arm_four(suite: &mut Suite) {
     restore::checks(suite);
 }
 
-/// The same machine, for the conformance suite alone.
-pub fn arm_conformance(suite: &mut Suite) {
+/// The conformance suite, which takes as long as all the rest: on a four-node machine of its own.
+pub fn conformance_alone(suite: &mut Suite) {
     quiet(suite);
     conformance::checks(suite);
 }

@@ -2,7 +2,7 @@
 //! policy is certain whatever the counts are, Linux must show it.
 
 use crate::evidence::{list, numbered, text};
-use crate::isobar::Manage;
+use crate::isobar::{self, Manage};
 use crate::subject::Subject;
 use crate::suite::{Suite, same};
 use anyhow::{Result, ensure};
@@ -24,7 +24,7 @@ fn homes(policy: &str) -> Result<()> {
     let nodes = nodes_with_cpus()?;
     let mut subjects = nodes.iter().rev().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
     let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
-    let mut manage = Manage::start(&words(policy), &[])?;
+    let mut manage = manage(policy, &[])?;
     manage.until("every thread on its home node", || {
         let now = subjects.iter().map(node_of_thread).collect::<Result<Vec<_>>>()?;
         Ok(now.into_iter().eq(nodes.iter().rev().map(|node| Some(*node))))
@@ -50,11 +50,9 @@ fn hungry((number, node): (usize, &u32)) -> Result<Subject> {
 
 /// `manage` over the hungry programs, driven by the kernel's software events; it ends by itself
 /// after a minute.
-fn words(policy: &str) -> Vec<&str> {
-    let mut words = vec!["manage", "--json", "--policy", policy, "--interval", "0.5", "--for", "60"];
-    words.extend(["--set", "manage.counters=software"]);
-    NAMES.iter().for_each(|name| words.extend(["--only", name]));
-    words
+fn manage(policy: &str, settings: &[&str]) -> Result<Manage> {
+    let settings = [&["manage.counters=software"], settings].concat();
+    Manage::start(&isobar::manage(&format!("--policy {policy} --interval 0.5 --for 60"), &NAMES, &settings))
 }
 
 /// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and
@@ -66,12 +64,8 @@ fn spread(policy: &str) -> Result<()> {
     let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
     // Any page fault at all makes a program memory-intensive here: the threshold is far below one
     // in 1000 instructions.
-    let devil = format!("{policy}.devil_mpki=0.0000001");
-    let mut words = words(policy);
-    if policy == "dino" {
-        words.extend(["--set", &devil]);
-    }
-    let mut manage = Manage::start(&words, &[])?;
+    let devil: &[&str] = if policy == "dino" { &["dino.devil_mpki=0.0000001"] } else { &[] };
+    let mut manage = manage(policy, devil)?;
     manage.until("one hungry thread a node", || Ok(nodes_of_threads(&subjects)? == nodes.iter().copied().collect()))?;
     for subject in &mut subjects {
         manage.until("its memory beside each thread", || {

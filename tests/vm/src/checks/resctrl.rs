@@ -41,14 +41,11 @@ struct Double(Child);
 impl Double {
     fn mount(more: &[&str]) -> Result<Self> {
         fs::create_dir_all(ROOT)?;
-        let machine = format!("domains={};ways=11;closids=4;mb", spec(&llcs()?));
-        let words = ["--mount", ROOT, "--machine", &machine, "--for", "240", "--journal", "/results/resctrl.journal"];
-        let mut child = Command::new("isobar-resctrl-double")
-            .args(words)
-            .args(more)
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("the double")?;
+        let domains = llcs()?.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let words = ["--mount", ROOT, "--domains", &domains, "--closids", "4", "--bandwidth", "--for", "240"];
+        let words = [&words[..], &["--journal", "/results/resctrl.journal"], more].concat();
+        let mut child =
+            Command::new("isobar-resctrl-double").args(words).stdout(Stdio::piped()).spawn().context("the double")?;
         let mut said = String::new();
         BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut said)?;
         let double = Self(child);
@@ -66,23 +63,20 @@ impl Drop for Double {
     }
 }
 
-/// The CPUs of each last-level cache, by the id that the kernel gives it: of its first CPU, since
+/// The last-level caches, by the id that the kernel gives them: of the first CPU of each, since
 /// under QEMU each CPU reports another.
-fn llcs() -> Result<BTreeMap<u32, String>> {
-    let mut found = BTreeMap::new();
+fn llcs() -> Result<Vec<u32>> {
+    let mut found = Vec::new();
     for cpu in evidence::numbered("/sys/devices/system/cpu", "cpu")? {
         let cache = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index3");
         let cpus = evidence::text(format!("{cache}/shared_cpu_list"))?;
         if evidence::list(&cpus).first() == Some(&cpu) {
-            found.insert(evidence::number(format!("{cache}/id"))?, cpus);
+            found.push(evidence::number(format!("{cache}/id"))?);
         }
     }
+    found.sort_unstable();
+    ensure!(!found.is_empty(), "no LLC");
     Ok(found)
-}
-
-fn spec(llcs: &BTreeMap<u32, String>) -> String {
-    let domain = |(id, cpus): (&u32, &String)| format!("{id}:{}", cpus.replace(',', "+"));
-    llcs.iter().map(domain).collect::<Vec<_>>().join("/")
 }
 
 /// The tasks of a group, from its file.
@@ -120,7 +114,7 @@ fn groups() -> Result<()> {
     let young = alpha.spin(1)?;
     same("with a new thread", tasks("web")?, BTreeSet::from([alpha.pid(), threads[0], young[0]]))?;
     let all = tasks("")?.len() + tasks("web")?.len();
-    let (first, domains) = (llcs()?.into_keys().next().context("no LLC")?, llcs()?.len());
+    let (first, domains) = (llcs()?[0], llcs()?.len());
     write("web/schemata", &format!("L3:{first}=3\n"))?;
     let ways = allocation("web", "L3")?;
     same("domains", ways.len(), domains)?;
@@ -137,7 +131,7 @@ fn groups() -> Result<()> {
 fn refusals() -> Result<()> {
     let double = Double::mount(&[])?;
     fs::create_dir(Path::new(ROOT).join("web"))?;
-    let first = llcs()?.into_keys().next().context("no LLC")?;
+    let first = llcs()?[0];
     for (file, text, errno, status) in [
         ("web/schemata", format!("L3:{first}=5\n"), rustix::io::Errno::INVAL, "The mask 5 has non-consecutive 1-bits"),
         ("web/schemata", "L3:99=3\n".to_owned(), rustix::io::Errno::INVAL, "ok"),
@@ -189,15 +183,15 @@ fn group_of(subject: &Subject) -> Result<Option<String>> {
 fn manage(ways: &str) -> Result<Manage> {
     let root = format!("manage.resctrl_root={ROOT}");
     let ways = format!("fixed.ways={ways}");
-    Manage::fixed(&["--only", "alpha", "--only", "beta", "--set", &root, "--set", &ways])
+    Manage::fixed(&["alpha", "beta"], &[&root, &ways])
 }
 
 /// Two processes get ways of an LLC each, one with half the bandwidth; a new thread joins its
 /// process; isobar ends in some way, and what is left is another tool's group, as it was.
 fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     let _double = Double::mount(&[])?;
-    let ids: Vec<u32> = llcs()?.into_keys().collect();
-    let (first, last) = (*ids.first().context("no LLC")?, *ids.last().context("no LLC")?);
+    let ids = llcs()?;
+    let (first, last) = (ids[0], ids[ids.len() - 1]);
     let (mut alpha, beta, other) = (Subject::start("alpha")?, Subject::start("beta")?, Subject::start("other")?);
     alpha.spin(2)?;
     fs::create_dir(Path::new(ROOT).join("other"))?;
@@ -230,8 +224,8 @@ fn comes_back(end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
 /// Between its first look and its first group another tool takes what was left: isobar says so, and
 /// touches no group of the other's.
 fn no_closid() -> Result<()> {
-    let _double = Double::mount(&["--fault", "mkdir:isobar-*:1:take-closids"])?;
-    let first = llcs()?.into_keys().next().context("no LLC")?;
+    let _double = Double::mount(&["--take-closids", "isobar-*"])?;
+    let first = llcs()?[0];
     let _alpha = Subject::start("alpha")?;
     let mut manage = manage(&format!("alpha={first}:0x3"))?;
     manage.until_told("Out of CLOSIDs")?;
@@ -246,8 +240,8 @@ fn no_closid() -> Result<()> {
 
 /// The mount is gone after the first mask was written: isobar goes on, says so, and ends in order.
 fn vanishes() -> Result<()> {
-    let double = Double::mount(&["--fault", "write:*/schemata:1:unmount"])?;
-    let first = llcs()?.into_keys().next().context("no LLC")?;
+    let double = Double::mount(&["--unmount", "*/schemata"])?;
+    let first = llcs()?[0];
     let _alpha = Subject::start("alpha")?;
     let mut manage = manage(&format!("alpha={first}:0x3"))?;
     manage.until("the mount has vanished", || Ok(!fs::exists(Path::new(ROOT).join("schemata"))?))?;

@@ -9,29 +9,26 @@ use rustix::process::{Pid, Signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 
 pub fn checks(suite: &mut Suite) {
-    suite.check("restore: after a normal end", || {
-        comes_back(&["--for", "4"], &[], |manage| manage.end()?.fine().map(|_| ()))
-    });
-    suite.check("restore: after SIGTERM", || {
-        comes_back(&[], &[], |manage| manage.end_by(Signal::TERM)?.fine().map(|_| ()))
-    });
-    suite.check("restore: after SIGINT", || {
-        comes_back(&[], &[], |manage| manage.end_by(Signal::INT)?.fine().map(|_| ()))
-    });
-    suite.check("restore: after a panic", || {
-        comes_back(&[], &[("ISOBAR_TEST_PANIC_AT_EPOCH", "14")], |manage| failed(&manage.end()?, "internal error"))
-    });
+    suite.check("restore: after a normal end", || comes_back("4", "", |manage| manage.end()?.fine().map(|_| ())));
+    for (name, signal) in [("SIGTERM", Signal::TERM), ("SIGINT", Signal::INT)] {
+        suite.check(&format!("restore: after {name}"), || {
+            comes_back("120", "", |manage| manage.end_by(signal)?.fine().map(|_| ()))
+        });
+    }
+    suite
+        .check("restore: after a panic", || comes_back("120", "14", |manage| failed(&manage.end()?, "internal error")));
     suite.check("restore: after kill -9 and `isobar restore`", || {
-        comes_back(&[], &[], |manage| {
+        comes_back("120", "", |manage| {
             let said = manage.end_by(Signal::KILL)?;
             ensure!(!said.status.success(), "it survived");
             isobar::run(&["restore"])?.fine().map(|_| ())
         })
     });
     suite.check("restore: after kill -9 the next manage puts back first", || {
-        comes_back(&[], &[], |manage| {
+        comes_back("120", "", |manage| {
             manage.end_by(Signal::KILL)?;
             let said = isobar::run(&["manage", "--policy", "linux", "--for", "1", "--interval", "0.5"])?;
             ensure!(said.fine()?.out.contains("left changes"), "it does not tell what it put back: {}", said.out);
@@ -48,18 +45,20 @@ fn failed(said: &Said, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// Masks of several kinds are changed, isobar ends in some way, and every mask is what it was.
-fn comes_back(words: &[&str], environment: &[(&str, &str)], end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
+/// Masks of several kinds are changed, isobar ends in some way (by itself after some seconds, or by
+/// a panic at an epoch), and every mask is what it was.
+fn comes_back(seconds: &str, panic_at: &str, end: impl FnOnce(Manage) -> Result<()>) -> Result<()> {
     let (mut alpha, mut beta) = (Subject::start("alpha")?, Subject::start("beta")?);
     let (a, b) = (alpha.spin(4)?, beta.spin(3)?);
     set_affinity(a[0], &[0, 1, 2])?;
     set_affinity(b[2], &[6])?;
     let before = (alpha.affinities()?, beta.affinities()?);
     let places = "fixed.threads=alpha/1=1 alpha/2=2 alpha/3=3 alpha/4=4 beta=5";
-    let managed = ["--only", "alpha", "--only", "beta", "--set", places, "--set", "manage.move_pinned=true"];
-    let known = ["manage", "--json", "--policy", "fixed", "--interval", "0.25", "--set", "manage.min_cpu_percent=0"];
-    let limit: &[&str] = if words.contains(&"--for") { &[] } else { &["--for", "120"] };
-    let mut manage = Manage::start(&[&known[..], limit, words, &managed[..]].concat(), environment)?;
+    let settings = [places, "manage.move_pinned=true", "manage.min_cpu_percent=0"];
+    let options = format!("--policy fixed --interval 0.25 --for {seconds}");
+    let mut command = Command::new("isobar");
+    command.args(isobar::manage(&options, &["alpha", "beta"], &settings)).env("ISOBAR_TEST_PANIC_AT_EPOCH", panic_at);
+    let mut manage = Manage::start_by(&mut command)?;
     manage.until("eight threads bound", || {
         let bound = |all: BTreeMap<u32, String>| all.values().filter(|mask| mask.parse::<u32>().is_ok()).count();
         Ok(bound(alpha.affinities()?) == 4 && beta.affinities()?.values().all(|mask| mask == "5"))
@@ -83,7 +82,7 @@ fn comes_back(words: &[&str], environment: &[(&str, &str)], end: impl FnOnce(Man
 fn reused() -> Result<()> {
     let alpha = Subject::start("alpha")?;
     let pid = alpha.pid();
-    let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.threads=alpha=5"])?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.threads=alpha=5"])?;
     manage.until("the process bound", || Ok(alpha.affinities()?.values().all(|mask| mask == "5")))?;
     manage.end_by(Signal::KILL)?;
     drop(alpha);
@@ -110,7 +109,7 @@ fn with_pid(pid: u32) -> Result<Subject> {
 fn owner() -> Result<()> {
     let mut alpha = Subject::start("alpha")?;
     let a = alpha.spin(2)?;
-    let mut manage = Manage::fixed(&["--only", "alpha", "--set", "fixed.threads=alpha/1=5 alpha/2=6"])?;
+    let mut manage = Manage::fixed(&["alpha"], &["fixed.threads=alpha/1=5 alpha/2=6"])?;
     manage.until("both bound", || Ok(alpha.affinity(a[0])? == "5" && alpha.affinity(a[1])? == "6"))?;
     set_affinity(a[0], &[1, 2])?;
     manage.end_by(Signal::TERM)?.fine()?;
@@ -124,11 +123,6 @@ fn set_affinity(tid: u32, cpus: &[usize]) -> Result<()> {
     cpus.iter().for_each(|cpu| set.set(*cpu));
     let id = Pid::from_raw(i32::try_from(tid)?).context("no thread id")?;
     sched_setaffinity(Some(id), &set).with_context(|| format!("affinity of {tid}"))?;
-    let found = evidence::list(
-        &evidence::text(format!("/proc/{tid}/status"))?
-            .lines()
-            .find_map(|l| l.strip_prefix("Cpus_allowed_list:").map(str::to_owned))
-            .context("no mask")?,
-    );
-    same("affinity", found.len(), cpus.len())
+    // A thread has a folder below its own id, too.
+    same("affinity", evidence::list(&evidence::status(tid, tid, "Cpus_allowed_list")?).len(), cpus.len())
 }

@@ -2,7 +2,7 @@
 //! descriptor, memory flat.
 
 use crate::evidence::text;
-use crate::isobar::Manage;
+use crate::isobar::{self, Manage};
 use crate::suite::Suite;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
@@ -20,20 +20,8 @@ const ROUNDS: &str = "250";
 const SLACK_KIB: u64 = 512;
 
 fn storm() -> Result<()> {
-    let words = [
-        "manage",
-        "--json",
-        "--policy",
-        "dino",
-        "--interval",
-        "0.1",
-        "--for",
-        "240",
-        "--set",
-        "manage.counters=software",
-    ];
-    let everybody = ["--set", "manage.min_cpu_percent=0", "--set", "manage.max_moves_per_epoch=2000"];
-    let mut manage = Manage::start(&[&words[..], &everybody[..]].concat(), &[])?;
+    let everybody = ["manage.counters=software", "manage.min_cpu_percent=0", "manage.max_moves_per_epoch=2000"];
+    let mut manage = Manage::start(&isobar::manage("--policy dino --interval 0.1 --for 240", &[], &everybody))?;
     manage.epochs(2)?;
     let mut marks = Vec::new();
     for _ in 0..4 {

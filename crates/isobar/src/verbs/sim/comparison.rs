@@ -25,7 +25,7 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
     let policies = args.policy.iter().map(|name| named(name, &config)).collect::<anyhow::Result<Vec<_>>>()?;
     let (jobs, starts) = (args.jobs.count(), args.schedules.into());
     let spec = CompareSpec { workload: read(file)?, seed: args.seed, repeat: args.repeat, starts, jobs };
-    let progress = Progress::new();
+    let progress = Progress::of("runs");
     let done = run(&spec, &policies, args.optimum, &progress);
     progress.end();
     let (compared, ranked) = done.map_err(|error| match error {

@@ -6,7 +6,6 @@ use crate::progress::Progress;
 use crate::signals::StopFlag;
 use isobar_profiles::Profiles;
 use isobar_study::{Ask, Counted, MACHINE, Row, Source, Standing, Study, Watch, thousands};
-use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,11 +13,7 @@ use std::time::{Duration, Instant};
 pub fn described() -> String {
     let algorithms = isobar_study::described();
     let width = algorithms.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    algorithms.iter().fold(String::new(), |mut text, (name, summary)| {
-        // Writing into a String cannot fail.
-        let _ = writeln!(text, "  {name:width$}  {summary}");
-        text
-    })
+    algorithms.iter().map(|(name, summary)| format!("  {name:width$}  {summary}\n")).collect()
 }
 
 /// The study that was asked for.

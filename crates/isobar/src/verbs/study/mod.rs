@@ -3,13 +3,14 @@
 mod ask;
 
 use super::Verb;
-use super::options::{jobs, positive_seconds};
+use super::options::{jobs, positive_seconds, within};
 use crate::failure::tell;
 use crate::progress::Progress;
 use crate::signals::StopFlag;
+use crate::terminal;
 use crate::text::{json_line, plain, plural};
 use isobar_study::{BANDWIDTH, Counted, LEGEND, Row, Summary, Text, thousands};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Example:
@@ -102,15 +103,14 @@ impl Verb for Study {
         progress.end();
         done?;
         if stop.is_raised() {
-            tell(&format!("stopped: {} of {}", printer.rows, plural(u64::try_from(study.answers())?, "answer")));
+            tell(&format!("stopped: {} of {}", printer.rows, plural(study.answers(), "answer")));
         }
         printer.end()
     }
 }
 
 fn megabytes(text: &str) -> Result<f64, String> {
-    let mbps = text.parse::<f64>().ok().filter(|mbps| BANDWIDTH.contains(mbps));
-    mbps.ok_or_else(|| "expected MB/s from 1 to 1e9, such as 20000".to_owned())
+    within(text, BANDWIDTH, "MB/s from 1 to 1e9, such as 20000")
 }
 
 fn count(counted: &Counted, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -127,7 +127,7 @@ fn count(counted: &Counted, json: bool, out: &mut dyn Write) -> anyhow::Result<(
     Ok(writeln!(out, "{text}")?)
 }
 
-/// What is told, to people or to programs.
+/// What is printed, for people or for programs.
 struct Printer<'a> {
     out: &'a mut dyn Write,
     json: bool,
@@ -138,7 +138,7 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(json: bool, out: &'a mut dyn Write) -> Self {
-        let columns = terminal_size::terminal_size_of(io::stdout()).map_or(80, |(width, _)| usize::from(width.0));
+        let columns = terminal::size().map_or(80, |(columns, _)| columns);
         Self { out, json, text: Text::new(columns.min(MOST_COLUMNS)), summary: Summary::default(), rows: 0 }
     }
 

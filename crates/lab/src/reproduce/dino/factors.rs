@@ -192,6 +192,7 @@ impl Bench {
             start_node: None,
             cpu: self.cpu(NodeId(node), place),
             memory_node: Some(NodeId(memory)),
+            spread: Vec::new(),
             phase_offset: 0.0,
             seats: None,
         })
@@ -232,9 +233,8 @@ impl Factors {
         let near = (worst / SCENARIO_3 - 1.0).abs() <= SCENARIO_3_BAND;
         Claim {
             id: "dino-1",
-            claim: "of four causes of degradation the cache is a small one; memory controller, interconnect, remote latency, in this order"
-                .into(),
-            paper: "the cache at most 20 % of scenario 7; to 110 % in scenario 3 (MILC)".into(),
+            claim: "of four causes of degradation the cache is a small one; memory controller, interconnect, remote latency, in this order",
+            paper: "the cache at most 20 % of scenario 7; to 110 % in scenario 3 (MILC)",
             ours: format!(
                 "mean over devils and soft devils: cache {cache:.0} % (at most {most_cache:.0} %; {first:.0} % between scenarios 0 and 4, {last:.0} % between 3 and 7), \
                  controller {controller:.0} %, interconnect {interconnect:.0} %, remote latency {remote:.0} %; to {worst:.0} % in scenario 3"
@@ -260,11 +260,8 @@ impl Factors {
         };
         let series: Vec<_> = (1..8).map(scenario).collect();
         let title = "Degradation beside three devils (DINO, figure 4)";
-        Figure {
-            file: "dino-figure-4.svg".into(),
-            title: title.into(),
-            svg: bars(title, &categories, &series, "completion time over scenario 0, per cent"),
-        }
+        let svg = bars(title, &categories, &series, "completion time over scenario 0, per cent");
+        Figure::new("dino-figure-4.svg", title, svg)
     }
 
     fn figure_5(&self) -> Figure {
@@ -275,10 +272,7 @@ impl Factors {
         let names = ["cache", "memory controller", "interconnect", "remote latency"];
         let series: Vec<_> = names.into_iter().enumerate().map(factor).collect();
         let title = "Contribution of each factor to the degradation of scenario 7 (DINO, figure 5)";
-        Figure {
-            file: "dino-figure-5.svg".into(),
-            title: title.into(),
-            svg: bars(title, &categories, &series, "part of the degradation, per cent"),
-        }
+        let svg = bars(title, &categories, &series, "part of the degradation, per cent");
+        Figure::new("dino-figure-5.svg", title, svg)
     }
 }

@@ -36,7 +36,7 @@ fn with(options: &Options, pages: &Spec) -> Result<Reproduction, LabError> {
     let runs = schedulers::run(options)?;
     let study = sra::study(pages)?;
     let claims = [vec![factors.claim()], runs.claims(), pages::claims(&study)];
-    let figures = [factors.figures(), plots::figures(&runs), pages::figures(&study)];
+    let figures = [factors.figures(), plots::figures(&runs), pages::figures(pages, &study)];
     Ok(Reproduction { paper: "dino", claims: claims.concat(), figures: figures.concat() })
 }
 

@@ -1,6 +1,6 @@
 //! Figures 6, 7, 11 and 12 and table 1 as bars.
 
-use super::schedulers::{POLICIES, Runs, by_job, by_program, migrations, row, worst_case};
+use super::schedulers::{POLICIES, Runs, by_job, by_program, migrations, worst_case};
 use super::workloads::Named;
 use crate::compare::Comparison;
 use crate::reproduce::claim::Figure;
@@ -43,11 +43,11 @@ fn table_1(runs: &Runs) -> Figure {
         (policy.to_owned(), steady.chain(jobs).map(Some).collect())
     });
     let title = "Memory migrations by the hour and process (DINO, table 1)";
-    figure("dino-table-1.svg", title, bars(title, &categories, &series, "migrations an hour"))
+    Figure::new("dino-table-1.svg", title, bars(title, &categories, &series, "migrations an hour"))
 }
 
 fn programs(of: &Comparison) -> Vec<String> {
-    row(of, linux::NAME).into_iter().flat_map(|row| &row.apps).map(|app| app.name.clone()).collect()
+    of.row(linux::NAME).into_iter().flat_map(|row| &row.apps).map(|app| app.name.clone()).collect()
 }
 
 fn jobs(runs: &Runs) -> Vec<String> {
@@ -57,9 +57,5 @@ fn jobs(runs: &Runs) -> Vec<String> {
 /// Improvements under the three policies.
 fn gains(file: &str, title: &str, categories: &[String], value: impl Fn(&'static str) -> Vec<Option<f64>>) -> Figure {
     let series = POLICIES.map(|policy| (policy.to_owned(), value(policy)));
-    figure(file, title, bars(title, categories, &series, "improvement, per cent"))
-}
-
-fn figure(file: &str, title: &str, svg: String) -> Figure {
-    Figure { file: file.to_owned(), title: title.to_owned(), svg }
+    Figure::new(file, title, bars(title, categories, &series, "improvement, per cent"))
 }

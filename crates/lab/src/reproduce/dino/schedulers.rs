@@ -2,7 +2,7 @@
 //! each moves memory (table 1).
 
 use super::workloads::{Named, changing, steady};
-use crate::compare::{CompareSpec, Comparison, NamedPolicy, PolicyRow, compare};
+use crate::compare::{CompareSpec, Comparison, NamedPolicy, PolicyRow, compare, shorter};
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Verdict};
 use crate::reproduce::options::Options;
@@ -71,31 +71,22 @@ impl Gains {
     }
 }
 
-pub(super) fn row<'a>(of: &'a Comparison, policy: &str) -> Option<&'a PolicyRow> {
-    of.policies.iter().find(|row| row.policy == policy)
-}
-
 /// Improvement of each program.
 pub(super) fn by_program(of: &Comparison, policy: &str) -> Vec<f64> {
-    row(of, policy).into_iter().flat_map(|row| &row.apps).filter_map(|app| app.vs_linux_percent).collect()
+    of.row(policy).into_iter().flat_map(|row| &row.apps).filter_map(|app| app.vs_linux_percent).collect()
 }
 
 /// Improvement of a job, which ends with the last of its processes.
 pub(super) fn by_job(of: &Comparison, policy: &str) -> f64 {
-    let seconds = |policy| row(of, policy).map_or(1.0, |row| row.seconds);
+    let seconds = |policy| of.row(policy).map_or(1.0, |row| row.seconds);
     shorter(seconds(policy), seconds(linux::NAME))
 }
 
 /// Improvement of a job's slowest process over all runs.
 pub(super) fn worst_case(of: &Comparison, policy: &str) -> f64 {
-    let slowdowns = |policy| row(of, policy).into_iter().flat_map(|row| &row.apps).map(|app| app.slowdown_spread.max);
+    let slowdowns = |policy| of.row(policy).into_iter().flat_map(|row| &row.apps).map(|app| app.slowdown_spread.max);
     let slowest = |policy| bounds(slowdowns(policy)).map_or(1.0, |(_, most)| most);
     shorter(slowest(policy), slowest(linux::NAME))
-}
-
-/// By how much less time it takes, in per cent.
-fn shorter(own: f64, base: f64) -> f64 {
-    100.0 * (1.0 - own / base)
 }
 
 /// Memory migrations an hour of each process.
@@ -104,7 +95,7 @@ pub(super) fn migrations(of: &Comparison, policy: &str) -> Vec<f64> {
         let seconds = row.seconds;
         row.apps.iter().map(|app| app.memory_migrations * 3600.0 / seconds).collect::<Vec<_>>()
     };
-    row(of, policy).map(hourly).unwrap_or_default()
+    of.row(policy).map(hourly).unwrap_or_default()
 }
 
 impl Runs {
@@ -143,8 +134,8 @@ impl Runs {
             && near(dino_jobs.best, 30.0);
         Claim {
             id: "dino-2",
-            claim: "DI-Plain can hurt; DI-Migrate repairs the steady workload and hurts the phase-changing one; DINO improves both".into(),
-            paper: "DI-Plain to -36 %; DI-Migrate to -25 % (GAPgeofem); DINO to +20 % (SPEC CPU) and +30 % (SPEC MPI)".into(),
+            claim: "DI-Plain can hurt; DI-Migrate repairs the steady workload and hurts the phase-changing one; DINO improves both",
+            paper: "DI-Plain to -36 %; DI-Migrate to -25 % (GAPgeofem); DINO to +20 % (SPEC CPU) and +30 % (SPEC MPI)",
             ours: format!(
                 "mean (worst to best) of steady programs, of jobs: DI-Plain {}, {}; DI-Migrate {}, {}; DINO {}, {}",
                 plain.words(), plain_jobs.words(), migrate.words(), migrate_jobs.words(), dino.words(), dino_jobs.words()
@@ -176,8 +167,8 @@ impl Runs {
             && within(&dino_jobs, (1.0, 3.0));
         Claim {
             id: "dino-3",
-            claim: "DINO migrates memory far less often than DI-Migrate, and DI-Migrate most where programs change".into(),
-            paper: "an hour and process: DI-Migrate 11-47 (steady), 135-381 (changing); DINO 5-8, 1-3".into(),
+            claim: "DINO migrates memory far less often than DI-Migrate, and DI-Migrate most where programs change",
+            paper: "an hour and process: DI-Migrate 11-47 (steady), 135-381 (changing); DINO 5-8, 1-3",
             ours: format!(
                 "mean (least to most), steady and changing: DI-Migrate {}, {}; DINO {}, {}; steady in copies: DI-Migrate {}, DINO {}",
                 span(&migrate),

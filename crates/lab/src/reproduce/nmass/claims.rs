@@ -1,4 +1,4 @@
-//! The five claims of design section 7, each with its band.
+//! The five claims of N-MASS that are checked (docs/design/reproductions.md), each with its band.
 
 use super::clones::Clones;
 use super::pair::Pair;
@@ -44,8 +44,8 @@ fn nmass_1(clones: &Clones, pair: &[Pair]) -> Claim {
     let locality = best.map_or(0.0, |one| one.locality);
     Claim {
         id: "nmass-1",
-        claim: "4 soplex clones homed on node 0: best with 3 local + 1 remote; neither all local nor cache-balanced is best".into(),
-        paper: "least mean slowdown at 80 % locality (3 + 1)".into(),
+        claim: "4 soplex clones homed on node 0: best with 3 local + 1 remote; neither all local nor cache-balanced is best",
+        paper: "least mean slowdown at 80 % locality (3 + 1)",
         ours: format!(
             "mean slowdown (locality) with 0 to 4 remote: {}; best {} + {remote}; n-mass ends with {} remote, {:.3}",
             each.collect::<Vec<_>>().join(", "),
@@ -59,7 +59,11 @@ fn nmass_1(clones: &Clones, pair: &[Pair]) -> Claim {
             "{LOCALITY} points of locality, half the distance between neighbouring mappings; slowdowns are in a figure only. Four local clones miss \
              more than three and one, and all share the controller of node 0, which sustains less than its peak: that costs more than one penalty. \
              Check: mcf and lbm (section 2) lose 17 % both local and 11 % with mcf remote in the paper, {} here",
-            pair.iter().filter(|one| one.printed[0].is_some()).map(|one| format!("{:.1}", one.mean())).collect::<Vec<_>>().join(" and ")
+            pair.iter()
+                .filter(|one| one.printed[0].is_some())
+                .map(|one| format!("{:.1}", one.mean()))
+                .collect::<Vec<_>>()
+                .join(" and ")
         ),
     }
 }
@@ -77,10 +81,8 @@ fn nmass_2(runs: &Runs) -> Claim {
     };
     Claim {
         id: "nmass-2",
-        claim:
-            "all memory on node 0: maximum-local can fall behind default; n-mass's mean never does, over WL1 to WL11"
-                .into(),
-        paper: "worst program: maximum-local -12 %, n-mass -3 %; worst mean: below 0, not below 0".into(),
+        claim: "all memory on node 0: maximum-local can fall behind default; n-mass's mean never does, over WL1 to WL11",
+        paper: "worst program: maximum-local -12 %, n-mass -3 %; worst mean: below 0, not below 0",
         ours: format!("worst mean: maximum-local {}; n-mass {}", words(local), words(refined)),
         sign: Verdict::of(gain(local.0) < 0.0 && behind.is_empty()),
         size: Verdict::of((local.1 + 12.0).abs() <= WORST && (refined.1 + 3.0).abs() <= WORST),
@@ -116,9 +118,8 @@ fn nmass_3(runs: &Runs) -> Claim {
     let [light, heavy] = BOTH_ENDS.map(worst_default);
     Claim {
         id: "nmass-3",
-        claim: "n-mass is faster than default on average, and much faster for some programs".into(),
-        paper: "7 % on average, a program up to 32 %; under default programs lose up to 18 % (WL1) and 50 % (WL9)"
-            .into(),
+        claim: "n-mass is faster than default on average, and much faster for some programs",
+        paper: "7 % on average, a program up to 32 %; under default programs lose up to 18 % (WL1) and 50 % (WL9)",
         ours: format!(
             "{mean:.1} % on average over the {} workloads and maps that the paper runs, a program up to {best:.1} %; under default up to {light:.0} % \
              (WL1) and {heavy:.0} % (WL9)",
@@ -141,9 +142,8 @@ fn nmass_4(runs: &Runs) -> Claim {
     let all: Vec<_> = balanced.iter().copied().chain(unbalanced).map(words).collect();
     Claim {
         id: "nmass-4",
-        claim: "balanced memory (map 1010): n-mass equals maximum-local; the refinement acts where it is unbalanced"
-            .into(),
-        paper: "approximately the same at 1010".into(),
+        claim: "balanced memory (map 1010): n-mass equals maximum-local; the refinement acts where it is unbalanced",
+        paper: "approximately the same at 1010",
         ours: format!("n-mass over maximum-local, in points: {}", all.join(", ")),
         sign: Verdict::of(!balanced.is_empty() && balanced.iter().all(|run| apart(run).abs() <= SAME)),
         size: Verdict::NotPrinted,
@@ -161,8 +161,8 @@ fn nmass_5(seen: &Seen) -> Claim {
     let worst = least(runs.on_one_node().flat_map(|run| run.gains(n_mass_regression::NAME)));
     Claim {
         id: "nmass-5",
-        claim: "penalties by regression keep the gain on average and cost some programs more than 5 %".into(),
-        paper: "programs of 4 workloads lose more than 5 % to default; means no worse than maximum-local's".into(),
+        claim: "penalties by regression keep the gain on average and cost some programs more than 5 %",
+        paper: "programs of 4 workloads lose more than 5 % to default; means no worse than maximum-local's",
         ours: format!(
             "mean over WL1 to WL11: regression {estimated:+.1} %, profile {profiled:+.1} %, maximum-local {local:+.1} %; programs of {} workloads lose \
              more than 5 % ({}), to {worst:.1} %",

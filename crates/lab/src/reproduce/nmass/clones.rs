@@ -7,8 +7,9 @@ use crate::error::LabError;
 use crate::optimum::{MOST_MAPPINGS, optimum};
 use crate::reproduce::options::Options;
 use crate::stats::mean;
-use isobar_model::{LlcId, Machine, NodeId, Observation, Policy, Seconds, Wake, num};
+use isobar_model::{LlcId, Machine, NodeId, Observation, Policy, Seconds, num};
 use isobar_policy::nmass::n_mass;
+use isobar_runtime::{Epoch, Limits, Loop};
 use isobar_sim::schedules::{Schedule, mappings};
 use isobar_sim::{SimMachine, Workload};
 
@@ -17,7 +18,7 @@ const HOME: (NodeId, LlcId) = (NodeId(0), LlcId(0));
 /// Seconds after which cold caches are warm.
 const WARM: Seconds = Seconds(5.0);
 /// Decisions after which a policy has come to rest, and before which no clone ends.
-const EPOCHS: u32 = 8;
+const EPOCHS: u64 = 8;
 
 /// What came out.
 #[derive(Clone, Debug)]
@@ -109,20 +110,12 @@ fn home_of(seen: &Observation, cpu: Option<isobar_model::CpuId>) -> Option<NodeI
 
 /// How many clones are away from home after some decisions of a policy.
 fn remote_in_the_end(workload: &Workload, policy: &mut dyn Policy) -> Result<usize, LabError> {
-    let mut machine = SimMachine::new(workload, 0);
-    let epoch = machine.epoch();
-    let mut before = machine.sample()?;
+    let machine = SimMachine::new(workload, 0);
+    let limits = Limits { epochs: Some(EPOCHS), despite_missing: true, ..Limits::every(machine.epoch()) };
+    let mut run = Loop::new(machine, Box::new(policy), limits);
     let mut remote = 0;
-    for _ in 0..EPOCHS {
-        let wake = machine.wait(epoch)?;
-        if wake == Wake::Ended {
-            break;
-        }
-        let sample = machine.sample()?;
-        let seen = Observation::between(&before, &sample);
-        remote = seen.threads().filter(|(_, thread)| home_of(&seen, thread.cpu) != Some(HOME.0)).count();
-        machine.apply(&policy.decide(&seen))?;
-        before = sample;
+    while let Some(Epoch { seen, .. }) = run.step()? {
+        remote = seen.threads().filter(|(_, thread)| home_of(seen, thread.cpu) != Some(HOME.0)).count();
     }
     Ok(remote)
 }

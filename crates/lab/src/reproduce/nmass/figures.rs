@@ -118,5 +118,5 @@ fn columns(file: &str, title: &str, names: &[String], series: &[(String, Vec<Opt
 }
 
 fn figure(file: &str, title: &str, svg: String) -> Figure {
-    Figure { file: format!("nmass-figure-{file}.svg"), title: title.to_owned(), svg }
+    Figure::new(&format!("nmass-figure-{file}.svg"), title, svg)
 }

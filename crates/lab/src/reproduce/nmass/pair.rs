@@ -6,7 +6,7 @@
 use crate::compare::alone;
 use crate::error::LabError;
 use crate::reproduce::options::Options;
-use crate::run::run_policy;
+use crate::run::{run_policy, slowdowns};
 use isobar_policy::baseline::linux::Linux;
 use isobar_sim::Workload;
 
@@ -49,8 +49,6 @@ fn one(cpus: [u32; 2], options: &Options) -> Result<[f64; 2], LabError> {
     let apps: String = ["mcf", "lbm"].into_iter().zip(cpus).map(app).collect();
     let workload = Workload::from_toml("mcf and lbm", &format!("machine = \"nehalem-2x4\"\n{apps}"))?;
     let report = run_policy(&workload, options.seed, &mut Linux)?;
-    let seconds =
-        |app: usize| report.apps[app].mean_seconds.ok_or_else(|| LabError::unfinished(&workload, "mcf or lbm"));
-    let (alone, shared) = (alone(&workload)?, [seconds(0)?, seconds(1)?]);
-    Ok([0, 1].map(|app| 100.0 * (shared[app] / alone[app] - 1.0)))
+    let (slowdowns, _) = slowdowns(&workload, &report, &alone(&workload)?)?;
+    Ok([0, 1].map(|app| 100.0 * (slowdowns[app] - 1.0)))
 }

@@ -3,7 +3,7 @@
 
 use super::profiles::Profiles;
 use super::workloads::Case;
-use crate::compare::{AppRow, CompareSpec, Comparison, PolicyRow, compare};
+use crate::compare::{AppRow, CompareSpec, Comparison, compare};
 use crate::error::LabError;
 use crate::reproduce::options::Options;
 use crate::starts::Starts;
@@ -38,18 +38,14 @@ pub(super) fn run(
 }
 
 impl Run {
-    fn row(&self, policy: &str) -> Option<&PolicyRow> {
-        self.compared.policies.iter().find(|row| row.policy == policy)
-    }
-
     /// How its programs did under a policy.
     pub fn apps(&self, policy: &str) -> &[AppRow] {
-        self.row(policy).map_or(&[], |row| &row.apps)
+        self.compared.row(policy).map_or(&[], |row| &row.apps)
     }
 
     /// Improvement over the stock scheduler, mean over the programs, in per cent.
     pub fn gain(&self, policy: &str) -> f64 {
-        self.row(policy).and_then(|row| row.vs_linux_percent).unwrap_or_default()
+        self.compared.row(policy).and_then(|row| row.vs_linux_percent).unwrap_or_default()
     }
 
     /// Improvement of each program, in per cent.

@@ -17,34 +17,7 @@
 //!    across the ends of mappings.
 //! 2. K counts the page of the address, so that K pages move rather than K + 1.
 
-/// Pages with consecutive numbers (address divided by page size), the end not included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PageRange {
-    /// The first page.
-    pub start: u64,
-    /// The page after the last.
-    pub end: u64,
-}
-
-impl PageRange {
-    /// How many pages.
-    #[must_use]
-    pub const fn len(&self) -> u64 {
-        self.end.saturating_sub(self.start)
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.end <= self.start
-    }
-
-    /// Whether a page is in it.
-    #[must_use]
-    pub const fn contains(&self, page: u64) -> bool {
-        self.start <= page && page < self.end
-    }
-}
+pub use crate::kernel::page_range::PageRange;
 
 /// The neighbourhood of K pages around `page`, in `ranges` (ascending, not overlapping). Empty when
 /// the page is in none of them: it was unmapped since it was sampled.
@@ -54,10 +27,21 @@ pub fn around(page: u64, k: u64, ranges: &[PageRange]) -> Vec<PageRange> {
     if k == 0 || !ranges.get(home).is_some_and(|range| range.contains(page)) {
         return Vec::new();
     }
-    let mut chosen = backward(page, k / 2, &ranges[..=home]);
-    chosen.reverse();
-    chosen.extend(forward(page, k - k / 2, &ranges[home..]));
-    join(chosen)
+    // Each range has a page at least, so no range farther than K can matter.
+    let most = usize::try_from(k).unwrap_or(usize::MAX);
+    let first = home.saturating_sub(most);
+    let (near, home) = (&ranges[first..ranges.len().min(home.saturating_add(most))], home - first);
+    // The neighbourhood, in pages from the first of these ranges on.
+    let place = count(&near[..home]) + (page - near[home].start);
+    let (begin, end) = (place.saturating_sub(k / 2), place.saturating_add(k - k / 2));
+    let mut before = 0;
+    let clip = |range: &PageRange| {
+        let at = |place: u64| range.start + place.saturating_sub(before).min(range.len());
+        let clipped = PageRange { start: at(begin), end: at(end) };
+        before += range.len();
+        clipped
+    };
+    join(near.iter().map(clip).collect())
 }
 
 /// Ranges that touch become one.
@@ -90,37 +74,6 @@ pub fn count(ranges: &[PageRange]) -> u64 {
     ranges.iter().map(PageRange::len).fold(0, u64::saturating_add)
 }
 
-/// The `count` pages before `page`, nearest range first; `page` is in the last of `ranges`.
-fn backward(page: u64, count: u64, ranges: &[PageRange]) -> Vec<PageRange> {
-    let mut left = count;
-    let take = |range: &PageRange| {
-        let end = range.end.min(page);
-        let start = range.start.max(end.saturating_sub(left));
-        let taken = PageRange { start, end };
-        left -= taken.len();
-        (!taken.is_empty()).then_some(taken)
-    };
-    ranges.iter().rev().take(most_ranges(count)).filter_map(take).collect()
-}
-
-/// The `count` pages from `page` on, nearest range first; `page` is in the first of `ranges`.
-fn forward(page: u64, count: u64, ranges: &[PageRange]) -> Vec<PageRange> {
-    let mut left = count;
-    let take = |range: &PageRange| {
-        let start = range.start.max(page);
-        let end = range.end.min(start.saturating_add(left));
-        let taken = PageRange { start, end };
-        left -= taken.len();
-        (!taken.is_empty()).then_some(taken)
-    };
-    ranges.iter().take(most_ranges(count)).filter_map(take).collect()
-}
-
-/// Each range has a page at least, so no more ranges than `count + 1` can matter.
-fn most_ranges(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX).saturating_add(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,23 +82,6 @@ mod tests {
 
     fn range(start: u64, end: u64) -> PageRange {
         PageRange { start, end }
-    }
-
-    #[test]
-    fn k_pages_around_the_sample_where_there_is_room() {
-        // K = 8 around page 100: 96..=99 precede, 100 is the sample, 101..=103 follow.
-        assert_eq!(around(100, 8, &[range(0, 1000)]), [range(96, 104)]);
-        assert_eq!(around(100, 1, &[range(0, 1000)]), [range(100, 101)]);
-        assert_eq!(around(100, 0, &[range(0, 1000)]), []);
-    }
-
-    #[test]
-    fn holes_are_skipped_and_mapping_ends_are_crossed() {
-        let ranges = [range(10, 12), range(50, 53), range(90, 99)];
-        // K = 8 around 51: before it 50, 11, 10 and then nothing; from it on 51, 52, 90, 91.
-        assert_eq!(around(51, 8, &ranges), [range(10, 12), range(50, 53), range(90, 92)]);
-        // No room before page 10: the other side is not longer for it.
-        assert_eq!(around(10, 4, &ranges), [range(10, 12)]);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! One migration: what the target can take, which pages, in which batches, and the tally.
 
-use super::mappings::Mapping;
+use super::free;
 use super::migration::{Migration, PageOptions};
 use super::process::Process;
-use super::select::{Cursor, mapped, near};
+use super::select::{Cursor, in_order, mapped, near};
 use super::tally::{BUDGET, ENDED, FEWER, NO_MEMORY, REFUSED, Tally};
-use super::{free, syscall};
+use crate::kernel::maps::Mapping;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Pages in one system call that moves. The kernel drains the LRU lists of every CPU in each call,
+/// and holds them disabled for its length: fewer calls cost less, shorter ones stall others less.
+const BATCH: usize = 512;
 
 /// Moves pages, and remembers for each process where its walk goes on.
 #[derive(Debug, Default)]
@@ -50,12 +54,12 @@ impl PageMover {
         if wanted == 0 {
             return Ok(());
         }
-        let mut process = Process::new(request, &self.options)?;
+        let mut process = Process::new(request)?;
         let chosen = self.choose(&mut process, request, wanted)?;
         let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
         tally.stayed(FEWER, wanted.saturating_sub(found));
         let chosen: Vec<u64> = chosen.into_iter().collect();
-        chosen.chunks(syscall::length(self.options.batch.0)).try_for_each(|batch| process.relocate(batch, tally))
+        chosen.chunks(BATCH).try_for_each(|batch| process.relocate(batch, tally))
     }
 
     fn choose(
@@ -64,6 +68,9 @@ impl PageMover {
         request: &Migration<'_>,
         wanted: u64,
     ) -> Result<BTreeSet<u64>, ActionOutcome> {
+        if request.select == PageSelection::Accessed {
+            return in_order(process, request.accessed, request.from, wanted);
+        }
         let mappings = process.mappings()?;
         if request.select == PageSelection::AroundSamples && !request.addresses.is_empty() {
             let samples = request.addresses.iter().map(|address| address / process.page_size).collect();

@@ -1,30 +1,21 @@
 //! What a page migration is asked for, and its bounds.
 
+use super::around::PageRange;
 use isobar_model::{Bytes, NodeId, PageSelection, Pages, Pid};
 use std::path::PathBuf;
 
 /// Bounds of page migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageOptions {
-    /// Pages in one system call. The kernel drains the LRU lists of every CPU in each call, and
-    /// holds them disabled for its length: fewer calls cost less, shorter ones stall others less.
-    pub batch: Pages,
     /// Free memory that is left on the target.
     pub reserve: Bytes,
-    /// Pages looked at in one migration, at most, to find those to move.
-    pub most_looked_at: Pages,
     /// Where the kernel describes nodes.
     pub nodes: PathBuf,
 }
 
 impl Default for PageOptions {
     fn default() -> Self {
-        Self {
-            batch: Pages(512),
-            reserve: Bytes(64 << 20),
-            most_looked_at: Pages(1 << 20),
-            nodes: "/sys/devices/system/node".into(),
-        }
+        Self { reserve: Bytes(64 << 20), nodes: "/sys/devices/system/node".into() }
     }
 }
 
@@ -45,6 +36,8 @@ pub struct Migration<'a> {
     pub select: PageSelection,
     /// Sampled addresses; empty where addresses are not sampled.
     pub addresses: &'a [u64],
+    /// Where accessed pages are, those accessed most first; for [`PageSelection::Accessed`].
+    pub accessed: &'a [PageRange],
     /// Whether pages far from every sample go, too, once those around the samples are fewer than
     /// asked for: where all threads of the process have gone, not where the samples are of one
     /// thread.

@@ -10,24 +10,26 @@
 //!
 //! - [`PageSelection::AroundSamples`] with sampled addresses: [`around()`] each of them, in the
 //!   resident address space.
+//! - [`PageSelection::Accessed`]: pages that a sensor saw accessed lately, the hottest first, and
+//!   no others (CAMM paper, section VI);
 //! - without samples (no address sampler on this machine), and for [`PageSelection::ResidentSet`]:
 //!   the resident pages on the node, largest anonymous mappings first, by a [`Cursor`] that goes on
 //!   where the last call ended, so that successive epochs cover everything.
 //!
 //! [`PageSelection::AroundSamples`]: isobar_model::PageSelection::AroundSamples
+//! [`PageSelection::Accessed`]: isobar_model::PageSelection::Accessed
 //! [`PageSelection::ResidentSet`]: isobar_model::PageSelection::ResidentSet
 
 pub mod around;
 mod free;
-pub mod mappings;
 mod migrate;
 mod migration;
 mod process;
 mod resident;
 mod select;
-mod syscall;
 mod tally;
 
+pub use crate::kernel::maps as mappings;
 pub use around::{PageRange, around};
 pub use migrate::PageMover;
 pub use migration::{Migration, PageOptions};

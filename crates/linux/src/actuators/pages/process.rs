@@ -2,12 +2,12 @@
 //! mean.
 
 use super::around::PageRange;
-use super::mappings::{Mapping, pages_on, parse_maps};
-use super::migration::{Migration, PageOptions};
+use super::migration::Migration;
 use super::resident::PageTables;
 use super::select::{Look, asked, by_size, every};
-use super::syscall;
 use super::tally::{Tally, reason};
+use crate::kernel::maps::{Mapping, pages_on, parse_maps};
+use crate::kernel::move_pages as syscall;
 use crate::kernel::{identity, privilege};
 use isobar_model::{ActionOutcome, NodeId, Pid};
 use std::collections::BTreeMap;
@@ -18,6 +18,12 @@ use std::path::PathBuf;
 /// first page that fails.
 const MOST_TRIES: usize = 3;
 
+/// Pages looked at in one migration, at most, to find those to move.
+const MOST_LOOKED_AT: u64 = 1 << 20;
+
+/// Pages in one system call that looks.
+const LOOKS: usize = 4096;
+
 /// A process whose pages are looked at and moved. Before each system call it is checked that it is
 /// still the same.
 pub struct Process {
@@ -26,23 +32,21 @@ pub struct Process {
     from: NodeId,
     to: NodeId,
     pub page_size: u64,
-    batch: usize,
     left: u64,
     tables: Option<PageTables>,
 }
 
 impl Process {
-    pub fn new(request: &Migration<'_>, options: &PageOptions) -> Result<Self, ActionOutcome> {
+    pub fn new(request: &Migration<'_>) -> Result<Self, ActionOutcome> {
         let task = identity::process(request.pid).filter(|task| task.start == request.pid_start);
         let task = task.ok_or(ActionOutcome::Vanished)?;
         if task.kernel || request.pid == identity::own_pid() {
             let why = "pages of the kernel and of isobar itself are not moved".to_owned();
             return Err(ActionOutcome::LeftAlone { why });
         }
-        let (batch, left) = (syscall::length(options.batch.0), options.most_looked_at.0);
         let (from, to, page_size) = (request.from, request.to, procfs::page_size());
         let tables = PageTables::open(request.pid, page_size);
-        Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, batch, left, tables })
+        Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, left: MOST_LOOKED_AT, tables })
     }
 
     fn still_there(&self) -> Result<(), ActionOutcome> {
@@ -150,7 +154,7 @@ impl Look for Process {
 
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, ActionOutcome> {
         let mut status = Vec::with_capacity(pages.len());
-        for batch in pages.chunks(self.batch.max(4096)) {
+        for batch in pages.chunks(LOOKS) {
             self.still_there()?;
             status.extend(self.ask(syscall::locate(self.pid, batch, self.page_size))?);
         }

@@ -4,8 +4,8 @@
 //! the choice is tested on made-up processes.
 
 use super::around::{PageRange, around, join, pages, ranges};
-use super::mappings::Mapping;
-use super::syscall;
+use crate::kernel::maps::Mapping;
+use crate::kernel::move_pages as syscall;
 use isobar_model::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,6 +86,30 @@ pub fn near<L: Look>(
         found.extend(here.map(|(page, _)| page));
     }
     Ok(found.into_iter().take(syscall::length(wanted)).collect())
+}
+
+/// The pages on `from` in some ranges, `wanted` at most: those of the first range first.
+///
+/// # Errors
+/// As `Look::look`.
+pub fn in_order<L: Look>(
+    look: &mut L,
+    order: &[PageRange],
+    from: NodeId,
+    wanted: u64,
+) -> Result<BTreeSet<u64>, L::Stop> {
+    let mut found = BTreeSet::new();
+    for mut rest in order.iter().copied() {
+        while !rest.is_empty() {
+            let missing = wanted.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
+            let step = rest.len().min(look.left()).min(STEP);
+            if missing == 0 || step == 0 {
+                return Ok(found);
+            }
+            rest.start = take(look, rest, step, (from, missing), &mut found)?;
+        }
+    }
+    Ok(found)
 }
 
 /// Where the walk over the resident set of a process goes on.

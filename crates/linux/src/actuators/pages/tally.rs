@@ -1,6 +1,6 @@
 //! What became of pages, counted by reason in words.
 
-use super::syscall::NOT_TRIED;
+use crate::kernel::move_pages::NOT_TRIED;
 use isobar_model::{ActionOutcome, Pages};
 use std::collections::BTreeMap;
 
@@ -94,24 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_that_broke_off_accounts_for_every_page() {
+    fn every_page_is_accounted_for_by_reason_and_zero_is_left_out() {
         let mut tally = Tally::default();
         tally.moved(3);
-        tally.stayed(BUDGET, 2);
-        tally.rest_stayed(ENDED, Pages(9));
-        let stayed = vec![(BUDGET.to_owned(), Pages(2)), (ENDED.to_owned(), Pages(4))];
-        assert_eq!(tally.outcome(), ActionOutcome::Pages { moved: Pages(3), stayed });
-    }
-
-    #[test]
-    fn reasons_are_ascending_and_zero_is_left_out() {
-        let mut tally = Tally::default();
-        tally.moved(3);
-        tally.stayed("busy", 2);
-        tally.stayed(BUDGET, 0);
-        tally.stayed(NO_MEMORY, 5);
-        tally.stayed("busy", 1);
-        let stayed = vec![("busy".to_owned(), Pages(3)), (NO_MEMORY.to_owned(), Pages(5))];
-        assert_eq!(tally.outcome(), ActionOutcome::Pages { moved: Pages(3), stayed });
+        for (why, pages) in [(NO_MEMORY, 5), ("busy", 2), (BUDGET, 0), ("busy", 1)] {
+            tally.stayed(why, pages);
+        }
+        tally.rest_stayed(ENDED, Pages(13));
+        let stayed = [("busy", 3), (NO_MEMORY, 5), (ENDED, 2)].map(|(why, pages)| (why.to_owned(), Pages(pages)));
+        assert_eq!(tally.outcome(), ActionOutcome::Pages { moved: Pages(3), stayed: stayed.into() });
     }
 }

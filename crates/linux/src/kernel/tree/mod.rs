@@ -151,14 +151,15 @@ fn is_absence(source: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::folder;
+
+    const ONLINE: &str = "sys/devices/system/cpu/online";
 
     #[test]
     fn absence_is_a_value() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join(CPU_FOLDER)).unwrap();
-        std::fs::write(folder.path().join(CPU_FOLDER).join("online"), "0\n").unwrap();
+        let folder = folder(&[(ONLINE, "0\n")]);
         let tree = Tree::open(folder.path()).unwrap();
-        assert_eq!(tree.read("sys/devices/system/cpu/online").unwrap().as_deref(), Some("0\n"));
+        assert_eq!(tree.read(ONLINE).unwrap().as_deref(), Some("0\n"));
         assert_eq!(tree.read("sys/devices/system/cpu/present").unwrap(), None);
         assert_eq!(tree.read("sys/devices/system/cpu/online/deeper").unwrap(), None);
         assert_eq!(tree.read("sys/devices/system/cpu").unwrap(), None);
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_folder_without_a_machine_says_what_was_expected() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder(&[]);
         let said = Tree::open(folder.path()).unwrap_err().to_string();
         assert!(said.contains("expected `sys/devices/system/cpu` inside"), "{said}");
         let said = Tree::open(&folder.path().join("nowhere")).unwrap_err().to_string();
@@ -183,10 +184,8 @@ mod tests {
 
     #[test]
     fn a_file_beyond_all_reason_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join(CPU_FOLDER)).unwrap();
-        std::fs::write(folder.path().join(CPU_FOLDER).join("online"), vec![b'0'; (1 << 20) + 1]).unwrap();
+        let folder = folder(&[(ONLINE, &"0".repeat((1 << 20) + 1))]);
         let tree = Tree::open(folder.path()).unwrap();
-        assert!(matches!(tree.read("sys/devices/system/cpu/online"), Err(LinuxError::TooLarge { .. })));
+        assert!(matches!(tree.read(ONLINE), Err(LinuxError::TooLarge { .. })));
     }
 }

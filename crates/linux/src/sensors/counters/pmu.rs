@@ -58,16 +58,15 @@ fn is_core(name: &str) -> bool {
 #[must_use]
 pub fn read(devices: &Path, name: &str) -> Option<Pmu> {
     let folder = devices.join(name);
-    let text = |path: &Path| path.to_str().and_then(read_text);
-    let kind = text(&folder.join("type"))?.trim().parse().ok()?;
+    let kind = read_text(folder.join("type"))?.trim().parse().ok()?;
     let files = |sub: &str| {
         let sub = folder.join(sub);
         let entries: Vec<_> = names(&sub).collect();
-        entries.into_iter().filter_map(move |name| Some((text(&sub.join(&name))?.trim().to_owned(), name)))
+        entries.into_iter().filter_map(move |name| Some((read_text(sub.join(&name))?.trim().to_owned(), name)))
     };
     let formats = files("format").filter_map(|(value, name)| Some((name, format(&value)?))).collect();
     let events = files("events").map(|(value, name)| (name, value)).collect();
-    let cpus: Option<CpuSet> = text(&folder.join("cpus")).and_then(|list| list.trim().parse().ok());
+    let cpus: Option<CpuSet> = read_text(folder.join("cpus")).and_then(|list| list.trim().parse().ok());
     let cpu = cpus.and_then(|cpus| cpus.iter().next());
     Some(Pmu { name: name.to_owned(), kind, one_of_several: false, cpu, formats, events })
 }
@@ -98,12 +97,6 @@ impl Pmu {
     #[must_use]
     pub fn nameless() -> Self {
         Self { kind: bindings::PERF_TYPE_RAW, ..Self::default() }
-    }
-
-    /// Whether sysfs names an event.
-    #[must_use]
-    pub fn has(&self, event: &str) -> bool {
-        self.events.contains_key(event)
     }
 
     /// Whether sysfs shows a list of its events: there is none without a PMU, and a container may
@@ -176,34 +169,22 @@ mod tests {
     use super::*;
     use crate::kernel::cpu_model::{CpuModel, Vendor};
     use crate::sensors::counters::events::row_for;
-    use std::fs;
-
-    type Files = [(&'static str, &'static str)];
-
-    fn devices(pmus: &[(&str, &str, &Files)]) -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        for (name, kind, files) in pmus {
-            let folder = root.path().join(name);
-            fs::create_dir_all(folder.join("events")).unwrap();
-            fs::create_dir_all(folder.join("format")).unwrap();
-            fs::write(folder.join("type"), format!("{kind}\n")).unwrap();
-            files.iter().for_each(|(path, text)| fs::write(folder.join(path), format!("{text}\n")).unwrap());
-        }
-        root
-    }
+    use crate::test_kit::{folder, write};
 
     #[test]
     fn named_events_are_encoded_by_the_formats() {
-        let files = [
-            ("format/event", "config:0-7,32-35"),
-            ("format/umask", "config:8-15"),
-            ("format/ldlat", "config1:0-15"),
-            ("format/edge", "config:18"),
-            ("events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"),
-            ("events/wide", "event=0x1c3,edge"),
-            ("events/odd", "event=1,colour=3"),
-        ];
-        let root = devices(&[("cpu", "4", &files), ("software", "1", &[]), ("uncore_imc_0", "14", &[])]);
+        let root = folder(&[
+            ("cpu/type", "4\n"),
+            ("cpu/format/event", "config:0-7,32-35\n"),
+            ("cpu/format/umask", "config:8-15\n"),
+            ("cpu/format/ldlat", "config1:0-15\n"),
+            ("cpu/format/edge", "config:18\n"),
+            ("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n"),
+            ("cpu/events/wide", "event=0x1c3,edge\n"),
+            ("cpu/events/odd", "event=1,colour=3\n"),
+            ("software/type", "1\n"),
+            ("uncore_imc_0/type", "14\n"),
+        ]);
         let pmus = core_pmus(root.path());
         assert_eq!(pmus.len(), 1);
         let cpu = &pmus[0];
@@ -216,7 +197,7 @@ mod tests {
 
     #[test]
     fn hybrid_generic_events_say_which_pmu() {
-        let root = devices(&[("cpu_core", "4", &[]), ("cpu_atom", "10", &[])]);
+        let root = folder(&[("cpu_core/type", "4\n"), ("cpu_atom/type", "10\n")]);
         let pmus = core_pmus(root.path());
         let codes: Vec<_> = pmus.iter().map(|pmu| pmu.code(Event::Generic(3)).unwrap().config[0]).collect();
         assert_eq!(codes, [10 << 32 | 3, 4 << 32 | 3]);
@@ -227,8 +208,9 @@ mod tests {
     #[test]
     fn an_event_that_the_pmu_does_not_list_has_no_code() {
         let n1 = row_for(&CpuModel { vendor: Vendor::Arm, family: 0x41, model: 0xd0c, hypervisor: false });
-        let misses = |files: &Files| {
-            let root = devices(&[("armv8_pmuv3_0", "9", files)]);
+        let misses = |files: &[(&str, &str)]| {
+            let root = folder(&[("armv8_pmuv3_0/type", "9\n")]);
+            write(&root.path().join("armv8_pmuv3_0"), files);
             let pmu = core_pmus(root.path()).remove(0);
             n1.llc.iter().map(|pair| pmu.code(pair.misses).map(|code| (code.kind, code.config[0]))).collect::<Vec<_>>()
         };
@@ -242,10 +224,12 @@ mod tests {
 
     #[test]
     fn a_pmu_of_some_cpus_names_one_of_them() {
-        let root = devices(&[
-            ("armv8_cortex_a53", "8", &[("cpus", "0-3")]),
-            ("armv8_cortex_a72", "9", &[("cpus", "4-5")]),
-            ("cpu", "4", &[]),
+        let root = folder(&[
+            ("armv8_cortex_a53/type", "8\n"),
+            ("armv8_cortex_a53/cpus", "0-3\n"),
+            ("armv8_cortex_a72/type", "9\n"),
+            ("armv8_cortex_a72/cpus", "4-5\n"),
+            ("cpu/type", "4\n"),
         ]);
         let cpus: Vec<_> = core_pmus(root.path()).iter().map(|pmu| pmu.cpu.map(|cpu| cpu.0)).collect();
         assert_eq!(cpus, [Some(0), Some(4), None]);

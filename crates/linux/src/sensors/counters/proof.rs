@@ -79,13 +79,14 @@ struct Trial {
     evidence: Evidence,
 }
 
+/// Where the events of the LLC begin among the roles.
+const LLC: usize = 2;
+
 /// The events of one core PMU.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    instructions: Trial,
-    cycles: Trial,
-    references: Trial,
-    misses: Trial,
+    /// One for each role: first the two that come with every nanosecond, then the two of the LLC.
+    trials: [Trial; 4],
     certain: bool,
     user_only: bool,
 }
@@ -96,15 +97,8 @@ impl Proof {
     #[must_use]
     pub fn new(certain: bool, modes: Modes) -> Self {
         let standing = if certain { Standing::Counts } else { Standing::Unproven };
-        let trial = Trial { standing, ..Trial::default() };
-        Self {
-            instructions: trial,
-            cycles: trial,
-            references: trial,
-            misses: trial,
-            certain,
-            user_only: modes == Modes::User,
-        }
+        let trials = [Trial { standing, ..Trial::default() }; 4];
+        Self { trials, certain, user_only: modes == Modes::User }
     }
 
     /// Hears two readings of one thread, the older first.
@@ -112,19 +106,16 @@ impl Proof {
         if self.certain {
             return;
         }
-        self.instructions.hear(old.instructions, new.instructions);
-        self.cycles.hear(old.cycles, new.cycles);
-        self.references.hear(old.llc_references, new.llc_references);
-        self.misses.hear(old.llc_misses, new.llc_misses);
+        for (trial, role) in self.trials.iter_mut().zip(Role::ALL) {
+            trial.hear(role.of(*old), role.of(*new));
+        }
         let (in_instructions, old, new) = match (new.instructions, new.cycles) {
             (Some(count), _) if count.value > 0 => (true, old.instructions, count),
             (_, Some(count)) => (false, old.cycles, count),
             _ => return,
         };
         let old = old.unwrap_or_default().value;
-        for trial in [&mut self.references, &mut self.misses] {
-            trial.hear_of_work(old, new.value, in_instructions);
-        }
+        self.trials[LLC..].iter_mut().for_each(|trial| trial.hear_of_work(old, new.value, in_instructions));
     }
 
     /// Judges by all readings since the last time.
@@ -132,56 +123,41 @@ impl Proof {
         if self.certain {
             return;
         }
-        self.instructions.conclude_steady(self.user_only);
-        self.cycles.conclude_steady(self.user_only);
-        for trial in [&mut self.references, &mut self.misses] {
-            trial.conclude_rare();
-        }
+        let (steady, rare) = self.trials.split_at_mut(LLC);
+        steady.iter_mut().for_each(|trial| trial.conclude_steady(self.user_only));
+        rare.iter_mut().for_each(Trial::conclude_rare);
         if self.stands_still() {
-            self.references.start_again();
-            self.misses.start_again();
+            self.trials[LLC..].iter_mut().for_each(Trial::start_again);
         }
     }
 
     /// Whether the whole PMU has stopped, or never began.
     #[must_use]
     pub fn stands_still(&self) -> bool {
-        let both = [self.instructions.standing, self.cycles.standing];
+        let both = [Role::Instructions, Role::Cycles].map(|role| self.standing(role));
         both.contains(&Standing::Silent) && !both.contains(&Standing::Counts)
     }
 
     /// What is known of an event.
     #[must_use]
     pub const fn standing(&self, role: Role) -> Standing {
-        self.trial(role).standing
+        self.trials[role as usize].standing
     }
 
     /// What threads did while an event counted nothing.
     #[must_use]
     pub const fn evidence(&self, role: Role) -> Evidence {
-        self.trial(role).evidence
+        self.trials[role as usize].evidence
     }
 
     /// The events of a reading that are believed.
     #[must_use]
     pub fn believed(&self, raw: &Counters) -> Counters {
-        let believed = |count: Option<Count>, role| count.filter(|_| self.standing(role) == Standing::Counts);
-        Counters {
-            instructions: believed(raw.instructions, Role::Instructions),
-            cycles: believed(raw.cycles, Role::Cycles),
-            llc_references: believed(raw.llc_references, Role::LlcReferences),
-            llc_misses: believed(raw.llc_misses, Role::LlcMisses),
-            bytes: raw.bytes,
+        let mut believed = *raw;
+        for role in Role::ALL.into_iter().filter(|role| self.standing(*role) != Standing::Counts) {
+            *role.slot(&mut believed) = None;
         }
-    }
-
-    const fn trial(&self, role: Role) -> &Trial {
-        match role {
-            Role::Instructions => &self.instructions,
-            Role::Cycles => &self.cycles,
-            Role::LlcReferences => &self.references,
-            Role::LlcMisses => &self.misses,
-        }
+        believed
     }
 }
 

@@ -36,24 +36,27 @@ const NEW: Counters =
     Counters { instructions: None, cycles: None, llc_references: None, llc_misses: None, bytes: None };
 
 #[test]
-fn misses_of_one_thread_prove_the_event_for_all() {
-    let (none, some) = (reading(1000, 900, 0), reading(1000, 900, 1));
-    assert_eq!(misses(&[&[none, none]]), Standing::Unproven);
-    let proof = after(&[&[none, some]]);
-    assert_eq!(proof.believed(&none), none, "its zero is a fact now");
-    // A second in the L1 later it is a fact still.
+fn misses_are_unproven_until_one_is_counted_or_two_threads_have_worked_long_without() {
+    let (none, some, idle) = (reading(1000, 900, 0), reading(1000, 900, 1), reading(40, 50, 0));
+    let (dead, alive) = (reading(2000, 1500, 0), reading(3000, 2500, 7));
+    // In the L1 since its one miss.
     let later = |ms: u64| reading(ms, ms * 2, 1);
-    assert_eq!(
-        misses(&[&[none, some], &[later(9000), later(9000)], &[later(99_000), later(99_000)]]),
-        Standing::Counts
-    );
-}
-
-#[test]
-fn until_then_no_zero_is_handed_on() {
-    let none = reading(1000, 900, 0);
+    let cases: [(&[&[Counters]], Standing, &str); 8] = [
+        (&[&[none, none]], Standing::Unproven, "too little work"),
+        (&[&[none, some]], Standing::Counts, "one thread proves it for all"),
+        (&[&[none, some], &[later(9000); 2], &[later(99_000); 2]], Standing::Counts, "for good"),
+        (&[&[reading(9000, 9000, 0)], &[reading(99_000, 99_000, 0)]], Standing::Unproven, "one thread, however long"),
+        (&[&[reading(9000, 9000, 0), idle, idle, idle]], Standing::Unproven, "nor with many that did nothing"),
+        (&[&[NEW, dead], &[dead]], Standing::Silent, "each of another thread, which is gone"),
+        (&[&[dead; 2]], Standing::Silent, "two threads"),
+        (&[&[dead; 2], &[reading(3000, 2500, 0), alive]], Standing::Counts, "believed again"),
+    ];
+    for (samples, expected, why) in cases {
+        assert_eq!(misses(samples), expected, "{why}");
+    }
+    assert_eq!(after(&[&[none, some]]).believed(&none), none, "its zero is a fact now");
     let believed = after(&[&[none, none]]).believed(&none);
-    assert_eq!((believed.llc_misses, believed.instructions), (None, none.instructions));
+    assert_eq!((believed.llc_misses, believed.instructions), (None, none.instructions), "until then it is not");
 }
 
 #[test]
@@ -73,27 +76,6 @@ fn two_billion_instructions_of_two_threads_without_a_miss_are_silence() {
         expected,
         "a reason that changes in every sample would be news each time"
     );
-}
-
-#[test]
-fn one_thread_is_no_silence_however_long_nor_are_many_that_did_nothing() {
-    assert_eq!(misses(&[&[reading(9000, 9000, 0)], &[reading(99_000, 99_000, 0)]]), Standing::Unproven);
-    let idle = reading(40, 50, 0);
-    assert_eq!(misses(&[&[reading(9000, 9000, 0), idle, idle, idle]]), Standing::Unproven);
-}
-
-#[test]
-fn what_ended_has_spoken_too() {
-    let (first, second) = (reading(2000, 1500, 0), reading(2000, 1500, 0));
-    assert_eq!(misses(&[&[NEW, first], &[second]]), Standing::Silent, "each of another thread, which is gone");
-}
-
-#[test]
-fn a_silent_event_that_counts_is_believed_again() {
-    let dead = [reading(2000, 1500, 0), reading(2000, 1500, 0)];
-    let alive = [reading(3000, 2500, 0), reading(3000, 2500, 7)];
-    assert_eq!(misses(&[&dead]), Standing::Silent);
-    assert_eq!(misses(&[&dead, &alive]), Standing::Counts);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! believed, and what the kernel refused.
 
 use super::available::{Available, CoreEvents};
-use super::choice::{Candidate, choose};
+use super::choice::choose;
 use super::descriptors;
 use super::events::Role;
 use super::group::{Group, Members, add_all};
@@ -10,6 +10,7 @@ use super::proof::{Evidence, Proof, Standing};
 use super::why;
 use crate::perf::event::Modes;
 use crate::sensors::options::SensorOptions;
+use crate::sensors::thread_counters::Running;
 use isobar_model::{Counters, Tid};
 use perf_event_open_sys::bindings::PERF_TYPE_SOFTWARE;
 use rustix::io::Errno;
@@ -87,19 +88,15 @@ impl CounterSet {
         set
     }
 
-    /// Whether a thread is counted.
-    #[must_use]
-    pub fn is_counted(&self, tid: Tid, start: u64) -> bool {
-        self.threads.get(&tid).is_some_and(|thread| thread.start == start)
-    }
-
-    /// Decides anew which threads are counted, closes and opens accordingly. `candidates` are all
-    /// threads of the sample.
-    pub fn update(&mut self, candidates: &[Candidate]) {
+    /// Decides anew which threads are counted, closes and opens accordingly. `threads` are all of
+    /// the sample.
+    pub fn update(&mut self, threads: &[Running]) {
         if self.available.groups.is_empty() {
             return;
         }
-        let alive: BTreeSet<_> = candidates.iter().map(|thread| (thread.tid, thread.start)).collect();
+        let alive: BTreeSet<_> = threads.iter().map(|thread| (thread.tid, thread.start)).collect();
+        let is_counted = |tid: &Tid, start| self.threads.get(tid).is_some_and(|thread| thread.start == start);
+        let counted = alive.iter().filter(|(tid, start)| is_counted(tid, *start)).map(|(tid, _)| *tid).collect();
         self.forbidden.retain(|thread| alive.contains(thread));
         self.state = Refusals::default();
         if let Some(mut own) = self.own.take() {
@@ -108,19 +105,19 @@ impl CounterSet {
         // A place that a forbidden thread does not take goes to the next one at once.
         for _ in 0..ROUNDS {
             let forbidden = self.forbidden.len();
-            self.share_out(candidates);
+            self.share_out(threads, &counted);
             if self.forbidden.len() == forbidden {
                 break;
             }
         }
     }
 
-    fn share_out(&mut self, candidates: &[Candidate]) {
-        let permitted = |thread: &&Candidate| !self.forbidden.contains(&(thread.tid, thread.start));
-        let permitted: Vec<_> = candidates.iter().filter(permitted).copied().collect();
+    fn share_out(&mut self, threads: &[Running], counted: &BTreeSet<Tid>) {
+        let permitted = |thread: &&Running| !self.forbidden.contains(&(thread.tid, thread.start));
+        let permitted: Vec<_> = threads.iter().filter(permitted).copied().collect();
         let capacity = self.capacity();
-        let chosen = choose(&permitted, capacity.min(self.max_threads));
-        self.state.wanted = permitted.iter().filter(|thread| thread.counted || thread.load > 0).count();
+        let chosen = choose(&permitted, counted, capacity.min(self.max_threads));
+        self.state.wanted = choose(&permitted, counted, usize::MAX).len();
         self.state.descriptors = self.state.wanted > capacity && capacity < self.max_threads;
         self.close_all_but(&chosen);
         let mut fresh: Vec<_> = chosen.iter().filter(|thread| !self.threads.contains_key(&thread.tid)).collect();
@@ -143,7 +140,7 @@ impl CounterSet {
         self.threads.values().flat_map(|thread| &thread.groups).map(|(group, _)| group.descriptors()).sum()
     }
 
-    fn close_all_but(&mut self, chosen: &[Candidate]) {
+    fn close_all_but(&mut self, chosen: &[Running]) {
         self.threads.retain(|tid, counted| {
             let place = chosen.binary_search_by_key(tid, |thread| thread.tid);
             place.is_ok_and(|place| chosen[place].start == counted.start)
@@ -151,7 +148,7 @@ impl CounterSet {
     }
 
     /// False where no descriptor is left: the rest waits for the next update.
-    fn open(&mut self, thread: &Candidate) -> bool {
+    fn open(&mut self, thread: &Running) -> bool {
         match self.open_groups(thread.tid) {
             Ok(groups) => {
                 self.threads.insert(thread.tid, Counted { start: thread.start, groups, moving: true });
@@ -179,8 +176,8 @@ impl CounterSet {
     /// Reads the counters of these threads, and judges by all of them which events count. A thread
     /// that used no tick of CPU time is read until its counters stand still: a tick is 10 ms, and
     /// what the thread did after its last one is counted too.
-    pub fn read(&mut self, candidates: &[Candidate]) {
-        for thread in candidates {
+    pub fn read(&mut self, threads: &[Running]) {
+        for thread in threads {
             let Some(counted) = self.threads.get_mut(&thread.tid) else { continue };
             if thread.load > 0 || counted.moving {
                 counted.read(&mut self.proofs);
@@ -322,12 +319,12 @@ mod tests {
         }
         let mut set = CounterSet::new(&SensorOptions::default(), found);
         let tid = Tid(u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap());
-        let candidate = |load| Candidate { tid, start: 1, load, counted: true };
-        set.update(&[candidate(1)]);
-        set.read(&[candidate(1)]);
+        let thread = |load| Running { tid, start: 1, load };
+        set.update(&[thread(1)]);
+        set.read(&[thread(1)]);
         let busy = set.of(tid).instructions.unwrap();
         // This thread has worked since, though not for a tick.
-        set.read(&[candidate(0)]);
+        set.read(&[thread(0)]);
         let after = set.of(tid).instructions.unwrap();
         assert!(after.value > busy.value, "{busy:?} {after:?}");
     }

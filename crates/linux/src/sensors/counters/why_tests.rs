@@ -104,15 +104,3 @@ fn who_has_the_capability_is_not_told_that_it_is_missing() {
     let with = numa_maps_denied(2, true);
     assert!(!with.contains("missing") && !with.contains("dumpable") && !with.contains("  "), "{with}");
 }
-
-#[test]
-fn a_full_descriptor_table_is_never_called_a_permission() {
-    for errno in [Errno::MFILE, Errno::NFILE] {
-        let evidence = Evidence { paranoid: Some(4), is_vm: true, ..refused(errno) };
-        assert!(!reason(&evidence).contains("permi"));
-    }
-    assert_eq!(
-        descriptor_limit(1024, 200, 300),
-        "descriptor limit 1024 reached, 200 of 300 threads counted; raise LimitNOFILE"
-    );
-}

@@ -13,7 +13,7 @@ pub fn free_by_node(topology: &Topology) -> NodeMap<Bytes> {
 }
 
 fn free_of(node: NodeId, nodes: usize) -> Option<Bytes> {
-    let of_node = read_text(&format!("/sys/devices/system/node/node{node}/meminfo"));
-    let text = of_node.or_else(|| if nodes == 1 { read_text("/proc/meminfo") } else { None })?;
+    let of_node = read_text(format!("/sys/devices/system/node/node{node}/meminfo"));
+    let text = of_node.or_else(|| read_text("/proc/meminfo").filter(|_| nodes == 1))?;
     parse::meminfo(&text, "MemFree:")
 }

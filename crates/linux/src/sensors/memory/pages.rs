@@ -3,7 +3,7 @@
 //! last reading stands.
 
 use crate::kernel::numa_maps::{parse, total};
-use crate::kernel::proc_fs::ProcDir;
+use crate::kernel::proc_fs::{ProcDir, Until};
 use crate::sensors::threads::state::ProcessState;
 use isobar_model::num;
 use rustix::io::Errno;
@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 pub struct PageReader {
     every: u64,
     min_ticks_a_second: f64,
-    base_kib: u64,
     /// Whether the kernel has `numa_maps` at all (`CONFIG_NUMA`, `CONFIG_PROC_PAGE_MONITOR`).
     pub supported: bool,
     /// Processes whose file could not be read at the last try, for want of permission.
@@ -25,11 +24,10 @@ impl PageReader {
     /// `every` n-th sample of a process, where it used at least `min_share` of one CPU; with 0
     /// those of idle ones, too.
     #[must_use]
-    pub fn new(every: u32, min_share: f64, ticks_a_second: u64, page_bytes: usize) -> Self {
+    pub fn new(every: u32, min_share: f64) -> Self {
         Self {
             every: u64::from(every.max(1)),
-            min_ticks_a_second: min_share * num::float(ticks_a_second),
-            base_kib: u64::try_from(page_bytes / 1024).unwrap_or(4),
+            min_ticks_a_second: min_share * num::float(procfs::ticks_per_second()),
             supported: std::path::Path::new("/proc/self/numa_maps").exists(),
             denied: 0,
         }
@@ -48,7 +46,7 @@ impl PageReader {
         }
         let mut denied = 0;
         for (pid, process) in processes.iter_mut().filter(|(_, process)| self.is_due(process, round, interval)) {
-            match self.read(*pid, files) {
+            match Self::read(*pid, files) {
                 Ok(pages) => process.pages = Some(pages),
                 Err(Errno::ACCESS | Errno::PERM) => denied += 1,
                 // It has ended, or the file changed its form: the next reading will tell.
@@ -73,8 +71,8 @@ impl PageReader {
         outdated || ((busy || everybody) && old)
     }
 
-    fn read(&self, pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {
-        let text = files.read(format_args!("{pid}/numa_maps"))?;
-        parse(text).map(|mappings| total(&mappings, self.base_kib)).ok_or(Errno::INVAL)
+    fn read(pid: u32, files: &mut ProcDir) -> Result<isobar_model::NodeMap<isobar_model::Pages>, Errno> {
+        let text = files.read(format_args!("{pid}/numa_maps"), Until::End)?;
+        parse(text).map(|mappings| total(&mappings, procfs::page_size() / 1024)).ok_or(Errno::INVAL)
     }
 }

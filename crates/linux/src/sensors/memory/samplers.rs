@@ -25,6 +25,15 @@ const HARDWARE_PERIOD: u64 = 10_007;
 /// zero.
 const IBS_PERIOD: u64 = 0x1_0000;
 
+/// Data pages of a sampler's ring buffer: 8 pages hold 2048 samples of 16 bytes.
+const DATA_PAGES: usize = 8;
+
+/// Maximum number of threads whose addresses are sampled.
+const MOST: usize = 64;
+
+/// Samplers that were not asked for in this number of samples are closed.
+const KEPT: u64 = 30;
+
 /// How addresses are sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -85,9 +94,11 @@ fn ibs(devices: &Path) -> Option<Source> {
 }
 
 fn load_latency(devices: &Path) -> Option<Source> {
-    let pmu =
-        ["cpu", "cpu_core"].iter().find_map(|name| pmu::read(devices, name).filter(|pmu| pmu.has("mem-loads")))?;
-    let (code, leader) = (pmu.named("mem-loads")?, pmu.named("mem-loads-aux"));
+    let events = |name: &&str| {
+        let pmu = pmu::read(devices, name)?;
+        Some((pmu.named("mem-loads")?, pmu.named("mem-loads-aux")))
+    };
+    let (code, leader) = ["cpu", "cpu_core"].iter().find_map(events)?;
     Some(Source { name: "Intel load latency", code, period: HARDWARE_PERIOD, precise: 2, leader })
 }
 
@@ -104,17 +115,13 @@ struct Sampler {
 pub struct Samplers {
     source: Option<Source>,
     open: BTreeMap<Tid, Sampler>,
-    most: usize,
-    keep: u64,
-    page: usize,
 }
 
 impl Samplers {
-    /// None is open yet. At most `most` at a time; one that was not asked for in `keep` samples is
-    /// closed.
+    /// None is open yet.
     #[must_use]
-    pub const fn new(source: Option<Source>, most: usize, keep: u64, page: usize) -> Self {
-        Self { source, open: BTreeMap::new(), most, keep, page }
+    pub const fn new(source: Option<Source>) -> Self {
+        Self { source, open: BTreeMap::new() }
     }
 
     /// Addresses that the threads touched since the last call, most recent first by thread. The
@@ -126,17 +133,16 @@ impl Samplers {
             if let Some(sampler) = self.open.get_mut(&tid) {
                 (sampler.asked, watched) = (round, true);
                 sampler.ring.drain(&mut bytes);
-            } else if self.open.len() < self.most {
+            } else if self.open.len() < MOST {
                 // Refused or ended: no addresses of this thread. Address sampling is a help, never
                 // a condition. What a new sampler holds is of this instant, and would be evidence
                 // for nothing but the loop that it interrupted.
-                let sampler = start(&source, tid, self.page, round).ok();
+                let sampler = start(&source, tid, round).ok();
                 opened |= sampler.is_some();
                 self.open.extend(sampler.map(|sampler| (tid, sampler)));
             }
         }
-        let known = parse(&bytes).map(|sample| sample.address).filter(|address| *address != 0);
-        let mut addresses: Vec<_> = known.collect();
+        let mut addresses: Vec<_> = parse(&bytes).filter(|address| *address != 0).collect();
         addresses.reverse();
         match (watched, opened) {
             (true, _) => Sampled::Seen(addresses),
@@ -147,48 +153,40 @@ impl Samplers {
 
     /// Closes those that were not asked for lately, and those of threads that have ended.
     pub fn close_unused(&mut self, round: u64, alive: impl Fn(Tid) -> bool) {
-        let keep = self.keep;
-        self.open.retain(|&tid, sampler| round.saturating_sub(sampler.asked) <= keep && alive(tid));
+        self.open.retain(|&tid, sampler| round.saturating_sub(sampler.asked) <= KEPT && alive(tid));
     }
 }
 
-fn start(source: &Source, tid: Tid, page: usize, round: u64) -> Result<Sampler, Errno> {
+fn start(source: &Source, tid: Tid, round: u64) -> Result<Sampler, Errno> {
     // Kernel mode adds the addresses of the kernel's own data, which cannot be moved; IBS on older
     // kernels cannot leave it out, so it is the second try.
-    let user = start_in(source, tid, page, round, Modes::User);
-    user.or_else(|_| start_in(source, tid, page, round, Modes::All))
+    let user = start_in(source, tid, round, Modes::User);
+    user.or_else(|_| start_in(source, tid, round, Modes::All))
 }
 
-fn start_in(source: &Source, tid: Tid, page: usize, round: u64, modes: Modes) -> Result<Sampler, Errno> {
+fn start_in(source: &Source, tid: Tid, round: u64, modes: Modes) -> Result<Sampler, Errno> {
     let leader = source.leader.map(|code| open(&mut attributes(code, modes), tid, None)).transpose()?;
     let mut attr = attributes(source.code, modes);
     attr.__bindgen_anon_1.sample_period = source.period;
     attr.sample_type = u64::from(SAMPLE_TYPE);
     attr.set_precise_ip(source.precise);
     let event = open(&mut attr, tid, leader.as_ref())?;
-    Ok(Sampler { ring: Ring::map(event, page)?, _leader: leader, asked: round })
+    Ok(Sampler { ring: Ring::map(event, DATA_PAGES)?, _leader: leader, asked: round })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use crate::test_kit::{folder, write};
 
     #[test]
     fn the_source_follows_what_sysfs_has() {
-        let root = tempfile::tempdir().unwrap();
-        assert_eq!(source(CounterSource::Auto, root.path()), None);
-        let cpu = root.path().join("cpu");
-        fs::create_dir_all(cpu.join("events")).unwrap();
-        fs::create_dir_all(cpu.join("format")).unwrap();
-        fs::write(cpu.join("type"), "4").unwrap();
-        fs::write(cpu.join("format/event"), "config:0-7").unwrap();
-        fs::write(cpu.join("format/ldlat"), "config1:0-15").unwrap();
-        fs::write(cpu.join("events/mem-loads"), "event=0xcd,ldlat=3").unwrap();
+        assert_eq!(source(CounterSource::Auto, folder(&[]).path()), None);
+        let (event, latency) = (("cpu/format/event", "config:0-7"), ("cpu/format/ldlat", "config1:0-15"));
+        let root = folder(&[("cpu/type", "4"), event, latency, ("cpu/events/mem-loads", "event=0xcd,ldlat=3")]);
         let intel = source(CounterSource::Auto, root.path()).unwrap();
         assert_eq!((intel.name, intel.code), ("Intel load latency", Code { kind: 4, config: [0xcd, 3, 0] }));
-        fs::create_dir_all(root.path().join("ibs_op")).unwrap();
-        fs::write(root.path().join("ibs_op/type"), "11\n").unwrap();
+        write(root.path(), &[("ibs_op/type", "11\n")]);
         let amd = source(CounterSource::Auto, root.path()).unwrap();
         assert_eq!((amd.name, amd.code.kind, amd.period % 16), ("AMD IBS", 11, 0));
         assert_eq!(source(CounterSource::Software, root.path()).unwrap().period, 1);

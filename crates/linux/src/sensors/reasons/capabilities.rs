@@ -75,7 +75,7 @@ fn sched_ext() -> Option<String> {
 /// (KVM and Xen by a node of that name, QEMU's `virt` machine by what it is compatible with),
 /// others in DMI.
 fn hypervisor_files() -> bool {
-    let dmi = |file: &str| read_text(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
+    let dmi = |file: &str| read_text(format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let there = |path: &str| Path::new(path).exists();
     let virt = read_text("/proc/device-tree/compatible").is_some_and(|compatible| compatible.contains("dummy-virt"));
     sold_as_guest(&dmi("product_name"), &dmi("sys_vendor"))
@@ -103,18 +103,19 @@ fn sold_as_guest(product: &str, vendor: &str) -> bool {
 }
 
 /// What can be measured: `events` holds the reasons for missing counters, `pages` that for missing
-/// page counts, `remarks` what the counters have to say.
+/// page counts, `latency` that for missing latencies, `remarks` what the counters have to say.
 #[must_use]
 pub fn capabilities(
     facts: &Facts,
     topology: &Topology,
     events: BTreeMap<Sensor, String>,
     pages: Option<String>,
+    latency: Option<String>,
     mut remarks: Vec<String>,
 ) -> Capabilities {
     let mut missing = events;
     missing.extend(pages.map(|reason| (Sensor::PagesByNode, reason)));
-    missing.insert(Sensor::Latency, "the latency probe is not built yet".to_owned());
+    missing.extend(latency.map(|reason| (Sensor::Latency, reason)));
     missing.extend(machine_reasons(topology, &facts.resctrl));
     remarks.extend(balancer_remarks(facts));
     Capabilities { missing, remarks, numa_balancing: facts.numa_balancing.map(|mode| mode & 1 == 1) }
@@ -161,7 +162,7 @@ mod tests {
     use isobar_model::topology::synthetic::synthetic;
 
     fn found(facts: &Facts, machine: &str) -> Capabilities {
-        capabilities(facts, &synthetic(machine).unwrap(), BTreeMap::new(), None, Vec::new())
+        capabilities(facts, &synthetic(machine).unwrap(), BTreeMap::new(), None, None, Vec::new())
     }
 
     #[test]
@@ -171,7 +172,7 @@ mod tests {
         let epyc = found(&Facts::default(), "node:1 llc:4 core:2").missing;
         assert!(epyc.contains_key(&Sensor::SeveralNodes) && !epyc.contains_key(&Sensor::SeveralDomains));
         let large = found(&Facts::default(), "node:4 llc:1 core:2").missing;
-        let expected = [Sensor::Latency, Sensor::CacheWays];
+        let expected = [Sensor::CacheWays];
         assert_eq!(large.keys().copied().collect::<Vec<_>>(), expected);
     }
 

@@ -16,7 +16,7 @@ const IDLE_TURNS: u64 = 4;
 const ROUNDING: i64 = 8;
 
 /// A process as last read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ProcessState {
     /// Start time in ticks since boot.
     pub start: u64,
@@ -58,28 +58,14 @@ pub struct ThreadState {
     pub allowed: Option<CpuSet>,
     /// Whether its owner narrowed its affinity.
     pub pinned: bool,
+    /// Whether it is a virtual CPU of a guest.
+    pub vcpu: bool,
     /// Whether its mask is another one than before, and [`Self::is_doubtful`] was not called since.
     pub(super) changed: bool,
     /// Whether it was taken to be asleep in the last scan, and not read.
     pub(super) skipped: bool,
     /// Readings in a row without a tick.
     pub(super) idle: u32,
-}
-
-/// The parts of a stat line that outlive the buffer.
-#[derive(Clone, Copy)]
-pub(super) struct Seen {
-    pub(super) id: u32,
-    pub(super) start: u64,
-    pub(super) ticks: u64,
-    pub(super) threads: u64,
-    pub(super) cpu: Option<u32>,
-}
-
-impl From<&Stat<'_>> for Seen {
-    fn from(stat: &Stat<'_>) -> Self {
-        Self { id: stat.id, start: stat.start, ticks: stat.ticks, threads: stat.threads, cpu: stat.cpu }
-    }
 }
 
 /// How a process is looked at in one scan.
@@ -103,20 +89,8 @@ impl ProcessState {
         skipped && self.unaccounted > 1 + i64::from(num::narrow(active)) / ROUNDING
     }
 
-    pub(super) fn first(seen: &Seen) -> Self {
-        Self {
-            start: seen.start,
-            name: "".into(),
-            ticks: seen.ticks,
-            load: 0,
-            threads: Vec::new(),
-            pages: None,
-            pages_read: None,
-            cpuset: None,
-            count: 0,
-            several: false,
-            unaccounted: 0,
-        }
+    pub(super) fn first(seen: &Stat) -> Self {
+        Self { start: seen.start, ticks: seen.ticks, ..Self::default() }
     }
 }
 
@@ -130,7 +104,7 @@ impl Pass<'_> {
 impl ThreadState {
     pub(super) const fn first(tid: Tid, start: u64) -> Self {
         let (allowed, pinned, changed, skipped) = (None, false, false, false);
-        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed, pinned, changed, skipped, idle: 0 }
+        Self { tid, start, ticks: 0, load: 0, cpu: None, allowed, pinned, vcpu: false, changed, skipped, idle: 0 }
     }
 
     /// Takes in its mask, and judges by its cpuset (`None` = any CPU) whether its owner narrowed
@@ -159,14 +133,14 @@ pub(super) const fn is_turn(round: u64, id: u32, turns: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::cpus as set;
 
     fn thread(tid: u32, load: u64, skipped: bool) -> ThreadState {
         ThreadState { load, skipped, ..ThreadState::first(Tid(tid), 0) }
     }
 
     fn process(load: u64, threads: Vec<ThreadState>) -> ProcessState {
-        let seen = Seen { id: 1, start: 0, ticks: 0, threads: 0, cpu: None };
-        ProcessState { load, threads, ..ProcessState::first(&seen) }
+        ProcessState { load, threads, ..ProcessState::default() }
     }
 
     #[test]
@@ -193,7 +167,6 @@ mod tests {
 
     #[test]
     fn a_changed_mask_that_the_cpuset_does_not_explain_is_doubted_once() {
-        let set = |list: &str| list.parse::<CpuSet>().unwrap();
         let (online, old) = (set("0-7"), set("4-7"));
         let mut thread = thread(1, 0, false);
         let mut take = |mask: &str| {

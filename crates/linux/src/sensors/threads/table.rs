@@ -2,16 +2,18 @@
 //! little is read anew: a process whose CPU time and number of threads did not change is not looked
 //! into. Kernel threads and isobar itself are left out. What vanishes while it is read is ordinary.
 
-use super::state::{Pass, ProcessState, Seen, ThreadState, is_turn};
+use super::state::{Pass, ProcessState, ThreadState, is_turn};
 use crate::kernel::affinity;
 use crate::kernel::cgroup::Cpusets;
-use crate::kernel::proc_fs::ProcDir;
-use crate::kernel::stat;
+use crate::kernel::proc_fs::{ProcDir, Until};
+use crate::kernel::stat::{self, Stat};
+use crate::kernel::vm;
 use crate::sensors::error::SensorError;
-use isobar_model::{CpuId, CpuSet, Tid};
+use isobar_model::{CpuSet, Tid};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Samples after which a process is read in full, whether it seems to have changed or not:
 /// affinities and cpusets of sleepers, threads exchanged one for one. Staggered by pid.
@@ -34,10 +36,8 @@ impl Table {
     /// # Errors
     /// [`SensorError::Proc`] where it cannot be opened.
     pub fn open() -> Result<Self, SensorError> {
-        let path = Path::new("/proc");
-        let files = ProcDir::open(path).map_err(|errno| unreadable(path, errno))?;
         Ok(Self {
-            files,
+            files: ProcDir::open(Path::new("/proc")).map_err(unreadable)?,
             own: std::process::id(),
             processes: BTreeMap::new(),
             kernel: BTreeSet::new(),
@@ -70,7 +70,7 @@ impl Table {
         }
         let mut pids = std::mem::take(&mut self.pids);
         let listed = self.files.numbers(format_args!("."), &mut pids);
-        listed.map_err(|errno| unreadable(Path::new("/proc"), errno))?;
+        listed.map_err(unreadable)?;
         self.processes.retain(|pid, _| pids.binary_search(pid).is_ok());
         for &pid in &pids {
             if pid != self.own && !self.kernel.contains(&pid) && self.visit(pid, round, online).is_none() {
@@ -83,7 +83,7 @@ impl Table {
 
     /// `None` where there is nothing to observe: it has ended, or it is the kernel's.
     fn visit(&mut self, pid: u32, round: u64, online: &CpuSet) -> Option<()> {
-        let stat = stat::parse(self.files.read_record(format_args!("{pid}/stat")).ok()?)?;
+        let (stat, name) = stat::parse(self.files.read(format_args!("{pid}/stat"), Until::Short).ok()?)?;
         if stat.is_kernel() {
             self.kernel.insert(pid);
             return None;
@@ -91,20 +91,19 @@ impl Table {
         if stat.has_ended() && stat.threads <= 1 {
             return None;
         }
-        let seen = Seen::from(&stat);
-        let known = self.processes.remove(&pid).filter(|known| known.start == seen.start);
+        let known = self.processes.remove(&pid).filter(|known| known.start == stat.start);
         let fresh = known.is_none();
-        let mut known = known.unwrap_or_else(|| ProcessState::first(&seen));
-        if known.name.as_bytes() != stat.name {
-            known.name = String::from_utf8_lossy(stat.name).into();
+        let mut known = known.unwrap_or_else(|| ProcessState::first(&stat));
+        if known.name.as_bytes() != name {
+            known.name = String::from_utf8_lossy(name).into();
         }
         let pass = Pass { round, fresh, full: fresh || is_turn(round, pid, REFRESH), online };
-        self.advance(pid, &mut known, &seen, &pass);
+        self.advance(pid, &mut known, &stat, &pass);
         self.processes.insert(pid, known);
         Some(())
     }
 
-    fn advance(&mut self, pid: u32, known: &mut ProcessState, seen: &Seen, pass: &Pass<'_>) {
+    fn advance(&mut self, pid: u32, known: &mut ProcessState, seen: &Stat, pass: &Pass<'_>) {
         let changed = known.ticks != seen.ticks || known.count != seen.threads;
         known.load = if pass.fresh { 0 } else { seen.ticks.saturating_sub(known.ticks) };
         (known.ticks, known.count) = (seen.ticks, seen.threads);
@@ -141,12 +140,13 @@ impl Table {
     }
 
     fn cpuset_of(&mut self, pid: u32) -> Option<CpuSet> {
-        let text = self.files.read(format_args!("{pid}/cgroup")).ok()?;
+        let text = self.files.read(format_args!("{pid}/cgroup"), Until::End).ok()?;
         self.cpusets.permitted(std::str::from_utf8(text).ok()?)
     }
 
     fn read_threads(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
         let mut tids = std::mem::take(&mut self.tids);
+        let name = Arc::clone(&known.name);
         let listed = self.files.numbers(format_args!("{pid}/task"), &mut tids);
         let mut old = std::mem::take(&mut known.threads).into_iter().peekable();
         known.threads.reserve(tids.len());
@@ -155,7 +155,7 @@ impl Table {
             let before = old.next_if(|thread| thread.tid.0 == tid);
             let thread = match before {
                 Some(idle) if pass.may_skip(&idle) => Some(ThreadState { skipped: true, ..idle }),
-                before => self.read_thread(pid, tid, before, known.cpuset.as_ref(), pass),
+                before => self.read_thread((pid, &name), tid, before, known.cpuset.as_ref(), pass),
             };
             known.threads.extend(thread);
         }
@@ -167,8 +167,9 @@ impl Table {
 
     /// Some of the process's time was used by threads that were taken to be asleep.
     fn read_skipped(&mut self, pid: u32, known: &mut ProcessState, pass: &Pass<'_>) {
+        let name = Arc::clone(&known.name);
         let read = |thread: ThreadState| match thread.skipped {
-            true => self.read_thread(pid, thread.tid.0, Some(thread), known.cpuset.as_ref(), pass),
+            true => self.read_thread((pid, &name), thread.tid.0, Some(thread), known.cpuset.as_ref(), pass),
             false => Some(thread),
         };
         known.threads = std::mem::take(&mut known.threads).into_iter().filter_map(read).collect();
@@ -178,27 +179,27 @@ impl Table {
     /// `None` where the thread has ended.
     fn read_thread(
         &mut self,
-        pid: u32,
+        (pid, name): (u32, &str),
         tid: u32,
         before: Option<ThreadState>,
         cpuset: Option<&CpuSet>,
         pass: &Pass<'_>,
     ) -> Option<ThreadState> {
-        let stat = stat::parse(self.files.read_record(format_args!("{pid}/task/{tid}/stat")).ok()?)?;
-        let (ended, seen) = (stat.has_ended(), Seen::from(&stat));
-        (!ended).then(|| thread(before, &seen, cpuset, pass))
+        let (stat, own) = stat::parse(self.files.read(format_args!("{pid}/task/{tid}/stat"), Until::Short).ok()?)?;
+        let vcpu = vm::is_vcpu(name.as_bytes(), own);
+        (!stat.has_ended()).then(|| ThreadState { vcpu, ..thread(before, &stat, cpuset, pass) })
     }
 }
 
 /// A thread as its stat line has it now; `before` is what was last read of it.
-fn thread(before: Option<ThreadState>, seen: &Seen, cpuset: Option<&CpuSet>, pass: &Pass<'_>) -> ThreadState {
+fn thread(before: Option<ThreadState>, seen: &Stat, cpuset: Option<&CpuSet>, pass: &Pass<'_>) -> ThreadState {
     let tid = Tid(seen.id);
     let before = before.filter(|old| old.start == seen.start && old.tid == tid);
     let first = before.is_none();
     let mut thread = before.unwrap_or_else(|| ThreadState::first(tid, seen.start));
     thread.load = seen.ticks.saturating_sub(thread.ticks);
     thread.ticks = seen.ticks;
-    thread.cpu = seen.cpu.map(CpuId);
+    thread.cpu = seen.cpu;
     thread.skipped = false;
     thread.idle = if thread.load == 0 { thread.idle.saturating_add(1) } else { 0 };
     if first || pass.full || thread.load > 0 {
@@ -211,20 +212,6 @@ fn read_mask(thread: &mut ThreadState, cpuset: Option<&CpuSet>, online: &CpuSet)
     thread.take_mask(affinity::get(thread.tid).ok(), cpuset, online);
 }
 
-fn unreadable(path: &Path, errno: Errno) -> SensorError {
-    SensorError::Proc { path: path.to_owned(), source: errno.into() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_running_machine_has_processes_and_isobar_is_not_among_them() {
-        let mut table = Table::open().unwrap();
-        let online = affinity::get(Tid(std::process::id())).unwrap();
-        table.scan(0, &online).unwrap();
-        assert!(!table.processes().contains_key(&std::process::id()));
-        assert!(table.processes().values().all(|process| process.start > 0 || process.threads.is_empty()));
-    }
+fn unreadable(errno: Errno) -> SensorError {
+    SensorError::Proc { source: errno.into() }
 }

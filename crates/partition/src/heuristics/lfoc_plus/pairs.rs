@@ -1,4 +1,4 @@
-//! Pair clustering: line 18 of algorithm 1, which the paper only names (design, section 8).
+//! Pair clustering: line 18 of algorithm 1, which the paper only names.
 //!
 //! ```text
 //! every sensitive program gets a partition
@@ -184,16 +184,8 @@ impl<'a> Walk<'a> {
     }
 
     fn best_of(&mut self, who: usize) -> Option<Move> {
-        let (change, next) = match (self.best_share(who), self.best_gain(who)) {
-            (Some(share), Some(gain)) => {
-                if gain.0 < share.0 {
-                    gain
-                } else {
-                    share
-                }
-            }
-            (share, gain) => share.or(gain)?,
-        };
+        let found = [self.best_share(who), self.best_gain(who)].into_iter().flatten();
+        let (change, next) = found.reduce(|share, gain| if gain.0 < share.0 { gain } else { share })?;
         (change < -LEAST_CHANGE).then_some(next)
     }
 

@@ -172,24 +172,24 @@ fn around_samples_each_thread_speaks_for_its_own_pages() {
 
 #[test]
 fn bad_settings_name_their_key() {
-    assert!(refused("threads = 'alpha'").starts_with("fixed.threads: `alpha` is impossible: expected NAME=VALUE"));
-    assert!(refused("threads = 'alpha/0=x'").starts_with("fixed.threads: `alpha/0=x` is impossible: expected a CPU"));
-    assert!(refused("pages = 'alpha=0>0'").starts_with("fixed.pages: `alpha=0>0` is impossible: expected two"));
-    assert_eq!(refused("pages_per_epoch = 0"), "fixed.pages_per_epoch: 0 is impossible: expected at least 1");
+    for (section, message) in [
+        ("threads = 'alpha'", "fixed.threads: `alpha` is impossible: expected NAME=VALUE"),
+        ("pages = 'alpha=0>0'", "fixed.pages: `alpha=0>0` is impossible: expected two"),
+        ("ways = 'alpha=3'", "fixed.ways: `alpha=3` is impossible: expected NAME=LLC:MASK"),
+        ("pages_per_epoch = 0", "fixed.pages_per_epoch: 0 is impossible: expected at least 1"),
+    ] {
+        assert!(refused(section).starts_with(message), "{}", refused(section));
+    }
 }
 
 #[test]
 fn threads_of_a_name_get_their_ways_once_and_again_when_there_are_others() {
-    let seen = |threads: &str| {
-        observation_from_json(&format!(
-            r#"{{"time": 1, "interval": 1, "machine": {{"nodes": [{{"id": 0}}], "llcs": [{{"id": 0, "ways": 11}}],
-            "cpus": [{{"id": 0, "node": 0, "llc": 0}}]}},
-            "processes": [{{"pid": 7, "name": "alpha", "threads": [{threads}]}}]}}"#
-        ))
-        .unwrap()
+    let seen = |tids: &[u32]| {
+        let threads = tids.iter().map(|tid| test_kit::thread(*tid, 0, 0.0)).collect();
+        test_kit::observation("node:1 core:2", vec![Process { name: "alpha".into(), ..test_kit::process(7, threads) }])
     };
     let mut fixed = policy("ways = 'alpha=0:0x3:40 7=0:4'");
-    let (one, two) = (seen(r#"{"tid": 7}"#), seen(r#"{"tid": 7}, {"tid": 8}"#));
+    let (one, two) = (seen(&[7]), seen(&[7, 8]));
     let plan = fixed.decide(&one);
     assert_eq!((plan.validate(&one), plan.actions.len()), (Ok(()), 1));
     let Action::SetWays { cluster, way_mask: 3, memory_bandwidth_percent: Some(40), threads, .. } = &plan.actions[0]
@@ -200,7 +200,6 @@ fn threads_of_a_name_get_their_ways_once_and_again_when_there_are_others() {
     assert_eq!(plan.notes, ["fixed.ways: 7: no process of this name or pid is seen, or an entry before has it"]);
     assert_eq!(fixed.decide(&one).actions, []);
     assert_eq!(fixed.decide(&two).actions.len(), 1);
-    let mut beyond = policy("ways = 'alpha=0:0xfff'");
-    assert_eq!(beyond.decide(&one).notes, ["fixed.ways: alpha: the mask 0xfff goes beyond the 11 ways of llc 0"]);
-    assert_eq!(refused("ways = 'alpha=3'").split(": ").next(), Some("fixed.ways"));
+    let mut beyond = policy("ways = 'alpha=0:0x1ffff'");
+    assert_eq!(beyond.decide(&one).notes, ["fixed.ways: alpha: the mask 0x1ffff goes beyond the 16 ways of llc 0"]);
 }

@@ -1,6 +1,6 @@
 //! `manage --dry-run` over the workers, and what its epochs report of a thread.
 
-use crate::isobar::Manage;
+use crate::isobar::{self, Manage};
 use crate::worker::NAME;
 use anyhow::{Result, ensure};
 use serde_json::Value;
@@ -8,15 +8,14 @@ use std::process::Command;
 
 /// isobar over all workers, reporting every epoch, idle threads included. It changes nothing and
 /// ends by itself.
-pub fn words(interval: &str) -> Vec<&str> {
-    let mut words = vec!["manage", "--dry-run", "--json", "--policy", "dino", "--interval", interval, "--for", "120"];
-    words.extend(["--only", NAME, "--set", "manage.min_cpu_percent=0"]);
-    words
+fn words(interval: &str) -> Vec<String> {
+    let options = format!("--dry-run --policy dino --interval {interval} --for 120");
+    isobar::manage(&options, &[NAME], &["manage.min_cpu_percent=0"])
 }
 
 /// Starts it as root.
 pub fn watch(interval: &str) -> Result<Manage> {
-    Manage::start(&words(interval), &[])
+    Manage::start(&words(interval))
 }
 
 /// Starts it with a limit of open files.

@@ -105,10 +105,9 @@ fn dc_3(rows: &[Row]) -> Claim {
     let reductions = |read: fn(&Launch) -> f64| OTHERS.map(|(strategy, _)| reduction(rows, strategy, read));
     Claim {
         id: "dc-3",
-        claim: "divide-content cuts unfairness against stock Linux and both others; throughput stays within a few per cent (table III)".into(),
+        claim: "divide-content cuts unfairness against stock Linux and both others; throughput stays within a few per cent (table III)",
         paper: "per cent, mean (max): unfairness dino 1.3 (17.4), dino+lfoc+ 5.4 (43.2), divide-content 18.7 (44.4); throughput 0.6 (5.0), -2.9 (1.9), \
-                0.1 (5.4); ANTT 0.6 (9.4), -2.3 (16.7), 1.9 (18.0); CoV -1.1 (28.3), 2.3 (53.1), 33.2 (59.7)"
-            .into(),
+                0.1 (5.4); ANTT 0.6 (9.4), -2.3 (16.7), 1.9 (18.0); CoV -1.1 (28.3), 2.3 (53.1), 33.2 (59.7)",
         ours: format!(
             "{} mixes: {}; {}; {}; {}",
             rows.len(),
@@ -138,8 +137,8 @@ fn dc_4(rows: &[Row]) -> Claim {
     let linux = wide(LINUX, unfairness);
     Claim {
         id: "dc-4",
-        claim: "from run to run stock Linux varies widely, divide-content (and dino) little (figure 11)".into(),
-        paper: "box plots of M1 to M10, which its text lacks: Linux \"enormous\", dino and divide-content \"consistent\"".into(),
+        claim: "from run to run stock Linux varies widely, divide-content (and dino) little (figure 11)",
+        paper: "box plots of M1 to M10, which its text lacks: Linux \"enormous\", dino and divide-content \"consistent\"",
         ours: format!(
             "greatest less least of {} runs, per cent of their mean, over {} mixes: unfairness {}; throughput {}",
             first.first().map_or(0, |row| row.launches[LINUX].len()),
@@ -168,8 +167,8 @@ fn dc_5(rows: &[Row]) -> Claim {
     let size = [dino, dino_lfoc, content].iter().zip(&PRINTED_MIGRATIONS).all(near);
     Claim {
         id: "dc-5",
-        claim: "divide-content moves threads across LLCs less often than dino (table IV)".into(),
-        paper: "threads a second: dino 5.97, dino+lfoc+ 5.77, divide-content 2.32".into(),
+        claim: "divide-content moves threads across LLCs less often than dino (table IV)",
+        paper: "threads a second: dino 5.97, dino+lfoc+ 5.77, divide-content 2.32",
         ours: format!("dino {dino:.2}, dino+lfoc+ {dino_lfoc:.2}, divide-content {content:.2}, over {} mixes", first.len()),
         sign: Verdict::of(content < dino && content < dino_lfoc),
         size: Verdict::of(size),

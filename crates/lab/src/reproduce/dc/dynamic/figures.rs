@@ -72,5 +72,5 @@ fn table_3(rows: &[Row]) -> Figure {
     let series: Vec<_> = ALL[1..].iter().map(|(strategy, name)| ((*name).to_owned(), of(*strategy))).collect();
     let title = "Mean gains over stock Linux (Divide&Content, table III)";
     let svg = bars(title, &categories, &series, "per cent: reduction; of throughput, gain");
-    Figure { file: "dc-table-3.svg".to_owned(), title: title.to_owned(), svg }
+    Figure::new("dc-table-3.svg", title, svg)
 }

@@ -6,8 +6,8 @@ use crate::compare::alone;
 use crate::error::LabError;
 use crate::parallel;
 use crate::reproduce::options::Options;
-use crate::run::run_policy;
-use isobar_model::metrics::{self, Summary};
+use crate::run::{run_policy, slowdowns};
+use isobar_model::metrics::Summary;
 use isobar_model::{Policy, num};
 use isobar_sim::RunReport;
 
@@ -75,13 +75,7 @@ fn names(mix: &Mix) -> Vec<String> {
 }
 
 fn launch(mix: &Mix, report: &RunReport, alone: &[f64]) -> Result<Launch, LabError> {
-    let slowdown = |(app, alone): (&isobar_sim::AppReport, &f64)| {
-        let seconds = app.mean_seconds.ok_or_else(|| LabError::unfinished(&mix.workload, &app.name))?;
-        Ok(seconds / alone)
-    };
-    let slowdowns = report.apps.iter().zip(alone).map(slowdown).collect::<Result<Vec<_>, LabError>>()?;
-    let summary =
-        metrics::summary(&slowdowns).ok_or_else(|| LabError::unfinished(&mix.workload, &format!("M{}", mix.number)))?;
+    let (slowdowns, summary) = slowdowns(&mix.workload, report, alone)?;
     let moved: f64 = report.apps.iter().map(|app| num::float(app.llc_migrations)).sum();
     Ok(Launch { summary, slowdowns, migrations: moved / report.seconds })
 }

@@ -25,9 +25,8 @@ pub(crate) fn dc_1() -> Claim {
     let words = |count: &Count| format!("{} and {}", count.mappings, count.solutions);
     Claim {
         id: "dc-1",
-        claim: "mappings, and solutions with cache clusters, that an exhaustive search has to look at (table I)".into(),
-        paper: "platform A (8 programs) 35 and 83370, B (12) 5775 and 20634075; 16 programs in 4 groups 12.5 billion"
-            .into(),
+        claim: "mappings, and solutions with cache clusters, that an exhaustive search has to look at (table I)",
+        paper: "platform A (8 programs) 35 and 83370, B (12) 5775 and 20634075; 16 programs in 4 groups 12.5 billion",
         ours: format!("A {}, B {}; 16 programs {sixteen}", words(&platforms[0]), words(&platforms[1])),
         sign: Verdict::of(exact),
         size: Verdict::of(exact),
@@ -114,11 +113,9 @@ pub(crate) fn dc_2(queueing: &[Studied], pbbcache: &[Studied]) -> Result<Claim, 
     Ok(Claim {
         id: "dc-2",
         claim: "optimal cuts unfairness by over 20 % against opt-map; opt-map+opt-part stays far from optimal; best-map+lfoc+ is close to it, and \
-                divide-content to that"
-            .into(),
+                divide-content to that",
         paper: "optimal more than 20 % below opt-map; opt-map+opt-part \"far\", best-map+lfoc+ \"very close\"; divide-content within 1.5 % on both \
-                metrics; under opt-map less than 13 % of what runs beside streaming programs is sensitive"
-            .into(),
+                metrics; under opt-map less than 13 % of what runs beside streaming programs is sensitive",
         ours: format!(
             "queueing model, {} workloads: {}; PBBCache's model, {}: {}; {proved}; co-runners of streaming programs \
              that are sensitive: opt-map {apart:.0} %, optimal {together:.0} %",

@@ -12,8 +12,10 @@
 //! a width that differs by part, and MEM_ACCESS (0x0013) counts loads and stores whatever cache
 //! they hit; neither is bytes to or from memory.
 
-use super::{ANY, CYCLES, Event, INSTRUCTIONS, LlcPair, Row, Vendor, pair};
+use super::{ANY, Event, LlcPair, Row, Vendor, pair, row};
 use std::ops::RangeInclusive;
+
+const ARM: &[Vendor] = &[Vendor::Arm];
 
 /// Arm Limited, by `MIDR_EL1` and `CPU implementer`.
 const ARM_LIMITED: RangeInclusive<u32> = 0x41..=0x41;
@@ -43,37 +45,17 @@ const LAST_LEVEL: &[LlcPair] = &[
     pair(Event::Named("l2d_cache"), Event::Named("l2d_cache_refill")),
 ];
 
-const fn neoverse(name: &'static str, part: &'static [RangeInclusive<u32>]) -> Row {
-    Row {
-        name,
-        vendors: &[Vendor::Arm],
-        families: ARM_LIMITED,
-        models: part,
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: LAST_LEVEL,
-    }
-}
-
 /// Parts by `tools/perf/pmu-events/arch/arm64/mapfile.csv` in Linux; their events by the folders
 /// that it names.
 pub(super) static ROWS: &[Row] = &[
     // Linux `arm64/arm/cortex-a76-n1/cache.json`; the text on EXTLLC is that of the Cortex-A76 TRM
     // (100798), section "PMU events", whose core N1 shares. SPE: `arm64/arm/neoverse-n1/spe.json`.
-    neoverse("Arm Neoverse N1", &[0xd0c..=0xd0c]),
+    row("Arm Neoverse N1", ARM, ARM_LIMITED, &[0xd0c..=0xd0c], LAST_LEVEL),
     // Linux `arm64/arm/neoverse-v1/ll_cache.json`, `l3_cache.json`.
-    neoverse("Arm Neoverse V1", &[0xd40..=0xd40]),
+    row("Arm Neoverse V1", ARM, ARM_LIMITED, &[0xd40..=0xd40], LAST_LEVEL),
     // Linux `arm64/arm/neoverse-n2-v2/ll_cache.json`, `l3_cache.json`.
-    neoverse("Arm Neoverse N2", &[0xd49..=0xd49]),
-    neoverse("Arm Neoverse V2", &[0xd4f..=0xd4f]),
+    row("Arm Neoverse N2", ARM, ARM_LIMITED, &[0xd49..=0xd49], LAST_LEVEL),
+    row("Arm Neoverse V2", ARM, ARM_LIMITED, &[0xd4f..=0xd4f], LAST_LEVEL),
     // All others, of any implementer.
-    Row {
-        name: "Arm",
-        vendors: &[Vendor::Arm],
-        families: ANY,
-        models: &[ANY],
-        instructions: INSTRUCTIONS,
-        cycles: CYCLES,
-        llc: BY_NAME,
-    },
+    row("Arm", ARM, ANY, &[ANY], BY_NAME),
 ];

@@ -8,10 +8,9 @@
 
 mod amd;
 mod arm;
-mod generic;
-mod intel;
 
 use crate::kernel::cpu_model::{CpuModel, Vendor};
+use isobar_model::{Count, Counters};
 use perf_event_open_sys::bindings;
 use std::ops::RangeInclusive;
 
@@ -26,6 +25,27 @@ pub enum Role {
     LlcReferences,
     /// misses of the last-level cache
     LlcMisses,
+}
+
+impl Role {
+    /// Every role, in its order.
+    pub const ALL: [Self; 4] = [Self::Instructions, Self::Cycles, Self::LlcReferences, Self::LlcMisses];
+
+    /// Where its count is in a reading.
+    pub const fn slot(self, counters: &mut Counters) -> &mut Option<Count> {
+        match self {
+            Self::Instructions => &mut counters.instructions,
+            Self::Cycles => &mut counters.cycles,
+            Self::LlcReferences => &mut counters.llc_references,
+            Self::LlcMisses => &mut counters.llc_misses,
+        }
+    }
+
+    /// Its count in a reading.
+    #[must_use]
+    pub const fn of(self, mut counters: Counters) -> Option<Count> {
+        *self.slot(&mut counters)
+    }
 }
 
 /// How an event is named to the kernel.
@@ -93,9 +113,43 @@ impl Event {
     }
 }
 
+/// A row for instructions and cycles by their generic events, which mean what they say everywhere.
+const fn row(
+    name: &'static str,
+    vendors: &'static [Vendor],
+    families: RangeInclusive<u32>,
+    models: &'static [RangeInclusive<u32>],
+    llc: &'static [LlcPair],
+) -> Row {
+    Row { name, vendors, families, models, instructions: INSTRUCTIONS, cycles: CYCLES, llc }
+}
+
+static INTEL: &[Row] = &[
+    // Intel SDM volume 3, "Architectural Performance Monitoring", events 2EH/4FH and 2EH/41H: LLC
+    // references and misses on every CPU since Core, on the P and the E cores of hybrid ones; the
+    // generic events are these (`intel_perfmon_event_map` in Linux `arch/x86/events/intel/core.c`).
+    row("Intel", &[Vendor::Intel], ANY, &[ANY], GENERIC_LLC),
+];
+
+/// Everything else: what the kernel's port calls cache references and misses.
+static ANY_CPU: Row = row("generic", &[], ANY, &[ANY], GENERIC_LLC);
+
+/// The stand-in for tests on machines without a PMU, never chosen by itself: task clock
+/// (nanoseconds) for instructions, CPU clock for cycles, minor faults for references, page faults
+/// for misses.
+static SOFTWARE: Row = Row {
+    instructions: Event::Software(bindings::PERF_COUNT_SW_TASK_CLOCK),
+    cycles: Event::Software(bindings::PERF_COUNT_SW_CPU_CLOCK),
+    ..row("software stand-in", &[], ANY, &[], SOFTWARE_LLC)
+};
+const SOFTWARE_LLC: &[LlcPair] = &[pair(
+    Event::Software(bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN),
+    Event::Software(bindings::PERF_COUNT_SW_PAGE_FAULTS),
+)];
+
 /// Later rows are more general; the first that matches is used.
 fn table() -> impl Iterator<Item = &'static Row> {
-    [amd::ROWS, intel::ROWS, arm::ROWS].into_iter().flatten().chain([&generic::ANY_CPU])
+    [amd::ROWS, INTEL, arm::ROWS].into_iter().flatten()
 }
 
 /// The row for a CPU.
@@ -106,20 +160,20 @@ pub fn row_for(cpu: &CpuModel) -> &'static Row {
             && row.families.contains(&cpu.family)
             && row.models.iter().any(|models| models.contains(&cpu.model))
     };
-    table().find(fits).unwrap_or(&generic::ANY_CPU)
+    table().find(fits).unwrap_or(&ANY_CPU)
 }
 
 /// The row of the software stand-in.
 #[must_use]
 pub fn software_row() -> &'static Row {
-    &generic::SOFTWARE
+    &SOFTWARE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(vendor: Vendor, family: u32, model: u32) -> &'static Row {
+    fn row_of(vendor: Vendor, family: u32, model: u32) -> &'static Row {
         row_for(&CpuModel { vendor, family, model, hypervisor: false })
     }
 
@@ -149,7 +203,7 @@ mod tests {
             (Vendor::Other, 0, 0, "generic"),
         ];
         for (vendor, family, model, name) in cases {
-            assert_eq!(row(vendor, family, model).name, name, "{vendor:?} family {family:#x} model {model:#x}");
+            assert_eq!(row_of(vendor, family, model).name, name, "{vendor:?} family {family:#x} model {model:#x}");
         }
     }
 
@@ -159,7 +213,7 @@ mod tests {
         let (l3, ccx, near, cache, far, cxl) = (0x02u64, 0x04u64, 0x08u64, 0x10u64, 0x40u64, 0x80u64);
         let check = |family, model, select: u64, beyond: u64| {
             let expected = pair(Event::Raw((beyond | l3) << 8 | select), Event::Raw(beyond << 8 | select));
-            assert_eq!(row(Vendor::Amd, family, model).llc, [expected]);
+            assert_eq!(row_of(Vendor::Amd, family, model).llc, [expected]);
         };
         check(0x17, 0x31, 0x43, near | cache | far);
         check(0x19, 0x01, 0x44, ccx | near | cache | far);
@@ -168,7 +222,7 @@ mod tests {
 
     #[test]
     fn arm_goes_by_names_from_the_last_level_down() {
-        let arm = row(Vendor::Arm, 0x41, 0xd08);
+        let arm = row_of(Vendor::Arm, 0x41, 0xd08);
         let misses: Vec<_> = arm.llc.iter().map(|pair| pair.misses).collect();
         assert_eq!(misses, ["ll_cache_miss_rd", "l3d_cache_refill", "l2d_cache_refill"].map(Event::Named));
     }
@@ -188,7 +242,6 @@ mod tests {
 
     #[test]
     fn the_stand_in_is_in_no_cpus_row() {
-        assert!(table().all(|row| row.name != generic::SOFTWARE.name));
         assert!(table().all(|row| !matches!(row.instructions, Event::Software(_))));
     }
 }

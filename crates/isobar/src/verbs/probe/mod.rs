@@ -1,0 +1,172 @@
+//! `isobar probe`: the latency between nodes, measured now, once or until it is stopped; with
+//! `--bandwidth` how much they can stream.
+
+mod bandwidth;
+mod json;
+mod table;
+
+use super::Verb;
+use super::options::within;
+use crate::failure::bad_input;
+use crate::machines::linux;
+use crate::machines::probe::{Prober, Round};
+use crate::report::{Live, Size};
+use crate::signals::StopFlag;
+use crate::terminal;
+use crate::text::json_line;
+use anyhow::Context;
+use isobar_model::Topology;
+use std::io::{self, IsTerminal, Write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use table::History;
+
+/// Rounds before the first that is printed, for the idle baseline: with one round it would be
+/// that round.
+const WARMING: usize = 5;
+
+/// Between those rounds.
+const SHORT: Duration = Duration::from_millis(10);
+
+/// Between two looks at whether somebody asked to stop.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Measure how long loads take between nodes, under the load of the moment
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "probe",
+    after_help = "Example:
+  isobar probe
+  isobar probe --interval 0.5
+  isobar probe --count 10 --json
+  isobar probe --bandwidth
+
+On each node one thread times loads that miss every cache: 20 pages of each node's memory, 8 loads a page. The medians are
+shown, and beside them the idle latency: the lowest median of this run so far. Firmware's own figures (HMAT) are shown where
+sysfs has them, but not taken for it: they leave out what a program pays besides.
+
+On a terminal it goes on until Ctrl-C and draws the last minutes of every pair; elsewhere, and with --json, it probes once.
+With --json every probing is a line: latency_ns, p95_ns, cycles and idle_ns by node of the CPU (row) and node of the memory
+(column), null where it was not measured; cost_us is the CPU time of each node's thread."
+)]
+pub struct Probe {
+    /// Seconds from probing to probing, 0.01 to 86400
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = interval)]
+    interval: f64,
+    /// Stop after so many probings (else 1, on a terminal at Ctrl-C)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Print JSON, one document a line
+    #[arg(long)]
+    json: bool,
+    /// Measure the read bandwidth between nodes instead, 0.2 s a pair with all CPUs of a node, and
+    /// print the weights of weighted interleave that follow
+    #[arg(long, conflicts_with_all = ["interval", "count"])]
+    bandwidth: bool,
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    within(text, 0.01..=86_400.0, "seconds from 0.01 to 86400, such as 0.5 or 2")
+}
+
+impl Verb for Probe {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let machine = linux::read_topology(None)?;
+        let stop = StopFlag::install().context("cannot catch signals")?;
+        if self.bandwidth {
+            return bandwidth::run(&machine, self.json, &|| stop.is_raised(), out);
+        }
+        let mut prober = Prober::start(&machine).map_err(bad_input)?;
+        let mut rebound = 0;
+        for _ in 0..WARMING {
+            rebound += prober.round().rebound;
+            sleep(SHORT);
+        }
+        self.rounds(&machine, &mut prober, rebound, &stop, out)
+    }
+}
+
+/// How rounds are shown.
+enum Shown {
+    /// a document a line
+    Json,
+    /// one table
+    Table,
+    /// a line each
+    Lines,
+    /// a picture that is drawn anew
+    Live(Box<Live>),
+}
+
+impl Probe {
+    fn shown(&self) -> Shown {
+        match (self.json, io::stdout().is_terminal(), self.count) {
+            (true, ..) => Shown::Json,
+            (_, _, Some(1)) | (_, false, None) => Shown::Table,
+            (_, true, _) => Shown::Live(Box::default()),
+            (_, false, Some(_)) => Shown::Lines,
+        }
+    }
+
+    fn rounds(
+        &self,
+        machine: &Topology,
+        prober: &mut Prober,
+        mut rebound: usize,
+        stop: &StopFlag,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let mut shown = self.shown();
+        let endless = matches!(shown, Shown::Live(_));
+        let mut left = self.count.unwrap_or(if endless { u64::MAX } else { 1 });
+        let (began, mut history) = (Instant::now(), History::default());
+        loop {
+            let time = began.elapsed().as_secs_f64();
+            let mut round = prober.round();
+            rebound += round.rebound;
+            round.rebound = rebound;
+            history.add(&round);
+            show(&mut shown, &mut *out, machine, &round, &history, time)?;
+            left -= 1;
+            if left == 0 || !pause(self.interval, stop) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn show(
+    shown: &mut Shown,
+    out: &mut dyn Write,
+    machine: &Topology,
+    round: &Round,
+    history: &History,
+    time: f64,
+) -> io::Result<()> {
+    match shown {
+        Shown::Json => writeln!(out, "{}", json_line(&json::round(round, time)))?,
+        Shown::Table => writeln!(out, "{}", table::table(machine, round).join("\n"))?,
+        Shown::Lines => writeln!(out, "{}", table::line(round, time))?,
+        Shown::Live(live) => {
+            let (columns, rows) = terminal::size().unwrap_or((80, 24));
+            // It may take the whole terminal: nothing else happens there.
+            let size = Size { columns, rows: rows.saturating_mul(2).saturating_sub(2) };
+            let lines = table::live(round, history, columns);
+            write!(out, "{}", live.draw(&lines, size))?;
+        }
+    }
+    out.flush()
+}
+
+/// Waits; whether it goes on after that.
+fn pause(seconds: f64, stop: &StopFlag) -> bool {
+    let until = Instant::now() + Duration::from_secs_f64(seconds);
+    while !stop.is_raised() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        sleep(left.min(SLICE));
+    }
+    false
+}

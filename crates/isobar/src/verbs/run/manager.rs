@@ -1,0 +1,42 @@
+//! A manager for one command: `isobar manage` as a process of ours, so that what it changes is put
+//! back by what puts back everything else.
+
+use crate::failure::tell;
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Child, Command, Stdio};
+
+/// The manager; it ends in order when this is dropped.
+pub struct Manager(Child);
+
+impl Manager {
+    /// Starts one for a process. It ends with us, however we end.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(policy: &str, command: u32) -> anyhow::Result<Self> {
+        let mut manager = Command::new(std::env::current_exe()?);
+        let (own, command) = (std::process::id().to_string(), command.to_string());
+        manager.args(["manage", "--quiet", "--policy", policy, "--only", &command, "--parent", &own]);
+        Ok(Self(manager.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?))
+    }
+}
+
+impl Manager {
+    /// Whether it has ended, with an error that it has said itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().is_ok_and(|status| status.is_some())
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let ended = self.0.try_wait().ok().flatten();
+        let asked = match (ended, i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)) {
+            (None, Some(pid)) => kill_process(pid, Signal::TERM),
+            _ => Ok(()),
+        };
+        if let (Ok(()), Err(error)) = (asked, self.0.wait()) {
+            tell(&format!("the manager of the command: {error}"));
+        }
+    }
+}

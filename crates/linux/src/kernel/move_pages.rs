@@ -1,0 +1,75 @@
+//! `move_pages(2)`, twice: to ask where pages are, and to move them. Knows addresses and node
+//! numbers, nothing else.
+
+use super::identity::kernel_id;
+use isobar_model::{NodeId, Pid, num};
+use std::ffi::c_void;
+use std::io;
+use std::ptr;
+
+/// `MPOL_MF_MOVE` of `linux/mempolicy.h`: only pages that this process alone maps.
+const MOVE: libc::c_int = 1 << 1;
+
+/// A status that the kernel never writes: it stopped before this page.
+pub const NOT_TRIED: i32 = i32::MIN;
+
+/// Where each page is: its node, or a negative error number (`-ENOENT` when it is not resident).
+///
+/// # Errors
+/// `ESRCH`: the process ended; `EPERM`: `CAP_SYS_PTRACE` is missing for a process of another user.
+pub fn locate(pid: Pid, pages: &[u64], page_size: u64) -> io::Result<Vec<i32>> {
+    call(pid, pages, page_size, None)
+}
+
+/// Moves pages to a node and returns the kernel's word on each: its node, a negative error number,
+/// or [`NOT_TRIED`]. That word is not the last: the kernel leaves pages out after a failure, and
+/// calls the tails of a huge page that moved busy. [`locate`] tells what moved.
+///
+/// # Errors
+/// As [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is outside the cpuset
+/// of the process.
+pub fn relocate(pid: Pid, pages: &[u64], page_size: u64, to: NodeId) -> io::Result<Vec<i32>> {
+    let node = libc::c_int::try_from(to.0).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+    call(pid, pages, page_size, Some(node))
+}
+
+fn call(pid: Pid, pages: &[u64], page_size: u64, to: Option<libc::c_int>) -> io::Result<Vec<i32>> {
+    let pid = kernel_id(pid.0).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+    let addresses = pages.iter().map(|page| address(*page, page_size)).collect::<Vec<_>>();
+    let nodes = to.map(|node| vec![node; pages.len()]);
+    let nodes_pointer = nodes.as_ref().map_or(ptr::null(), Vec::as_ptr);
+    let mut status = vec![NOT_TRIED; pages.len()];
+    // SAFETY: the kernel reads `pages.len()` addresses and, unless the pointer is null, as many
+    // nodes, and writes as many statuses; all three vectors live past the call and have that
+    // length. It does not follow the addresses in our own address space: they are those of the
+    // process `pid`.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_move_pages,
+            pid,
+            pages.len(),
+            addresses.as_ptr(),
+            nodes_pointer,
+            status.as_mut_ptr(),
+            MOVE,
+        )
+    };
+    // A positive result is the number of pages that could not be moved (Linux 4.17 and later).
+    if result >= 0 { Ok(status) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The address of a page, as the kernel takes it: a number that we never follow.
+fn address(page: u64, page_size: u64) -> *const c_void {
+    let address = usize::try_from(page.saturating_mul(page_size)).unwrap_or(usize::MAX);
+    ptr::without_provenance(address)
+}
+
+/// The status of a page on a node.
+pub fn node(status: i32) -> Option<NodeId> {
+    u32::try_from(status).ok().map(NodeId)
+}
+
+/// How many pages one call takes, as a length.
+pub fn length(batch: u64) -> usize {
+    num::index(u32::try_from(batch).unwrap_or(u32::MAX)).max(1)
+}

@@ -1,0 +1,276 @@
+//! What one probing thread does in a round: from one CPU, timed loads from every node's memory.
+//!
+//! Of each page: flush eight lines, wait for that, read another line of the page so that its
+//! translation is in the TLB, then load the eight lines, each load's address depending on the value
+//! of the one before. Where the timer is fine (x86-64) each load is timed by itself, elsewhere all
+//! eight together. What the same instructions take when the lines are in the nearest cache is
+//! measured in the same round, and subtracted: what is left is what the way to memory adds.
+//! Pages of all nodes take turns, so that all are measured under the same load.
+//!
+//! Samples are dropped where the thread was switched out meanwhile (`getrusage(2)`,
+//! `RUSAGE_THREAD`), or was on another CPU before than after: the counters of two sockets need not
+//! agree, so both readings must be of one CPU.
+
+use super::figures::{Figures, figures, median};
+use super::instructions::{fence, flush};
+use super::memory::Buffer;
+use super::pattern::{LOADS, Pattern};
+use super::reason::NotMeasured;
+use super::timer::Timer;
+use crate::kernel::{affinity, clock};
+use isobar_model::{CpuId, CpuSet, NodeId, Tid, num};
+use rustix::thread::{gettid, sched_getcpu};
+use rustix::time::ClockId;
+use std::time::Duration;
+
+/// Pages probed of a node in a round (CAMM).
+pub const PAGES: usize = 20;
+
+/// Timings of lines in the nearest cache, of which the median is subtracted.
+const NEAR: usize = 31;
+
+/// How often these are taken where the counter stands still.
+const TRIES: usize = 3;
+
+/// A load from memory that takes less than this part of one from the nearest cache was not timed:
+/// the counter stood still. Hypervisors and emulators do that after they took the CPU away.
+const STILL: f64 = 0.5;
+
+/// One round of a thread.
+#[derive(Clone, Debug)]
+pub struct RowReading {
+    /// What was measured, by the node of the memory.
+    pub cells: Vec<(NodeId, Result<Figures, NotMeasured>)>,
+    /// CPU time of the thread since its last round.
+    pub cost: Duration,
+    /// Pages that were found on another node, and taken anew.
+    pub rebound: usize,
+}
+
+/// A probing thread's own.
+#[derive(Debug)]
+pub struct Row {
+    node: NodeId,
+    /// The CPUs of the node that it may use.
+    cpus: CpuSet,
+    /// The CPU that it should take, where one is better than the others.
+    best: Option<CpuId>,
+    pinned: Option<CpuId>,
+    buffers: Vec<Result<Buffer, NotMeasured>>,
+    targets: Vec<NodeId>,
+    timer: Timer,
+    pattern: Pattern,
+    spent: Duration,
+}
+
+impl Row {
+    /// Loads from `node` to each of `targets`, on one of `cpus`: on `best` if that is among them.
+    pub fn new(node: NodeId, cpus: CpuSet, best: Option<CpuId>, targets: Vec<NodeId>) -> Self {
+        let best = best.filter(|cpu| cpus.contains(*cpu));
+        let (pinned, buffers, timer) = (None, Vec::new(), Timer::here());
+        Self { node, cpus, best, pinned, buffers, targets, timer, pattern: Pattern::new(node.0), spent: Duration::ZERO }
+    }
+
+    /// Probes every target, on the calling thread.
+    pub fn read(&mut self) -> RowReading {
+        let mut rebound = 0;
+        let cells = match self.pin() {
+            Ok(()) => self.probe(&mut rebound),
+            Err(why) => self.targets.iter().map(|target| (*target, Err(why.clone()))).collect(),
+        };
+        let now = clock::now(ClockId::ThreadCPUTime);
+        let cost = now.saturating_sub(std::mem::replace(&mut self.spent, now));
+        RowReading { cells, cost, rebound }
+    }
+
+    /// Onto one CPU: the best, else the one where the kernel runs us when it may choose. When that
+    /// CPU goes offline the kernel moves us off, and another is chosen.
+    fn pin(&mut self) -> Result<(), NotMeasured> {
+        if self.pinned.is_some_and(|cpu| here() == cpu) {
+            return Ok(());
+        }
+        let set = |cpus: &CpuSet| affinity::set(Tid(gettid().as_raw_nonzero().get().unsigned_abs()), cpus);
+        let one = |cpu: CpuId| [cpu].into_iter().collect::<CpuSet>();
+        self.pinned = None;
+        if self.best.is_none_or(|cpu| set(&one(cpu)).is_err()) {
+            set(&self.cpus).map_err(|_| NotMeasured::NoCpu(self.node))?;
+            set(&one(here())).map_err(NotMeasured::refused("cannot stay on one CPU"))?;
+        }
+        self.pinned = Some(here());
+        Ok(())
+    }
+
+    fn probe(&mut self, rebound: &mut usize) -> Vec<(NodeId, Result<Figures, NotMeasured>)> {
+        if self.buffers.is_empty() {
+            let bytes = PAGES * rustix::param::page_size();
+            self.buffers = self.targets.iter().map(|target| Buffer::new(*target, bytes, false)).collect();
+        }
+        let settled = |buffer: &Result<Buffer, NotMeasured>| match buffer {
+            Ok(buffer) => buffer.settle(),
+            Err(why) => Err(why.clone()),
+        };
+        let settled: Vec<_> = self.buffers.iter().map(settled).collect();
+        let mut times = vec![Times::default(); self.buffers.len()];
+        let bare = (0..TRIES).find_map(|_| near(self.timer));
+        for page in 0..PAGES {
+            for ((buffer, settled), times) in self.buffers.iter().zip(&settled).zip(&mut times) {
+                if let (Ok(buffer), Ok(_), Some(bare)) = (buffer, settled, bare) {
+                    let order = self.pattern.next(buffer.page_size());
+                    times.page(self.timer, bare, order.map(|offset| buffer.word(page, offset)), buffer.word(page, 0));
+                }
+            }
+        }
+        *rebound += settled.iter().flatten().sum::<usize>();
+        let cells = self.targets.iter().zip(settled).zip(times);
+        cells.map(|((target, settled), times)| (*target, settled.and_then(|_| self.figures(times)))).collect()
+    }
+
+    fn figures(&self, mut times: Times) -> Result<Figures, NotMeasured> {
+        let found = figures(&mut times.ns, times.dropped).ok_or(NotMeasured::Interrupted(self.node))?;
+        Ok(Figures { median_cycles: self.timer.cycles(found.median_ns), ..found })
+    }
+}
+
+/// Nanoseconds a load.
+#[derive(Clone, Debug, Default)]
+struct Times {
+    ns: Vec<f64>,
+    dropped: usize,
+}
+
+impl Times {
+    /// Flushes and loads some lines of a page, of which `first` is another line; `bare` is what
+    /// [`near`] takes.
+    fn page(&mut self, timer: Timer, bare: f64, lines: [*const usize; LOADS], first: *const usize) {
+        // SAFETY: as in `Times::load`. A flush needs the translation, too.
+        std::hint::black_box(unsafe { first.read_volatile() });
+        lines.iter().for_each(|line| flush(line.cast()));
+        fence();
+        self.load(timer, bare, lines, first);
+    }
+
+    fn load(&mut self, timer: Timer, bare: f64, lines: [*const usize; LOADS], first: *const usize) {
+        let before = (here(), switches());
+        // SAFETY: callers pass addresses within mappings that they hold; nobody writes to them now.
+        let mut carried = unsafe { first.read_volatile() };
+        let together = together(timer);
+        let mut ticks = [0.0; LOADS];
+        let groups = LOADS / together;
+        for (group, ticks) in lines.chunks(together).zip(&mut ticks) {
+            *ticks = num::float(time(timer, group, &mut carried));
+        }
+        if (here(), switches()) != before {
+            self.dropped += groups;
+            return;
+        }
+        // Where nothing is cached (an emulator), the difference may be none: it is below a tick.
+        let each = |ticks: &f64| timer.ns((ticks - bare).max(1.0)) / num::float_len(together);
+        let timed = ticks[..groups].iter().filter(|ticks| **ticks >= STILL * bare);
+        let kept = self.ns.len();
+        self.ns.extend(timed.map(each));
+        self.dropped += groups - (self.ns.len() - kept);
+    }
+}
+
+/// Ticks that loads take one after the other, always by the same code. `carried` is what the last
+/// one read: 0, as everything in these pages, but the CPU cannot know the next address before it
+/// has it.
+#[inline(never)]
+fn time(timer: Timer, lines: &[*const usize], carried: &mut usize) -> u64 {
+    let began = timer.now();
+    for line in lines {
+        // SAFETY: as in `Times::load`; what is carried is 0.
+        *carried = unsafe { line.wrapping_byte_add(*carried).read_volatile() };
+    }
+    timer.now().saturating_sub(began)
+}
+
+/// Ticks of the same timing when all lines are in the nearest cache. `None` where the counter stood
+/// still for half of them; a clock of the kernel's may be too coarse to see it move.
+fn near(timer: Timer) -> Option<f64> {
+    let words: [usize; LOADS] = std::hint::black_box([0; LOADS]);
+    let lines: [*const usize; LOADS] = std::array::from_fn(|index| &raw const words[index]);
+    let mut ticks = Vec::with_capacity(NEAR);
+    for round in 0..=NEAR {
+        let took = num::float(time(timer, &lines[..together(timer)], &mut 0));
+        // The first one brings them there.
+        ticks.extend((round > 0).then_some(took));
+    }
+    ticks.sort_unstable_by(f64::total_cmp);
+    median(&ticks).filter(|ticks| *ticks > 0.0 || !timer.is_fine())
+}
+
+/// Loads in one timing.
+fn together(timer: Timer) -> usize {
+    if timer.is_fine() { 1 } else { LOADS }
+}
+
+/// The CPU that this thread runs on.
+fn here() -> CpuId {
+    CpuId(num::narrow(sched_getcpu()))
+}
+
+/// How often this thread was switched out, of its own accord or not.
+fn switches() -> (i64, i64) {
+    // SAFETY: plain integers, for which zeros are a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel fills in the structure, which lives through the call.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    (usage.ru_nvcsw, usage.ru_nivcsw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::tree::Tree;
+
+    fn row() -> Row {
+        let machine = crate::topology::read(&Tree::live()).unwrap();
+        let usable = affinity::get(Tid(gettid().as_raw_nonzero().get().unsigned_abs())).unwrap();
+        let node = machine.nodes()[0].id;
+        let cpus = machine.cpus_of_node(node).unwrap().intersection(&usable);
+        Row::new(node, cpus, None, vec![node])
+    }
+
+    fn latency(row: &mut Row) -> f64 {
+        row.read().cells[0].1.clone().unwrap().median_ns
+    }
+
+    /// The same loads of the same lines without a flush before: they come from a cache.
+    fn cached(timer: Timer, buffer: &Buffer) -> f64 {
+        let (mut pattern, mut times, bare) = (Pattern::new(1), Times::default(), near(timer).unwrap());
+        for page in 0..PAGES {
+            let lines = pattern.next(buffer.page_size()).map(|offset| buffer.word(page, offset));
+            for _ in 0..2 {
+                times.load(timer, bare, lines, buffer.word(page, 0));
+            }
+        }
+        times.ns.sort_unstable_by(f64::total_cmp);
+        median(&times.ns).unwrap()
+    }
+
+    #[test]
+    fn the_loads_are_of_memory_and_not_of_a_cache() {
+        let mut row = row();
+        let probed = latency(&mut row);
+        let buffer = row.buffers[0].as_ref().unwrap();
+        let cache = cached(row.timer, buffer);
+        eprintln!("memory {probed} ns, cache {cache} ns");
+        assert!(probed > 5.0 * cache.max(1.0), "memory {probed} ns, cache {cache} ns");
+        assert!((20.0..5000.0).contains(&probed), "{probed} ns");
+    }
+
+    #[test]
+    fn a_round_has_a_cost_and_stays_on_its_cpu() {
+        let mut row = row();
+        row.read();
+        let cpu = row.pinned.unwrap();
+        let second = row.read();
+        assert!(second.cost > Duration::ZERO && second.cost < Duration::from_millis(50), "{:?}", second.cost);
+        assert_eq!((here(), second.rebound), (cpu, 0));
+        let figures = second.cells[0].1.clone().unwrap();
+        let most = if row.timer.is_fine() { PAGES * LOADS } else { PAGES };
+        assert_eq!(figures.kept + figures.dropped, most);
+        assert!(figures.median_ns <= figures.p95_ns);
+    }
+}

@@ -1,0 +1,61 @@
+//! Single values as the JSON contract writes them, where that is not as serde does by itself. It
+//! knows no document.
+
+use crate::num;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// What is expected of a count.
+const COUNT: &str = "a count that is not negative, or null";
+
+/// A count: a non-negative number, whole or not (it is rounded), or `null`.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::Number(number) => number,
+        Value::String(text) => return Err(D::Error::invalid_type(Unexpected::Str(&text), &COUNT)),
+        Value::Bool(flag) => return Err(D::Error::invalid_type(Unexpected::Bool(flag), &COUNT)),
+        Value::Array(_) => return Err(D::Error::invalid_type(Unexpected::Seq, &COUNT)),
+        Value::Object(_) => return Err(D::Error::invalid_type(Unexpected::Map, &COUNT)),
+    };
+    let value = number.as_f64().unwrap_or(f64::NAN);
+    let found = number.as_i64().map_or(Unexpected::Float(value), Unexpected::Signed);
+    let rounded = (value >= 0.0).then(|| num::round(value));
+    number.as_u64().or(rounded).ok_or_else(|| D::Error::invalid_value(found, &COUNT)).map(Some)
+}
+
+/// A mask in hexadecimal, as `0x7ff`.
+pub(crate) mod mask {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(mask: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{mask:#x}"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong = |_| D::Error::custom(format!("`{text}` is no mask: expected hexadecimal such as `0x7ff`"));
+        u64::from_str_radix(text.strip_prefix("0x").unwrap_or(&text), 16).map_err(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Option<u64>, String> {
+        count(&mut serde_json::Deserializer::from_str(text)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn counts_are_numbers_and_what_else_is_found_is_named() {
+        assert_eq!((read("7"), read("2.6"), read("null")), (Ok(Some(7)), Ok(Some(3)), Ok(None)));
+        let told = |text| read(text).unwrap_err();
+        assert_eq!(told("\"7\""), "invalid type: string \"7\", expected a count that is not negative, or null");
+        assert!(told("-1").starts_with("invalid value: integer `-1`, expected a count"));
+        assert!(told("true").starts_with("invalid type: boolean `true`"));
+        assert!(told("[1]").starts_with("invalid type: sequence") && told("{}").starts_with("invalid type: map"));
+    }
+}

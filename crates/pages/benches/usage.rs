@@ -1,0 +1,47 @@
+//! Metrics and all eight mappings of a million pages and 64 threads, on one core. Ten million take
+//! ten times as long; `ISOBAR_BENCH_PAGES` sets another number.
+
+#![allow(clippy::unwrap_used)]
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use isobar_pages::{Homes, Mapping, Metrics, Page, Seen, Usage, exclusivity};
+use std::hint::black_box;
+
+const THREADS: usize = 64;
+
+fn usage(pages: u64) -> Usage {
+    let mut usage = Usage::new(THREADS, 4096).unwrap();
+    let mut row = [0_u64; THREADS];
+    let mut state = 1_u64;
+    for number in 0..pages {
+        for count in &mut row {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *count = state >> 52;
+        }
+        // Three pages of four are mostly one thread's.
+        let owner = usize::try_from(number % 64).unwrap_or(0);
+        row[owner] += if number % 4 == 0 { 0 } else { 1 << 20 };
+        usage.push(Page { number, first: 0 }, &row).unwrap();
+    }
+    usage
+}
+
+fn metrics(criterion: &mut Criterion) {
+    let pages = std::env::var("ISOBAR_BENCH_PAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
+    let (usage, homes) = (usage(pages), Homes::compact(4, THREADS).unwrap());
+    let mut group = criterion.benchmark_group("pages");
+    group.sample_size(10);
+    group.bench_function(format!("metrics and 8 mappings, {pages} pages x {THREADS} threads"), |bench| {
+        bench.iter(|| {
+            let seen = Seen::new(&usage, &homes).unwrap();
+            black_box(exclusivity(&seen));
+            for mapping in Mapping::ALL {
+                black_box(Metrics::of(&seen, &mapping.place(&seen)));
+            }
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, metrics);
+criterion_main!(benches);

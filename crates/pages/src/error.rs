@@ -1,0 +1,55 @@
+//! What keeps a usage from being one.
+
+/// Why a usage, or a map of threads to nodes, cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PagesError {
+    /// A row has other columns than there are threads.
+    #[error("page {page:#x} has {found} counts, and there are {threads} threads")]
+    Columns {
+        /// its number
+        page: u64,
+        /// counts in the row
+        found: usize,
+        /// threads of the usage
+        threads: usize,
+    },
+    /// The thread that is said to have touched a page first does not exist.
+    #[error("page {page:#x} was first touched by thread {thread}, and there are {threads}, from 0")]
+    FirstTouch {
+        /// its number
+        page: u64,
+        /// the thread
+        thread: u32,
+        /// threads of the usage
+        threads: usize,
+    },
+    /// No threads, or no nodes, or more nodes than fit.
+    #[error("{0}: expected a number from 1 to 65535")]
+    Count(&'static str),
+    /// A thread has no node, or one that does not exist.
+    #[error("thread {thread} is on node {node}, and there are {nodes}, from 0")]
+    Node {
+        /// the thread
+        thread: usize,
+        /// its node
+        node: usize,
+        /// nodes there are
+        nodes: usize,
+    },
+    /// Nodes for another number of threads.
+    #[error("{found} threads have a node, and the usage has {threads}")]
+    Threads {
+        /// threads that have a node
+        found: usize,
+        /// threads of the usage
+        threads: usize,
+    },
+    /// Page sizes that do not divide each other.
+    #[error("a page of {to} bytes is no whole number of pages of {from} bytes; expected a power of two from {from} on")]
+    PageSize {
+        /// the size that there is
+        from: u64,
+        /// the size that was asked for
+        to: u64,
+    },
+}

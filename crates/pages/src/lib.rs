@@ -1,0 +1,32 @@
+//! Page usage: how often each thread of a program accesses each page, what that says about mapping
+//! pages to nodes, and the mappings. After Diener et al., Modeling Memory Access Behavior for Data
+//! Mapping (2016), "the paper" below.
+//!
+//! ```text
+//! usage      accesses by page and thread, at any page size
+//! homes      which node each thread runs on
+//! seen       usage by node: of each page all accesses, the most from one node, and which
+//! metrics    exclusivity, balance, locality (equations 1 to 5, 8, 9, 11, 12)
+//! dynamics   migrations from time slice to time slice (equations 6 and 7)
+//! mapping    eight policies that give each page a node (section 5.1)
+//! ```
+//!
+//! Pure. Counts saturate; sums of them do not overflow.
+
+#![forbid(unsafe_code)]
+
+mod dynamics;
+mod error;
+mod homes;
+mod mapping;
+mod metrics;
+mod seen;
+mod usage;
+
+pub use dynamics::{Dynamics, Slice};
+pub use error::PagesError;
+pub use homes::Homes;
+pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
+pub use metrics::{Metrics, exclusivity, imbalance};
+pub use seen::{PageSeen, Seen};
+pub use usage::{Page, Usage};

@@ -1,0 +1,186 @@
+//! Where the new pages of each process go, as far as was asked: an epoch that changes nothing asks
+//! for nothing. At first the kernel places them on the node that touches them, so a process whose
+//! choice is its own node is left as it is.
+
+use super::running::Running;
+use isobar_model::{Action, NodeId, NodeWeight, Observation, Pid, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pids that left are remembered up to this many; beyond it the lowest are forgotten.
+const REMEMBERED: usize = 4096;
+
+/// Where new pages go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The node; where pages are spread, the one that gets most.
+    pub node: NodeId,
+    /// How they are spread; empty: all on `node`.
+    pub weights: Vec<NodeWeight>,
+}
+
+impl Target {
+    /// All on one node.
+    #[must_use]
+    pub const fn all_on(node: NodeId) -> Self {
+        Self { node, weights: Vec::new() }
+    }
+}
+
+/// What was asked for, of the processes that are observed. One that is idle leaves the observation
+/// while its rule stays in force, and may return; so may another process with its pid. Either is
+/// asked for anew, whatever its choice.
+#[derive(Clone, Debug, Default)]
+pub struct Allocations {
+    in_force: BTreeMap<Pid, InForce>,
+    /// Those not observed now for which something was asked.
+    left: BTreeSet<Pid>,
+}
+
+/// What was asked for a process.
+#[derive(Clone, Debug, Default)]
+struct InForce {
+    /// For all of it.
+    whole: Option<Target>,
+    /// For its threads on a node; asked for later than `whole`.
+    by_node: BTreeMap<NodeId, Target>,
+    /// It returned: of what was not asked for since, nothing is known.
+    returned: bool,
+}
+
+impl InForce {
+    /// Where threads on a node allocate, if that is known: on that node, if nothing was asked.
+    fn of(&self, node: NodeId) -> Option<Target> {
+        let asked = self.by_node.get(&node).or(self.whole.as_ref()).cloned();
+        asked.or_else(|| (!self.returned).then(|| Target::all_on(node)))
+    }
+
+    fn set(&mut self, for_node: Option<NodeId>, target: Target) {
+        match for_node {
+            Some(node) => drop(self.by_node.insert(node, target)),
+            None => *self = Self { whole: Some(target), ..Self::default() },
+        }
+    }
+}
+
+impl Allocations {
+    /// Adds what changes to a plan. `wanted` says for a node where its threads' new pages go, with
+    /// the reason; `None`: as it is. A process that runs on one node is asked for as a whole.
+    pub fn follow(&mut self, seen: &Observation, wanted: impl Fn(NodeId) -> Option<(Target, String)>, plan: &mut Plan) {
+        self.leave_and_return(seen);
+        for process in &seen.processes {
+            let Some(Running { nodes, .. }) = Running::of(process, &seen.machine) else { continue };
+            for &node in &nodes {
+                let Some((target, reason)) = wanted(node) else { continue };
+                let now = self.in_force.get(&process.pid).map_or_else(|| Some(Target::all_on(node)), |it| it.of(node));
+                if now.as_ref() == Some(&target) {
+                    continue;
+                }
+                let for_node = (nodes.len() > 1).then_some(node);
+                self.in_force.entry(process.pid).or_default().set(for_node, target.clone());
+                let Target { node, weights } = target;
+                plan.actions.push(Action::SetAllocation { pid: process.pid, for_node, node, weights, reason });
+            }
+        }
+    }
+
+    /// Of what left, only the pids are kept; those seen again are known no more.
+    fn leave_and_return(&mut self, seen: &Observation) {
+        let gone = |pid: &Pid| seen.process(*pid).is_none();
+        self.left.extend(self.in_force.keys().copied().filter(gone));
+        self.in_force.retain(|pid, _| !gone(pid));
+        for process in &seen.processes {
+            if self.left.remove(&process.pid) {
+                self.in_force.insert(process.pid, InForce { returned: true, ..InForce::default() });
+            }
+        }
+        while self.left.len() > REMEMBERED {
+            self.left.pop_first();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::camm::test_kit::{moved, on_nodes};
+    use crate::test_kit::{observation, process, thread};
+
+    /// Decides that threads on node n allocate on `choices[n]`.
+    fn asked(allocations: &mut Allocations, seen: &Observation, choices: [u32; 2]) -> Vec<String> {
+        let mut plan = Plan::nothing("test");
+        let to = |node: NodeId| Some((Target::all_on(NodeId(choices[node.0 as usize])), "because".to_owned()));
+        allocations.follow(seen, to, &mut plan);
+        moved(seen, &plan)
+    }
+
+    #[test]
+    fn only_changes_are_asked_for() {
+        let mut allocations = Allocations::default();
+        let seen = observation("node:2 core:4", on_nodes(&[0, 1]));
+        assert!(asked(&mut allocations, &seen, [0, 1]).is_empty(), "local is what the kernel does");
+        assert_eq!(asked(&mut allocations, &seen, [1, 1]), ["1: new >1"]);
+        assert!(asked(&mut allocations, &seen, [1, 1]).is_empty());
+        assert_eq!(asked(&mut allocations, &seen, [0, 1]), ["1: new >0"], "back to local");
+    }
+
+    #[test]
+    fn a_process_that_moves_or_is_new_is_asked_for_anew() {
+        let mut allocations = Allocations::default();
+        let at = |node| observation("node:2 core:4", on_nodes(&[node]));
+        assert_eq!(asked(&mut allocations, &at(0), [1, 1]), ["1: new >1"]);
+        assert!(asked(&mut allocations, &at(1), [1, 1]).is_empty(), "its new pages go to node 1 already");
+        assert_eq!(asked(&mut allocations, &at(1), [1, 0]), ["1: new >0"]);
+        assert!(asked(&mut allocations, &observation("node:2 core:4", vec![]), [1, 0]).is_empty());
+        assert_eq!(
+            asked(&mut allocations, &at(0), [1, 0]),
+            ["1: new >1"],
+            "another process with the pid of a dead one"
+        );
+    }
+
+    /// While it is idle the rule of its last choice stays in force.
+    #[test]
+    fn a_process_that_returns_is_asked_for_also_where_its_own_node_is_the_choice() {
+        let mut allocations = Allocations::default();
+        let both = observation("node:2 core:4", vec![process(1, vec![thread(1, 0, 1.0), thread(2, 4, 1.0)])]);
+        let one = observation("node:2 core:4", on_nodes(&[0]));
+        let none = observation("node:2 core:4", vec![]);
+        assert_eq!(asked(&mut allocations, &one, [1, 1]), ["1: new >1"]);
+        for _ in 0..3 {
+            assert!(asked(&mut allocations, &none, [0, 1]).is_empty());
+        }
+        assert_eq!(asked(&mut allocations, &one, [0, 1]), ["1: new >0"]);
+        assert!(asked(&mut allocations, &one, [0, 1]).is_empty(), "ordinary again");
+        asked(&mut allocations, &none, [0, 1]);
+        assert_eq!(asked(&mut allocations, &both, [0, 1]), ["1: on 0 new >0", "1: on 1 new >1"]);
+        assert!(asked(&mut allocations, &both, [0, 1]).is_empty());
+    }
+
+    #[test]
+    fn a_process_that_returns_waits_for_a_choice_and_few_are_remembered() {
+        let mut allocations = Allocations::default();
+        let one = observation("node:2 core:4", on_nodes(&[0]));
+        let none = observation("node:2 core:4", vec![]);
+        asked(&mut allocations, &one, [1, 1]);
+        asked(&mut allocations, &none, [1, 1]);
+        let mut plan = Plan::nothing("test");
+        allocations.follow(&one, |_| None, &mut plan);
+        assert!(plan.actions.is_empty());
+        assert_eq!(asked(&mut allocations, &one, [0, 1]), ["1: new >0"], "once there is a choice");
+        allocations.left = (0..=5000).map(Pid).collect();
+        asked(&mut allocations, &none, [0, 1]);
+        assert_eq!((allocations.left.len(), allocations.left.first()), (REMEMBERED, Some(&Pid(905))));
+    }
+
+    #[test]
+    fn a_process_on_several_nodes_is_asked_for_by_node() {
+        let mut allocations = Allocations::default();
+        let both = observation("node:2 core:4", vec![process(1, vec![thread(1, 0, 1.0), thread(2, 4, 1.0)])]);
+        assert_eq!(asked(&mut allocations, &both, [1, 1]), ["1: on 0 new >1"]);
+        assert_eq!(asked(&mut allocations, &both, [1, 0]), ["1: on 1 new >0"]);
+        let one = observation("node:2 core:4", vec![process(1, vec![thread(1, 0, 1.0)])]);
+        assert_eq!(asked(&mut allocations, &one, [0, 1]), ["1: new >0"], "as a whole, over what was asked by node");
+        assert!(asked(&mut allocations, &one, [0, 1]).is_empty());
+        assert_eq!(asked(&mut allocations, &both, [0, 1]), ["1: on 1 new >1"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a process runs: the paper's source node of a VM.
+//!
+//! *Departure from the paper*: a process may run on several nodes. Its new pages are placed for
+//! each of them (CAMA); its old pages are moved for its main node alone (CAPM), the one where its
+//! threads used most CPU time in the epoch, since pages are shared and can only follow one.
+
+use isobar_model::{NodeId, Process, Topology};
+use std::collections::BTreeMap;
+
+/// The nodes on which a process runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// All, ascending; at least one.
+    pub nodes: Vec<NodeId>,
+    /// The one with most CPU time; where none was measured or used, with most threads. Ties go to
+    /// the lower node.
+    pub main: NodeId,
+}
+
+impl Running {
+    /// The nodes where threads of a process used CPU time in the epoch; where that was not measured
+    /// or no thread did, the nodes where they ran last. `None` where no thread's CPU is known.
+    #[must_use]
+    pub fn of(process: &Process, machine: &Topology) -> Option<Self> {
+        let mut times: BTreeMap<NodeId, f64> = BTreeMap::new();
+        let mut counts: BTreeMap<NodeId, f64> = BTreeMap::new();
+        for thread in &process.threads {
+            let Some(node) = thread.cpu.and_then(|cpu| machine.node_of(cpu)) else { continue };
+            *counts.entry(node).or_default() += 1.0;
+            let used = thread.cpu_time.map_or(0.0, |time| time.0);
+            if used > 0.0 {
+                *times.entry(node).or_default() += used;
+            }
+        }
+        let by_node = if times.is_empty() { counts } else { times };
+        // The last of equals is the greatest: backwards, that is the lowest node.
+        let main = *by_node.iter().rev().max_by(|a, b| a.1.total_cmp(b.1))?.0;
+        Some(Self { nodes: by_node.into_keys().collect(), main })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{observation, process, thread};
+    use isobar_model::{Seconds, Thread, Tid};
+
+    fn nodes(threads: Vec<Thread>) -> Option<(Vec<u32>, u32)> {
+        let seen = observation("node:2 core:2", vec![process(1, threads)]);
+        let running = Running::of(&seen.processes[0], &seen.machine)?;
+        Some((running.nodes.iter().map(|node| node.0).collect(), running.main.0))
+    }
+
+    fn used(tid: u32, cpu: u32, seconds: Option<f64>) -> Thread {
+        Thread { cpu_time: seconds.map(Seconds), ..thread(tid, cpu, 1.0) }
+    }
+
+    #[test]
+    fn cpu_time_decides_then_the_number_of_threads_then_the_lower_node() {
+        let by_time = vec![used(1, 0, Some(0.1)), used(2, 1, Some(0.1)), used(3, 2, Some(0.5))];
+        assert_eq!(nodes(by_time), Some((vec![0, 1], 1)));
+        let asleep = vec![used(1, 0, Some(0.0)), used(2, 2, Some(0.5))];
+        assert_eq!(nodes(asleep), Some((vec![1], 1)), "a thread that slept does not count");
+        assert_eq!(nodes(vec![used(1, 0, None), used(2, 2, None), used(3, 3, None)]), Some((vec![0, 1], 1)));
+        assert_eq!(nodes(vec![used(1, 0, None), used(2, 2, None)]), Some((vec![0, 1], 0)));
+        assert_eq!(nodes(vec![Thread::unmeasured(Tid(1))]), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! What the fuzz targets share.
+
+pub mod simulate;
+
+use isobar_model::{Observation, Plan, Policy};
+use std::fmt::Display;
+
+/// What was accepted; a refusal must be one line of words.
+pub fn accepted<T>(read: Result<T, impl Display>) -> Option<T> {
+    read.map_err(|error| one_line(&error.to_string())).ok()
+}
+
+/// Fails unless a message has words and is one line.
+pub fn one_line(message: &str) {
+    assert!(!message.trim().is_empty() && !message.contains(char::is_control), "{message:?}");
+}
+
+/// What a policy decides, which must be valid for what it saw.
+pub fn plan(policy: &mut dyn Policy, seen: &Observation) -> Plan {
+    let plan = policy.decide(seen);
+    if let Err(fault) = plan.validate(seen) {
+        panic!("{}: {fault}: {plan:?}", policy.name());
+    }
+    plan
+}
+
+/// An archive of the files `PATH=TEXT` in an input, separated by `;`, each at the path that `place`
+/// makes of its own.
+pub fn archive(text: &str, place: impl Fn(&str) -> String) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (path, content) in text.split(';').filter_map(|file| file.split_once('=')).take(200) {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o444);
+        let _ = archive.append_data(&mut header, place(path.trim()), content.as_bytes());
+    }
+    archive.into_inner().unwrap_or_default()
+}

@@ -1,0 +1,22 @@
+//! What the tests of the laws share: a machine, and lines as its guest would write them.
+
+use numasim_guest::counters::Counters;
+use numasim_model::Spec;
+
+/// Two nodes with two CPUs each, round figures.
+pub fn spec() -> Spec {
+    Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
+}
+
+/// The page at one moment, under a label.
+pub fn look(label: &str, counters: &Counters) -> String {
+    format!("@look {label} {}\n", serde_json::to_string(counters).unwrap())
+}
+
+/// A millisecond of guest time, in which this was counted.
+pub fn window(label: &str, counted: Counters) -> String {
+    let (cpus, nodes) = (vec![Default::default(); counted.cpus.len()], vec![Default::default(); counted.nodes.len()]);
+    let links = counted.links.iter().map(|link| numasim_guest::counters::Link { bytes: 0, ..link.clone() }).collect();
+    look(label, &Counters { time_ns: 0, cpus, nodes, links })
+        + &look(&super::plan::end(label), &Counters { time_ns: 1_000_000, ..counted })
+}

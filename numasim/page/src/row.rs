@@ -1,0 +1,85 @@
+//! Records of figures as rows of words, in the order of their fields. What is read, written and
+//! subtracted is a row; no field is named here but those that are levels and no sums.
+
+use crate::figures::{CpuFigures, LinkFigures, NodeFigures};
+use crate::words::Words;
+use std::mem::offset_of;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// A record that is a row.
+pub(crate) trait Row: FromBytes + IntoBytes + Immutable + Copy + Default {
+    /// Words that are levels and no sums.
+    const LEVELS: &'static [usize];
+
+    /// Its words.
+    fn words(&self) -> &[u64] {
+        <[u64]>::ref_from_bytes(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// Its words, to be changed.
+    fn words_mut(&mut self) -> &mut [u64] {
+        <[u64]>::mut_from_bytes(self.as_mut_bytes()).unwrap_or_default()
+    }
+
+    /// The row that begins at a word of the page.
+    fn read(page: &impl Words, first: usize) -> Self {
+        let mut row = Self::default();
+        row.words_mut().iter_mut().zip(first..).for_each(|(word, at)| *word = page.load(at));
+        row
+    }
+
+    /// Writes it from a word of the page on.
+    fn write(&self, page: &impl Words, first: usize) {
+        self.words().iter().zip(first..).for_each(|(word, at)| page.store(at, *word));
+    }
+
+    /// The counts after `before`; levels stay. A count that ran backwards was zeroed in between.
+    fn since(&self, before: &Self) -> Self {
+        let mut row = *self;
+        let pairs = row.words_mut().iter_mut().zip(before.words()).enumerate();
+        let sums = pairs.filter(|(at, _)| !Self::LEVELS.contains(at));
+        sums.for_each(|(_, (now, before))| *now = less(*now, *before));
+        row
+    }
+}
+
+impl Row for CpuFigures {
+    const LEVELS: &'static [usize] = &[];
+}
+
+impl Row for NodeFigures {
+    const LEVELS: &'static [usize] =
+        &[offset_of!(Self, delay_ps) / WORD_BYTES, offset_of!(Self, bytes_per_second) / WORD_BYTES];
+}
+
+impl Row for LinkFigures {
+    const LEVELS: &'static [usize] = &[offset_of!(Self, delay_ps) / WORD_BYTES];
+}
+
+/// What was counted from one reading to the next; all of it where the counter was zeroed.
+pub(crate) fn less(now: u64, before: u64) -> u64 {
+    now.checked_sub(before).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout;
+
+    /// No row has more words than there are for it, and each field has the word that version 1 of
+    /// the page gives it.
+    #[test]
+    fn rows_have_the_words_of_the_layout() {
+        let (cpu, node, link) = (CpuFigures::default(), NodeFigures::default(), LinkFigures::default());
+        assert_eq!((cpu.words().len(), node.words().len(), link.words().len()), (18, 8, 4));
+        assert_eq!(layout::cpu(0) + cpu.words().len(), layout::place(0));
+        assert!(node.words().len() <= layout::NODE_WORDS && link.words().len() <= layout::LINK_WORDS);
+        let at = |bytes: usize| bytes / WORD_BYTES;
+        assert_eq!(at(offset_of!(CpuFigures, llc_misses)), 3);
+        assert_eq!(at(offset_of!(CpuFigures, bytes_read)), 4 + layout::MISS_NODES);
+        assert_eq!((at(offset_of!(CpuFigures, covered)), at(offset_of!(CpuFigures, accesses))), (16, 17));
+        assert_eq!((NodeFigures::LEVELS, LinkFigures::LEVELS), (&[3, 4][..], &[2][..]));
+    }
+}

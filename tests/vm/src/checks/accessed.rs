@@ -1,0 +1,95 @@
+//! Accessed pages (CAMM paper, section VI): a program touches a known part of its memory; isobar
+//! must see that part, on its node, and move it, and leave the rest where it is. By each engine
+//! that this kernel has: DAMON, and referenced bits where somebody else uses DAMON.
+
+use crate::evidence;
+use crate::isobar::{Manage, run};
+use crate::subject::Subject;
+use crate::suite::{Suite, same};
+use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::fs;
+
+const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("accessed: DAMON sees what is touched, and only that moves", by_damon);
+    suite.check("accessed: referenced bits tell the same where others use DAMON, which is left alone", by_mapping);
+    suite.check("accessed: what a kill -9 leaves of DAMON is taken away", left_over);
+}
+
+const PAGES: u64 = 4000;
+const SETTINGS: [&str; 3] = ["fixed.pages=alpha=1>3", "fixed.accessed=true", "fixed.pages_per_epoch=8192"];
+
+/// Region `hot` is touched all the time, `cold` never; both on node 1.
+fn subject() -> Result<Subject> {
+    let mut alpha = Subject::start("alpha")?;
+    alpha.alloc("cold", "anon", PAGES, 1)?;
+    // Memory that may not be accessed keeps the mappings apart.
+    alpha.alloc("gap", "shared", 16, 0)?;
+    alpha.alloc("hot", "anon", PAGES, 1)?;
+    alpha.ask(&format!("touched hot 0 {}", PAGES - 1))?;
+    Ok(alpha)
+}
+
+fn by_damon() -> Result<()> {
+    same("kdamonds before", evidence::text(KDAMONDS)?, "0".to_owned())?;
+    let mut alpha = subject()?;
+    hot_moves_and_cold_stays(&mut alpha, "by DAMON", 70)?;
+    same("kdamonds afterwards", evidence::text(KDAMONDS)?, "0".to_owned())
+}
+
+fn by_mapping() -> Result<()> {
+    fs::write(KDAMONDS, "1")?;
+    let done = subject().and_then(|mut alpha| hot_moves_and_cold_stays(&mut alpha, "by mapping", 95));
+    let left = evidence::text(KDAMONDS)?;
+    fs::write(KDAMONDS, "0")?;
+    done?;
+    same("kdamonds of others", left, "1".to_owned())
+}
+
+/// `percent` of the touched region must go from node 1 to node 3, and no more than the rest of it
+/// of the untouched one.
+fn hot_moves_and_cold_stays(alpha: &mut Subject, engine: &str, percent: u64) -> Result<()> {
+    let mut manage = Manage::fixed(&["alpha"], &SETTINGS)?;
+    let most = PAGES * percent / 100;
+    manage.until("the touched pages moved", || Ok(on(&alpha.nodes_of("hot")?, 3) >= most))?;
+    manage.epochs(4)?;
+    let seen = manage.reported()?;
+    let said = manage.end_by(Signal::TERM)?;
+    ensure!(said.out.contains(engine) || said.err.contains(engine), "isobar does not say {engine}: {}", said.err);
+    let (hot, cold) = (alpha.nodes_of("hot")?, alpha.nodes_of("cold")?);
+    println!("     {engine}: hot {hot:?}, cold {cold:?}, isobar says {} moved", said.pages_moved()?);
+    ensure!(on(&cold, 1) >= most, "untouched pages moved: {cold:?}");
+    // What isobar says moved is what is on the new node now.
+    let there = on(&hot, 3) + on(&cold, 3);
+    ensure!(said.pages_moved()?.abs_diff(there) <= 100, "{} moved by its word, {there} are there", said.pages_moved()?);
+    // In the middle of all epochs; the first readings are coarse.
+    let accessed = |epoch: &serde_json::Value| {
+        let nodes = epoch["observation"]["processes"][0]["accessed_pages"].as_array()?.clone();
+        Some(nodes.iter().filter_map(serde_json::Value::as_u64).sum::<u64>())
+    };
+    let mut counts: Vec<u64> = seen.iter().filter_map(accessed).collect();
+    counts.sort_unstable();
+    let typical = counts.get(counts.len() / 2).context("no epoch says what was accessed")?;
+    println!("     {engine}: {typical} pages seen accessed, at most {:?}; {PAGES} were touched", counts.last());
+    ensure!((most..=PAGES + PAGES / 2).contains(typical), "{typical} pages seen accessed of {PAGES}");
+    alpha.verify("hot")?;
+    alpha.verify("cold")
+}
+
+fn on(nodes: &BTreeMap<u32, u64>, node: u32) -> u64 {
+    nodes.get(&node).copied().unwrap_or(0)
+}
+
+fn left_over() -> Result<()> {
+    let mut alpha = subject()?;
+    let mut manage = Manage::fixed(&["alpha"], &SETTINGS)?;
+    manage.until("the touched pages moved", || Ok(on(&alpha.nodes_of("hot")?, 3) > 0))?;
+    let _ = manage.end_by(Signal::KILL)?;
+    ensure!(evidence::text(KDAMONDS)? != "0", "a kill -9 leaves something to take away");
+    let said = run(&["restore"])?;
+    ensure!(said.err.contains("DAMON"), "isobar restore says nothing of it: {}", said.err);
+    same("kdamonds after restore", evidence::text(KDAMONDS)?, "0".to_owned())
+}
