@@ -9,6 +9,8 @@
 //! metrics    exclusivity, balance, locality (equations 1 to 5, 8, 9, 11, 12)
 //! dynamics   migrations from time slice to time slice (equations 6 and 7)
 //! mapping    eight policies that give each page a node (section 5.1)
+//! trace      what a traced run says, slice by slice
+//! profile    the usage of a whole run, with what its pages are
 //! ```
 //!
 //! Pure. Counts saturate; sums of them do not overflow.
@@ -20,7 +22,9 @@ mod error;
 mod homes;
 mod mapping;
 mod metrics;
+mod profile;
 mod seen;
+pub mod trace;
 mod usage;
 
 pub use dynamics::{Dynamics, Slice};
@@ -28,5 +32,6 @@ pub use error::PagesError;
 pub use homes::Homes;
 pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
+pub use profile::{PageProfile, Structure};
 pub use seen::{PageSeen, Seen};
 pub use usage::{Page, Usage};
