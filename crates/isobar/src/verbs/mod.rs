@@ -5,6 +5,7 @@ mod decide;
 mod explain;
 mod manage;
 mod options;
+mod passing;
 mod probe;
 mod reproduce;
 mod restore;
@@ -12,6 +13,7 @@ mod run;
 mod sim;
 mod study;
 mod topo;
+mod trace;
 mod watch;
 
 use clap::{ArgMatches, Command};
@@ -25,6 +27,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<manage::Manage>(),
     Entry::of::<explain::Explain>(),
     Entry::of::<run::Run>(),
+    Entry::of::<trace::Trace>(),
     Entry::of::<restore::Restore>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
