@@ -113,7 +113,7 @@ fn time(course: &Course, name: &str) -> String {
     };
     let exclusivity = Panel {
         y_label: "exclusivity, %".to_owned(),
-        y_range: Some(0.0..100.0),
+        y_range: Some(0.0..104.0),
         points: point(&|point| point.exclusivity.map_or(f64::NAN, |part| part * 100.0)),
         columns: false,
     };

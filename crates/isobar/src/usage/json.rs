@@ -124,6 +124,7 @@ fn course(course: &Course) -> Value {
         "point_seconds": course.point_seconds,
         "seconds": course.seconds,
         "migrations": course.migrations,
+        "restless_percent": course.restless_percent,
         "points": course.points.iter().map(point).collect::<Vec<_>>(),
     })
 }

@@ -13,7 +13,7 @@ const STRUCTURES: usize = 12;
 /// Characters of a name of a structure.
 const NAME: usize = 28;
 /// Narrowest and widest text.
-const WIDTHS: (usize, usize) = (60, 100);
+const WIDTHS: (usize, usize) = (72, 100);
 
 /// The whole report, each line no wider than the terminal allows.
 pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
@@ -60,7 +60,7 @@ fn head(shown: &Shown<'_>, columns: usize) -> Vec<String> {
         let engine = if profile.header.engine.is_empty() {
             String::new()
         } else {
-            format!(" (seen by {})", profile.header.engine)
+            format!(", recorded by {}", profile.header.engine)
         };
         lines.push(short(&format!("Command: {}{engine}", profile.header.command.join(" ")), columns));
     }
@@ -81,16 +81,11 @@ fn figures(report: &Report, columns: usize) -> Vec<String> {
     let mut row = |name: &str, figure: Option<f64>, full: f64, what: &str| {
         let number = figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.0} %"));
         let drawn = padded(&bar(figure.unwrap_or(0.0) / full, BAR), BAR, true);
-        lines.push(format!("{name:<11}{number:>6}  {drawn}  {}", short(what, columns.saturating_sub(41))));
+        lines.push(format!("{name:<11}{number:>6}  {drawn}  {}", short(what, columns.saturating_sub(40))));
     };
-    row(
-        "Exclusive",
-        report.exclusivity.map(|part| part * 100.0),
-        100.0,
-        "of the accesses to a page come from one node",
-    );
-    row("Imbalance", balance, even, &format!("with first touch; 0 is even, {even:.0} is all on one node"));
-    row("Local", local, 100.0, "of the accesses stay on their node with first touch");
+    row("Exclusive", report.exclusivity.map(|part| part * 100.0), 100.0, "of the accesses to a page, from one node");
+    row("Imbalance", balance, even, &format!("first touch; 0: even, {even:.0}: all on one"));
+    row("Local", local, 100.0, "of the accesses, with first touch");
     lines.push(dynamic(report));
     lines
 }
@@ -100,7 +95,7 @@ fn dynamic(report: &Report) -> String {
         (Some(course), Some(rate)) => {
             let whole = num::round(rate);
             let drawn = sparkline(&course.points.iter().map(|point| num::float(point.migrations)).collect::<Vec<_>>());
-            format!("{:<11}{whole:>6}  {drawn}  pages a second get another best node", "Dynamic")
+            format!("{:<11}{whole:>6}  {drawn}  pages a second change hands", "Dynamic")
         }
         _ => format!("{:<11}{:>6}  not measured: the file has no time slices", "Dynamic", "-"),
     }
@@ -170,12 +165,13 @@ fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
 }
 
 fn mappings(report: &Report) -> Vec<String> {
-    let head = ["", "pages", "accesses", "(first touch)", "pages", "accesses", "(first touch)", "remote"];
-    let above = "               imbalance in %                      on their best node in %";
+    let head = ["", "pages", "accesses", "change", "pages", "accesses", "change", "remote"];
+    let above = "                 imbalance, %             on their best node, %    accesses";
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(report.policies.iter().map(|policy| mapping(policy, report)));
     let mut lines = vec![above.to_owned()];
     lines.extend(indented(aligned(&rows, &[0]), usize::MAX));
+    lines.push("  change: against first-touch; *: suits this program".to_owned());
     lines
 }
 

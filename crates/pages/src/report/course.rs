@@ -5,12 +5,16 @@
 use crate::dynamics::Dynamics;
 use crate::error::PagesError;
 use crate::homes::Homes;
-use crate::metrics::float;
+use crate::metrics::{self, float};
 use crate::profile::PageProfile;
 use crate::seen::Seen;
 use crate::trace::{End, Row, Slice};
 use crate::usage::{Page, Usage};
 use isobar_model::{Seconds, num};
+
+/// A slice is restless from this part of all pages on: what migrates in each slice of Vips, the most
+/// dynamic program of the paper, of which it expects less gain (section 6.2).
+pub const RESTLESS: f64 = 0.004;
 
 /// Most points in time.
 const POINTS: usize = 1024;
@@ -58,6 +62,9 @@ pub struct Course {
     pub heat: Heat,
     /// Migrations in all slices.
     pub migrations: u64,
+    /// Slices in which at least [`RESTLESS`] of all pages migrate, in per cent of those that have
+    /// accesses; `None` without any.
+    pub restless_percent: Option<f64>,
     /// Seconds that the run took, by the trace's clock.
     pub seconds: f64,
     /// Migrations a second (equation 7); `None` where no time passed.
@@ -76,6 +83,9 @@ pub struct Follow<'a> {
     rows: Vec<u64>,
     heat: Groups<Vec<u64>>,
     slices: u64,
+    restless: u64,
+    /// Migrations that make a slice restless.
+    enough: f64,
     migrations: u64,
     behind: u64,
 }
@@ -102,17 +112,23 @@ impl Course {
         if !from.is_power_of_two() || !to.is_power_of_two() || to < from {
             return Err(PagesError::PageSize { from, to });
         }
-        let rows = rows(profile);
+        let shift = to.trailing_zeros() - from.trailing_zeros();
+        let mut pages: Vec<u64> = profile.usage.pages().iter().map(|page| page.number).collect();
+        pages.sort_unstable();
+        let rows = rows(&pages);
+        pages.dedup_by_key(|page| *page >> shift);
         Ok(Follow {
             homes,
             page_bytes: to,
-            shift: to.trailing_zeros() - from.trailing_zeros(),
+            shift,
             slice_seconds: num::float(profile.header.slice_ns) / 1e9,
             dynamics: Dynamics::default(),
             points: Groups::new(POINTS, Sums::default()),
             heat: Groups::new(COLUMNS, vec![0; rows.len()]),
             rows,
             slices: 0,
+            restless: 0,
+            enough: (num::float_len(pages.len()) * RESTLESS).max(f64::MIN_POSITIVE),
             migrations: 0,
             behind: 0,
         })
@@ -134,6 +150,7 @@ impl Follow<'_> {
         point.exclusive += found.exclusivity.unwrap_or_default() * float(seen.accesses());
         self.warm(slice);
         self.slices += 1;
+        self.restless += u64::from(num::float(found.migrations) >= self.enough);
         self.migrations += found.migrations;
         self.behind = self.behind.max(slice.number.saturating_add(1));
         Ok(())
@@ -187,17 +204,15 @@ impl Follow<'_> {
             points: self.points.items.into_iter().enumerate().map(point).collect(),
             heat: Heat { rows: self.rows.into_iter().map(address).collect(), columns: self.heat.items, column_seconds },
             migrations: self.migrations,
+            restless_percent: metrics::percent(self.restless.into(), self.slices.into()),
             seconds,
             dynamicity: self.dynamics.dynamicity(Seconds(seconds)),
         }
     }
 }
 
-/// The first page of each row of the heat map.
-fn rows(profile: &PageProfile) -> Vec<u64> {
-    let mut pages: Vec<u64> = profile.usage.pages().iter().map(|page| page.number).collect();
-    pages.sort_unstable();
-    pages.dedup();
+/// The first page of each row of the heat map; the pages are sorted.
+fn rows(pages: &[u64]) -> Vec<u64> {
     let rows = pages.len().min(ROWS);
     (0..rows).map(|row| pages[row * pages.len() / rows]).collect()
 }
@@ -283,6 +298,7 @@ mod tests {
         // In slice 2 six of ten accesses are from the best nodes: 4 of 8, 2 of 2.
         assert_eq!(brief, [(0, Some(1.0), 10), (0, None, 0), (1, Some(0.6), 10)]);
         assert_eq!((course.slices, course.migrations, course.seconds), (2, 1, 0.03));
+        assert_eq!(course.restless_percent, Some(50.0));
         assert!((course.dynamicity.unwrap() - 1.0 / 0.03).abs() < 1e-9);
         assert_eq!(course.heat.rows, [0, 4096, 8192, 12288]);
         assert_eq!(course.heat.columns, [vec![9, 1, 0, 0], vec![0; 4], vec![8, 2, 0, 0]]);

@@ -20,8 +20,8 @@ mod structures;
 #[cfg(test)]
 pub(crate) mod examples;
 
-pub use advice::{Advice, DYNAMIC_PAGES_A_SECOND, EVEN, FEW, SMALL_BYTES, WORTH_LOCALITY};
-pub use course::{Course, Heat, Point};
+pub use advice::{Advice, EVEN, FEW, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
+pub use course::{Course, Follow, Heat, Point, RESTLESS};
 pub use steps::Step;
 pub use structures::{MOSTLY, Sharing, StructureUse, joined};
 

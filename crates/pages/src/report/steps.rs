@@ -58,7 +58,7 @@ fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<
              call mbind() with MPOL_INTERLEAVE before its first touch."
         ),
         (_, Some(_)) => format!(
-            "{name} ({percent:.0} % of all accesses): {first} while the threads were created. Pin threads before they \
+            "{name} ({percent:.0} % of all accesses): {first}, while it created the threads. Pin threads before they \
              start, and let each thread allocate its own stack or scratch memory."
         ),
         (_, None) => format!(
@@ -77,7 +77,9 @@ fn first_touch(one: &StructureUse, profile: &PageProfile) -> String {
     };
     one.first_thread().map_or_else(
         || "several threads touched it first".to_owned(),
-        |thread| format!("{} touched it first", name(thread)),
+        |thread| {
+            format!("{} touched {} first", name(thread), if one.name.starts_with("stacks ") { "them" } else { "it" })
+        },
     )
 }
 
@@ -117,7 +119,7 @@ mod tests {
         let steps = report(&matmul(), 4).advice.steps;
         let text: Vec<&str> = steps.iter().map(|step| step.what.as_str()).collect();
         assert!(text[0].starts_with("stack of T0 (62 % of all accesses) is used by several threads"), "{text:?}");
-        assert!(text[1].starts_with("stacks of T1-T3 (33 % of all accesses): T0 touched it first"), "{text:?}");
+        assert!(text[1].starts_with("stacks of T1-T3 (33 % of all accesses): T0 touched them first"), "{text:?}");
         assert!(text[2].starts_with("Initialise C (3 % of all accesses) in parallel"), "{text:?}");
         assert!(text[2].contains("T0 touched it first, and other nodes make 71 % of the accesses to it"), "{text:?}");
         assert!(text[3].starts_with("Initialise A (2 % of all accesses)"), "{text:?}");

@@ -154,10 +154,11 @@ fn stack_of(structure: &Structure) -> Option<u32> {
 #[must_use]
 pub fn joined(structures: &[StructureUse], min_excl: f64) -> Vec<StructureUse> {
     let all: u128 = structures.iter().map(|one| one.accesses).sum();
-    let mut groups: BTreeMap<(Sharing, Option<u32>), Vec<&StructureUse>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Sharing, Option<u32>, bool), Vec<&StructureUse>> = BTreeMap::new();
     let (stacks, mut found): (Vec<_>, Vec<_>) = structures.iter().partition(|one| one.stack_of.is_some());
     for stack in stacks {
-        groups.entry((stack.sharing(min_excl), stack.first_thread())).or_default().push(stack);
+        let own = stack.first_thread() == stack.stack_of;
+        groups.entry((stack.sharing(min_excl), stack.first_thread().filter(|_| !own), own)).or_default().push(stack);
     }
     let mut found: Vec<StructureUse> = found.drain(..).cloned().collect();
     found.extend(groups.into_values().filter_map(|group| join(&group, all)));
