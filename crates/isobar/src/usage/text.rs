@@ -81,9 +81,9 @@ fn figures(report: &Report, columns: usize) -> Vec<String> {
     let mut row = |name: &str, figure: Option<f64>, full: f64, what: &str| {
         let number = figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.0} %"));
         let drawn = padded(&bar(figure.unwrap_or(0.0) / full, BAR), BAR, true);
-        lines.push(format!("{name:<11}{number:>6}  {drawn}  {}", short(what, columns.saturating_sub(40))));
+        lines.push(format!("{name:<11}{number:>6}  {drawn}  {}", short(what, columns.saturating_sub(41))));
     };
-    row("Exclusive", report.exclusivity.map(|part| part * 100.0), 100.0, "of the accesses to a page, from one node");
+    row("Exclusive", report.exclusivity.map(|part| part * 100.0), 100.0, "of accesses come from one node");
     row("Imbalance", balance, even, &format!("first touch; 0: even, {even:.0}: all on one"));
     row("Local", local, 100.0, "of the accesses, with first touch");
     lines.push(dynamic(report));

@@ -111,7 +111,6 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::report::examples::{matmul, profile, report};
 
     #[test]

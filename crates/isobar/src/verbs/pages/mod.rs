@@ -4,6 +4,7 @@
 
 mod file;
 mod options;
+mod source;
 mod watch;
 
 use super::Verb;
@@ -20,8 +21,8 @@ use std::path::{Path, PathBuf};
     subcommand_negates_reqs = true,
     after_help = "Example:
   isobar pages examples/pages/matmul.csv --nodes 4
-  isobar pages examples/pages/matmul.csv --nodes 4 --sweep-min-excl --json
-  isobar pages run.trace --nodes 2 --threads-to-nodes 0,0,1,1 --page-size 2M --plot figures
+  isobar pages examples/pages/matmul.csv --nodes 4 --sweep-min-excl
+  isobar pages run.trace --nodes 2 --threads-to-nodes 0,0,1,1 --page-size 2M --plot figures --json
   isobar pages 4711 --watch --interval 1
 
 FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or what `perf script` prints of memory
