@@ -41,7 +41,7 @@ const PALETTE: [RGBColor; 7] = [
 pub(super) fn colour(index: usize) -> RGBColor {
     let RGBColor(red, green, blue) = PALETTE[index % PALETTE.len()];
     let pale = |part: u8| part / 2 + 127;
-    if index / PALETTE.len() % 2 == 0 {
+    if (index / PALETTE.len()).is_multiple_of(2) {
         RGBColor(red, green, blue)
     } else {
         RGBColor(pale(red), pale(green), pale(blue))

@@ -110,7 +110,7 @@ fn no_line_is_wider_than_the_terminal() {
     long.structures[1].name = "a_matrix_with_a_name_that_nobody_can_remember".into();
     long.header.command = vec!["x".repeat(300)];
     long.end = Some(End { ran_ns: 1, status: None, missing: Vec::new() });
-    for columns in [72, 80, 100] {
+    for columns in [76, 80, 100] {
         shown(&long, 4, true, |shown| {
             for line in lines(shown, columns) {
                 assert!(crate::text::width(&line) <= columns, "{columns}: {line}");

@@ -13,7 +13,7 @@ const STRUCTURES: usize = 12;
 /// Characters of a name of a structure.
 const NAME: usize = 28;
 /// Narrowest and widest text.
-const WIDTHS: (usize, usize) = (72, 100);
+const WIDTHS: (usize, usize) = (76, 100);
 
 /// The whole report, each line no wider than the terminal allows.
 pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
@@ -86,7 +86,7 @@ fn figures(report: &Report, columns: usize) -> Vec<String> {
     row("Exclusive", report.exclusivity.map(|part| part * 100.0), 100.0, "of accesses come from one node");
     row("Imbalance", balance, even, &format!("first touch; 0: even, {even:.0}: all on one"));
     row("Local", local, 100.0, "of the accesses, with first touch");
-    lines.push(dynamic(report));
+    lines.push(short(&dynamic(report), columns));
     lines
 }
 
@@ -118,7 +118,7 @@ fn structures(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     let all = joined(&report.structures, report.min_excl);
     let mut rows = vec![["structure", "pages", "accesses", "", "used", "first touched by"].map(str::to_owned).to_vec()];
     rows.extend(all.iter().take(STRUCTURES).map(|one| structure(one, shown)));
-    let mut lines = indented(aligned(&rows, &[0, 3, 4, 5]), columns);
+    let mut lines = indented(&aligned(&rows, &[0, 3, 4, 5]), columns);
     let rest = all.get(STRUCTURES..).unwrap_or_default();
     if !rest.is_empty() {
         let percent: f64 = rest.iter().filter_map(|one| one.percent).sum();
@@ -170,7 +170,7 @@ fn mappings(report: &Report) -> Vec<String> {
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(report.policies.iter().map(|policy| mapping(policy, report)));
     let mut lines = vec![above.to_owned()];
-    lines.extend(indented(aligned(&rows, &[0]), usize::MAX));
+    lines.extend(indented(&aligned(&rows, &[0]), usize::MAX));
     lines.push("  change: against first-touch; *: suits this program".to_owned());
     lines
 }
@@ -209,7 +209,7 @@ fn sweep(report: &Report) -> Vec<String> {
             drawn(point.loc_app.unwrap_or(0.0) / 100.0),
         ]
     }));
-    indented(aligned(&rows, &[2, 4]), usize::MAX)
+    indented(&aligned(&rows, &[2, 4]), usize::MAX)
 }
 
 fn advice(report: &Report, columns: usize) -> Vec<String> {
@@ -241,7 +241,7 @@ fn steps(report: &Report, columns: usize) -> Vec<String> {
     lines
 }
 
-fn indented(lines: Vec<String>, columns: usize) -> Vec<String> {
+fn indented(lines: &[String], columns: usize) -> Vec<String> {
     lines.iter().map(|line| short(&format!("  {line}"), columns)).collect()
 }
 
@@ -264,7 +264,7 @@ fn grouped(number: u128) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

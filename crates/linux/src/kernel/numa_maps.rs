@@ -198,7 +198,8 @@ mod tests {
         fn printing_and_reading_round_trips(start in any::<u64>(), kib in prop::option::of(1u64..1 << 30),
                                             counts in prop::collection::btree_map(0u32..1024, any::<u64>(), 0..6)) {
             let pages = counts.into_iter().map(|(node, count)| (NodeId(node), Pages(count))).collect();
-            let kind = [Kind::Heap, Kind::Stack, Kind::File, Kind::Anonymous][usize::from(start as u8 % 4)];
+            let kinds = [Kind::Heap, Kind::Stack, Kind::File, Kind::Anonymous];
+            let kind = kinds[usize::try_from(start % 4).unwrap()];
             let mapping = Mapping { start, pages, page_kib: kib, kind };
             prop_assert_eq!(parse(mapping.to_string().as_bytes()).unwrap(), vec![mapping]);
         }
