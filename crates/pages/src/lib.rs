@@ -11,6 +11,7 @@
 //! mapping    eight policies that give each page a node (section 5.1)
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
+//! report     what all of that says, and which mapping suits
 //! ```
 //!
 //! Pure. Counts saturate; sums of them do not overflow.
@@ -23,6 +24,7 @@ mod homes;
 mod mapping;
 mod metrics;
 mod profile;
+pub mod report;
 mod seen;
 pub mod trace;
 mod usage;
