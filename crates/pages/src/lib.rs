@@ -11,6 +11,7 @@
 //! mapping    eight policies that give each page a node (section 5.1)
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
+//! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
 //!
 //! Pure. Counts saturate; sums of them do not overflow.
@@ -25,6 +26,7 @@ mod metrics;
 mod profile;
 mod seen;
 pub mod trace;
+mod transfer;
 mod usage;
 
 pub use dynamics::{Dynamics, Slice};
@@ -34,4 +36,5 @@ pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
 pub use profile::{PageProfile, Structure};
 pub use seen::{PageSeen, Seen};
+pub use transfer::{Transfer, Wanted, transfer};
 pub use usage::{Page, Usage};

@@ -6,6 +6,7 @@
 pub mod affinity;
 pub mod ancestors;
 pub mod arch;
+pub mod areas;
 pub mod capability;
 pub mod cgroup;
 pub mod clock;
