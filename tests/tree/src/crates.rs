@@ -62,6 +62,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
             "isobar-linux",
             "isobar-model",
             "isobar-optima",
+            "isobar-pages",
             "isobar-partition",
             "isobar-policy",
             "isobar-profiles",

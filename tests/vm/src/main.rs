@@ -9,6 +9,7 @@
 
 mod checks;
 mod evidence;
+mod fixture;
 mod isobar;
 mod subject;
 mod suite;

@@ -5,6 +5,7 @@ mod decide;
 mod explain;
 mod manage;
 mod options;
+mod pages;
 mod probe;
 mod reproduce;
 mod restore;
@@ -25,6 +26,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<manage::Manage>(),
     Entry::of::<explain::Explain>(),
     Entry::of::<run::Run>(),
+    Entry::of::<pages::Pages>(),
     Entry::of::<restore::Restore>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),

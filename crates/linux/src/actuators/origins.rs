@@ -6,8 +6,8 @@
 //! goes back to where it was before the first time.
 
 use super::error::{ActuatorError, boot_id};
-use super::pages::place::{PageOn, Placed, Process};
 use super::pages::PageOptions;
+use super::pages::place::{PageOn, Placed, Process};
 use super::state_file::StateFile;
 use isobar_model::{NodeId, Pid};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,8 @@ pub fn record(state: &Path, process: Process, pages: &[PageOn]) -> Result<StateF
 pub fn put_back(state: &Path, only: Option<Pid>, manner: &Manner<'_>) -> Result<Option<Vec<WentBack>>, ActuatorError> {
     let Some(file) = StateFile::existing(&path(state))? else { return Ok(None) };
     let Some(mut origins) = load(&file)? else { return Ok(None) };
-    let chosen: Vec<Pid> = origins.processes.keys().copied().filter(|pid| only.is_none_or(|only| only == *pid)).collect();
+    let chosen: Vec<Pid> =
+        origins.processes.keys().copied().filter(|pid| only.is_none_or(|only| only == *pid)).collect();
     if chosen.is_empty() && only.is_some() {
         return Ok(None);
     }
@@ -115,7 +116,11 @@ pub fn put_back(state: &Path, only: Option<Pid>, manner: &Manner<'_>) -> Result<
             origins.processes.insert(pid, rest);
         }
     }
-    if origins.processes.is_empty() { file.remove()? } else { save(&file, &origins)? }
+    if origins.processes.is_empty() {
+        file.remove()?
+    } else {
+        save(&file, &origins)?
+    }
     Ok(Some(all))
 }
 

@@ -82,7 +82,7 @@ fn what_is_no_record_is_refused_in_one_line() {
     };
     assert!(parse(&run(1, 1)).is_ok());
     for text in ["", "{}", &run(1, u64::MAX), &run(u64::MAX, 1), &run(1, 1).replace(":1,\"boot", ":2,\"boot")] {
-        std::fs::write(path(&state), text).unwrap();
+        fs::write(path(&state), text).unwrap();
         let error = put_back(&state, None, &manner(&|| false, &PageOptions::default())).unwrap_err().to_string();
         assert!(error.contains("not a state file of isobar") && !error.contains('\n'), "{text}: {error}");
     }

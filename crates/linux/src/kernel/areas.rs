@@ -191,8 +191,7 @@ mod tests {
         let areas = parse(MAPS.as_bytes());
         let file = What::File { path: "/usr/bin/some name".into(), offset: 0x1000 };
         use What::{Anonymous, Heap, Reserved, Stack};
-        let expected =
-            [file, Anonymous, Heap, Reserved, Anonymous, Reserved, Anonymous, Anonymous, Stack(0)];
+        let expected = [file, Anonymous, Heap, Reserved, Anonymous, Reserved, Anonymous, Anonymous, Stack(0)];
         assert_eq!(whats(&areas), expected.iter().collect::<Vec<_>>());
         assert_eq!((areas[0].start, areas[0].end), (0x40_0000, 0x40_1000));
     }
@@ -202,14 +201,16 @@ mod tests {
         let areas = parse(MAPS.as_bytes());
         // T2 sleeps; T1 runs, and gets the other mapping with a guard. A stack is 4 pages.
         let found = with_stacks(areas.clone(), &[None, None, Some(0x7f00_0000_2000)], Some(0x4000));
-        let stack = |number: u32| found.iter().find(|area| area.what == What::Stack(number)).map(|area| (area.start, area.end));
+        let stack =
+            |number: u32| found.iter().find(|area| area.what == What::Stack(number)).map(|area| (area.start, area.end));
         assert_eq!(stack(2), Some((0x7f00_0000_1000, 0x7f00_0000_5000)));
         assert_eq!(stack(1), Some((0x7f00_0000_6000, 0x7f00_0000_a000)));
         let rest = found.iter().find(|area| area.start == 0x7f00_0000_a000).unwrap();
         assert_eq!((rest.end, &rest.what), (0x7f00_0000_c000, &What::Anonymous), "what lies above is no stack");
         // From the top down where none is known.
         let found = with_stacks(areas.clone(), &[None; 3], None);
-        let starts: Vec<u64> = (1..3).map(|number| found.iter().find(|area| area.what == What::Stack(number)).unwrap().start).collect();
+        let starts: Vec<u64> =
+            (1..3).map(|number| found.iter().find(|area| area.what == What::Stack(number)).unwrap().start).collect();
         assert_eq!(starts, [0x7f00_0000_6000, 0x7f00_0000_1000]);
         // Three threads and two guards: which is whose is not known.
         let found = with_stacks(areas, &[None; 4], None);
@@ -240,7 +241,7 @@ mod tests {
         #[test]
         fn any_text_is_read_in_order(text in prop::collection::vec(any::<u8>(), 0..300),
                                      lines in prop::collection::vec("[0-9a-f]{1,9}-[0-9a-f]{1,9} [r-]--p [0-9a-z]{1,3} 0:0 [01] [a-z/\\[]{0,8}", 0..8)) {
-            parse(&text);
+            let _ = parse(&text);
             let areas = parse(lines.join("\n").as_bytes());
             prop_assert!(areas.is_sorted_by(|one, next| one.end <= next.start));
         }

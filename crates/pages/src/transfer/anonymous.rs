@@ -73,7 +73,10 @@ mod tests {
 
     #[test]
     fn equal_sizes_go_from_the_top_down() {
-        assert_eq!(found(&[(10, 4), (20, 4), (30, 7)], &[(100, 4), (200, 7), (300, 4)]), [Some(300), Some(100), Some(200)]);
+        assert_eq!(
+            found(&[(10, 4), (20, 4), (30, 7)], &[(100, 4), (200, 7), (300, 4)]),
+            [Some(300), Some(100), Some(200)]
+        );
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl<'a> Ground<'a> {
         self.pieces.get(next.checked_sub(1)?).filter(|piece| address < piece.end)
     }
 
+    /// The image that ends below an address at which nothing lies.
+    pub fn image_below(&self, address: u64) -> Option<usize> {
+        let next = self.pieces.partition_point(|piece| piece.start <= address);
+        self.pieces.get(next.checked_sub(1)?)?.image
+    }
+
     /// The image of a file: of this path, else the only one of a file of that name.
     pub fn image(&self, path: &str) -> Option<(usize, &Image<'a>)> {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -62,8 +68,7 @@ impl<'a> Ground<'a> {
         places.sort_unstable();
         places.dedup();
         let region = |place: usize| self.regions.get(place).map(|region| (place, region));
-        let anonymous =
-            |kind: &RegionKind| matches!(kind, RegionKind::Anonymous { .. } | RegionKind::Named { .. });
+        let anonymous = |kind: &RegionKind| matches!(kind, RegionKind::Anonymous { .. } | RegionKind::Named { .. });
         let found = places.into_iter().filter_map(region).filter(|(_, region)| anonymous(&region.kind));
         found.map(|(place, region)| (place, region.start, region.end.saturating_sub(region.start))).collect()
     }
@@ -105,8 +110,8 @@ fn cover(pieces: &mut BTreeMap<u64, Piece>, new: Piece) {
     pieces.insert(new.start, new);
 }
 
-/// Finds the images, and marks the pieces that belong to one: those of its file, and anonymous ones
-/// directly behind.
+/// Finds the images, and marks the pieces that belong to one: those of its file, anonymous ones
+/// directly behind, and variables somewhere behind.
 fn images<'a>(regions: &'a [Region], pieces: &mut [Piece]) -> Vec<Image<'a>> {
     let mut images: Vec<Image<'a>> = Vec::new();
     let mut by_path: BTreeMap<&str, usize> = BTreeMap::new();
@@ -117,9 +122,11 @@ fn images<'a>(regions: &'a [Region], pieces: &mut [Piece]) -> Vec<Image<'a>> {
                 images.push(Image { path, start: piece.start });
                 images.len() - 1
             })),
-            Some(RegionKind::Anonymous { .. } | RegionKind::Named { .. }) => {
+            Some(RegionKind::Anonymous { .. }) => {
                 before.filter(|(end, _)| *end == piece.start).map(|(_, image)| image)
             }
+            // Between variables there are others, which have no name in the trace.
+            Some(RegionKind::Named { .. }) => before.map(|(_, image)| image),
             _ => None,
         };
         before = piece.image.map(|image| (piece.end, image));

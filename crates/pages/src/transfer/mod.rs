@@ -106,7 +106,9 @@ impl<'a> Finder<'a> {
 
     /// The address in the live process; `None` where it has no counterpart.
     fn find(&self, address: u64) -> Option<u64> {
-        let piece = self.traced.at(address)?;
+        let Some(piece) = self.traced.at(address) else {
+            return self.in_image(self.traced.image_below(address)?, address);
+        };
         let region = self.traced.regions.get(piece.region)?;
         if let Some(found) = piece.image.and_then(|image| self.in_image(image, address)) {
             return Some(found);

@@ -72,10 +72,16 @@ fn every_kind_is_found_by_what_it_belongs_to() {
 fn a_variable_behind_a_file_is_found_by_the_image_and_one_in_a_mapping_by_that() {
     // `table` begins within page 16, behind all mappings of the file; `big` lies in a mapping.
     let table = Region { start: 16 * PAGE + 64, end: 18 * PAGE, kind: named("table") };
-    let traced =
-        [region(10, 6, file("/bin/a", 0)), table, region(50, 6, anonymous()), region(51, 4, named("big"))];
+    let traced = [region(10, 6, file("/bin/a", 0)), table, region(50, 6, anonymous()), region(51, 4, named("big"))];
     let live = [region(110, 6, file("/bin/a", 0)), region(116, 9, anonymous()), region(250, 6, anonymous())];
     assert_eq!(found(&[16, 17, 51, 55], &traced, &live), [Some(116), Some(117), Some(251), Some(255)]);
+}
+
+#[test]
+fn variables_are_found_though_others_without_a_name_lie_between() {
+    let traced = [region(10, 6, file("/bin/a", 0)), region(40, 2, named("grid")), region(60, 9, RegionKind::Heap)];
+    let live = [region(110, 6, file("/bin/a", 0)), region(116, 40, anonymous()), region(170, 9, RegionKind::Heap)];
+    assert_eq!(found(&[16, 41, 43, 60, 69], &traced, &live), [Some(116), Some(141), Some(143), Some(170), None]);
 }
 
 #[test]

@@ -21,6 +21,10 @@ const BATCH: usize = 512;
 /// Pages in one system call that looks.
 const LOOKS: usize = 4096;
 
+/// Pages gone through before those of the next stretch of addresses: within it all that go to one
+/// node go together.
+const STRETCH: usize = 1 << 14;
+
 /// A page and the node that it is on or wanted on.
 pub type PageOn = (u64, NodeId);
 
@@ -91,14 +95,13 @@ impl Process {
         progress: &mut dyn FnMut(usize),
     ) -> Placed {
         let (mut placed, begin, mut gone) = (Placed::default(), Instant::now(), 0);
-        for batch in wanted.chunk_by(|one, next| one.1 == next.1).flat_map(|run| run.chunks(BATCH)) {
+        for (node, pages) in wanted.chunks(STRETCH).flat_map(batches) {
+            let batch = &pages;
             if stop() {
                 placed.left = u64::try_from(wanted.len() - gone).unwrap_or(u64::MAX);
                 break;
             }
-            let Some((_, node)) = batch.first() else { continue };
-            let pages: Vec<u64> = batch.iter().map(|(page, _)| *page).collect();
-            if let Err(error) = self.move_batch(&pages, *node, options, &mut placed) {
+            if let Err(error) = self.move_batch(batch, node, options, &mut placed) {
                 let why = if error.raw_os_error() == Some(libc::ESRCH) { ENDED } else { refusal(&error) };
                 let (all, rest) = (error.raw_os_error() == Some(libc::ESRCH), wanted.len() - gone);
                 placed.stay(why, if all { rest } else { batch.len() });
@@ -115,9 +118,8 @@ impl Process {
 
     /// One batch to one node, as far as that has memory. Pages are located again afterwards.
     fn move_batch(&self, pages: &[u64], to: NodeId, options: &PageOptions, placed: &mut Placed) -> io::Result<()> {
-        let spare = free::memory(&options.nodes, to).map_or(u64::MAX, |memory| {
-            memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size()
-        });
+        let spare = free::memory(&options.nodes, to)
+            .map_or(u64::MAX, |memory| memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size());
         let (tried, full) = pages.split_at(pages.len().min(usize::try_from(spare).unwrap_or(usize::MAX)));
         placed.stay(NO_MEMORY, full.len());
         let mut rest: BTreeMap<u64, i32> = tried.iter().map(|page| (*page, syscall::NOT_TRIED)).collect();
@@ -148,6 +150,15 @@ impl Process {
         let same = identity::process(self.pid).is_some_and(|task| task.start == self.start && !task.has_ended());
         if same { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     }
+}
+
+/// Pages by node, in batches.
+fn batches(wanted: &[PageOn]) -> Vec<(NodeId, Vec<u64>)> {
+    let mut by_node: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
+    wanted.iter().for_each(|(page, node)| by_node.entry(*node).or_default().push(*page));
+    let cut =
+        |(node, pages): (NodeId, Vec<u64>)| pages.chunks(BATCH).map(|batch| (node, batch.to_vec())).collect::<Vec<_>>();
+    by_node.into_iter().flat_map(cut).collect()
 }
 
 /// A refusal of a whole batch.
@@ -212,6 +223,13 @@ mod tests {
         assert_eq!(placed.stayed.values().sum::<u64>(), 1, "{placed:?}");
         let stopped = own().place(&[(page, node)], &options, 1, &|| true, &mut |_| {});
         assert_eq!((stopped.moved, stopped.left), (0, 1));
+    }
+
+    #[test]
+    fn pages_that_alternate_between_nodes_go_in_one_batch_a_node() {
+        let wanted: Vec<PageOn> = (0..1100).map(|page| (page, NodeId(u32::from(page % 2 == 1)))).collect();
+        let sizes: Vec<(u32, usize)> = batches(&wanted).iter().map(|(node, pages)| (node.0, pages.len())).collect();
+        assert_eq!(sizes, [(0, 512), (0, 38), (1, 512), (1, 38)]);
     }
 
     #[test]
