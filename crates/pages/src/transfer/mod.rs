@@ -9,7 +9,9 @@
 //! | static variables behind a file's mapping (`.bss`) | place in the file's image |
 //! | an anonymous mapping | size and order of creation (see [`anonymous`]) |
 //!
-//! Named regions say what people call a page; what lies below them says where it is.
+//! Named regions say what people call a page; what lies below them says where it is. A profile
+//! without any region (an import from another tool) is taken at its addresses: right for a program
+//! that is always loaded at the same ones, and for static memory only.
 //!
 //! Properties: no live page is wanted on two nodes; every page wanted lies in a mapping of the live
 //! process; a run transferred to itself gives every page that a region covers its own address.
@@ -106,6 +108,9 @@ impl<'a> Finder<'a> {
 
     /// The address in the live process; `None` where it has no counterpart.
     fn find(&self, address: u64) -> Option<u64> {
+        if self.traced.regions.is_empty() {
+            return self.live.at(address).map(|_| address);
+        }
         let Some(piece) = self.traced.at(address) else {
             return self.in_image(self.traced.image_below(address)?, address);
         };

@@ -85,6 +85,11 @@ fn variables_are_found_though_others_without_a_name_lie_between() {
 }
 
 #[test]
+fn a_profile_without_regions_is_taken_at_its_addresses() {
+    assert_eq!(found(&[10, 13, 14], &[], &[region(10, 4, anonymous())]), [Some(10), Some(13), None]);
+}
+
+#[test]
 fn files_go_by_offset_where_the_image_differs_and_by_name_where_the_folder_does() {
     let traced = [region(10, 2, file("/build/lib.so", 0)), region(20, 2, file("/build/lib.so", 4))];
     // Moved to another folder, and its parts further apart.

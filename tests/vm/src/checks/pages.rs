@@ -164,12 +164,19 @@ fn policy_of_the_owner() -> Result<()> {
     alpha.ask(&format!("fill grid 0 {}", PAGES - 1))?;
     let before = alpha.runs_now("grid")?;
     quarters(PAGES)?;
-    let said = document(&apply(alpha.pid(), "--policy locality")?)?;
+    let pid = child_of(alpha.pid())?;
+    let said = document(&apply(pid, "--policy locality")?)?;
     ensure!(said["policies"].to_string().contains("interleave"), "no policy is named: {said}");
     same("pages by index", alpha.runs_now("grid")?, before)?;
-    apply(alpha.pid(), "--policy locality --force")?.fine()?;
+    apply(pid, "--policy locality --force")?.fine()?;
     same("pages by index, forced", alpha.runs_now("grid")?, in_quarters(PAGES)?)?;
-    undo(alpha.pid())
+    undo(pid)
+}
+
+/// The process that another one started.
+fn child_of(pid: u32) -> Result<u32> {
+    let is = |child: &u32| evidence::status(*child, *child, "PPid").is_ok_and(|parent| parent == pid.to_string());
+    evidence::numbered("/proc", "")?.into_iter().find(is).context("no child")
 }
 
 /// Of the second huge page most pages are wanted on node 2.
