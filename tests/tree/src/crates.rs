@@ -40,8 +40,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
         ],
     ),
     // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in
-    // for the kernel's.
-    ("isobar-vm", &[]),
+    // for the kernel's. The machine test writes traces to be applied.
+    ("isobar-vm", &["isobar-pages"]),
     ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),
     ("isobar-tree", &[]),

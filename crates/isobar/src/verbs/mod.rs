@@ -26,11 +26,11 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<manage::Manage>(),
     Entry::of::<explain::Explain>(),
     Entry::of::<run::Run>(),
-    Entry::of::<pages::Pages>(),
     Entry::of::<restore::Restore>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
     Entry::of::<study::Study>(),
+    Entry::of::<pages::Pages>(),
 ];
 
 /// What was typed after a verb; its name, its help and the example below it are the attributes of

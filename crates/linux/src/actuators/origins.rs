@@ -117,9 +117,9 @@ pub fn put_back(state: &Path, only: Option<Pid>, manner: &Manner<'_>) -> Result<
         }
     }
     if origins.processes.is_empty() {
-        file.remove()?
+        file.remove()?;
     } else {
-        save(&file, &origins)?
+        save(&file, &origins)?;
     }
     Ok(Some(all))
 }

@@ -4,7 +4,8 @@
 //! row of traced mappings that follow each other in the order of creation and together have its
 //! size: exactly, or where no row has that, with a sixteenth to spare (a run may map a buffer more).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Traced mappings that one live mapping can hold.
 const LONGEST_ROW: usize = 64;
@@ -17,27 +18,48 @@ type Sized = (usize, u64, u64);
 
 /// Where each traced mapping begins in the live process, by its place; those not found are absent.
 pub fn places(traced: &[Sized], live: &[Sized]) -> BTreeMap<usize, u64> {
-    let mut from_top: Vec<Sized> = live.to_vec();
-    from_top.sort_unstable_by_key(|(_, start, _)| std::cmp::Reverse(*start));
     let mut rest: Vec<Sized> = traced.to_vec();
+    let mut free: Vec<Sized> = live.to_vec();
+    free.sort_unstable_by_key(|(_, start, _)| Reverse(*start));
     let mut places = BTreeMap::new();
-    let mut filled = BTreeSet::new();
     for spare in [None, Some(SPARE)] {
-        for &(at, start, bytes) in &from_top {
-            let missing = spare.map_or(0, |part| bytes / part);
-            if filled.contains(&at) {
-                continue;
-            }
-            let Some((first, count)) = row(&rest, bytes - missing, bytes) else { continue };
-            let mut top = start + bytes;
-            for (place, _, bytes) in rest.drain(first..first + count) {
-                top -= bytes;
-                places.insert(place, top);
-            }
-            filled.insert(at);
-        }
+        free = fill(free, spare, &mut rest, &mut places);
+        // What a process has given other rights or advice in part shows as several mappings.
+        free = fill(joined(free), spare, &mut rest, &mut places);
     }
     places
+}
+
+/// Fills mappings from the highest down; those that stay empty are returned.
+fn fill(
+    mut free: Vec<Sized>,
+    spare: Option<u64>,
+    rest: &mut Vec<Sized>,
+    places: &mut BTreeMap<usize, u64>,
+) -> Vec<Sized> {
+    free.retain(|&(_, start, bytes)| {
+        let missing = spare.map_or(0, |part| bytes / part);
+        let Some((first, count)) = row(rest, bytes - missing, bytes) else { return true };
+        let mut top = start + bytes;
+        for (place, _, bytes) in rest.drain(first..first + count) {
+            top -= bytes;
+            places.insert(place, top);
+        }
+        false
+    });
+    free
+}
+
+/// Neighbours as one, from the highest down as they came.
+fn joined(free: Vec<Sized>) -> Vec<Sized> {
+    let mut joined: Vec<Sized> = Vec::new();
+    for (at, start, bytes) in free {
+        match joined.last_mut().filter(|above| above.1 == start + bytes) {
+            Some(above) => (above.1, above.2) = (start, above.2 + bytes),
+            None => joined.push((at, start, bytes)),
+        }
+    }
+    joined
 }
 
 /// The first row, one of a single mapping before longer ones, whose bytes are within bounds: where
@@ -83,6 +105,12 @@ mod tests {
     fn neighbours_that_linux_shows_as_one_are_told_apart_by_their_sizes() {
         // 4 + 7 + 2 = 13 pages: the first lies highest.
         assert_eq!(found(&[(10, 4), (20, 7), (40, 2)], &[(100, 13)]), [Some(109), Some(102), Some(100)]);
+    }
+
+    #[test]
+    fn a_mapping_whose_parts_have_other_rights_is_found_whole() {
+        // 12 pages, of which 3 to 8 were given other rights; what is at 200 is another mapping.
+        assert_eq!(found(&[(10, 7), (20, 12)], &[(100, 3), (103, 6), (109, 3), (200, 7)]), [Some(200), Some(100)]);
     }
 
     #[test]

@@ -122,9 +122,7 @@ fn images<'a>(regions: &'a [Region], pieces: &mut [Piece]) -> Vec<Image<'a>> {
                 images.push(Image { path, start: piece.start });
                 images.len() - 1
             })),
-            Some(RegionKind::Anonymous { .. }) => {
-                before.filter(|(end, _)| *end == piece.start).map(|(_, image)| image)
-            }
+            Some(RegionKind::Anonymous { .. }) => before.filter(|(end, _)| *end == piece.start).map(|(_, image)| image),
             // Between variables there are others, which have no name in the trace.
             Some(RegionKind::Named { .. }) => before.map(|(_, image)| image),
             _ => None,

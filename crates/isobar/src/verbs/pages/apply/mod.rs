@@ -22,7 +22,7 @@ use plan::Plan;
 use profile::Traced;
 use shown::{Done, Head};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use subject::Subject;
 
 /// Move the pages of a live process to the nodes that a mapping of its traced run wants
@@ -106,14 +106,7 @@ impl Apply {
         }
     }
 
-    fn apply(
-        &self,
-        file: &std::path::Path,
-        pid: Pid,
-        state: &std::path::Path,
-        stop: &StopFlag,
-        out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
+    fn apply(&self, file: &Path, pid: Pid, state: &Path, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<()> {
         let traced = Traced::read(file)?;
         let subject = Subject::look(pid, self.nodes.as_ref().map(|nodes| nodes.0.as_slice()))?;
         if subject.nodes.len() < 2 && !self.dry_run {
@@ -180,7 +173,7 @@ impl Apply {
     }
 
     /// Records where pages are, moves them, and looks where they are then.
-    fn act(&self, subject: &Subject, plan: &Plan, state: &std::path::Path, stop: &StopFlag) -> anyhow::Result<Done> {
+    fn act(&self, subject: &Subject, plan: &Plan, state: &Path, stop: &StopFlag) -> anyhow::Result<Done> {
         let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
         manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
         let locked = origins::record(state, subject.process, &plan.origins())?;
