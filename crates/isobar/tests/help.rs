@@ -8,7 +8,8 @@ use support::{POLICIES, command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    let verbs = ["topo", "probe", "decide", "manage", "explain", "restore", "run", "sim", "reproduce", "study"];
+    let verbs =
+        ["topo", "probe", "decide", "manage", "explain", "restore", "run", "sim", "reproduce", "study", "pages"];
     for verb in verbs {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
