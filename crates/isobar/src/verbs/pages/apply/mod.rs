@@ -109,10 +109,10 @@ impl Apply {
     fn apply(&self, file: &Path, pid: Pid, state: &Path, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<()> {
         let traced = Traced::read(file)?;
         let subject = Subject::look(pid, self.nodes.as_ref().map(|nodes| nodes.0.as_slice()))?;
+        let plan = self.plan(&traced, &subject)?;
         if subject.nodes.len() < 2 && !self.dry_run {
             return Err(one_node(&subject));
         }
-        let plan = self.plan(&traced, &subject)?;
         let head = Head { subject: &subject, policy: self.mapping().name(), profile: &traced.profile, plan: &plan };
         if self.dry_run {
             return shown::show(&head, None, self.json, out);
