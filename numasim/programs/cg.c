@@ -1,5 +1,5 @@
-// cg: solves a sparse system of equations by conjugate gradients, as NAS CG does at heart: a matrix in
-// compressed rows, each row's columns scattered over the whole vector.
+// cg: solves a sparse system of equations by conjugate gradients, as NAS CG does at heart: a matrix
+// in compressed rows, each row's columns scattered over the whole vector.
 // Stresses: irregular reads of a vector that all threads share and all write (p), beside streams
 // over the matrix and over vectors of which each thread has its part.
 #include "common.h"
@@ -31,7 +31,8 @@ static void allocate(void) {
 }
 
 // The other row that row i is tied to by its k-th entry. Rows come in pairs, so that the matrix is
-// symmetric: multiplication by an odd number and its inverse modulo n, with some bits turned between.
+// symmetric: multiplication by an odd number and its inverse modulo n, with some bits turned
+// between.
 static long partner(long i, long k) {
     uint64_t odd = mix((uint64_t)(seed * OTHERS + k) + 1) | 1, inverse = odd, mask = mix(odd) & (uint64_t)(n - 1);
     for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - odd * inverse;
@@ -77,8 +78,8 @@ static void fill(long share) {
     begin_vectors(share);
 }
 
-// Each share adds its part; the parts are added in the order of shares, so that the result is the same
-// every time.
+// Each share adds its part; the parts are added in the order of shares, so that the result is the
+// same every time.
 static double of_all(const double *first) {
     double all = 0;
     for (long i = 0; i < threads; i++) all += *(const double *)((const char *)first + (size_t)i * sizeof *sums);

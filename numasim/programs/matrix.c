@@ -1,7 +1,7 @@
-// matrix: the matrix product that the page-usage paper shows (Diener et al. 2016, figure 2): C += A B,
-// rows of C shared out, i-j-k, everything set up by the first thread.
-// Stresses: little. It shows every kind of page: A and C exclusive to the thread that has the row, B
-// shared by all, stacks that are hot, and all of it on the node of the first thread.
+// matrix: the matrix product that the page-usage paper shows (Diener et al. 2016, figure 2):
+// C += A B, rows of C shared out, i-j-k, everything set up by the first thread.
+// Stresses: little. It shows every kind of page: A and C exclusive to the thread that has the row,
+// B shared by all, stacks that are hot, and all of it on the node of the first thread.
 #define TOUCHED_BY "first"
 #include "common.h"
 
@@ -37,8 +37,8 @@ static void fill(long share) {
     }
 }
 
-// The indices stay in memory, as a compiler keeps them that does not optimise: that is why the stacks
-// are the hottest pages of the paper's table 1.
+// The indices stay in memory, as a compiler keeps them that does not optimise: that is why the
+// stacks are the hottest pages of the paper's table 1.
 __attribute__((noinline)) static void add_product(long from_row, long to_row) {
     volatile long i, j, k;
     for (i = from_row; i < to_row; i++)

@@ -1,6 +1,6 @@
 // pipeline: every thread is a stage; each item's buffer is handed on from stage to stage.
-// Stresses: a placement of pages that never changes: a buffer belongs to one thread at any time and to
-// all of them in the course of it.
+// Stresses: a placement of pages that never changes: a buffer belongs to one thread at any time and
+// to all of them in the course of it.
 #include "common.h"
 
 enum { ITEMS_MOST = 4096 };
@@ -46,7 +46,8 @@ static void handle(long item, long stage) {
     results[item] = sum;
 }
 
-// Item k is at stage t in beat k + t. Its buffer is free again when the last stage has done with it.
+// Item k is at stage t in beat k + t. Its buffer is free again when the last stage has done with
+// it.
 static uint64_t pass(long share) {
     for (long beat = 0; beat < items + threads - 1; beat++) {
         long item = beat - share;
@@ -56,8 +57,8 @@ static uint64_t pass(long share) {
     return (uint64_t)items * (uint64_t)(sweeps * words) * 2 * sizeof(uint64_t);
 }
 
-// All sweeps together are one: the sum of an item is all factors times the sum at its begin, and for
-// every word what the addends come to. No buffer is read.
+// All sweeps together are one: the sum of an item is all factors times the sum at its begin, and
+// for every word what the addends come to. No buffer is read.
 static uint64_t check(long share) {
     uint64_t scale = 1, shift = 0, sum = 0;
     for (long stage = 0; stage < threads; stage++)

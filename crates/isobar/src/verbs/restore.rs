@@ -1,5 +1,5 @@
-//! `isobar restore`: puts back what a killed `manage` left changed, and the pages that `pages apply`
-//! moved.
+//! `isobar restore`: puts back what a killed `manage` left changed, and the pages that
+//! `pages apply` moved.
 
 use super::Verb;
 use super::pages::undo;

@@ -2,7 +2,8 @@
 //! from the top down and shows neighbours of equal rights as one. So the mappings of the live
 //! process are taken from the highest to the lowest, and each is filled, from its end down, with a
 //! row of traced mappings that follow each other in the order of creation and together have its
-//! size: exactly, or where no row has that, with a sixteenth to spare (a run may map a buffer more).
+//! size: exactly, or where no row has that, with a sixteenth to spare (a run may map a buffer
+//! more).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -46,8 +46,8 @@ pub struct Transfer {
     pub lost: BTreeMap<u32, u64>,
 }
 
-/// Transfers a placement. `regions` are those of the trace, in its order; `live` are the mappings of
-/// the live process, of which the orders of anonymous mappings are not read. Pages of the live
+/// Transfers a placement. `regions` are those of the trace, in its order; `live` are the mappings
+/// of the live process, of which the orders of anonymous mappings are not read. Pages of the live
 /// process have `page_bytes`; traced ones may be larger, and smaller ones must not come here.
 #[must_use]
 pub fn transfer(

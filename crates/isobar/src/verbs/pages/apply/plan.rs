@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn the_pages_of_a_huge_page_go_together_where_most_are_wanted() {
         let huge = [Huge { pages: PageRange { start: 0, end: 20 }, each: 4 }];
-        // Of 4 to 7 three are wanted on node 5, of 8 and 9 one each: the lower; 30 is in no huge page.
+        // Of 4 to 7 three are wanted on node 5, of 8 and 9 one each: the lower; 30 is in no huge
+        // page.
         let found = transfer(&[(4, 1), (5, 1), (6, 0), (7, 1), (8, 1), (9, 0), (30, 1)]);
         let plan = Plan::new(&found, &[Some(NodeId(0)); 7], &NODES, &huge, &[]);
         let to: Vec<u32> = plan.pages.iter().filter_map(|page| page.to).map(|node| node.0).collect();
