@@ -34,6 +34,11 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
+    /// Goes on with a trace that another has begun; `out` stands behind its last block.
+    pub const fn resume(out: W) -> Self {
+        Self { out, plain: Vec::new(), packed: Vec::new(), written: 0 }
+    }
+
     /// A thread began. Before the first slice in which it accesses anything.
     ///
     /// # Errors
@@ -79,7 +84,7 @@ impl<W: Write> Writer<W> {
         self.json(Kind::End, end)
     }
 
-    /// Bytes of the file so far.
+    /// Bytes that were written by this writer.
     pub const fn written(&self) -> u64 {
         self.written
     }
