@@ -101,6 +101,12 @@ pub fn show(head: &Head<'_>, done: Option<&Done>, json: bool, out: &mut dyn Writ
     for (why, pages) in done.iter().flat_map(|done| &done.placed.stayed) {
         writeln!(out, "stayed: {pages} pages: {why}")?;
     }
+    if subject.balancing {
+        writeln!(
+            out,
+            "remark: NUMA balancing is on: the kernel may move pages again (kernel.numa_balancing = 0 stops it)"
+        )?;
+    }
     let by_node = |pages: &[u64]| pages.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
     writeln!(out, "pages by node: {}", by_node(&before(head)))?;
     if let Some(done) = done {
@@ -152,6 +158,7 @@ fn document(head: &Head<'_>, done: Option<&Done>) -> Value {
         "stayed": done.map(|done| &done.placed.stayed),
         "left": done.map(|done| done.placed.left),
         "policies": plan.policies,
+        "numa_balancing": subject.balancing,
         "node_pages_before": before(head),
         "node_pages_after": after,
     })

@@ -35,6 +35,8 @@ pub struct Subject {
     pub huge: Vec<Huge>,
     /// Mappings with a memory policy.
     pub policies: Vec<Owned>,
+    /// Whether the kernel moves pages by itself (`kernel.numa_balancing`).
+    pub balancing: bool,
 }
 
 impl Subject {
@@ -59,8 +61,15 @@ impl Subject {
             policies: policies(pid, &areas, page_bytes),
             huge: huge::of(pid),
             regions: regions(areas),
+            balancing: balancing(),
         })
     }
+}
+
+fn balancing() -> bool {
+    let mode =
+        fs::read_to_string("/proc/sys/kernel/numa_balancing").ok().and_then(|mode| mode.trim().parse::<u32>().ok());
+    mode.is_some_and(|mode| mode & 1 == 1)
 }
 
 /// The nodes with memory that a process may use; with `asked` those, all of which must be among
