@@ -100,6 +100,16 @@ pub fn total(mappings: &[Mapping], base_kib: u64) -> NodeMap<Pages> {
     sum
 }
 
+/// The mappings that have a memory policy, by first address, with the policy in the kernel's words
+/// (`bind:1`, `interleave:0-3`): their own, or that of the process.
+pub fn policies(text: &[u8]) -> impl Iterator<Item = (u64, String)> + '_ {
+    text.split(|&b| b == b'\n').filter_map(|line| {
+        let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
+        let (start, policy) = (hex(words.next()?)?, words.next()?);
+        (policy != b"default").then(|| (start, String::from_utf8_lossy(policy).into_owned()))
+    })
+}
+
 /// An address, a memory policy, fields.
 fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
@@ -184,6 +194,13 @@ mod tests {
     fn file_names_that_look_like_fields_do_not_count() {
         let mappings = parse(b"400000 default file=/N0=9 mapped=1 Nx=3 N0=1 N= kernelpagesize_kB=4").unwrap();
         assert_eq!(mappings[0].pages, pages(&[(0, 1)]));
+    }
+
+    #[test]
+    fn policies_are_those_that_somebody_set() {
+        let text = b"1000 default N0=2\n2000 bind:1 N1=2\n3000 interleave:0-1\nzz bind:0\n";
+        let found: Vec<_> = policies(text).collect();
+        assert_eq!(found, [(0x2000, "bind:1".to_owned()), (0x3000, "interleave:0-1".to_owned())]);
     }
 
     #[test]

@@ -2,10 +2,13 @@
 //! profile; or where the pages of a live process are. What else can be done with them is a
 //! subcommand, a file each beside this one.
 
+mod apply;
 mod file;
 mod options;
 mod source;
 mod watch;
+
+pub use apply::undo;
 
 use super::Verb;
 use crate::failure::bad_input;
@@ -24,6 +27,7 @@ use std::path::{Path, PathBuf};
   isobar pages examples/pages/matmul.csv --nodes 4 --sweep-min-excl
   isobar pages run.trace --nodes 2 --threads-to-nodes 0,0,1,1 --page-size 2M --plot figures --json
   isobar pages 4711 --watch --interval 1
+  isobar pages apply run.trace 4711 --dry-run
 
 FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or what `perf script` prints of memory
 samples. A number is a process, unless a file is called so. docs/pages.md says what every number means."
@@ -41,6 +45,14 @@ pub struct Pages {
     /// Print JSON: one document, or with --watch one a line
     #[arg(long)]
     json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+/// What else can be done with a page usage.
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Apply(apply::Apply),
 }
 
 /// What the argument names.
@@ -58,6 +70,9 @@ fn input(typed: &Path) -> Input<'_> {
 
 impl Verb for Pages {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Some(What::Apply(apply)) = &self.what {
+            return apply.run(out);
+        }
         let typed = self.input.as_deref().unwrap_or(Path::new(""));
         match (input(typed), self.watch.watch) {
             (Input::File(path), false) => file::run(path, &self.placed, &self.file, self.json, out),
