@@ -4,7 +4,7 @@ use super::Shown;
 use super::bars::bar;
 use crate::text::{aligned, padded, plain, plural, short, width};
 use isobar_model::num;
-use isobar_pages::report::{PolicyReport, Report, Sharing, StructureUse, joined};
+use isobar_pages::report::{Advice, PolicyReport, Report, Sharing, StructureUse, joined};
 
 /// Characters of the bars.
 const BAR: usize = 20;
@@ -28,11 +28,11 @@ pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
         section(&mut lines, "By structure", structures(shown, columns));
     }
     if report.accesses > 0 && report.nodes > 1 {
-        section(&mut lines, "Mappings of pages to nodes", mappings(report));
+        section(&mut lines, "Mappings of pages to nodes", mappings(shown));
         section(&mut lines, "mixed by the exclusivity above which a page is exclusive", sweep(report));
     }
-    section(&mut lines, "Which mapping suits", advice(report, columns));
-    section(&mut lines, "How to get it", steps(report, columns));
+    section(&mut lines, "Which mapping suits", advice(shown.advice, columns));
+    section(&mut lines, "How to get it", steps(shown.advice, columns));
     lines
 }
 
@@ -164,22 +164,22 @@ fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
     }
 }
 
-fn mappings(report: &Report) -> Vec<String> {
+fn mappings(shown: &Shown<'_>) -> Vec<String> {
     let head = ["", "pages", "accesses", "change", "pages", "accesses", "change", "remote"];
     let above = "                 imbalance, %             on their best node, %    accesses";
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(report.policies.iter().map(|policy| mapping(policy, report)));
+    rows.extend(shown.report.policies.iter().map(|policy| mapping(policy, shown.advice)));
     let mut lines = vec![above.to_owned()];
     lines.extend(indented(&aligned(&rows, &[0]), usize::MAX));
     lines.push("  change: against first-touch; *: suits this program".to_owned());
     lines
 }
 
-fn mapping(policy: &PolicyReport, report: &Report) -> Vec<String> {
+fn mapping(policy: &PolicyReport, advice: &Advice) -> Vec<String> {
     let number = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"));
     let delta = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
     let (metrics, name) = (&policy.metrics, policy.mapping.name());
-    let marked = if report.advice.policy == Some(name) { format!("{name} *") } else { name.to_owned() };
+    let marked = if advice.policy == Some(name) { format!("{name} *") } else { name.to_owned() };
     vec![
         marked,
         number(metrics.b_pages),
@@ -212,8 +212,7 @@ fn sweep(report: &Report) -> Vec<String> {
     indented(&aligned(&rows, &[2, 4]), usize::MAX)
 }
 
-fn advice(report: &Report, columns: usize) -> Vec<String> {
-    let advice = &report.advice;
+fn advice(advice: &Advice, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut reasons = advice.reasons.clone();
     if let (Some(policy), Some(first)) = (advice.policy, reasons.first_mut()) {
@@ -228,9 +227,9 @@ fn advice(report: &Report, columns: usize) -> Vec<String> {
     lines
 }
 
-fn steps(report: &Report, columns: usize) -> Vec<String> {
+fn steps(advice: &Advice, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (number, step) in report.advice.steps.iter().enumerate() {
+    for (number, step) in advice.steps.iter().enumerate() {
         let mut text = wrapped(&format!("{}. {}", number + 1, plain(&step.what)), columns, "     ");
         if let Some(first) = text.first_mut() {
             *first = format!("  {}", first.trim_start());

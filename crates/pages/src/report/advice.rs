@@ -13,8 +13,8 @@
 //! no better than first-touch by that           first-touch
 //! ```
 
+use super::figures::{PolicyReport, Report};
 use super::steps::{self, Step};
-use super::{PolicyReport, Report};
 use crate::profile::PageProfile;
 
 /// Up to this imbalance of accesses nodes count as even, and a smaller difference of it is no
@@ -53,8 +53,15 @@ pub struct Advice {
     pub steps: Vec<Step>,
 }
 
-/// The advice for a report, which is complete but for it.
-pub fn of(report: &Report, profile: &PageProfile) -> Advice {
+impl Advice {
+    /// For a report of a profile.
+    #[must_use]
+    pub fn of(report: &Report, profile: &PageProfile) -> Self {
+        of(report, profile)
+    }
+}
+
+fn of(report: &Report, profile: &PageProfile) -> Advice {
     if report.nodes < 2 {
         return nothing("There is one node: every page is on it, and there is nothing to place.");
     }
@@ -190,11 +197,11 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::examples::{matmul, profile, report};
+    use crate::report::examples::{advice, matmul, profile};
 
     /// A program by its rows, first touched by thread 0.
     fn advised(rows: &[[u64; 4]], nodes: usize) -> Advice {
-        report(&profile(rows, &[("array", 0..rows.len())]), nodes).advice
+        advice(&profile(rows, &[("array", 0..rows.len())]), nodes)
     }
 
     #[test]
@@ -241,13 +248,13 @@ mod tests {
 
     #[test]
     fn the_matrix_product_is_small_and_has_a_hot_stack() {
-        let advice = report(&matmul(), 4).advice;
+        let told = advice(&matmul(), 4);
         // By its address the hot stack of T0 would share a node with that of T2: `balanced` is as local
         // as `mixed`, and more even.
-        assert_eq!(advice.policy, Some("balanced"));
-        assert!(advice.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
-        assert!(advice.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
-        let few = report(&matmul(), 8).advice;
+        assert_eq!(told.policy, Some("balanced"));
+        assert!(told.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
+        assert!(told.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
+        let few = advice(&matmul(), 8);
         assert!(few.cautions.iter().any(|caution| caution.contains("4 nodes run none")));
     }
 }

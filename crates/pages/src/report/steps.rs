@@ -1,7 +1,7 @@
 //! What to do for a mapping: changes of the source where one thread touched first what others use,
 //! and commands.
 
-use super::Report;
+use super::figures::Report;
 use super::structures::{Sharing, StructureUse, joined};
 use crate::profile::PageProfile;
 
@@ -111,11 +111,11 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::examples::{matmul, profile, report};
+    use crate::report::examples::{advice, matmul, profile};
 
     #[test]
     fn the_matrix_product_is_told_what_to_initialise_in_parallel() {
-        let steps = report(&matmul(), 4).advice.steps;
+        let steps = advice(&matmul(), 4).steps;
         let text: Vec<&str> = steps.iter().map(|step| step.what.as_str()).collect();
         assert!(text[0].starts_with("stack of T0 (62 % of all accesses) is used by several threads"), "{text:?}");
         assert!(text[1].starts_with("stacks of T1-T3 (33 % of all accesses): T0 touched them first"), "{text:?}");
@@ -129,7 +129,7 @@ mod tests {
     fn shared_pages_are_interleaved_by_a_command_that_a_shell_understands() {
         let mut shared = profile(&[[25; 4], [26, 24, 25, 25], [24, 25, 26, 25], [25; 4]], &[("table", 0..4)]);
         shared.header.command = vec!["./a.out".into(), "it's".into(), String::new()];
-        let steps = report(&shared, 4).advice.steps;
+        let steps = advice(&shared, 4).steps;
         assert_eq!(steps[0].command.as_deref(), Some(r"numactl --interleave=all -- ./a.out 'it'\''s' ''"));
     }
 }

@@ -7,7 +7,7 @@ use crate::terminal;
 use crate::text::json_line;
 use crate::usage::{Shown, document, draw, lines};
 use anyhow::Context;
-use isobar_pages::report::{Question, Report};
+use isobar_pages::report::{Advice, Question, Report};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,8 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     };
     let report = Report::of(&read.profile, question).map_err(|why| bad_input(format!("{}: {why}", path.display())))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let shown = Shown { name: &name, profile: &read.profile, report: &report, remarks: &read.remarks };
+    let advice = Advice::of(&report, &read.profile);
+    let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
     if let Some(folder) = &args.plot {
         plot(&shown, folder)?;
     }
