@@ -34,6 +34,6 @@ pub use error::PagesError;
 pub use homes::Homes;
 pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
-pub use profile::{PageProfile, Structure};
+pub use profile::{Course, PageProfile, Structure, course};
 pub use seen::{PageSeen, Seen};
 pub use usage::{Page, Usage};

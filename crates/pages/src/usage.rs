@@ -39,6 +39,11 @@ impl Usage {
         Ok(Self { threads, page_bytes, pages: Vec::new(), counts: Vec::new() })
     }
 
+    /// One with these rows, which fit.
+    pub(crate) fn of(threads: usize, page_bytes: u64, pages: Vec<Page>, counts: Vec<u64>) -> Result<Self, PagesError> {
+        Ok(Self { pages, counts, ..Self::new(threads, page_bytes)? })
+    }
+
     /// Adds a page behind the others.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod explain;
 mod manage;
 mod options;
 mod pages;
+mod passing;
 mod probe;
 mod reproduce;
 mod restore;
@@ -13,6 +14,7 @@ mod run;
 mod sim;
 mod study;
 mod topo;
+mod trace;
 mod watch;
 
 use clap::{ArgMatches, Command};
@@ -26,6 +28,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<manage::Manage>(),
     Entry::of::<explain::Explain>(),
     Entry::of::<run::Run>(),
+    Entry::of::<trace::Trace>(),
     Entry::of::<restore::Restore>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),

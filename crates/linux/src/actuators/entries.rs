@@ -31,6 +31,10 @@ pub struct ProcessEntry {
     pub main: CpuSet,
     /// The threads that we moved.
     pub threads: BTreeMap<Tid, ThreadEntry>,
+    /// The CPUs of threads that were put back just now, whose records are gone: what they had made
+    /// until then still has their masks.
+    #[serde(skip)]
+    pub put_back: CpuSet,
 }
 
 /// A thread whose affinity its owner has set.
@@ -106,6 +110,13 @@ impl ProcessEntry {
     #[must_use]
     pub fn new(start: u64, since: u64) -> Self {
         Self { start, since, ..Self::default() }
+    }
+
+    /// Whether a thread of this process has this mask from us, or had it until we put it back.
+    #[must_use]
+    pub fn gave(&self, mask: &CpuSet) -> bool {
+        let put_back = mask.len() == 1 && mask.is_subset(&self.put_back);
+        put_back || self.threads.values().any(|thread| thread.is_ours(mask))
     }
 
     /// Whether a task of this process or of a descendant inherited a mask of ours: it is younger

@@ -73,8 +73,7 @@ fn suspected(ledger: &Ledger, start: u64, mask: &CpuSet) -> bool {
 /// thread then has it from there.
 fn bound_as_its_owner_bound(ledger: &Ledger, pid: Pid, mask: &CpuSet) -> bool {
     let Some(entry) = ledger.processes.get(&pid) else { return false };
-    let ours = entry.threads.values().any(|thread| thread.is_ours(mask));
-    !ours && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
+    !entry.gave(mask) && identity::threads(pid).into_iter().any(|tid| is_owners(ledger, entry, pid, tid, mask))
 }
 
 /// Whether its owner gave a thread this mask: it was bound before we came, or by its owner since.

@@ -147,6 +147,16 @@ impl Ledger {
         }
     }
 
+    /// Drops the record of a thread that was put back. What it had made until then is still known
+    /// to be bound by us.
+    pub fn put_back(&mut self, pid: Pid, tid: Tid) {
+        if let Some(process) = self.processes.get_mut(&pid)
+            && let Some(thread) = process.threads.remove(&tid)
+        {
+            process.put_back = process.put_back.union(&thread.ours);
+        }
+    }
+
     /// Takes in a process that inherited its mask, so that its own children are recognised when its
     /// parent has ended.
     pub fn adopt(&mut self, pid: Pid, start: u64, parent: &ProcessEntry) {

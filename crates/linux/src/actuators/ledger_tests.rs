@@ -61,6 +61,19 @@ fn what_inherited_a_mask_is_younger_and_on_a_cpu_that_we_used() {
 }
 
 #[test]
+fn a_mask_stays_ours_when_the_thread_that_had_it_is_put_back() {
+    let mut ledger = moved(&[entry(7, "0-3", None, 1), entry(8, "0-1", None, 3)]);
+    ledger.put_back(Pid(7), Tid(8));
+    ledger.forget(Pid(7), Tid(7));
+    let parent = ledger.process(Pid(7), 100).unwrap().clone();
+    assert!(parent.gave(&cpus("3")), "what it had made until then has it from us");
+    assert!(!parent.gave(&cpus("1")), "its owner changed that thread");
+    ledger.adopt(Pid(9), 600, &parent);
+    assert!(ledger.process(Pid(9), 600).unwrap().gave(&cpus("3")));
+    assert!(ledger.is_empty());
+}
+
+#[test]
 fn a_reused_pid_starts_a_new_entry() {
     let mut ledger = moved(&[entry(7, "0-3", None, 1)]);
     let other = Entry { pid_start: 900, tid_start: 900, ..entry(7, "0-1", None, 0) };

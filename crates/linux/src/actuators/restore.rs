@@ -143,7 +143,7 @@ pub fn put_back(ledger: &mut Ledger, follow: &mut Follow<'_>, outstanding: &Outs
         }
         if put_back_one(pid, tid, &thread, &mut report) {
             freed.settle(pid, tid, thread.start);
-            ledger.forget(pid, tid);
+            ledger.put_back(pid, tid);
             outstanding.settle_one();
         }
     }

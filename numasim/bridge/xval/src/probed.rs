@@ -118,22 +118,33 @@ fn probed(rounds: &[Value], from: u32, to: u32) -> Option<f64> {
     if all.len() < ROUNDS { None } else { median(&all) }
 }
 
-/// What a line waited on average on its way to a CPU of node `from` from the memory of node `to`,
-/// in ns.
+/// What a line waits on its way to a CPU of node `from` from the memory of node `to`, at the median
+/// moment of the run, in ns.
 fn waits(spec: &Spec, counters: &Counters, from: usize, to: usize) -> Result<f64, String> {
     let node = counters.nodes.get(to).ok_or_else(|| format!("nothing was counted at node {to}"))?;
-    let mut waited = each(node.waited_ps, node.bytes_read + node.bytes_written);
+    let ran_ps = num::float(counters.time_ns) * 1e3;
+    let mut waited = each(node.waited_ps, node.bytes_read + node.bytes_written, node.busy_ps, ran_ps);
     for (a, b) in spec.path(to, from).map_err(|error| error.to_string())? {
         let link = counters.links.iter().find(|link| (link.from, link.to) == (u64::from(a), u64::from(b)));
-        waited += link.map_or(0.0, |link| each(link.waited_ps, link.bytes));
+        waited += link.map_or(0.0, |link| each(link.waited_ps, link.bytes, link.busy_ps, ran_ps));
     }
     Ok(waited)
 }
 
 /// Picoseconds that all lines waited, as ns of one of them; 0 where there were none.
-fn each(waited_ps: u64, bytes: u64) -> f64 {
+///
+/// Lines that come in a burst wait for each other, and a probe that looks at all times alike meets a
+/// burst as rarely as there is one. Where the resource was busy for less than half of the run, what
+/// lines waited counts with that part of it (Little's law: arrivals times their wait are what waits
+/// at a random moment, in units of service).
+fn each(waited_ps: u64, bytes: u64, busy_ps: u64, ran_ps: f64) -> f64 {
     let lines = bytes / LINE;
-    if lines == 0 { 0.0 } else { num::float(waited_ps) / 1e3 / num::float(lines) }
+    if lines == 0 {
+        return 0.0;
+    }
+    let busy = num::float(busy_ps) / ran_ps;
+    let met = if busy < 0.5 { busy } else { 1.0 };
+    met * num::float(waited_ps) / 1e3 / num::float(lines)
 }
 
 /// The rows as a table.
@@ -173,14 +184,17 @@ mod tests {
         numasim_lab::machine::scaled("nehalem-2x4", Scale::default()).unwrap()
     }
 
-    /// 1000 lines that waited 114 us together at node 0: 114 ns each; 100 over the link from it,
-    /// 350 ns each.
+    /// 1000 lines that waited 114 us together at node 0, which was busy: 114 ns each; 100 over the
+    /// link from it, 350 ns each, which was busy for a tenth of the run: 35 ns at a random moment.
     fn ran(rounds: usize) -> Ran {
-        let node = Node { bytes_read: 60_000, bytes_written: 4_000, waited_ps: 114_000_000, ..Node::default() };
-        let link = Link { from: 0, to: 1, bytes: 6_400, waited_ps: 35_000_000, ..Link::default() };
-        let counters = Counters { nodes: vec![node, Node::default()], links: vec![link], ..Counters::default() };
-        let line = |_| r#"{"nodes":[0,1],"latency_ns":[[1100.0,1800.0],[2300.0,null]]}"#;
-        let full = r#"{"nodes":[0,1],"latency_ns":[[1100.0,1800.0],[2300.0,1000.0]]}"#;
+        let busy_ps = 900_000_000;
+        let node =
+            Node { bytes_read: 60_000, bytes_written: 4_000, busy_ps, waited_ps: 114_000_000, ..Node::default() };
+        let link = Link { from: 0, to: 1, bytes: 6_400, busy_ps: 100_000_000, waited_ps: 35_000_000 };
+        let (nodes, links) = (vec![node, Node::default()], vec![link]);
+        let counters = Counters { time_ns: 1_000_000, nodes, links, ..Counters::default() };
+        let line = |_| r#"{"nodes":[0,1],"latency_ns":[[1100.0,1800.0],[1980.0,null]]}"#;
+        let full = r#"{"nodes":[0,1],"latency_ns":[[1100.0,1800.0],[1980.0,1000.0]]}"#;
         let log = (0..rounds).map(line).chain(vec![full; ROUNDS]).collect::<Vec<_>>().join("\n");
         let daemon = DaemonRan { problem: None, log, errors: String::new(), cpu_seconds: None };
         Ran {
@@ -198,7 +212,7 @@ mod tests {
     fn a_pair_is_its_idle_latency_and_what_lines_waited_on_its_way() {
         let rows = rows(&spec(), &ran(3)).unwrap();
         let seen: Vec<_> = rows.iter().map(|row| (row.from, row.to, row.counted_ns, row.probed_ns)).collect();
-        let expected = [(0, 0, 1114.0, 1100.0), (0, 1, 1800.0, 1800.0), (1, 0, 2264.0, 2300.0), (1, 1, 1000.0, 1000.0)];
+        let expected = [(0, 0, 1114.0, 1100.0), (0, 1, 1800.0, 1800.0), (1, 0, 1949.0, 1980.0), (1, 1, 1000.0, 1000.0)];
         assert_eq!(seen, expected);
         let text = table("nehalem-2x4", &rows);
         assert!(text.contains("+1.6 %") && text.contains("The largest difference is 1.6 %"), "{text}");

@@ -1,5 +1,4 @@
-//! The command while it runs: it gets the signals that we get and the decisions as they change, and
-//! its exit code becomes ours.
+//! The command while it runs: it gets the decisions as they change.
 
 use super::manager::Manager;
 use super::plan::Plan;
@@ -7,26 +6,11 @@ use super::source::Source;
 use super::{By, Run};
 use crate::failure::tell;
 use crate::machines::launch::{self, Decision, Launch, LaunchError, PAGE, SharedPage, Way, Weights};
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
-use signal_hook::iterator::Signals;
+use crate::verbs::passing;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
-use std::thread;
-use std::time::Duration;
-
-/// Between two looks at the file with the decision, and at the command.
-const PAUSE: Duration = Duration::from_millis(20);
+use std::io;
 
 const PRELOAD: &str = "LD_PRELOAD";
-
-/// Signals that are passed on.
-const PASSED: [i32; 7] = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT, SIGWINCH];
-
-/// Those that a terminal sends to the command as well.
-const OF_TERMINALS: [i32; 2] = [SIGINT, SIGQUIT];
 
 /// Runs the command to its end; its exit code.
 ///
@@ -34,9 +18,7 @@ const OF_TERMINALS: [i32; 2] = [SIGINT, SIGQUIT];
 /// What kept it from being started; a failure to put back.
 pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     // Before the command starts, so that no signal is lost.
-    // What was ignored stays so, for the command too (nohup, background jobs of scripts).
-    let wanted = PASSED.iter().chain(&OF_TERMINALS).filter(|signal| !launch::ignores(**signal));
-    let mut signals = Signals::new(wanted.chain(&[SIGCHLD]))?;
+    let mut signals = passing::signals()?;
     let (mut source, first) = typed.decision.as_deref().map(Source::open).transpose()?.unzip();
     let mut follower = Follower::open(plan.by, typed.decision.is_some())?;
     if let Some(first) = first {
@@ -62,7 +44,7 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
             None
         }
     };
-    let status = wait(&mut child, &mut signals, || {
+    let status = passing::wait(&mut child, &mut signals, || {
         if manager.as_mut().is_some_and(Manager::has_ended) {
             tell("the manager of the command has ended: its new pages go where they would anyway");
             manager = None;
@@ -75,7 +57,7 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     });
     drop(manager);
     follower.end()?;
-    Ok(code(status?))
+    Ok(passing::code(status?))
 }
 
 /// Who is told of decisions.
@@ -133,29 +115,4 @@ fn what(typed: &Run, plan: &Plan, follower: &Follower) -> Launch {
         policy: plan.policy,
         environment,
     }
-}
-
-fn wait(child: &mut Child, signals: &mut Signals, mut step: impl FnMut()) -> io::Result<ExitStatus> {
-    let in_terminal = io::stdin().is_terminal();
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    loop {
-        for number in signals.pending() {
-            let passed = PASSED.contains(&number) || OF_TERMINALS.contains(&number) && !in_terminal;
-            if let (true, Some(pid), Some(signal)) = (passed, pid, Signal::from_named_raw(number)) {
-                // It may have ended: then its exit code is found below.
-                let _ = kill_process(pid, signal);
-            }
-        }
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        step();
-        thread::sleep(PAUSE);
-    }
-}
-
-/// As shells have it.
-fn code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

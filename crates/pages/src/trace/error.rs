@@ -1,0 +1,33 @@
+//! Why a trace cannot be read or written.
+
+use std::io;
+
+/// Why a trace cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// Reading or writing failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It does not begin as a trace does.
+    #[error("not a trace: expected a file written by `isobar trace`, which begins with `ISOBARTR`")]
+    NotATrace,
+    /// Of a version that this program does not know.
+    #[error("a trace of version {0}; this isobar reads version {known}", known = super::VERSION)]
+    Version(u32),
+    /// A block that says something impossible, or whose checksum is wrong.
+    #[error(
+        "damaged at byte {offset}: {what}; what stands before it can be read, so cut the file there (truncate -s {offset})"
+    )]
+    Damaged {
+        /// where the block begins in the file
+        offset: u64,
+        /// what is wrong with it
+        what: &'static str,
+    },
+    /// A slice that cannot be written: its rows are out of order, or too many.
+    #[error("a slice that cannot be written: {0}")]
+    Slice(&'static str),
+    /// The usage of the whole run cannot be: too many threads, say.
+    #[error("{0}")]
+    Usage(#[from] crate::error::PagesError),
+}

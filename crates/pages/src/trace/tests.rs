@@ -1,0 +1,153 @@
+//! What is written is read; what is cut or damaged is read up to there.
+
+use super::*;
+use proptest::prelude::*;
+
+fn header() -> Header {
+    Header {
+        engine: "test".to_owned(),
+        sampled: None,
+        page_bytes: 4096,
+        slice_ns: 10_000_000,
+        command: vec!["./matrix".to_owned(), "4".to_owned()],
+    }
+}
+
+fn end() -> End {
+    End { ran_ns: 5, status: Some(0), missing: vec!["process 7 became /bin/true".to_owned()] }
+}
+
+prop_compose! {
+    fn slices()(
+        touched in proptest::collection::vec((0..MOST_PAGE, 0..100_u32), 0..6),
+        rows in proptest::collection::btree_map((0..3000_u64, 0..70_u32), (any::<u64>(), 0..9_u64), 0..60),
+        number in any::<u64>(),
+    ) -> Slice {
+        let first = touched.into_iter().map(|(page, thread)| FirstTouch { page, thread }).collect();
+        let row = |((page, thread), (loads, stores))| Row { page, thread, loads, stores };
+        Slice { number, first, rows: rows.into_iter().map(row).collect() }
+    }
+}
+
+fn parts() -> impl Strategy<Value = Vec<Part>> {
+    let thread = (0..65_534_u32, any::<u32>(), proptest::option::of("[a-z ]{0,8}"));
+    let thread = thread.prop_map(|(number, tid, name)| Part::Thread(Thread { number, tid, name }));
+    let kind = prop_oneof![
+        any::<u32>().prop_map(RegionKind::Stack),
+        Just(RegionKind::Heap),
+        ("[a-z/]{1,9}", any::<u64>()).prop_map(|(path, offset)| RegionKind::File { path, offset }),
+        any::<u32>().prop_map(|order| RegionKind::Anonymous { order }),
+        "[a-z]{1,9}".prop_map(|name| RegionKind::Named { name, line: None }),
+    ];
+    let region = (0..1_u64 << 40, 1..1_u64 << 30, kind)
+        .prop_map(|(start, bytes, kind)| Part::Region(Region { start, end: start + bytes, kind }));
+    proptest::collection::vec(prop_oneof![thread, region, slices().prop_map(Part::Slice)], 0..6)
+}
+
+fn written(parts: &[Part]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    for part in parts {
+        match part {
+            Part::Thread(thread) => writer.thread(thread),
+            Part::Region(region) => writer.region(region),
+            Part::Slice(slice) => writer.slice(slice),
+            Part::End(end) => writer.end(end),
+        }
+        .unwrap();
+    }
+    let bytes = writer.written();
+    let file = writer.into_inner();
+    assert_eq!(file.len() as u64, bytes);
+    file
+}
+
+/// Parts up to the end or an error, whether the file was cut, and the error.
+fn read(bytes: &[u8]) -> Result<(Vec<Part>, bool, Option<TraceError>), TraceError> {
+    let mut reader = Reader::new(bytes)?;
+    assert_eq!(*reader.header(), header());
+    let (mut parts, mut error) = (Vec::new(), None);
+    for part in reader.by_ref() {
+        match part {
+            Ok(part) => parts.push(part),
+            Err(found) => error = Some(found),
+        }
+    }
+    let cut = reader.cut();
+    Ok((parts, cut, error))
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(mut parts in parts()) {
+        parts.push(Part::End(end()));
+        let (read, cut, error) = read(&written(&parts)).unwrap();
+        prop_assert!(!cut && error.is_none());
+        prop_assert_eq!(read, parts);
+    }
+
+    #[test]
+    fn the_front_of_a_file_is_the_front_of_its_parts(parts in parts(), at in any::<proptest::sample::Index>()) {
+        let file = written(&parts);
+        match read(&file[..at.index(file.len())]) {
+            Err(error) => {
+                let expected = matches!(error, TraceError::NotATrace | TraceError::Damaged { offset: 12, .. });
+                prop_assert!(expected, "{error}");
+            }
+            Ok((front, cut, error)) => {
+                prop_assert!(cut && error.is_none());
+                prop_assert_eq!(&front[..], &parts[..front.len()]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found(parts in parts(), at in any::<proptest::sample::Index>(), bit in 0..8) {
+        let mut file = written(&parts);
+        let at = at.index(file.len());
+        file[at] ^= 1_u8 << bit;
+        let Ok((front, cut, error)) = read(&file) else { return Ok(()) };
+        prop_assert!(error.is_some() || cut, "byte {at}");
+        // A length that grew past the end of the file reads as a file that was cut there.
+        prop_assert!(front.len() < parts.len());
+        prop_assert_eq!(&front[..], &parts[..front.len()]);
+    }
+
+    #[test]
+    fn any_bytes_are_a_trace_or_an_error(tail in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let mut file = written(&[]);
+        file.extend(tail);
+        let _ = read(&file).unwrap();
+    }
+}
+
+#[test]
+fn a_long_slice_is_several_blocks() {
+    let row = |at: u64| Row { page: at / 3, thread: u32::try_from(at % 3).unwrap(), loads: 1, stores: 0 };
+    let slice = Slice { number: 4, first: Vec::new(), rows: (0..(1 << 20) + 7).map(row).collect() };
+    let (parts, ..) = read(&written(&[Part::Slice(slice.clone())])).unwrap();
+    let [Part::Slice(a), Part::Slice(b)] = parts.as_slice() else { panic!("{}", parts.len()) };
+    assert_eq!((a.number, b.number), (4, 4));
+    assert_eq!(a.rows.len() % 3, 0, "no page is in both");
+    assert_eq!([a.rows.as_slice(), &b.rows].concat(), slice.rows);
+}
+
+#[test]
+fn errors_say_where_and_what_to_do() {
+    let file = written(&[Part::Slice(Slice::default()), Part::End(end())]);
+    let told = |file: &[u8]| match read(file) {
+        Err(error) => error.to_string(),
+        Ok((.., error)) => error.unwrap().to_string(),
+    };
+    assert_eq!(told(b"page.address,"), TraceError::NotATrace.to_string());
+    let mut newer = file.clone();
+    newer[8] = 2;
+    assert_eq!(told(&newer), "a trace of version 2; this isobar reads version 1");
+    let mut flipped = file.clone();
+    let first = written(&[]).len();
+    flipped[first + 14] ^= 1;
+    let text = told(&flipped);
+    assert!(text.starts_with(&format!("damaged at byte {first}: its checksum is wrong;")), "{text}");
+    let mut twice = file.clone();
+    twice.extend(&file[12..]);
+    assert!(told(&twice).contains("a block behind the end of the trace"));
+}

@@ -1,0 +1,67 @@
+//! What `isobar trace` wants of the plugin, and what the plugin says back.
+//!
+//! The orders stand in an environment variable, as JSON: options of a plugin may hold no commas, and
+//! paths may.
+
+use isobar_pages::trace::Header;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The variable. QEMU is asked to keep it from the program.
+pub const VARIABLE: &str = "ISOBAR_TRACE";
+
+/// What is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Orders {
+    /// The trace file; made anew.
+    pub trace: PathBuf,
+    /// A file to which notes are added, a line each.
+    pub notes: PathBuf,
+    /// The header of the trace.
+    pub header: Header,
+}
+
+/// A line of the notes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Something is not in the trace.
+    Missing(String),
+    /// The trace could not be written.
+    Failed(String),
+}
+
+impl Note {
+    /// As a line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (kind, text) = match self {
+            Self::Missing(text) => ("missing", text),
+            Self::Failed(text) => ("failed", text),
+        };
+        format!("{kind} {}\n", text.replace('\n', " "))
+    }
+
+    /// From a line.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        match line.split_once(' ')? {
+            ("missing", text) => Some(Self::Missing(text.to_owned())),
+            ("failed", text) => Some(Self::Failed(text.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_a_line() {
+        let note = Note::Missing("process 7 became a\nb".to_owned());
+        assert_eq!(note.line(), "missing process 7 became a b\n");
+        assert_eq!(Note::parse("failed no space"), Some(Note::Failed("no space".to_owned())));
+        assert_eq!(Note::parse("nonsense"), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! What was seen and is not written yet, and the thread that writes it, slice by slice.
+
+use crate::cpus::{self, SLICE};
+use crate::orders::{Note, Orders};
+use crate::space::Space;
+use isobar_pages::trace::{FirstTouch, Row, Slice, Thread, TraceError, Writer};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Rounds in which a thread may leave the program at the end.
+const PATIENCE: usize = 10_000;
+/// Running threads see within this part of a slice that it is over, and hand in their counts.
+const LAG: u32 = 10;
+
+/// Everything that threads share.
+pub struct Record {
+    orders: Orders,
+    /// The address space.
+    pub space: Mutex<Space>,
+    /// Pages that any thread has accessed, and those of them that were not written yet.
+    first: Mutex<First>,
+    counts: Mutex<Counts>,
+    writer: Mutex<Option<Writer<File>>>,
+}
+
+#[derive(Default)]
+struct First {
+    known: HashSet<u64>,
+    fresh: Vec<FirstTouch>,
+}
+
+#[derive(Default)]
+struct Counts {
+    rows: Vec<Row>,
+    threads: Vec<Thread>,
+}
+
+/// A lock that a panic of another thread does not close: there is nothing half-done in it.
+fn open<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Record {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub fn new(orders: Orders) -> Result<Self, TraceError> {
+        let writer = Writer::new(File::create(&orders.trace)?, &orders.header)?;
+        Ok(Self {
+            orders,
+            space: Mutex::default(),
+            first: Mutex::default(),
+            counts: Mutex::default(),
+            writer: Mutex::new(Some(writer)),
+        })
+    }
+
+    /// A thread hands in its counts.
+    pub fn hand_in(&self, take: impl FnOnce(&mut Vec<Row>)) {
+        take(&mut open(&self.counts).rows);
+    }
+
+    /// A thread runs for the first time.
+    pub fn thread(&self, thread: Thread) {
+        open(&self.counts).threads.push(thread);
+    }
+
+    /// A thread accesses a page for the first time; whether none had before.
+    pub fn first_touch(&self, page: u64, thread: u32) -> bool {
+        let mut first = open(&self.first);
+        let new = first.known.insert(page);
+        if new {
+            first.fresh.push(FirstTouch { page, thread });
+        }
+        new
+    }
+
+    /// Closes slice after slice, for ever.
+    pub fn run(&self) {
+        let length = Duration::from_nanos(self.orders.header.slice_ns);
+        let begun = Instant::now();
+        for number in 0_u32.. {
+            let over = begun + length * (number + 1);
+            std::thread::sleep(over.saturating_duration_since(Instant::now()));
+            SLICE.store(number + 1, Ordering::Relaxed);
+            self.hand_in(|rows| cpus::take_paused(number + 1, None, rows));
+            std::thread::sleep(length / LAG);
+            self.write(u64::from(number));
+        }
+    }
+
+    /// Writes everything, at the end of the program or before it becomes another.
+    pub fn close(&self) {
+        let slice = SLICE.load(Ordering::Relaxed);
+        self.hand_in(|rows| cpus::take_paused(slice, Some(PATIENCE), rows));
+        self.write(u64::from(slice));
+    }
+
+    fn write(&self, number: u64) {
+        let mut writer = open(&self.writer);
+        let Some(out) = writer.as_mut() else { return };
+        let regions = open(&self.space).take();
+        let Counts { mut rows, threads } = std::mem::take(&mut *open(&self.counts));
+        // Behind the counts: a page is known before it is counted.
+        let first = std::mem::take(&mut open(&self.first).fresh);
+        sort(&mut rows);
+        let written = (|| {
+            threads.iter().try_for_each(|thread| out.thread(thread))?;
+            regions.iter().try_for_each(|region| out.region(region))?;
+            if rows.is_empty() && first.is_empty() { Ok(()) } else { out.slice(&Slice { number, first, rows }) }
+        })();
+        if let Err(error) = written {
+            *writer = None;
+            cpus::stop();
+            self.note(&Note::Failed(format!("{}: {error}", self.orders.trace.display())));
+        }
+    }
+
+    /// Adds a note; how long the notes were before.
+    pub fn note(&self, note: &Note) -> Option<u64> {
+        let mut notes = OpenOptions::new().append(true).create(true).open(&self.orders.notes).ok()?;
+        let before = notes.metadata().ok()?.len();
+        notes.write_all(note.line().as_bytes()).ok()?;
+        Some(before)
+    }
+
+    /// Takes notes back.
+    pub fn shorten_notes(&self, to: u64) {
+        let notes = OpenOptions::new().write(true).open(&self.orders.notes);
+        let _ = notes.and_then(|notes| notes.set_len(to));
+    }
+}
+
+/// In the order of pages and threads; what stands twice is added up.
+fn sort(rows: &mut Vec<Row>) {
+    rows.sort_unstable();
+    rows.dedup_by(|next, row| {
+        let same = (next.page, next.thread) == (row.page, row.thread);
+        if same {
+            row.loads += next.loads;
+            row.stores += next.stores;
+        }
+        same
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_a_thread_that_came_late_are_added() {
+        let row = |page, thread, loads| Row { page, thread, loads, stores: 1 };
+        let mut rows = vec![row(2, 0, 5), row(1, 1, 4), row(1, 0, 3), row(1, 1, 2)];
+        sort(&mut rows);
+        assert_eq!(rows, [row(1, 0, 3), Row { page: 1, thread: 1, loads: 6, stores: 2 }, row(2, 0, 5)]);
+    }
+}

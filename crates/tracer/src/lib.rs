@@ -1,0 +1,23 @@
+//! Engines that trace the memory accesses of unmodified programs, behind one seam.
+//!
+//! ```text
+//! engine      the seam: what an engine says of itself, and how it takes part in a traced run
+//! qemu_user   every access, through QEMU's emulation of one program and our plugin in it
+//! program     what a command is: its file, its interpreter
+//! finish      completes a trace when the program has ended: names, the end, what is missing
+//! symbols     variables of programs and libraries, by address
+//! ```
+//!
+//! An engine makes a command of a command, and completes the file when it has ended. Who starts it,
+//! and passes on signals meanwhile, is not its business. A second engine is a file and a line in
+//! [`ENGINES`].
+
+#![forbid(unsafe_code)]
+
+mod engine;
+mod finish;
+mod program;
+mod qemu_user;
+mod symbols;
+
+pub use engine::{ENGINES, Engine, Job, Refusal, Traced, TracerError, engine};

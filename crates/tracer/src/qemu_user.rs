@@ -1,0 +1,129 @@
+//! Every access of one program, through QEMU's emulation of it (`qemu-x86_64`) and our plugin in it.
+//! Threads run side by side, as many as there are CPUs.
+
+use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
+use crate::{finish, program};
+use isobar_pages::trace::{End, Header};
+use isobar_tracer_plugin::orders::{Note, Orders, VARIABLE};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// The plugin: beside isobar, or in ../lib/isobar.
+const PLUGIN: &str = "libisobar_tracer_plugin.so";
+/// Names of the emulator; distributions call the static one `qemu-x86_64-static`, which loads no
+/// plugins.
+const EMULATOR: &str = "qemu-x86_64";
+const PAGE_BYTES: u64 = 4096;
+
+/// The engine.
+#[derive(Clone, Copy, Debug)]
+pub struct QemuUser;
+
+impl Engine for QemuUser {
+    fn name(&self) -> &'static str {
+        "qemu-user"
+    }
+
+    fn about(&self) -> &'static str {
+        "every load and store of one process, 20 to 50 times slower than without"
+    }
+
+    fn samples(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, job: &Job) -> Result<Box<dyn Tracing>, TracerError> {
+        let words = |why: &str, remedy: &str| Refusal { why: why.to_owned(), remedy: remedy.to_owned() };
+        let version = version().ok_or_else(|| {
+            words("qemu-x86_64 is not installed", "apt-get install qemu-user, or dnf install qemu-user")
+        })?;
+        let plugin = plugin().ok_or_else(|| {
+            words(
+                &format!("{PLUGIN} is neither beside isobar nor in ../lib/isobar"),
+                "cargo build -p isobar-tracer-plugin, or install isobar anew",
+            )
+        })?;
+        let first = job.command.first().ok_or_else(|| TracerError::command(job, "no command"))?;
+        let (path, words) = program::resolve(first).map_err(|why| TracerError::command(job, why))?;
+        let notes = tempfile::NamedTempFile::new().map_err(|error| TracerError::io(job, &error))?.into_temp_path();
+        let header = Header {
+            engine: format!("qemu-user {version}"),
+            sampled: None,
+            page_bytes: PAGE_BYTES,
+            slice_ns: u64::try_from(job.slice.as_nanos()).unwrap_or(u64::MAX),
+            command: job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        };
+        let trace = std::path::absolute(&job.file).map_err(|error| TracerError::file(job, error))?;
+        let orders = Orders { trace, notes: notes.to_path_buf(), header };
+        let orders = serde_json::to_string(&orders).map_err(|error| TracerError::command(job, error.to_string()))?;
+        let mut command = Command::new(EMULATOR);
+        command.env(VARIABLE, orders).args(["-U", VARIABLE, "-plugin"]).arg(option(&plugin));
+        command.arg("-0").arg(if words.is_empty() { first.clone() } else { path.clone().into_os_string() });
+        command.arg(path).args(words).args(&job.command[1..]);
+        Ok(Box::new(Run { job: job.clone(), command, notes }))
+    }
+}
+
+/// A path as an option of QEMU, in which commas stand twice.
+fn option(path: &Path) -> OsString {
+    path.to_string_lossy().replace(',', ",,").into()
+}
+
+/// What QEMU says of itself.
+fn version() -> Option<String> {
+    let said = Command::new(EMULATOR).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = text.split_once("version ")?.1.split_whitespace().next()?;
+    Some(version.to_owned())
+}
+
+fn plugin() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let folder = own.parent()?;
+    let places = [folder.join(PLUGIN), folder.join("../lib/isobar").join(PLUGIN), folder.join("..").join(PLUGIN)];
+    places.into_iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
+}
+
+/// A traced run.
+struct Run {
+    job: Job,
+    command: Command,
+    notes: tempfile::TempPath,
+}
+
+impl Tracing for Run {
+    fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    fn finish(self: Box<Self>, status: ExitStatus, ran: Duration) -> Result<Traced, TracerError> {
+        let notes: Vec<Note> =
+            fs::read_to_string(&self.notes).unwrap_or_default().lines().filter_map(Note::parse).collect();
+        let missing = notes.iter().filter_map(|note| match note {
+            Note::Missing(text) => Some(text.clone()),
+            Note::Failed(_) => None,
+        });
+        let ran_ns = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
+        let end = End { ran_ns, status: status.code(), missing: missing.collect() };
+        if let Some(Note::Failed(why)) = notes.iter().find(|note| matches!(note, Note::Failed(_))) {
+            return Err(TracerError::Failed(format!("{why}; the trace can be read up to there")));
+        }
+        if !self.job.file.exists() {
+            return Err(TracerError::command(&self.job, "QEMU could not load it; its message stands above"));
+        }
+        finish::complete(&self.job, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_of_a_path_stand_twice() {
+        assert_eq!(option(Path::new("/a,b/c.so")), "/a,,b/c.so");
+    }
+}
