@@ -124,6 +124,7 @@ fn course(course: &Course) -> Value {
         "seconds": course.seconds,
         "migrations": course.migrations,
         "restless_percent": course.restless_percent,
+        "exclusivity": course.exclusivity,
         "points": course.points.iter().map(point).collect::<Vec<_>>(),
     })
 }

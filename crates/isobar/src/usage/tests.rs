@@ -57,9 +57,9 @@ fn course(profile: &PageProfile, homes: &Homes) -> Course {
             })
         };
         let rows = pages.iter().flat_map(row).collect();
-        follow.add(&Slice { number, first: Vec::new(), rows }).unwrap();
+        follow.add(Slice { number, first: Vec::new(), rows }).unwrap();
     }
-    follow.finish(profile)
+    follow.finish(profile).unwrap()
 }
 
 fn shown(profile: &PageProfile, nodes: usize, timed: bool, ask: impl FnOnce(&Shown<'_>)) {

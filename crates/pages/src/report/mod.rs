@@ -22,7 +22,7 @@ mod structures;
 #[cfg(test)]
 pub(crate) mod examples;
 
-pub use advice::{Advice, EVEN, FEW, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
+pub use advice::{Advice, EVEN, FEW, FOLLOWED, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
 pub use course::{Course, Follow, Heat, Point, RESTLESS};
 pub use figures::{BARS, Hottest, PolicyReport, Question, Report, SweepPoint};
 pub use steps::Step;

@@ -4,6 +4,7 @@
 use super::figures::Report;
 use super::structures::{Sharing, StructureUse, joined};
 use crate::profile::PageProfile;
+use crate::trace::RegionKind;
 
 /// Structures with less than this part of all accesses, in per cent, are not worth a step. Ours.
 const NOTABLE: f64 = 1.0;
@@ -44,7 +45,7 @@ pub fn of(report: &Report, profile: &PageProfile, policy: &str) -> Vec<Step> {
 
 /// The change of the source that puts a structure where it is used.
 fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<Step> {
-    let name = one.line.as_ref().map_or_else(|| one.name.clone(), |line| format!("{} ({line})", one.name));
+    let name = named(one, profile);
     let percent = one.percent?;
     let first = first_touch(one, profile);
     let what = match (one.sharing(report.min_excl), one.stack_of) {
@@ -68,6 +69,18 @@ fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<
         ),
     };
     Some(Step { what, command: None })
+}
+
+/// What it is called in a sentence.
+fn named(one: &StructureUse, profile: &PageProfile) -> String {
+    let known = profile.structures.iter().find(|structure| structure.name == one.name);
+    let name = match known.and_then(|structure| structure.region.as_ref()).map(|region| &region.kind) {
+        Some(RegionKind::File { .. }) => format!("the static data of {}", one.name),
+        Some(RegionKind::Heap) => "what is on the heap".to_owned(),
+        Some(RegionKind::Anonymous { .. }) => format!("the mapping `{}`", one.name),
+        _ => one.name.clone(),
+    };
+    one.line.as_ref().map_or_else(|| name.clone(), |line| format!("{name} ({line})"))
 }
 
 /// Which thread touched it first, in words.
