@@ -108,6 +108,21 @@ fn trace(file: &Path, regions: &[Region], mut pages: Vec<u64>) {
     fs::write(file, writer.into_inner()).unwrap();
 }
 
+/// A page profile of another tool has no regions: it is taken at its addresses.
+#[test]
+fn an_imported_profile_is_taken_at_its_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(kernel) = Kernel::start(folder.path(), "table", &["--size-kib", "1024"]) else { return };
+    let mapped = kernel.regions()[0].start / PAGE;
+    let file = folder.path().join("run.csv");
+    let head =
+        "page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0,T1,T2,T3,T4";
+    fs::write(&file, format!("{head}\n{mapped},0,a,0,a,grid,5,0,0,0,0\n7,0,a,0,a,grid,5,0,0,0,0\n")).unwrap();
+    let said = dry_run(&file, &kernel);
+    let grid = &said["structures"][0];
+    assert_eq!((&grid["name"], &grid["found"], &grid["not_found"]), (&"grid".into(), &1.into(), &1.into()), "{said}");
+}
+
 fn dry_run(file: &Path, kernel: &Kernel) -> Value {
     let said = isobar(&["pages", "apply", file.to_str().unwrap(), &kernel.pid(), "--dry-run", "--json"]);
     serde_json::from_str(said.done()).unwrap()
@@ -160,7 +175,12 @@ fn what_cannot_be_done_is_refused_in_one_line() {
     apply("FILE many").refused(&["`many` is no process id"]);
     apply("FILE 4194999").refused(&["no process 4194999"]);
     apply("/no/such/file PID").refused(&["/no/such/file"]);
-    apply("/etc/passwd PID").refused(&["/etc/passwd", "not a trace"]);
+    apply("/etc/passwd PID").refused(&["/etc/passwd"]);
+    let damaged = folder.path().join("damaged.trace");
+    let mut bytes = fs::read(file).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    apply(&format!("{} PID", damaged.display())).refused(&["damaged.trace"]);
     apply("FILE PID --policy local").refused(&["--policy", "locality"]);
     apply("FILE PID --min-excl 2").refused(&["--min-excl"]);
     apply("FILE PID --nodes 0,900").refused(&["--nodes", "node 900"]);

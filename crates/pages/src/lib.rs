@@ -11,6 +11,7 @@
 //! mapping    eight policies that give each page a node (section 5.1)
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
+//! report     what all of that says, and which mapping suits
 //! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
 //!
@@ -24,6 +25,7 @@ mod homes;
 mod mapping;
 mod metrics;
 mod profile;
+pub mod report;
 mod seen;
 pub mod trace;
 mod transfer;

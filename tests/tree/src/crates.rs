@@ -64,6 +64,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
             "isobar-optima",
             "isobar-pages",
             "isobar-partition",
+            "isobar-plot",
             "isobar-policy",
             "isobar-profiles",
             "isobar-runtime",
