@@ -12,6 +12,7 @@ pub use apply::undo;
 
 use super::Verb;
 use crate::failure::bad_input;
+use apply::Apply;
 use options::Placed;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -48,10 +49,11 @@ pub struct Pages {
     what: Option<What>,
 }
 
-/// What else can be done with a page usage.
+/// What else can be done.
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    Apply(apply::Apply),
+    /// A mapping applied to a live process.
+    Apply(Apply),
 }
 
 /// What the argument names.
