@@ -5,7 +5,7 @@
 //! qemu_user   every access, through QEMU's emulation of one program and our plugin in it
 //! program     what a command is: its file, its interpreter
 //! finish      completes a trace when the program has ended: names, the end, what is missing
-//! symbols     variables of programs and libraries, by address
+//! symbols     variables of programs and libraries, by address; lines: where they are defined
 //! ```
 //!
 //! An engine makes a command of a command, and completes the file when it has ended. Who starts it,
@@ -16,6 +16,7 @@
 
 mod engine;
 mod finish;
+mod lines;
 mod program;
 mod qemu_user;
 mod symbols;
