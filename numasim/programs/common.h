@@ -28,7 +28,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 64, PASSES_KEPT = 64, LINE = 64, KNOBS_MOST = 8 };
+enum { THREADS_MOST = 64, PASSES_KEPT = 64, LINE = 64, PAGE = 4096, KNOBS_MOST = 8 };
+
+// Who touches memory first unless --touch says otherwise; a program may define it before it
+// includes this file.
+#ifndef TOUCHED_BY
+#define TOUCHED_BY "own"
+#endif
 
 // One option: exactly one of flag, number, real and text says where its value goes; what stands
 // there before is the default.
@@ -58,7 +64,7 @@ static void report(void);           // prints further members of the JSON line
 static long threads = 1, seed = 1;
 static double seconds_wanted;
 static bool repeat;
-static const char *ready_file, *start_file, *touch = "own";
+static const char *ready_file, *start_file, *touch = TOUCHED_BY;
 
 // The totals of completed passes; under `told` once threads run.
 static struct {
@@ -113,12 +119,13 @@ static inline uint64_t random_below(uint64_t *state, uint64_t bound) { return (r
 // The first element of a share when `count` elements are dealt out to the threads.
 static inline long share_start(long share, long count) { return (long)((__int128)count * share / threads); }
 
-// Memory that no thread has touched yet.
-static inline void *take(size_t bytes) {
-    void *memory = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+// Memory that no thread has touched yet, at a multiple of `unit`, a power of two.
+static inline void *take_aligned(size_t bytes, size_t unit) {
+    void *memory = aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
     if (!memory) fail("no memory for %zu KiB", bytes / 1024);
     return memory;
 }
+static inline void *take(size_t bytes) { return take_aligned(bytes, LINE); }
 
 // All threads wait here for each other, asleep; a pass may use it if every share does so equally
 // often.

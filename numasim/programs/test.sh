@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds all programs and tries each on this machine: its line, its checksum, bad arguments, the
 # start of a mix, SIGTERM, and whether a fault in its work is noticed. test.sh [OUTDIR keeps what
-# was built]. Takes about half a minute; needs a C compiler, `timeout`; jq if there.
+# was built]. Takes about 40 seconds; needs a C compiler, `timeout`; jq if there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -50,6 +50,12 @@ declare -A small=(
     [graph]="--size-kib 256 --rounds 3"
     [probe]="--size-kib 64 --work 512"
     [kv]="--size-kib 64 --work 100"
+    [matrix]="--size-kib 48 --rounds 2"
+    [cg]="--size-kib 72"
+    [ft]="--size-kib 64"
+    [stencil]="--size-kib 64 --steps 5"
+    [table]="--size-kib 64 --work 20000"
+    [pipeline]="--size-kib 48 --items 5 --sweeps 2"
 )
 single="probe"  # programs with one thread only
 
@@ -194,15 +200,28 @@ test_faults() {
     test_fault sort sort.c 's/byte < KEY_BYTES/byte < KEY_BYTES - 2/'
     test_fault graph graph.c 's/claim(ends\[e\], depth))/claim(ends[e], depth + (depth > 2)))/'
     test_fault probe cycle.h 's/i < loads; i++/i + 1 < loads; i++/'
+    test_fault matrix matrix.c 's/k < n; k++) C/k + 1 < n; k++) C/'
+    test_fault cg cg.c 's/at < row_starts\[i + 1\]; at++/at + 1 < row_starts[i + 1]; at++/'
+    test_fault ft ft.c 's/= field\[j \* n + i\]/= field[i * n + j]/'
+    test_fault stencil stencil.c 's/step_row(&to/if (i + 1 < to_row || step < 3) step_row(\&to/'
+    test_fault table table.c 's/+= table/= table/'
+    test_fault pipeline pipeline.c 's/done < sweeps; done++) sweep/done + (stage == 0) < sweeps; done++) sweep/'
     test_fault kv kvstore.h 's/if (put) \*slot->value = request.value;/if (put) slot->value->version = request.value.version;/'
 }
 
 # Options that one program has.
 test_options() {
-    local whole tiled
+    local whole tiled name count
     whole=$(run_small matmul) tiled=$(run_small matmul --tile 7)
     ok "tiles change no result" is "$tiled" checksum "$(member "$whole" checksum)"
     ok "the search comes to the same with two threads" is "$(run_small graph --threads 2)" checksum "$(member "$(run_small graph)" checksum)"
+    for name in matrix cg ft stencil; do
+        whole=$(member "$(run_small "$name")" checksum)
+        for count in 2 3 8 16; do
+            ok "$name comes to the same with $count threads" is "$(run_small "$name" --threads $count)" checksum "$whole"
+        done
+    done
+    ok "the pipeline works with more stages than items" one_line "$(run_small pipeline --threads 9)"
     ok "a probe can use the clock" is "$(run_small probe --timer clock)" timer '"clock"'
     ok "flushed lines take longer than cached ones" above "$(member "$(run_small probe --size-kib 16)" ns_per_load)" \
         "$(member "$(run_small probe --size-kib 16 --flush none)" ns_per_load)"

@@ -44,6 +44,9 @@ build() {
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
     done
+    # A program with static arrays, for `isobar pages apply`.
+    cc -O2 -Wall -Wextra -Werror -static -pthread -o "$work/stencil" numasim/programs/stencil.c
+    programs+=("$work/stencil")
     # The same subject, for a library that is preloaded.
     cc -O1 -Wall -Wextra -Werror -pthread -o "$work/dynamic" tests/vm/programs/subject.c
     programs+=("$work/dynamic")

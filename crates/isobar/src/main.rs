@@ -19,6 +19,7 @@ mod signals;
 mod terminal;
 mod text;
 mod topo;
+mod usage;
 mod verbs;
 
 use std::io::{self, Write};

@@ -8,7 +8,8 @@ use support::{POLICIES, command, isobar, said};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    let verbs = ["topo", "probe", "decide", "manage", "explain", "restore", "run", "sim", "reproduce", "study"];
+    let verbs =
+        ["topo", "probe", "decide", "manage", "explain", "restore", "run", "sim", "reproduce", "study", "pages"];
     for verb in verbs {
         let said = isobar(&[verb, "--help"]);
         let help = said.done();
@@ -29,12 +30,11 @@ fn every_verb_has_help_with_an_example() {
 fn examples_of_the_help_work_as_they_stand() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut ran = 0;
-    for verb in ["manage", "explain", "sim", "study"] {
+    for verb in ["manage", "explain", "sim", "study", "pages"] {
         let help = isobar(&[verb, "--help"]).done().to_owned();
-        let own = help
-            .lines()
-            .filter_map(|line| line.strip_prefix("  isobar "))
-            .filter(|line| line.contains("examples/workloads/") || line.contains("examples/study/"));
+        let own = help.lines().filter_map(|line| line.strip_prefix("  isobar ")).filter(|line| {
+            ["workloads/", "study/", "pages/"].iter().any(|part| line.contains(&format!("examples/{part}")))
+        });
         for line in own {
             let args: Vec<&str> = line.split(' ').collect();
             let done = said(&command(&args).current_dir(root).output().unwrap());

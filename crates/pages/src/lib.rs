@@ -11,6 +11,8 @@
 //! mapping    eight policies that give each page a node (section 5.1)
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
+//! report     what all of that says, and which mapping suits
+//! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
 //!
 //! Pure. Counts saturate; sums of them do not overflow.
@@ -23,8 +25,10 @@ mod homes;
 mod mapping;
 mod metrics;
 mod profile;
+pub mod report;
 mod seen;
 pub mod trace;
+mod transfer;
 mod usage;
 
 pub use dynamics::{Dynamics, Slice};
@@ -34,4 +38,5 @@ pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
 pub use profile::{Course, PageProfile, Structure, course};
 pub use seen::{PageSeen, Seen};
+pub use transfer::{Transfer, Wanted, transfer};
 pub use usage::{Page, Usage};

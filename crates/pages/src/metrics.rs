@@ -68,13 +68,14 @@ impl Metrics {
     }
 }
 
-fn percent(part: u128, whole: u128) -> Option<f64> {
+/// A part in per cent of a whole; `None` of nothing.
+pub(crate) fn percent(part: u128, whole: u128) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole) * 100.0)
 }
 
 /// Rounded to 53 bits, as a percentage needs no more.
 #[expect(clippy::cast_precision_loss, reason = "a percentage of it is wanted")]
-const fn float(sum: u128) -> f64 {
+pub(crate) const fn float(sum: u128) -> f64 {
     sum as f64
 }
 

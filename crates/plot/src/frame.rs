@@ -37,9 +37,15 @@ const PALETTE: [RGBColor; 7] = [
     RGBColor(80, 80, 80),
 ];
 
-/// The colour of the series at `index`; they repeat after seven.
+/// The colour of the series at `index`; the second seven are the first, paler, and so on in turn.
 pub(super) fn colour(index: usize) -> RGBColor {
-    PALETTE[index % PALETTE.len()]
+    let RGBColor(red, green, blue) = PALETTE[index % PALETTE.len()];
+    let pale = |part: u8| part / 2 + 127;
+    if (index / PALETTE.len()).is_multiple_of(2) {
+        RGBColor(red, green, blue)
+    } else {
+        RGBColor(pale(red), pale(green), pale(blue))
+    }
 }
 
 /// A figure with its title and the legend of its series; `plot` draws the rest.

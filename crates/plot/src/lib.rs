@@ -1,5 +1,5 @@
-//! Figures as SVG: grouped [`bars`] and [`boxes`], [`curves`] and [`scatter`] plots, 800 by 500,
-//! the same bytes for the same numbers. It knows how a figure is laid out; only its callers know
+//! Figures as SVG: grouped [`bars`], bars in [`parts`] and [`boxes`], [`curves`] and [`scatter`]
+//! plots, [`panels`] over time and [`heat`] maps, 800 by 500, the same bytes for the same numbers. It knows how a figure is laid out; only its callers know
 //! what the numbers mean. Text is escaped and control characters are shown as `?`, so that a
 //! program's name cannot break a figure; values that are not finite are left out.
 
@@ -10,11 +10,17 @@ mod boxes;
 mod categories;
 mod curves;
 mod frame;
+mod heat;
+mod panels;
+mod parts;
 mod scatter;
 
 pub use bars::bars;
 pub use boxes::{Boxes, boxes};
 pub use curves::curves;
+pub use heat::{Grid, heat};
+pub use panels::{Panel, panels};
+pub use parts::parts;
 pub use scatter::{Points, scatter};
 
 #[cfg(test)]

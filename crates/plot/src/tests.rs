@@ -1,4 +1,4 @@
-use crate::{bars, boxes, curves, scatter};
+use crate::{Grid, Panel, bars, boxes, curves, heat, panels, parts, scatter};
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 fn texts(svg: &str) -> Vec<String> {
@@ -142,4 +142,55 @@ proptest! {
         texts(&second);
         assert_eq!(second, curves(&title, &points, &name, &title, values.len() % 2 == 0));
     }
+}
+
+#[test]
+fn parts_add_up_and_nothing_takes_no_room() {
+    let rects = |values: Vec<f64>| count(&parts("t", &names(&["a"]), &[("n0".into(), values)], "y"), "rect");
+    // A part is filled and framed.
+    assert_eq!(rects(vec![3.0]), rects(vec![0.0]) + 2);
+    assert_eq!(rects(vec![f64::NAN]), rects(vec![-1.0]));
+    let svg = parts("Pages", &names(&["mixed"]), &[("node 0".into(), vec![1.0]), ("node 1".into(), vec![3.0])], "%");
+    let texts = texts(&svg);
+    assert!(["Pages", "mixed", "node 0", "node 1", "%"].iter().all(|word| texts.iter().any(|text| text == word)));
+}
+
+#[test]
+fn panels_leave_gaps_and_share_an_axis() {
+    let panel = |points: &[(f64, f64)], columns| Panel {
+        y_label: "exclusivity, %".into(),
+        y_range: Some(0.0..100.0),
+        points: points.to_vec(),
+        columns,
+    };
+    let whole = panels("t", &[panel(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)], false)], "s");
+    let gap = panels("t", &[panel(&[(0.0, 1.0), (1.0, 2.0), (1.5, f64::NAN), (2.0, 3.0), (3.0, 3.0)], false)], "s");
+    let lines = |svg: &str| {
+        let tree = roxmltree::Document::parse(svg).unwrap();
+        tree.descendants().filter(|node| node.attribute("stroke") == Some("#0072B2")).count()
+    };
+    assert_eq!((lines(&whole), lines(&gap)), (1, 2));
+    let both = panels("t", &[panel(&[(0.0, 1.0)], false), panel(&[(0.0, 5.0)], true)], "time, s");
+    assert_eq!(texts(&both).iter().filter(|text| *text == "time, s").count(), 1);
+    texts(&panels("nothing", &[], ""));
+}
+
+#[test]
+fn a_heat_map_has_a_key_and_leaves_white_what_is_cold() {
+    let grid = |columns| Grid {
+        columns,
+        x_end: 1.5,
+        x_label: "time, s".into(),
+        y_label: "address".into(),
+        rows: vec![(0, "0x1000".into())],
+        key: "accesses".into(),
+    };
+    let svg = heat("Heat <of> a program", &grid(vec![vec![1, 0], vec![100, 100]]));
+    let texts = texts(&svg);
+    for expected in ["Heat <of> a program", "time, s", "address", "0x1000", "accesses", "100"] {
+        assert!(texts.iter().any(|text| text == expected), "{expected} is not in {texts:?}");
+    }
+    let rects = |columns| count(&heat("t", &grid(columns)), "rect");
+    assert_eq!(rects(vec![vec![1, 0], vec![0, 0]]), rects(vec![vec![0, 0], vec![0, 0]]) + 1);
+    rects(Vec::new());
 }

@@ -32,9 +32,9 @@ pub struct Info {
 
 /// A callback reads no registers.
 const NO_REGISTERS: c_int = 0;
-/// Which accesses are reported.
-const LOADS: c_int = 1;
-const STORES: c_int = 2;
+/// Loads and stores are reported. QEMU 7.2 reports stores to those who ask for loads, and loads to
+/// those who ask for stores: so both are asked for, and told apart by what it says of each.
+const ALL_ACCESSES: c_int = 3;
 
 pub type OnCpu = unsafe extern "C" fn(Id, c_uint);
 pub type OnBlock = unsafe extern "C" fn(Id, *mut Block);
@@ -56,6 +56,7 @@ pub struct Api {
     virtual_address: unsafe extern "C" fn(*const Instruction) -> u64,
     host_address: unsafe extern "C" fn(*const Instruction) -> *mut c_void,
     access: unsafe extern "C" fn(*mut Instruction, OnAccess, c_int, c_int, *mut c_void),
+    is_store: unsafe extern "C" fn(u32) -> bool,
 }
 
 /// A function of the program that loaded us; `None` where it has none of this name.
@@ -81,7 +82,17 @@ impl Api {
             virtual_address: find(c"qemu_plugin_insn_vaddr")?,
             host_address: find(c"qemu_plugin_insn_haddr")?,
             access: find(c"qemu_plugin_register_vcpu_mem_cb")?,
+            is_store: find(c"qemu_plugin_mem_is_store")?,
         })
+    }
+
+    /// Whether QEMU packs what an access does as [`crate::table::Access`] reads it.
+    pub fn tells_loads_from_stores(&self) -> bool {
+        // SAFETY: a function of its argument alone.
+        let load = unsafe { (self.is_store)(1 << 16) };
+        // SAFETY: as above.
+        let store = unsafe { (self.is_store)(2 << 16) };
+        store && !load
     }
 
     /// Registers what is called for each thread, block, system call, and at the end.
@@ -102,7 +113,7 @@ impl Api {
     ///
     /// # Safety
     /// `block` is the one that QEMU is translating.
-    pub unsafe fn watch(&self, block: *mut Block, load: OnAccess, store: OnAccess) -> Option<(u64, u64)> {
+    pub unsafe fn watch(&self, block: *mut Block, call: OnAccess) -> Option<(u64, u64)> {
         // SAFETY: as the caller promises.
         let count = unsafe { (self.count)(block) };
         let mut first = None;
@@ -116,9 +127,7 @@ impl Api {
                 first = Some((guest, unsafe { (self.host_address)(instruction) } as u64));
             }
             // SAFETY: as above; no data are passed.
-            unsafe { (self.access)(instruction, load, NO_REGISTERS, LOADS, std::ptr::null_mut()) };
-            // SAFETY: as above.
-            unsafe { (self.access)(instruction, store, NO_REGISTERS, STORES, std::ptr::null_mut()) };
+            unsafe { (self.access)(instruction, call, NO_REGISTERS, ALL_ACCESSES, std::ptr::null_mut()) };
         }
         first
     }

@@ -30,6 +30,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use table::Access;
 
 /// Bits of an address within a page.
 const PAGE_BITS: u32 = 12;
@@ -84,6 +85,9 @@ fn install(id: Id, whole_system: bool) -> Result<(), String> {
     let file = orders.trace.display().to_string();
     let record = Record::new(orders).map_err(|error| format!("{file}: {error}"))?;
     let api = Api::find().ok_or("this QEMU lacks functions of plugin interface 1")?;
+    if !api.tells_loads_from_stores() {
+        return Err("this QEMU says otherwise whether an access loads or stores".to_owned());
+    }
     let _ = BEFORE.set(mappings());
     let _ = RECORD.set(record);
     let _ = API.set(api);
@@ -131,7 +135,7 @@ fn lock<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 unsafe extern "C" fn on_block(_: Id, block: *mut Block) {
     let Some(api) = API.get() else { return };
     // SAFETY: QEMU passes the block that it translates.
-    let first = unsafe { api.watch(block, on_load, on_store) };
+    let first = unsafe { api.watch(block, on_access) };
     if let Some((guest, here)) = first
         && BASE.set(here.wrapping_sub(guest)).is_ok()
     {
@@ -149,34 +153,20 @@ fn program_is_loaded() {
     }
 }
 
-unsafe extern "C" fn on_load(vcpu: c_uint, _: u32, address: u64, _: *mut c_void) {
+unsafe extern "C" fn on_access(vcpu: c_uint, info: u32, address: u64, _: *mut c_void) {
     // SAFETY: QEMU calls this in the thread, outside of system calls.
-    unsafe { access::<false>(vcpu, address) };
-}
-
-unsafe extern "C" fn on_store(vcpu: c_uint, _: u32, address: u64, _: *mut c_void) {
-    // SAFETY: as above.
-    unsafe { access::<true>(vcpu, address) };
-}
-
-/// Counts an access.
-///
-/// # Safety
-/// As [`cpus::running`].
-#[inline(always)]
-unsafe fn access<const STORE: bool>(vcpu: c_uint, address: u64) {
-    // SAFETY: as the caller promises.
     let Some(cpu) = (unsafe { cpus::running(vcpu) }) else { return };
+    let access = Access::of(info);
     let page = address >> PAGE_BITS;
-    if cpu.slice != cpus::SLICE.load(Ordering::Relaxed) || !cpu.table.count::<STORE>(page) {
-        rare::<STORE>(cpu, address);
+    if cpu.slice != cpus::SLICE.load(Ordering::Relaxed) || !cpu.table.count(page, access) {
+        rare(cpu, address, access);
     }
 }
 
 /// A slice is over, the thread runs for the first time, or the page is not in its cache.
 #[cold]
 #[inline(never)]
-fn rare<const STORE: bool>(cpu: &mut cpus::Cpu, address: u64) {
+fn rare(cpu: &mut cpus::Cpu, address: u64, access: Access) {
     let Some(record) = following() else { return };
     let slice = cpus::SLICE.load(Ordering::Relaxed);
     if cpu.slice != slice {
@@ -190,13 +180,13 @@ fn rare<const STORE: bool>(cpu: &mut cpus::Cpu, address: u64) {
         record.thread(Thread { number: cpu.thread, tid: tid.cast_unsigned(), name: None });
     }
     let page = address >> PAGE_BITS;
-    if cpu.table.count::<STORE>(page) {
+    if cpu.table.count(page, access) {
         return;
     }
-    if cpu.table.admit(page) && record.first_touch(page, cpu.thread) && STORE && cpu.thread == 0 {
+    if cpu.table.admit(page) && record.first_touch(page, cpu.thread) && access.stores() > 0 && cpu.thread == 0 {
         main_stack(record, address);
     }
-    cpu.table.count::<STORE>(page);
+    cpu.table.count(page, access);
 }
 
 /// The first thing that a program stores is a return address: on the stack of its main thread.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -16,6 +16,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
     ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-pages", &["isobar-model"]),
+    ("isobar-tracer", &["isobar-pages", "isobar-tracer-plugin"]),
+    ("isobar-tracer-plugin", &["isobar-pages"]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
@@ -40,8 +42,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
         ],
     ),
     // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in
-    // for the kernel's.
-    ("isobar-vm", &[]),
+    // for the kernel's. The machine test writes traces to be applied.
+    ("isobar-vm", &["isobar-pages"]),
     ("isobar-soak", &[]),
     ("isobar-resctrl-double", &[]),
     ("isobar-tree", &[]),
@@ -62,12 +64,15 @@ pub const MAY_IMPORT: [(&str, &[&str]); 29] = [
             "isobar-linux",
             "isobar-model",
             "isobar-optima",
+            "isobar-pages",
             "isobar-partition",
+            "isobar-plot",
             "isobar-policy",
             "isobar-profiles",
             "isobar-runtime",
             "isobar-sim",
             "isobar-study",
+            "isobar-tracer",
             "numasim-bridge",
         ],
     ),

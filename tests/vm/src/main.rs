@@ -1,6 +1,6 @@
 //! The suite that runs inside the guest: each check has a name, asks isobar for something, and then
 //! asks Linux whether it came about (procfs, sysfs, `move_pages` queries of the subjects). It
-//! shares no code with isobar, and asserts no time: this is emulation.
+//! shares no code with isobar but the writer of traces, and asserts no time: this is emulation.
 //!
 //! `suite MACHINE [PART,...]` runs the checks whose names have one of the parts. The verdict (0 or
 //! 1) goes to `/results/verdict`, the report to the standard output.
@@ -9,6 +9,7 @@
 
 mod checks;
 mod evidence;
+mod fixture;
 mod isobar;
 mod subject;
 mod suite;

@@ -5,3 +5,4 @@ pub mod launch;
 pub mod linux;
 pub mod probe;
 pub mod simulated;
+pub mod watched;

@@ -5,6 +5,7 @@ mod decide;
 mod explain;
 mod manage;
 mod options;
+mod pages;
 mod passing;
 mod probe;
 mod reproduce;
@@ -32,6 +33,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
     Entry::of::<study::Study>(),
+    Entry::of::<pages::Pages>(),
 ];
 
 /// What was typed after a verb; its name, its help and the example below it are the attributes of

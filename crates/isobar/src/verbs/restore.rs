@@ -1,13 +1,16 @@
-//! `isobar restore`: puts back what a killed `manage` left changed.
+//! `isobar restore`: puts back what a killed `manage` left changed, and the pages that
+//! `pages apply` moved.
 
 use super::Verb;
+use super::pages::undo;
 use crate::machines::linux;
 use crate::text::{json_line, plain};
-use serde_json::json;
+use isobar_linux::actuators::origins::WentBack;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Put back what a killed `manage` left changed
+/// Put back what a killed `manage` left changed, and the pages that `pages apply` moved
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "restore",
@@ -33,19 +36,29 @@ impl Verb for Restore {
         let named = self.state.is_some();
         let state = self.state.clone().unwrap_or_else(linux::default_state);
         let done = linux::restore(&state, named)?;
+        let pages = undo::restore(&state)?;
         if self.json {
             let file = state.display().to_string();
-            let document = json!({ "state_file": file, "restored": done.as_ref().map(linux::report_to_json) });
+            let (threads, pages) = (done.as_ref().map(linux::report_to_json), pages.as_deref().map(all_to_json));
+            let document = json!({ "state_file": file, "restored": threads, "pages": pages });
             writeln!(out, "{}", json_line(&document))?;
         } else {
-            let what = done.as_ref().map_or_else(|| no_such_file(&state, named), ToString::to_string);
-            writeln!(out, "{}", plain(&what))?;
+            // Pages may be all that there is to put back.
+            if done.is_some() || pages.is_none() {
+                let what = done.as_ref().map_or_else(|| no_such_file(&state, named), ToString::to_string);
+                writeln!(out, "{}", plain(&what))?;
+            }
             for remark in done.iter().flat_map(|done| &done.remarks) {
                 writeln!(out, "remark: {}", plain(remark))?;
             }
+            pages.iter().flatten().try_for_each(|one| writeln!(out, "{}", plain(&undo::in_words(one))))?;
         }
-        Ok(())
+        undo::left(pages.as_deref().unwrap_or_default()).map_or(Ok(()), |left| Err(anyhow::anyhow!(left)))
     }
+}
+
+fn all_to_json(all: &[WentBack]) -> Vec<Value> {
+    all.iter().map(undo::document).collect()
 }
 
 /// A mistyped path must not read as if all were well.

@@ -80,8 +80,10 @@ impl Trace {
         if self.output.is_dir() {
             return Err(bad_input(format!("{}: a folder; expected the name of a file", name())));
         }
-        std::fs::File::create(&self.output).with_context(name)?;
-        Ok(())
+        let file = std::fs::File::create(&self.output).with_context(name)?;
+        let regular = file.metadata().with_context(name)?.is_file();
+        // It is read again, and completed, when the program has ended.
+        if regular { Ok(()) } else { Err(bad_input(format!("{}: not a regular file", name()))) }
     }
 
     fn lines(&self, traced: &Traced) -> Vec<String> {

@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod lineage;
 pub mod manager_lock;
 mod namespaces;
+pub mod origins;
 mod outstanding;
 pub mod pages;
 mod recent;

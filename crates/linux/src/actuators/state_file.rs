@@ -121,6 +121,11 @@ impl StateFile {
     /// [`ActuatorError::Broken`] where it does not hold a ledger; [`ActuatorError::NotAFile`],
     /// [`ActuatorError::Foreign`], [`ActuatorError::Unsafe`] where it is not to be believed.
     pub fn load(&self) -> Result<Option<Ledger>, ActuatorError> {
+        self.load_text()?.map(|text| parse(&self.path, &text)).transpose()
+    }
+
+    /// The text of a file of ours.
+    pub(super) fn load_text(&self) -> Result<Option<String>, ActuatorError> {
         let Some(found) = look(&self.path)? else { return Ok(None) };
         // Before it is opened, because opening a device may do something.
         trust::own_file(&self.path, &found)?;
@@ -128,7 +133,7 @@ impl StateFile {
         let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&self.path);
         let file = file.map_err(failed(&self.path, OPEN))?;
         trust::own_file(&self.path, &file.metadata().map_err(failed(&self.path, LOOK))?)?;
-        parse(&self.path, &self.text(file)?).map(Some)
+        self.text(file).map(Some)
     }
 
     fn text(&self, file: File) -> Result<String, ActuatorError> {
@@ -146,13 +151,18 @@ impl StateFile {
     /// [`ActuatorError::State`]: then the file is as it was.
     pub fn save(&self, ledger: &Ledger) -> Result<(), ActuatorError> {
         let text = serde_json::to_vec(ledger).map_err(|error| self.broken(&error.to_string()))?;
+        self.save_text(&text)
+    }
+
+    /// The same for any text.
+    pub(super) fn save_text(&self, text: &[u8]) -> Result<(), ActuatorError> {
         self.check_folder()?;
         let prefix = self.prefix();
         let temporary =
             tempfile::Builder::new().prefix(&prefix).suffix(NEW).rand_bytes(RANDOM).tempfile_in(&self.folder);
         let mut temporary = temporary.map_err(failed(&self.path, "write a new one beside it"))?;
         let file = temporary.as_file_mut();
-        let written = file.write_all(&text).and_then(|()| file.sync_all());
+        let written = file.write_all(text).and_then(|()| file.sync_all());
         written.map_err(failed(&self.path, "write a new one beside it"))?;
         temporary.persist(&self.path).map_err(|error| failed(&self.path, "replace")(error.error))?;
         self.sync_folder()
@@ -218,7 +228,7 @@ impl StateFile {
         }
     }
 
-    fn broken(&self, problem: &str) -> ActuatorError {
+    pub(super) fn broken(&self, problem: &str) -> ActuatorError {
         broken(&self.path, problem)
     }
 }

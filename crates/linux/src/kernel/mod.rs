@@ -6,12 +6,14 @@
 pub mod affinity;
 pub mod ancestors;
 pub mod arch;
+pub mod areas;
 pub mod capability;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu_model;
 pub mod executable;
 pub(crate) mod files;
+pub mod huge;
 pub mod identity;
 pub mod locks;
 pub mod maps;

@@ -18,6 +18,36 @@ pub struct Mapping {
     pub pages: NodeMap<Pages>,
     /// The size of its pages in KiB; `None` on kernels before 4.0, which do not say.
     pub page_kib: Option<u64>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a mapping is, as far as the file says it: the kernel marks only the first thread's stack,
+/// and those of other threads are anonymous.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// What `brk` gives.
+    Heap,
+    /// The stack of the first thread.
+    Stack,
+    /// Backed by a file, shared memory included.
+    File,
+    /// Anything else.
+    #[default]
+    Anonymous,
+}
+
+impl Kind {
+    /// Its name for people and in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Heap => "heap",
+            Self::Stack => "stack",
+            Self::File => "file",
+            Self::Anonymous => "anonymous",
+        }
+    }
 }
 
 impl Mapping {
@@ -33,6 +63,12 @@ impl fmt::Display for Mapping {
     /// As the kernel writes it, without the fields that isobar does not read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:08x} default", self.start)?;
+        match self.kind {
+            Kind::Heap => f.write_str(" heap")?,
+            Kind::Stack => f.write_str(" stack")?,
+            Kind::File => f.write_str(" file=/f")?,
+            Kind::Anonymous => {}
+        }
         for (node, pages) in self.pages.iter() {
             write!(f, " N{node}={pages}")?;
         }
@@ -64,25 +100,47 @@ pub fn total(mappings: &[Mapping], base_kib: u64) -> NodeMap<Pages> {
     sum
 }
 
+/// The mappings that have a memory policy, by first address, with the policy in the kernel's words
+/// (`bind:1`, `interleave:0-3`): their own, or that of the process.
+pub fn policies(text: &[u8]) -> impl Iterator<Item = (u64, String)> + '_ {
+    text.split(|&b| b == b'\n').filter_map(|line| {
+        let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
+        let (start, policy) = (hex(words.next()?)?, words.next()?);
+        (policy != b"default").then(|| (start, String::from_utf8_lossy(policy).into_owned()))
+    })
+}
+
 /// An address, a memory policy, fields.
 fn parse_line(line: &[u8]) -> Option<Mapping> {
     let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
     let start = hex(words.next()?)?;
     words.next()?;
-    let mut mapping = Mapping { start, pages: NodeMap::default(), page_kib: None };
+    let mut mapping = Mapping { start, pages: NodeMap::default(), page_kib: None, kind: Kind::Anonymous };
     words.try_for_each(|word| read_field(&mut mapping, word))?;
     Some(mapping)
 }
 
-/// Takes in `N<node>=<pages>` and `kernelpagesize_kB=<n>`; other fields (`file=`, `anon=`,
-/// `dirty=`, `heap`, ...) are not read. `None` where one of ours has no number.
+/// Takes in `N<node>=<pages>`, `kernelpagesize_kB=<n>`, `heap`, `stack` and that there is a
+/// `file=`; other fields (`anon=`, `dirty=`, ...) are not read. `None` where one of ours has no
+/// number.
 fn read_field(mapping: &mut Mapping, word: &[u8]) -> Option<()> {
     if let Some(value) = word.strip_prefix(b"kernelpagesize_kB=") {
         mapping.page_kib = Some(number(value)?);
     } else if let Some((node, pages)) = node_field(word) {
         mapping.pages.insert(node, Pages(number(pages)?));
+    } else if let Some(kind) = kind(word) {
+        mapping.kind = kind;
     }
     Some(())
+}
+
+fn kind(word: &[u8]) -> Option<Kind> {
+    match word {
+        b"heap" => Some(Kind::Heap),
+        b"stack" => Some(Kind::Stack),
+        word if word.starts_with(b"file=") => Some(Kind::File),
+        _ => None,
+    }
 }
 
 fn node_field(word: &[u8]) -> Option<(NodeId, &[u8])> {
@@ -119,6 +177,8 @@ mod tests {
         assert_eq!(mappings.len(), 4);
         assert_eq!(mappings[1].pages, pages(&[(8, 3)]));
         assert_eq!(mappings[1].start, 0x7f00_0000_0000);
+        let kinds: Vec<Kind> = mappings.iter().map(|mapping| mapping.kind).collect();
+        assert_eq!(kinds, [Kind::File, Kind::File, Kind::Anonymous, Kind::Stack]);
         assert_eq!(total(&mappings, 4), pages(&[(0, 300 + 512), (8, 88 + 3 * 512 + 512)]));
     }
 
@@ -137,6 +197,13 @@ mod tests {
     }
 
     #[test]
+    fn policies_are_those_that_somebody_set() {
+        let text = b"1000 default N0=2\n2000 bind:1 N1=2\n3000 interleave:0-1\nzz bind:0\n";
+        let found: Vec<_> = policies(text).collect();
+        assert_eq!(found, [(0x2000, "bind:1".to_owned()), (0x3000, "interleave:0-1".to_owned())]);
+    }
+
+    #[test]
     fn broken_lines_are_refused() {
         for broken in ["zz default", "10", "10 default N0=x", "10 default kernelpagesize_kB=4k"] {
             assert_eq!(parse(format!("0 default\n{broken}\n").as_bytes()), None, "{broken}");
@@ -148,7 +215,9 @@ mod tests {
         fn printing_and_reading_round_trips(start in any::<u64>(), kib in prop::option::of(1u64..1 << 30),
                                             counts in prop::collection::btree_map(0u32..1024, any::<u64>(), 0..6)) {
             let pages = counts.into_iter().map(|(node, count)| (NodeId(node), Pages(count))).collect();
-            let mapping = Mapping { start, pages, page_kib: kib };
+            let kinds = [Kind::Heap, Kind::Stack, Kind::File, Kind::Anonymous];
+            let kind = kinds[usize::try_from(start % 4).unwrap()];
+            let mapping = Mapping { start, pages, page_kib: kib, kind };
             prop_assert_eq!(parse(mapping.to_string().as_bytes()).unwrap(), vec![mapping]);
         }
 

@@ -1,5 +1,11 @@
 //! Stretches of the address space of a process, in base pages.
 
+/// Bytes of a base page.
+#[must_use]
+pub fn base_bytes() -> u64 {
+    procfs::page_size()
+}
+
 /// Pages with consecutive numbers (address divided by page size), the end not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageRange {

@@ -7,6 +7,7 @@ mod conformance;
 mod counters;
 mod kinds;
 mod manage;
+mod pages;
 mod policies;
 mod probe;
 mod resctrl;
@@ -30,6 +31,7 @@ pub fn regular(suite: &mut Suite) {
     accessed::checks(suite);
     allocation::checks(suite);
     kinds::checks(suite);
+    pages::checks(suite);
     restore::checks(suite);
     resctrl::checks(suite);
     policies::checks(suite);

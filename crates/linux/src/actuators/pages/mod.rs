@@ -24,6 +24,7 @@ pub mod around;
 mod free;
 mod migrate;
 mod migration;
+pub mod place;
 mod process;
 mod resident;
 mod select;

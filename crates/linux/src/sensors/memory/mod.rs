@@ -1,6 +1,8 @@
-//! Memory: free bytes by node, resident pages by node, and addresses that threads access.
+//! Memory: free bytes by node, resident pages by node, also of one process by mapping, and addresses
+//! that threads access.
 
 pub mod free;
 pub mod pages;
 pub mod records;
 pub mod samplers;
+pub mod watched;

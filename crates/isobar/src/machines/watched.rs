@@ -1,0 +1,6 @@
+//! A process of the machine that the command runs on.
+
+pub use isobar_linux::kernel::numa_maps::Kind;
+#[cfg(test)]
+pub use isobar_linux::sensors::memory::watched::WatchedThread;
+pub use isobar_linux::sensors::memory::watched::{Look, NotSeen, Watched};

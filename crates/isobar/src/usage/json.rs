@@ -1,0 +1,130 @@
+//! A report as one JSON document. Percentages are percentages, `exclusivity` and `min_excl` are
+//! parts of 1 as in equations 1 and 2, and what was not measured is null.
+
+use super::Shown;
+use isobar_model::num;
+use isobar_pages::report::{Course, PolicyReport, Report, Sharing, StructureUse};
+use serde_json::{Map, Value, json};
+
+/// The document.
+pub fn document(shown: &Shown<'_>) -> Value {
+    let Shown { profile, report, remarks, name } = shown;
+    json!({
+        "file": name,
+        "engine": profile.header.engine,
+        "sampled": profile.header.sampled,
+        "command": profile.header.command,
+        "pages": report.pages,
+        "page_bytes": report.page_bytes,
+        "accesses": count(report.accesses),
+        "threads": report.threads,
+        "nodes": report.nodes,
+        "min_excl": report.min_excl,
+        "exclusivity": report.exclusivity,
+        "exclusive_percent": report.exclusive_percent,
+        "dynamicity": report.dynamicity,
+        "untouched_pages": report.untouched,
+        "hottest_page": report.hottest.map(|hot| json!({ "address": hot.address, "percent": hot.percent })),
+        "policies": policies(report),
+        "advice": advice(report),
+        "structures": report.structures.iter().map(|one| structure(one, report)).collect::<Vec<_>>(),
+        "exclusivity_histogram": report.histogram.iter().map(|bar| count(*bar)).collect::<Vec<_>>(),
+        "sweep": sweep(report),
+        "slices": report.course.as_ref().map(course),
+        "remarks": remarks,
+    })
+}
+
+/// A sum; beyond 64 bits rounded as a float is.
+fn count(sum: u128) -> Value {
+    u64::try_from(sum).map_or_else(|_| json!(wide(sum)), Value::from)
+}
+
+fn wide(sum: u128) -> f64 {
+    let (high, low) = (u64::try_from(sum >> 64).unwrap_or(u64::MAX), u64::try_from(sum & u128::from(u64::MAX)));
+    num::float(high) * 18_446_744_073_709_551_616.0 + num::float(low.unwrap_or(u64::MAX))
+}
+
+fn counts(sums: &[u128]) -> Vec<Value> {
+    sums.iter().map(|sum| count(*sum)).collect()
+}
+
+fn policies(report: &Report) -> Map<String, Value> {
+    report.policies.iter().map(|policy| (policy.mapping.name().to_owned(), policy_of(policy))).collect()
+}
+
+fn policy_of(policy: &PolicyReport) -> Value {
+    let metrics = &policy.metrics;
+    json!({
+        "b_pages": metrics.b_pages,
+        "b_acc": metrics.b_acc,
+        "loc_pages": metrics.loc_pages,
+        "loc_app": metrics.loc_app,
+        "node_pages": counts(&metrics.node_pages),
+        "node_accesses": counts(&metrics.node_accesses),
+        "remote_percent": policy.remote,
+        "delta_b_acc": policy.delta_b_acc,
+        "delta_loc_app": policy.delta_loc_app,
+    })
+}
+
+fn advice(report: &Report) -> Value {
+    let advice = &report.advice;
+    let steps = advice.steps.iter().map(|step| json!({ "what": step.what, "command": step.command }));
+    json!({
+        "policy": advice.policy,
+        "reasons": advice.reasons,
+        "cost_of_first_touch": advice.cost,
+        "cautions": advice.cautions,
+        "steps": steps.collect::<Vec<_>>(),
+    })
+}
+
+fn structure(one: &StructureUse, report: &Report) -> Value {
+    let first = one.first.iter().map(|(thread, pages)| json!({ "thread": thread, "pages": pages }));
+    json!({
+        "name": one.name,
+        "line": one.line,
+        "pages": one.pages,
+        "accesses": count(one.accesses),
+        "accesses_percent": one.percent,
+        "exclusivity": one.exclusivity,
+        "sharing": match one.sharing(report.min_excl) {
+            Sharing::Exclusive => "exclusive",
+            Sharing::MostlyExclusive => "mostly_exclusive",
+            Sharing::Shared => "shared",
+            Sharing::Unused => "unused",
+        },
+        "accesses_from_nodes": counts(&one.from_nodes),
+        "first_touch": first.collect::<Vec<_>>(),
+        "first_touch_remote_percent": one.remote,
+    })
+}
+
+fn sweep(report: &Report) -> Value {
+    if report.sweep.is_empty() {
+        return Value::Null;
+    }
+    let point = |point: &isobar_pages::report::SweepPoint| json!({ "min_excl_percent": point.min_excl_percent, "b_acc": point.b_acc, "loc_app": point.loc_app });
+    report.sweep.iter().map(point).collect()
+}
+
+fn course(course: &Course) -> Value {
+    let point = |point: &isobar_pages::report::Point| {
+        json!({
+            "begin": point.begin,
+            "migrations": point.migrations,
+            "exclusivity": point.exclusivity,
+            "accesses": count(point.accesses),
+        })
+    };
+    json!({
+        "count": course.slices,
+        "slice_seconds": course.slice_seconds,
+        "point_seconds": course.point_seconds,
+        "seconds": course.seconds,
+        "migrations": course.migrations,
+        "restless_percent": course.restless_percent,
+        "points": course.points.iter().map(point).collect::<Vec<_>>(),
+    })
+}

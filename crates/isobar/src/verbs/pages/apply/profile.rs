@@ -1,0 +1,81 @@
+//! What is known of the traced run: its page usage, and what its address space was.
+
+use crate::failure::bad_input;
+use isobar_linux::kernel::page_range::base_bytes;
+use isobar_pages::PageProfile;
+use isobar_pages::trace::{Packed, Reader, Region, TraceError};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+/// A traced run.
+#[derive(Debug)]
+pub struct Traced {
+    /// Its page usage, in pages that are no smaller than this machine's.
+    pub profile: PageProfile,
+    /// What its address space was, in the order in which it became so.
+    pub regions: Vec<Region>,
+}
+
+impl Traced {
+    /// Reads a trace; one that was cut off, up to there.
+    ///
+    /// # Errors
+    /// Bad input: no trace, or a damaged one.
+    pub fn read(file: &Path) -> anyhow::Result<Self> {
+        let open = || File::open(file).map(BufReader::new).map_err(|error| bad_input(named(file, &error)));
+        let profile = PageProfile::read(open()?).map_err(|error| bad_input(named(file, &error)))?;
+        let regions = regions(open()?).map_err(|error| bad_input(named(file, &error)))?;
+        let profile = match base_bytes() {
+            bytes if bytes > profile.usage.page_bytes() => profile.with_pages_of(bytes).map_err(bad_input)?,
+            _ => profile,
+        };
+        Ok(Self { profile, regions })
+    }
+}
+
+fn named(file: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", file.display())
+}
+
+/// The regions, in the order of the file.
+fn regions(from: impl std::io::Read) -> Result<Vec<Region>, TraceError> {
+    let (mut reader, mut regions) = (Reader::new(from)?, Vec::new());
+    while let Some(part) = reader.packed()? {
+        if let Packed::Region(region) = part {
+            regions.push(region);
+        }
+    }
+    Ok(regions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_pages::trace::{FirstTouch, Header, RegionKind, Row, Slice, Thread, Writer};
+    use std::fs;
+
+    #[test]
+    fn a_trace_gives_its_usage_and_every_region() {
+        let header =
+            Header { engine: "test".into(), sampled: None, page_bytes: 4096, slice_ns: 1, command: Vec::new() };
+        let mut writer = Writer::new(Vec::new(), &header).unwrap();
+        writer.thread(&Thread { number: 0, tid: 9, name: None }).unwrap();
+        let region = |start| Region { start, end: start + 8192, kind: RegionKind::Heap };
+        writer.region(&region(0)).unwrap();
+        let row = Row { page: 1, thread: 0, loads: 3, stores: 4 };
+        let first = vec![FirstTouch { page: 1, thread: 0 }];
+        writer.slice(&Slice { number: 0, first, rows: vec![row] }).unwrap();
+        writer.region(&region(4096)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.trace");
+        fs::write(&file, writer.into_inner()).unwrap();
+        let traced = Traced::read(&file).unwrap();
+        assert_eq!(traced.regions, [region(0), region(4096)]);
+        assert_eq!(traced.profile.usage.row(0), [7]);
+        fs::write(&file, "page.address,T0\n").unwrap();
+        let told = Traced::read(&file).unwrap_err().to_string();
+        assert!(told.contains("run.trace: ") && !told.contains('\n'), "{told}");
+        assert!(Traced::read(&folder.path().join("none")).unwrap_err().to_string().contains("none: "));
+    }
+}

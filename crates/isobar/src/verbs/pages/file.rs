@@ -1,0 +1,57 @@
+//! `isobar pages FILE`: the report, and its figures.
+
+use super::options::Placed;
+use super::source;
+use crate::failure::bad_input;
+use crate::terminal;
+use crate::text::json_line;
+use crate::usage::{Shown, document, draw, lines};
+use anyhow::Context;
+use isobar_pages::report::{Question, Report};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What of a file's report is wanted.
+#[derive(Debug, clap::Args)]
+pub struct FileArgs {
+    /// Also show `mixed` at every exclusivity from 0 to 100 %, in steps of 5
+    #[arg(long, conflicts_with = "watch")]
+    sweep_min_excl: bool,
+    /// Draw figures as SVG into this folder, which is made where it is missing
+    #[arg(long, value_name = "DIR", conflicts_with = "watch")]
+    plot: Option<PathBuf>,
+}
+
+/// Reads the file and reports on it.
+pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let read = source::read(path)?;
+    let homes = placed.homes(read.profile.usage.threads())?;
+    let question = Question {
+        homes: &homes,
+        min_excl: placed.min_excl,
+        page_bytes: placed.page_size,
+        sweep: args.sweep_min_excl,
+        course: None,
+    };
+    let report = Report::of(&read.profile, question).map_err(|why| bad_input(format!("{}: {why}", path.display())))?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let shown = Shown { name: &name, profile: &read.profile, report: &report, remarks: &read.remarks };
+    if let Some(folder) = &args.plot {
+        plot(&shown, folder)?;
+    }
+    if json {
+        writeln!(out, "{}", json_line(&document(&shown)))?;
+    } else {
+        writeln!(out, "{}", lines(&shown, terminal::columns()).join("\n"))?;
+    }
+    Ok(())
+}
+
+fn plot(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("--plot {}", folder.display()))?;
+    draw(shown).into_iter().try_for_each(|(name, svg)| {
+        let path = folder.join(name);
+        fs::write(&path, svg).with_context(|| path.display().to_string())
+    })
+}

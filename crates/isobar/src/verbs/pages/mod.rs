@@ -1,0 +1,105 @@
+//! `isobar pages`: how a program uses its pages and where they should lie, from a trace or a page
+//! profile; or where the pages of a live process are. What else can be done with them is a
+//! subcommand, a file each beside this one.
+
+mod apply;
+mod file;
+mod options;
+mod source;
+mod watch;
+
+pub use apply::undo;
+
+use super::Verb;
+use crate::failure::bad_input;
+use options::Placed;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Show how a program uses its pages, and which node each should be on
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "pages",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Example:
+  isobar pages examples/pages/matmul.csv --nodes 4
+  isobar pages examples/pages/matmul.csv --nodes 4 --sweep-min-excl
+  isobar pages run.trace --nodes 2 --threads-to-nodes 0,0,1,1 --page-size 2M --plot figures --json
+  isobar pages 4711 --watch --interval 1
+  isobar pages apply run.trace 4711 --dry-run
+
+FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or what `perf script` prints of memory
+samples. A number is a process, unless a file is called so. docs/pages.md says what every number means."
+)]
+pub struct Pages {
+    /// A trace or page profile; or, with --watch, a process
+    #[arg(value_name = "FILE|PID", required = true)]
+    input: Option<PathBuf>,
+    #[command(flatten)]
+    placed: Placed,
+    #[command(flatten)]
+    file: file::FileArgs,
+    #[command(flatten)]
+    watch: watch::WatchArgs,
+    /// Print JSON: one document, or with --watch one a line
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+/// What else can be done with a page usage.
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Apply(apply::Apply),
+}
+
+/// What the argument names.
+#[derive(Debug, PartialEq, Eq)]
+enum Input<'a> {
+    File(&'a Path),
+    Process(u32),
+}
+
+/// A number is a process, unless there is a file of that name.
+fn input(typed: &Path) -> Input<'_> {
+    let number = typed.to_str().and_then(|text| text.parse().ok());
+    number.filter(|_| !typed.exists()).map_or(Input::File(typed), Input::Process)
+}
+
+impl Verb for Pages {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Some(What::Apply(apply)) = &self.what {
+            return apply.run(out);
+        }
+        let typed = self.input.as_deref().unwrap_or(Path::new(""));
+        match (input(typed), self.watch.watch) {
+            (Input::File(path), false) => file::run(path, &self.placed, &self.file, self.json, out),
+            (Input::Process(pid), true) => watch::run(pid, &self.watch, self.json, out),
+            (Input::Process(pid), false) => {
+                Err(bad_input(format!("{pid}: no such file; to see where the pages of process {pid} are, add --watch")))
+            }
+            (Input::File(path), true) => Err(bad_input(format!(
+                "--watch {}: expected the number of a process, as `pgrep NAME` prints it",
+                path.display()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_a_process_unless_a_file_is_called_so() {
+        assert_eq!(input(Path::new("4711")), Input::Process(4711));
+        assert_eq!(input(Path::new("run.trace")), Input::File(Path::new("run.trace")));
+        assert_eq!(input(Path::new("99999999999")), Input::File(Path::new("99999999999")));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("12");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(input(&path), Input::File(&path));
+    }
+}

@@ -1,0 +1,221 @@
+//! `isobar pages PID --watch`: where the pages of a live process are.
+
+use crate::failure::{bad_input, tell};
+use crate::machines::linux;
+use crate::machines::watched::{Kind, Look, NotSeen, Watched};
+use crate::report::{Live, Size};
+use crate::signals::StopFlag;
+use crate::terminal;
+use crate::text::{aligned, json_line, plain, short};
+use crate::verbs::options::within;
+use anyhow::Context;
+use isobar_model::{CpuId, NodeId, NodeMap, Pages, Pid, Topology, num};
+use serde_json::{Map, Value, json};
+use std::io::{self, IsTerminal, Write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at whether somebody asked to stop.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// How a process is watched.
+#[derive(Debug, clap::Args)]
+pub struct WatchArgs {
+    /// Follow a live process: its pages by node and by mapping, without tracing it
+    #[arg(long)]
+    pub watch: bool,
+    /// Seconds between two looks at a process, 0.1 to 86400
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = interval, requires = "watch")]
+    interval: f64,
+    /// Look at a process this many times (else on a terminal or with --interval until it ends,
+    /// elsewhere once)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
+    count: Option<u64>,
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    within(text, 0.1..=86_400.0, "seconds from 0.1 to 86400, such as 0.5 or 2")
+}
+
+/// A look and what is needed to show it.
+struct Seen<'a> {
+    pid: u32,
+    /// Seconds since the first look.
+    time: f64,
+    look: &'a Look,
+    machine: &'a Topology,
+}
+
+/// Watches a process until it ends, or somebody ends this.
+pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let machine = linux::read_topology(None)?;
+    let stop = StopFlag::install().context("cannot catch signals")?;
+    let of_process = |why: NotSeen| bad_input(format!("process {pid}: {why}"));
+    let mut watched = Watched::new(Pid(pid)).map_err(of_process)?;
+    let mut look = watched.look().map_err(of_process)?;
+    if machine.nodes().len() < 2 {
+        tell("this machine has one node: every page is on it, and no access is remote");
+    }
+    let live = io::stdout().is_terminal() && !json && args.count != Some(1);
+    let mut picture = live.then(Live::default);
+    let mut left = args.count.unwrap_or(if live { u64::MAX } else { 1 });
+    let began = Instant::now();
+    loop {
+        let seen = Seen { pid, time: began.elapsed().as_secs_f64(), look: &look, machine: &machine };
+        show(&seen, json, picture.as_mut(), out)?;
+        left -= 1;
+        if left == 0 || !pause(args.interval, &stop) {
+            return Ok(());
+        }
+        look = match watched.look() {
+            Ok(look) => look,
+            Err(NotSeen::Gone) => {
+                tell(&format!("process {pid} has ended"));
+                return Ok(());
+            }
+            Err(why) => anyhow::bail!("process {pid}: {why}"),
+        };
+    }
+}
+
+fn show(seen: &Seen<'_>, json: bool, live: Option<&mut Live>, out: &mut dyn Write) -> io::Result<()> {
+    match live {
+        _ if json => writeln!(out, "{}", json_line(&document(seen)))?,
+        None => writeln!(out, "{}", table(seen).join("\n"))?,
+        Some(live) => {
+            let (columns, rows) = terminal::size().unwrap_or((80, 24));
+            // It may take the whole terminal: nothing else happens there.
+            let size = Size { columns, rows: rows.saturating_mul(2).saturating_sub(2) };
+            write!(out, "{}", live.draw(&table(seen), size))?;
+        }
+    }
+    out.flush()
+}
+
+/// Waits; whether it goes on after that.
+fn pause(seconds: f64, stop: &StopFlag) -> bool {
+    let until = Instant::now() + Duration::from_secs_f64(seconds);
+    while !stop.is_raised() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        sleep(left.min(SLICE));
+    }
+    false
+}
+
+impl Seen<'_> {
+    fn nodes(&self) -> Vec<NodeId> {
+        self.machine.nodes().iter().map(|node| node.id).collect()
+    }
+
+    fn remote(&self) -> Result<f64, &'static str> {
+        if self.machine.nodes().len() < 2 {
+            return Err("this machine has one node");
+        }
+        let node_of = |id: CpuId| self.machine.cpus().iter().find(|cpu| cpu.id == id)?.node;
+        self.look.expected_remote(node_of)
+    }
+
+    /// Of all mappings, then of each kind.
+    fn rows(&self) -> Vec<(&'static str, NodeMap<Pages>)> {
+        let kinds = self.look.mappings.iter().map(|(kind, pages): (&Kind, _)| (kind.name(), pages.clone()));
+        std::iter::once(("all", self.look.pages())).chain(kinds).collect()
+    }
+
+    fn counts(&self, pages: &NodeMap<Pages>) -> Vec<u64> {
+        self.nodes().iter().map(|node| pages.get(*node).map_or(0, |pages| pages.0)).collect()
+    }
+}
+
+fn document(seen: &Seen<'_>) -> Value {
+    let kinds: Map<String, Value> =
+        seen.rows().iter().skip(1).map(|(kind, pages)| ((*kind).to_owned(), json!(seen.counts(pages)))).collect();
+    let remote = seen.remote();
+    json!({
+        "time": seen.time,
+        "pid": seen.pid,
+        "name": seen.look.name,
+        "nodes": seen.nodes(),
+        "pages": seen.counts(&seen.look.pages()),
+        "mappings": kinds,
+        "threads": seen.look.threads.len(),
+        "expected_remote_percent": remote.ok(),
+        "expected_remote_missing": remote.err(),
+    })
+}
+
+fn table(seen: &Seen<'_>) -> Vec<String> {
+    let name = short(&plain(&seen.look.name), 20);
+    let threads = crate::text::plural(seen.look.threads.len() as u64, "thread");
+    let mut lines =
+        vec![format!("{:.1} s: process {} ({name}), {threads}; resident pages by node", seen.time, seen.pid)];
+    let mut rows = vec![
+        std::iter::once(String::new())
+            .chain(seen.nodes().iter().map(|node| format!("node {node}")))
+            .chain(["all".to_owned(), "most on".to_owned()])
+            .collect::<Vec<_>>(),
+    ];
+    rows.extend(seen.rows().iter().map(|(kind, pages)| row(kind, &seen.nodes(), &seen.counts(pages))));
+    lines.extend(aligned(&rows, &[0, rows[0].len() - 1]).iter().map(|line| format!("  {line}")));
+    lines.push(match seen.remote() {
+        Ok(remote) => format!("  remote accesses, if every thread accessed every page alike: {remote:.0} %"),
+        Err(why) => format!("  remote accesses: not known, {why}"),
+    });
+    lines
+}
+
+fn row(kind: &str, nodes: &[NodeId], counts: &[u64]) -> Vec<String> {
+    let all: u64 = counts.iter().fold(0, |sum, count| sum.saturating_add(*count));
+    let most = nodes.iter().zip(counts).max_by_key(|(node, count)| (**count, std::cmp::Reverse(**node)));
+    let share = |count: u64| num::float(count) / num::float(all.max(1)) * 100.0;
+    let most = most.filter(|_| all > 0).map(|(node, count)| format!("node {node} ({:.0} %)", share(*count)));
+    std::iter::once(kind.to_owned())
+        .chain(counts.iter().map(ToString::to_string))
+        .chain([all.to_string(), most.unwrap_or_else(|| "-".to_owned())])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machines::watched::WatchedThread;
+    use isobar_model::topology::synthetic::synthetic;
+
+    fn look(ticks: u64) -> Look {
+        let pages = |on: [u64; 2]| (0..).map(NodeId).zip(on.map(Pages)).collect::<NodeMap<Pages>>();
+        Look {
+            name: "matmul".into(),
+            mappings: [(Kind::Heap, pages([300, 100])), (Kind::Stack, pages([1, 0]))].into(),
+            threads: [(7, WatchedThread { cpu: Some(CpuId(1)), ticks })].into(),
+        }
+    }
+
+    #[test]
+    fn a_look_is_a_table_or_a_document() {
+        let (machine, look) = (synthetic("node:2 core:1").unwrap(), look(4));
+        let seen = Seen { pid: 7, time: 2.0, look: &look, machine: &machine };
+        let drawn = table(&seen).join("\n");
+        assert_eq!(
+            drawn,
+            "2.0 s: process 7 (matmul), 1 thread; resident pages by node\n         node 0  node 1  all  most on\n  all       301     100  \
+             401  node 0 (75 %)\n  heap      300     100  400  node 0 (75 %)\n  stack       1       0    1  node 0 (100 %)\n  \
+             remote accesses, if every thread accessed every page alike: 75 %"
+        );
+        let json = document(&seen);
+        assert_eq!((&json["pages"], &json["mappings"]["heap"]), (&json!([301, 100]), &json!([300, 100])));
+        assert!(json["expected_remote_missing"].is_null() && json["expected_remote_percent"].is_f64());
+    }
+
+    #[test]
+    fn what_is_not_known_has_its_reason() {
+        let (machine, idle) = (synthetic("node:2 core:1").unwrap(), look(0));
+        let json = document(&Seen { pid: 7, time: 0.0, look: &idle, machine: &machine });
+        assert!(json["expected_remote_percent"].is_null());
+        assert!(json["expected_remote_missing"].as_str().unwrap().contains("used a CPU"));
+        let one = synthetic("node:1 core:2").unwrap();
+        let drawn = table(&Seen { pid: 7, time: 0.0, look: &idle, machine: &one }).join("\n");
+        assert!(drawn.ends_with("not known, this machine has one node"), "{drawn}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Where pages were before a mapping was applied to their process: what `isobar pages apply --undo`
+//! and `isobar restore` put back. A file beside the state file, since it stays when the command
+//! ends: a manager that starts later has nothing to do with it.
+//!
+//! Written before the first page moves. What was recorded first stands: a page that is moved twice
+//! goes back to where it was before the first time.
+
+use super::error::{ActuatorError, boot_id};
+use super::pages::PageOptions;
+use super::pages::place::{PageOn, Placed, Process};
+use super::state_file::StateFile;
+use isobar_model::{NodeId, Pid};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The version of the format; a file of another version is refused.
+const VERSION: u32 = 1;
+
+/// What the file records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origins {
+    version: u32,
+    /// The boot in which start times were taken.
+    boot_id: String,
+    /// By process.
+    processes: BTreeMap<Pid, Origin>,
+}
+
+/// Where pages of a process were.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Origin {
+    /// When the process started, in ticks since boot.
+    start: u64,
+    /// Its executable: a program that it became by exec has other pages.
+    program: PathBuf,
+    /// Pages that were on one node, ascending.
+    runs: Vec<Run>,
+}
+
+/// Pages with consecutive numbers that were on one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    first: u64,
+    pages: u64,
+    node: NodeId,
+}
+
+/// What became of the pages of a process that were to go back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WentBack {
+    /// The process.
+    pub pid: Pid,
+    /// False where it has ended, or become another program: its record is dropped.
+    pub lives: bool,
+    /// Pages that were where they had been, without being moved.
+    pub in_place: u64,
+    /// Pages that are not resident any more.
+    pub vanished: u64,
+    /// The others.
+    pub placed: Placed,
+}
+
+/// How pages go back.
+pub struct Manner<'a> {
+    /// Bounds of migration.
+    pub options: &'a PageOptions,
+    /// The rate.
+    pub pages_per_second: u64,
+    /// Whether to stop.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// The file of a state file: `state.pages.json` beside `state.json`.
+#[must_use]
+pub fn path(state: &Path) -> PathBuf {
+    state.with_extension("pages.json")
+}
+
+/// Records where pages of a process are, before they move. The lock of the file's folder is held
+/// until what this returns is dropped.
+///
+/// # Errors
+/// [`ActuatorError`]: then no page may move.
+pub fn record(state: &Path, process: Process, pages: &[PageOn]) -> Result<StateFile, ActuatorError> {
+    let file = StateFile::lock(&path(state))?;
+    let mut origins = load(&file)?.unwrap_or(Origins { version: VERSION, boot_id: boot_id()?, ..Origins::default() });
+    origins.add(process, program(process.pid), pages);
+    save(&file, &origins)?;
+    Ok(file)
+}
+
+/// Puts pages back where they were: of one process, or of all that are recorded. What could not go
+/// back stays recorded; a record of which nothing is left is deleted. `None` where there is none.
+///
+/// # Errors
+/// [`ActuatorError`]: the file cannot be read or written.
+pub fn put_back(state: &Path, only: Option<Pid>, manner: &Manner<'_>) -> Result<Option<Vec<WentBack>>, ActuatorError> {
+    let Some(file) = StateFile::existing(&path(state))? else { return Ok(None) };
+    let Some(mut origins) = load(&file)? else { return Ok(None) };
+    let chosen: Vec<Pid> =
+        origins.processes.keys().copied().filter(|pid| only.is_none_or(|only| only == *pid)).collect();
+    if chosen.is_empty() && only.is_some() {
+        return Ok(None);
+    }
+    let mut all = Vec::new();
+    for pid in chosen {
+        let Some(origin) = origins.processes.remove(&pid) else { continue };
+        let (done, rest) = origin.put_back(pid, manner);
+        all.push(done);
+        if let Some(rest) = rest {
+            origins.processes.insert(pid, rest);
+        }
+    }
+    if origins.processes.is_empty() {
+        file.remove()?;
+    } else {
+        save(&file, &origins)?;
+    }
+    Ok(Some(all))
+}
+
+/// What is recorded; `None` where there is nothing, or it is of an earlier boot.
+fn load(file: &StateFile) -> Result<Option<Origins>, ActuatorError> {
+    let Some(text) = file.load_text()? else { return Ok(None) };
+    let origins = parse(&text).map_err(|problem| file.broken(&problem))?;
+    Ok(Some(origins).filter(|origins| boot_id().is_ok_and(|boot| boot == origins.boot_id)))
+}
+
+fn parse(text: &str) -> Result<Origins, String> {
+    let origins: Origins = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if origins.version != VERSION {
+        return Err(format!("`version` is {}, this isobar reads {VERSION}", origins.version));
+    }
+    let runs = || origins.processes.values().flat_map(|origin| &origin.runs);
+    // No address space has more pages; a larger number would keep us busy for ever.
+    let wrong = runs().find(|run| run.first.saturating_add(run.pages) > 1 << 52);
+    wrong.map_or(Ok(()), |run| Err(format!("{} pages from {} on are no pages of a process", run.pages, run.first)))?;
+    Ok(origins)
+}
+
+fn save(file: &StateFile, origins: &Origins) -> Result<(), ActuatorError> {
+    let text = serde_json::to_vec(origins).map_err(|error| file.broken(&error.to_string()))?;
+    file.save_text(&text)
+}
+
+fn program(pid: Pid) -> PathBuf {
+    fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default()
+}
+
+impl Origins {
+    fn add(&mut self, process: Process, program: PathBuf, pages: &[PageOn]) {
+        let known = self.processes.remove(&process.pid);
+        let known = known.filter(|known| known.start == process.start && known.program == program);
+        let mut all: BTreeMap<u64, NodeId> = pages.iter().copied().collect();
+        all.extend(known.iter().flat_map(Origin::pages));
+        let origin = Origin { start: process.start, program, runs: runs(all) };
+        self.processes.insert(process.pid, origin);
+    }
+}
+
+impl Origin {
+    fn pages(&self) -> impl Iterator<Item = PageOn> + '_ {
+        self.runs.iter().flat_map(|run| (0..run.pages).map(|at| (run.first + at, run.node)))
+    }
+
+    /// What was done, and what remains of the record.
+    fn put_back(self, pid: Pid, manner: &Manner<'_>) -> (WentBack, Option<Self>) {
+        let process = Process { pid, start: self.start };
+        let mut done = WentBack { pid, lives: false, in_place: 0, vanished: 0, placed: Placed::default() };
+        let wanted: Vec<PageOn> = self.pages().collect();
+        let numbers: Vec<u64> = wanted.iter().map(|(page, _)| *page).collect();
+        let same = Process::find(pid) == Ok(process) && program(pid) == self.program;
+        let Some(now) = process.locate(&numbers).ok().filter(|_| same) else {
+            // Unless the kernel only refuses to say.
+            let lives = same && identity_lives(process);
+            return (WentBack { lives, ..done }, Some(self).filter(|_| lives));
+        };
+        done.lives = true;
+        let away = |(page, now): (&PageOn, &Option<NodeId>)| now.filter(|now| *now != page.1).map(|_| *page);
+        let to_move: Vec<PageOn> = wanted.iter().zip(&now).filter_map(away).collect();
+        done.vanished = count(now.iter().filter(|now| now.is_none()));
+        done.in_place = count(wanted.iter()) - done.vanished - count(to_move.iter());
+        done.placed = process.place(&to_move, manner.options, manner.pages_per_second, manner.stop, &mut |_| {});
+        let numbers: Vec<u64> = to_move.iter().map(|(page, _)| *page).collect();
+        let after = process.locate(&numbers).unwrap_or_else(|_| vec![None; numbers.len()]);
+        let left: BTreeMap<u64, NodeId> = to_move.iter().zip(&after).filter_map(away).collect();
+        let rest = Self { runs: runs(left), ..self };
+        (done, Some(rest).filter(|rest| !rest.runs.is_empty()))
+    }
+}
+
+fn identity_lives(process: Process) -> bool {
+    Process::find(process.pid) == Ok(process)
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u64 {
+    u64::try_from(items.count()).unwrap_or(u64::MAX)
+}
+
+fn runs(pages: BTreeMap<u64, NodeId>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (page, node) in pages {
+        match runs.last_mut().filter(|run| run.node == node && run.first + run.pages == page) {
+            Some(run) => run.pages += 1,
+            None => runs.push(Run { first: page, pages: 1, node }),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+#[path = "origins_tests.rs"]
+mod tests;

@@ -1,0 +1,242 @@
+//! Pages put where a mapping wants them, each on its own node: for a mapping of a whole process,
+//! where `migrate` moves a number of pages from one node to another.
+//!
+//! Bounded by a rate, and interrupted between batches. What it says is where pages are afterwards,
+//! not what the kernel returned.
+
+use super::free;
+use super::migration::PageOptions;
+use super::tally::{ENDED, NO_MEMORY, REFUSED, reason};
+use crate::kernel::identity;
+use crate::kernel::move_pages as syscall;
+use isobar_model::{NodeId, Pid};
+use std::collections::BTreeMap;
+use std::io;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Pages in one system call that moves, as in `migrate`.
+const BATCH: usize = 512;
+
+/// Pages in one system call that looks.
+const LOOKS: usize = 4096;
+
+/// Pages gone through before those of the next stretch of addresses: within it all that go to one
+/// node go together.
+const STRETCH: usize = 1 << 14;
+
+/// A page and the node that it is on or wanted on.
+pub type PageOn = (u64, NodeId);
+
+/// A process whose pages are placed. A pid that another process has by now is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: Pid,
+    /// Its start time, in ticks since boot.
+    pub start: u64,
+}
+
+/// What became of pages that were to be moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// Pages that are where they are wanted, among those that were to be moved.
+    pub moved: u64,
+    /// Pages that are not, by reason.
+    pub stayed: BTreeMap<&'static str, u64>,
+    /// Pages not tried yet when it was asked to stop.
+    pub left: u64,
+}
+
+impl Placed {
+    fn stay(&mut self, why: &'static str, pages: usize) {
+        if pages > 0 {
+            *self.stayed.entry(why).or_default() += u64::try_from(pages).unwrap_or(u64::MAX);
+        }
+    }
+}
+
+impl Process {
+    /// The process of this id, as it is now.
+    ///
+    /// # Errors
+    /// In one line: there is none, or its pages are none to move.
+    pub fn find(pid: Pid) -> Result<Self, String> {
+        let task = identity::process(pid).filter(|task| !task.has_ended());
+        let task = task.ok_or_else(|| format!("no process {pid}: it has ended, or never was"))?;
+        if task.is_kernel() || pid == identity::own_pid() {
+            return Err(format!("process {pid}: pages of the kernel and of isobar itself are not moved"));
+        }
+        Ok(Self { pid, start: task.start })
+    }
+
+    /// Where pages are: the node, or none for a page that is not resident.
+    ///
+    /// # Errors
+    /// What the kernel says; `ESRCH` where the process has ended.
+    pub fn locate(&self, pages: &[u64]) -> io::Result<Vec<Option<NodeId>>> {
+        let mut found = Vec::with_capacity(pages.len());
+        for batch in pages.chunks(LOOKS) {
+            self.still_there()?;
+            let status = syscall::locate(self.pid, batch, procfs::page_size())?;
+            found.extend(status.into_iter().map(syscall::node));
+        }
+        Ok(found)
+    }
+
+    /// Moves pages to the nodes that they are wanted on, not faster than `pages_per_second`, until
+    /// `stop`. After each batch `progress` is given the number of pages gone through.
+    pub fn place(
+        &self,
+        wanted: &[PageOn],
+        options: &PageOptions,
+        pages_per_second: u64,
+        stop: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(usize),
+    ) -> Placed {
+        let (mut placed, begin, mut gone) = (Placed::default(), Instant::now(), 0);
+        for (node, pages) in wanted.chunks(STRETCH).flat_map(batches) {
+            let batch = &pages;
+            if stop() {
+                placed.left = u64::try_from(wanted.len() - gone).unwrap_or(u64::MAX);
+                break;
+            }
+            if let Err(error) = self.move_batch(batch, node, options, &mut placed) {
+                let why = if error.raw_os_error() == Some(libc::ESRCH) { ENDED } else { refusal(&error) };
+                let (all, rest) = (error.raw_os_error() == Some(libc::ESRCH), wanted.len() - gone);
+                placed.stay(why, if all { rest } else { batch.len() });
+                if all {
+                    break;
+                }
+            }
+            gone += batch.len();
+            progress(gone);
+            pace(begin, gone, pages_per_second, stop);
+        }
+        placed
+    }
+
+    /// One batch to one node, as far as that has memory. Pages are located again afterwards.
+    fn move_batch(&self, pages: &[u64], to: NodeId, options: &PageOptions, placed: &mut Placed) -> io::Result<()> {
+        let spare = free::memory(&options.nodes, to)
+            .map_or(u64::MAX, |memory| memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size());
+        let (tried, full) = pages.split_at(pages.len().min(usize::try_from(spare).unwrap_or(usize::MAX)));
+        placed.stay(NO_MEMORY, full.len());
+        let mut rest: BTreeMap<u64, i32> = tried.iter().map(|page| (*page, syscall::NOT_TRIED)).collect();
+        // The kernel stops at the first page that fails: it goes on as long as some move.
+        while !rest.is_empty() {
+            self.still_there()?;
+            let (asked, before): (Vec<u64>, _) = (rest.keys().copied().collect(), rest.len());
+            let said = syscall::relocate(self.pid, &asked, procfs::page_size(), to)?;
+            let now = syscall::locate(self.pid, &asked, procfs::page_size())?;
+            for ((page, said), now) in asked.into_iter().zip(said).zip(now) {
+                if syscall::node(now) == Some(to) {
+                    rest.remove(&page);
+                } else {
+                    let told = said < 0 && said != syscall::NOT_TRIED;
+                    rest.insert(page, if told { said } else { now });
+                }
+            }
+            placed.moved += u64::try_from(before - rest.len()).unwrap_or(u64::MAX);
+            if rest.len() == before {
+                break;
+            }
+        }
+        rest.values().for_each(|status| placed.stay(reason(*status), 1));
+        Ok(())
+    }
+
+    fn still_there(&self) -> io::Result<()> {
+        let same = identity::process(self.pid).is_some_and(|task| task.start == self.start && !task.has_ended());
+        if same { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    }
+}
+
+/// Pages by node, in batches.
+fn batches(wanted: &[PageOn]) -> Vec<(NodeId, Vec<u64>)> {
+    let mut by_node: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
+    wanted.iter().for_each(|(page, node)| by_node.entry(*node).or_default().push(*page));
+    let cut =
+        |(node, pages): (NodeId, Vec<u64>)| pages.chunks(BATCH).map(|batch| (node, batch.to_vec())).collect::<Vec<_>>();
+    by_node.into_iter().flat_map(cut).collect()
+}
+
+/// A refusal of a whole batch.
+fn refusal(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EACCES) => "the node is outside the process's cpuset (cpuset.mems)",
+        Some(libc::ENODEV) => "the node has no memory",
+        Some(libc::EPERM) => "not permitted: CAP_SYS_PTRACE is missing",
+        _ => REFUSED,
+    }
+}
+
+/// Waits until this many pages are due, in slices, so that a signal does not wait long.
+fn pace(begin: Instant, pages: usize, per_second: u64, stop: &dyn Fn() -> bool) {
+    let pages = u64::try_from(pages).unwrap_or(u64::MAX);
+    let due = begin + Duration::from_micros(pages.saturating_mul(1_000_000) / per_second.max(1));
+    while !stop() {
+        let Some(rest) = due.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero()) else { return };
+        sleep(rest.min(Duration::from_millis(50)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Process {
+        let pid = identity::own_pid();
+        Process { pid, start: identity::process(pid).unwrap().start }
+    }
+
+    #[test]
+    fn ourselves_and_who_is_not_there_are_refused() {
+        assert!(Process::find(identity::own_pid()).unwrap_err().contains("isobar itself"));
+        assert!(Process::find(Pid(u32::MAX)).unwrap_err().contains("no process"));
+    }
+
+    #[test]
+    fn a_process_that_another_one_has_replaced_keeps_all_its_pages() {
+        let replaced = Process { start: own().start + 1, ..own() };
+        let wanted = [(1, NodeId(0)), (2, NodeId(0)), (3, NodeId(1))];
+        let placed = replaced.place(&wanted, &PageOptions::default(), 1_000_000, &|| false, &mut |_| {});
+        assert_eq!((placed.moved, placed.stayed), (0, [(ENDED, 3)].into()));
+        assert_eq!(replaced.locate(&[1]).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn what_is_there_stays_and_what_is_not_mapped_has_its_reason() {
+        let memory = vec![7_u8; 64 << 10];
+        let page = std::ptr::from_ref(&memory[8192]).addr() as u64 / procfs::page_size();
+        let Ok(nodes) = own().locate(&[page, 3]) else {
+            eprintln!("SKIPPED: no move_pages(2) here");
+            return;
+        };
+        let Some(node) = nodes[0] else { panic!("{nodes:?}") };
+        assert_eq!(nodes[1], None);
+        let options = PageOptions { reserve: isobar_model::Bytes(0), ..PageOptions::default() };
+        let mut gone = Vec::new();
+        let placed =
+            own().place(&[(page, node), (3, node)], &options, 1_000_000, &|| false, &mut |pages| gone.push(pages));
+        assert_eq!((placed.moved, placed.left, gone), (1, 0, vec![2]));
+        assert_eq!(placed.stayed.values().sum::<u64>(), 1, "{placed:?}");
+        let stopped = own().place(&[(page, node)], &options, 1, &|| true, &mut |_| {});
+        assert_eq!((stopped.moved, stopped.left), (0, 1));
+    }
+
+    #[test]
+    fn pages_that_alternate_between_nodes_go_in_one_batch_a_node() {
+        let wanted: Vec<PageOn> = (0..1100).map(|page| (page, NodeId(u32::from(page % 2 == 1)))).collect();
+        let sizes: Vec<(u32, usize)> = batches(&wanted).iter().map(|(node, pages)| (node.0, pages.len())).collect();
+        assert_eq!(sizes, [(0, 512), (0, 38), (1, 512), (1, 38)]);
+    }
+
+    #[test]
+    fn the_rate_is_kept() {
+        let begin = Instant::now();
+        pace(begin, 100, 1000, &|| false);
+        assert!(begin.elapsed() >= Duration::from_millis(100));
+        pace(begin, 1 << 40, 1, &|| true);
+    }
+}

@@ -1,0 +1,253 @@
+//! Which mapping suits a program, and why.
+//!
+//! Sections 6 and 7.2.3 of the paper judge programs by their figures and by eye. Where it prints a
+//! number, that is the threshold here; where it does not, the threshold is ours and says so.
+//!
+//! ```text
+//! one node, or no accesses                     nothing to place
+//! few accesses to shared pages                 locality
+//! few accesses to exclusive pages              interleave
+//! some of both: locality, where it is even     locality
+//!               balanced, where it is as local and more even
+//!               else                           mixed
+//! no better than first-touch by that           first-touch
+//! ```
+
+use super::steps::{self, Step};
+use super::{PolicyReport, Report};
+use crate::profile::PageProfile;
+
+/// Up to this imbalance of accesses nodes count as even, and a smaller difference of it is no
+/// reason to change anything, in per cent: what interleave leaves on average (30.2, table 3).
+pub const EVEN: f64 = 30.0;
+
+/// Points of locality (equation 9) below which a mapping is not worth the trouble. Ours: the paper
+/// calls only programs unsuitable that gain next to nothing (EP and LU, section 7.2.3).
+pub const WORTH_LOCALITY: f64 = 5.0;
+
+/// Below this part of the accesses, in per cent, shared or exclusive pages do not decide. Ours.
+pub const FEW: f64 = 10.0;
+
+/// From this part of its time slices on, in per cent, a program whose pages change hands in them is
+/// so dynamic that one mapping for the whole run gains less. Section 6.2 tells Vips, in which pages
+/// migrate "during the whole execution", from SP, in which they do at its start; half is ours.
+pub const OFTEN: f64 = 50.0;
+
+/// A program with less memory than this lives in caches, and gains little from any mapping. The
+/// paper announces such a limit (section 4) and prints none; this is the last-level cache of a
+/// socket of its newer machines.
+pub const SMALL_BYTES: u128 = 16 << 20;
+
+/// Which mapping suits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// Its name; `None` where there is nothing to place.
+    pub policy: Option<&'static str>,
+    /// Why, a sentence each.
+    pub reasons: Vec<String>,
+    /// What first-touch costs, a sentence; empty where nothing is to be said.
+    pub cost: Option<String>,
+    /// What lessens the gain, or the trust in these figures, a sentence each.
+    pub cautions: Vec<String>,
+    /// What to do, the most useful first.
+    pub steps: Vec<Step>,
+}
+
+/// The advice for a report, which is complete but for it.
+pub fn of(report: &Report, profile: &PageProfile) -> Advice {
+    if report.nodes < 2 {
+        return nothing("There is one node: every page is on it, and there is nothing to place.");
+    }
+    if report.accesses == 0 {
+        return nothing("No accesses were recorded, so nothing can be said about where pages should be.");
+    }
+    let Some((policy, reasons)) = choice(report) else { return Advice::default() };
+    Advice {
+        policy: Some(policy),
+        reasons,
+        cost: cost(report),
+        cautions: cautions(report, profile),
+        steps: steps::of(report, profile, policy),
+    }
+}
+
+fn nothing(why: &str) -> Advice {
+    Advice { reasons: vec![why.to_owned()], ..Advice::default() }
+}
+
+fn choice(report: &Report) -> Option<(&'static str, Vec<String>)> {
+    let exclusive = report.exclusive_percent?;
+    let (wanted, why) = wanted(report, exclusive)?;
+    let (first, there) = (report.policy("first-touch")?, report.policy(wanted)?);
+    let (local, even) = (there.delta_loc_app?, -there.delta_b_acc?);
+    if local < WORTH_LOCALITY && even < EVEN {
+        return Some(("first-touch", vec![suffices(first, there, local, even)?]));
+    }
+    Some((wanted, vec![why, gains(first, there)?]))
+}
+
+/// The mapping that fits pages like these, whatever first-touch does.
+fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
+    let of = |name| report.policy(name).and_then(|policy| policy.metrics.b_acc.zip(policy.metrics.loc_app));
+    let ((local, _), (mixed, mixed_local)) = (of("locality")?, of("mixed")?);
+    let (balanced, balanced_local) = of("balanced")?;
+    let pages = format!("{exclusive:.0} % of the accesses are to pages that one node has nearly to itself");
+    if 100.0 - exclusive < FEW {
+        return Some(("locality", format!("{pages}, so each page belongs on the node that uses it.")));
+    }
+    if exclusive < FEW {
+        let why = "Nearly all accesses are to pages that several nodes share: no node is the right one for them, and \
+                   spreading them keeps every memory controller equally busy.";
+        return Some(("interleave", why.to_owned()));
+    }
+    if local <= EVEN {
+        let why = format!("{pages}, and with every page on the node that uses it most the nodes are busy evenly too.");
+        return Some(("locality", why));
+    }
+    if mixed - balanced > EVEN && balanced_local >= mixed_local {
+        let why =
+            format!("{pages}; some nodes would do most of the work then, and moving a few pages aside evens that out.");
+        return Some(("balanced", why));
+    }
+    Some((
+        "mixed",
+        format!("{pages}, which belong there; the others are shared, and are better spread over all nodes."),
+    ))
+}
+
+fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -> Option<String> {
+    let (at, name) = (first.metrics.loc_app?, there.mapping.name());
+    let wording = if even > 0.0 { "more evenly" } else { "less evenly" };
+    Some(format!(
+        "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on their best node. \
+         `{name}`, the best other mapping, would change that by {local:+.0} points and load the nodes {wording} by {:.0} \
+         points, which is not worth the trouble.",
+        even.abs()
+    ))
+}
+
+fn gains(first: &PolicyReport, there: &PolicyReport) -> Option<String> {
+    let (here, then) = (&first.metrics, &there.metrics);
+    Some(format!(
+        "Against first touch, `{}` takes the imbalance of accesses from {:.0} to {:.0} %, and the accesses to pages on their \
+         best node from {:.0} to {:.0} %; remote accesses go from {:.0} to {:.0} %.",
+        there.mapping.name(),
+        here.b_acc?,
+        then.b_acc?,
+        here.loc_app?,
+        then.loc_app?,
+        first.remote?,
+        there.remote?
+    ))
+}
+
+/// What first-touch costs.
+fn cost(report: &Report) -> Option<String> {
+    let first = report.policy("first-touch")?;
+    let served = &first.metrics.node_accesses;
+    let (node, most) = served.iter().enumerate().max_by_key(|(node, most)| (**most, std::cmp::Reverse(*node)))?;
+    let share = crate::metrics::percent(*most, report.accesses)?;
+    let even = 100.0 / isobar_model::num::float_len(report.nodes);
+    Some(format!(
+        "With first touch {:.0} % of all accesses go to another node, and node {node} serves {share:.0} % of them ({even:.0} % would \
+         be its even share).",
+        first.remote?
+    ))
+}
+
+fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if report.bytes() < SMALL_BYTES {
+        cautions.push(
+            "All its pages together fit into a last-level cache of 16 MiB: most of these accesses never reach memory, so \
+             expect little gain from any mapping."
+                .to_owned(),
+        );
+    }
+    let restless = report.course.as_ref().and_then(|course| course.restless_percent).filter(|part| *part >= OFTEN);
+    if let Some((part, rate)) = restless.zip(report.dynamicity) {
+        cautions.push(format!(
+            "Its pages change hands all the time: {rate:.0} a second get another best node, in {part:.0} % of the time slices. \
+             One mapping for the whole run gains less then, and following them with page migration costs copies."
+        ));
+    }
+    let even = 100.0 / isobar_model::num::float_len(report.nodes);
+    if let Some(hot) = report.hottest.filter(|hot| hot.percent > even && report.pages > 1) {
+        cautions.push(format!(
+            "One page, at {:#x}, has {:.0} % of all accesses: whatever the mapping, its node serves more than its share.",
+            hot.address, hot.percent
+        ));
+    }
+    if let Some(every) = profile.header.sampled {
+        cautions.push(format!("About one access in {every} was seen: figures of rarely used pages are uncertain."));
+    }
+    if report.threads < report.nodes {
+        cautions.push(format!("There are more nodes than threads: {} nodes run none.", report.nodes - report.threads));
+    }
+    cautions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{matmul, profile, report};
+
+    /// A program by its rows, first touched by thread 0.
+    fn advised(rows: &[[u64; 4]], nodes: usize) -> Advice {
+        report(&profile(rows, &[("array", 0..rows.len())]), nodes).advice
+    }
+
+    #[test]
+    fn one_node_or_no_accesses_leave_nothing_to_place() {
+        let one = advised(&[[1, 2, 3, 4]], 1);
+        assert_eq!((one.policy, one.reasons.len(), one.steps.len()), (None, 1, 0));
+        assert!(one.reasons[0].contains("one node"));
+        assert!(advised(&[[0; 4]], 4).reasons[0].contains("No accesses"));
+    }
+
+    #[test]
+    fn exclusive_pages_want_locality_and_shared_ones_interleave() {
+        let exclusive = advised(&[[100, 0, 0, 0], [0, 100, 0, 0], [0, 0, 100, 0], [0, 0, 0, 100]], 4);
+        assert_eq!(exclusive.policy, Some("locality"));
+        assert_eq!(
+            exclusive.cost.unwrap(),
+            "With first touch 75 % of all accesses go to another node, and node 0 serves 100 % of them (25 % would be its \
+             even share)."
+        );
+        let shared = advised(&[[25, 25, 25, 25], [26, 24, 25, 25], [24, 25, 26, 25], [25; 4]], 4);
+        assert_eq!(shared.policy, Some("interleave"));
+    }
+
+    #[test]
+    fn a_mixture_wants_mixed_unless_locality_is_even() {
+        // Shared pages whose best node is 0, exclusive ones of all nodes: locality overloads node 0.
+        let mut rows = vec![[30, 25, 25, 20]; 8];
+        rows.extend([[200, 0, 0, 0], [0, 200, 0, 0], [0, 0, 200, 0], [0, 0, 0, 200]]);
+        assert_eq!(advised(&rows, 4).policy, Some("mixed"));
+        let even = [[30, 25, 25, 20], [20, 30, 25, 25], [25, 20, 30, 25], [25, 25, 20, 30]];
+        let mut rows = even.to_vec();
+        rows.extend([[200, 0, 0, 0], [0, 200, 0, 0], [0, 0, 200, 0], [0, 0, 0, 200]]);
+        assert_eq!(advised(&rows, 4).policy, Some("locality"));
+    }
+
+    /// As EP and LU in section 7.2.3: nothing can be gained.
+    #[test]
+    fn what_first_touch_does_well_is_left_to_it() {
+        let alone = advised(&[[100, 0, 0, 0], [500, 2, 0, 0]], 4);
+        assert_eq!(alone.policy, Some("first-touch"));
+        assert!(alone.reasons[0].contains("100 % of the accesses are to pages on their best node"), "{alone:?}");
+        assert!(alone.steps.is_empty());
+    }
+
+    #[test]
+    fn the_matrix_product_is_small_and_has_a_hot_stack() {
+        let advice = report(&matmul(), 4).advice;
+        // By its address the hot stack of T0 would share a node with that of T2: `balanced` is as local
+        // as `mixed`, and more even.
+        assert_eq!(advice.policy, Some("balanced"));
+        assert!(advice.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
+        assert!(advice.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
+        let few = report(&matmul(), 8).advice;
+        assert!(few.cautions.iter().any(|caution| caution.contains("4 nodes run none")));
+    }
+}

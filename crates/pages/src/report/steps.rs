@@ -1,0 +1,135 @@
+//! What to do for a mapping: changes of the source where one thread touched first what others use,
+//! and commands.
+
+use super::Report;
+use super::structures::{Sharing, StructureUse, joined};
+use crate::profile::PageProfile;
+
+/// Structures with less than this part of all accesses, in per cent, are not worth a step. Ours.
+const NOTABLE: f64 = 1.0;
+
+/// Below this part of remote accesses, in per cent, first touch served a structure well. Ours.
+const REMOTE: f64 = 10.0;
+
+/// Most structures that are named.
+const MOST: usize = 5;
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What and why, in words.
+    pub what: String,
+    /// What to type, where it is a command.
+    pub command: Option<String>,
+}
+
+/// What to do for a mapping, the most useful first.
+pub fn of(report: &Report, profile: &PageProfile, policy: &str) -> Vec<Step> {
+    match policy {
+        "first-touch" => Vec::new(),
+        "interleave" => vec![interleave(profile)],
+        _ => {
+            let structures = joined(&report.structures, report.min_excl);
+            let notable = |one: &&StructureUse| {
+                one.percent.is_some_and(|percent| percent >= NOTABLE)
+                    && one.remote.is_some_and(|remote| remote >= REMOTE)
+            };
+            let mut steps: Vec<Step> =
+                structures.iter().filter(notable).take(MOST).filter_map(|one| source(one, report, profile)).collect();
+            steps.push(pin(report));
+            steps
+        }
+    }
+}
+
+/// The change of the source that puts a structure where it is used.
+fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<Step> {
+    let name = one.line.as_ref().map_or_else(|| one.name.clone(), |line| format!("{} ({line})", one.name));
+    let percent = one.percent?;
+    let first = first_touch(one, profile);
+    let what = match (one.sharing(report.min_excl), one.stack_of) {
+        (Sharing::Unused, _) => return None,
+        (Sharing::Shared, Some(_)) => format!(
+            "{name} ({percent:.0} % of all accesses) is used by several threads: data that they share belongs on the heap, where \
+             it can be spread over the nodes."
+        ),
+        (Sharing::Shared, None) => format!(
+            "Spread {name} ({percent:.0} % of all accesses, shared) over all nodes: allocate it with numa_alloc_interleaved(), or \
+             call mbind() with MPOL_INTERLEAVE before its first touch."
+        ),
+        (_, Some(_)) => format!(
+            "{name} ({percent:.0} % of all accesses): {first}, while it created the threads. Pin threads before they \
+             start, and let each thread allocate its own stack or scratch memory."
+        ),
+        (_, None) => format!(
+            "Initialise {name} ({percent:.0} % of all accesses) in parallel, with the same division of work as the loop that uses \
+             it: {first}, and other nodes make {:.0} % of the accesses to it.",
+            one.remote?
+        ),
+    };
+    Some(Step { what, command: None })
+}
+
+/// Which thread touched it first, in words.
+fn first_touch(one: &StructureUse, profile: &PageProfile) -> String {
+    let name = |thread: u32| {
+        profile.threads.get(isobar_model::num::index(thread)).cloned().unwrap_or_else(|| format!("T{thread}"))
+    };
+    one.first_thread().map_or_else(
+        || "several threads touched it first".to_owned(),
+        |thread| {
+            format!("{} touched {} first", name(thread), if one.name.starts_with("stacks ") { "them" } else { "it" })
+        },
+    )
+}
+
+fn interleave(profile: &PageProfile) -> Step {
+    let what = "Spread all memory of the program over all nodes:".to_owned();
+    let command: Vec<String> = profile.header.command.iter().map(|word| quoted(word)).collect();
+    let command = if command.is_empty() { "COMMAND".to_owned() } else { command.join(" ") };
+    Step { what, command: Some(format!("numactl --interleave=all -- {command}")) }
+}
+
+fn pin(report: &Report) -> Step {
+    let what = format!(
+        "Keep each thread on the CPUs of its node, since a page is near its thread only while the thread stays. This report \
+         has {} threads on {} nodes; with OpenMP:",
+        report.threads, report.nodes
+    );
+    Step { what, command: Some("OMP_PLACES=cores OMP_PROC_BIND=close".to_owned()) }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::examples::{matmul, profile, report};
+
+    #[test]
+    fn the_matrix_product_is_told_what_to_initialise_in_parallel() {
+        let steps = report(&matmul(), 4).advice.steps;
+        let text: Vec<&str> = steps.iter().map(|step| step.what.as_str()).collect();
+        assert!(text[0].starts_with("stack of T0 (62 % of all accesses) is used by several threads"), "{text:?}");
+        assert!(text[1].starts_with("stacks of T1-T3 (33 % of all accesses): T0 touched them first"), "{text:?}");
+        assert!(text[2].starts_with("Initialise C (3 % of all accesses) in parallel"), "{text:?}");
+        assert!(text[2].contains("T0 touched it first, and other nodes make 71 % of the accesses to it"), "{text:?}");
+        assert!(text[3].starts_with("Initialise A (2 % of all accesses)"), "{text:?}");
+        assert_eq!(steps.last().unwrap().command.as_deref(), Some("OMP_PLACES=cores OMP_PROC_BIND=close"));
+    }
+
+    #[test]
+    fn shared_pages_are_interleaved_by_a_command_that_a_shell_understands() {
+        let mut shared = profile(&[[25; 4], [26, 24, 25, 25], [24, 25, 26, 25], [25; 4]], &[("table", 0..4)]);
+        shared.header.command = vec!["./a.out".into(), "it's".into(), String::new()];
+        let steps = report(&shared, 4).advice.steps;
+        assert_eq!(steps[0].command.as_deref(), Some(r"numactl --interleave=all -- ./a.out 'it'\''s' ''"));
+    }
+}
