@@ -1,4 +1,5 @@
-//! Where the variables of a program are defined, from its debug information (DWARF), if it has any.
+//! Where the variables of a program are defined, and which lines its code came from: from its debug
+//! information (DWARF), if it has any.
 
 use gimli::constants::{DW_AT_decl_file, DW_AT_decl_line, DW_AT_location, DW_AT_specification, DW_TAG_variable};
 use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, Operation, RunTimeEndian, UnitRef};
@@ -14,7 +15,18 @@ const MOST_INFORMATION: usize = 256 << 20;
 /// `file:line` of the variables at `wanted` addresses of a program. The file is named without its
 /// folders, so that traces of programs that were built in different places compare. Debug
 /// information that is missing, compressed or broken gives fewer lines.
-pub fn lines(program: &object::File<'_>, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
+pub fn of_variables(program: &object::File<'_>, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
+    search(program, wanted, variables)
+}
+
+/// The same of the code at `wanted` addresses.
+pub fn of_code(program: &object::File<'_>, wanted: &BTreeSet<u64>) -> BTreeMap<u64, String> {
+    search(program, wanted, code)
+}
+
+type Search = fn(UnitRef<'_, Bytes<'_>>, &BTreeSet<u64>, &mut BTreeMap<u64, String>) -> gimli::Result<()>;
+
+fn search(program: &object::File<'_>, wanted: &BTreeSet<u64>, search: Search) -> BTreeMap<u64, String> {
     let endian = if program.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
     let bytes = |name| program.section_by_name(name).and_then(|section| section.data().ok()).unwrap_or_default();
     let mut found = BTreeMap::new();
@@ -23,28 +35,52 @@ pub fn lines(program: &object::File<'_>, wanted: &BTreeSet<u64>) -> BTreeMap<u64
     }
     let load = |id: gimli::SectionId| Ok::<_, gimli::Error>(EndianSlice::new(bytes(id.name()), endian));
     // What was found before an error stays.
-    let _ = Dwarf::load(load).and_then(|dwarf| search(&dwarf, wanted, &mut found));
+    let _ = Dwarf::load(load).and_then(|dwarf| {
+        let mut headers = dwarf.units();
+        while found.len() < wanted.len()
+            && let Some(header) = headers.next()?
+        {
+            let unit = dwarf.unit(header)?;
+            search(unit.unit_ref(&dwarf), wanted, &mut found)?;
+        }
+        Ok(())
+    });
     found
 }
 
-fn search(dwarf: &Dwarf<Bytes<'_>>, wanted: &BTreeSet<u64>, found: &mut BTreeMap<u64, String>) -> gimli::Result<()> {
-    let mut headers = dwarf.units();
-    while let Some(header) = headers.next()? {
-        let unit = dwarf.unit(header)?;
-        let unit = unit.unit_ref(dwarf);
-        let mut entries = unit.entries();
-        while let Some(entry) = entries.next_dfs()? {
-            if entry.tag() != DW_TAG_variable {
-                continue;
-            }
-            let Some(address) = address(unit, entry)?.filter(|address| wanted.contains(address)) else { continue };
-            if let Some(line) = line(unit, entry)? {
-                found.entry(address).or_insert(line);
+fn variables(
+    unit: UnitRef<'_, Bytes<'_>>,
+    wanted: &BTreeSet<u64>,
+    found: &mut BTreeMap<u64, String>,
+) -> gimli::Result<()> {
+    let mut entries = unit.entries();
+    while let Some(entry) = entries.next_dfs()? {
+        if entry.tag() != DW_TAG_variable {
+            continue;
+        }
+        let Some(address) = address(unit, entry)?.filter(|address| wanted.contains(address)) else { continue };
+        if let Some(line) = definition(unit, entry)? {
+            found.entry(address).or_insert(line);
+        }
+    }
+    Ok(())
+}
+
+/// Each row of the line table holds up to the next one.
+fn code(unit: UnitRef<'_, Bytes<'_>>, wanted: &BTreeSet<u64>, found: &mut BTreeMap<u64, String>) -> gimli::Result<()> {
+    let Some(program) = unit.line_program.clone() else { return Ok(()) };
+    let mut rows = program.rows();
+    let mut last: Option<(u64, u64, u64)> = None;
+    while let Some((_, row)) = rows.next_row()? {
+        if let Some((from, file, line)) = last.filter(|(from, ..)| *from < row.address()) {
+            for address in wanted.range(from..row.address()) {
+                if let Some(line) = named(unit, file, line)? {
+                    found.entry(*address).or_insert(line);
+                }
             }
         }
-        if found.len() == wanted.len() {
-            break;
-        }
+        let line = row.line().map(|line| (row.address(), row.file_index(), line.get()));
+        last = line.filter(|_| !row.end_sequence());
     }
     Ok(())
 }
@@ -66,7 +102,7 @@ fn address(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Opt
 }
 
 /// Where it is defined; else, where it is declared.
-fn line(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Option<String>> {
+fn definition(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Option<String>> {
     let declaration = match entry.attr_value(DW_AT_specification) {
         Some(AttributeValue::UnitRef(offset)) => Some(unit.entry(offset)?),
         _ => None,
@@ -74,6 +110,11 @@ fn line(unit: UnitRef<'_, Bytes<'_>>, entry: &Entry<'_>) -> gimli::Result<Option
     let value = |name| entry.attr_value(name).or_else(|| declaration.as_ref()?.attr_value(name));
     let line = value(DW_AT_decl_line).and_then(|line| line.udata_value());
     let (Some(AttributeValue::FileIndex(file)), Some(line)) = (value(DW_AT_decl_file), line) else { return Ok(None) };
+    named(unit, file, line)
+}
+
+/// A line of one of the unit's files.
+fn named(unit: UnitRef<'_, Bytes<'_>>, file: u64, line: u64) -> gimli::Result<Option<String>> {
     let Some(file) = unit.line_program.as_ref().and_then(|program| program.header().file(file)) else {
         return Ok(None);
     };
@@ -121,7 +162,7 @@ mod tests {
             let Some(file) = compiled(&[version]) else { return };
             let program = object::File::parse(file.as_slice()).unwrap();
             let wanted = ["alone", "seen_before", "within"].map(|name| place(&program, name));
-            let lines = lines(&program, &wanted.into());
+            let lines = of_variables(&program, &wanted.into());
             let lines: Vec<_> = wanted.iter().map(|at| lines.get(at).map(String::as_str)).collect();
             assert_eq!(lines, [Some("arrays.c:2"), Some("arrays.c:3"), Some("arrays.c:4")], "{version}");
         }
@@ -132,20 +173,24 @@ mod tests {
         let Some(mut file) = compiled(&["-g0"]) else { return };
         let program = object::File::parse(file.as_slice()).unwrap();
         let wanted = [place(&program, "alone")];
-        assert!(lines(&program, &wanted.into()).is_empty());
+        assert!(of_variables(&program, &wanted.into()).is_empty());
         let Some(whole) = compiled(&["-gdwarf-5"]) else { return };
         file = whole;
         let program = object::File::parse(file.as_slice()).unwrap();
         let alone = place(&program, "alone");
-        assert_eq!(lines(&program, &[alone].into()).len(), 1);
-        assert!(lines(&program, &[alone + 8].into()).is_empty(), "not where a variable begins");
+        let main = place(&program, "main");
+        assert_eq!(of_variables(&program, &[alone].into()).len(), 1);
+        assert_eq!(of_code(&program, &[main].into()).get(&main).map(String::as_str), Some("arrays.c:4"));
+        assert!(of_variables(&program, &[alone + 8].into()).is_empty(), "not where a variable begins");
         // Broken in the middle: no panic, whatever is found.
         let (at, length) = program.section_by_name(".debug_info").and_then(|section| section.file_range()).unwrap();
         let (at, length) = (usize::try_from(at).unwrap(), usize::try_from(length).unwrap());
         for from in 0..length {
             let mut broken = file.clone();
             broken[at + from] ^= 0xff;
-            let _ = lines(&object::File::parse(broken.as_slice()).unwrap(), &[alone].into());
+            let broken = object::File::parse(broken.as_slice()).unwrap();
+            let _ = of_variables(&broken, &[alone].into());
+            let _ = of_code(&broken, &[main].into());
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn variables(file: &[u8], parts: &Parts, page_bytes: u64) -> Vec<Region> {
         }
     }
     let wanted = found.keys().map(|start| start.wrapping_sub(bias)).collect();
-    let mut lines = lines::lines(&program, &wanted);
+    let mut lines = lines::of_variables(&program, &wanted);
     let region = |(start, (end, name)): (u64, (u64, String))| {
         let line = lines.remove(&start.wrapping_sub(bias));
         Region { start, end, kind: RegionKind::Named { name, line } }
@@ -34,7 +34,7 @@ pub fn variables(file: &[u8], parts: &Parts, page_bytes: u64) -> Vec<Region> {
 }
 
 /// What is added to an address in the file to find it in memory: where its first loaded segment lies.
-fn bias(program: &object::File<'_>, parts: &Parts) -> Option<u64> {
+pub fn bias(program: &object::File<'_>, parts: &Parts) -> Option<u64> {
     let (start, offset) = parts.iter().next()?;
     let segment = program.segments().find(|segment| {
         let (from, length) = segment.file_range();
