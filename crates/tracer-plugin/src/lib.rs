@@ -246,6 +246,9 @@ unsafe extern "C" fn on_return(_: Id, vcpu: c_uint, _: i64, result: i64) {
     if made && result > 0 {
         record.note(&Note::Missing(format!("process {result}, which the program forked, was not followed")));
     }
+    if call.number == number::REPORT {
+        lock(&record.space).allocated(call);
+    }
     if matches!(call.number, number::MMAP | number::MREMAP | number::BRK) {
         lock(&record.space).returned(call, result, path_of);
     }

@@ -22,6 +22,20 @@ pub struct Orders {
     pub header: Header,
 }
 
+const ALLOCATION: &str = "allocated at 0x";
+
+/// The name of an allocation until the code that made it has one.
+#[must_use]
+pub fn allocation(caller: u64) -> String {
+    format!("{ALLOCATION}{caller:x}")
+}
+
+/// The address behind the call that made an allocation of this name.
+#[must_use]
+pub fn caller(name: &str) -> Option<u64> {
+    u64::from_str_radix(name.strip_prefix(ALLOCATION)?, 16).ok()
+}
+
 /// A line of the notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
@@ -56,6 +70,12 @@ impl Note {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_allocation_is_named_by_its_caller() {
+        assert_eq!(allocation(0x40_1234), "allocated at 0x401234");
+        assert_eq!((caller("allocated at 0x401234"), caller("A")), (Some(0x40_1234), None));
+    }
 
     #[test]
     fn a_note_is_a_line() {

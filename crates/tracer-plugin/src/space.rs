@@ -1,5 +1,6 @@
 //! What the address space of the program becomes: regions, from the system calls that make them.
 
+use crate::orders::allocation;
 use isobar_pages::trace::{Region, RegionKind};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ pub mod number {
     pub const VFORK: i64 = 58;
     pub const EXECVE: i64 = 59;
     pub const EXECVEAT: i64 = 322;
+    /// Linux has none: `isobar-tracer-names` reports an allocation with it (pointer, bytes, caller).
+    pub const REPORT: i64 = 0x6973_6f62;
 }
 
 const MAP_ANONYMOUS: u64 = 0x20;
@@ -35,6 +38,7 @@ pub struct Space {
     /// Anonymous mappings by start, with their ends: stacks of threads lie in them.
     anonymous: BTreeMap<u64, u64>,
     order: u32,
+    /// Where the heap ends.
     heap: Option<u64>,
 }
 
@@ -66,11 +70,23 @@ impl Space {
             }
             number::MREMAP => self.map_anonymous(result, result.saturating_add(new_length.next_multiple_of(PAGE))),
             number::BRK => {
-                let start = *self.heap.get_or_insert(result);
-                self.add(start, result, RegionKind::Heap);
+                // Only what is new: allocations in the rest have names.
+                let end = self.heap.replace(result).unwrap_or(result);
+                self.add(end, result, RegionKind::Heap);
             }
             _ => {}
         }
+    }
+
+    /// The program has made a large allocation. Its name says from where, until the trace is
+    /// completed. It begins where its page does, before the allocator's bookkeeping, if it is a
+    /// mapping of its own.
+    pub fn allocated(&mut self, call: Call) {
+        let [start, length, caller, ..] = call.arguments;
+        let page = start & !(PAGE - 1);
+        let start = if self.anonymous.contains_key(&page) { page } else { start };
+        let end = call.arguments[0].saturating_add(length);
+        self.add(start, end, RegionKind::Named { name: allocation(caller), line: None });
     }
 
     fn map_anonymous(&mut self, start: u64, end: u64) {
@@ -119,5 +135,13 @@ mod tests {
         ];
         assert_eq!(kinds, expected);
         assert!(space.take().is_empty());
+        // A heap that grows leaves the names in it, and an allocation begins with its mapping.
+        space.returned(call(number::BRK, [0xb000, 0, 0, 0, 0, 0]), 0xb000, none);
+        space.allocated(call(number::REPORT, [0x7_0010, 0x4000, 0x40_1234, 0, 0, 0]));
+        space.allocated(call(number::REPORT, [0x9010, 0x1000, 0x40_1234, 0, 0, 0]));
+        let named = || RegionKind::Named { name: "allocated at 0x401234".to_owned(), line: None };
+        let kinds: Vec<_> = space.take().into_iter().map(|region| (region.start, region.end, region.kind)).collect();
+        let expected = [(0x9000, 0xb000, RegionKind::Heap), (0x7_0000, 0x7_4010, named()), (0x9010, 0xa010, named())];
+        assert_eq!(kinds, expected);
     }
 }

@@ -1,6 +1,7 @@
 //! Completes a trace when the program has ended: what its engine left is read once, cut behind the
 //! last whole block, and gets the names of variables and the end.
 
+use crate::allocations::Allocations;
 use crate::engine::{Job, Traced, TracerError};
 use crate::symbols::{self, Parts};
 use isobar_pages::trace::{End, Header, Packed, Reader, Region, RegionKind, Rows, Writer};
@@ -18,6 +19,7 @@ struct Survey {
     slices: BTreeSet<u64>,
     counts: Counts,
     files: BTreeMap<String, Parts>,
+    allocations: Allocations,
     /// Behind the last whole block.
     offset: u64,
 }
@@ -51,7 +53,7 @@ pub fn complete(job: &Job, end: End) -> Result<Traced, TracerError> {
     file.set_len(survey.offset).map_err(|error| TracerError::file(job, error))?;
     file.seek(SeekFrom::End(0)).map_err(|error| TracerError::file(job, error))?;
     let mut writer = Writer::resume(file);
-    for region in variables(&survey) {
+    for region in names(&survey) {
         writer.region(&region).map_err(failed)?;
     }
     writer.end(&end).map_err(failed)?;
@@ -76,32 +78,38 @@ fn survey(job: &Job) -> Result<Survey, TracerError> {
         slices: BTreeSet::new(),
         counts: Counts::default(),
         files: BTreeMap::new(),
+        allocations: Allocations::default(),
         offset: 0,
     };
     while let Some(part) = reader.packed().map_err(failed)? {
         match part {
             Packed::Thread(_) => survey.threads += 1,
-            Packed::Region(Region { start, kind: RegionKind::File { path, offset }, .. }) => {
-                survey.files.entry(path).or_default().insert(start, offset);
+            Packed::Region(region) => {
+                survey.allocations.cover(&region);
+                if let Region { start, kind: RegionKind::File { path, offset }, .. } = region {
+                    survey.files.entry(path).or_default().insert(start, offset);
+                }
             }
             Packed::Slice(slice) => {
                 survey.slices.insert(slice.number);
                 // What is broken in a slice shows when it is read for real.
                 let _ = slice.show(&mut survey.counts);
             }
-            Packed::Region(_) | Packed::End(_) => {}
+            Packed::End(_) => {}
         }
     }
     survey.offset = reader.offset();
     Ok(survey)
 }
 
-/// The variables of all files that were mapped.
-fn variables(survey: &Survey) -> Vec<Region> {
+/// The variables of all files that were mapped, and the allocations that their code made.
+fn names(survey: &Survey) -> Vec<Region> {
     let of_file = |(path, parts): (&String, &Parts)| {
         let small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MOST_PROGRAM);
-        let bytes = if small { fs::read(path).ok() } else { None };
-        bytes.map(|bytes| symbols::variables(&bytes, parts, survey.header.page_bytes)).unwrap_or_default()
+        let bytes = if small { fs::read(path).ok() } else { None }.unwrap_or_default();
+        let mut regions = symbols::variables(&bytes, parts, survey.header.page_bytes);
+        regions.extend(survey.allocations.named_by(&bytes, parts));
+        regions
     };
     survey.files.iter().flat_map(of_file).collect()
 }

@@ -2,7 +2,7 @@
 
 use object::Endianness;
 use object::elf::{EM_X86_64, ET_DYN, ET_EXEC, FileHeader64};
-use object::read::elf::FileHeader;
+use object::read::elf::{FileHeader, ProgramHeader};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
@@ -78,6 +78,16 @@ fn check(path: &Path, head: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a program is loaded by the GNU C library's loader, and can have something preloaded.
+pub fn has_gnu_loader(path: &Path) -> bool {
+    let Ok(head) = head(path) else { return false };
+    let elf = FileHeader64::<Endianness>::parse(head.as_slice());
+    let Some((elf, endian)) = elf.ok().and_then(|elf| Some((elf, elf.endian().ok()?))) else { return false };
+    let segments = elf.program_headers(endian, head.as_slice()).unwrap_or_default();
+    let mut loaders = segments.iter().filter_map(|segment| segment.interpreter(endian, head.as_slice()).ok()?);
+    loaders.any(|loader| loader.ends_with(b"/ld-linux-x86-64.so.2"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +97,7 @@ mod tests {
     #[test]
     fn commands_are_found_and_scripts_have_interpreters() {
         assert_eq!(resolve(OsStr::new("sh")).unwrap().1, Vec::<OsString>::new());
+        assert!(!has_gnu_loader(Path::new("/etc/passwd")));
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("run");
         fs::write(&script, "#! /bin/sh -e\nexit 0\n").unwrap();

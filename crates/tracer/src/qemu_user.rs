@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// The plugin: beside isobar, or in ../lib/isobar.
 const PLUGIN: &str = "libisobar_tracer_plugin.so";
+/// What is preloaded into the program; the trace is complete without it, but for names.
+const NAMES: &str = "libisobar_tracer_names.so";
 /// Names of the emulator; distributions call the static one `qemu-x86_64-static`, which loads no
 /// plugins.
 const EMULATOR: &str = "qemu-x86_64";
@@ -40,7 +42,7 @@ impl Engine for QemuUser {
         let version = version().ok_or_else(|| {
             words("qemu-x86_64 is not installed", "apt-get install qemu-user, or dnf install qemu-user")
         })?;
-        let plugin = plugin().ok_or_else(|| {
+        let plugin = beside(PLUGIN).ok_or_else(|| {
             words(
                 &format!("{PLUGIN} is neither beside isobar nor in ../lib/isobar"),
                 "cargo build -p isobar-tracer-plugin, or install isobar anew",
@@ -61,6 +63,9 @@ impl Engine for QemuUser {
         let orders = serde_json::to_string(&orders).map_err(|error| TracerError::command(job, error.to_string()))?;
         let mut command = Command::new(EMULATOR);
         command.env(VARIABLE, orders).args(["-U", VARIABLE, "-plugin"]).arg(option(&plugin));
+        if let Some(preload) = preload(&path) {
+            command.arg("-E").arg(preload);
+        }
         command.arg("-0").arg(if words.is_empty() { first.clone() } else { path.clone().into_os_string() });
         command.arg(path).args(words).args(&job.command[1..]);
         Ok(Box::new(Run { job: job.clone(), command, notes }))
@@ -80,10 +85,23 @@ fn version() -> Option<String> {
     Some(version.to_owned())
 }
 
-fn plugin() -> Option<PathBuf> {
+/// The variable by which a program's loader loads the library of names before all others.
+fn preload(program: &Path) -> Option<OsString> {
+    let library = beside(NAMES).filter(|_| program::has_gnu_loader(program))?;
+    let all = match std::env::var("LD_PRELOAD") {
+        Ok(others) if !others.is_empty() => format!("{}:{others}", library.to_str()?),
+        _ => library.to_str()?.to_owned(),
+    };
+    // QEMU and the loader take them apart there.
+    let whole = !all.contains(',') && !library.to_str()?.contains([' ', ':']);
+    whole.then(|| format!("LD_PRELOAD={all}").into())
+}
+
+/// One of our libraries.
+fn beside(library: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let folder = own.parent()?;
-    let places = [folder.join(PLUGIN), folder.join("../lib/isobar").join(PLUGIN), folder.join("..").join(PLUGIN)];
+    let places = [folder.join(library), folder.join("../lib/isobar").join(library), folder.join("..").join(library)];
     places.into_iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
 }
 

@@ -1,5 +1,6 @@
 //! Variables of programs and libraries that fill at least a page, by address.
 
+use crate::lines;
 use isobar_pages::trace::{Region, RegionKind};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
@@ -23,12 +24,17 @@ pub fn variables(file: &[u8], parts: &Parts, page_bytes: u64) -> Vec<Region> {
             found.entry(start).or_insert((end, name.to_owned()));
         }
     }
-    let region = |(start, (end, name))| Region { start, end, kind: RegionKind::Named { name, line: None } };
+    let wanted = found.keys().map(|start| start.wrapping_sub(bias)).collect();
+    let mut lines = lines::of_variables(&program, &wanted);
+    let region = |(start, (end, name)): (u64, (u64, String))| {
+        let line = lines.remove(&start.wrapping_sub(bias));
+        Region { start, end, kind: RegionKind::Named { name, line } }
+    };
     found.into_iter().map(region).collect()
 }
 
 /// What is added to an address in the file to find it in memory: where its first loaded segment lies.
-fn bias(program: &object::File<'_>, parts: &Parts) -> Option<u64> {
+pub fn bias(program: &object::File<'_>, parts: &Parts) -> Option<u64> {
     let (start, offset) = parts.iter().next()?;
     let segment = program.segments().find(|segment| {
         let (from, length) = segment.file_range();

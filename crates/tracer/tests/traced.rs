@@ -192,3 +192,31 @@ fn a_matrix_product_shows_what_the_paper_shows() {
         assert!(exclusive > 0.9 && first, "stack of T{thread}: {exclusive}, first touched by T0: {first}");
     }
 }
+
+#[test]
+fn large_allocations_have_the_names_of_the_code_that_made_them() {
+    let Some(run) = run("allocates", &[]) else { return };
+    assert_eq!(run.traced.end.status, Some(0), "the program's environment is its own");
+    let profile = run.profile();
+    let of = |name: &str| {
+        let at = profile.structures.iter().position(|found| found.name == name).expect(name);
+        let pages = profile.structure_of.iter().filter(|of| **of as usize == at).count();
+        (pages, profile.structures[at].line.as_deref())
+    };
+    // The last page of what malloc maps holds 16 bytes, and is not touched.
+    assert_eq!(of("by_malloc:12"), (64, Some("allocates.c:12")));
+    assert_eq!(of("by_calloc_and_realloc:17"), (128, Some("allocates.c:17")));
+    assert_eq!(of("by_mmap:21"), (64, Some("allocates.c:21")));
+    assert!(of("heap").0 >= 8, "small ones have no names");
+    assert!(profile.structures.iter().all(|found| !found.name.contains("0x")));
+}
+
+#[test]
+fn variables_have_the_lines_of_their_definitions() {
+    let Some(run) = run("exact", &[]) else { return };
+    let profile = run.profile();
+    let data = profile.structures.iter().find(|found| found.name == "data").unwrap();
+    let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/exact.c")).unwrap();
+    let line = source.lines().position(|line| line.starts_with("char data[")).unwrap() + 1;
+    assert_eq!(data.line, Some(format!("exact.c:{line}")));
+}

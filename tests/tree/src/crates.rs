@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -18,6 +18,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("isobar-pages", &["isobar-model"]),
     ("isobar-tracer", &["isobar-pages", "isobar-tracer-plugin"]),
     ("isobar-tracer-plugin", &["isobar-pages"]),
+    ("isobar-tracer-names", &[]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
