@@ -16,22 +16,13 @@ use crate::dynamics::{Dynamics, Slice};
 use crate::error::PagesError;
 use crate::homes::Homes;
 use crate::seen::Seen;
-use crate::trace::{End, Header, Packed, Reader, Region, TraceError};
+pub use structures::Structure;
+
+use crate::trace::{End, Header, Packed, Reader, TraceError};
 use crate::usage::Usage;
 use isobar_model::{Seconds, num};
 use std::collections::BTreeMap;
 use std::io::Read;
-
-/// Something that pages belong to: a matrix, a heap, the stack of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Structure {
-    /// Name for people, unique in the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
-    pub name: String,
-    /// `file:line` where it is defined or allocated, where that is known.
-    pub line: Option<String>,
-    /// How to find it in another run, which has other addresses; `None` for an imported profile.
-    pub region: Option<Region>,
-}
 
 /// The page usage of a whole run.
 #[derive(Clone, Debug, PartialEq)]
