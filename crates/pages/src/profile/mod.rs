@@ -8,7 +8,7 @@
 
 mod index;
 mod structures;
-mod sum;
+pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
@@ -61,7 +61,7 @@ impl PageProfile {
                 }
                 Some(Packed::Region(region)) => space.cover(region),
                 Some(Packed::Thread(thread)) => {
-                    sum.thread(thread.number);
+                    sum.thread(thread.number).map_err(|what| TraceError::Damaged { offset, what })?;
                     names.extend(thread.name.map(|name| (num::index(thread.number), name)));
                 }
                 Some(Packed::End(found)) => end = Some(found),
@@ -130,7 +130,7 @@ pub fn course(from: impl Read, homes: &Homes) -> Result<Course, TraceError> {
             None => break,
             Some(Packed::Slice(slice)) => {
                 if now != Some(slice.number) {
-                    close(std::mem::replace(&mut sum, of_threads(homes)), now, &mut course.slices)?;
+                    close(std::mem::replace(&mut sum, of_threads(homes)?), now, &mut course.slices)?;
                     now = Some(slice.number);
                 }
                 sum.add(&slice).map_err(|what| TraceError::Damaged { offset, what })?;
@@ -145,10 +145,10 @@ pub fn course(from: impl Read, homes: &Homes) -> Result<Course, TraceError> {
 }
 
 /// A sum of a slice, in which not every thread need occur.
-fn of_threads(homes: &Homes) -> sum::Sum {
+fn of_threads(homes: &Homes) -> Result<sum::Sum, TraceError> {
     let mut sum = sum::Sum::new();
     if let Some(last) = homes.threads().checked_sub(1) {
-        sum.thread(num::narrow(last));
+        sum.thread(num::narrow(last)).map_err(|_| PagesError::Count("threads"))?;
     }
-    sum
+    Ok(sum)
 }
