@@ -12,15 +12,12 @@ pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
-use crate::dynamics::{Dynamics, Slice};
-use crate::error::PagesError;
-use crate::homes::Homes;
-use crate::seen::Seen;
 pub use structures::Structure;
 
+use crate::error::PagesError;
 use crate::trace::{End, Header, Packed, Reader, TraceError};
 use crate::usage::Usage;
-use isobar_model::{Seconds, num};
+use isobar_model::num;
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -97,58 +94,4 @@ impl PageProfile {
         let header = Header { page_bytes: bytes, ..self.header.clone() };
         Ok(Self { header, usage, structure_of, ..self.clone() })
     }
-}
-
-/// How the pages of a trace change the node with the most accesses, slice by slice.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
-    /// Slices in which anything was accessed: number, and what it shows.
-    pub slices: Vec<(u64, Slice)>,
-    /// Migrations a second (equation 7); `None` of a trace that was cut off.
-    pub dynamicity: Option<f64>,
-}
-
-/// Follows a trace slice by slice, at its own page size.
-///
-/// # Errors
-/// [`TraceError`]; homes of another number of threads.
-pub fn course(from: impl Read, homes: &Homes) -> Result<Course, TraceError> {
-    let mut reader = Reader::new(from)?;
-    let page_bytes = reader.header().page_bytes;
-    let (mut dynamics, mut course, mut now) = (Dynamics::default(), Course::default(), None);
-    let mut sum = sum::Sum::new();
-    let mut close = |sum: sum::Sum, number: Option<u64>, slices: &mut Vec<(u64, Slice)>| {
-        let Some(number) = number else { return Ok(()) };
-        let usage = sum.usage(page_bytes)?;
-        slices.push((number, dynamics.add(&Seen::new(&usage, homes)?)));
-        Ok::<_, TraceError>(())
-    };
-    let mut ran = None;
-    loop {
-        let offset = reader.offset();
-        match reader.packed()? {
-            None => break,
-            Some(Packed::Slice(slice)) => {
-                if now != Some(slice.number) {
-                    close(std::mem::replace(&mut sum, of_threads(homes)?), now, &mut course.slices)?;
-                    now = Some(slice.number);
-                }
-                sum.add(&slice).map_err(|what| TraceError::Damaged { offset, what })?;
-            }
-            Some(Packed::End(end)) => ran = Some(Seconds(num::float(end.ran_ns) / 1e9)),
-            Some(Packed::Thread(_) | Packed::Region(_)) => {}
-        }
-    }
-    close(sum, now, &mut course.slices)?;
-    course.dynamicity = ran.and_then(|ran| dynamics.dynamicity(ran));
-    Ok(course)
-}
-
-/// A sum of a slice, in which not every thread need occur.
-fn of_threads(homes: &Homes) -> Result<sum::Sum, TraceError> {
-    let mut sum = sum::Sum::new();
-    if let Some(last) = homes.threads().checked_sub(1) {
-        sum.thread(num::narrow(last)).map_err(|_| PagesError::Count("threads"))?;
-    }
-    Ok(sum)
 }

@@ -45,16 +45,6 @@ fn a_trace_that_was_cut_counts_up_to_there() {
 }
 
 #[test]
-fn the_course_follows_pages_from_slice_to_slice() {
-    let homes = Homes::new(2, &[0, 0, 0, 0, 1]).unwrap();
-    let course = course(trace().as_slice(), &homes).unwrap();
-    let found: Vec<_> = course.slices.iter().map(|(number, slice)| (*number, slice.migrations)).collect();
-    assert_eq!(found, [(0, 0), (7, 2)]);
-    // Two migrations in 80 ms.
-    assert_eq!(course.dynamicity, Some(25.0));
-}
-
-#[test]
 fn a_large_page_belongs_to_what_is_accessed_most_in_it() {
     let profile = PageProfile::read(trace().as_slice()).unwrap().with_pages_of(1 << 21).unwrap();
     assert_eq!((profile.usage.pages().len(), profile.structure_of.as_slice()), (1, &[1][..]));
