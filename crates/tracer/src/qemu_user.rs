@@ -1,5 +1,5 @@
-//! Every access of one program, through QEMU's emulation of it (`qemu-x86_64`) and our plugin in it.
-//! Threads run side by side, as many as there are CPUs.
+//! Every access of one program, through QEMU's emulation of it (`qemu-x86_64`) and our plugin in
+//! it. Threads run side by side, as many as there are CPUs.
 
 use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
 use crate::{finish, program};

@@ -1,5 +1,5 @@
-//! Programs whose accesses are known, traced for real. Skipped, with the reason, where qemu-user or a
-//! C compiler cannot be had.
+//! Programs whose accesses are known, traced for real. Skipped, with the reason, where qemu-user or
+//! a C compiler cannot be had.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_precision_loss)]
 

@@ -1,5 +1,5 @@
-//! The page usage of a whole run with what its pages are: what a report, a prediction and a placement
-//! of pages start from. Read from a trace or imported from another tool.
+//! The page usage of a whole run with what its pages are: what a report, a prediction and a
+//! placement of pages start from. Read from a trace or imported from another tool.
 //!
 //! ```text
 //! sum          the slices of a trace, summed by page and thread; index: pages by number

@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn a_later_region_covers_an_earlier_one_and_most_bytes_decide() {
         let file = RegionKind::File { path: "/usr/bin/matrix".to_owned(), offset: 0 };
-        // The file from page 1 to 9; in it A from the middle of page 2 to a quarter of page 4, then B
-        // up to page 6.
+        // The file from page 1 to 9; in it A from the middle of page 2 to a quarter of page 4, then
+        // B up to page 6.
         let space = space(&[
             (0x1000, 0x9000, file),
             (0x2800, 0x4400, named("A")),
