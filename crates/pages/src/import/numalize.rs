@@ -1,5 +1,5 @@
-//! Page profiles in the CSV form of numalize (<https://github.com/matthiasdiener/numalize>), a row
-//! a page:
+//! Page profiles in the CSV form of numalize (<https://github.com/matthiasdiener/numalize>), a row a
+//! page:
 //!
 //! ```text
 //! page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0,T1
@@ -11,7 +11,7 @@
 //! it. Counts above 2^64 - 1 are refused, negative ones too; a page that stands twice counts once,
 //! with the sum.
 
-use super::common::{ImportError, shown};
+use super::{ImportError, shown};
 use crate::profile::sum::Sum;
 use crate::profile::{PageProfile, Structure};
 use crate::trace::{FirstTouch, MOST_PAGE, MOST_THREADS, Row, Rows, Slice};

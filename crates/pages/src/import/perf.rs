@@ -12,7 +12,7 @@
 //! may stand there too. A sample of another event than a memory access, and one without an address,
 //! is left out. Counts are of samples.
 
-use super::common::{ImportError, shown};
+use super::{ImportError, shown};
 use crate::profile::sum::Sum;
 use crate::profile::{PageProfile, Structure};
 use crate::trace::{MOST_THREADS, Rows};
