@@ -13,6 +13,7 @@
 //! profile    the usage of a whole run, with what its pages are
 //! import     profiles from files: traces, numalize's CSV, perf's samples; export to CSV
 //! report     what all of that says, and which mapping suits
+//! synthetic  accesses generated from a recipe
 //! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
 //!
@@ -29,6 +30,7 @@ mod metrics;
 mod profile;
 pub mod report;
 mod seen;
+pub mod synthetic;
 pub mod trace;
 mod transfer;
 mod usage;

@@ -1,40 +1,17 @@
 //! Profiles from files: traces of our own, page profiles of numalize, samples that perf printed.
 //! What a file is shows in its first bytes.
 
+mod error;
 pub mod numalize;
 pub mod perf;
 #[cfg(test)]
 mod tests;
 
-use crate::error::PagesError;
 use crate::profile::PageProfile;
-use crate::trace::{Header, MAGIC, TraceError};
-use std::io::{self, BufRead};
+use crate::trace::MAGIC;
+use std::io::BufRead;
 
-/// Why there is no profile in a file.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// Reading failed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// A trace is damaged.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// What it says cannot be.
-    #[error(transparent)]
-    Pages(#[from] PagesError),
-    /// A line of text is wrong.
-    #[error("line {line}: {problem}")]
-    Line {
-        /// its number, from 1
-        line: u64,
-        /// what is wrong, and what would be right
-        problem: String,
-    },
-    /// Nothing of what can be read.
-    #[error("{0}; expected a trace, a page profile in the CSV form of numalize, or what `perf script` prints")]
-    Unknown(&'static str),
-}
+pub use error::ImportError;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,16 +51,4 @@ pub fn open(mut from: impl BufRead) -> Result<PageProfile, ImportError> {
         Some(Form::Perf) => perf::read(from),
         None => Err(ImportError::Unknown("is of an unknown kind")),
     }
-}
-
-/// The header of an import, which has no slices and knows no command.
-fn header(engine: &str, page_bytes: u64, sampled: Option<u64>) -> Header {
-    Header { engine: engine.to_owned(), sampled, page_bytes, slice_ns: 0, command: Vec::new() }
-}
-
-/// Part of a text, for a message: what is not printable is left out.
-fn shown(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let shown: String = text.chars().filter(|letter| !letter.is_control()).take(40).collect();
-    if shown.len() < text.len() { format!("{shown}...") } else { shown }
 }

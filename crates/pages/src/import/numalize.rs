@@ -11,7 +11,7 @@
 //! it. Counts above 2^64 - 1 are refused, negative ones too; a page that stands twice counts once,
 //! with the sum.
 
-use super::{ImportError, shown};
+use super::error::{ImportError, header, shown};
 use crate::profile::sum::Sum;
 use crate::profile::{PageProfile, Structure};
 use crate::trace::{FirstTouch, MOST_PAGE, MOST_THREADS, Row, Rows, Slice};
@@ -54,12 +54,12 @@ fn csv_error(why: csv::Error) -> ImportError {
 }
 
 /// How many threads the first line has.
-fn threads(header: &ByteRecord) -> Result<usize, String> {
-    let name = |at: usize| header.get(at).unwrap_or_default().trim_ascii();
+fn threads(first: &ByteRecord) -> Result<usize, String> {
+    let name = |at: usize| first.get(at).unwrap_or_default().trim_ascii();
     if let Some((at, expected)) = COLUMNS.iter().enumerate().find(|(at, expected)| name(*at) != expected.as_bytes()) {
         return Err(format!("column {} is `{}`; expected `{expected}`", at + 1, shown(name(at))));
     }
-    let threads = header.len() - COLUMNS.len();
+    let threads = first.len() - COLUMNS.len();
     if threads == 0 || threads > num::index(MOST_THREADS) {
         return Err(format!("{threads} columns of threads; expected T0, T1 and so on, at most {MOST_THREADS}"));
     }
@@ -139,7 +139,7 @@ impl Making {
         let usage = self.sums.usage(PAGE_BYTES)?;
         Ok(PageProfile {
             threads: (0..usage.threads()).map(|number| format!("T{number}")).collect(),
-            header: super::header("numalize", PAGE_BYTES, None),
+            header: header("numalize", PAGE_BYTES, None),
             usage,
             structures: self.structures,
             structure_of: self.structure_of,

@@ -12,7 +12,7 @@
 //! may stand there too. A sample of another event than a memory access, and one without an address,
 //! is left out. Counts are of samples.
 
-use super::{ImportError, shown};
+use super::error::{ImportError, header, shown};
 use crate::profile::sum::Sum;
 use crate::profile::{PageProfile, Structure};
 use crate::trace::{MOST_THREADS, Rows};
@@ -87,7 +87,7 @@ fn profile(sums: Sum, threads: &BTreeMap<u32, u32>) -> Result<PageProfile, Impor
     let mut names = vec![String::new(); threads.len()];
     threads.iter().for_each(|(tid, number)| names[num::index(*number)] = format!("T{number} (tid {tid})"));
     // How many accesses a sample stands for is not in the text.
-    let header = super::header("perf script", PAGE_BYTES, Some(1));
+    let header = header("perf script", PAGE_BYTES, Some(1));
     Ok(PageProfile { header, usage, structures, structure_of, threads: names, end: None })
 }
 

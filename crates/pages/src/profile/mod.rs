@@ -45,10 +45,18 @@ impl PageProfile {
     /// # Errors
     /// [`TraceError`].
     pub fn read(from: impl Read) -> Result<Self, TraceError> {
+        Self::read_at_most(from, sum::MOST_COUNTS)
+    }
+
+    /// The same, of at most so many counts, pages times threads. [`PageProfile::read`] allows 2^31.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn read_at_most(from: impl Read, counts: usize) -> Result<Self, TraceError> {
         let mut reader = Reader::new(from)?;
         let header = reader.header().clone();
         let (mut sum, mut space, mut names, mut end) =
-            (sum::Sum::new(), structures::Space::default(), BTreeMap::new(), None);
+            (sum::Sum::of_most(counts), structures::Space::default(), BTreeMap::new(), None);
         loop {
             let offset = reader.offset();
             match reader.packed()? {
