@@ -16,7 +16,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
     ("isobar-trace", &["isobar-model"]),
     ("isobar-pages", &["isobar-model"]),
-    ("isobar-tracer", &["isobar-pages", "isobar-tracer-plugin"]),
+    ("isobar-tracer", &["isobar-pages", "isobar-tracer-names", "isobar-tracer-plugin"]),
     ("isobar-tracer-plugin", &["isobar-pages"]),
     ("isobar-tracer-names", &[]),
     ("isobar-conformance", &["isobar-model"]),
