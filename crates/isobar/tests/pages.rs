@@ -85,7 +85,8 @@ fn bad_input_is_refused_in_one_line() {
         pages(&path, "--nodes 4").refused(&[&["p.csv"], pieces].concat());
     };
     refused("", &["is empty"]);
-    refused("not a trace at all\n", &["line 1"]);
+    refused("not a trace at all\n", &["expected a trace of `isobar trace`", "line 1"]);
+    refused("ISOBARTR\x07\0\0\0", &["a trace of version 7"]);
     refused(&format!("{HEAD},T0,T1\n1,0,,0,,a,1,-4\n"), &["line 2", "T1", "`-4`", "expected a count"]);
     refused(&format!("{HEAD},T0,T1\n1,0,,0,,a,1\n"), &["line 2", "7 columns", "expected 8"]);
     let folder = tempfile::tempdir().unwrap();

@@ -17,7 +17,8 @@ use support::{Said, isobar, run};
 
 const PAGE: u64 = 4096;
 
-/// A kernel of numasim, built here, that runs until this is dropped.
+/// A kernel of numasim, built here. It has touched its memory, and waits for its start until this is
+/// dropped: at work it would take more memory now and then.
 struct Kernel {
     child: Child,
     program: PathBuf,
@@ -38,6 +39,7 @@ impl Kernel {
         let ready = folder.join("ready");
         let mut command = Command::new(&program);
         command.args(["--threads", "4", "--seconds", "60", "--ready-file"]).arg(&ready).args(options);
+        command.arg("--start-file").arg(folder.join("never"));
         let child = command.stdout(Stdio::null()).spawn().unwrap();
         while !ready.exists() {
             sleep(Duration::from_millis(10));
@@ -108,6 +110,21 @@ fn trace(file: &Path, regions: &[Region], mut pages: Vec<u64>) {
     fs::write(file, writer.into_inner()).unwrap();
 }
 
+/// A page profile of another tool has no regions: it is taken at its addresses.
+#[test]
+fn an_imported_profile_is_taken_at_its_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(kernel) = Kernel::start(folder.path(), "table", &["--size-kib", "1024"]) else { return };
+    let mapped = kernel.regions()[0].start / PAGE;
+    let file = folder.path().join("run.csv");
+    let head =
+        "page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0,T1,T2,T3,T4";
+    fs::write(&file, format!("{head}\n{mapped},0,a,0,a,grid,5,0,0,0,0\n7,0,a,0,a,grid,5,0,0,0,0\n")).unwrap();
+    let said = dry_run(&file, &kernel);
+    let grid = &said["structures"][0];
+    assert_eq!((&grid["name"], &grid["found"], &grid["not_found"]), (&"grid".into(), &1.into(), &1.into()), "{said}");
+}
+
 fn dry_run(file: &Path, kernel: &Kernel) -> Value {
     let said = isobar(&["pages", "apply", file.to_str().unwrap(), &kernel.pid(), "--dry-run", "--json"]);
     serde_json::from_str(said.done()).unwrap()
@@ -135,7 +152,7 @@ fn a_run_is_found_in_another_one_with_other_addresses() {
         let sum = |key: &str| -> u64 {
             said["structures"].as_array().unwrap().iter().map(|one| one[key].as_u64().unwrap()).sum()
         };
-        // The stack of the first thread and the C library's arenas may have another size.
+        // The stack of the first thread may have another size.
         let (found, lost) = (sum("found"), sum("not_found"));
         assert_eq!(found + lost, all.len() as u64);
         assert!(lost * 20 <= found, "{name}: {lost} of {} pages are not found: {said}", all.len());
@@ -160,7 +177,12 @@ fn what_cannot_be_done_is_refused_in_one_line() {
     apply("FILE many").refused(&["`many` is no process id"]);
     apply("FILE 4194999").refused(&["no process 4194999"]);
     apply("/no/such/file PID").refused(&["/no/such/file"]);
-    apply("/etc/passwd PID").refused(&["/etc/passwd", "not a trace"]);
+    apply("/etc/passwd PID").refused(&["/etc/passwd"]);
+    let damaged = folder.path().join("damaged.trace");
+    let mut bytes = fs::read(file).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    apply(&format!("{} PID", damaged.display())).refused(&["damaged.trace"]);
     apply("FILE PID --policy local").refused(&["--policy", "locality"]);
     apply("FILE PID --min-excl 2").refused(&["--min-excl"]);
     apply("FILE PID --nodes 0,900").refused(&["--nodes", "node 900"]);

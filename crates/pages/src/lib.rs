@@ -11,6 +11,7 @@
 //! mapping    eight policies that give each page a node (section 5.1)
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
+//! import     profiles from files: traces, numalize's CSV, perf's samples; export to CSV
 //! report     what all of that says, and which mapping suits
 //! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
@@ -22,6 +23,7 @@
 mod dynamics;
 mod error;
 mod homes;
+pub mod import;
 mod mapping;
 mod metrics;
 mod profile;
@@ -34,6 +36,7 @@ mod usage;
 pub use dynamics::{Dynamics, Slice};
 pub use error::PagesError;
 pub use homes::Homes;
+pub use import::{ImportError, open};
 pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
 pub use profile::{Course, PageProfile, Structure, course};

@@ -23,4 +23,13 @@ mod program;
 mod qemu_user;
 mod symbols;
 
-pub use engine::{ENGINES, Engine, Job, Refusal, Traced, TracerError, engine};
+pub use engine::{Engine, Job, Refusal, Traced, TracerError};
+
+/// All engines, the first choice first.
+pub const ENGINES: &[&dyn Engine] = &[&qemu_user::QemuUser];
+
+/// The engine of a name.
+#[must_use]
+pub fn engine(name: &str) -> Option<&'static dyn Engine> {
+    ENGINES.iter().copied().find(|engine| engine.name() == name)
+}

@@ -124,7 +124,7 @@ fn time(course: &Course, name: &str) -> String {
         columns: true,
     };
     let each = course.point_seconds * 1000.0;
-    let title = title(name, &format!("exclusivity and migrations in time slices of {each} ms"));
+    let title = title(name, &format!("exclusivity and migrations, a point for every {each} ms"));
     panels(&title, &[exclusivity, migrations], "time of the traced run, s")
 }
 

@@ -3,12 +3,12 @@
 
 use super::Shown;
 use isobar_model::num;
-use isobar_pages::report::{Course, PolicyReport, Report, Sharing, StructureUse};
+use isobar_pages::report::{Advice, Course, PolicyReport, Report, Sharing, StructureUse};
 use serde_json::{Map, Value, json};
 
 /// The document.
 pub fn document(shown: &Shown<'_>) -> Value {
-    let Shown { profile, report, remarks, name } = shown;
+    let Shown { profile, report, remarks, name, .. } = shown;
     json!({
         "file": name,
         "engine": profile.header.engine,
@@ -26,7 +26,7 @@ pub fn document(shown: &Shown<'_>) -> Value {
         "untouched_pages": report.untouched,
         "hottest_page": report.hottest.map(|hot| json!({ "address": hot.address, "percent": hot.percent })),
         "policies": policies(report),
-        "advice": advice(report),
+        "advice": advice(shown.advice),
         "structures": report.structures.iter().map(|one| structure(one, report)).collect::<Vec<_>>(),
         "exclusivity_histogram": report.histogram.iter().map(|bar| count(*bar)).collect::<Vec<_>>(),
         "sweep": sweep(report),
@@ -68,8 +68,7 @@ fn policy_of(policy: &PolicyReport) -> Value {
     })
 }
 
-fn advice(report: &Report) -> Value {
-    let advice = &report.advice;
+fn advice(advice: &Advice) -> Value {
     let steps = advice.steps.iter().map(|step| json!({ "what": step.what, "command": step.command }));
     json!({
         "policy": advice.policy,
@@ -125,6 +124,7 @@ fn course(course: &Course) -> Value {
         "seconds": course.seconds,
         "migrations": course.migrations,
         "restless_percent": course.restless_percent,
+        "exclusivity": course.exclusivity,
         "points": course.points.iter().map(point).collect::<Vec<_>>(),
     })
 }

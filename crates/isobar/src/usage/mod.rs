@@ -14,7 +14,7 @@ pub use json::document;
 pub use text::lines;
 
 use isobar_pages::PageProfile;
-use isobar_pages::report::Report;
+use isobar_pages::report::{Advice, Report};
 
 /// A report and what it is of.
 pub struct Shown<'a> {
@@ -24,6 +24,8 @@ pub struct Shown<'a> {
     pub profile: &'a PageProfile,
     /// What it says.
     pub report: &'a Report,
+    /// Which mapping suits it.
+    pub advice: &'a Advice,
     /// What is missing of the file, a sentence each.
     pub remarks: &'a [String],
 }

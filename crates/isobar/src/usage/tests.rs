@@ -1,5 +1,5 @@
 use super::{Shown, document, draw, lines};
-use isobar_pages::report::{Course, Question, Report};
+use isobar_pages::report::{Advice, Course, Question, Report};
 use isobar_pages::trace::{End, Header, Row, Slice};
 use isobar_pages::{Homes, Page, PageProfile, Structure, Usage};
 
@@ -11,7 +11,7 @@ fn profile(rows: &[[u64; 4]], structures: &[(&str, usize)]) -> PageProfile {
     let of = (0..).zip(structures).flat_map(|(index, (_, pages))| std::iter::repeat_n(index, *pages));
     PageProfile {
         header: Header {
-            engine: "by hand".into(),
+            engine: "hand".into(),
             sampled: None,
             page_bytes: 4096,
             slice_ns: 10_000_000,
@@ -57,9 +57,9 @@ fn course(profile: &PageProfile, homes: &Homes) -> Course {
             })
         };
         let rows = pages.iter().flat_map(row).collect();
-        follow.add(&Slice { number, first: Vec::new(), rows }).unwrap();
+        follow.add(Slice { number, first: Vec::new(), rows }).unwrap();
     }
-    follow.finish(profile)
+    follow.finish(profile).unwrap()
 }
 
 fn shown(profile: &PageProfile, nodes: usize, timed: bool, ask: impl FnOnce(&Shown<'_>)) {
@@ -67,7 +67,8 @@ fn shown(profile: &PageProfile, nodes: usize, timed: bool, ask: impl FnOnce(&Sho
     let course = timed.then(|| course(profile, &homes));
     let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: timed, course };
     let report = Report::of(profile, question).unwrap();
-    ask(&Shown { name: "matmul.csv", profile, report: &report, remarks: &[] });
+    let advice = Advice::of(&report, profile);
+    ask(&Shown { name: "matmul.csv", profile, report: &report, advice: &advice, remarks: &[] });
 }
 
 #[test]

@@ -4,14 +4,17 @@ use super::Shown;
 use super::bars::bar;
 use crate::text::{aligned, padded, plain, plural, short, width};
 use isobar_model::num;
-use isobar_pages::report::{PolicyReport, Report, Sharing, StructureUse, joined};
+use isobar_pages::report::{Advice, PolicyReport, Report, Sharing, StructureUse, joined};
 
 /// Characters of the bars.
 const BAR: usize = 20;
-/// Structures that are listed.
+/// Structures that are listed, and the least part of all accesses for that, in per cent.
 const STRUCTURES: usize = 12;
+const LISTED: f64 = 0.05;
 /// Characters of a name of a structure.
 const NAME: usize = 28;
+/// On a terminal narrower than this, structures have no bars and shorter names.
+const WIDE: usize = 90;
 /// Narrowest and widest text.
 const WIDTHS: (usize, usize) = (76, 100);
 
@@ -28,11 +31,11 @@ pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
         section(&mut lines, "By structure", structures(shown, columns));
     }
     if report.accesses > 0 && report.nodes > 1 {
-        section(&mut lines, "Mappings of pages to nodes", mappings(report));
+        section(&mut lines, "Mappings of pages to nodes", mappings(shown));
         section(&mut lines, "mixed by the exclusivity above which a page is exclusive", sweep(report));
     }
-    section(&mut lines, "Which mapping suits", advice(report, columns));
-    section(&mut lines, "How to get it", steps(report, columns));
+    section(&mut lines, "Which mapping suits", advice(shown.advice, columns));
+    section(&mut lines, "How to get it", steps(shown.advice, columns));
     lines
 }
 
@@ -116,10 +119,12 @@ fn sparkline(figures: &[f64]) -> String {
 fn structures(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     let report = shown.report;
     let all = joined(&report.structures, report.min_excl);
+    let listed = all.iter().take_while(|one| one.percent.is_some_and(|percent| percent >= LISTED));
+    let listed = listed.count().clamp(1, STRUCTURES);
     let mut rows = vec![["structure", "pages", "accesses", "", "used", "first touched by"].map(str::to_owned).to_vec()];
-    rows.extend(all.iter().take(STRUCTURES).map(|one| structure(one, shown)));
+    rows.extend(all.iter().take(listed).map(|one| structure(one, shown, columns)));
     let mut lines = indented(&aligned(&rows, &[0, 3, 4, 5]), columns);
-    let rest = all.get(STRUCTURES..).unwrap_or_default();
+    let rest = all.get(listed..).unwrap_or_default();
     if !rest.is_empty() {
         let percent: f64 = rest.iter().filter_map(|one| one.percent).sum();
         lines.push(format!("  and {} more with {percent:.1} % of the accesses (--json has all)", rest.len()));
@@ -127,7 +132,7 @@ fn structures(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     lines
 }
 
-fn structure(one: &StructureUse, shown: &Shown<'_>) -> Vec<String> {
+fn structure(one: &StructureUse, shown: &Shown<'_>, columns: usize) -> Vec<String> {
     let used = match (one.sharing(shown.report.min_excl), one.exclusivity) {
         (Sharing::Exclusive, Some(part)) => format!("exclusive ({:.0} %)", part * 100.0),
         (Sharing::MostlyExclusive, Some(part)) => format!("mostly exclusive ({:.0} %)", part * 100.0),
@@ -136,10 +141,10 @@ fn structure(one: &StructureUse, shown: &Shown<'_>) -> Vec<String> {
     };
     let percent = one.percent.unwrap_or(0.0);
     vec![
-        short(&one.name, NAME),
+        short(&one.name, if columns < WIDE { NAME / 2 + 4 } else { NAME }),
         one.pages.to_string(),
         format!("{percent:.1} %"),
-        padded(&bar(percent / 100.0, BAR / 2), BAR / 2, true),
+        if columns < WIDE { String::new() } else { padded(&bar(percent / 100.0, BAR / 2), BAR / 2, true) },
         used,
         first(one, shown),
     ]
@@ -164,22 +169,22 @@ fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
     }
 }
 
-fn mappings(report: &Report) -> Vec<String> {
+fn mappings(shown: &Shown<'_>) -> Vec<String> {
     let head = ["", "pages", "accesses", "change", "pages", "accesses", "change", "remote"];
     let above = "                 imbalance, %             on their best node, %    accesses";
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(report.policies.iter().map(|policy| mapping(policy, report)));
+    rows.extend(shown.report.policies.iter().map(|policy| mapping(policy, shown.advice)));
     let mut lines = vec![above.to_owned()];
     lines.extend(indented(&aligned(&rows, &[0]), usize::MAX));
     lines.push("  change: against first-touch; *: suits this program".to_owned());
     lines
 }
 
-fn mapping(policy: &PolicyReport, report: &Report) -> Vec<String> {
+fn mapping(policy: &PolicyReport, advice: &Advice) -> Vec<String> {
     let number = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"));
     let delta = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
     let (metrics, name) = (&policy.metrics, policy.mapping.name());
-    let marked = if report.advice.policy == Some(name) { format!("{name} *") } else { name.to_owned() };
+    let marked = if advice.policy == Some(name) { format!("{name} *") } else { name.to_owned() };
     vec![
         marked,
         number(metrics.b_pages),
@@ -212,8 +217,7 @@ fn sweep(report: &Report) -> Vec<String> {
     indented(&aligned(&rows, &[2, 4]), usize::MAX)
 }
 
-fn advice(report: &Report, columns: usize) -> Vec<String> {
-    let advice = &report.advice;
+fn advice(advice: &Advice, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut reasons = advice.reasons.clone();
     if let (Some(policy), Some(first)) = (advice.policy, reasons.first_mut()) {
@@ -228,9 +232,9 @@ fn advice(report: &Report, columns: usize) -> Vec<String> {
     lines
 }
 
-fn steps(report: &Report, columns: usize) -> Vec<String> {
+fn steps(advice: &Advice, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (number, step) in report.advice.steps.iter().enumerate() {
+    for (number, step) in advice.steps.iter().enumerate() {
         let mut text = wrapped(&format!("{}. {}", number + 1, plain(&step.what)), columns, "     ");
         if let Some(first) = text.first_mut() {
             *first = format!("  {}", first.trim_start());
@@ -248,6 +252,8 @@ fn indented(lines: &[String], columns: usize) -> Vec<String> {
 /// A paragraph in lines of at most this width, each behind an indent.
 fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
     let mut lines = vec![indent.to_owned()];
+    // A number stays with its sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         let fits = |line: &String| width(line) + 1 + width(word) <= columns;
         match lines.last_mut() {
@@ -256,7 +262,7 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
             _ => lines.push(format!("{indent}{word}")),
         }
     }
-    lines
+    lines.iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
 /// `14,176,584`.

@@ -8,7 +8,7 @@
 
 mod index;
 mod structures;
-mod sum;
+pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
@@ -16,22 +16,13 @@ use crate::dynamics::{Dynamics, Slice};
 use crate::error::PagesError;
 use crate::homes::Homes;
 use crate::seen::Seen;
-use crate::trace::{End, Header, Packed, Reader, Region, TraceError};
+pub use structures::Structure;
+
+use crate::trace::{End, Header, Packed, Reader, TraceError};
 use crate::usage::Usage;
 use isobar_model::{Seconds, num};
 use std::collections::BTreeMap;
 use std::io::Read;
-
-/// Something that pages belong to: a matrix, a heap, the stack of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Structure {
-    /// Name for people, unique in the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
-    pub name: String,
-    /// `file:line` where it is defined or allocated, where that is known.
-    pub line: Option<String>,
-    /// How to find it in another run, which has other addresses; `None` for an imported profile.
-    pub region: Option<Region>,
-}
 
 /// The page usage of a whole run.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +61,7 @@ impl PageProfile {
                 }
                 Some(Packed::Region(region)) => space.cover(region),
                 Some(Packed::Thread(thread)) => {
-                    sum.thread(thread.number);
+                    sum.thread(thread.number).map_err(|what| TraceError::Damaged { offset, what })?;
                     names.extend(thread.name.map(|name| (num::index(thread.number), name)));
                 }
                 Some(Packed::End(found)) => end = Some(found),
@@ -139,7 +130,7 @@ pub fn course(from: impl Read, homes: &Homes) -> Result<Course, TraceError> {
             None => break,
             Some(Packed::Slice(slice)) => {
                 if now != Some(slice.number) {
-                    close(std::mem::replace(&mut sum, of_threads(homes)), now, &mut course.slices)?;
+                    close(std::mem::replace(&mut sum, of_threads(homes)?), now, &mut course.slices)?;
                     now = Some(slice.number);
                 }
                 sum.add(&slice).map_err(|what| TraceError::Damaged { offset, what })?;
@@ -154,10 +145,10 @@ pub fn course(from: impl Read, homes: &Homes) -> Result<Course, TraceError> {
 }
 
 /// A sum of a slice, in which not every thread need occur.
-fn of_threads(homes: &Homes) -> sum::Sum {
+fn of_threads(homes: &Homes) -> Result<sum::Sum, TraceError> {
     let mut sum = sum::Sum::new();
     if let Some(last) = homes.threads().checked_sub(1) {
-        sum.thread(num::narrow(last));
+        sum.thread(num::narrow(last)).map_err(|_| PagesError::Count("threads"))?;
     }
-    sum
+    Ok(sum)
 }

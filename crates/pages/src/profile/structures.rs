@@ -1,11 +1,21 @@
 //! Which structure a page belongs to: regions in the order in which they came about, of which a
 //! later one covers an earlier one where they overlap.
 
-use super::Structure;
 use crate::trace::{Region, RegionKind};
 use crate::usage::Page;
 use isobar_model::num;
 use std::collections::BTreeMap;
+
+/// Something that pages belong to: a matrix, a heap, the stack of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// Name for people, unique in the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
+    pub name: String,
+    /// `file:line` where it is defined or allocated, where that is known.
+    pub line: Option<String>,
+    /// How to find it in another run, which has other addresses; `None` for an imported profile.
+    pub region: Option<Region>,
+}
 
 /// What pages are outside of all regions.
 const UNKNOWN: &str = "unknown";

@@ -1,5 +1,5 @@
 use super::*;
-use crate::trace::{FirstTouch, RegionKind, Row, Slice as TraceSlice, Thread, Writer};
+use crate::trace::{FirstTouch, Region, RegionKind, Row, Slice as TraceSlice, Thread, Writer};
 
 fn row(page: u64, thread: u32, loads: u64, stores: u64) -> Row {
     Row { page, thread, loads, stores }

@@ -13,8 +13,8 @@
 //! no better than first-touch by that           first-touch
 //! ```
 
+use super::figures::{PolicyReport, Report};
 use super::steps::{self, Step};
-use super::{PolicyReport, Report};
 use crate::profile::PageProfile;
 
 /// Up to this imbalance of accesses nodes count as even, and a smaller difference of it is no
@@ -32,6 +32,10 @@ pub const FEW: f64 = 10.0;
 /// so dynamic that one mapping for the whole run gains less. Section 6.2 tells Vips, in which pages
 /// migrate "during the whole execution", from SP, in which they do at its start; half is ours.
 pub const OFTEN: f64 = 50.0;
+
+/// By so many points exclusivity within slices must be above that of the whole run for that: else
+/// what changes hands are shared pages, which belong to no node anyway. Ours.
+pub const FOLLOWED: f64 = 10.0;
 
 /// A program with less memory than this lives in caches, and gains little from any mapping. The
 /// paper announces such a limit (section 4) and prints none; this is the last-level cache of a
@@ -53,8 +57,15 @@ pub struct Advice {
     pub steps: Vec<Step>,
 }
 
-/// The advice for a report, which is complete but for it.
-pub fn of(report: &Report, profile: &PageProfile) -> Advice {
+impl Advice {
+    /// For a report of a profile.
+    #[must_use]
+    pub fn of(report: &Report, profile: &PageProfile) -> Self {
+        of(report, profile)
+    }
+}
+
+fn of(report: &Report, profile: &PageProfile) -> Advice {
     if report.nodes < 2 {
         return nothing("There is one node: every page is on it, and there is nothing to place.");
     }
@@ -164,11 +175,14 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let restless = report.course.as_ref().and_then(|course| course.restless_percent).filter(|part| *part >= OFTEN);
-    if let Some((part, rate)) = restless.zip(report.dynamicity) {
+    let slices = report.course.as_ref().filter(|course| course.restless_percent.is_some_and(|part| part >= OFTEN));
+    let within = slices.and_then(|course| course.exclusivity).zip(report.exclusivity);
+    let within = within.map(|(within, whole)| (within * 100.0, whole * 100.0));
+    if let Some((within, whole)) = within.filter(|(within, whole)| within - whole >= FOLLOWED) {
         cautions.push(format!(
-            "Its pages change hands all the time: {rate:.0} a second get another best node, in {part:.0} % of the time slices. \
-             One mapping for the whole run gains less then, and following them with page migration costs copies."
+            "Its pages change hands all the time: in a time slice {within:.0} % of the accesses to a page come from one node, \
+             over the whole run {whole:.0} %. One mapping for the whole run gains less then, and following them with page \
+             migration costs copies."
         ));
     }
     let even = 100.0 / isobar_model::num::float_len(report.nodes);
@@ -190,11 +204,11 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::examples::{matmul, profile, report};
+    use crate::report::examples::{advice, matmul, profile};
 
     /// A program by its rows, first touched by thread 0.
     fn advised(rows: &[[u64; 4]], nodes: usize) -> Advice {
-        report(&profile(rows, &[("array", 0..rows.len())]), nodes).advice
+        advice(&profile(rows, &[("array", 0..rows.len())]), nodes)
     }
 
     #[test]
@@ -220,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_mixture_wants_mixed_unless_locality_is_even() {
-        // Shared pages whose best node is 0, exclusive ones of all nodes: locality overloads node 0.
+        // Shared pages whose best node is 0, exclusive ones of all nodes: locality overloads node
+        // 0.
         let mut rows = vec![[30, 25, 25, 20]; 8];
         rows.extend([[200, 0, 0, 0], [0, 200, 0, 0], [0, 0, 200, 0], [0, 0, 0, 200]]);
         assert_eq!(advised(&rows, 4).policy, Some("mixed"));
@@ -239,15 +254,47 @@ mod tests {
         assert!(alone.steps.is_empty());
     }
 
+    /// Pages that one node after another uses are dynamic; shared ones, of which now this and now
+    /// that node has a few accesses more, are not.
+    #[test]
+    fn pages_that_change_hands_lessen_the_gain() {
+        use crate::report::{Course, Question};
+        use crate::trace::{Row, Slice};
+        let warned = |rows: &dyn Fn(u32) -> [u64; 4]| {
+            let program = profile(&[[100; 4]; 4], &[("array", 0..4)]);
+            let homes = crate::homes::Homes::compact(4, 4).unwrap();
+            let mut follow = Course::follow(&program, &homes, None).unwrap();
+            for number in 0..8_u32 {
+                let of_page = |page: u64| {
+                    (0..).zip(rows(number)).map(move |(thread, loads)| Row { page, thread, loads, stores: 0 })
+                };
+                let rows = (0..4).flat_map(of_page).collect();
+                follow.add(Slice { number: number.into(), first: Vec::new(), rows }).unwrap();
+            }
+            let course = Some(follow.finish(&program).unwrap());
+            let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: false, course };
+            let advice = Advice::of(&Report::of(&program, question).unwrap(), &program);
+            advice.cautions.iter().any(|caution| caution.contains("change hands all the time"))
+        };
+        let only = |at: u32, most: u64, least: u64| {
+            let mut row = [least; 4];
+            row[isobar_model::num::index(at % 4)] = most;
+            row
+        };
+        assert!(warned(&|number| only(number, 100, 0)));
+        assert!(!warned(&|number| only(number, 26, 25)));
+        assert!(!warned(&|_| only(2, 100, 0)), "they stay where they are");
+    }
+
     #[test]
     fn the_matrix_product_is_small_and_has_a_hot_stack() {
-        let advice = report(&matmul(), 4).advice;
-        // By its address the hot stack of T0 would share a node with that of T2: `balanced` is as local
-        // as `mixed`, and more even.
-        assert_eq!(advice.policy, Some("balanced"));
-        assert!(advice.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
-        assert!(advice.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
-        let few = report(&matmul(), 8).advice;
+        let told = advice(&matmul(), 4);
+        // By its address the hot stack of T0 would share a node with that of T2: `balanced` is as
+        // local as `mixed`, and more even.
+        assert_eq!(told.policy, Some("balanced"));
+        assert!(told.cautions.iter().any(|caution| caution.contains("fit into a last-level cache")));
+        assert!(told.cautions.iter().any(|caution| caution.contains("at 0xa000, has 62 % of all accesses")));
+        let few = advice(&matmul(), 8);
         assert!(few.cautions.iter().any(|caution| caution.contains("4 nodes run none")));
     }
 }

@@ -12,8 +12,8 @@ use crate::trace::{End, Row, Slice};
 use crate::usage::{Page, Usage};
 use isobar_model::{Seconds, num};
 
-/// A slice is restless from this part of all pages on: what migrates in each slice of Vips, the most
-/// dynamic program of the paper, of which it expects less gain (section 6.2).
+/// A slice is restless from this part of all pages on: what migrates in each slice of Vips, the
+/// most dynamic program of the paper, of which it expects less gain (section 6.2).
 pub const RESTLESS: f64 = 0.004;
 
 /// Most points in time.
@@ -65,6 +65,9 @@ pub struct Course {
     /// Slices in which at least [`RESTLESS`] of all pages migrate, in per cent of those that have
     /// accesses; `None` without any.
     pub restless_percent: Option<f64>,
+    /// Exclusivity within the slices, each with the weight of its accesses: by how much it is above
+    /// that of the whole run is what following pages could gain.
+    pub exclusivity: Option<f64>,
     /// Seconds that the run took, by the trace's clock.
     pub seconds: f64,
     /// Migrations a second (equation 7); `None` where no time passed.
@@ -88,6 +91,8 @@ pub struct Follow<'a> {
     enough: f64,
     migrations: u64,
     behind: u64,
+    /// A slice of which more parts may come.
+    open: Option<Slice>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -131,16 +136,29 @@ impl Course {
             enough: (num::float_len(pages.len()) * RESTLESS).max(f64::MIN_POSITIVE),
             migrations: 0,
             behind: 0,
+            open: None,
         })
     }
 }
 
 impl Follow<'_> {
-    /// Adds a slice; they come in the order of their numbers.
+    /// Adds a slice, or the next part of the one before; they come in the order of their numbers.
     ///
     /// # Errors
     /// More nodes or threads than there can be.
-    pub fn add(&mut self, slice: &Slice) -> Result<(), PagesError> {
+    pub fn add(&mut self, mut slice: Slice) -> Result<(), PagesError> {
+        match &mut self.open {
+            Some(open) if open.number == slice.number => open.rows.append(&mut slice.rows),
+            open => {
+                if let Some(whole) = open.replace(slice) {
+                    self.close(&whole)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, slice: &Slice) -> Result<(), PagesError> {
         let usage = self.usage(&slice.rows)?;
         let seen = Seen::new(&usage, self.homes)?;
         let found = self.dynamics.add(&seen);
@@ -184,16 +202,27 @@ impl Follow<'_> {
     }
 
     /// All slices are added.
-    #[must_use]
-    pub fn finish(self, profile: &PageProfile) -> Course {
+    ///
+    /// # Errors
+    /// As [`Follow::add`].
+    pub fn finish(mut self, profile: &PageProfile) -> Result<Course, PagesError> {
+        if let Some(last) = self.open.take() {
+            self.close(&last)?;
+        }
+        Ok(self.course(profile))
+    }
+
+    fn course(self, profile: &PageProfile) -> Course {
         let ran = profile.end.as_ref().map(|end: &End| num::float(end.ran_ns) / 1e9);
         let seconds = ran.unwrap_or(num::float(self.behind) * self.slice_seconds);
         let length = |each: u64| num::float(each) * self.slice_seconds;
         let (point_seconds, column_seconds) = (length(self.points.each), length(self.heat.each));
+        let mut all = Sums::default();
+        self.points.items.iter().for_each(|sums| all.merge(sums));
         let point = |(at, sums): (usize, Sums)| Point {
             begin: num::float_len(at) * point_seconds,
             migrations: sums.migrations,
-            exclusivity: (sums.accesses > 0).then(|| sums.exclusive / float(sums.accesses)),
+            exclusivity: sums.exclusivity(),
             accesses: sums.accesses,
         };
         let address = |page: u64| page.saturating_mul(profile.header.page_bytes);
@@ -205,6 +234,7 @@ impl Follow<'_> {
             heat: Heat { rows: self.rows.into_iter().map(address).collect(), columns: self.heat.items, column_seconds },
             migrations: self.migrations,
             restless_percent: metrics::percent(self.restless.into(), self.slices.into()),
+            exclusivity: all.exclusivity(),
             seconds,
             dynamicity: self.dynamics.dynamicity(Seconds(seconds)),
         }
@@ -224,6 +254,12 @@ struct Groups<T> {
     most: usize,
     blank: T,
     items: Vec<T>,
+}
+
+impl Sums {
+    fn exclusivity(&self) -> Option<f64> {
+        (self.accesses > 0).then(|| self.exclusive / float(self.accesses))
+    }
 }
 
 trait Merge: Clone {
@@ -287,8 +323,8 @@ mod tests {
     fn course(slices: &[Slice], page_bytes: Option<u64>) -> Course {
         let (profile, homes) = (profile(&[[1; 4]; 4], &[]), Homes::compact(4, 4).unwrap());
         let mut follow = Course::follow(&profile, &homes, page_bytes).unwrap();
-        slices.iter().for_each(|slice| follow.add(slice).unwrap());
-        follow.finish(&profile)
+        slices.iter().for_each(|slice| follow.add(slice.clone()).unwrap());
+        follow.finish(&profile).unwrap()
     }
 
     #[test]
@@ -298,10 +334,16 @@ mod tests {
         // In slice 2 six of ten accesses are from the best nodes: 4 of 8, 2 of 2.
         assert_eq!(brief, [(0, Some(1.0), 10), (0, None, 0), (1, Some(0.6), 10)]);
         assert_eq!((course.slices, course.migrations, course.seconds), (2, 1, 0.03));
-        assert_eq!(course.restless_percent, Some(50.0));
+        assert_eq!((course.restless_percent, course.exclusivity), (Some(50.0), Some(0.8)));
         assert!((course.dynamicity.unwrap() - 1.0 / 0.03).abs() < 1e-9);
         assert_eq!(course.heat.rows, [0, 4096, 8192, 12288]);
         assert_eq!(course.heat.columns, [vec![9, 1, 0, 0], vec![0; 4], vec![8, 2, 0, 0]]);
+    }
+
+    #[test]
+    fn a_slice_may_come_in_parts() {
+        let parts = course(&[slice(3, &[(0, 0, 9)]), slice(3, &[(1, 1, 1)]), slice(4, &[(1, 2, 1)])], None);
+        assert_eq!((parts.slices, parts.migrations, parts.points[3].accesses), (2, 1, 10));
     }
 
     #[test]

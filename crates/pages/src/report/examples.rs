@@ -2,7 +2,7 @@
 
 use crate::homes::Homes;
 use crate::profile::{PageProfile, Structure};
-use crate::report::{Question, Report};
+use crate::report::{Advice, Question, Report};
 use crate::trace::Header;
 use crate::usage::{Page, Usage};
 use std::ops::Range;
@@ -69,4 +69,9 @@ pub fn report(profile: &PageProfile, nodes: usize) -> Report {
     let homes = Homes::compact(nodes, profile.usage.threads()).unwrap();
     let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: false, course: None };
     Report::of(profile, question).unwrap()
+}
+
+/// The advice for that.
+pub fn advice(profile: &PageProfile, nodes: usize) -> Advice {
+    Advice::of(&report(profile, nodes), profile)
 }

@@ -1,9 +1,10 @@
 //! What to do for a mapping: changes of the source where one thread touched first what others use,
 //! and commands.
 
-use super::Report;
+use super::figures::Report;
 use super::structures::{Sharing, StructureUse, joined};
 use crate::profile::PageProfile;
+use crate::trace::RegionKind;
 
 /// Structures with less than this part of all accesses, in per cent, are not worth a step. Ours.
 const NOTABLE: f64 = 1.0;
@@ -44,7 +45,7 @@ pub fn of(report: &Report, profile: &PageProfile, policy: &str) -> Vec<Step> {
 
 /// The change of the source that puts a structure where it is used.
 fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<Step> {
-    let name = one.line.as_ref().map_or_else(|| one.name.clone(), |line| format!("{} ({line})", one.name));
+    let name = named(one, profile);
     let percent = one.percent?;
     let first = first_touch(one, profile);
     let what = match (one.sharing(report.min_excl), one.stack_of) {
@@ -68,6 +69,18 @@ fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<
         ),
     };
     Some(Step { what, command: None })
+}
+
+/// What it is called in a sentence.
+fn named(one: &StructureUse, profile: &PageProfile) -> String {
+    let known = profile.structures.iter().find(|structure| structure.name == one.name);
+    let name = match known.and_then(|structure| structure.region.as_ref()).map(|region| &region.kind) {
+        Some(RegionKind::File { .. }) => format!("the static data of {}", one.name),
+        Some(RegionKind::Heap) => "what is on the heap".to_owned(),
+        Some(RegionKind::Anonymous { .. }) => format!("the mapping `{}`", one.name),
+        _ => one.name.clone(),
+    };
+    one.line.as_ref().map_or_else(|| name.clone(), |line| format!("{name} ({line})"))
 }
 
 /// Which thread touched it first, in words.
@@ -111,11 +124,11 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::examples::{matmul, profile, report};
+    use crate::report::examples::{advice, matmul, profile};
 
     #[test]
     fn the_matrix_product_is_told_what_to_initialise_in_parallel() {
-        let steps = report(&matmul(), 4).advice.steps;
+        let steps = advice(&matmul(), 4).steps;
         let text: Vec<&str> = steps.iter().map(|step| step.what.as_str()).collect();
         assert!(text[0].starts_with("stack of T0 (62 % of all accesses) is used by several threads"), "{text:?}");
         assert!(text[1].starts_with("stacks of T1-T3 (33 % of all accesses): T0 touched them first"), "{text:?}");
@@ -129,7 +142,7 @@ mod tests {
     fn shared_pages_are_interleaved_by_a_command_that_a_shell_understands() {
         let mut shared = profile(&[[25; 4], [26, 24, 25, 25], [24, 25, 26, 25], [25; 4]], &[("table", 0..4)]);
         shared.header.command = vec!["./a.out".into(), "it's".into(), String::new()];
-        let steps = report(&shared, 4).advice.steps;
+        let steps = advice(&shared, 4).steps;
         assert_eq!(steps[0].command.as_deref(), Some(r"numactl --interleave=all -- ./a.out 'it'\''s' ''"));
     }
 }

@@ -26,7 +26,8 @@ const RECORD: &str = "/run/isobar/state.pages.json";
 const PAGES: u64 = 64;
 
 pub fn checks(suite: &mut Suite) {
-    suite.check("pages: exclusive pages go to their threads' nodes, and --undo puts them back", locality_and_back);
+    suite
+        .check("pages: exclusive pages go to the nodes of their threads, and --undo puts them back", locality_and_back);
     suite.check("pages: shared pages are interleaved by `mixed`, exclusive ones are not", mixed);
     suite.check("pages: a dry run moves nothing and records nothing", dry_run);
     suite.check("pages: an interrupted run says how far it came, and the next does the rest", resumed);

@@ -7,7 +7,7 @@ use crate::terminal;
 use crate::text::json_line;
 use crate::usage::{Shown, document, draw, lines};
 use anyhow::Context;
-use isobar_pages::report::{Question, Report};
+use isobar_pages::report::{Advice, Question, Report};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,19 @@ pub struct FileArgs {
 pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let read = source::read(path)?;
     let homes = placed.homes(read.profile.usage.threads())?;
+    let of_file = |why: &dyn std::fmt::Display| bad_input(format!("{}: {why}", path.display()));
+    let course = read.course(&homes, placed.page_size)?;
     let question = Question {
         homes: &homes,
         min_excl: placed.min_excl,
         page_bytes: placed.page_size,
         sweep: args.sweep_min_excl,
-        course: None,
+        course,
     };
-    let report = Report::of(&read.profile, question).map_err(|why| bad_input(format!("{}: {why}", path.display())))?;
+    let report = Report::of(&read.profile, question).map_err(|why| of_file(&why))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let shown = Shown { name: &name, profile: &read.profile, report: &report, remarks: &read.remarks };
+    let advice = Advice::of(&report, &read.profile);
+    let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
     if let Some(folder) = &args.plot {
         plot(&shown, folder)?;
     }

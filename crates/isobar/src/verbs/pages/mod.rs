@@ -12,6 +12,7 @@ pub use apply::undo;
 
 use super::Verb;
 use crate::failure::bad_input;
+use apply::Apply;
 use options::Placed;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,8 +30,7 @@ use std::path::{Path, PathBuf};
   isobar pages 4711 --watch --interval 1
   isobar pages apply run.trace 4711 --dry-run
 
-FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or what `perf script` prints of memory
-samples. A number is a process, unless a file is called so. docs/pages.md says what every number means."
+FILE is a trace of `isobar trace`, or a page profile in the CSV form of numalize. A number is a process, unless a file is called so. docs/pages.md says what every number means."
 )]
 pub struct Pages {
     /// A trace or page profile; or, with --watch, a process
@@ -49,10 +49,11 @@ pub struct Pages {
     what: Option<What>,
 }
 
-/// What else can be done with a page usage.
+/// What else can be done.
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    Apply(apply::Apply),
+    /// A mapping applied to a live process.
+    Apply(Apply),
 }
 
 /// What the argument names.

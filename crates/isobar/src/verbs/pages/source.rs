@@ -1,19 +1,23 @@
-//! What `pages` reads: a page profile in the CSV form of numalize, row by row, so that the text
-//! never is in memory as a whole.
+//! What `pages` reads: a trace, or a page profile in the CSV form of numalize. Both are read block by
+//! block or row by row, so that they never are in memory as a whole.
 
 use crate::failure::bad_input;
 use crate::text::short;
 use csv::{ByteRecord, Reader, ReaderBuilder};
-use isobar_pages::trace::Header;
-use isobar_pages::{Page, PageProfile, Structure, Usage};
+use isobar_pages::report::Course;
+use isobar_pages::trace::{Header, MAGIC, Part, Reader as TraceReader};
+use isobar_pages::{Homes, Page, PageProfile, Structure, Usage};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 /// Columns before the counts.
 const COLUMNS: [&str; 6] =
     ["page.address", "alloc.thread", "alloc.location", "firsttouch.thread", "firsttouch.location", "structure.name"];
+
+/// What can be read.
+const EXPECTED: &str = "a trace of `isobar trace`, or a page profile in the CSV form of numalize";
 
 /// Bytes of a page where the form does not say: numalize counts by 4 KiB.
 const PAGE_BYTES: u64 = 4096;
@@ -25,6 +29,9 @@ pub struct Source {
     pub profile: PageProfile,
     /// What is missing of it, a sentence each.
     pub remarks: Vec<String>,
+    /// Whether it is a trace, which has time slices.
+    timed: bool,
+    path: PathBuf,
 }
 
 /// Reads a file.
@@ -36,16 +43,57 @@ pub fn read(path: &Path) -> anyhow::Result<Source> {
     let file = File::open(path).map_err(|why| of_file(&why))?;
     let about = file.metadata().map_err(|why| of_file(&why))?;
     if about.is_dir() {
-        return Err(of_file(&"is a folder; expected a page profile in the CSV form of numalize"));
+        return Err(of_file(&format!("is a folder; expected {EXPECTED}")));
     }
-    profile(BufReader::with_capacity(1 << 20, file)).map_err(|why| of_file(&why))
+    let mut bytes = BufReader::with_capacity(1 << 20, file);
+    let timed = bytes.fill_buf().map_err(|why| of_file(&why))?.starts_with(&MAGIC);
+    let profile = if timed {
+        PageProfile::read(bytes).map_err(|why| of_file(&why))?
+    } else {
+        profile(bytes).map_err(|why| of_file(&why))?
+    };
+    let remarks = if timed { remarks(&profile) } else { Vec::new() };
+    Ok(Source { profile, remarks, timed: timed && about.is_file(), path: path.to_owned() })
 }
 
-fn profile(from: impl Read) -> Result<Source, String> {
+/// What is missing of a trace.
+fn remarks(profile: &PageProfile) -> Vec<String> {
+    let Some(end) = &profile.end else {
+        let cut = "the trace has no end: the program still runs, or was cut off. Everything up to the last whole slice counts.";
+        return vec![cut.to_owned()];
+    };
+    let signal = end.status.is_none().then(|| "a signal ended the program.".to_owned());
+    signal.into_iter().chain(end.missing.iter().map(|missing| format!("not in the trace: {missing}"))).collect()
+}
+
+impl Source {
+    /// The program slice after slice, read from the file again; `None` where it has no slices, or
+    /// cannot be read twice.
+    ///
+    /// # Errors
+    /// Bad input.
+    pub fn course(&self, homes: &Homes, page_bytes: Option<u64>) -> anyhow::Result<Option<Course>> {
+        if !self.timed {
+            return Ok(None);
+        }
+        let of_file = |why: &dyn std::fmt::Display| bad_input(format!("{}: {why}", self.path.display()));
+        let file = File::open(&self.path).map_err(|why| of_file(&why))?;
+        let parts = TraceReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|why| of_file(&why))?;
+        let mut follow = Course::follow(&self.profile, homes, page_bytes).map_err(|why| of_file(&why))?;
+        for part in parts {
+            if let Part::Slice(slice) = part.map_err(|why| of_file(&why))? {
+                follow.add(slice).map_err(|why| of_file(&why))?;
+            }
+        }
+        follow.finish(&self.profile).map(Some).map_err(|why| of_file(&why))
+    }
+}
+
+fn profile(from: impl Read) -> Result<PageProfile, String> {
     let mut rows = ReaderBuilder::new().flexible(true).has_headers(false).from_reader(from);
     let mut row = ByteRecord::new();
     if !next(&mut rows, &mut row)? {
-        return Err("is empty; expected a page profile in the CSV form of numalize".to_owned());
+        return Err(format!("is empty; expected {EXPECTED}"));
     }
     let threads = threads(&row)?;
     let usage = Usage::new(threads, PAGE_BYTES).map_err(|why| format!("line 1: {why}"))?;
@@ -55,7 +103,7 @@ fn profile(from: impl Read) -> Result<Source, String> {
         let line = row.position().map_or(0, csv::Position::line);
         made.add(&row, &mut counts).map_err(|why| format!("line {line}: {why}"))?;
     }
-    Ok(Source { profile: made.finish(), remarks: Vec::new() })
+    Ok(made.finish())
 }
 
 fn next(rows: &mut Reader<impl Read>, row: &mut ByteRecord) -> Result<bool, String> {
@@ -68,7 +116,11 @@ fn threads(header: &ByteRecord) -> Result<usize, String> {
     for (at, expected) in COLUMNS.iter().enumerate() {
         let found = name(at);
         if found != *expected {
-            return Err(format!("line 1: column {} is `{}`; expected `{expected}`", at + 1, short(&found, 40)));
+            let found = short(&found, 40);
+            return Err(format!(
+                "expected {EXPECTED}; as CSV, column {} of line 1 is `{found}` and not `{expected}`",
+                at + 1
+            ));
         }
     }
     let threads = header.len() - COLUMNS.len();
@@ -172,7 +224,7 @@ mod tests {
         let text = format!(
             "{HEAD},T0,T1\n1537,0,a.c:3,0,a.c:9,\"B, too\",1,2\n0x602,0,,1,,\"B, too\",3,18446744073709551615\n"
         );
-        let profile = profile(text.as_bytes()).unwrap().profile;
+        let profile = profile(text.as_bytes()).unwrap();
         assert_eq!(profile.usage.pages(), [Page { number: 1537, first: 0 }, Page { number: 0x602, first: 1 }]);
         assert_eq!((profile.usage.row(0), profile.usage.row(1)), ([1, 2].as_slice(), [3, u64::MAX].as_slice()));
         let expected = Structure { name: "B, too".into(), line: Some("a.c:3".into()), region: None };
@@ -183,7 +235,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_line() {
         let refused = |text: &str| profile(text.as_bytes()).unwrap_err();
         assert!(refused("").starts_with("is empty"));
-        assert_eq!(refused("a,b\n"), "line 1: column 1 is `a`; expected `page.address`");
+        assert!(refused("a,b\n").ends_with("as CSV, column 1 of line 1 is `a` and not `page.address`"));
         assert!(refused(&format!("{HEAD}\n")).contains("no column of a thread"));
         assert!(refused(&format!("{HEAD},T1\n")).contains("column `T1`; expected `T0`"));
         let row = |row: &str| refused(&format!("{HEAD},T0,T1\n{row}\n"));

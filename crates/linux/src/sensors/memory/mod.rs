@@ -1,5 +1,5 @@
-//! Memory: free bytes by node, resident pages by node, also of one process by mapping, and addresses
-//! that threads access.
+//! Memory: free bytes by node, resident pages by node (`watched`: of one process by mapping), and
+//! addresses that threads access.
 
 pub mod free;
 pub mod pages;

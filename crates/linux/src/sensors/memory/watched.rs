@@ -1,5 +1,6 @@
-//! One process, looked at from time to time: its pages by node and by kind of mapping, and on which
-//! CPUs its threads run. It needs no tracing, no counters and no privilege over one's own processes.
+//! One process, looked at from time to time: its pages by node and by kind of mapping, and on
+//! which CPUs its threads run. It needs no tracing, no counters and no privilege over one's own
+//! processes.
 
 use crate::kernel::numa_maps::{self, Kind};
 use crate::kernel::proc_fs::{ProcDir, Until};

@@ -1,6 +1,7 @@
 //! What is known of the traced run: its page usage, and what its address space was.
 
 use crate::failure::bad_input;
+use crate::verbs::pages::source;
 use isobar_linux::kernel::page_range::base_bytes;
 use isobar_pages::PageProfile;
 use isobar_pages::trace::{Packed, Reader, Region, TraceError};
@@ -18,14 +19,18 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Reads a trace; one that was cut off, up to there.
+    /// Reads a trace; one that was cut off, up to there. Or another page profile, which has no
+    /// regions.
     ///
     /// # Errors
-    /// Bad input: no trace, or a damaged one.
+    /// Bad input: neither, or a damaged one.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let open = || File::open(file).map(BufReader::new).map_err(|error| bad_input(named(file, &error)));
-        let profile = PageProfile::read(open()?).map_err(|error| bad_input(named(file, &error)))?;
-        let regions = regions(open()?).map_err(|error| bad_input(named(file, &error)))?;
+        let (profile, regions) = match PageProfile::read(open()?) {
+            Err(TraceError::NotATrace) => (source::read(file)?.profile, Vec::new()),
+            Err(error) => return Err(bad_input(named(file, &error))),
+            Ok(profile) => (profile, regions(open()?).map_err(|error| bad_input(named(file, &error)))?),
+        };
         let profile = match base_bytes() {
             bytes if bytes > profile.usage.page_bytes() => profile.with_pages_of(bytes).map_err(bad_input)?,
             _ => profile,
@@ -73,7 +78,7 @@ mod tests {
         let traced = Traced::read(&file).unwrap();
         assert_eq!(traced.regions, [region(0), region(4096)]);
         assert_eq!(traced.profile.usage.row(0), [7]);
-        fs::write(&file, "page.address,T0\n").unwrap();
+        fs::write(&file, "garbage\n").unwrap();
         let told = Traced::read(&file).unwrap_err().to_string();
         assert!(told.contains("run.trace: ") && !told.contains('\n'), "{told}");
         assert!(Traced::read(&folder.path().join("none")).unwrap_err().to_string().contains("none: "));
