@@ -101,7 +101,8 @@ fn preload(program: &Path) -> Option<OsString> {
 fn beside(library: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let folder = own.parent()?;
-    let places = [folder.join(library), folder.join("../lib/isobar").join(library), folder.join("..").join(library)];
+    // Cargo leaves libraries of what it was asked to build in `deps`, for tests beside them.
+    let places = ["deps", ".", "../lib/isobar", ".."].map(|place| folder.join(place).join(library));
     places.into_iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
 }
 
