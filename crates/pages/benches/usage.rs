@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use isobar_pages::{Homes, Mapping, Metrics, Page, Seen, Usage, exclusivity};
+use isobar_pages::report::{Question, Report};
+use isobar_pages::trace::Header;
+use isobar_pages::{Homes, Mapping, Metrics, Page, PageProfile, Seen, Structure, Usage, exclusivity};
 use std::hint::black_box;
 
 const THREADS: usize = 64;
@@ -26,6 +28,21 @@ fn usage(pages: u64) -> Usage {
     usage
 }
 
+fn profile(usage: Usage) -> PageProfile {
+    let count = usage.pages().len();
+    let one = |number: usize| Structure { name: format!("array {number}"), line: None, region: None };
+    let header =
+        Header { engine: String::new(), sampled: None, page_bytes: 4096, slice_ns: 10_000_000, command: Vec::new() };
+    PageProfile {
+        header,
+        structures: (0..16).map(one).collect(),
+        structure_of: (0..count).map(|page| u32::try_from(page * 16 / count).unwrap_or(0)).collect(),
+        threads: (0..THREADS).map(|number| format!("T{number}")).collect(),
+        usage,
+        end: None,
+    }
+}
+
 fn metrics(criterion: &mut Criterion) {
     let pages = std::env::var("ISOBAR_BENCH_PAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
     let (usage, homes) = (usage(pages), Homes::compact(4, THREADS).unwrap());
@@ -38,6 +55,13 @@ fn metrics(criterion: &mut Criterion) {
             for mapping in Mapping::ALL {
                 black_box(Metrics::of(&seen, &mapping.place(&seen)));
             }
+        });
+    });
+    let profile = profile(usage);
+    group.bench_function(format!("report, {pages} pages x {THREADS} threads, 16 structures"), |bench| {
+        bench.iter(|| {
+            let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: false, course: None };
+            black_box(Report::of(&profile, question).unwrap())
         });
     });
     group.finish();

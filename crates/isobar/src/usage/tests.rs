@@ -67,7 +67,7 @@ fn shown(profile: &PageProfile, nodes: usize, timed: bool, ask: impl FnOnce(&Sho
     let course = timed.then(|| course(profile, &homes));
     let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: timed, course };
     let report = Report::of(profile, question).unwrap();
-    let advice = Advice::of(&report, profile);
+    let advice = Advice::of(&report, profile, "matmul.csv");
     ask(&Shown { name: "matmul.csv", profile, report: &report, advice: &advice, remarks: &[] });
 }
 

@@ -58,14 +58,14 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// For a report of a profile.
+    /// For a report of a profile, which was read from a file of this name.
     #[must_use]
-    pub fn of(report: &Report, profile: &PageProfile) -> Self {
-        of(report, profile)
+    pub fn of(report: &Report, profile: &PageProfile, file: &str) -> Self {
+        of(report, profile, file)
     }
 }
 
-fn of(report: &Report, profile: &PageProfile) -> Advice {
+fn of(report: &Report, profile: &PageProfile, file: &str) -> Advice {
     if report.nodes < 2 {
         return nothing("There is one node: every page is on it, and there is nothing to place.");
     }
@@ -78,7 +78,7 @@ fn of(report: &Report, profile: &PageProfile) -> Advice {
         reasons,
         cost: cost(report),
         cautions: cautions(report, profile),
-        steps: steps::of(report, profile, policy),
+        steps: steps::of(report, profile, policy, file),
     }
 }
 
@@ -116,8 +116,9 @@ fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
         return Some(("locality", why));
     }
     if mixed - balanced > EVEN && balanced_local >= mixed_local {
-        let why =
-            format!("{pages}; some nodes would do most of the work then, and moving a few pages aside evens that out.");
+        let why = format!(
+            "{pages}. With every page on its best node some nodes would do most of the work; moving some pages aside evens that out."
+        );
         return Some(("balanced", why));
     }
     Some((
@@ -128,12 +129,11 @@ fn wanted(report: &Report, exclusive: f64) -> Option<(&'static str, String)> {
 
 fn suffices(first: &PolicyReport, there: &PolicyReport, local: f64, even: f64) -> Option<String> {
     let (at, name) = (first.metrics.loc_app?, there.mapping.name());
-    let wording = if even > 0.0 { "more evenly" } else { "less evenly" };
     Some(format!(
         "First touch already puts pages where they are used: {at:.0} % of the accesses are to pages on their best node. \
-         `{name}`, the best other mapping, would change that by {local:+.0} points and load the nodes {wording} by {:.0} \
-         points, which is not worth the trouble.",
-        even.abs()
+         `{name}`, which suits such pages otherwise, would change that by {local:+.0} points and the imbalance of accesses by \
+         {:+.0}, which is not worth the trouble.",
+        -even
     ))
 }
 
@@ -273,7 +273,7 @@ mod tests {
             }
             let course = Some(follow.finish(&program).unwrap());
             let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: false, course };
-            let advice = Advice::of(&Report::of(&program, question).unwrap(), &program);
+            let advice = Advice::of(&Report::of(&program, question).unwrap(), &program, "a.trace");
             advice.cautions.iter().any(|caution| caution.contains("change hands all the time"))
         };
         let only = |at: u32, most: u64, least: u64| {

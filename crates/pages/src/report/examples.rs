@@ -73,5 +73,5 @@ pub fn report(profile: &PageProfile, nodes: usize) -> Report {
 
 /// The advice for that.
 pub fn advice(profile: &PageProfile, nodes: usize) -> Advice {
-    Advice::of(&report(profile, nodes), profile)
+    Advice::of(&report(profile, nodes), profile, "run 1.trace")
 }

@@ -1,8 +1,8 @@
 //! Every figure of a page usage, for one map of threads to nodes and one page size.
 
 use super::course::Course;
-use super::structures::StructureUse;
-use super::{served, structures};
+use super::served::{Served, each_page};
+use super::structures::{StructureUse, Uses};
 use crate::error::PagesError;
 use crate::homes::Homes;
 use crate::mapping::{Mapping, Placement};
@@ -115,9 +115,20 @@ impl Report {
         let seen = Seen::new(&usage, question.homes)?;
         let placements: Vec<(Mapping, Placement)> =
             mappings(question.min_excl).map(|mapping| (mapping, mapping.place(&seen))).collect();
+        let mut served = Served::by(placements.iter().map(|(_, placement)| placement).collect());
         let structures = match &usage {
-            Cow::Borrowed(_) => structures::of(profile, &seen),
-            Cow::Owned(_) => structures::of(profile, &Seen::new(&profile.usage, question.homes)?),
+            Cow::Borrowed(_) => {
+                let mut uses = Uses::of(profile, &seen);
+                each_page(&seen, |at, by_node| {
+                    served.add(at, by_node);
+                    uses.add(at, by_node);
+                });
+                uses.finish()
+            }
+            Cow::Owned(_) => {
+                each_page(&seen, |at, by_node| served.add(at, by_node));
+                structures(profile, question.homes)?
+            }
         };
         Ok(Self {
             pages: seen.pages().len(),
@@ -131,7 +142,7 @@ impl Report {
             exclusive_percent: exclusive(&seen, question.min_excl),
             histogram: histogram(&seen),
             hottest: hottest(&seen),
-            policies: policies(&seen, &placements),
+            policies: policies(&seen, &placements, &served.local),
             structures,
             sweep: if question.sweep { sweep(&seen) } else { Vec::new() },
             dynamicity: question.course.as_ref().and_then(|course| course.dynamicity),
@@ -167,9 +178,15 @@ fn mappings(min_excl: f64) -> impl Iterator<Item = Mapping> {
     })
 }
 
-fn policies(seen: &Seen<'_>, placements: &[(Mapping, Placement)]) -> Vec<PolicyReport> {
-    let served: Vec<&Placement> = placements.iter().map(|(_, placement)| placement).collect();
-    let local = served::local(seen, &served);
+/// What structures are used for, at the page size of the profile.
+fn structures(profile: &PageProfile, homes: &Homes) -> Result<Vec<StructureUse>, PagesError> {
+    let seen = Seen::new(&profile.usage, homes)?;
+    let mut uses = Uses::of(profile, &seen);
+    each_page(&seen, |at, by_node| uses.add(at, by_node));
+    Ok(uses.finish())
+}
+
+fn policies(seen: &Seen<'_>, placements: &[(Mapping, Placement)], local: &[u128]) -> Vec<PolicyReport> {
     let one = |((mapping, placement), local): (&(Mapping, Placement), &u128)| PolicyReport {
         mapping: *mapping,
         metrics: Metrics::of(seen, placement),
@@ -177,7 +194,7 @@ fn policies(seen: &Seen<'_>, placements: &[(Mapping, Placement)]) -> Vec<PolicyR
         delta_b_acc: None,
         delta_loc_app: None,
     };
-    let mut policies: Vec<PolicyReport> = placements.iter().zip(&local).map(one).collect();
+    let mut policies: Vec<PolicyReport> = placements.iter().zip(local).map(one).collect();
     let first = policies.first().map(|first| (first.metrics.b_acc, first.metrics.loc_app)).unwrap_or_default();
     for policy in &mut policies {
         policy.delta_b_acc = policy.metrics.b_acc.zip(first.0).map(|(here, first)| here - first);

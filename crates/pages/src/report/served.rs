@@ -4,16 +4,35 @@
 use crate::mapping::Placement;
 use crate::seen::Seen;
 
-/// For each placement the accesses from the node on which their page is.
-pub fn local(seen: &Seen<'_>, placements: &[&Placement]) -> Vec<u128> {
-    let (mut local, mut by_node) = (vec![0_u128; placements.len()], vec![0; seen.nodes()]);
-    for at in 0..seen.pages().len() {
-        seen.by_node(at, &mut by_node);
-        for (sum, placement) in local.iter_mut().zip(placements) {
+/// The accesses under each placement from the node on which their page is, so far.
+pub struct Served<'a> {
+    placements: Vec<&'a Placement>,
+    /// In the order of the placements.
+    pub local: Vec<u128>,
+}
+
+impl<'a> Served<'a> {
+    /// Under these placements.
+    pub fn by(placements: Vec<&'a Placement>) -> Self {
+        Self { local: vec![0; placements.len()], placements }
+    }
+
+    /// Adds the page at a position, with its accesses by node.
+    pub fn add(&mut self, at: usize, by_node: &[u64]) {
+        for (sum, placement) in self.local.iter_mut().zip(&self.placements) {
             *sum += u128::from(by_node[usize::from(placement.nodes()[at])]);
         }
     }
-    local
+}
+
+/// Calls with every page, by position, and its accesses by node. Reading the accesses of a page
+/// costs more than anything that is done with them, so it happens once.
+pub fn each_page(seen: &Seen<'_>, mut call: impl FnMut(usize, &[u64])) {
+    let mut by_node = vec![0; seen.nodes()];
+    for at in 0..seen.pages().len() {
+        seen.by_node(at, &mut by_node);
+        call(at, &by_node);
+    }
 }
 
 #[cfg(test)]
@@ -29,7 +48,9 @@ mod tests {
         let seen = Seen::new(&profile.usage, &homes).unwrap();
         let placement = |nodes: &[u16]| Placement::observed(nodes.to_vec());
         // By node the pages have 8 + 0 and 5 + 5 accesses.
-        let found = local(&seen, &[&placement(&[0, 0]), &placement(&[1, 1]), &placement(&[0, 1])]);
-        assert_eq!(found, [13, 5, 13]);
+        let placements = [placement(&[0, 0]), placement(&[1, 1]), placement(&[0, 1])];
+        let mut served = Served::by(placements.iter().collect());
+        each_page(&seen, |at, by_node| served.add(at, by_node));
+        assert_eq!(served.local, [13, 5, 13]);
     }
 }

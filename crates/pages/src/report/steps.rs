@@ -25,19 +25,19 @@ pub struct Step {
 }
 
 /// What to do for a mapping, the most useful first.
-pub fn of(report: &Report, profile: &PageProfile, policy: &str) -> Vec<Step> {
+pub fn of(report: &Report, profile: &PageProfile, policy: &str, file: &str) -> Vec<Step> {
     match policy {
         "first-touch" => Vec::new(),
-        "interleave" => vec![interleave(profile)],
+        "interleave" => vec![interleave(profile), apply(policy, file)],
         _ => {
             let structures = joined(&report.structures, report.min_excl);
             let notable = |one: &&StructureUse| {
                 one.percent.is_some_and(|percent| percent >= NOTABLE)
                     && one.remote.is_some_and(|remote| remote >= REMOTE)
             };
-            let mut steps: Vec<Step> =
-                structures.iter().filter(notable).take(MOST).filter_map(|one| source(one, report, profile)).collect();
-            steps.push(pin(report));
+            let named = structures.iter().filter(notable).take(MOST);
+            let mut steps: Vec<Step> = named.filter_map(|one| source(one, report, profile)).collect();
+            steps.extend([apply(policy, file), pin(report)]);
             steps
         }
     }
@@ -53,6 +53,10 @@ fn source(one: &StructureUse, report: &Report, profile: &PageProfile) -> Option<
         (Sharing::Shared, Some(_)) => format!(
             "{name} ({percent:.0} % of all accesses) is used by several threads: data that they share belongs on the heap, where \
              it can be spread over the nodes."
+        ),
+        (Sharing::Shared, None) if one.pages < report.nodes as u64 => format!(
+            "{name} ({percent:.0} % of all accesses) is too small to be spread, and several nodes use it: if its parts belong \
+             to one thread each, give each part a page of its own."
         ),
         (Sharing::Shared, None) => format!(
             "Spread {name} ({percent:.0} % of all accesses, shared) over all nodes: allocate it with numa_alloc_interleaved(), or \
@@ -103,6 +107,11 @@ fn interleave(profile: &PageProfile) -> Step {
     Step { what, command: Some(format!("numactl --interleave=all -- {command}")) }
 }
 
+fn apply(policy: &str, file: &str) -> Step {
+    let what = "Or leave the program as it is, and move its pages while it runs (PID is its process):".to_owned();
+    Step { what, command: Some(format!("isobar pages apply {} PID --policy {policy}", quoted(file))) }
+}
+
 fn pin(report: &Report) -> Step {
     let what = format!(
         "Keep each thread on the CPUs of its node, since a page is near its thread only while the thread stays. This report \
@@ -135,7 +144,17 @@ mod tests {
         assert!(text[2].starts_with("Initialise C (3 % of all accesses) in parallel"), "{text:?}");
         assert!(text[2].contains("T0 touched it first, and other nodes make 71 % of the accesses to it"), "{text:?}");
         assert!(text[3].starts_with("Initialise A (2 % of all accesses)"), "{text:?}");
+        let apply = steps[4].command.as_deref();
+        assert_eq!(apply, Some("isobar pages apply 'run 1.trace' PID --policy balanced"));
         assert_eq!(steps.last().unwrap().command.as_deref(), Some("OMP_PLACES=cores OMP_PROC_BIND=close"));
+    }
+
+    #[test]
+    fn what_is_smaller_than_the_nodes_are_many_is_not_to_be_spread() {
+        let mut rows = vec![[500, 0, 0, 0], [0, 500, 0, 0], [0, 0, 500, 0], [0, 0, 0, 500]];
+        rows.push([100; 4]);
+        let steps = advice(&profile(&rows, &[("grid", 0..4), ("sums", 4..5)]), 4).steps;
+        assert!(steps[1].what.starts_with("sums (17 % of all accesses) is too small to be spread"), "{steps:?}");
     }
 
     #[test]

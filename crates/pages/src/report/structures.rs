@@ -94,29 +94,45 @@ impl StructureUse {
     }
 }
 
-/// Every structure that has pages, by accesses, descending, then by name.
-pub fn of(profile: &PageProfile, seen: &Seen<'_>) -> Vec<StructureUse> {
-    let mut found: Vec<StructureUse> = profile.structures.iter().map(|one| blank(one, seen.nodes())).collect();
-    let mut first: Vec<BTreeMap<u32, u64>> = vec![BTreeMap::new(); found.len()];
-    let mut by_node = vec![0; seen.nodes()];
-    for (at, (page, structure)) in seen.pages().iter().zip(&profile.structure_of).enumerate() {
-        let index = num::index(*structure);
-        let (Some(one), Some(first)) = (found.get_mut(index), first.get_mut(index)) else { continue };
-        seen.by_node(at, &mut by_node);
+/// What is known of the structures so far.
+pub struct Uses<'a> {
+    seen: &'a Seen<'a>,
+    structure_of: &'a [u32],
+    found: Vec<StructureUse>,
+    first: Vec<BTreeMap<u32, u64>>,
+}
+
+impl<'a> Uses<'a> {
+    /// Of a profile, at its own page size.
+    pub fn of(profile: &'a PageProfile, seen: &'a Seen<'a>) -> Self {
+        let found: Vec<StructureUse> = profile.structures.iter().map(|one| blank(one, seen.nodes())).collect();
+        Self { seen, structure_of: &profile.structure_of, first: vec![BTreeMap::new(); found.len()], found }
+    }
+
+    /// Adds the page at a position, with its accesses by node.
+    pub fn add(&mut self, at: usize, by_node: &[u64]) {
+        let Some(index) = self.structure_of.get(at).map(|structure| num::index(*structure)) else { return };
+        let (Some(one), Some(first)) = (self.found.get_mut(index), self.first.get_mut(index)) else { return };
+        let page = self.seen.pages()[at];
         one.pages += 1;
         one.accesses += u128::from(page.accesses);
         one.most += u128::from(page.most);
         one.local += u128::from(by_node[usize::from(page.first)]);
-        one.from_nodes.iter_mut().zip(&by_node).for_each(|(sum, count)| *sum += u128::from(*count));
-        *first.entry(seen.usage().pages()[at].first).or_default() += 1;
+        one.from_nodes.iter_mut().zip(by_node).for_each(|(sum, count)| *sum += u128::from(*count));
+        *first.entry(self.seen.usage().pages()[at].first).or_default() += 1;
     }
-    for (one, first) in found.iter_mut().zip(first) {
-        one.first = first.into_iter().collect();
-        one.finish(seen.accesses());
+
+    /// Every structure that has pages, by accesses, descending, then by name.
+    pub fn finish(self) -> Vec<StructureUse> {
+        let mut found = self.found;
+        for (one, first) in found.iter_mut().zip(self.first) {
+            one.first = first.into_iter().collect();
+            one.finish(self.seen.accesses());
+        }
+        found.retain(|one| one.pages > 0);
+        found.sort_by(|a, b| b.accesses.cmp(&a.accesses).then_with(|| a.name.cmp(&b.name)));
+        found
     }
-    found.retain(|one| one.pages > 0);
-    found.sort_by(|a, b| b.accesses.cmp(&a.accesses).then_with(|| a.name.cmp(&b.name)));
-    found
 }
 
 fn blank(structure: &Structure, nodes: usize) -> StructureUse {

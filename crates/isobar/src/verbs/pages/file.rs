@@ -38,7 +38,7 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     };
     let report = Report::of(&read.profile, question).map_err(|why| of_file(&why))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let advice = Advice::of(&report, &read.profile);
+    let advice = Advice::of(&report, &read.profile, &path.to_string_lossy());
     let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
     if let Some(folder) = &args.plot {
         plot(&shown, folder)?;

@@ -50,7 +50,12 @@ struct Seen<'a> {
 pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let machine = linux::read_topology(None)?;
     let stop = StopFlag::install().context("cannot catch signals")?;
-    let of_process = |why: NotSeen| bad_input(format!("process {pid}: {why}"));
+    let of_process = |why: NotSeen| match why {
+        NotSeen::Gone => {
+            bad_input(format!("process {pid}: {why}; expected the number of one, as `pgrep NAME` prints it"))
+        }
+        other => anyhow::anyhow!("process {pid}: {other}"),
+    };
     let mut watched = Watched::new(Pid(pid)).map_err(of_process)?;
     let mut look = watched.look().map_err(of_process)?;
     if machine.nodes().len() < 2 {
@@ -134,7 +139,7 @@ fn document(seen: &Seen<'_>) -> Value {
         seen.rows().iter().skip(1).map(|(kind, pages)| ((*kind).to_owned(), json!(seen.counts(pages)))).collect();
     let remote = seen.remote();
     json!({
-        "time": seen.time,
+        "time": (seen.time * 1000.0).round() / 1000.0,
         "pid": seen.pid,
         "name": seen.look.name,
         "nodes": seen.nodes(),
