@@ -4,6 +4,10 @@
 # `perf report` in that folder show lines. Needs no C compiler for another architecture and no
 # libraries of one.
 #
+# Beside the command lie the libraries that other programs load, where it finds them: those of
+# `isobar run` and, on x86-64, `isobar trace`. They use the C library of the programs (GNU), so for
+# another architecture they need its C compiler (gcc-aarch64-linux-gnu), and are left out without it.
+#
 #   scripts/release.sh [FOLDER [TARGET...]]     dist/ and both architectures unless others are named
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,6 +27,25 @@ export LD_LIBRARY_PATH=$sysroot/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 "$objcopy" --version >/dev/null 2>&1 || objcopy=$(command -v llvm-objcopy) ||
     { echo "release: no objcopy for all architectures: rustup component add llvm-tools, or install llvm" >&2; exit 1; }
 
+# libraries TARGET: what is built with the GNU C library for the architecture of TARGET.
+libraries() {
+    local gnu=${1%-musl}-gnu arch=${1%%-*} packages=(shim) package name linker
+    [ "$arch" != x86_64 ] || packages+=(tracer-plugin tracer-names)
+    if [ "$arch" != "$(uname -m)" ]; then
+        linker=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$gnu")_LINKER
+        export "$linker=$arch-linux-gnu-gcc"
+        command -v "${!linker}" >/dev/null || { echo "release: $1 has no libraries: no ${!linker} here" >&2; return; }
+    fi
+    add_target "$gnu" || { echo "release: $1 has no libraries: $why" >&2; return; }
+    cargo build --profile dist --locked --target "$gnu" "${packages[@]/#/--package=isobar-}"
+    for package in "${packages[@]}"; do
+        name=libisobar_${package//-/_}.so
+        [ "$package" != shim ] || name=libisobar_alloc.so
+        "$objcopy" --strip-unneeded "$built/$gnu/dist/$name" "$folder/$1/$name"
+        chmod 0644 "$folder/$1/$name"
+    done
+}
+
 for target in "${targets[@]}"; do
     add_target "$target" || { echo "release: $why" >&2; exit 1; }
     cargo build --profile dist --locked --target "$target" -p isobar
@@ -33,5 +56,6 @@ for target in "${targets[@]}"; do
     (cd "$to" && "$objcopy" --add-gnu-debuglink=isobar.debug isobar)
     chmod 0755 "$to/isobar"
     chmod 0644 "$to/isobar.debug"
+    libraries "$target"
 done
 ls -l "$folder"/*/

@@ -17,8 +17,8 @@ use support::{Said, isobar, run};
 
 const PAGE: u64 = 4096;
 
-/// A kernel of numasim, built here. It has touched its memory, and waits for its start until this is
-/// dropped: at work it would take more memory now and then.
+/// A kernel of numasim, built here. It has touched its memory, and waits for its start until this
+/// is dropped: at work it would take more memory now and then.
 struct Kernel {
     child: Child,
     program: PathBuf,

@@ -40,7 +40,7 @@ pub enum LabError {
     Spread(String),
     /// a program whose trace cannot be made
     #[error(transparent)]
-    Trace(#[from] isobar_trace::TraceError),
+    Trace(#[from] isobar_pages::synthetic::RecipeError),
     /// a static study that could not be made
     #[error(transparent)]
     Study(#[from] StudyError),

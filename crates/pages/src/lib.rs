@@ -11,7 +11,9 @@
 //! mapping    eight policies that give each page a node (section 5.1)
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
+//! import     profiles from files: traces, numalize's CSV, perf's samples; export to CSV
 //! report     what all of that says, and which mapping suits
+//! synthetic  accesses generated from a recipe
 //! transfer   a placement of a traced run, for a live one with other addresses
 //! ```
 //!
@@ -22,11 +24,13 @@
 mod dynamics;
 mod error;
 mod homes;
+pub mod import;
 mod mapping;
 mod metrics;
 mod profile;
 pub mod report;
 mod seen;
+pub mod synthetic;
 pub mod trace;
 mod transfer;
 mod usage;
@@ -34,9 +38,10 @@ mod usage;
 pub use dynamics::{Dynamics, Slice};
 pub use error::PagesError;
 pub use homes::Homes;
+pub use import::{ImportError, open};
 pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
-pub use profile::{Course, PageProfile, Structure, course};
+pub use profile::{PageProfile, Structure};
 pub use seen::{PageSeen, Seen};
 pub use transfer::{Transfer, Wanted, transfer};
 pub use usage::{Page, Usage};

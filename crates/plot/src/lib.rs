@@ -1,7 +1,8 @@
 //! Figures as SVG: grouped [`bars`], bars in [`parts`] and [`boxes`], [`curves`] and [`scatter`]
 //! plots, [`panels`] over time and [`heat`] maps, 800 by 500, the same bytes for the same numbers.
-//! It knows how a figure is laid out; only its callers know what the numbers mean. Text is escaped and control characters are shown as `?`, so that a
-//! program's name cannot break a figure; values that are not finite are left out.
+//! It knows how a figure is laid out; only its callers know what the numbers mean. Text is escaped
+//! and control characters are shown as `?`, so that a program's name cannot break a figure; values
+//! that are not finite are left out.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! QEMU's plugin interface, version 1, as far as it is used: own declarations, since no package ships
-//! the header. From QEMU's documentation (docs/devel/tcg-plugins.rst) and the names and types that
-//! include/qemu/qemu-plugin.h publishes. Functions are looked up when the plugin is loaded, so that
-//! its tests link without QEMU.
+//! QEMU's plugin interface, version 1, as far as it is used: own declarations, since no package
+//! ships the header. From QEMU's documentation (docs/devel/tcg-plugins.rst) and the names and types
+//! that include/qemu/qemu-plugin.h publishes. Functions are looked up when the plugin is loaded, so
+//! that its tests link without QEMU.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::transmute_copy;
@@ -63,8 +63,8 @@ pub struct Api {
 fn find<F: Copy>(name: &CStr) -> Option<F> {
     // SAFETY: `name` ends with a zero byte, and the handle is the constant for "anywhere".
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    // SAFETY: function pointers are as large as data pointers on Linux, and each caller names the type
-    // that the header declares for the name.
+    // SAFETY: function pointers are as large as data pointers on Linux, and each caller names the
+    // type that the header declares for the name.
     (!address.is_null()).then(|| unsafe { transmute_copy(&address) })
 }
 
@@ -97,7 +97,8 @@ impl Api {
 
     /// Registers what is called for each thread, block, system call, and at the end.
     pub fn register(&self, id: Id, cpu: OnCpu, block: OnBlock, call: OnSyscall, back: OnReturn, exit: OnExit) {
-        // SAFETY: called while QEMU loads the plugin `id`, with functions that live as long as it does.
+        // SAFETY: called while QEMU loads the plugin `id`, with functions that live as long as it
+        // does.
         unsafe { (self.vcpu_init)(id, cpu) };
         // SAFETY: as above.
         unsafe { (self.translation)(id, block) };

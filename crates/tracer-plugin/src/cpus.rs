@@ -34,7 +34,8 @@ pub fn begin(number: u32, thread: u32, rows: &mut Vec<Row>) {
     let cpu = Cpu { busy: AtomicBool::new(true), slice, thread, known: false, table: Table::default() };
     let before = place.load(Ordering::Acquire);
     if !before.is_null() {
-        // It has ended, in a system call. It stays claimed, and is never freed: another may look at it.
+        // It has ended, in a system call. It stays claimed, and is never freed: another may look at
+        // it.
         take(before, slice, rows, usize::MAX);
         claim(before, usize::MAX);
     }
@@ -44,8 +45,8 @@ pub fn begin(number: u32, thread: u32, rows: &mut Vec<Row>) {
 /// The thread that runs now.
 ///
 /// # Safety
-/// Called from a callback of QEMU for this number, and the reference ends with the callback: so no one
-/// else has one. Not within system calls.
+/// Called from a callback of QEMU for this number, and the reference ends with the callback: so no
+/// one else has one. Not within system calls.
 #[inline(always)]
 pub unsafe fn running<'a>(number: u32) -> Option<&'a mut Cpu> {
     let cpu = CPUS.get(number as usize)?.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! What `isobar trace` wants of the plugin, and what the plugin says back.
 //!
-//! The orders stand in an environment variable, as JSON: options of a plugin may hold no commas, and
-//! paths may.
+//! The orders stand in an environment variable, as JSON: options of a plugin may hold no commas,
+//! and paths may.
 
 use isobar_pages::trace::Header;
 use serde::{Deserialize, Serialize};

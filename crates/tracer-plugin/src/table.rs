@@ -53,8 +53,8 @@ impl Access {
     }
 }
 
-/// The pages of a thread. They stay when their counts are taken, so that a page that it has accessed
-/// before is recognised.
+/// The pages of a thread. They stay when their counts are taken, so that a page that it has
+/// accessed before is recognised.
 pub struct Table {
     lines: Box<[Line; WAYS]>,
     slots: Vec<Slot>,

@@ -118,12 +118,3 @@ pub trait Engine: Sync {
     /// [`TracerError::Refused`] where it cannot work here, and commands that it cannot trace.
     fn prepare(&self, job: &Job) -> Result<Box<dyn Tracing>, TracerError>;
 }
-
-/// All engines, the first choice first.
-pub const ENGINES: &[&dyn Engine] = &[&crate::qemu_user::QemuUser];
-
-/// The engine of a name.
-#[must_use]
-pub fn engine(name: &str) -> Option<&'static dyn Engine> {
-    ENGINES.iter().copied().find(|engine| engine.name() == name)
-}

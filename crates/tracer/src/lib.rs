@@ -5,8 +5,8 @@
 //! qemu_user   every access, through QEMU's emulation of one program and our plugin in it
 //! program     what a command is: its file, its interpreter
 //! finish      completes a trace when the program has ended: names, the end, what is missing
-//! symbols     variables of programs and libraries, by address; allocations: the code that made them
-//! lines       where in the source variables and code are
+//! symbols     variables of programs and libraries, by address; allocations: the code that made
+//! them lines       where in the source variables and code are
 //! ```
 //!
 //! An engine makes a command of a command, and completes the file when it has ended. Who starts it,
@@ -23,4 +23,13 @@ mod program;
 mod qemu_user;
 mod symbols;
 
-pub use engine::{ENGINES, Engine, Job, Refusal, Traced, TracerError, engine};
+pub use engine::{Engine, Job, Refusal, Traced, TracerError};
+
+/// All engines, the first choice first.
+pub const ENGINES: &[&dyn Engine] = &[&qemu_user::QemuUser];
+
+/// The engine of a name.
+#[must_use]
+pub fn engine(name: &str) -> Option<&'static dyn Engine> {
+    ENGINES.iter().copied().find(|engine| engine.name() == name)
+}

@@ -1,5 +1,5 @@
-//! Every access of one program, through QEMU's emulation of it (`qemu-x86_64`) and our plugin in it.
-//! Threads run side by side, as many as there are CPUs.
+//! Every access of one program, through QEMU's emulation of it (`qemu-x86_64`) and our plugin in
+//! it. Threads run side by side, as many as there are CPUs.
 
 use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
 use crate::{finish, program};
@@ -101,7 +101,8 @@ fn preload(program: &Path) -> Option<OsString> {
 fn beside(library: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let folder = own.parent()?;
-    let places = [folder.join(library), folder.join("../lib/isobar").join(library), folder.join("..").join(library)];
+    // Cargo leaves libraries of what it was asked to build in `deps`, for tests beside them.
+    let places = ["deps", ".", "../lib/isobar", ".."].map(|place| folder.join(place).join(library));
     places.into_iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
 }
 

@@ -33,7 +33,8 @@ pub fn variables(file: &[u8], parts: &Parts, page_bytes: u64) -> Vec<Region> {
     found.into_iter().map(region).collect()
 }
 
-/// What is added to an address in the file to find it in memory: where its first loaded segment lies.
+/// What is added to an address in the file to find it in memory: where its first loaded segment
+/// lies.
 pub fn bias(program: &object::File<'_>, parts: &Parts) -> Option<u64> {
     let (start, offset) = parts.iter().next()?;
     let segment = program.segments().find(|segment| {

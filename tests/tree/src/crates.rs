@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -14,9 +14,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("isobar-linux", &["isobar-allocation", "isobar-model"]),
     ("isobar-shim", &["isobar-allocation"]),
     ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
-    ("isobar-trace", &["isobar-model"]),
     ("isobar-pages", &["isobar-model"]),
-    ("isobar-tracer", &["isobar-pages", "isobar-tracer-plugin"]),
+    ("isobar-tracer", &["isobar-pages", "isobar-tracer-names", "isobar-tracer-plugin"]),
     ("isobar-tracer-plugin", &["isobar-pages"]),
     ("isobar-tracer-names", &[]),
     ("isobar-conformance", &["isobar-model"]),
@@ -32,6 +31,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
             "isobar-contention",
             "isobar-model",
             "isobar-optima",
+            "isobar-pages",
             "isobar-partition",
             "isobar-plot",
             "isobar-policy",
@@ -39,7 +39,6 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
             "isobar-runtime",
             "isobar-sim",
             "isobar-study",
-            "isobar-trace",
         ],
     ),
     // The machine and soak tests judge isobar from outside, and so does the resctrl that stands in

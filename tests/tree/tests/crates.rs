@@ -81,9 +81,10 @@ fn pure_crates_share_one_list_of_forbidden_things() {
     PURE.iter().for_each(|(name, _)| assert_eq!(list(name), first, "{name}/clippy.toml differs"));
 }
 
-/// Crates with unsafe code: isobar's own one, the library that it preloads into programs, the one
-/// that QEMU loads, and those of numasim that map the page and talk to QEMU.
-const UNSAFE: [&str; 5] = ["isobar-linux", "isobar-shim", "isobar-tracer-plugin", "numasim-page", "numasim-plugin"];
+/// Crates with unsafe code: isobar's own one, the libraries that are preloaded into programs, the
+/// one that QEMU loads, and those of numasim that map the page and talk to QEMU.
+const UNSAFE: [&str; 6] =
+    ["isobar-linux", "isobar-shim", "isobar-tracer-names", "isobar-tracer-plugin", "numasim-page", "numasim-plugin"];
 
 #[test]
 fn unsafe_code_lives_in_the_crates_that_may_have_it() {

@@ -16,7 +16,7 @@ use super::places::Places;
 use super::sampler::Sampler;
 use super::strategy::{Request, Strategy, pages};
 use isobar_model::num;
-use isobar_trace::Access;
+use isobar_pages::synthetic::Access;
 use rand_chacha::ChaCha8Rng;
 
 /// The thread that moved; all others have stayed.

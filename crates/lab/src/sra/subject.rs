@@ -4,9 +4,9 @@
 use super::spec::{HERTZ, LATENCY_NS, LLC_BYTES, SHOOTDOWN_CYCLES, Spec};
 use crate::error::LabError;
 use isobar_model::num;
+use isobar_pages::synthetic::{Pattern, Recipe, Zone};
 use isobar_sim::Program;
 use isobar_sim::program::Library;
-use isobar_trace::synthetic::{Pattern, Recipe, Zone};
 use serde::Deserialize;
 
 const FILE: &str = "sra/programs.toml";

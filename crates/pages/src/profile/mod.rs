@@ -1,5 +1,5 @@
-//! The page usage of a whole run with what its pages are: what a report, a prediction and a placement
-//! of pages start from. Read from a trace or imported from another tool.
+//! The page usage of a whole run with what its pages are: what a report, a prediction and a
+//! placement of pages start from. Read from a trace or imported from another tool.
 //!
 //! ```text
 //! sum          the slices of a trace, summed by page and thread; index: pages by number
@@ -8,30 +8,18 @@
 
 mod index;
 mod structures;
-mod sum;
+pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
-use crate::dynamics::{Dynamics, Slice};
+pub use structures::Structure;
+
 use crate::error::PagesError;
-use crate::homes::Homes;
-use crate::seen::Seen;
-use crate::trace::{End, Header, Packed, Reader, Region, TraceError};
+use crate::trace::{End, Header, Packed, Reader, TraceError};
 use crate::usage::Usage;
-use isobar_model::{Seconds, num};
+use isobar_model::num;
 use std::collections::BTreeMap;
 use std::io::Read;
-
-/// Something that pages belong to: a matrix, a heap, the stack of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Structure {
-    /// Name for people, unique in the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
-    pub name: String,
-    /// `file:line` where it is defined or allocated, where that is known.
-    pub line: Option<String>,
-    /// How to find it in another run, which has other addresses; `None` for an imported profile.
-    pub region: Option<Region>,
-}
 
 /// The page usage of a whole run.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,10 +45,18 @@ impl PageProfile {
     /// # Errors
     /// [`TraceError`].
     pub fn read(from: impl Read) -> Result<Self, TraceError> {
+        Self::read_at_most(from, sum::MOST_COUNTS)
+    }
+
+    /// The same, of at most so many counts, pages times threads. [`PageProfile::read`] allows 2^31.
+    ///
+    /// # Errors
+    /// [`TraceError`].
+    pub fn read_at_most(from: impl Read, counts: usize) -> Result<Self, TraceError> {
         let mut reader = Reader::new(from)?;
         let header = reader.header().clone();
         let (mut sum, mut space, mut names, mut end) =
-            (sum::Sum::new(), structures::Space::default(), BTreeMap::new(), None);
+            (sum::Sum::of_most(counts), structures::Space::default(), BTreeMap::new(), None);
         loop {
             let offset = reader.offset();
             match reader.packed()? {
@@ -70,7 +66,7 @@ impl PageProfile {
                 }
                 Some(Packed::Region(region)) => space.cover(region),
                 Some(Packed::Thread(thread)) => {
-                    sum.thread(thread.number);
+                    sum.thread(thread.number).map_err(|what| TraceError::Damaged { offset, what })?;
                     names.extend(thread.name.map(|name| (num::index(thread.number), name)));
                 }
                 Some(Packed::End(found)) => end = Some(found),
@@ -106,58 +102,4 @@ impl PageProfile {
         let header = Header { page_bytes: bytes, ..self.header.clone() };
         Ok(Self { header, usage, structure_of, ..self.clone() })
     }
-}
-
-/// How the pages of a trace change the node with the most accesses, slice by slice.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
-    /// Slices in which anything was accessed: number, and what it shows.
-    pub slices: Vec<(u64, Slice)>,
-    /// Migrations a second (equation 7); `None` of a trace that was cut off.
-    pub dynamicity: Option<f64>,
-}
-
-/// Follows a trace slice by slice, at its own page size.
-///
-/// # Errors
-/// [`TraceError`]; homes of another number of threads.
-pub fn course(from: impl Read, homes: &Homes) -> Result<Course, TraceError> {
-    let mut reader = Reader::new(from)?;
-    let page_bytes = reader.header().page_bytes;
-    let (mut dynamics, mut course, mut now) = (Dynamics::default(), Course::default(), None);
-    let mut sum = sum::Sum::new();
-    let mut close = |sum: sum::Sum, number: Option<u64>, slices: &mut Vec<(u64, Slice)>| {
-        let Some(number) = number else { return Ok(()) };
-        let usage = sum.usage(page_bytes)?;
-        slices.push((number, dynamics.add(&Seen::new(&usage, homes)?)));
-        Ok::<_, TraceError>(())
-    };
-    let mut ran = None;
-    loop {
-        let offset = reader.offset();
-        match reader.packed()? {
-            None => break,
-            Some(Packed::Slice(slice)) => {
-                if now != Some(slice.number) {
-                    close(std::mem::replace(&mut sum, of_threads(homes)), now, &mut course.slices)?;
-                    now = Some(slice.number);
-                }
-                sum.add(&slice).map_err(|what| TraceError::Damaged { offset, what })?;
-            }
-            Some(Packed::End(end)) => ran = Some(Seconds(num::float(end.ran_ns) / 1e9)),
-            Some(Packed::Thread(_) | Packed::Region(_)) => {}
-        }
-    }
-    close(sum, now, &mut course.slices)?;
-    course.dynamicity = ran.and_then(|ran| dynamics.dynamicity(ran));
-    Ok(course)
-}
-
-/// A sum of a slice, in which not every thread need occur.
-fn of_threads(homes: &Homes) -> sum::Sum {
-    let mut sum = sum::Sum::new();
-    if let Some(last) = homes.threads().checked_sub(1) {
-        sum.thread(num::narrow(last));
-    }
-    sum
 }

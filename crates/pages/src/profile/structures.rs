@@ -1,11 +1,21 @@
 //! Which structure a page belongs to: regions in the order in which they came about, of which a
 //! later one covers an earlier one where they overlap.
 
-use super::Structure;
 use crate::trace::{Region, RegionKind};
 use crate::usage::Page;
 use isobar_model::num;
 use std::collections::BTreeMap;
+
+/// Something that pages belong to: a matrix, a heap, the stack of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// Name for people, unique in the profile: `stack of T1`, `heap`, `matrix_b`, `libc.so.6`.
+    pub name: String,
+    /// `file:line` where it is defined or allocated, where that is known.
+    pub line: Option<String>,
+    /// How to find it in another run, which has other addresses; `None` for an imported profile.
+    pub region: Option<Region>,
+}
 
 /// What pages are outside of all regions.
 const UNKNOWN: &str = "unknown";
@@ -110,8 +120,8 @@ mod tests {
     #[test]
     fn a_later_region_covers_an_earlier_one_and_most_bytes_decide() {
         let file = RegionKind::File { path: "/usr/bin/matrix".to_owned(), offset: 0 };
-        // The file from page 1 to 9; in it A from the middle of page 2 to a quarter of page 4, then B
-        // up to page 6.
+        // The file from page 1 to 9; in it A from the middle of page 2 to a quarter of page 4, then
+        // B up to page 6.
         let space = space(&[
             (0x1000, 0x9000, file),
             (0x2800, 0x4400, named("A")),

@@ -6,10 +6,14 @@ use crate::trace::{FirstTouch, Rows, TraceError, View};
 use crate::usage::{Page, Usage};
 use isobar_model::num;
 
+/// Most counts of a profile, pages times threads: 16 GiB of them.
+pub const MOST_COUNTS: usize = 1 << 31;
+const FULL: &str = "pages times threads are more than 2^31 counts, which need more than 16 GiB";
+
 /// The sum so far. A row has room for more threads than there are, and is laid out anew when one
 /// comes for which there is none.
 #[derive(Clone, Debug)]
-pub(super) struct Sum {
+pub struct Sum {
     index: PageIndex,
     pages: Vec<Page>,
     counts: Vec<u64>,
@@ -19,38 +23,50 @@ pub(super) struct Sum {
     at: usize,
     fresh: bool,
     page: u64,
+    most: usize,
 }
 
 impl Sum {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
+        Self::of_most(MOST_COUNTS)
+    }
+
+    /// With at most so many counts.
+    pub fn of_most(most: usize) -> Self {
         let index = PageIndex::new();
-        Self { index, pages: Vec::new(), counts: Vec::new(), width: 4, threads: 0, at: 0, fresh: false, page: 0 }
+        Self { index, pages: Vec::new(), counts: Vec::new(), width: 4, threads: 0, at: 0, fresh: false, page: 0, most }
     }
 
     /// There is a thread of this number.
-    pub(super) fn thread(&mut self, thread: u32) {
+    pub fn thread(&mut self, thread: u32) -> Result<(), &'static str> {
         self.threads = self.threads.max(num::index(thread) + 1);
-        if self.threads > self.width {
-            self.widen(self.threads.next_power_of_two());
+        if self.threads > self.width { self.widen(self.threads.next_power_of_two()) } else { Ok(()) }
+    }
+
+    /// The position of a page, to which the rows that follow belong; if it is new, this thread
+    /// touched it first.
+    pub fn touch(&mut self, page: u64, thread: u32) -> Result<usize, &'static str> {
+        if num::index(thread) >= self.threads {
+            self.thread(thread)?;
         }
+        self.find(page);
+        if self.fresh {
+            self.begin(thread)?;
+        }
+        Ok(self.at)
     }
 
     /// Adds a slice.
-    pub(super) fn add(&mut self, slice: &View<'_>) -> Result<(), &'static str> {
+    pub fn add(&mut self, slice: &View<'_>) -> Result<(), &'static str> {
         for FirstTouch { page, thread } in slice.first()? {
-            self.thread(thread);
-            self.find(page);
-            if self.fresh {
-                self.begin(thread);
-            }
+            self.touch(page, thread)?;
         }
         slice.show(self)
     }
 
     /// All accesses.
-    pub(super) fn usage(mut self, page_bytes: u64) -> Result<Usage, TraceError> {
-        self.thread(0);
-        let threads = self.threads;
+    pub fn usage(mut self, page_bytes: u64) -> Result<Usage, TraceError> {
+        let threads = self.threads.max(1);
         if threads > usize::from(u16::MAX) {
             return Err(PagesError::Count("threads").into());
         }
@@ -67,18 +83,26 @@ impl Sum {
     }
 
     /// The page was first touched by this thread.
-    fn begin(&mut self, thread: u32) {
+    fn begin(&mut self, thread: u32) -> Result<(), &'static str> {
+        self.fits(self.pages.len() + 1, self.width)?;
         self.pages.push(Page { number: self.page, first: thread });
         self.counts.resize(self.pages.len() * self.width, 0);
         self.fresh = false;
+        Ok(())
     }
 
-    fn widen(&mut self, width: usize) {
+    fn fits(&self, pages: usize, width: usize) -> Result<(), &'static str> {
+        if pages.saturating_mul(width) <= self.most { Ok(()) } else { Err(FULL) }
+    }
+
+    fn widen(&mut self, width: usize) -> Result<(), &'static str> {
+        self.fits(self.pages.len(), width)?;
         let mut counts = vec![0; self.pages.len() * width];
         for (row, old) in counts.chunks_exact_mut(width).zip(self.counts.chunks_exact(self.width)) {
             row[..self.width].copy_from_slice(old);
         }
         (self.counts, self.width) = (counts, width);
+        Ok(())
     }
 }
 
@@ -92,13 +116,27 @@ impl Rows for Sum {
     #[inline]
     fn row(&mut self, thread: u32, loads: u64, stores: u64) -> Result<(), &'static str> {
         if num::index(thread) >= self.threads {
-            self.thread(thread);
+            self.thread(thread)?;
         }
         if self.fresh {
-            self.begin(thread);
+            self.begin(thread)?;
         }
         let count = &mut self.counts[self.at * self.width + num::index(thread)];
         *count = count.saturating_add(loads.saturating_add(stores));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_bounded_before_they_take_memory() {
+        let mut sum = Sum::of_most(1024);
+        sum.touch(1, 0).unwrap();
+        assert_eq!(sum.row(60_000, 1, 0), Err(FULL));
+        let mut sum = Sum::of_most(8);
+        assert_eq!([1, 2, 3].map(|page| sum.touch(page, 0)), [Ok(0), Ok(1), Err(FULL)]);
     }
 }

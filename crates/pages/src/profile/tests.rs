@@ -1,5 +1,5 @@
 use super::*;
-use crate::trace::{FirstTouch, RegionKind, Row, Slice as TraceSlice, Thread, Writer};
+use crate::trace::{FirstTouch, Region, RegionKind, Row, Slice as TraceSlice, Thread, Writer};
 
 fn row(page: u64, thread: u32, loads: u64, stores: u64) -> Row {
     Row { page, thread, loads, stores }
@@ -42,16 +42,6 @@ fn a_trace_that_was_cut_counts_up_to_there() {
     let whole = trace();
     let profile = PageProfile::read(&whole[..whole.len() - 3]).unwrap();
     assert_eq!((profile.usage.row(0), profile.end), (&[8, 0, 0, 0, 5][..], None));
-}
-
-#[test]
-fn the_course_follows_pages_from_slice_to_slice() {
-    let homes = Homes::new(2, &[0, 0, 0, 0, 1]).unwrap();
-    let course = course(trace().as_slice(), &homes).unwrap();
-    let found: Vec<_> = course.slices.iter().map(|(number, slice)| (*number, slice.migrations)).collect();
-    assert_eq!(found, [(0, 0), (7, 2)]);
-    // Two migrations in 80 ms.
-    assert_eq!(course.dynamicity, Some(25.0));
 }
 
 #[test]

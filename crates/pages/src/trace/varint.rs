@@ -1,5 +1,5 @@
-//! Whole numbers in as few bytes as they need: seven bits a byte, low bits first, the eighth bit set
-//! where more follow (LEB128).
+//! Whole numbers in as few bytes as they need: seven bits a byte, low bits first, the eighth bit
+//! set where more follow (LEB128).
 
 /// Bytes of the largest number.
 const MOST: usize = 10;

@@ -119,7 +119,8 @@ mod tests {
     fn a_little_more_is_borne_and_what_fits_nowhere_is_not_found() {
         // 33 pages for 32: one to spare, 33 / 16 = 2 would be.
         assert_eq!(found(&[(10, 32), (50, 500)], &[(100, 33)]), [Some(100), None]);
-        // The loader's buffer has 3 pages, and had 2 in the traced run: the others are where they are.
+        // The loader's buffer has 3 pages, and had 2 in the traced run: the others are where they
+        // are.
         assert_eq!(found(&[(10, 2), (20, 514), (30, 514)], &[(100, 1031)]), [Some(1128), Some(614), Some(100)]);
         assert_eq!(found(&[(10, 32)], &[(100, 40)]), [None]);
         assert_eq!(found(&[], &[(100, 40)]), []);

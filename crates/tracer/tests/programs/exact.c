@@ -1,11 +1,11 @@
 /* A program whose accesses to its array are known: each is an instruction here, and nothing else
  * touches the array.
  *
- *   exact            the main thread stores once to each of 16 pages, the last first; then thread t of
- *                    1 to 3 loads 1000 + t times from page 4 t and stores 100 + t times to page 4 t + 1
- *   exact threads N  N threads, one after the other, each store once to the same page
- *   exact slices     stores to page 0 until 60 ms have passed, sleeps for 100 ms in a second thread that
- *                    has stored once to page 1
+ *   exact            the main thread stores once to each of 16 pages, the last first; then thread t
+ *   of                  1 to 3 loads 1000 + t times from page 4 t and stores 100 + t times to page
+ *   4 t + 1 exact threads N  N threads, one after the other, each store once to the same page
+ *   exact slices     stores to page 0 until 60 ms have passed, sleeps for 100 ms in a second thread
+ *   that                  has stored once to page 1
  *   exact fork       a child stores to page 0, the parent to page 1
  *   exact crash      stores to page 0, then to address 8
  */

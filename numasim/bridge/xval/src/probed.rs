@@ -133,10 +133,10 @@ fn waits(spec: &Spec, counters: &Counters, from: usize, to: usize) -> Result<f64
 
 /// Picoseconds that all lines waited, as ns of one of them; 0 where there were none.
 ///
-/// Lines that come in a burst wait for each other, and a probe that looks at all times alike meets a
-/// burst as rarely as there is one. Where the resource was busy for less than half of the run, what
-/// lines waited counts with that part of it (Little's law: arrivals times their wait are what waits
-/// at a random moment, in units of service).
+/// Lines that come in a burst wait for each other, and a probe that looks at all times alike meets
+/// a burst as rarely as there is one. Where the resource was busy for less than half of the run,
+/// what lines waited counts with that part of it (Little's law: arrivals times their wait are what
+/// waits at a random moment, in units of service).
 fn each(waited_ps: u64, bytes: u64, busy_ps: u64, ran_ps: f64) -> f64 {
     let lines = bytes / LINE;
     if lines == 0 {

@@ -1,6 +1,6 @@
 use super::super::strategy::Strategy;
 use super::{Group, Mover, Tally, replay};
-use isobar_trace::Access;
+use isobar_pages::synthetic::Access;
 use proptest::prelude::{Strategy as Draw, prop, prop_assert, prop_assert_eq, proptest};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

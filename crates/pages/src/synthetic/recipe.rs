@@ -1,6 +1,6 @@
 //! The recipe of a synthetic trace, and its validation.
 
-use crate::TraceError;
+use super::error::RecipeError;
 use serde::Deserialize;
 
 /// 8 TiB of base pages: the sum of two page numbers still fits.
@@ -71,30 +71,30 @@ impl Recipe {
         self.zones.iter().fold(0, |sum, zone| sum.saturating_add(zone.pages))
     }
 
-    pub(super) fn validate(&self) -> Result<(), TraceError> {
+    pub(super) fn validate(&self) -> Result<(), RecipeError> {
         if self.threads == 0 {
-            return Err(TraceError::value("threads", "is 0; it must be at least 1"));
+            return Err(RecipeError::value("threads", "is 0; it must be at least 1"));
         }
         if self.zones.is_empty() {
-            return Err(TraceError::value("zones", "is empty; a process has at least one"));
+            return Err(RecipeError::value("zones", "is empty; a process has at least one"));
         }
         let total: u64 = self.zones.iter().map(|zone| u64::from(zone.pages)).sum();
         if total > MOST_PAGES {
-            return Err(TraceError::value("zones", format!("have {total} pages together; the most is {MOST_PAGES}")));
+            return Err(RecipeError::value("zones", format!("have {total} pages together; the most is {MOST_PAGES}")));
         }
         self.zones.iter().enumerate().try_for_each(|(index, zone)| zone.validate(index, self.threads))?;
         let weights = || self.zones.iter().map(|zone| zone.weight);
         if let Some(wrong) = weights().find(|weight| !(weight.is_finite() && *weight >= 0.0)) {
-            return Err(TraceError::value("zones.weight", format!("has {wrong}; a weight must be 0 or above")));
+            return Err(RecipeError::value("zones.weight", format!("has {wrong}; a weight must be 0 or above")));
         }
         let some = weights().sum::<f64>() > 0.0;
-        let none = || TraceError::value("zones.weight", "are all 0; at least one zone must be accessed");
+        let none = || RecipeError::value("zones.weight", "are all 0; at least one zone must be accessed");
         some.then_some(()).ok_or_else(none)
     }
 }
 
 impl Zone {
-    fn validate(&self, index: usize, threads: u16) -> Result<(), TraceError> {
+    fn validate(&self, index: usize, threads: u16) -> Result<(), RecipeError> {
         let key = |field: &str| format!("zones[{index}].{field}");
         let least = if self.shared { 1 } else { u32::from(threads) };
         at_least(key("pages"), self.pages, least)?;
@@ -118,12 +118,12 @@ impl Zone {
     }
 }
 
-fn at_least(key: String, value: u32, least: u32) -> Result<(), TraceError> {
+fn at_least(key: String, value: u32, least: u32) -> Result<(), RecipeError> {
     let problem = || format!("is {value}; it must be at least {least}");
-    (value >= least).then_some(()).ok_or_else(|| TraceError::value(key, problem()))
+    (value >= least).then_some(()).ok_or_else(|| RecipeError::value(key, problem()))
 }
 
-fn share(key: String, value: f64) -> Result<(), TraceError> {
+fn share(key: String, value: f64) -> Result<(), RecipeError> {
     let right = (0.0..=1.0).contains(&value);
-    right.then_some(()).ok_or_else(|| TraceError::value(key, format!("is {value}; it must be from 0 to 1")))
+    right.then_some(()).ok_or_else(|| RecipeError::value(key, format!("is {value}; it must be from 0 to 1")))
 }

@@ -1,8 +1,9 @@
 //! The iterator: draws a zone for each access, and takes the page from the thread's cursor there.
 
+use super::Access;
 use super::cursor::{Cursor, fixed};
+use super::error::RecipeError;
 use super::recipe::Recipe;
-use crate::{Access, TraceError};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -26,8 +27,8 @@ impl Recipe {
     /// The trace; another seed starts elsewhere in every pattern and draws other pages.
     ///
     /// # Errors
-    /// [`TraceError`] where the recipe holds a value that cannot be.
-    pub fn trace(&self, seed: u64) -> Result<Trace, TraceError> {
+    /// [`RecipeError`] where the recipe holds a value that cannot be.
+    pub fn trace(&self, seed: u64) -> Result<Trace, RecipeError> {
         self.validate()?;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let cursors = cursors(self, &mut rng);

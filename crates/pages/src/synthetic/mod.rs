@@ -1,6 +1,6 @@
 //! Traces generated from a recipe: zones of memory, each with the pattern in which it is accessed.
 //! The same recipe and seed give the same accesses on any machine: ChaCha for randomness, and no
-//! arithmetic but + - * /.
+//! arithmetic but + - * /. A trace is an iterator, so that its length costs no memory.
 //!
 //! The recipe says what a program does to memory; the caller knows which program does that.
 //!
@@ -13,11 +13,22 @@
 //!   arbitrary moment.
 
 mod cursor;
+mod error;
 mod recipe;
 mod trace;
 
+pub use error::RecipeError;
 pub use recipe::{Pattern, Recipe, Zone};
 pub use trace::Trace;
+
+/// An access that missed the last-level cache and so went to memory (DINO, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The thread, by position among those of the process.
+    pub thread: u16,
+    /// The base page that holds the address, counted from the first resident one.
+    pub page: u32,
+}
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,7 @@
 //! of four threads.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use isobar_trace::TraceError;
-use isobar_trace::synthetic::{Pattern, Recipe, Trace, Zone};
+use isobar_pages::synthetic::{Pattern, Recipe, RecipeError, Trace, Zone};
 use std::hint::black_box;
 
 const ACCESSES: u64 = 1_000_000;
@@ -12,7 +11,7 @@ fn zone(lines: u32, pattern: Pattern) -> Zone {
     Zone { pages: 100_000, weight: 1.0, lines, pattern, shared: false }
 }
 
-fn trace(threads: u16, zones: Vec<Zone>) -> Result<Trace, TraceError> {
+fn trace(threads: u16, zones: Vec<Zone>) -> Result<Trace, RecipeError> {
     Recipe { threads, accesses: ACCESSES, zones }.trace(1)
 }
 

@@ -2,7 +2,7 @@
 
 /// Why a trace could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TraceError {
+pub enum RecipeError {
     /// an impossible value
     #[error("trace recipe: `{key}` {problem}")]
     Value {
@@ -13,8 +13,8 @@ pub enum TraceError {
     },
 }
 
-impl TraceError {
-    pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> Self {
+impl RecipeError {
+    pub(super) fn value(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Value { key: key.into(), problem: problem.into() }
     }
 }
