@@ -5,8 +5,9 @@
 # libraries of one.
 #
 # Beside the command lie the libraries that other programs load, where it finds them: those of
-# `isobar run` and, on x86-64, `isobar trace`. They use the C library of the programs (GNU), so for
-# another architecture they need its C compiler (gcc-aarch64-linux-gnu), and are left out without it.
+# `isobar run` and, on x86-64, `isobar trace`. They use the C library of the programs (GNU), so
+# for another architecture they need its C compiler (gcc-aarch64-linux-gnu), and are left out
+# without it.
 #
 #   scripts/release.sh [FOLDER [TARGET...]]     dist/ and both architectures unless others are named
 set -euo pipefail

@@ -6,6 +6,11 @@
 //! with its arguments, and the program sees no file, descriptor or signal of ours. Elsewhere the
 //! kernel answers that there is no such call.
 //!
+//! The program's other accesses stay what they were, but the trace has ours too: about 16 for a
+//! malloc and its free, small or large, and 28,000 to 22 pages while the program is loaded
+//! (measured with glibc 2.36). A program that is linked statically or uses another C library has
+//! none of it.
+//!
 //! It allocates nothing itself, and removes itself from the environment: what the program starts
 //! does not get it.
 

@@ -14,7 +14,7 @@ pub mod number {
     pub const VFORK: i64 = 58;
     pub const EXECVE: i64 = 59;
     pub const EXECVEAT: i64 = 322;
-    /// Linux has none: `isobar-tracer-names` reports an allocation with it (pointer, bytes,
+    /// Linux has no such call: `isobar-tracer-names` reports allocations with it (pointer, bytes,
     /// caller).
     pub const REPORT: i64 = 0x6973_6f62;
 }

@@ -5,8 +5,9 @@
 //! qemu_user   every access, through QEMU's emulation of one program and our plugin in it
 //! program     what a command is: its file, its interpreter
 //! finish      completes a trace when the program has ended: names, the end, what is missing
-//! symbols     variables of programs and libraries, by address; allocations: the code that made
-//! them lines       where in the source variables and code are
+//! symbols     variables of programs and libraries, by address
+//! allocations which code made the large allocations
+//! lines       where in the source variables and code are
 //! ```
 //!
 //! An engine makes a command of a command, and completes the file when it has ended. Who starts it,

@@ -1,0 +1,16 @@
+//! Page profiles in the CSV form of numalize. One that is accepted is the same when it is written
+//! and read again, but for spaces and names that are no text.
+
+#![no_main]
+
+use isobar_fuzz::accepted;
+use isobar_pages::import::numalize;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(profile) = accepted(numalize::read(bytes)) else { return };
+    let mut text = Vec::new();
+    numalize::write(&profile, &mut text).unwrap_or_else(|why| panic!("{why}"));
+    let again = numalize::read(text.as_slice()).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(again.usage, profile.usage);
+});

@@ -1,0 +1,15 @@
+//! What `perf script` prints of memory samples, and files of any form.
+
+#![no_main]
+
+use isobar_fuzz::accepted;
+use isobar_pages::import::{open, perf};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Some(profile) = accepted(perf::read(bytes)) {
+        assert_eq!(profile.structure_of.len(), profile.usage.pages().len());
+        assert_eq!(profile.threads.len(), profile.usage.threads());
+    }
+    let _ = accepted(open(bytes));
+});
