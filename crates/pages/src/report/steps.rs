@@ -3,6 +3,7 @@
 
 use super::figures::Report;
 use super::structures::{Sharing, StructureUse, joined};
+use crate::mapping::MIN_EXCLUSIVITY;
 use crate::profile::PageProfile;
 use crate::trace::RegionKind;
 
@@ -28,7 +29,7 @@ pub struct Step {
 pub fn of(report: &Report, profile: &PageProfile, policy: &str, file: &str) -> Vec<Step> {
     match policy {
         "first-touch" => Vec::new(),
-        "interleave" => vec![interleave(profile), apply(policy, file)],
+        "interleave" => vec![interleave(profile), apply(policy, file, report.min_excl)],
         _ => {
             let structures = joined(&report.structures, report.min_excl);
             let notable = |one: &&StructureUse| {
@@ -37,7 +38,7 @@ pub fn of(report: &Report, profile: &PageProfile, policy: &str, file: &str) -> V
             };
             let named = structures.iter().filter(notable).take(MOST);
             let mut steps: Vec<Step> = named.filter_map(|one| source(one, report, profile)).collect();
-            steps.extend([apply(policy, file), pin(report)]);
+            steps.extend([apply(policy, file, report.min_excl), pin(report)]);
             steps
         }
     }
@@ -107,9 +108,11 @@ fn interleave(profile: &PageProfile) -> Step {
     Step { what, command: Some(format!("numactl --interleave=all -- {command}")) }
 }
 
-fn apply(policy: &str, file: &str) -> Step {
+fn apply(policy: &str, file: &str, min_excl: f64) -> Step {
     let what = "Or leave the program as it is, and move its pages while it runs (PID is its process):".to_owned();
-    Step { what, command: Some(format!("isobar pages apply {} PID --policy {policy}", quoted(file))) }
+    let other = policy == "mixed" && min_excl.total_cmp(&MIN_EXCLUSIVITY).is_ne();
+    let min_excl = if other { format!(" --min-excl {min_excl}") } else { String::new() };
+    Step { what, command: Some(format!("isobar pages apply {} PID --policy {policy}{min_excl}", quoted(file))) }
 }
 
 fn pin(report: &Report) -> Step {

@@ -7,6 +7,8 @@ use crate::terminal;
 use crate::text::json_line;
 use crate::usage::{Shown, document, draw, lines};
 use anyhow::Context;
+use isobar_pages::PageProfile;
+use isobar_pages::import::numalize;
 use isobar_pages::report::{Advice, Question, Report};
 use std::fs;
 use std::io::Write;
@@ -21,6 +23,9 @@ pub struct FileArgs {
     /// Draw figures as SVG into this folder, which is made where it is missing
     #[arg(long, value_name = "DIR", conflicts_with = "watch")]
     plot: Option<PathBuf>,
+    /// Write the accesses by page and thread to a file, in the CSV form of numalize
+    #[arg(long, num_args = 2, value_names = ["csv", "FILE"], conflicts_with = "watch")]
+    export: Option<Vec<String>>,
 }
 
 /// Reads the file and reports on it.
@@ -40,6 +45,9 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let advice = Advice::of(&report, &read.profile, &path.to_string_lossy());
     let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
+    if let Some([form, file]) = args.export.as_deref() {
+        export(&read.profile, form, Path::new(file))?;
+    }
     if let Some(folder) = &args.plot {
         plot(&shown, folder)?;
     }
@@ -49,6 +57,15 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
         writeln!(out, "{}", lines(&shown, terminal::columns()).join("\n"))?;
     }
     Ok(())
+}
+
+fn export(profile: &PageProfile, form: &str, file: &Path) -> anyhow::Result<()> {
+    if form != "csv" {
+        return Err(bad_input(format!("--export {form}: expected csv, then the name of a file")));
+    }
+    let name = || format!("--export csv {}", file.display());
+    let to = fs::File::create(file).with_context(name)?;
+    numalize::write(profile, to).with_context(name)
 }
 
 fn plot(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {

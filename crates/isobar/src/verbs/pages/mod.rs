@@ -30,8 +30,8 @@ use std::path::{Path, PathBuf};
   isobar pages 4711 --watch --interval 1
   isobar pages apply run.trace 4711 --dry-run
 
-FILE is a trace of `isobar trace`, or a page profile in the CSV form of numalize. A number is a process, unless a file is
-called so. docs/pages.md says what every number means."
+FILE is a trace of `isobar trace`, a page profile in the CSV form of numalize, or what `perf script` prints of memory
+samples. A number is a process, unless a file is called so. docs/pages.md says what every number means."
 )]
 pub struct Pages {
     /// A trace or page profile; or, with --watch, a process
