@@ -41,6 +41,21 @@ pub enum LabError {
     /// a program whose trace cannot be made
     #[error(transparent)]
     Trace(#[from] isobar_pages::synthetic::RecipeError),
+    /// a page usage that cannot be placed
+    #[error(transparent)]
+    Pages(#[from] isobar_pages::PagesError),
+    /// a page profile that ships and cannot be read
+    #[error("the page profile of {name}: {cause}")]
+    Profile {
+        /// its file
+        name: &'static str,
+        /// why
+        #[source]
+        cause: isobar_pages::trace::TraceError,
+    },
+    /// a machine whose nodes cannot all run threads
+    #[error("page profiles need a machine with CPUs on every node")]
+    Seats,
     /// a static study that could not be made
     #[error(transparent)]
     Study(#[from] StudyError),

@@ -10,6 +10,7 @@ mod congestion;
 mod error;
 mod optimum;
 mod parallel;
+pub mod predict;
 pub mod reproduce;
 mod run;
 mod spread;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod gang;
 mod host;
 pub mod machine;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
 use isobar_lab::LabError;
-use isobar_lab::reproduce::{Figure, Options, Reproduction, camm, claims_table, dc, dino, nmass};
+use isobar_lab::reproduce::{Figure, Options, Reproduction, camm, claims_table, dc, dino, nmass, pages};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,8 @@ enum Paper {
     Camm,
     /// Bilbao and others 2023: Divide&Content
     Dc,
+    /// Diener and others 2016: page usage
+    Pages,
     /// all of them
     All,
 }
@@ -68,6 +70,7 @@ const NMASS: Named = ("nmass", nmass);
 const DINO: Named = ("dino", |options, _| dino(options));
 const CAMM: Named = ("camm", camm);
 const DC: Named = ("dc", dc);
+const PAGES: Named = ("pages", pages);
 
 /// Those that were asked for, in the order of the design's table.
 const fn wanted(paper: Paper) -> &'static [Named] {
@@ -76,7 +79,8 @@ const fn wanted(paper: Paper) -> &'static [Named] {
         Paper::Dino => &[DINO],
         Paper::Camm => &[CAMM],
         Paper::Dc => &[DC],
-        Paper::All => &[NMASS, DINO, CAMM, DC],
+        Paper::Pages => &[PAGES],
+        Paper::All => &[NMASS, DINO, CAMM, PAGES, DC],
     }
 }
 

@@ -11,6 +11,7 @@ mod dc;
 mod dino;
 mod nmass;
 mod options;
+mod pages;
 mod table;
 
 pub use camm::camm;
@@ -19,4 +20,5 @@ pub use dc::dc;
 pub use dino::dino;
 pub use nmass::nmass;
 pub use options::Options;
+pub use pages::pages;
 pub use table::claims_table;
