@@ -1,5 +1,6 @@
 //! `isobar pages FILE`: the report, and its figures.
 
+use super::gains::{self, MachineArgs};
 use super::options::Placed;
 use super::source;
 use crate::failure::bad_input;
@@ -26,6 +27,8 @@ pub struct FileArgs {
     /// Write the accesses by page and thread to a file, in the CSV form of numalize
     #[arg(long, num_args = 2, value_names = ["csv", "FILE"], conflicts_with = "watch")]
     export: Option<Vec<String>>,
+    #[command(flatten)]
+    machine: MachineArgs,
 }
 
 /// Reads the file and reports on it.
@@ -45,6 +48,7 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let advice = Advice::of(&report, &read.profile, &path.to_string_lossy());
     let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
+    let gains = args.machine.gains(&read.profile, placed.min_excl)?;
     if let Some([form, file]) = args.export.as_deref() {
         export(&read.profile, form, Path::new(file))?;
     }
@@ -52,9 +56,14 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
         plot(&shown, folder)?;
     }
     if json {
-        writeln!(out, "{}", json_line(&document(&shown)))?;
+        let mut document = document(&shown);
+        if let Some(gains) = &gains {
+            document["machine"] = gains::document(gains);
+        }
+        writeln!(out, "{}", json_line(&document))?;
     } else {
-        writeln!(out, "{}", lines(&shown, terminal::columns()).join("\n"))?;
+        let gains = gains.as_ref().map(gains::lines).unwrap_or_default();
+        writeln!(out, "{}", [lines(&shown, terminal::columns()), gains].concat().join("\n"))?;
     }
     Ok(())
 }

@@ -12,9 +12,9 @@ use isobar_pages::{Homes, MIN_EXCLUSIVITY};
 use isobar_plot::bars;
 use isobar_sim::machine::find;
 
-/// Bytes of the programs that the profiles stand for. The paper gives none, but wants them far above
-/// the caches (section 4), which are 72 MiB together on its `Xeon`. An assumption; two other sizes
-/// are computed beside it.
+/// Bytes of the programs that the profiles stand for. The paper gives none, but wants them far
+/// above the caches (section 4), which are 72 MiB together on its `Xeon`. An assumption; two other
+/// sizes are computed beside it.
 const STANDS_FOR: f64 = 512.0 * 1_048_576.0;
 const OTHER_SIZES: [f64; 2] = [STANDS_FOR / 4.0, STANDS_FOR * 4.0];
 const MAPPINGS: [&str; 5] = ["random", "interleave", "locality", "balanced", "mixed"];

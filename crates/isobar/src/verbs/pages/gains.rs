@@ -1,0 +1,93 @@
+//! `isobar pages FILE --machine NAME`: what each mapping would gain on a machine.
+
+use crate::failure::bad_input;
+use isobar_lab::predict::{Assumptions, Times, predict};
+use isobar_model::num;
+use isobar_pages::PageProfile;
+use isobar_sim::machine::find;
+use serde_json::{Value, json};
+
+/// For which machine, and how large a program.
+#[derive(Debug, clap::Args)]
+pub struct MachineArgs {
+    /// Also predict what each mapping gains on a machine that ships, such as xeon-4x8: threads
+    /// compact on its nodes (docs/design/page-usage.md says what is assumed)
+    #[arg(long, value_name = "NAME", conflicts_with = "watch")]
+    machine: Option<String>,
+    /// MiB of the program that the file stands for, where it is a small run of a larger one; else
+    /// those of the file
+    #[arg(long, value_name = "MIB", requires = "machine", value_parser = clap::value_parser!(u32).range(1..))]
+    stands_for: Option<u32>,
+}
+
+/// What came of it.
+pub struct Gains {
+    machine: String,
+    times: Times,
+}
+
+impl MachineArgs {
+    /// Gains, where a machine was named.
+    pub fn gains(&self, profile: &PageProfile, min_excl: f64) -> anyhow::Result<Option<Gains>> {
+        let Some(name) = &self.machine else { return Ok(None) };
+        let machine = find(name).map_err(bad_input)?;
+        let stands_for = self.stands_for.map(|mib| f64::from(mib) * num::float(1 << 20));
+        let times = predict(profile, &machine, min_excl, &Assumptions { stands_for, ..Assumptions::default() })?;
+        Ok(Some(Gains { machine: name.clone(), times }))
+    }
+}
+
+fn each(gains: &Gains) -> impl Iterator<Item = (&'static str, (f64, f64))> {
+    let names = gains.times.all().iter().map(|time| time.mapping.name());
+    names.filter_map(|name| Some((name, gains.times.gain(name)?)))
+}
+
+/// For people.
+pub fn lines(gains: &Gains) -> Vec<String> {
+    let head = [
+        String::new(),
+        format!("Gain over first-touch on {}", gains.machine),
+        "               predicted  simulated".into(),
+    ];
+    let row = |(name, (predicted, simulated))| format!("  {name:<12} {predicted:>+7.1} %  {simulated:>+7.1} %");
+    head.into_iter().chain(each(gains).map(row)).collect()
+}
+
+/// For programs.
+pub fn document(gains: &Gains) -> Value {
+    let one = |(name, (predicted, simulated)): (&str, (f64, f64))| {
+        (name.to_owned(), json!({"predicted_percent": predicted, "simulated_percent": simulated}))
+    };
+    let all: serde_json::Map<_, _> = each(gains).map(one).collect();
+    json!({"name": gains.machine, "gains": all})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: &[u8] = include_bytes!("../../../../../examples/pages/matmul.csv");
+
+    fn gains(machine: &str, stands_for: Option<u32>) -> anyhow::Result<Option<Gains>> {
+        let profile = isobar_pages::open(EXAMPLE).unwrap();
+        MachineArgs { machine: Some(machine.to_owned()), stands_for }.gains(&profile, 0.9)
+    }
+
+    /// A few pages live in caches; a large program like it has all of its memory on one node.
+    #[test]
+    fn a_small_run_gains_nothing_and_what_it_stands_for_does() {
+        let small = gains("xeon-4x8", None).unwrap().unwrap();
+        assert!(each(&small).all(|(_, (_, simulated))| simulated.abs() < 1e-9));
+        let large = gains("xeon-4x8", Some(100_000)).unwrap().unwrap();
+        let told = lines(&large);
+        assert_eq!((told.len(), told[1].as_str()), (11, "Gain over first-touch on xeon-4x8"));
+        let locality = document(&large)["gains"]["locality"]["simulated_percent"].as_f64().unwrap();
+        assert!(locality > 1.0, "{locality}");
+    }
+
+    #[test]
+    fn an_unknown_machine_is_bad_input() {
+        let told = gains("vax", None).err().unwrap().to_string();
+        assert!(told.contains("unknown machine `vax`") && told.contains("xeon-4x8"), "{told}");
+    }
+}
