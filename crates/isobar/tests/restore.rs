@@ -89,7 +89,7 @@ fn a_mistyped_path_is_said_plainly() {
     assert!(restore(&missing).done().contains("state.jsn: no such file: nothing to put back by it"));
     let path = missing.to_str().unwrap();
     let document = isobar(&["restore", "--state", path, "--json"]).document();
-    assert_eq!(document, serde_json::json!({"state_file": path, "restored": null}));
+    assert_eq!(document, serde_json::json!({"state_file": path, "restored": null, "pages": null}));
     let missing = folder.path().join("mistyped/state.json");
     assert!(restore(&missing).done().contains("no such folder as "));
     assert_eq!(names(folder.path()), [""; 0]);

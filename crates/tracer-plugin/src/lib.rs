@@ -229,7 +229,7 @@ unsafe extern "C" fn on_call(
         let path = text(path).unwrap_or_else(|| "another program".to_owned());
         let missing = format!("the program became {path} (execve), which was not followed");
         notes = record.note(&Note::Missing(missing));
-        record.close();
+        record.close(false);
     }
     CALL.set((call, notes));
 }
@@ -257,7 +257,7 @@ unsafe extern "C" fn on_return(_: Id, vcpu: c_uint, _: i64, result: i64) {
 
 unsafe extern "C" fn on_exit(_: Id, _: *mut c_void) {
     if let Some(record) = following() {
-        record.close();
+        record.close(true);
     }
 }
 

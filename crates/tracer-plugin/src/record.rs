@@ -94,10 +94,12 @@ impl Record {
         }
     }
 
-    /// Writes everything, at the end of the program or before it becomes another.
-    pub fn close(&self) {
+    /// Writes everything, at the end of the program (`ended`), when no thread runs, or before it
+    /// becomes another: what threads that still run have counted since the slice began is lost
+    /// then.
+    pub fn close(&self, ended: bool) {
         let slice = SLICE.load(Ordering::Relaxed);
-        self.hand_in(|rows| cpus::take_paused(slice, Some(PATIENCE), rows));
+        self.hand_in(|rows| cpus::take_paused(slice, ended.then_some(PATIENCE), rows));
         self.write(u64::from(slice));
     }
 

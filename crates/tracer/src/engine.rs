@@ -14,6 +14,8 @@ pub struct Job {
     pub file: PathBuf,
     /// Length of a time slice.
     pub slice: Duration,
+    /// Whether code that makes large allocations is named; costs the program some accesses more.
+    pub names: bool,
     /// The command and its arguments; at least one word.
     pub command: Vec<OsString>,
 }

@@ -63,7 +63,7 @@ impl Engine for QemuUser {
         let orders = serde_json::to_string(&orders).map_err(|error| TracerError::command(job, error.to_string()))?;
         let mut command = Command::new(EMULATOR);
         command.env(VARIABLE, orders).args(["-U", VARIABLE, "-plugin"]).arg(option(&plugin));
-        if let Some(preload) = preload(&path) {
+        if let Some(preload) = preload(&path).filter(|_| job.names) {
             command.arg("-E").arg(preload);
         }
         command.arg("-0").arg(if words.is_empty() { first.clone() } else { path.clone().into_os_string() });
@@ -130,8 +130,10 @@ impl Tracing for Run {
         if let Some(Note::Failed(why)) = notes.iter().find(|note| matches!(note, Note::Failed(_))) {
             return Err(TracerError::Failed(format!("{why}; the trace can be read up to there")));
         }
-        if !self.job.file.exists() {
-            return Err(TracerError::command(&self.job, "QEMU could not load it; its message stands above"));
+        // The plugin begins the file before the program runs.
+        if fs::metadata(&self.job.file).is_ok_and(|file| file.len() == 0) {
+            let why = "QEMU did not load isobar's plugin, for the reason that it gave above (tried with QEMU 7.2)";
+            return Err(TracerError::command(&self.job, why));
         }
         finish::complete(&self.job, end)
     }

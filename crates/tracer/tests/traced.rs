@@ -62,7 +62,7 @@ fn run(name: &str, words: &[&str]) -> Option<Run> {
     };
     let more = words.iter().map(Into::into);
     let command = [program.into_os_string()].into_iter().chain(more).collect();
-    let job = Job { file: folder.path().join("trace"), slice: Duration::from_millis(10), command };
+    let job = Job { file: folder.path().join("trace"), slice: Duration::from_millis(10), names: true, command };
     let mut tracing = match engine("qemu-user").unwrap().prepare(&job) {
         Ok(tracing) => tracing,
         Err(TracerError::Refused(refusal)) => {

@@ -31,6 +31,10 @@ pub struct Trace {
     /// Length of a time slice in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     slice: u64,
+    /// Do not name the code that makes large allocations: the library that finds it makes about 16
+    /// accesses of its own for each malloc
+    #[arg(long)]
+    no_names: bool,
     /// What traces
     #[arg(long, value_name = "NAME", default_value = "qemu-user")]
     engine: String,
@@ -45,7 +49,7 @@ pub struct Trace {
 impl Verb for Trace {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
         let slice = Duration::from_millis(self.slice);
-        let job = Job { file: self.output.clone(), slice, command: self.command.clone() };
+        let job = Job { file: self.output.clone(), slice, names: !self.no_names, command: self.command.clone() };
         let mut tracing = self.engine()?.prepare(&job).map_err(|error| match error {
             error @ TracerError::Command { .. } => bad_input(error),
             error => error.into(),

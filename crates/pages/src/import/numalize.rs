@@ -2,8 +2,8 @@
 //! page:
 //!
 //! ```text
-//! page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0,T1
-//! 1537,0,matmul.c:2,0,matmul.c:9,B,17222,9347
+//! page.address,alloc.thread,alloc.location,firsttouch.thread,firsttouch.location,structure.name,T0
+//! 1537,0,matmul.c:2,0,matmul.c:9,B,17222
 //! ```
 //!
 //! The address is a number of a page of 4 KiB. The same form holds whole runs (`full.page.csv`) and

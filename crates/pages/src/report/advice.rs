@@ -67,7 +67,9 @@ impl Advice {
 
 fn of(report: &Report, profile: &PageProfile, file: &str) -> Advice {
     if report.nodes < 2 {
-        return nothing("There is one node: every page is on it, and there is nothing to place.");
+        return nothing(
+            "There is one node: every page is on it, and there is nothing to place. --nodes N says it for a machine with N.",
+        );
     }
     if report.accesses == 0 {
         return nothing("No accesses were recorded, so nothing can be said about where pages should be.");
@@ -168,7 +170,9 @@ fn cost(report: &Report) -> Option<String> {
 
 fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
     let mut cautions = Vec::new();
-    if report.bytes() < SMALL_BYTES {
+    // Large pages hold memory that is never accessed, so those of the profile count.
+    let touched = profile.usage.pages().len() as u128 * u128::from(profile.usage.page_bytes());
+    if touched < SMALL_BYTES {
         cautions.push(
             "All its pages together fit into a last-level cache of 16 MiB: most of these accesses never reach memory, so \
              expect little gain from any mapping."
