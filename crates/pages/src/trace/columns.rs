@@ -113,7 +113,7 @@ impl<'a> View<'a> {
     /// Finds the columns. Counts are no larger than the bytes that say them.
     ///
     /// # Errors
-    /// [`BROKEN`].
+    /// Columns that contradict each other.
     pub fn new(bytes: &'a [u8]) -> Result<Self, &'static str> {
         Self::find(bytes).ok_or(BROKEN)
     }
@@ -140,7 +140,7 @@ impl<'a> View<'a> {
     /// The pages that were first touched, in order.
     ///
     /// # Errors
-    /// [`BROKEN`].
+    /// Columns that contradict each other.
     pub fn first(&self) -> Result<Vec<FirstTouch>, &'static str> {
         let (mut pages, mut threads, mut last) = (Cursor(self.columns[0]), Cursor(self.columns[1]), 0);
         let mut next = || {
@@ -156,7 +156,7 @@ impl<'a> View<'a> {
     /// Shows all rows.
     ///
     /// # Errors
-    /// [`BROKEN`], and what does not suit who looks.
+    /// Columns that contradict each other, and what does not suit who looks.
     #[inline]
     pub fn show(&self, rows: &mut impl Rows) -> Result<(), &'static str> {
         let [_, _, mut pages, mut runs, mut threads, mut loads, mut stores] = self.columns.map(Cursor);
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
     /// The slice.
     ///
     /// # Errors
-    /// [`BROKEN`].
+    /// Columns that contradict each other.
     pub fn slice(&self) -> Result<Slice, &'static str> {
         let mut all = All { page: 0, rows: Vec::with_capacity(self.rows) };
         self.show(&mut all)?;
