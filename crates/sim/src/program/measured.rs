@@ -20,8 +20,9 @@ const MIB: f64 = 1_048_576.0;
 const LEAST_SPREAD: f64 = 0.2;
 /// More misses in flight than any core sustains.
 const MOST_MLP: f64 = 64.0;
-/// Lines beside each line that a program waits for: more is a fault of the monitor.
-const MOST_BESIDE: f64 = 4.0;
+/// Lines written or prefetched for each line that a program waits for: more is a fault of the
+/// monitor.
+const MOST_WRITE_BACK: f64 = 4.0;
 /// A program that fills less than this part of the cache needs no more than it fills.
 const FULL: f64 = 0.9;
 /// Fewer misses per 1000 instructions than this are none.
@@ -56,9 +57,9 @@ impl Program {
             footprint_mib: footprint_mib(all, llc_mib, &curve),
             mpki: curve,
             mlp,
-            prefetch: beside(rows),
+            prefetch: 0.0,
             prefetch_range: None,
-            write_back: 0.0,
+            write_back: write_back(rows),
             touch_share: 0.0,
             hot_pages: super::hot_pages(),
             hot_accesses: super::hot_accesses(),
@@ -106,13 +107,11 @@ fn slope(rows: &[Row]) -> Option<f64> {
     Some(covariance / points.iter().map(|point| (point.0 - x) * (point.0 - x)).sum::<f64>())
 }
 
-/// Traffic beyond the misses, over all ways, a miss: lines that were brought without one. The monitor
-/// counts little of what is written: of lbm, which writes as much as it reads, it shows 1.02 lines a
-/// miss (published tables of a Gold 6138).
-fn beside(rows: &[Row]) -> f64 {
+/// Traffic beyond the misses, over all ways: whatever it is, the counted misses have it not.
+fn write_back(rows: &[Row]) -> f64 {
     let (seen, missed) =
         rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.bandwidth_mbps, sum.1 + row.llcm_bandwidth));
-    if missed > 0.0 { (seen / missed - 1.0).clamp(0.0, MOST_BESIDE) } else { 0.0 }
+    if missed > 0.0 { (seen / missed - 1.0).clamp(0.0, MOST_WRITE_BACK) } else { 0.0 }
 }
 
 /// What the program fills of a cache that it does not fill, provided that more space saves nothing;
@@ -158,7 +157,7 @@ mod tests {
             // are 170 cycles, 40 of which a miss shows: 4.25 overlap.
             let program = Program::measured("m.csv", &profile(&misses), &machine).unwrap();
             assert!((program.mlp - 4.25).abs() < 0.01 && (program.base_cpi - 0.5).abs() < 1e-3, "{program:?}");
-            assert!((program.prefetch - 0.5).abs() < 1e-6, "{program:?}");
+            assert!((program.write_back - 0.5).abs() < 1e-6, "{program:?}");
             assert!((program.footprint_mib - 256.0).abs() < 1e-9, "{program:?}");
         }
         let curve = Program::measured("m.csv", &profile(&misses), &machine).unwrap().mpki;
