@@ -106,6 +106,8 @@ mod tests {
             base_cpi: 0.5,
             mpki: MissCurve::parametric(10.0, 0.0, 1.0),
             mlp: 2.27,
+            prefetch: 0.0,
+            prefetch_range: None,
             write_back: 0.0,
             footprint_mib: 100.0,
             touch_share: 0.0,

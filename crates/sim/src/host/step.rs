@@ -117,6 +117,7 @@ impl SimMachine {
             curve: program.mpki.clone(),
             factor,
             mlp: program.mlp,
+            prefetch: program.prefetch,
             write_back: program.write_back,
             footprint: private_bytes(program, num::float_len(process.threads.len())),
             reach: 1.0 + program.shared * siblings.max(0.0),
@@ -241,7 +242,7 @@ fn count(thread: &mut Thread, program: &Program, instructions: f64, misses: f64,
     // done too.
     thread.done = if left - instructions <= 1e-9 * thread.goal { thread.goal } else { thread.done + instructions };
     thread.misses += instructions * misses;
-    thread.bytes += instructions * misses * LINE * (1.0 + program.write_back);
+    thread.bytes += instructions * misses * LINE * program.lines_per_miss();
     thread.cycles += cpu_seconds * hertz;
     thread.cpu_seconds += cpu_seconds;
 }
