@@ -91,6 +91,7 @@ fn read(name: &'static str, file: &'static str, text: &str, options: &Options) -
     if options.quick {
         workload.run.runs = 1;
     }
+    let workload = options.vary(workload)?;
     let copies = workload.apps.iter().any(|app| app.name != app.program.name);
     Ok(Named { name, file, copies, workload })
 }
