@@ -3,14 +3,17 @@
 //! made. It knows nothing of programs.
 
 mod facts;
+mod linux;
 mod load;
 mod routes;
 mod shipped;
 mod spec;
 
+pub(crate) use linux::{CHECK, Linux};
 pub(crate) use spec::positive;
 
 pub use facts::Link;
+pub use linux::Estimate;
 pub use shipped::{find, shipped, text};
 
 use crate::error::SimError;
@@ -45,6 +48,7 @@ pub struct MachineSpec {
     pub(crate) smt: Smt,
     /// Memory controllers of each node, by position.
     controllers: Vec<u32>,
+    pub(crate) linux: Linux,
 }
 
 /// What an LLC can allocate.
@@ -127,6 +131,7 @@ impl MachineSpec {
             classes: llcs.iter().map(|llc| Classes { clos: llc.clos, sparse: llc.sparse_masks }).collect(),
             smt: spec.smt.as_ref().map_or(ONE_THREAD, |smt| Smt { threads: smt.threads, throughput: smt.throughput }),
             controllers: spec.node.iter().map(|node| node.controllers).collect(),
+            linux: spec.linux,
             topology: Arc::new(topology),
         })
     }
