@@ -32,4 +32,4 @@ pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};
 pub use steady::steady;
-pub use workload::{App, Costs, Run, Seats, Workload};
+pub use workload::{App, Costs, Job, Run, Seats, Workload};

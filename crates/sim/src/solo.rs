@@ -83,6 +83,7 @@ fn alone(program: &Arc<Program>, machine: &Arc<MachineSpec>, memory: usize) -> W
         memory_node: machine.nodes().get(memory).map(|id| NodeId(id.0)),
         phase_offset: 0.0,
         seats: None,
+        job: None,
     };
     let run = Run {
         runs: 1,

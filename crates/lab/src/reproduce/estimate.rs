@@ -47,7 +47,31 @@ pub const KINDS: &[Kind] = &[
         what: "lines that prefetchers bring for each miss (`prefetch_range` of a program)",
         vary: |workload, end| workload.assuming(Estimate::Prefetch, end),
     },
+    Kind {
+        name: "strays",
+        what: "how often Linux carries a thread to another node, from its balancing rules (`linux.strays_per_s` of a \
+               machine)",
+        vary: |workload, end| Ok(strays(workload, end)),
+    },
+    Kind {
+        name: "barriers",
+        what: "how far the barriers of a job are apart, from a tenth to ten times of what is taken",
+        vary: |workload, end| Ok(workload.clone().with_barrier_factor(BARRIERS[usize::from(end == End::High)])),
+    },
 ];
+
+/// Ends of the distance of barriers, as factors.
+pub(crate) const BARRIERS: [f64; 2] = [0.1, 10.0];
+
+/// Experiments that have strays off keep them off.
+fn strays(workload: &Workload, end: End) -> Workload {
+    let mut workload = workload.clone();
+    if let Some(rate) = workload.machine.strays().filter(|rate| rate.value > 0.0) {
+        let machine = MachineSpec::clone(&workload.machine);
+        workload.machine = Arc::new(machine.with_strays(end.of(Some([rate.low, rate.high]), rate.value)));
+    }
+    workload
+}
 
 /// One kind of estimate at one end; all others as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +128,18 @@ mod tests {
     fn a_workload_has_the_kinds_that_change_it() {
         assert_eq!(kinds("node:2 core:2", "povray"), Vec::<&str>::new());
         let nehalem = kinds("nehalem-2x4", "lbm");
-        assert_eq!(nehalem[..3], ["node rates", "link rates", "prefetching"]);
+        assert_eq!(nehalem, ["node rates", "link rates", "prefetching", "strays"]);
+    }
+
+    #[test]
+    fn strays_that_are_off_stay_off_whatever_else_moves() {
+        let machine = isobar_sim::machine::find("nehalem-2x4").unwrap().with_strays(0.0);
+        for kind in KINDS {
+            for end in End::BOTH {
+                let moved = Varied { kind, end }.machine(machine.clone()).unwrap();
+                assert_eq!(moved.strays().unwrap().value, 0.0, "{}", kind.name);
+            }
+        }
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn read_thread(thread: &Thread, start: u64, counted: f64) -> ThreadSample {
         vcpu: false,
         cpu_time: Some(Seconds(thread.cpu_seconds)),
         counters: Counters {
-            instructions: count(thread.done),
+            instructions: count(thread.done + thread.spun),
             cycles: count(thread.cycles),
             llc_references: None,
             llc_misses: count(thread.misses * counted),

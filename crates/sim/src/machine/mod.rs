@@ -3,14 +3,17 @@
 //! made. It knows nothing of programs.
 
 mod facts;
+mod linux;
 mod load;
 mod routes;
 mod shipped;
 mod spec;
 
+pub(crate) use linux::{CHECK, Linux};
 pub(crate) use spec::{positive, surrounds};
 
 pub use facts::Link;
+pub use linux::Estimate;
 pub use shipped::{find, shipped, text};
 
 use crate::error::SimError;
@@ -48,6 +51,7 @@ pub struct MachineSpec {
     pub(crate) counts_prefetches: bool,
     /// What it was made from.
     spec: Arc<spec::Spec>,
+    pub(crate) linux: Linux,
 }
 
 /// What an LLC can allocate.
@@ -132,6 +136,7 @@ impl MachineSpec {
             smt: spec.smt.as_ref().map_or(ONE_THREAD, |smt| Smt { threads: smt.threads, throughput: smt.throughput }),
             counts_prefetches: spec.counters.misses_include_prefetches,
             spec: Arc::new(spec.clone()),
+            linux: spec.linux,
             topology: Arc::new(topology),
         })
     }
@@ -159,7 +164,8 @@ impl MachineSpec {
             }
             Estimate::Prefetch => return Ok(self.clone()),
         }
-        Self::from_spec("machine under an assumption", &spec)
+        // A rate of strays may have been set since the file was read.
+        Ok(Self { linux: self.linux, ..Self::from_spec("machine under an assumption", &spec)? })
     }
 
     /// The node ids in order of position.

@@ -22,6 +22,8 @@ pub(crate) struct Spec {
     pub route: Vec<RouteSpec>,
     pub smt: Option<SmtSpec>,
     pub latency: LatencySpec,
+    #[serde(default)]
+    pub linux: super::Linux,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -156,6 +158,7 @@ impl Spec {
         let private = self.llc.iter().map(|llc| llc.private_kib).filter(|kib| *kib != 0.0);
         private.into_iter().try_for_each(|kib| positive(file, "llc.private_kib", kib))?;
         self.smt.iter().try_for_each(|smt| smt.validate(file))?;
+        self.linux.validate(file)?;
         self.link.iter().try_for_each(|link| positive(file, "link.gb_per_s_each_way", link.gb_per_s_each_way))?;
         if !self.node.windows(2).all(|pair| pair[0].id < pair[1].id) || self.node.is_empty() {
             return Err(SimError::value(file, "node", "must list at least one node, ids ascending"));
@@ -213,6 +216,7 @@ impl Spec {
             route: Vec::new(),
             smt: None,
             latency: LatencySpec { ns: ids.iter().map(row).collect() },
+            linux: super::Linux::default(),
         }
     }
 }

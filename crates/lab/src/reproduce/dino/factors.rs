@@ -131,7 +131,7 @@ pub(super) struct Factors {
 
 /// Runs every target in every arrangement.
 pub(super) fn measure(options: &Options) -> Result<Factors, LabError> {
-    let bench = Bench { machine: Arc::new(find(MACHINE)?), library: shipped()?, options: *options };
+    let bench = Bench { machine: Arc::new(find(MACHINE)?.with_strays(0.0)), library: shipped()?, options: *options };
     let targets = CLASSES.iter().flat_map(|(class, names)| names.iter().map(move |name| (*class, *name)));
     let targets = targets.map(|(class, name)| bench.target(name, class == "turtles"));
     Ok(Factors { targets: targets.collect::<Result<_, LabError>>()? })
@@ -198,6 +198,7 @@ impl Bench {
             spread: Vec::new(),
             phase_offset: 0.0,
             seats: None,
+            job: None,
         })
     }
 

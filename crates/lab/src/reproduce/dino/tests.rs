@@ -2,7 +2,9 @@
 
 use super::factors::Split;
 use super::with;
+use super::workloads::BARRIER_BILLION;
 use crate::reproduce::claim::Verdict;
+use crate::reproduce::estimate::BARRIERS;
 use crate::reproduce::options::Options;
 use crate::sra::Spec;
 
@@ -23,6 +25,13 @@ fn what_only_all_cost_is_shared() {
     assert_eq!((split.cache, split.controller, split.interconnect, split.remote_latency), (3.0, 3.0, 2.0, 1.0));
     let [cache, controller, interconnect, remote] = split.percents();
     assert!((cache + controller + interconnect + remote - 100.0).abs() < 1e-9 && (remote - 100.0 / 9.0).abs() < 1e-9);
+}
+
+/// What `--sensitivity` moves is the range that stands beside the estimate.
+#[test]
+fn barriers_are_moved_to_the_ends_of_their_range() {
+    let factors = [BARRIER_BILLION.low, BARRIER_BILLION.high].map(|end| end / BARRIER_BILLION.value);
+    assert!(factors.iter().zip(BARRIERS).all(|(own, moved)| (own / moved - 1.0).abs() < 1e-9), "{factors:?}");
 }
 
 /// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by
