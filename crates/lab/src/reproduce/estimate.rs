@@ -118,17 +118,19 @@ pub fn kinds_of(workloads: &[Workload]) -> Result<Vec<&'static Kind>, SimError> 
 mod tests {
     use super::*;
 
-    fn kinds(machine: &str, program: &str) -> Vec<&'static str> {
-        let text = format!("machine = \"{machine}\"\n[[app]]\nprogram = \"{program}\"");
+    fn kinds(machine: &str, app: &str) -> Vec<&'static str> {
+        let text = format!("machine = \"{machine}\"\n[[app]]\n{app}");
         let workload = Workload::from_toml("w.toml", &text).unwrap();
         kinds_of(&[workload]).unwrap().iter().map(|kind| kind.name).collect()
     }
 
     #[test]
     fn a_workload_has_the_kinds_that_change_it() {
-        assert_eq!(kinds("node:2 core:2", "povray"), Vec::<&str>::new());
-        let nehalem = kinds("nehalem-2x4", "lbm");
-        assert_eq!(nehalem, ["node rates", "link rates", "prefetching", "strays"]);
+        assert_eq!(kinds("node:2 core:2", "program = \"povray\""), Vec::<&str>::new());
+        assert_eq!(kinds("node:2 core:2", "program = \"povray\"\nbarrier_billion = 1"), ["barriers"]);
+        let nehalem = kinds("nehalem-2x4", "program = \"lbm\"");
+        assert_eq!(nehalem, ["node rates", "link rates", "prefetching"]);
+        assert!(kinds("barcelona-4x4", "program = \"lbm\"").contains(&"strays"));
     }
 
     #[test]
