@@ -7,7 +7,7 @@ mod cases;
 use cases::{Case, case, observations};
 use isobar_model::topology::Node;
 use isobar_model::wire::{observation_from_json, observation_to_json};
-use isobar_model::{Action, CpuId, LlcId, NodeId, Observation, Plan, Policy, Process, Tid, num};
+use isobar_model::{Action, CpuId, LlcId, NodeId, Observation, Pages, Plan, Policy, Process, Tid, num};
 use isobar_policy::Settings;
 use isobar_policy::registry::{build, entries};
 use proptest::prelude::*;
@@ -241,6 +241,7 @@ proptest! {
         free_all(&mut case);
         for name in NMASS {
             let mut seen = observations(&case, |id| id).swap_remove(0);
+            gather(&mut seen);
             let plan = build(name, &Settings::default()).unwrap().decide(&seen);
             carry_out(&mut seen, &plan);
             let mut cores: BTreeMap<_, usize> = seen.machine.cpus().iter().map(|cpu| (cpu.core, 0)).collect();
@@ -274,6 +275,16 @@ fn carry_out(seen: &mut Observation, plan: &Plan) {
             let mut threads = seen.processes.iter_mut().flat_map(|process| &mut process.threads);
             threads.find(|thread| thread.tid == *tid).unwrap().cpu = Some(*cpu);
         }
+    }
+}
+
+/// Every process has more than half of its pages on one node.
+fn gather(seen: &mut Observation) {
+    for process in &mut seen.processes {
+        let home = home(process);
+        let Some(pages) = &mut process.pages else { continue };
+        *pages =
+            pages.iter().map(|(node, count)| (node, if node == home { *count } else { Pages(count.0 / 8) })).collect();
     }
 }
 
