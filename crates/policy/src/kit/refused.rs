@@ -80,7 +80,11 @@ impl Refused {
         };
         let refused = of(is_refused);
         if !self.list.is_empty() {
-            let accepted = of(|_, outcome| matches!(outcome, ActionOutcome::Done | ActionOutcome::Pages { .. }));
+            let accepted = of(|action, outcome| {
+                // That a cluster can be removed does not mean that it can be made.
+                let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
+                !removes && matches!(outcome, ActionOutcome::Done | ActionOutcome::Pages { .. })
+            });
             self.list.retain(|asked, _| refused.contains(asked) || !accepted.contains(asked));
         }
         for asked in refused {
