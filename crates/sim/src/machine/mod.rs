@@ -220,9 +220,10 @@ impl spec::Spec {
         llcs
     }
 
-    /// What resctrl would say: where LLCs differ, what all of them can do.
+    /// What resctrl would say. Where LLCs differ, the bits are those of the largest: each LLC names
+    /// its own ways. Classes are one number for all.
     fn allocation(&self) -> Option<topology::CacheAllocation> {
-        let ways = self.llc.iter().map(|llc| llc.ways).min()?;
+        let ways = self.llc.iter().map(|llc| llc.ways).max()?;
         Some(topology::CacheAllocation {
             resource: "L3".to_owned(),
             cbm_mask: u64::MAX >> (64 - ways),
