@@ -9,8 +9,8 @@ mod machines;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use isobar_contention::{
-    Budget, Cache, Demand, Machine, MissCurve, Parts, Place, Question, Resource, Scratch, Sharers, Solver, Steady,
-    solve,
+    Budget, Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Question, Resource, Scratch, Sharers, Solver,
+    Steady, solve,
 };
 use machines::{at, mesh, mixed};
 use std::hint::black_box;

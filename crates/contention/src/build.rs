@@ -15,6 +15,10 @@ const COPY_MLP: f64 = 4.0;
 /// Goglin and Furmento measured for `move_pages` on a machine of four such Opterons, IPDPS
 /// workshops 2009).
 const COPY_OVERHEAD: f64 = 4e-6;
+/// The part of a line's wait on a link that reaches a thread which does not wait for that line
+/// (estimate: write buffers and requests in flight are finite). Without any, the equations would
+/// have no solution where what nobody waits for fills a link.
+const BACKPRESSURE: f64 = 0.1;
 /// Lines of a base page.
 const PAGE_LINES: f64 = 64.0;
 
@@ -32,12 +36,24 @@ pub(crate) fn network(question: &Question) -> (Network, Vec<usize>) {
 /// A thread as a stream; it has no part of a cache yet.
 pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
     let home = one.place.node;
-    let mut lines = vec![0.0; machine.resources().len()];
-    // Data comes from the page's node, write-backs go there.
-    for (node, weight) in one.weights.iter().enumerate() {
-        lines[node] += weight * (1.0 + one.write_back);
-        machine.route(node, home).iter().for_each(|link| lines[*link] += weight);
-        machine.route(home, node).iter().for_each(|link| lines[*link] += weight * one.write_back);
+    let resources = machine.resources().len();
+    // What a miss causes, and what it waits for.
+    let (mut lines, mut awaited) = (vec![0.0; resources], vec![0.0; resources]);
+    for (node, weight) in one.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        let read = weight * (1.0 + one.prefetch);
+        let written = read * one.write_back;
+        lines[node] += read + written;
+        awaited[node] += weight;
+        // Data comes from the page's node, write-backs go there.
+        for link in machine.route(node, home) {
+            lines[*link] += read;
+            awaited[*link] += weight;
+        }
+        machine.route(home, node).iter().for_each(|link| lines[*link] += written);
+        machine.add_packets(home, node, read, &mut lines);
+    }
+    for link in machine.nodes()..resources {
+        awaited[link] = awaited[link].max(BACKPRESSURE * lines[link]);
     }
     let idle: f64 = one.weights.iter().zip(&machine.latency()[home]).map(|(weight, seconds)| weight * seconds).sum();
     // Threads that take turns on a core have a part of its cache each.
@@ -53,13 +69,14 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
             most: one.curve.misses_and_slope(private).0,
         },
         stall: idle / one.mlp,
-        visits: visits(&lines, one.mlp),
+        visits: visits(&lines, &awaited, one.mlp),
         limit: (one.footprint - private).max(0.0),
         shares: Vec::new(),
     }
 }
 
-/// A page copy by a CPU of the target: read there, over the links, written here.
+/// A page copy by a CPU of the target: read there, over the links, written here; it waits for all
+/// of it.
 fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
     let mut lines = vec![0.0; machine.resources().len()];
     lines[from] += 1.0;
@@ -70,16 +87,16 @@ fn copying(machine: &Machine, PageCopy { from, to }: PageCopy) -> Stream {
         compute: COPY_OVERHEAD,
         misses: Misses::Fixed(PAGE_LINES),
         stall: machine.latency()[to][from] / COPY_MLP,
-        visits: visits(&lines, COPY_MLP),
+        visits: visits(&lines, &lines, COPY_MLP),
         limit: 0.0,
         shares: Vec::new(),
     }
 }
 
-/// A stream waits for every transfer that it causes, overlapped with `mlp` others.
-fn visits(lines: &[f64], mlp: f64) -> Vec<Visit> {
-    let visit = |(resource, lines): (usize, &f64)| Visit { resource, lines: *lines, stall: lines / mlp };
-    lines.iter().enumerate().filter(|(_, lines)| **lines > 0.0).map(visit).collect()
+/// What a stream puts on each resource; what it waits for there overlaps with `mlp` others.
+fn visits(lines: &[f64], awaited: &[f64], mlp: f64) -> Vec<Visit> {
+    let used = lines.iter().zip(awaited).enumerate().filter(|(_, (lines, _))| **lines > 0.0);
+    used.map(|(resource, (lines, awaited))| Visit { resource, lines: *lines, stall: awaited / mlp }).collect()
 }
 
 /// Cuts every LLC into parts and gives the threads their shares; returns the bytes of each part.

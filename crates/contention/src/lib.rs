@@ -25,8 +25,9 @@
 //! # Laws
 //!
 //! - What is delivered stays below capacity, and what is demanded is delivered.
-//! - With one memory controller and equal write-back shares no thread gains from a new neighbour.
-//!   Elsewhere a third may gain, but is never faster than alone.
+//! - With one memory controller no thread gains from a new neighbour, nor from more prefetching or
+//!   more write-backs, its own or another's. Elsewhere a third may gain, but is never faster than
+//!   alone.
 //! - More ways never raise the misses of a program that has them to itself, nor, under the
 //!   conditions above, of a partition.
 //!
@@ -37,8 +38,8 @@
 //!
 //! ```
 //! use isobar_contention::{
-//!     Budget, Cache, Demand, Machine, MissCurve, NoAnswer, Parts, Place, Question, Resource,
-//!     Solver, solve,
+//!     Budget, Cache, Demand, Machine, MissCurve, NoAnswer, Packets, Parts, Place, Question,
+//!     Resource, Solver, solve,
 //! };
 //!
 //! // Two nodes of 10 GB/s, 80 ns local and 130 ns remote, with a cache of 8 MiB each, and a link
@@ -48,6 +49,7 @@
 //!     latency: vec![vec![80e-9, 130e-9], vec![130e-9, 80e-9]],
 //!     resources: vec![resource(10.0), resource(10.0), resource(5.0), resource(5.0)],
 //!     routes: vec![vec![vec![], vec![2]], vec![vec![3], vec![]]],
+//!     packets: Packets::default(),
 //!     llcs: vec![Cache { bytes: 8.0 * 1_048_576.0, ways: 16, private: 0.0 }; 2],
 //! })?;
 //! // A thread whose pages are on node 0, at 2 GHz and 0.8 cycles an instruction; 5 to 25 misses
@@ -60,6 +62,7 @@
 //!     curve: MissCurve::parametric(5.0, 20.0, 4.0),
 //!     factor: 1.0,
 //!     mlp: 4.0,
+//!     prefetch: 0.5,
 //!     write_back: 0.3,
 //!     footprint: 1e9,
 //!     reach: 1.0,
@@ -87,9 +90,12 @@
 //! A private cache counts where the LLC does not hold its lines too (a victim cache): it is space
 //! beside what is held of the LLC. Else its lines are among those held.
 //!
-//! **Left for growth**: prefetching (in the curve's MPKI today), probe traffic of the coherence
-//! protocol, what a switch of threads on a core costs in private caches (it costs only LLC space
-//! here).
+//! Prefetched lines and write-backs load controllers and links, and requests and probes load links;
+//! threads wait for the lines of their misses only. What is prefetched takes no cache space beside
+//! that of the misses.
+//!
+//! **Left for growth**: the cache space of prefetched lines, what a switch of threads on a core
+//! costs in private caches (it costs only LLC space here).
 
 #![forbid(unsafe_code)]
 
@@ -113,7 +119,7 @@ mod tests;
 
 pub use budget::{Budget, NoAnswer};
 pub use curve::{Measured, MissCurve, Parametric};
-pub use machine::{Cache, Machine, MachineError, Parts, Place};
+pub use machine::{Cache, Machine, MachineError, Packets, Parts, Place};
 pub use question::{Demand, PageCopy, Question};
 pub use queue::{LINE, Resource};
 pub use solver::{Answer, Solver, solve};

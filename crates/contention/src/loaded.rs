@@ -35,7 +35,7 @@ impl Solver {
 
 #[cfg(test)]
 mod tests {
-    use crate::machine::{Cache, Machine, Parts, Place};
+    use crate::machine::{Cache, Machine, Packets, Parts, Place};
     use crate::question::{Demand, Question};
     use crate::queue::Resource;
     use crate::{Budget, MissCurve, Solver};
@@ -48,6 +48,7 @@ mod tests {
             latency: vec![vec![80e-9, 130e-9], vec![130e-9, 80e-9]],
             resources: vec![resource(10.0), resource(10.0), resource(5.0), resource(5.0)],
             routes: vec![vec![vec![], vec![2]], vec![vec![3], vec![]]],
+            packets: Packets::default(),
             llcs: vec![Cache { bytes: 8e6, ways: 16, private: 0.0 }; 2],
         })
         .unwrap()
@@ -64,6 +65,7 @@ mod tests {
             curve: MissCurve::parametric(20.0, 0.0, 1.0),
             factor: 1.0,
             mlp: 4.0,
+            prefetch: 0.0,
             write_back: 0.0,
             footprint: 1e9,
             reach: 1.0,

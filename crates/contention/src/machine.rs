@@ -1,11 +1,19 @@
-//! What the equations need of a machine: latencies, controllers, links, routes and last-level
-//! caches, all by position. Checked when made. It knows no topology, no clock and no CPUs.
+//! What the equations need of a machine: latencies, controllers, links, routes, what its protocol
+//! adds to data, and last-level caches, all by position. Checked when made. It knows no topology, no clock and no CPUs.
 
-use crate::queue::Resource;
+use crate::queue::{LINE, Resource};
+use isobar_model::num;
 
 /// The memory system of a machine.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine(Parts);
+pub struct Machine {
+    parts: Parts,
+    /// By node: the link directions that a probe passes on its way from there to all others.
+    broadcast: Vec<Vec<usize>>,
+    /// By node: the link directions that answers of all others pass on their way there, and how
+    /// many.
+    answers: Vec<Vec<(usize, f64)>>,
+}
 
 /// What a [`Machine`] is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,8 +25,24 @@ pub struct Parts {
     /// `routes[from][to]`: the link directions that data passes from a node to a node, as positions
     /// in `resources`.
     pub routes: Vec<Vec<Vec<usize>>>,
+    /// What passes links beside lines of data.
+    pub packets: Packets,
     /// The last-level caches.
     pub llcs: Vec<Cache>,
+}
+
+/// Bytes that pass links for each line read, beside the line: requests, and the probes of a
+/// coherence protocol that asks every node. All 0: links carry data only.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Packets {
+    /// A request, and what ends the transaction, from the reader's node to the memory's.
+    pub request: f64,
+    /// A probe, from the memory's node to every other, once over each link on the way; 0 where a
+    /// directory knows who has the line.
+    pub probe: f64,
+    /// The answer to a probe, to the reader's node from every other; that of the memory's node
+    /// comes with the data.
+    pub response: f64,
 }
 
 /// A last-level cache.
@@ -83,49 +107,90 @@ impl Machine {
             ("resources", "must have positive capacities and delays", parts.resources.iter().all(Resource::is_sound)),
             ("routes", "must lead from each node to each", is_square(&parts.routes, nodes)),
             ("routes", "must pass links that are listed", parts.routes.iter().flatten().flatten().all(link)),
+            ("packets", "must have 0 or more bytes each", parts.packets.is_sound()),
             ("llcs", "must have a positive size and 1 to 64 ways", parts.llcs.iter().all(cache)),
         ];
         match checks.into_iter().find(|(_, _, right)| !right) {
             Some((part, problem, _)) => Err(MachineError { part, problem }),
-            None => Ok(Self(parts)),
+            None => Ok(Self::joined(parts)),
         }
+    }
+
+    /// The parts, with the ways of probes and answers.
+    fn joined(parts: Parts) -> Self {
+        let nodes = if parts.packets.probe + parts.packets.response > 0.0 { parts.latency.len() } else { 0 };
+        let links = |routes: &mut dyn Iterator<Item = &Vec<usize>>| {
+            let mut links: Vec<_> = routes.flatten().copied().collect();
+            links.sort_unstable();
+            links
+        };
+        let broadcast = (0..nodes).map(|from| {
+            let mut once = links(&mut parts.routes[from].iter());
+            once.dedup();
+            once
+        });
+        let answers = (0..nodes).map(|to| {
+            let all = links(&mut parts.routes.iter().map(|row| &row[to]));
+            all.chunk_by(|a, b| a == b).map(|same| (same[0], num::float_len(same.len()))).collect()
+        });
+        let (broadcast, answers) = (broadcast.collect(), answers.collect());
+        Self { parts, broadcast, answers }
     }
 
     /// What it is made of.
     #[must_use]
     pub fn parts(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 
     /// How many nodes there are.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.0.latency.len()
+        self.parts.latency.len()
     }
 
     /// Seconds of an idle memory access; row = the CPU's node, column = the memory's.
     #[must_use]
     pub fn latency(&self) -> &[Vec<f64>] {
-        &self.0.latency
+        &self.parts.latency
     }
 
     /// The memory controllers of each node, then every direction of every link.
     #[must_use]
     pub fn resources(&self) -> &[Resource] {
-        &self.0.resources
+        &self.parts.resources
     }
 
     /// The link directions that data passes from a node to a node, as positions among
     /// [`Self::resources`].
     #[must_use]
     pub fn route(&self, from: usize, to: usize) -> &[usize] {
-        &self.0.routes[from][to]
+        &self.parts.routes[from][to]
+    }
+
+    /// Adds what requests and probes put on links for `lines` lines that a node reads of a node's
+    /// memory; `on` is by position among [`Self::resources`], in lines.
+    pub(crate) fn add_packets(&self, reader: usize, memory: usize, lines: f64, on: &mut [f64]) {
+        let Packets { request, probe, response } = self.parts.packets;
+        let of = |bytes: f64| lines * bytes / LINE;
+        self.route(reader, memory).iter().for_each(|link| on[*link] += of(request));
+        if let (Some(probed), Some(answers)) = (self.broadcast.get(memory), self.answers.get(reader)) {
+            probed.iter().for_each(|link| on[*link] += of(probe));
+            answers.iter().for_each(|(link, count)| on[*link] += count * of(response));
+            self.route(memory, reader).iter().for_each(|link| on[*link] -= of(response));
+        }
     }
 
     /// The last-level caches.
     #[must_use]
     pub fn llcs(&self) -> &[Cache] {
-        &self.0.llcs
+        &self.parts.llcs
+    }
+}
+
+impl Packets {
+    fn is_sound(self) -> bool {
+        [self.request, self.probe, self.response].into_iter().all(|bytes| bytes >= 0.0 && bytes.is_finite())
     }
 }
 

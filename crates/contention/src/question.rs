@@ -33,7 +33,11 @@ pub struct Demand {
     pub factor: f64,
     /// Misses in flight together.
     pub mlp: f64,
-    /// Lines written back for each line read.
+    /// Lines that a prefetcher brings for each miss, beside the line of the miss. They pass
+    /// controllers and links; the thread does not wait for them.
+    pub prefetch: f64,
+    /// Lines written back for each line read, prefetched ones included. The thread does not wait
+    /// for them.
     pub write_back: f64,
     /// The most bytes that it can hold in a cache.
     pub footprint: f64,
@@ -79,8 +83,9 @@ impl Demand {
         if self.weights.len() != machine.nodes() || !self.weights.iter().all(|weight| within(*weight)) {
             return Some("needs a weight, 0 or more, for each node");
         }
-        let (above, from) = ([self.share, self.compute, self.mlp, self.reach], [self.factor, self.write_back]);
-        let right = above.into_iter().all(positive) && from.into_iter().chain([self.footprint, self.held]).all(within);
+        let above = [self.share, self.compute, self.mlp, self.reach];
+        let from = [self.factor, self.prefetch, self.write_back, self.footprint, self.held];
+        let right = above.into_iter().all(positive) && from.into_iter().all(within);
         (!right).then_some("has a number that is not positive or not finite")
     }
 }

@@ -3,7 +3,7 @@
 //! `ISOBAR_TEST_HANG_AT_EPOCH=N` it never ends. The tests show with them that a bug in a policy
 //! leaves nothing changed behind.
 
-use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 use std::time::Duration;
 
 const PANIC: &str = "ISOBAR_TEST_PANIC_AT_EPOCH";
@@ -60,5 +60,9 @@ impl Policy for Faulty {
             (self.bug)();
         }
         self.policy.decide(seen)
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.policy.applied(plan, outcome);
     }
 }

@@ -69,3 +69,27 @@ fn bad_input_gets_one_line() {
     let (_folder, taken) = file("taken", "");
     isobar(&["reproduce", "nmass", "--figures", &taken]).refused(&["--figures", &taken, "expected a folder"]);
 }
+
+/// Which claims flip changes with the model; that every claim has an answer at both ends of every
+/// kind does not.
+#[test]
+fn sensitivity_tells_every_claim_at_both_ends_of_every_estimate() {
+    let document = isobar(&["reproduce", "nmass", "--quick", "--sensitivity", "--json"]).document();
+    let seen = &document["sensitivity"];
+    let kinds: Vec<_> = seen["estimates"].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
+    assert!(kinds.contains(&"node rates".into()) && kinds.contains(&"link rates".into()), "{kinds:?}");
+    for claim in seen["claims"].as_array().unwrap() {
+        let ends = claim["ends"].as_array().unwrap();
+        assert_eq!(ends.iter().map(|ends| ends["estimate"].clone()).collect::<Vec<_>>(), kinds);
+        let given = &claim["given"]["sign"];
+        let flips = ends.iter().any(|ends| &ends["low"]["sign"] != given || &ends["high"]["sign"] != given);
+        let standing = match given.as_str().unwrap() {
+            "not_printed" => "not_printed",
+            _ if flips => "open",
+            "agrees" => "reproduced",
+            _ => "not_reproduced",
+        };
+        assert_eq!(claim["standing"], standing, "{claim}");
+    }
+    isobar(&["reproduce", "camm", "--sensitivity"]).refused(&["--sensitivity", "nmass, dino or dc"]);
+}

@@ -157,3 +157,34 @@ fn explain_gives_every_action_its_reason_and_only_narrows_it() {
         one["observation"]["processes"].as_array().unwrap().iter().map(|process| process["pid"].to_string()).collect();
     assert_eq!(pids, BTreeSet::from([pid]));
 }
+
+#[test]
+fn several_workloads_stand_side_by_side() {
+    let (_folder, heavy) = file("heavy.toml", WORKLOAD);
+    let (_other, six) = file("six.toml", SIX);
+    let args = ["sim", &heavy, &six, "--policy", "linux,di-plain,dino,n-mass", "--schedules", "sampled"];
+    let table = isobar(&args).done().to_owned();
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    for (name, words) in [("workload", 5), ("heavy", 8), ("six", 8), ("mean", 8)] {
+        let row = rows.iter().find(|row| row.first() == Some(&name)).unwrap();
+        assert_eq!(row.len(), words, "linux, then a mean and a worst program for each of three policies: {table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+
+    // The figures are those of each workload alone.
+    let document = isobar(&[&args[..], &["--json"]].concat()).document();
+    assert!(keys(&document).iter().all(|key| is_snake_case(key)), "{document}");
+    let alone = isobar(&["sim", &six, "--policy", "linux,dino", "--schedules", "sampled", "--json"]).document();
+    let (cell, row) = (&document["workloads"][1]["cells"][1], &alone["policies"][1]);
+    assert_eq!((&cell["policy"], &cell["mean_percent"]), (&Value::from("dino"), &row["vs_linux_percent"]));
+    let worst = row["apps"].as_array().unwrap().iter().map(|app| app["vs_linux_percent"].as_f64().unwrap());
+    assert_eq!(cell["worst_percent"].as_f64(), worst.min_by(f64::total_cmp));
+    assert_eq!(document["comparisons"][1]["policies"][2], *row);
+    let means = [0, 1].map(|index| document["workloads"][index]["cells"][1]["mean_percent"].as_f64().unwrap());
+    let all = document["all"][1]["mean_percent"].as_f64().unwrap();
+    assert!((all - f64::midpoint(means[0], means[1])).abs() < 1e-9, "{all} {means:?}");
+
+    isobar(&["sim", &heavy, &six, "--policy", "dino"]).refused(&["--policy dino", "expected --policy linux,dino"]);
+    isobar(&["sim", &heavy, &six, "--policy", "linux,dino", "--optimum"]).refused(&["--optimum", "one workload"]);
+    isobar(&["sim", &heavy, &heavy, "--policy", "linux,dino"]).refused(&["heavy.toml", "named twice"]);
+}

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod across;
 mod compare;
 mod congestion;
 mod error;
@@ -19,6 +20,7 @@ mod starts;
 mod stats;
 mod table;
 
+pub use across::{Across, AcrossCell, AcrossRow, AcrossTotal, BASE, across, across_table};
 pub use compare::{
     AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, alone_seconds, compare, compare_with,
 };

@@ -1,6 +1,6 @@
 //! The two seams. `Machine` has three hosts (Linux, the simulator, a recording); `Policy` has as
-//! many as the field has ideas. Neither knows the other: the harness carries observations one way
-//! and plans the other.
+//! many as the field has ideas. Neither knows the other: the harness carries observations and
+//! outcomes one way and plans the other.
 
 use crate::capabilities::Sensor;
 use crate::ids::Pid;
@@ -60,7 +60,7 @@ pub enum Wake {
 }
 
 /// A contention-management policy: a pure function from an observation (and what it remembers of
-/// earlier ones) to a plan.
+/// earlier ones, and of what became of its plans) to a plan.
 pub trait Policy {
     /// Its canonical name, as `--policy` takes it.
     fn name(&self) -> &'static str;
@@ -77,6 +77,11 @@ pub trait Policy {
     /// Decides for the next epoch. The same history gives the same plan, to the byte, on any
     /// machine.
     fn decide(&mut self, seen: &Observation) -> Plan;
+
+    /// Takes what became of the plan that it made last: `outcome` has one entry for each of its
+    /// actions, in order. It is not called where nothing was carried out (a dry run). A policy that
+    /// asks again for what was refused, or takes what it asked for as done, needs it.
+    fn applied(&mut self, _plan: &Plan, _outcome: &Outcome) {}
 
     /// What it has measured of programs by giving them more and fewer LLC ways (LFOC+); none for
     /// policies that do not.
@@ -101,6 +106,10 @@ impl<P: Policy + ?Sized> Policy for &mut P {
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         (**self).decide(seen)
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        (**self).applied(plan, outcome);
     }
 
     fn learnt(&self) -> Vec<WayCurves> {

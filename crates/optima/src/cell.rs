@@ -4,6 +4,7 @@
 use crate::count::subsets;
 use crate::problem::{Menu, Problem};
 use crate::set::Set;
+use crate::watch::Watch;
 use isobar_model::num;
 use isobar_partition::model::{Demand, Separable};
 use rayon::prelude::*;
@@ -49,8 +50,9 @@ pub(crate) struct Cells {
 
 impl Cells {
     /// All clusters that groups of the problem can have; none where they exceed the memory limit,
-    /// or where the menu leaves no choice.
-    pub fn new(problem: &Problem<'_>) -> Self {
+    /// where the menu leaves no choice, or where the search is stopped meanwhile: a model may take
+    /// seconds for all of them.
+    pub fn new(problem: &Problem<'_>, watch: &Watch<'_>) -> Self {
         let none = Self { sets: Vec::new(), cells: Vec::new() };
         let Some(separable) = problem.model.separable() else { return none };
         let programs = problem.everyone().len();
@@ -65,8 +67,9 @@ impl Cells {
         let mut sets: Vec<Set> = everyone.iter().flat_map(from).collect();
         sets.sort_unstable();
         let ways = problem.model.ways();
-        let cells = sets.par_iter().with_min_len(32).map(|set| Cell::new(separable, *set, ways)).collect();
-        Self { sets, cells }
+        let cell = |set: &Set| (!watch.count(0)).then(|| Cell::new(separable, *set, ways));
+        let cells: Option<Vec<Cell>> = sets.par_iter().with_min_len(32).map(cell).collect();
+        cells.map_or(none, |cells| Self { sets, cells })
     }
 
     /// A cluster; `None` where it is not kept.

@@ -9,10 +9,13 @@ use crate::options::OptimaError;
 use crate::problem::Problem;
 use crate::set::Set;
 use crate::walk::clusterings;
-use crate::watch::{STRIDE, Watch};
+use crate::watch::Watch;
 use isobar_partition::model::{Demand, Separable};
 use isobar_partition::{Cluster, Group};
 use std::borrow::Cow;
+
+/// Groups that are looked at between two checks whether to stop: each asks the model.
+const OFTEN: u64 = 256;
 
 /// What a group means for the others: its slowest and fastest program, and its part of the
 /// throughput.
@@ -74,7 +77,7 @@ pub(crate) struct Groups<'a> {
 impl<'a> Groups<'a> {
     /// Prepares what all sets share.
     pub fn new(problem: &'a Problem<'a>, watch: &'a Watch<'a>) -> Self {
-        Self { problem, watch, cells: Cells::new(problem) }
+        Self { problem, watch, cells: Cells::new(problem, watch) }
     }
 
     /// Calls `visit` with every meaningful group that the problem's menu has for `set` and whose
@@ -87,6 +90,9 @@ impl<'a> Groups<'a> {
         visit: &mut dyn FnMut(Point, &Picked) -> bool,
     ) -> Result<(), OptimaError> {
         let problem = self.problem;
+        if self.watch.stopped() {
+            return Ok(());
+        }
         if let Some(group) = problem.only(set) {
             self.watch.count(1);
             asked(problem, &group?, visit);
@@ -138,6 +144,9 @@ impl<'a> Walk<'a> {
             if cluster.is_empty() || cluster.len() > most {
                 return Cow::Owned(Cell::default());
             }
+            if groups.watch.count(0) {
+                return Cow::Owned(Cell::default());
+            }
             let known = groups.cells.get(cluster).map(Cow::Borrowed);
             known.unwrap_or_else(|| Cow::Owned(Cell::new(separable, cluster, ways)))
         };
@@ -148,13 +157,16 @@ impl<'a> Walk<'a> {
     }
 
     fn run(mut self, visit: &mut dyn FnMut(Point, &Picked) -> bool) {
-        self.cluster(Set::all(self.members.len()), self.ways, visit);
-        self.watch.count(self.seen % STRIDE);
+        // Clusters are incomplete where the search was stopped.
+        if !self.watch.stopped() {
+            self.cluster(Set::all(self.members.len()), self.ways, visit);
+        }
+        self.watch.count(self.seen % OFTEN);
     }
 
     fn cluster(&mut self, left: Set, ways: usize, visit: &mut dyn FnMut(Point, &Picked) -> bool) -> bool {
         self.seen += 1;
-        if self.seen.is_multiple_of(STRIDE) && self.watch.count(STRIDE) {
+        if self.seen.is_multiple_of(OFTEN) && self.watch.count(OFTEN) {
             return false;
         }
         if left.is_empty() {

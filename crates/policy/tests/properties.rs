@@ -7,7 +7,9 @@ mod cases;
 use cases::{Case, case, observations};
 use isobar_model::topology::Node;
 use isobar_model::wire::{observation_from_json, observation_to_json};
-use isobar_model::{Action, CpuId, LlcId, NodeId, Observation, Plan, Policy, Process, Tid, num};
+use isobar_model::{
+    Action, ActionOutcome, CpuId, LlcId, NodeId, Observation, Outcome, Pages, Pid, Plan, Policy, Process, Tid, num,
+};
 use isobar_policy::Settings;
 use isobar_policy::registry::{build, entries};
 use proptest::prelude::*;
@@ -241,6 +243,7 @@ proptest! {
         free_all(&mut case);
         for name in NMASS {
             let mut seen = observations(&case, |id| id).swap_remove(0);
+            gather(&mut seen);
             let plan = build(name, &Settings::default()).unwrap().decide(&seen);
             carry_out(&mut seen, &plan);
             let mut cores: BTreeMap<_, usize> = seen.machine.cpus().iter().map(|cpu| (cpu.core, 0)).collect();
@@ -252,6 +255,32 @@ proptest! {
             if name == "maximum-local" {
                 prop_assert!(local(&seen) >= can_be_local(&seen), "{} of {}", local(&seen), can_be_local(&seen));
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn what_is_always_refused_is_asked_for_ever_more_rarely(case in case()) {
+        let mut seen = observations(&case, |id| id).swap_remove(0);
+        let no = || ActionOutcome::Refused { errno: Some(1), why: "no".into() };
+        for mut policy in policies() {
+            let mut asked: BTreeMap<(Pid, Tid), u32> = BTreeMap::new();
+            for _ in 0..64 {
+                let plan = policy.decide(&seen);
+                prop_assert_eq!(plan.validate(&seen), Ok(()), "{}", policy.name());
+                for action in &plan.actions {
+                    if let Action::MoveThread { pid, tid, .. } = action {
+                        *asked.entry((*pid, *tid)).or_default() += 1;
+                    }
+                }
+                policy.applied(&plan, &Outcome { actions: plan.actions.iter().map(|_| no()).collect() });
+                seen.time.0 += 1.0;
+            }
+            // In the epochs 0, 2, 6, 14, 30 and 62.
+            prop_assert!(asked.values().all(|times| *times <= 6), "{}: {:?}", policy.name(), asked);
         }
     }
 }
@@ -274,6 +303,16 @@ fn carry_out(seen: &mut Observation, plan: &Plan) {
             let mut threads = seen.processes.iter_mut().flat_map(|process| &mut process.threads);
             threads.find(|thread| thread.tid == *tid).unwrap().cpu = Some(*cpu);
         }
+    }
+}
+
+/// Every process has more than half of its pages on one node.
+fn gather(seen: &mut Observation) {
+    for process in &mut seen.processes {
+        let home = home(process);
+        let Some(pages) = &mut process.pages else { continue };
+        *pages =
+            pages.iter().map(|(node, count)| (node, if node == home { *count } else { Pages(count.0 / 8) })).collect();
     }
 }
 

@@ -8,7 +8,9 @@
 
 #![forbid(unsafe_code)]
 
+mod assuming;
 mod error;
+mod estimate;
 pub mod gang;
 mod host;
 pub mod machine;
@@ -19,12 +21,15 @@ mod report;
 pub mod schedules;
 pub mod solo;
 mod steady;
+#[cfg(test)]
+mod traffic;
 mod workload;
 
 pub use error::SimError;
+pub use estimate::{End, Estimate};
 pub use host::SimMachine;
 pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};
 pub use steady::steady;
-pub use workload::{App, Costs, Run, Seats, Workload};
+pub use workload::{App, Costs, Job, Run, Seats, Workload};

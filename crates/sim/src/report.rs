@@ -1,6 +1,6 @@
 //! What became of a run: the truth that no sensor of the simulated machine shows.
 
-use crate::workload::App;
+use crate::workload::{App, Run};
 use isobar_model::num;
 
 /// One run of a workload under one policy.
@@ -17,7 +17,8 @@ pub struct RunReport {
 pub struct AppReport {
     /// Its name in the workload.
     pub name: String,
-    /// Mean completion time of its runs, restarts included; `None` where none completed.
+    /// Mean completion time of its runs, restarts included, or that of `[run] judged_run`; `None`
+    /// where none completed.
     pub mean_seconds: Option<f64>,
     /// Completed runs.
     pub completed: usize,
@@ -42,12 +43,13 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    pub fn report(&self, app: &App) -> AppReport {
+    pub fn report(&self, app: &App, run: &Run) -> AppReport {
         let count = self.completions.len();
         let mean = self.completions.iter().sum::<f64>() / num::float_len(count.max(1));
+        let judged = |run: u32| self.completions.get(num::index(run.saturating_sub(1))).copied();
         AppReport {
             name: app.name.clone(),
-            mean_seconds: (count > 0).then_some(mean),
+            mean_seconds: run.judged_run.map_or((count > 0).then_some(mean), judged),
             completed: count,
             thread_migrations: self.thread_migrations,
             llc_migrations: self.llc_migrations,

@@ -83,6 +83,7 @@ fn alone(program: &Arc<Program>, machine: &Arc<MachineSpec>, memory: usize) -> W
         memory_node: machine.nodes().get(memory).map(|id| NodeId(id.0)),
         phase_offset: 0.0,
         seats: None,
+        job: None,
     };
     let run = Run {
         runs: 1,
@@ -106,6 +107,8 @@ mod tests {
             base_cpi: 0.5,
             mpki: MissCurve::parametric(10.0, 0.0, 1.0),
             mlp: 2.27,
+            prefetch: 0.0,
+            prefetch_range: None,
             write_back: 0.0,
             footprint_mib: 100.0,
             touch_share: 0.0,

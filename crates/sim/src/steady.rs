@@ -27,6 +27,7 @@ fn thread(machine: &MachineSpec, program: &Program) -> Demand {
         curve: program.mpki.clone(),
         factor: mean_factor(program),
         mlp: program.mlp,
+        prefetch: program.prefetch,
         write_back: program.write_back,
         footprint: program.footprint_mib * MIB,
         reach: 1.0,

@@ -23,7 +23,9 @@ const PRIVATE_WAYS: u32 = 8;
 /// Real machines by name: the file of each, with the source of every number.
 const MACHINES: &[(&str, &str)] = include!("../../../machines/list.rs");
 
-/// A file of a real machine, as far as it is used here; the rest is for the contention simulator.
+/// A file of a real machine, as far as it is used here; the rest is for the contention simulator:
+/// the ranges of estimates, what its counters count, and the packets of its coherence protocol
+/// (here links carry data only).
 #[derive(Deserialize)]
 struct Source {
     clock_ghz: f64,
@@ -62,6 +64,8 @@ struct SourceLink {
     a: u32,
     b: u32,
     gb_per_s_each_way: f64,
+    #[serde(default = "all")]
+    sustained: f64,
 }
 
 const fn all() -> f64 {
@@ -128,7 +132,7 @@ impl Source {
         let link = |link: &SourceLink| Link {
             a: link.a,
             b: link.b,
-            mb_per_s_each_way: link.gb_per_s_each_way * 1000.0 / scale.time,
+            mb_per_s_each_way: link.gb_per_s_each_way * link.sustained * 1000.0 / scale.time,
         };
         let stretched = |row: &Vec<f64>| row.iter().map(|ns| ns * scale.time).collect();
         Ok(Spec {

@@ -42,6 +42,7 @@ fn what_cannot_be_asked_is_refused() {
     assert!(refused(|one| one.mask = 1 << 16).contains("may fill no way"));
     assert!(refused(|one| one.weights = vec![1.0]).contains("a weight"));
     assert!(refused(|one| one.compute = f64::NAN).contains("not finite"));
+    assert!(refused(|one| one.prefetch = -0.5).contains("not positive"));
     assert!(refused(|one| one.share = 0.0).contains("not positive"));
     let copy = Some(PageCopy { from: 0, to: 2 });
     let wrong = solve(&Question { machine: &machine, threads: &[], copy }, Budget::default());
@@ -63,6 +64,7 @@ fn parts_that_do_not_fit_together_are_refused() {
     assert_eq!(refused(|parts| parts.resources[0].capacity = 0.0), "resources");
     assert_eq!(refused(|parts| parts.routes[0].truncate(1)), "routes");
     assert_eq!(refused(|parts| parts.routes[0][1] = vec![1]), "routes");
+    assert_eq!(refused(|parts| parts.packets.probe = -1.0), "packets");
     assert_eq!(refused(|parts| parts.llcs[0].ways = 65), "llcs");
     assert_eq!(refused(|parts| parts.llcs[0].bytes = f64::INFINITY), "llcs");
     assert!(Machine::new(Parts::default()).is_err());

@@ -4,13 +4,20 @@
 use super::fixed_point;
 use super::machines::{MIB, at, devil, mesh};
 use crate::budget::Meter;
-use crate::{Answer, Budget, Cache, Demand, Machine, MissCurve, Parts, Place, Question, Resource, bracket, newton};
+use crate::{Answer, Budget, Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Question, Resource};
+use crate::{bracket, newton};
 use proptest::prelude::*;
 
-/// A machine with random speeds, `llcs` caches a node, and links as a ring.
+/// A machine with random speeds, `llcs` caches a node, and links as a ring; one in two broadcasts
+/// probes.
 fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
     let speeds = (2.0..40.0f64, 1.0..20.0f64, 0.5..30.0f64, 40.0..150.0f64, 1.1..3.0f64, 2..21u32);
-    (speeds, 0.0..0.1f64).prop_map(move |((gb, link, mib, ns, factor, ways), private)| {
+    let packets = (any::<bool>(), 0.0..12.0f64, 0.0..12.0f64, 0.0..12.0f64);
+    (speeds, 0.0..0.1f64, packets).prop_map(move |((gb, link, mib, ns, factor, ways), private, packets)| {
+        let packets = match packets {
+            (true, request, probe, response) => Packets { request, probe, response },
+            (false, ..) => Packets::default(),
+        };
         let resource = |gb: f64, ns: f64| Resource { capacity: gb * 1e9, queue: ns * 1e-9 };
         // Of link `k` from node `k` to the next one, the way there is resource `nodes + 2 k`, the
         // way back the one after.
@@ -25,7 +32,7 @@ fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
         let resources = (0..nodes).map(|_| resource(gb, 15.0)).chain((0..2 * nodes).map(|_| resource(link, 12.0)));
         let llcs = vec![Cache { bytes: mib * MIB, ways, private: private * mib * MIB }; nodes * llcs];
         let latency = (0..nodes).map(latency).collect();
-        Machine::new(Parts { latency, resources: resources.collect(), routes, llcs }).unwrap()
+        Machine::new(Parts { latency, resources: resources.collect(), routes, packets, llcs }).unwrap()
     })
 }
 
@@ -33,7 +40,7 @@ fn machine(nodes: usize, llcs: usize) -> impl Strategy<Value = Machine> {
 fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
     let curve = (0.0..60.0f64, 0.0..60.0f64, 0.05..20.0f64);
     let place = (0..nodes * llcs, proptest::collection::vec(0.0..1.0f64, nodes), 0.1..1.0f64);
-    let rest = (1e5..1e9f64, 0..16u32, 1..16u32, any::<bool>());
+    let rest = (1e5..1e9f64, 0..16u32, 1..16u32, any::<bool>(), 0.0..3.0f64);
     (curve, place, 0.3..2.0f64, 1.0..8.0f64, 0.0..1.0f64, rest).prop_map(
         move |(
             (streaming, reuse, half_mib),
@@ -41,7 +48,7 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
             cpi,
             mlp,
             write_back,
-            (footprint, first, count, measured),
+            (footprint, first, count, measured, prefetch),
         )| {
             let sum: f64 = raw.iter().sum::<f64>() + 1e-9;
             let mut weights: Vec<_> = raw.iter().map(|weight| weight / sum).collect();
@@ -54,6 +61,7 @@ fn anything(nodes: usize, llcs: usize) -> impl Strategy<Value = Demand> {
                 curve: any_curve(streaming, reuse, half_mib, measured),
                 factor: 1.0,
                 mlp,
+                prefetch,
                 write_back,
                 footprint,
                 reach: 1.0,
@@ -109,7 +117,8 @@ proptest! {
             prop_assert!(*load < resource.capacity);
         }
         let bytes = |i: usize| 64.0 * got.rates[i] * got.misses[i];
-        let issued: f64 = all.iter().enumerate().map(|(i, one)| bytes(i) * (1.0 + one.write_back)).sum();
+        let lines = |one: &Demand| (1.0 + one.prefetch) * (1.0 + one.write_back);
+        let issued: f64 = all.iter().enumerate().map(|(i, one)| bytes(i) * lines(one)).sum();
         let served: f64 = loads.iter().take(4).sum();
         prop_assert!((issued / served - 1.0).abs() < 1e-9, "{issued} {served}");
         // And what the queues were solved for is what is carried: utilisations give the waits that
@@ -133,26 +142,56 @@ proptest! {
         }
     }
 
-    /// The theorem: one controller, any LLCs and partitions, equal write-back shares.
+    /// The theorem: one controller, any LLCs, partitions, prefetchers and write-backs.
     #[test]
     fn at_one_controller_no_thread_gains_from_a_neighbour(
-        (machine, all, apart, write_back) in (machine(1, 3), several(1, 3, 16), any::<bool>(), 0.0..1.0f64)
+        (machine, all, apart) in (machine(1, 3), several(1, 3, 16), any::<bool>())
     ) {
-        let all: Vec<_> = partitioned(all, apart).into_iter().map(|one| Demand { write_back, ..one }).collect();
+        let all = partitioned(all, apart);
         let (without, with) = (solve(&machine, &all[1..]), solve(&machine, &all));
         for (before, after) in without.rates.iter().zip(&with.rates[1..]) {
             prop_assert!(*after <= before * (1.0 + 1e-7), "{before} {after}");
         }
     }
 
-    /// Local memory makes every node a machine of its own, so that the theorem holds on all of
-    /// them.
+    /// The same theorem: what a thread brings or writes beside its misses helps nobody, itself
+    /// included.
+    #[test]
+    fn at_one_controller_no_thread_gains_from_more_lines_of_any(
+        (machine, all, apart) in (machine(1, 3), several(1, 3, 16), any::<bool>()),
+        (prefetch, write_back) in (0.0..2.0f64, 0.0..2.0f64),
+    ) {
+        let few = partitioned(all, apart);
+        let mut more = few.clone();
+        more[0].prefetch += prefetch;
+        more[0].write_back += write_back;
+        let (few, more) = (solve(&machine, &few), solve(&machine, &more));
+        for (before, after) in few.rates.iter().zip(&more.rates) {
+            prop_assert!(*after <= before * (1.0 + 1e-7), "{before} {after}");
+        }
+    }
+
+    /// Alone, on any machine and wherever its memory is, a thread gains nothing from them either.
+    #[test]
+    fn alone_no_thread_gains_from_more_lines(
+        (machine, one) in (machine(3, 1), anything(3, 1)), (prefetch, write_back) in (0.0..2.0f64, 0.0..2.0f64),
+    ) {
+        let more = Demand {
+            prefetch: one.prefetch + prefetch, write_back: one.write_back + write_back, ..one.clone()
+        };
+        let (few, more) = (solve(&machine, &[one]).rates[0], solve(&machine, &[more]).rates[0]);
+        prop_assert!(more <= few * (1.0 + 1e-7), "{few} {more}");
+    }
+
+    /// Local memory makes every node a machine of its own where no probes pass the links, so that
+    /// the theorem holds on all of them.
     #[test]
     fn with_local_memory_no_thread_gains_on_any_machine((machine, all) in (machine(3, 2), several(3, 2, 20))) {
         let local = |one: &Demand| {
             let weights = (0..3).map(|node| if node == one.place.node { 1.0 } else { 0.0 }).collect();
-            Demand { weights, write_back: 0.3, mask: u64::MAX, ..one.clone() }
+            Demand { weights, mask: u64::MAX, ..one.clone() }
         };
+        let machine = Machine::new(Parts { packets: Packets::default(), ..machine.parts().clone() }).unwrap();
         let all: Vec<_> = all.iter().map(local).collect();
         let (without, with) = (solve(&machine, &all[1..]), solve(&machine, &all));
         for (i, (before, after)) in without.rates.iter().zip(&with.rates[1..]).enumerate() {
@@ -187,13 +226,13 @@ proptest! {
         prop_assert!(misses.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-9)), "{misses:?}");
     }
 
-    /// The theorem for shared partitions: one controller, equal write-back shares.
+    /// The theorem for shared partitions: one controller.
     #[test]
     fn more_ways_never_raise_the_misses_of_a_partition((machine, all) in (machine(1, 1), several(1, 1, 10))) {
         let ways = machine.llcs()[0].ways;
         let with = |count: u32| {
             let mask = |i: usize| if i.is_multiple_of(2) { u64::MAX >> (64 - count) } else { 1 << (ways - 1) };
-            let all = all.iter().enumerate().map(|(i, one)| Demand { mask: mask(i), write_back: 0.4, ..one.clone() });
+            let all = all.iter().enumerate().map(|(i, one)| Demand { mask: mask(i), ..one.clone() });
             solve(&machine, &all.collect::<Vec<_>>()).misses
         };
         let misses: Vec<_> = (1..ways).map(with).collect();
@@ -239,6 +278,14 @@ proptest! {
         sure.write_answer();
         same(&quick, sure.answer())?;
     }
+}
+
+/// To the last bit, from a cold start.
+#[test]
+fn the_same_question_has_the_same_answer() {
+    let machine = mesh(4, 2);
+    let all: Vec<_> = (0..4).map(|node| Demand { prefetch: 0.5, ..devil(at(node), (node + 1) % 4, 4) }).collect();
+    assert_eq!(solve(&machine, &all), solve(&machine, &all));
 }
 
 fn same(a: &Answer, b: &Answer) -> Result<(), TestCaseError> {

@@ -1,7 +1,7 @@
 //! Machines and threads to test and to measure with. The benches take this file too, so that both
 //! mean the same.
 
-use crate::{Cache, Demand, Machine, MissCurve, Parts, Place, Resource};
+use crate::{Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Resource};
 
 pub(crate) const MIB: f64 = 1_048_576.0;
 
@@ -18,6 +18,7 @@ pub(crate) fn mesh(nodes: usize, llcs: usize) -> Machine {
         latency: (0..nodes).map(latency).collect(),
         resources: (0..nodes).map(|_| resource(20.0)).chain(position.iter().map(|_| resource(10.0))).collect(),
         routes: (0..nodes).map(row).collect(),
+        packets: Packets::default(),
         llcs: vec![Cache { bytes: 8.0 * MIB, ways: 16, private: 0.0 }; nodes * llcs],
     };
     Machine::new(parts).unwrap()
@@ -37,6 +38,7 @@ pub(crate) fn devil(place: Place, memory: usize, nodes: usize) -> Demand {
         curve: MissCurve::parametric(12.0, 20.0, 1.0),
         factor: 1.0,
         mlp: 3.0,
+        prefetch: 0.0,
         write_back: 0.3,
         footprint: 1e9,
         reach: 1.0,

@@ -2,7 +2,7 @@
 
 use super::machines::{MIB, at, devil, mesh};
 use super::{fixed_point, loads};
-use crate::{Cache, Demand, Machine, MissCurve, PageCopy, Parts, Resource};
+use crate::{Cache, Demand, Machine, MissCurve, Packets, PageCopy, Parts, Resource};
 
 /// Four nodes in a square, with the latencies, bandwidths and caches of `barcelona-4x4`
 /// (machines).
@@ -20,6 +20,7 @@ fn square() -> Machine {
         latency: latency.map(|row| row.map(|ns| f64::from(ns) * 1e-9).to_vec()).to_vec(),
         resources: [vec![resource(8.5, 20.0); 4], vec![resource(4.0, 15.0); 8]].concat(),
         routes: routes.map(|row| row.map(<[_]>::to_vec).to_vec()).to_vec(),
+        packets: Packets::default(),
         llcs: vec![Cache { bytes: 2.0 * MIB, ways: 32, private: 0.0 }; 4],
     };
     Machine::new(parts).unwrap()
@@ -53,6 +54,7 @@ fn one_thread_by_hand() {
         latency: vec![vec![50e-9]],
         resources: vec![controller],
         routes: vec![vec![vec![]]],
+        packets: Packets::default(),
         llcs: vec![Cache { bytes: 8.0 * MIB, ways: 16, private: 0.0 }],
     });
     let one = Demand { mlp: 1.0, write_back: 0.0, compute: 0.8 / 2.27e9, ..devil(at(0), 0, 1) };
@@ -69,6 +71,52 @@ fn one_thread_by_hand() {
         seconds = 0.8 / 2.27e9 + misses * (50e-9 + 10e-9 * u * u / (1.0 - u));
     }
     assert!((got.rates[0] * seconds - 1.0).abs() < 1e-4, "{} {}", got.rates[0], 1.0 / seconds);
+}
+
+/// A saturated controller serves prefetched and written lines too: (1 + 1) (1 + 0.5) lines for a
+/// miss leave a third of the misses that lines read alone would.
+#[test]
+fn lines_beside_misses_take_their_part_of_a_controller() {
+    let machine = square();
+    let stream = Demand { curve: MissCurve::parametric(60.0, 0.0, 1.0), write_back: 0.0, ..devil(at(0), 0, 4) };
+    let misses = |one: &Demand| {
+        let got = fixed_point(&machine, &vec![one.clone(); 100], None).0;
+        64.0 * 100.0 * got.rates[0] * got.misses[0]
+    };
+    let more = Demand { prefetch: 1.0, write_back: 0.5, ..stream.clone() };
+    assert!((misses(&stream) / 8.5e9 - 1.0).abs() < 0.02, "{}", misses(&stream));
+    assert!((3.0 * misses(&more) / 8.5e9 - 1.0).abs() < 0.02, "{}", misses(&more));
+}
+
+/// On an idle machine nobody waits for them: the same rate to a part in a thousand.
+#[test]
+fn what_nobody_waits_for_costs_nothing_on_an_idle_machine() {
+    let one = Demand { compute: 1e-7, write_back: 0.0, ..devil(at(0), 3, 4) };
+    let more = Demand { prefetch: 1.0, write_back: 1.0, ..one.clone() };
+    let (few, more) = (fixed_point(&square(), &[one], None).0, fixed_point(&square(), &[more], None).0);
+    assert!((more.rates[0] / few.rates[0] - 1.0).abs() < 1e-3, "{few:?} {more:?}");
+}
+
+/// Requests of 12 bytes, probes of 8 and answers of 4, on the square. Node 0 reads its own memory:
+/// a probe passes 0-1, 0-2 and 1-3, and of the answers that of node 3 comes over node 1. Node 3
+/// reads memory of node 0: the request goes 3-1, 1-0 (its shortest way), probes as before, and
+/// answers come from 1 and 2.
+#[test]
+fn probes_and_requests_pass_the_links() {
+    let packets = Packets { request: 12.0, probe: 8.0, response: 4.0 };
+    let machine = Machine::new(Parts { packets, ..square().parts().clone() }).unwrap();
+    let on_links = |node: usize| {
+        let one = Demand { write_back: 0.0, ..devil(at(node), 0, 4) };
+        let (got, after) = fixed_point(&machine, &[one], None);
+        let lines = got.rates[0] * got.misses[0];
+        loads(&machine, &after)[4..].iter().map(|bytes| bytes / lines).collect::<Vec<_>>()
+    };
+    let near = |seen: Vec<f64>, bytes: [f64; 8]| {
+        assert!(seen.iter().zip(bytes).all(|(seen, bytes)| (seen - bytes).abs() < 1e-6), "{seen:?} {bytes:?}");
+    };
+    // There and back of 0-1, 0-2, 1-3, 2-3.
+    near(on_links(0), [8.0, 8.0, 8.0, 4.0, 8.0, 4.0, 0.0, 0.0]);
+    near(on_links(3), [72.0, 12.0, 8.0, 0.0, 76.0, 12.0, 4.0, 0.0]);
 }
 
 #[test]

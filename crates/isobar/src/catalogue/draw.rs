@@ -105,9 +105,10 @@ fn alone(text: &mut String, facts: &ProgramFacts) {
 fn parameters(text: &mut String, facts: &ProgramFacts) {
     let _ = writeln!(
         text,
-        "CPI without misses {:.3}, {:.2} misses in flight, {:.2} lines written for each read, {:.0} MiB, {}",
+        "CPI without misses {:.3}, {:.2} misses in flight, {:.2} lines prefetched for each, {:.2} written for each read, {:.0} MiB, {}",
         facts.base_cpi,
         facts.mlp,
+        facts.prefetch,
         facts.write_back,
         facts.footprint_bytes / MIB,
         plural(facts.threads, "thread")

@@ -196,6 +196,7 @@ fn program_facts(
         solo,
         base_cpi: program.base_cpi,
         mlp: program.mlp,
+        prefetch: program.prefetch,
         write_back: program.write_back,
         footprint_bytes: program.footprint_mib * MIB,
         threads: program.threads,

@@ -120,6 +120,8 @@ pub struct ProgramFacts {
     pub base_cpi: f64,
     /// misses in flight together
     pub mlp: f64,
+    /// lines that prefetchers bring for each miss, beside its own
+    pub prefetch: f64,
     /// lines written back for each line read
     pub write_back: f64,
     /// resident memory, all threads

@@ -6,7 +6,11 @@ use crate::failure::bad_input;
 use crate::progress::Progress;
 use crate::text::json_line;
 use isobar_lab::LabError;
-use isobar_lab::reproduce::{Figure, Options, Reproduction, camm, claims_table, dc, dino, nmass, pages};
+use isobar_lab::reproduce::{
+    Figure, Options, Reproduction, camm, claims_table, dc, dc_workloads, dino, dino_workloads, kinds_of, nmass,
+    nmass_workloads, pages, sensitivity, sensitivity_table,
+};
+use isobar_sim::Workload;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +23,7 @@ use std::path::{Path, PathBuf};
     after_help = "Example:
   isobar reproduce nmass
   isobar reproduce all --figures figures --json
+  isobar reproduce nmass --sensitivity
 
 Sign: whether the direction is the paper's; size: whether the figure is, within the band told under `why`; - is where the
 paper prints nothing to compare with. A claim that does not come out stays in the table as such, and is no failure."
@@ -34,6 +39,10 @@ pub struct Reproduce {
     /// is missing
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
+    /// Run with what was estimated at the low and at the high end of its range, one kind of
+    /// estimate at a time; a claim whose sign flips is open. For nmass, dino and dc
+    #[arg(long, conflicts_with = "figures")]
+    sensitivity: bool,
     /// The first seed; the same seed gives the same bytes, but for the times of dc-6
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
@@ -84,11 +93,54 @@ const fn wanted(paper: Paper) -> &'static [Named] {
     }
 }
 
+/// The workloads of a paper, by which the estimates that they have are known.
+type Workloads = fn(&Options) -> Result<Vec<Workload>, LabError>;
+
+/// A reproduction that can be run with its estimates at their ends.
+const fn varied(paper: Paper) -> Option<(Named, Workloads)> {
+    match paper {
+        Paper::Nmass => Some((NMASS, nmass_workloads)),
+        Paper::Dino => Some((DINO, dino_workloads)),
+        Paper::Dc => Some((DC, dc_workloads)),
+        Paper::Camm | Paper::Pages | Paper::All => None,
+    }
+}
+
+impl Reproduce {
+    fn sensitivity(&self, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Some(((name, run), workloads)) = varied(self.paper) else {
+            return Err(bad_input("--sensitivity: for one paper at a time: expected nmass, dino or dc"));
+        };
+        let kinds = kinds_of(&workloads(options)?)?;
+        let one = |options: &Options| {
+            let progress = Progress::of("runs");
+            let kind = options.varied.map_or("as given", |varied| varied.kind.name);
+            progress.busy(&format!("{name}, {kind}"));
+            let done = run(options, &|done, all| progress.tell(done, all));
+            progress.end();
+            done
+        };
+        let seen = sensitivity(options, &kinds, &one);
+        let seen = seen.map_err(|error| anyhow::Error::from(error).context(format!("the experiments of {name}")))?;
+        if self.json {
+            return Ok(writeln!(
+                out,
+                "{}",
+                json_line(&json!({"seed": self.seed, "quick": self.quick, "sensitivity": seen}))
+            )?);
+        }
+        Ok(write!(out, "{}", sensitivity_table(&seen))?)
+    }
+}
+
 impl Verb for Reproduce {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let folder = self.figures.as_deref();
         folder.map_or(Ok(()), make)?; // before minutes of work
-        let options = Options { quick: self.quick, seed: self.seed, jobs: self.jobs.count() };
+        let options = Options { quick: self.quick, seed: self.seed, jobs: self.jobs.count(), varied: None };
+        if self.sensitivity {
+            return self.sensitivity(&options, out);
+        }
         let mut papers = Vec::new();
         for (name, run) in wanted(self.paper) {
             let progress = Progress::of("runs");

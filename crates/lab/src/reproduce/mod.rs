@@ -5,20 +5,26 @@
 //! Nothing here is fitted: machines and programs are calibrated on what the papers print about
 //! machines and solo runs.
 
+mod answers;
 mod camm;
 mod claim;
 mod dc;
 mod dino;
+mod estimate;
 mod nmass;
 mod options;
 mod pages;
+mod sensitivity;
 mod table;
 
+pub use answers::sensitivity_table;
 pub use camm::camm;
 pub use claim::{Claim, Figure, Reproduction, Verdict};
-pub use dc::dc;
-pub use dino::dino;
-pub use nmass::nmass;
+pub use dc::{dc, dc_workloads};
+pub use dino::{dino, dino_workloads};
+pub use estimate::{KINDS, Kind, Varied, kinds_of};
+pub use nmass::{nmass, nmass_workloads};
 pub use options::Options;
 pub use pages::pages;
+pub use sensitivity::{Answer, Ends, Estimated, Sensitivity, Standing, Tested, sensitivity};
 pub use table::claims_table;

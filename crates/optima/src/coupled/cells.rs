@@ -6,6 +6,7 @@ use crate::group::place;
 use crate::options::OptimaError;
 use crate::problem::{Menu, Problem};
 use crate::set::Set;
+use crate::watch::Watch;
 use isobar_partition::Group;
 use isobar_partition::model::{Demand, Separable};
 use rayon::prelude::*;
@@ -19,11 +20,12 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    pub fn new(problem: &Problem<'_>, separable: &dyn Separable) -> Result<Self, OptimaError> {
+    /// Incomplete where the search is stopped meanwhile: a model may take seconds for all of them.
+    pub fn new(problem: &Problem<'_>, separable: &dyn Separable, watch: &Watch<'_>) -> Result<Self, OptimaError> {
         let all = place(problem.everyone()) + 1;
         if matches!(problem.menu, Menu::Whole | Menu::Given(_)) {
-            let made: Result<Vec<_>, OptimaError> =
-                (0..all).into_par_iter().map(|index| only(problem, separable, at(index))).collect();
+            let one = |index| if watch.count(0) { Ok(None) } else { only(problem, separable, at(index)) };
+            let made: Result<Vec<_>, OptimaError> = (0..all).into_par_iter().map(one).collect();
             return Ok(Self { clusters: Vec::new(), groups: made? });
         }
         let most = problem.cluster_size().min(problem.cores);
@@ -31,7 +33,7 @@ impl Cells {
             let cluster = at(index);
             let mapped = |groups: &Vec<Set>| groups.iter().any(|group| cluster.within(*group));
             let fits = !cluster.is_empty() && cluster.len() <= most && problem.mapping.as_ref().is_none_or(mapped);
-            fits.then(|| Cell::new(separable, cluster, problem.model.ways()))
+            (fits && !watch.count(0)).then(|| Cell::new(separable, cluster, problem.model.ways()))
         });
         Ok(Self { clusters: clusters.collect(), groups: Vec::new() })
     }

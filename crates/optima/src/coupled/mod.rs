@@ -66,7 +66,11 @@ pub(crate) fn solve(
     start: Option<&Found>,
     watch: &Watch<'_>,
 ) -> Result<Settled, OptimaError> {
-    let cells = Cells::new(problem, separable)?;
+    let cells = Cells::new(problem, separable, watch)?;
+    if watch.stopped() {
+        let groups = start.map(|found| found.solution.groups.clone());
+        return Ok(Settled { groups, bound: problem.easy_bound() });
+    }
     let search = Search { problem, separable, cells, watch };
     let start = start.map(|found| {
         let slowdowns = found.evaluation.effects.iter().map(|effect| effect.slowdown);
@@ -240,10 +244,13 @@ impl Search<'_> {
     }
 
     /// A pressure that is not exceeded: beyond it, the sum of every program's greatest possible
-    /// load is below the capacity.
+    /// load is below the capacity. Any, where the search is stopped.
     fn most(&self, pressure: &dyn Pressure) -> f64 {
         let by_program = self.demands();
         let reached = |p: f64| {
+            if self.watch.count(0) {
+                return false;
+            }
             let load =
                 |demands: &Vec<Demand>| demands.iter().map(|d| pressure.load(d, p)).fold(f64::NEG_INFINITY, f64::max);
             by_program.iter().map(load).sum::<f64>() >= pressure.capacity(p)

@@ -29,8 +29,8 @@ use isobar_partition::model::{Demand, Pressure};
 
 const WIDER: f64 = 1e-12;
 const LOOSER: f64 = 1e-9;
-/// Sets that are tabulated between two checks whether to stop.
-const OFTEN: usize = 64;
+/// Entries that are looked at between two checks whether to stop.
+const OFTEN: usize = 1 << 14;
 
 /// The part of the axis, both ends within.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,6 +112,24 @@ pub(crate) struct Bar {
     pub stp: f64,
 }
 
+/// Asks now and then whether to stop, by what has been done since.
+struct Pace<'a> {
+    watch: &'a Watch<'a>,
+    done: usize,
+}
+
+impl Pace<'_> {
+    /// Whether to stop, before some more entries are looked at.
+    fn stops(&mut self, entries: usize) -> bool {
+        self.done += entries;
+        if self.done < OFTEN {
+            return false;
+        }
+        self.done = 0;
+        self.watch.count(0)
+    }
+}
+
 /// A slice's tables.
 pub(crate) struct Tables {
     pub slice: Slice,
@@ -155,8 +173,12 @@ impl Tables {
         };
         if !cells.clusters.is_empty() {
             tables.cells = vec![Figure::NEVER; all * ways];
+            let mut pace = Pace { watch, done: 0 };
             for (index, cell) in cells.clusters.iter().enumerate() {
                 let Some(cell) = cell else { continue };
+                if pace.stops(ways * at(index).len()) {
+                    return tables;
+                }
                 for size in 1..=ways {
                     tables.cells[index * ways + size - 1] = figure(cell.at(size), pressure, slice);
                 }
@@ -166,7 +188,7 @@ impl Tables {
         }
         if problem.groups > 1 || tables.inner.is_empty() {
             tables.whole = tables.whole_groups(cells, pressure, all);
-            tables.fill_outer(problem);
+            tables.fill_outer(problem, watch);
         }
         tables
     }
@@ -248,12 +270,13 @@ impl Tables {
         table[0] = Figure::NONE;
         let most = problem.cluster_size();
         let mut usable: Vec<(usize, Figure)> = Vec::with_capacity(self.ways);
+        let mut pace = Pace { watch, done: 0 };
         for index in 1..all {
             let left = at(index);
             if left.len() > problem.cores {
                 continue;
             }
-            if index % OFTEN == 0 && watch.count(0) {
+            if pace.stops(self.ways << (left.len() - 1)) {
                 break;
             }
             let (before, here) = table.split_at_mut(index * width);
@@ -289,13 +312,17 @@ impl Tables {
         (0..all).map(|index| self.inner[index * (self.ways + 1) + self.ways]).collect()
     }
 
-    fn fill_outer(&mut self, problem: &Problem<'_>) {
+    fn fill_outer(&mut self, problem: &Problem<'_>, watch: &Watch<'_>) {
+        let mut pace = Pace { watch, done: 0 };
         for groups in 1..=problem.groups {
             let mut table = vec![Figure::NEVER; self.whole.len()];
             for (index, best) in table.iter_mut().enumerate().skip(1) {
                 let left = at(index);
                 if left.len() > groups * problem.cores {
                     continue;
+                }
+                if pace.stops(1 << (left.len() - 1)) {
+                    break;
                 }
                 for set in Parts::new(left).filter(|set| problem.may_group(*set)) {
                     let figure = self.whole[place(set)];

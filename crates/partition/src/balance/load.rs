@@ -51,11 +51,14 @@ pub struct Side {
     pub other_bandwidth: f64,
 }
 
-/// Thresholds, in ways and in the unit of the bandwidth loads.
+/// Thresholds, in ways and in the unit of the bandwidth loads, of the side that has more of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Ways of an LLC.
     pub ways: f64,
+    /// What a way and a unit of bandwidth count for on either side: 1 where both have as much; on a
+    /// side that has half as much 2, since they are twice as great a part of it.
+    pub weight: [Pressure; 2],
     /// `llc_load_thr`: a gap of more ways than this is an imbalance.
     pub llc_gap: f64,
     /// `low_bw_thr`: up to here bandwidth is no matter.
@@ -69,6 +72,15 @@ pub struct Limits {
     /// What a balancing that leaves an imbalance must take off it, in thresholds, to be worth its
     /// migrations; 0: anything.
     pub least_gain: f64,
+}
+
+/// What a group has for its programs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    /// Ways of its LLC.
+    pub ways: usize,
+    /// Bandwidth of its memory node.
+    pub bandwidth: f64,
 }
 
 /// Thresholds as shares of what a machine has.
@@ -106,6 +118,7 @@ impl Settings {
         let ways = num::float_len(ways);
         Limits {
             ways,
+            weight: [Pressure { llc: 1.0, bandwidth: 1.0 }; 2],
             llc_gap: (self.llc_gap_percent / 100.0 * ways).round(),
             low_bandwidth: of_node(self.low_bandwidth_percent),
             bandwidth_gap: of_node(self.bandwidth_gap_percent),
@@ -113,6 +126,30 @@ impl Settings {
             shared_memory: false,
             least_gain: self.least_gain_percent / 100.0,
         }
+    }
+
+    /// The thresholds for two groups that may be unequal: loads are compared as parts of what each
+    /// has, so that both bear alike and not the same.
+    #[must_use]
+    pub fn limits_of(&self, sides: [Capacity; 2]) -> Limits {
+        let ways = sides[0].ways.max(sides[1].ways);
+        let bandwidth = sides[0].bandwidth.max(sides[1].bandwidth);
+        let times = |most: f64, own: f64| if own > 0.0 { most / own } else { 1.0 };
+        let weight = sides.map(|side| Pressure {
+            llc: times(num::float_len(ways), num::float_len(side.ways)),
+            bandwidth: times(bandwidth, side.bandwidth),
+        });
+        Limits { weight, ..self.limits(ways, bandwidth) }
+    }
+}
+
+impl Limits {
+    /// Loads as the side that has more would bear them.
+    pub(super) fn weigh(&self, sides: &[Pressure; 2]) -> [Pressure; 2] {
+        [0, 1].map(|side| Pressure {
+            llc: sides[side].llc * self.weight[side].llc,
+            bandwidth: sides[side].bandwidth * self.weight[side].bandwidth,
+        })
     }
 }
 
@@ -146,7 +183,7 @@ pub(super) fn pressures(programs: &[Program], sides: &[Side; 2]) -> [Pressure; 2
 #[must_use]
 pub fn uneven(sides: &[Pressure; 2], limits: &Limits) -> bool {
     let Gaps { llc, bandwidth } = gaps(sides, limits);
-    let [a, b] = sides;
+    let [a, b] = limits.weigh(sides);
     let plenty = a.llc <= limits.ways && b.llc <= limits.ways;
     let idle = a.bandwidth <= limits.low_bandwidth && b.bandwidth <= limits.low_bandwidth;
     (!plenty && llc > limits.llc_gap) || (!idle && bandwidth > limits.bandwidth_gap)
@@ -172,7 +209,8 @@ struct Gaps {
     bandwidth: f64,
 }
 
-fn gaps([a, b]: &[Pressure; 2], limits: &Limits) -> Gaps {
+fn gaps(sides: &[Pressure; 2], limits: &Limits) -> Gaps {
+    let [a, b] = limits.weigh(sides);
     let bandwidth = if limits.shared_memory { 0.0 } else { (a.bandwidth - b.bandwidth).abs() };
     Gaps { llc: (a.llc - b.llc).abs(), bandwidth }
 }
@@ -213,6 +251,21 @@ mod tests {
         assert!(uneven([(0.0, 38.2), (0.0, 11.5)]));
         let shared = Limits { shared_memory: true, ..skylake() };
         assert!(!super::uneven(&sides([(0.0, 70.0), (0.0, 0.0)]), &shared));
+    }
+
+    #[test]
+    fn loads_are_parts_of_what_each_side_has() {
+        // 16 ways and 40 GB/s beside 8 ways and 20 GB/s.
+        let sides_of = |ways, bandwidth| Capacity { ways, bandwidth };
+        let limits = Settings::default().limits_of([sides_of(16, 40.0), sides_of(8, 20.0)]);
+        assert_eq!((limits.ways, limits.llc_gap), (16.0, 7.0));
+        let uneven = |loads| uneven(&sides(loads), &limits);
+        assert!(!uneven([(20.0, 0.0), (10.0, 0.0)]), "1.25 of each");
+        assert!(uneven([(20.0, 0.0), (4.0, 0.0)]), "20 and 8 of 16: a gap of 12");
+        assert!(uneven([(12.0, 0.0), (12.0, 0.0)]), "12 and 24 of 16");
+        assert!(!uneven([(0.0, 24.0), (0.0, 12.0)]), "60 % of each");
+        assert!(uneven([(0.0, 12.0), (0.0, 14.0)]), "30 and 70 %");
+        assert_eq!(Settings::default().limits_of([sides_of(11, 76.0); 2]), skylake());
     }
 
     #[test]

@@ -18,6 +18,6 @@ mod load;
 mod pair;
 mod place;
 
-pub use load::{LIGHT_WAYS, Limits, Pressure, Program, Settings, Side, llc_load, uneven};
+pub use load::{Capacity, LIGHT_WAYS, Limits, Pressure, Program, Settings, Side, llc_load, uneven};
 pub use pair::balance;
 pub use place::{Group, place, study_limits};

@@ -29,6 +29,8 @@
 //! 5. A result that is no less uneven than the start is dropped, and one that leaves an imbalance
 //!    without having lessened it clearly ([`Limits::least_gain`]): migrations cost, and the next
 //!    turn would move a program again.
+//! 6. Loads are compared as parts of what each side has ([`Limits::weight`]), and a program goes to
+//!    the side that ends lower with it. On equal sides that is the side that is lower without it.
 
 use super::load::{Limits, Pressure, Program, Side, bear, is_better, pressures};
 use isobar_model::{CacheClass, num};
@@ -97,17 +99,29 @@ impl<'a> Run<'a> {
             std::cmp::Ordering::Greater => 0,
             std::cmp::Ordering::Less => 1,
             std::cmp::Ordering::Equal if program.class == CacheClass::Sensitive => {
-                usize::from(self.load[1].llc < self.load[0].llc)
+                usize::from(self.llc_gap(program.llc) > 0.0)
             }
-            std::cmp::Ordering::Equal => usize::from(self.load[1].bandwidth < self.load[0].bandwidth),
+            std::cmp::Ordering::Equal => usize::from(self.bandwidth_gap(program.bandwidth) > 0.0),
         };
         [first, 1 - first]
+    }
+
+    /// By how much more of its ways side 0 needs than side 1, each with this load beside its own.
+    fn llc_gap(&self, load: f64) -> f64 {
+        let ([a, b], [one, other]) = (self.limits.weigh(&self.load), self.limits.weight);
+        (a.llc - b.llc) + load * (one.llc - other.llc)
+    }
+
+    /// The same of bandwidth.
+    fn bandwidth_gap(&self, load: f64) -> f64 {
+        let ([a, b], [one, other]) = (self.limits.weigh(&self.load), self.limits.weight);
+        (a.bandwidth - b.bandwidth) + load * (one.bandwidth - other.bandwidth)
     }
 
     /// Step 3, CS.
     fn place_sensitive(&mut self) {
         for index in self.waiting(|program| program.class == CacheClass::Sensitive, |program| program.llc) {
-            let side = self.lower(index, self.load[0].llc - self.load[1].llc);
+            let side = self.lower(index, self.llc_gap(self.programs[index].llc));
             self.assign(index, whole(&self.programs[index], side));
         }
     }
@@ -116,9 +130,9 @@ impl<'a> Run<'a> {
     fn place_streaming(&mut self) {
         for index in self.waiting(|program| program.class == CacheClass::Streaming, |program| program.bandwidth) {
             let gap = if self.limits.shared_memory {
-                self.load[0].llc - self.load[1].llc
+                self.llc_gap(self.programs[index].llc)
             } else {
-                let gap = self.load[0].bandwidth - self.load[1].bandwidth;
+                let gap = self.bandwidth_gap(self.programs[index].bandwidth);
                 if gap.abs() <= self.limits.bandwidth_tie { 0.0 } else { gap }
             };
             let side = self.lower(index, gap);
@@ -153,7 +167,7 @@ impl<'a> Run<'a> {
         // turns.
         let most = self.programs.iter().map(Program::count).sum::<usize>();
         for _ in 0..if self.limits.shared_memory { 0 } else { most } {
-            let gap = self.load[0].bandwidth - self.load[1].bandwidth;
+            let gap = self.bandwidth_gap(0.0);
             let from = usize::from(gap < 0.0);
             if gap.abs() <= self.limits.bandwidth_gap || !self.shift(from, gap.abs()) {
                 return;
@@ -165,6 +179,9 @@ impl<'a> Run<'a> {
     /// false where no pair narrows the gap.
     fn shift(&mut self, from: usize, gap: f64) -> bool {
         let Some(heavy) = self.heaviest(from) else { return false };
+        // What a thread takes off one side and adds to the other, as the mean of both.
+        let [one, other] = self.limits.weight;
+        let gap = gap / f64::midpoint(one.bandwidth, other.bandwidth);
         if self.free[1 - from] > 0 {
             let narrows = each(&self.programs[heavy]) < gap;
             if narrows {

@@ -82,6 +82,26 @@ fn step_4_swaps_streaming_threads_for_light_ones_until_the_gap_is_small() {
 }
 
 #[test]
+fn unequal_sides_bear_alike_and_not_the_same() {
+    // 16 ways and 100 beside 8 ways and 50; what side 1 bears counts twice.
+    let sides_of = |ways, bandwidth| crate::balance::Capacity { ways, bandwidth };
+    let limits = Settings::default().limits_of([sides_of(16, 100.0), sides_of(8, 50.0)]);
+    let check = |what: &str, programs: &[Program], expect: &[[usize; 2]]| {
+        let sides = [Side { slots: 8, other_bandwidth: 0.0 }; 2];
+        assert_eq!(balance(programs, &sides, &limits), expect, "{what}");
+    };
+    let (here, there) = ([1, 0], [0, 1]);
+    // All on side 1: 16 of 8. The 12 goes where it is 12 of 16, not 24; the 4 stays: 16 of 16 or 8.
+    check("ways", &[sensitive(there, 0.0, 12), sensitive(there, 0.0, 4)], &[here, there]);
+    // 30 to side 0 (30 or 60), 20 to side 1 (50 or 40), 10 to side 0 (40 or 60): 40 % of each.
+    let three = [30.0, 20.0, 10.0].map(|bandwidth| streaming(here, bandwidth));
+    check("bandwidth", &three, &[here, there, here]);
+    // 80 of 100 beside 0 of 50: a thread of 20 goes over, 60 and 40 %, and that is near enough.
+    check("threads", &[streaming([4, 0], 80.0), light([0, 4])], &[[3, 1], [0, 4]]);
+    check("even as it is", &[sensitive(here, 60.0, 12), sensitive(there, 30.0, 6)], &[here, there]);
+}
+
+#[test]
 fn nobody_moves_for_nothing() {
     let (here, there) = ([1, 0], [0, 1]);
     check("even as it is", [2, 2], &[sensitive(here, 1.0, 6), sensitive(there, 2.0, 6)], &[here, there]);

@@ -23,10 +23,12 @@ mod ways;
 
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::pairs::{means, refused};
+use crate::kit::refused::{Asked, Refused, is_refused};
 use crate::kit::words::whole_percent;
 use crate::settings::{ConfigError, Section, at_least, settings};
 use isobar_model::{
-    Action, CpuId, NodeMap, Observation, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor, Thread, Tid,
+    Action, CpuId, NodeMap, Observation, Outcome, PageSelection, Pages, Pid, Plan, Policy, Process, Seconds, Sensor,
+    Thread, Tid,
 };
 use places::{PagePlace, ThreadPlace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,6 +97,7 @@ pub struct Fixed {
     tries: Tries,
     ways: Vec<WayPlace>,
     clusters: ways::Set,
+    refused: Refused,
 }
 
 type Bound = BTreeMap<(Pid, Tid), CpuId>;
@@ -117,6 +120,7 @@ impl Fixed {
             tries: Tries::default(),
             ways: WayPlace::list(&config.ways).unwrap_or_default(),
             clusters: ways::Set::new(),
+            refused: Refused::default(),
         }
     }
 }
@@ -130,18 +134,34 @@ impl Policy for Fixed {
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan { notes: self.misfits(seen), ..Plan::nothing(NAME) };
+        self.refused.next_epoch(seen);
         let before = std::mem::take(&mut self.bound);
         seen.processes.iter().for_each(|process| self.bind_threads(seen, process, &before, &mut plan));
         self.tries.next_interval();
         seen.processes.iter().for_each(|process| self.move_pages(seen, process, &mut plan));
         let mut taken = BTreeSet::new();
-        for place in &self.ways {
+        for place in self.ways.iter().filter(|place| !self.refused.waits(Asked::Ways(place.llc))) {
             match place.cluster(seen, &mut taken, &mut self.clusters) {
                 Ok(action) => plan.actions.extend(action),
                 Err(why) => plan.notes.push(why),
             }
         }
+        self.refused.hold_back(&mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
+        let refused = plan.actions.iter().zip(&outcome.actions).filter(|(action, outcome)| is_refused(action, outcome));
+        for (action, _) in refused {
+            match action {
+                Action::MoveThread { pid, tid, .. } => drop(self.bound.remove(&(*pid, *tid))),
+                Action::SetWays { llc, cluster, .. } => {
+                    self.clusters.retain(|place, _| place.llc != *llc || place.name != *cluster);
+                }
+                _ => {}
+            }
+        }
     }
 }
 
@@ -172,6 +192,10 @@ impl Fixed {
                 continue;
             }
             let (pid, tid) = (process.pid, thread.tid);
+            if self.refused.waits(Asked::Thread(pid, tid)) {
+                plan.notes.push(format!("fixed.threads: moving thread {tid} of process {pid} was refused: it waits"));
+                continue;
+            }
             if !is_bound(thread, cpu, before.get(&(pid, tid)).copied()) {
                 let now = if thread.cpu == Some(cpu) { "bound to it so that it stays" } else { "it runs elsewhere" };
                 let reason = format!("{} belongs on cpu {cpu} by fixed.threads: {now}", place.key());

@@ -3,7 +3,8 @@
 //! choice is its own node is left as it is.
 
 use super::running::Running;
-use isobar_model::{Action, NodeId, NodeWeight, Observation, Pid, Plan};
+use crate::kit::refused::{Asked, Refused, is_refused};
+use isobar_model::{Action, NodeId, NodeWeight, Observation, Outcome, Pid, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pids that left are remembered up to this many; beyond it the lowest are forgotten.
@@ -34,6 +35,9 @@ pub struct Allocations {
     in_force: BTreeMap<Pid, InForce>,
     /// Those not observed now for which something was asked.
     left: BTreeSet<Pid>,
+    /// What was in force before this epoch, of the processes for which it asked.
+    before: BTreeMap<Pid, InForce>,
+    refused: Refused,
 }
 
 /// What was asked for a process.
@@ -54,6 +58,17 @@ impl InForce {
         asked.or_else(|| (!self.returned).then(|| Target::all_on(node)))
     }
 
+    /// What is in force for threads on a node, or all, is again what it was before.
+    fn take_back(&mut self, for_node: Option<NodeId>, before: &Self) {
+        match for_node {
+            None => *self = before.clone(),
+            Some(node) => match before.by_node.get(&node) {
+                Some(target) => drop(self.by_node.insert(node, target.clone())),
+                None => drop(self.by_node.remove(&node)),
+            },
+        }
+    }
+
     fn set(&mut self, for_node: Option<NodeId>, target: Target) {
         match for_node {
             Some(node) => drop(self.by_node.insert(node, target)),
@@ -66,9 +81,14 @@ impl Allocations {
     /// Adds what changes to a plan. `wanted` says for a node where its threads' new pages go, with
     /// the reason; `None`: as it is. A process that runs on one node is asked for as a whole.
     pub fn follow(&mut self, seen: &Observation, wanted: impl Fn(NodeId) -> Option<(Target, String)>, plan: &mut Plan) {
+        self.refused.next_epoch(seen);
+        self.before.clear();
         self.leave_and_return(seen);
         for process in &seen.processes {
             let Some(Running { nodes, .. }) = Running::of(process, &seen.machine) else { continue };
+            if self.refused.waits(Asked::Allocation(process.pid)) {
+                continue;
+            }
             for &node in &nodes {
                 let Some((target, reason)) = wanted(node) else { continue };
                 let now = self.in_force.get(&process.pid).map_or_else(|| Some(Target::all_on(node)), |it| it.of(node));
@@ -76,9 +96,23 @@ impl Allocations {
                     continue;
                 }
                 let for_node = (nodes.len() > 1).then_some(node);
-                self.in_force.entry(process.pid).or_default().set(for_node, target.clone());
+                let in_force = self.in_force.entry(process.pid).or_default();
+                self.before.entry(process.pid).or_insert_with(|| in_force.clone());
+                in_force.set(for_node, target.clone());
                 let Target { node, weights } = target;
                 plan.actions.push(Action::SetAllocation { pid: process.pid, for_node, node, weights, reason });
+            }
+        }
+    }
+
+    /// Takes what became of a plan: what was refused is not in force.
+    pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
+        for (action, outcome) in plan.actions.iter().zip(&outcome.actions) {
+            let Action::SetAllocation { pid, for_node, .. } = action else { continue };
+            let refused = is_refused(action, outcome);
+            if let (true, Some(now), Some(before)) = (refused, self.in_force.get_mut(pid), self.before.get(pid)) {
+                now.take_back(*for_node, before);
             }
         }
     }
@@ -104,6 +138,7 @@ mod tests {
     use super::*;
     use crate::camm::test_kit::{moved, on_nodes};
     use crate::test_kit::{observation, process, thread};
+    use isobar_model::ActionOutcome;
 
     /// Decides that threads on node n allocate on `choices[n]`.
     fn asked(allocations: &mut Allocations, seen: &Observation, choices: [u32; 2]) -> Vec<String> {
@@ -170,6 +205,29 @@ mod tests {
         allocations.left = (0..=5000).map(Pid).collect();
         asked(&mut allocations, &none, [0, 1]);
         assert_eq!((allocations.left.len(), allocations.left.first()), (REMEMBERED, Some(&Pid(905))));
+    }
+
+    #[test]
+    fn what_was_refused_is_not_in_force_and_is_asked_for_again_later() {
+        let mut allocations = Allocations::default();
+        let seen = observation("node:2 core:4", on_nodes(&[0, 1]));
+        let mut asked = |choices: [u32; 2], refused: bool| {
+            let mut plan = Plan::nothing("test");
+            let to = |node: NodeId| Some((Target::all_on(NodeId(choices[node.0 as usize])), "because".to_owned()));
+            allocations.follow(&seen, to, &mut plan);
+            let why = "no".to_owned();
+            let each = if refused { ActionOutcome::LeftAlone { why } } else { ActionOutcome::Done };
+            allocations.applied(&plan, &Outcome { actions: vec![each; plan.actions.len()] });
+            moved(&seen, &plan)
+        };
+        assert_eq!(asked([1, 1], true), ["1: new >1"]);
+        assert!(asked([1, 1], true).is_empty(), "it waits");
+        assert_eq!(asked([1, 1], true), ["1: new >1"], "and is tried again");
+        assert!((0..3).all(|_| asked([0, 1], true).is_empty()), "its own node is what the kernel does, after all");
+        assert_eq!(asked([1, 1], false), ["1: new >1"]);
+        assert!(asked([1, 1], true).is_empty(), "in force");
+        assert_eq!(asked([0, 1], true), ["1: new >0"]);
+        assert!((0..4).all(|_| asked([1, 1], true).is_empty()), "still in force");
     }
 
     #[test]

@@ -25,7 +25,7 @@
 use super::cheapest::Cheapest;
 use super::config::{Choice, Reserve};
 use crate::entry::{Entry, Moves, Of, as_registered};
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "cama";
@@ -63,6 +63,10 @@ impl Policy for Cama {
         let mut plan = Plan::nothing(NAME);
         self.cheapest.follow(seen, &self.choice, &self.reserve, &mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.cheapest.applied(plan, outcome);
     }
 }
 

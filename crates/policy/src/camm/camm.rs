@@ -10,7 +10,8 @@ use super::cheapest::Cheapest;
 use super::config::{Choice, Migration, Reserve};
 use super::migrate::migrate;
 use crate::entry::{Entry, Moves, Of, as_registered};
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use crate::kit::refused::Refused;
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "camm";
@@ -32,13 +33,14 @@ pub struct Camm {
     migration: Migration,
     reserve: Reserve,
     cheapest: Cheapest,
+    refused: Refused,
 }
 
 impl Camm {
     /// With validated settings.
     #[must_use]
     pub fn new(((choice, migration), reserve): ((Choice, Migration), Reserve)) -> Self {
-        Self { choice, migration, reserve, cheapest: Cheapest::default() }
+        Self { choice, migration, reserve, cheapest: Cheapest::default(), refused: Refused::default() }
     }
 }
 
@@ -52,9 +54,15 @@ impl Policy for Camm {
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
         self.cheapest.follow(seen, &self.choice, &self.reserve, &mut plan);
-        migrate(seen, &self.migration, &self.reserve, &mut plan);
+        self.refused.next_epoch(seen);
+        migrate(seen, &self.migration, &self.reserve, &self.refused, &mut plan);
         plan.notes.dedup(); // both say that latency was not measured
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.cheapest.applied(plan, outcome);
+        self.refused.applied(plan, outcome);
     }
 }
 

@@ -25,7 +25,8 @@
 use super::config::{Migration, Reserve};
 use super::migrate::migrate;
 use crate::entry::{Entry, Moves, Of, as_registered};
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use crate::kit::refused::Refused;
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "capm";
@@ -48,13 +49,14 @@ pub const ENTRY: Entry = Entry {
 pub struct Capm {
     migration: Migration,
     reserve: Reserve,
+    refused: Refused,
 }
 
 impl Capm {
     /// With validated settings.
     #[must_use]
-    pub const fn new((migration, reserve): (Migration, Reserve)) -> Self {
-        Self { migration, reserve }
+    pub fn new((migration, reserve): (Migration, Reserve)) -> Self {
+        Self { migration, reserve, refused: Refused::default() }
     }
 }
 
@@ -67,8 +69,13 @@ impl Policy for Capm {
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
-        migrate(seen, &self.migration, &self.reserve, &mut plan);
+        self.refused.next_epoch(seen);
+        migrate(seen, &self.migration, &self.reserve, &self.refused, &mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
     }
 }
 

@@ -6,7 +6,7 @@ use super::config::{Choice, Reserve};
 use super::free::FreePages;
 use super::latency::{NOT_MEASURED, Unit, View, views};
 use crate::kit::words::Tenths;
-use isobar_model::{NodeId, Observation, Plan};
+use isobar_model::{NodeId, Observation, Outcome, Plan};
 use std::collections::BTreeMap;
 
 /// CAMA's decision, and what it remembers. CAMA is this alone; CAMM is this with CAPM.
@@ -33,6 +33,11 @@ impl Cheapest {
         }
         let target = |node| wanted.get(&node).map(|(target, reason)| (Target::all_on(*target), reason.clone()));
         self.allocations.follow(seen, target, plan);
+    }
+
+    /// Takes what became of a plan.
+    pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.allocations.applied(plan, outcome);
     }
 }
 

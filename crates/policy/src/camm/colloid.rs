@@ -44,9 +44,10 @@ use super::moves::{Wish, candidates, grant};
 use super::running::Running;
 use super::share::fair;
 use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::kit::refused::{Asked, Refused};
 use crate::kit::words::{Tenths, whole_percent};
 use crate::settings::{ConfigError, Section, at_least, between, settings};
-use isobar_model::{NodeId, Observation, Plan, Policy, Process, Sensor, num};
+use isobar_model::{NodeId, Observation, Outcome, Plan, Policy, Process, Sensor, num};
 use std::collections::BTreeMap;
 
 /// Canonical name.
@@ -116,13 +117,14 @@ pub struct Colloid {
     config: Config,
     reserve: Reserve,
     bounds: BTreeMap<NodeId, Bounds>,
+    refused: Refused,
 }
 
 impl Colloid {
     /// With validated settings.
     #[must_use]
     pub fn new((config, reserve): (Config, Reserve)) -> Self {
-        Self { config, reserve, bounds: BTreeMap::new() }
+        Self { config, reserve, bounds: BTreeMap::new(), refused: Refused::default() }
     }
 
     /// The pages that move for the CPUs of a node, on which these processes run.
@@ -169,9 +171,10 @@ impl Policy for Colloid {
             plan.notes.push(NOT_MEASURED.to_owned());
         }
         let mut by_node: BTreeMap<NodeId, Vec<&Process>> = BTreeMap::new();
-        for process in &seen.processes {
-            if let Some(running) = Running::of(process, &seen.machine) {
-                by_node.entry(running.main).or_default().push(process);
+        self.refused.next_epoch(seen);
+        for process in seen.processes.iter().filter(|process| !self.refused.waits(Asked::Pages(process.pid))) {
+            if let Some(main) = Running::of(process, &seen.machine).and_then(|running| running.main) {
+                by_node.entry(main).or_default().push(process);
             }
         }
         let of = |view: &View| by_node.get(&view.node).map_or(&[][..], Vec::as_slice);
@@ -179,6 +182,10 @@ impl Policy for Colloid {
         wishes.sort_by_key(|wish| wish.process.pid);
         grant(wishes, &mut FreePages::new(seen, &self.reserve), &mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
     }
 }
 

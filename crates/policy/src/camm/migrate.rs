@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! for every node with a gap (algorithm 3):
-//!     for every process whose main node it is:
+//!     for every process that spends more than half of its CPU time there:
 //!         rate = gap in cycles * 60                (dynamic; or the static rate)
 //!         move min(rate, accessed pages on gap.from) from gap.from to gap.to
 //! fit the moves of all nodes into the free memory, evenly by process
@@ -15,12 +15,14 @@ use super::gap::Gap;
 use super::latency::{NOT_MEASURED, Unit, views};
 use super::moves::{Wish, candidates, grant};
 use super::running::Running;
+use crate::kit::refused::{Asked, Refused};
 use crate::kit::words::Tenths;
-use isobar_model::{NodeId, Observation, Plan, num};
+use isobar_model::{NodeId, Observation, Plan, Process, num};
 use std::collections::BTreeMap;
 
-/// Adds the migrations of an epoch to its plan.
-pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, plan: &mut Plan) {
+/// Adds the migrations of an epoch to its plan, but for processes whose pages may not be moved for
+/// now.
+pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, refused: &Refused, plan: &mut Plan) {
     let views = views(seen, Unit::Cycles(settings.ghz));
     if views.is_empty() {
         plan.notes.push(NOT_MEASURED.to_owned());
@@ -29,13 +31,14 @@ pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, plan
     let gaps: BTreeMap<NodeId, Gap> =
         views.iter().filter_map(|view| Some((view.node, Gap::of(view, settings.threshold_percent)?))).collect();
     let wish = |process| {
-        let node = Running::of(process, &seen.machine)?.main;
+        let node = Running::of(process, &seen.machine)?.main?;
         let gap = gaps.get(&node)?;
         let pages = rate(gap, settings).min(candidates(process, gap.from));
         let reason = reason(gap, node, settings);
         (pages > 0).then_some(Wish { process, from: gap.from, to: gap.to, pages, reason })
     };
-    let wishes = seen.processes.iter().filter_map(wish).collect();
+    let may_move = |process: &&Process| !refused.waits(Asked::Pages(process.pid));
+    let wishes = seen.processes.iter().filter(may_move).filter_map(wish).collect();
     grant(wishes, &mut FreePages::new(seen, reserve), plan);
 }
 

@@ -1,8 +1,10 @@
 //! Where a process runs: the paper's source node of a VM.
 //!
 //! *Departure from the paper*: a process may run on several nodes. Its new pages are placed for
-//! each of them (CAMA); its old pages are moved for its main node alone (CAPM), the one where its
-//! threads used most CPU time in the epoch, since pages are shared and can only follow one.
+//! each of them (CAMA). Its old pages are moved for its main node alone (CAPM), the one where its
+//! threads used more than half of their CPU time in the epoch: pages are shared, and what is nearer
+//! for one thread is farther for others. A process without such a node keeps its old pages where
+//! they are.
 
 use isobar_model::{NodeId, Process, Topology};
 use std::collections::BTreeMap;
@@ -12,9 +14,8 @@ use std::collections::BTreeMap;
 pub struct Running {
     /// All, ascending; at least one.
     pub nodes: Vec<NodeId>,
-    /// The one with most CPU time; where none was measured or used, with most threads. Ties go to
-    /// the lower node.
-    pub main: NodeId,
+    /// The one with more than half of the CPU time; where none was measured or used, of the threads.
+    pub main: Option<NodeId>,
 }
 
 impl Running {
@@ -33,9 +34,9 @@ impl Running {
             }
         }
         let by_node = if times.is_empty() { counts } else { times };
-        // The last of equals is the greatest: backwards, that is the lowest node.
-        let main = *by_node.iter().rev().max_by(|a, b| a.1.total_cmp(b.1))?.0;
-        Some(Self { nodes: by_node.into_keys().collect(), main })
+        let total: f64 = by_node.values().sum();
+        let main = by_node.iter().find(|(_, share)| 2.0 * **share > total).map(|(node, _)| *node);
+        (!by_node.is_empty()).then(|| Self { nodes: by_node.into_keys().collect(), main })
     }
 }
 
@@ -45,10 +46,10 @@ mod tests {
     use crate::test_kit::{observation, process, thread};
     use isobar_model::{Seconds, Thread, Tid};
 
-    fn nodes(threads: Vec<Thread>) -> Option<(Vec<u32>, u32)> {
+    fn nodes(threads: Vec<Thread>) -> Option<(Vec<u32>, Option<u32>)> {
         let seen = observation("node:2 core:2", vec![process(1, threads)]);
         let running = Running::of(&seen.processes[0], &seen.machine)?;
-        Some((running.nodes.iter().map(|node| node.0).collect(), running.main.0))
+        Some((running.nodes.iter().map(|node| node.0).collect(), running.main.map(|node| node.0)))
     }
 
     fn used(tid: u32, cpu: u32, seconds: Option<f64>) -> Thread {
@@ -56,13 +57,15 @@ mod tests {
     }
 
     #[test]
-    fn cpu_time_decides_then_the_number_of_threads_then_the_lower_node() {
+    fn the_main_node_has_more_than_half_of_the_cpu_time_or_else_of_the_threads() {
         let by_time = vec![used(1, 0, Some(0.1)), used(2, 1, Some(0.1)), used(3, 2, Some(0.5))];
-        assert_eq!(nodes(by_time), Some((vec![0, 1], 1)));
+        assert_eq!(nodes(by_time), Some((vec![0, 1], Some(1))));
+        let half = vec![used(1, 0, Some(0.2)), used(2, 1, Some(0.3)), used(3, 2, Some(0.5))];
+        assert_eq!(nodes(half), Some((vec![0, 1], None)), "half is not more than half");
         let asleep = vec![used(1, 0, Some(0.0)), used(2, 2, Some(0.5))];
-        assert_eq!(nodes(asleep), Some((vec![1], 1)), "a thread that slept does not count");
-        assert_eq!(nodes(vec![used(1, 0, None), used(2, 2, None), used(3, 3, None)]), Some((vec![0, 1], 1)));
-        assert_eq!(nodes(vec![used(1, 0, None), used(2, 2, None)]), Some((vec![0, 1], 0)));
+        assert_eq!(nodes(asleep), Some((vec![1], Some(1))), "a thread that slept does not count");
+        assert_eq!(nodes(vec![used(1, 0, None), used(2, 2, None), used(3, 3, None)]), Some((vec![0, 1], Some(1))));
+        assert_eq!(nodes(vec![used(1, 0, None), used(2, 2, None)]), Some((vec![0, 1], None)));
         assert_eq!(nodes(vec![Thread::unmeasured(Tid(1))]), None);
     }
 }

@@ -19,7 +19,7 @@
 use super::allocations::{Allocations, Target};
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::settings::{ConfigError, Section, between, check, settings};
-use isobar_model::{Bytes, NodeId, NodeWeight, Observation, Plan, Policy, Sensor, Topology, num};
+use isobar_model::{Bytes, NodeId, NodeWeight, Observation, Outcome, Plan, Policy, Sensor, Topology, num};
 use std::collections::BTreeMap;
 
 /// Canonical name.
@@ -94,6 +94,10 @@ impl Policy for StaticP {
         let targets: BTreeMap<NodeId, _> = nodes.map(|node| (node, self.target(&seen.machine, node))).collect();
         self.allocations.follow(seen, |node| targets.get(&node).cloned(), &mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.allocations.applied(plan, outcome);
     }
 }
 

@@ -12,7 +12,8 @@ use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::CachedDomains;
 use crate::kit::page_settings::PageSettings;
 use crate::kit::pages::{Follower, Place};
-use isobar_model::{Observation, Plan, Policy, Sensor};
+use crate::kit::refused::Refused;
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "di-migrate";
@@ -38,13 +39,14 @@ pub const ENTRY: Entry = Entry {
 pub struct DiMigrate {
     domains: CachedDomains,
     follower: Follower,
+    refused: Refused,
 }
 
 impl DiMigrate {
     /// With validated settings.
     #[must_use]
     pub fn new(settings: PageSettings) -> Self {
-        Self { domains: CachedDomains::default(), follower: Follower::new(settings, None) }
+        Self { domains: CachedDomains::default(), follower: Follower::new(settings, None), refused: Refused::default() }
     }
 }
 
@@ -55,11 +57,18 @@ impl Policy for DiMigrate {
         let domains = self.domains.of(&seen.machine);
         let groups = di_plain::groups(seen, domains);
         let placed = di_plain::place(domains, &groups);
-        let places: Vec<_> = placed.iter().map(|placed| Place::of(domains, &placed.member, placed.seat)).collect();
+        self.refused.next_epoch(seen);
+        let place = |placed: &di_plain::Placed<'_>| Place::of(domains, &placed.member, placed.seat, &self.refused);
+        let places: Vec<_> = placed.iter().map(place).collect();
         let mut plan =
             Plan { actions: di_plain::moves(domains, &placed), notes: groups.notes(), ..Plan::nothing(NAME) };
         self.follower.follow(seen, &places, &mut plan);
+        self.refused.hold_back(&mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
     }
 }
 

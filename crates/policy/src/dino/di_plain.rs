@@ -29,9 +29,10 @@ use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
+use crate::kit::refused::Refused;
 use crate::kit::words::Tenths;
 use crate::settings::NoSettings;
-use isobar_model::{Action, Mpki, Observation, Plan, Policy, Sensor};
+use isobar_model::{Action, Mpki, Observation, Outcome, Plan, Policy, Sensor};
 
 /// Canonical name.
 pub const NAME: &str = "di-plain";
@@ -49,10 +50,12 @@ pub const ENTRY: Entry = Entry {
     make: &Of { defaults: NoSettings::default, new: |_| DiPlain::default() },
 };
 
-/// Distributed Intensity without memory migration. It remembers nothing of earlier intervals.
+/// Distributed Intensity without memory migration. It remembers nothing of earlier intervals but
+/// what was refused.
 #[derive(Debug, Default)]
 pub struct DiPlain {
     domains: CachedDomains,
+    refused: Refused,
 }
 
 impl Policy for DiPlain {
@@ -62,7 +65,14 @@ impl Policy for DiPlain {
         let domains = self.domains.of(&seen.machine);
         let groups = groups(seen, domains);
         let placed = place(domains, &groups);
-        Plan { actions: moves(domains, &placed), notes: groups.notes(), ..Plan::nothing(NAME) }
+        let mut plan = Plan { actions: moves(domains, &placed), notes: groups.notes(), ..Plan::nothing(NAME) };
+        self.refused.next_epoch(seen);
+        self.refused.hold_back(&mut plan);
+        plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
     }
 }
 

@@ -50,9 +50,10 @@ use crate::kit::layout::deal;
 use crate::kit::page_settings::PageSettings;
 use crate::kit::pages::{Follower, Place};
 use crate::kit::ping_pong::Limits;
+use crate::kit::refused::Refused;
 use crate::kit::words::Tenths;
 use crate::settings::{ConfigError, Section, at_least, check, settings};
-use isobar_model::{Action, CpuSet, Mpki, Observation, Pid, Plan, Policy, Tid};
+use isobar_model::{Action, CpuSet, Mpki, Observation, Outcome, Pid, Plan, Policy, Tid};
 use std::fmt::Write;
 
 /// Canonical name.
@@ -117,6 +118,7 @@ pub struct Dino {
     histories: Vec<((Pid, Tid), History)>,
     domains: CachedDomains,
     follower: Follower,
+    refused: Refused,
 }
 
 impl Dino {
@@ -133,6 +135,7 @@ impl Dino {
             histories: Vec::new(),
             domains: CachedDomains::default(),
             follower: Follower::new(pages, Some(limits)),
+            refused: Refused::default(),
         }
     }
 
@@ -171,8 +174,14 @@ impl Policy for Dino {
         let switched = colocate(domains, &mut tuples);
         let mut plan =
             Plan { actions: moves(domains, &tuples, &switched), notes: groups.notes(), ..Plan::nothing(NAME) };
-        self.follower.follow(seen, &places(domains, &tuples), &mut plan);
+        self.refused.next_epoch(seen);
+        self.follower.follow(seen, &places(domains, &tuples, &self.refused), &mut plan);
+        self.refused.hold_back(&mut plan);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
     }
 }
 
@@ -259,10 +268,10 @@ fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action
 }
 
 /// Where every thread was and will be, ascending by process.
-fn places(domains: &Domains, tuples: &[Tuple<'_>]) -> Vec<Place> {
+fn places(domains: &Domains, tuples: &[Tuple<'_>], refused: &Refused) -> Vec<Place> {
     let mut order: Vec<&Tuple<'_>> = tuples.iter().collect();
     order.sort_unstable_by_key(|tuple| tuple.member.index);
-    order.into_iter().map(|tuple| Place::of(domains, &tuple.member, tuple.seat)).collect()
+    order.into_iter().map(|tuple| Place::of(domains, &tuple.member, tuple.seat, refused)).collect()
 }
 
 #[cfg(test)]

@@ -119,6 +119,23 @@ mod tests {
     }
 
     #[test]
+    fn each_llc_has_its_own_ways() {
+        let mut parts = synthetic("node:2 core:2").unwrap().into_parts();
+        parts.llcs[1].ways = Some(isobar_model::Ways(8));
+        parts.allocation = Some(CacheAllocation {
+            resource: "L3".into(),
+            cbm_mask: 0xffff,
+            min_cbm_bits: 1,
+            num_closids: 4,
+            shareable_bits: 0,
+            num_rmids: None,
+        });
+        let machine = Topology::new(parts).unwrap();
+        let masks = machine.llcs().iter().map(|llc| Capacity::of(&machine, llc).unwrap().full_mask());
+        assert_eq!(masks.collect::<Vec<_>>(), [0xffff, 0xff]);
+    }
+
+    #[test]
     fn the_llc_alone_is_enough() {
         let machine = synthetic("node:1 core:2").unwrap();
         let capacity = Capacity::of(&machine, &machine.llcs()[0]).unwrap();

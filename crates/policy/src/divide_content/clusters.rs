@@ -58,23 +58,31 @@ struct Cluster {
     mask: u64,
     percent: Option<u32>,
     threads: Vec<Tid>,
+    /// Whether it was not there before it was last set.
+    is_new: bool,
+    /// A change of it was refused: it is there, but as it was before.
+    outdated: bool,
 }
 
 /// The clusters of one LLC.
 #[derive(Clone, Debug, Default)]
-pub struct Clusters(Vec<Cluster>);
+pub struct Clusters {
+    now: Vec<Cluster>,
+    /// Those that the last change removed.
+    removed: Vec<Cluster>,
+}
 
 impl Clusters {
     /// Whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.now.is_empty()
     }
 
-    /// The ways of a thread's cluster; `None` where it is in none.
+    /// The ways of a thread's cluster; `None` where it is in none, or its ways are not certain.
     #[must_use]
     pub fn ways_of(&self, tid: Tid) -> Option<usize> {
-        let own = self.0.iter().find(|cluster| cluster.threads.binary_search(&tid).is_ok());
+        let own = self.now.iter().find(|cluster| !cluster.outdated && cluster.threads.binary_search(&tid).is_ok());
         own.map(|cluster| isobar_model::num::index(cluster.mask.count_ones()))
     }
 
@@ -93,19 +101,37 @@ impl Clusters {
     ) {
         let names = self.names(&wanted);
         let kept = |cluster: &Cluster| names.contains(&cluster.name);
-        for cluster in self.0.iter().filter(|cluster| !kept(cluster)) {
+        for cluster in self.now.iter().filter(|cluster| !kept(cluster)) {
             actions.push(set(llc, cluster.name, whole, None, Vec::new(), why(None)));
         }
-        let mut before = std::mem::take(&mut self.0);
+        let mut before = std::mem::take(&mut self.now);
         for (index, (wanted, name)) in wanted.into_iter().zip(names).enumerate() {
             let old = before.iter().position(|cluster| cluster.name == name).map(|at| before.swap_remove(at));
+            let is_new = old.is_none();
             if let Some(same) = old.filter(|old| is_so(old, &wanted, &here)) {
-                self.0.push(same);
+                self.now.push(same);
                 continue;
             }
             let Wanted { mask, percent, threads, .. } = wanted;
             actions.push(set(llc, name, mask, percent, threads.clone(), why(Some(index))));
-            self.0.push(Cluster { name, mask, percent, threads });
+            self.now.push(Cluster { name, mask, percent, threads, is_new, outdated: false });
+        }
+        self.removed = before;
+    }
+
+    /// The last change of a cluster was refused: one that was new is not there, one that was there
+    /// still is.
+    pub fn refused(&mut self, name: &str) {
+        let of_name = |cluster: &Cluster| cluster.name.to_string() == name;
+        if let Some(at) = self.now.iter().position(of_name) {
+            if self.now[at].is_new {
+                self.now.remove(at);
+            } else {
+                self.now[at].outdated = true;
+            }
+        } else if let Some(at) = self.removed.iter().position(of_name) {
+            let old = self.removed.swap_remove(at);
+            self.now.push(Cluster { outdated: true, is_new: false, ..old });
         }
     }
 
@@ -116,7 +142,7 @@ impl Clusters {
         for (index, cluster) in wanted.iter().enumerate() {
             let shared =
                 |old: &Cluster| old.threads.iter().filter(|tid| cluster.threads.binary_search(tid).is_ok()).count();
-            let free = self.0.iter().filter(|old| old.name.kind == cluster.kind && !names.contains(&Some(old.name)));
+            let free = self.now.iter().filter(|old| old.name.kind == cluster.kind && !names.contains(&Some(old.name)));
             let best = free.map(|old| (shared(old), old.name)).filter(|(shared, _)| *shared > 0);
             names[index] = best.max_by_key(|(shared, name)| (*shared, std::cmp::Reverse(*name))).map(|(_, name)| name);
         }
@@ -138,7 +164,8 @@ fn set(llc: LlcId, name: Name, way_mask: u64, percent: Option<u32>, threads: Vec
 fn is_so(old: &Cluster, wanted: &Wanted, here: &impl Fn(Tid) -> bool) -> bool {
     let has = |tid: &Tid| old.threads.binary_search(tid).is_ok();
     let stays = |tid: &Tid| wanted.threads.binary_search(tid).is_ok() || !here(*tid);
-    old.mask == wanted.mask
+    !old.outdated
+        && old.mask == wanted.mask
         && old.percent == wanted.percent
         && wanted.threads.iter().all(has)
         && old.threads.iter().all(stays)
@@ -189,6 +216,25 @@ mod tests {
             done(&mut now, vec![wanted(Sampling, 0x1, &[1])], &[]),
             ["sensitive-1=0x7ff:", "sensitive-0=0x7ff:", "streaming-0=0x7ff:", "sampling=0x1:1"]
         );
+    }
+
+    #[test]
+    fn what_was_refused_is_not_in_force() {
+        let mut now = Clusters::default();
+        let both = || vec![wanted(Kind::Sensitive, 0x3f, &[1]), wanted(Kind::Streaming, 0x7c0, &[2])];
+        assert_eq!(done(&mut now, both(), &[]), ["sensitive-0=0x3f:1", "streaming-0=0x7c0:2"]);
+        now.refused("streaming-0");
+        assert_eq!((now.ways_of(Tid(1)), now.ways_of(Tid(2))), (Some(6), None));
+        assert_eq!(done(&mut now, both(), &[]), ["streaming-0=0x7c0:2"], "asked for again");
+        // A change of a cluster that is there: it stays as it was, whatever that is worth.
+        let wider = || vec![wanted(Kind::Sensitive, 0xff, &[1]), wanted(Kind::Streaming, 0x700, &[2])];
+        assert_eq!(done(&mut now, wider(), &[]), ["sensitive-0=0xff:1", "streaming-0=0x700:2"]);
+        now.refused("sensitive-0");
+        assert_eq!(now.ways_of(Tid(1)), None);
+        assert_eq!(done(&mut now, wider(), &[]), ["sensitive-0=0xff:1"]);
+        assert_eq!(done(&mut now, vec![], &[]).len(), 2);
+        now.refused("streaming-0");
+        assert_eq!(done(&mut now, vec![], &[]), ["streaming-0=0x7ff:"], "its removal was refused");
     }
 
     #[test]

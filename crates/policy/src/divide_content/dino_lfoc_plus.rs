@@ -12,7 +12,7 @@ use super::partitioner::Partitioner;
 use crate::dino::dino::{self, Dino};
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::page_settings::PageSettings;
-use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
+use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "dino+lfoc+";
@@ -67,6 +67,11 @@ impl Policy for DinoLfocPlus {
             }
         }
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.dino.applied(plan, outcome);
+        self.partitioner.applied(plan, outcome);
     }
 
     fn learnt(&self) -> Vec<WayCurves> {

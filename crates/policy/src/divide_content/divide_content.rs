@@ -17,7 +17,8 @@
 //!     migrations pending: wait
 //!     a remote group that is stable and bears clearly more or less:
 //!         balance the two                                            (at most once a second)
-//!     nothing was balanced: LFOC+ on this group; more threads than CPUs: no partitions
+//!     nothing was balanced: LFOC+ on this group; more threads than CPUs: no partitions,
+//!         and balanced alone (section V.A: it "just evens out the degree of contention")
 //! ```
 //!
 //! *Properties*: threads that their owner bound stay; no program moves twice within
@@ -31,22 +32,29 @@
 //!    no owner bound are bound where they run, unless the group is oversubscribed.
 //! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they
 //!    are not those of its own making.
-//! 3. A program without a class or a bandwidth yet stays where it is.
+//! 3. A program without a class or a bandwidth yet stays where it is. Where there are more threads
+//!    than CPUs no program is sampled, since that takes partitions; there a program without a class
+//!    counts as streaming where it misses as one, else as light-sharing ([`super::pressure`]).
 //! 4. LLCs of one memory node share its bandwidth: it is balanced between nodes, and only ways
 //!    between LLCs of one node.
 //! 5. Two groups are balanced once they have held the same programs for some epochs
 //!    ([`Stability::lasts`]): a program between two runs is missed for a moment, and all would move
 //!    for it.
-//! 6. A program that its cpuset keeps from having a CPU for each thread in either group stays.
+//! 6. Loads are compared as parts of what each group has: the ways of its LLC, the bandwidth of its
+//!    node. The paper's groups are equal.
+//! 7. A program of which a thread was refused stays until it is tried again.
+//! 8. A program that its cpuset keeps from having a CPU for each thread in either group stays.
 
 use super::balancing::{Balancing, Config};
+use super::core_groups::Group;
 use super::lfoc_plus::PAPER;
 use super::migrations::{Balanced, Migrations};
 use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use super::stability::Stability;
 use crate::entry::{Entry, Moves, Of, as_registered};
-use isobar_model::{Action, Observation, Plan, Policy, Sensor, WayCurves};
+use crate::kit::refused::{Asked, Refused};
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
 /// Canonical name.
@@ -72,6 +80,7 @@ pub struct DivideContent {
     migrations: Migrations,
     /// When groups were last compared.
     compared: Option<f64>,
+    refused: Refused,
 }
 
 impl DivideContent {
@@ -85,6 +94,7 @@ impl DivideContent {
             stability: Stability::default(),
             migrations: Migrations::default(),
             compared: None,
+            refused: Refused::default(),
         }
     }
 }
@@ -94,6 +104,7 @@ impl Policy for DivideContent {
 
     fn decide(&mut self, seen: &Observation) -> Plan {
         let mut plan = Plan::nothing(NAME);
+        self.refused.next_epoch(seen);
         self.partitioner.observe(seen);
         self.stability.observe(seen, &self.partitioner);
         self.pressures.observe(seen, &self.partitioner);
@@ -109,6 +120,12 @@ impl Policy for DivideContent {
         plan.actions.append(&mut ways);
         self.stability.end_epoch(&self.partitioner);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.partitioner.applied(plan, outcome);
+        self.refused.applied(plan, outcome);
+        self.stability.refused(|pid, tid| self.refused.doubts(Asked::Thread(pid, tid)));
     }
 
     fn learnt(&self) -> Vec<WayCurves> {
@@ -184,14 +201,22 @@ impl DivideContent {
         if local < remote { self.stability.lasts(local, remote, uneven, self.config.uneven_epochs) } else { false }
     }
 
+    /// Whether a thread of a program was refused so lately that the program stays.
+    fn is_refused(&self, seen: &Observation, pid: Pid) -> bool {
+        let threads = seen.process(pid).map_or(&[][..], |process| &process.threads);
+        threads.iter().any(|thread| self.refused.waits(Asked::Thread(pid, thread.tid)))
+    }
+
+    /// The thresholds for two groups, each with the ways of its LLC and the bandwidth of its node.
     fn limits(&self, pair: [usize; 2]) -> balance::Limits {
-        let [one, other] = pair.map(|group| &self.partitioner.groups().list[group]);
+        let groups = pair.map(|group| &self.partitioner.groups().list[group]);
         let set = Some(self.config.max_bandwidth_gb_per_s * 1e9).filter(|max| *max > 0.0);
-        let of_node =
-            |group: &super::core_groups::Group| set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest());
-        let max = of_node(one).min(of_node(other));
-        let limits = self.config.thresholds().limits(one.ways.min(other.ways), max);
-        balance::Limits { shared_memory: one.node == other.node, ..limits }
+        let has = |group: &Group| balance::Capacity {
+            ways: group.ways,
+            bandwidth: set.or(group.max_bandwidth).unwrap_or(self.pressures.greatest()),
+        };
+        let limits = self.config.thresholds().limits_of(groups.map(has));
+        balance::Limits { shared_memory: groups[0].node == groups[1].node, ..limits }
     }
 
     /// Section V.B on two groups; whether anybody moves.
@@ -200,7 +225,8 @@ impl DivideContent {
         let limits = self.limits(pair);
         let core_groups = self.partitioner.groups();
         let now = seen.time.0;
-        let stays = |pid| self.stability.resides(pid, now, self.config.min_migration_seconds);
+        let stays =
+            |pid| self.stability.resides(pid, now, self.config.min_migration_seconds) || self.is_refused(seen, pid);
         let (members, programs) = self.pressures.programs(seen, &self.partitioner, pair, stays);
         let found = balance::balance(&programs, &self.pressures.sides(&self.partitioner, pair), &limits);
         let why = self.pressures.words(core_groups, pair);

@@ -35,7 +35,7 @@
 use super::config::Config;
 use super::partitioner::Partitioner;
 use crate::entry::{Entry, Moves, Of, as_registered};
-use isobar_model::{Observation, Plan, Policy, Sensor, WayCurves};
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
 pub const NAME: &str = "lfoc+";
@@ -78,6 +78,10 @@ impl Policy for LfocPlus {
             self.partitioner.run(llc, seen.time.0, &mut plan.actions);
         }
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.partitioner.applied(plan, outcome);
     }
 
     fn learnt(&self) -> Vec<WayCurves> {

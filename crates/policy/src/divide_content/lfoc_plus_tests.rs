@@ -152,3 +152,33 @@ fn streaming_clusters_may_get_a_share_of_the_bandwidth() {
         .collect();
     assert_eq!(shares, [None, Some(50)]);
 }
+
+#[test]
+fn half_a_partitioning_is_taken_away_and_tried_again_later() {
+    let mut world = World::new("node:1 core:4");
+    world.known(10, &[0], CacheClass::Sensitive, 9, 1.0);
+    world.known(20, &[1], CacheClass::Streaming, 1, 20.0);
+    let mut lfoc = policy();
+    // Only the streaming cluster is refused, three times.
+    let mut epoch = |refuses: bool| {
+        let plan = lfoc.decide(&world.seen);
+        let each = |action: &isobar_model::Action| match action {
+            isobar_model::Action::SetWays { cluster, .. } if refuses && cluster == "streaming-0" => {
+                isobar_model::ActionOutcome::Refused { errno: Some(28), why: "no class is free".into() }
+            }
+            _ => isobar_model::ActionOutcome::Done,
+        };
+        let actions = plan.actions.iter().map(each).collect();
+        lfoc.applied(&plan, &isobar_model::Outcome { actions });
+        world.pass();
+        said(&plan)
+    };
+    let both = ["0:sensitive-0=0x3fff", "0:streaming-0=0xc000"];
+    assert_eq!(epoch(true), both);
+    assert_eq!(epoch(true), ["0:sensitive-0 removed"], "alone it would protect nothing");
+    assert_eq!(epoch(true), both, "after two epochs");
+    assert_eq!(epoch(true), ["0:sensitive-0 removed"]);
+    assert_eq!([epoch(true), epoch(true)], [[""; 0]; 2]);
+    assert_eq!(epoch(false), both, "after four");
+    assert!((0..20).all(|_| epoch(true).is_empty()), "in force");
+}

@@ -35,6 +35,8 @@ pub struct Llc {
     pub sampling: Option<Sampling>,
     /// What the clusters were made for: nothing changes while these are the same.
     pub made_for: Option<Vec<(Pid, u32, Tid)>>,
+    /// A cluster was refused, so the others are to be taken away.
+    pub retreats: bool,
 }
 
 impl Llcs {
@@ -53,6 +55,7 @@ impl Llcs {
             clusters: keep(llc.id).unwrap_or_default(),
             sampling: None,
             made_for: None,
+            retreats: false,
         };
         self.list = machine.llcs().iter().zip(&self.groups.list).map(fresh).collect();
     }
@@ -76,6 +79,11 @@ impl Llcs {
         self.threads.sort_unstable();
     }
 
+    /// The LLC of an id.
+    pub fn by_id(&mut self, id: LlcId) -> Option<&mut Llc> {
+        self.list.iter_mut().find(|llc| llc.id == id)
+    }
+
     /// The actions that give an LLC some clusters; `why` gives their reasons.
     pub fn set(
         &mut self,
@@ -91,6 +99,20 @@ impl Llcs {
 }
 
 impl Llc {
+    /// Its id.
+    #[must_use]
+    pub const fn id(&self) -> LlcId {
+        self.id
+    }
+
+    /// A cluster was refused, or its removal. Half a partitioning protects no program and may
+    /// confine one, so where a cluster is missing the others go, too.
+    pub fn refused(&mut self, cluster: &str, removal: bool) {
+        self.clusters.refused(cluster);
+        (self.sampling, self.made_for) = (None, None);
+        self.retreats |= !removal;
+    }
+
     /// Whether threads of more than one program run here.
     #[must_use]
     pub fn is_shared(&self) -> bool {

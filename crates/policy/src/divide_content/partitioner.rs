@@ -4,7 +4,7 @@
 //! *Properties*: the partitions of an LLC are contiguous, lie side by side within its mask, cover
 //! it, and none is smaller than the hardware allows; every managed thread on a partitioned LLC is
 //! in one of its clusters; one program an LLC is sampled at a time; where nothing changed, nothing
-//! is set.
+//! is set; what was refused is not taken to be in force, and asked for again with rising patience.
 
 use super::capacity::Capacity;
 use super::clustering::cluster;
@@ -15,7 +15,8 @@ use super::llcs::{Llc, Llcs};
 use super::programs::{Program, Programs};
 use super::sampling::{Next, Sampling, Span};
 use super::words;
-use isobar_model::{Action, Observation, Thread, Tid, WayCurves, num};
+use crate::kit::refused::{Asked, Refused, is_refused};
+use isobar_model::{Action, Observation, Outcome, Plan, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
 /// LFOC+ on all LLCs.
@@ -25,25 +26,52 @@ pub struct Partitioner {
     llcs: Llcs,
     programs: Programs,
     epoch: u64,
+    refused: Refused,
 }
 
 impl Partitioner {
     /// With validated settings.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, llcs: Llcs::default(), programs: Programs::default(), epoch: 0 }
+        Self { config, llcs: Llcs::default(), programs: Programs::default(), epoch: 0, refused: Refused::default() }
     }
 
     /// Takes an epoch: where threads run, what each counted, and whether that matches the profiles.
     /// Call it once an epoch, first.
     pub fn observe(&mut self, seen: &Observation) {
         self.epoch += 1;
+        self.refused.next_epoch(seen);
         self.llcs.fit(&seen.machine);
         let capacities = self.llcs.list.iter().filter_map(|llc| llc.capacity);
         let ways = capacities.map(|capacity| capacity.ways).max().unwrap_or(0);
         self.programs.follow(seen, &self.config, ways);
         self.llcs.locate(seen, &mut self.programs);
         self.judge();
+    }
+
+    /// Takes what became of a plan: a cluster that was refused is not in force.
+    pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
+        let both = plan.actions.iter().zip(&outcome.actions);
+        for (action, _) in both.filter(|(action, outcome)| is_refused(action, outcome)) {
+            if let Action::SetWays { llc, cluster, threads, .. } = action
+                && let Some(own) = self.llcs.by_id(*llc)
+            {
+                own.refused(cluster, threads.is_empty());
+            }
+        }
+    }
+
+    /// Whether ways of an LLC were refused so lately that they are not asked for now.
+    fn waits(&self, llc: usize) -> bool {
+        self.refused.waits(Asked::Ways(self.llc(llc).id()))
+    }
+
+    /// Takes away what is left of a partitioning that was refused in part, once.
+    fn retreat(&mut self, llc: usize, actions: &mut Vec<Action>) {
+        if std::mem::take(&mut self.llcs.list[llc].retreats) {
+            self.llcs.set(llc, Vec::new(), |_| words::REFUSED.to_owned(), actions);
+        }
     }
 
     /// Looks for class transitions where the epoch was an ordinary one.
@@ -86,6 +114,12 @@ impl Partitioner {
         self.groups().of_cpu(thread.cpu?)
     }
 
+    /// Misses per 1000 cycles from which on a program may be a streaming one.
+    #[must_use]
+    pub const fn streaming_llcmpkc(&self) -> f64 {
+        self.config.streaming_llcmpkc
+    }
+
     /// Whether an LLC is in sampling mode.
     #[must_use]
     pub fn is_sampling(&self, llc: usize) -> bool {
@@ -98,7 +132,7 @@ impl Partitioner {
         if let Some(mut sampling) = self.llcs.list[llc].sampling.take() {
             self.llcs.list[llc].sampling = self.read(llc, &mut sampling).then_some(sampling);
         }
-        if !self.is_sampling(llc) && company {
+        if !self.is_sampling(llc) && company && !self.waits(llc) {
             self.llcs.list[llc].sampling = self.next_sampling(llc, now);
         }
     }
@@ -174,6 +208,9 @@ impl Partitioner {
     /// The actions that give an LLC the partitions of its mode.
     pub fn partition(&mut self, llc: usize, actions: &mut Vec<Action>) {
         let Some(capacity) = self.llc(llc).capacity else { return };
+        if self.waits(llc) {
+            return self.retreat(llc, actions);
+        }
         if let Some(sampling) = self.llc(llc).sampling.clone() {
             return self.isolate(llc, capacity, &sampling, actions);
         }
@@ -213,7 +250,9 @@ impl Partitioner {
     pub fn release(&mut self, llc: usize, actions: &mut Vec<Action>) {
         self.llcs.list[llc].sampling = None;
         self.llcs.list[llc].made_for = None;
-        if !self.llc(llc).clusters.is_empty() {
+        if self.waits(llc) {
+            self.retreat(llc, actions);
+        } else if !self.llc(llc).clusters.is_empty() {
             self.llcs.set(llc, Vec::new(), |_| words::OVERSUBSCRIBED.to_owned(), actions);
         }
     }

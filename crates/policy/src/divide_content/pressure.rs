@@ -1,7 +1,13 @@
 //! What the core groups bear: threads, ways and bandwidth of their programs (section V.B, `AG_LLC`
 //! and `AG_BW`), and the programs of a pair of groups as the balancing wants them.
+//!
+//! *More threads than CPUs.* A group that is so crowded is not partitioned (section V.A), and so
+//! its programs are not sampled. What tells them apart is left: their misses with all of the cache
+//! at hand. A program without a profile counts as streaming where it misses as often as streaming
+//! programs do, else as light-sharing. Two groups that lack CPUs together get slots for all of
+//! their threads, by their CPUs, so that crowding is evened out, too.
 
-use super::core_groups::CoreGroups;
+use super::core_groups::{CoreGroups, Group};
 use super::partitioner::Partitioner;
 use super::programs::Program as Profiled;
 use crate::kit::words::Tenths;
@@ -40,7 +46,7 @@ impl Pressures {
                 }
             }
             let each = program.bandwidth.unwrap_or(0.0) / num::float_len(process.threads.len().max(1));
-            let llc = llc_load(program);
+            let llc = llc_load(program, partitioner);
             for (group, threads) in here.iter().enumerate().filter(|(_, threads)| **threads > 0) {
                 self.groups[group].llc += llc;
                 self.groups[group].bandwidth += each * num::float_len(*threads);
@@ -71,13 +77,18 @@ impl Pressures {
     pub fn sides(&self, partitioner: &Partitioner, pair: [usize; 2]) -> [Side; 2] {
         let core_groups = partitioner.groups();
         let threads: usize = pair.iter().map(|group| partitioner.crowd(*group)).sum();
-        let cores: usize = pair.iter().map(|group| core_groups.list[*group].cores).sum();
+        let sum = |of: fn(&Group) -> usize| pair.iter().map(|group| of(&core_groups.list[*group])).sum::<usize>();
+        let (cores, cpus) = (sum(|group| group.cores), sum(|group| group.seats.len()));
         let [one, other] = pair.map(|group| core_groups.list[group].node);
         pair.map(|index| {
             let group = &core_groups.list[index];
             let both: f64 = pair.iter().map(|group| self.groups[*group].bandwidth).sum();
             let own = if one == other { both } else { self.groups[index].bandwidth };
-            let slots = if threads <= cores { group.cores } else { group.seats.len() };
+            let slots = match (threads <= cores, threads <= cpus) {
+                (true, _) => group.cores,
+                (false, true) => group.seats.len(),
+                (false, false) => (threads * group.seats.len()).div_ceil(cpus.max(1)),
+            };
             Side { slots, other_bandwidth: (self.nodes[group.node] - own).max(0.0) }
         })
     }
@@ -103,11 +114,11 @@ impl Pressures {
             let share = num::float_len(here) / num::float_len(process.threads.len());
             members.push(index);
             programs.push(Program {
-                class: program.profile.as_ref().map_or(CacheClass::LightSharing, |profile| profile.class),
+                class: class(program, partitioner).unwrap_or(CacheClass::LightSharing),
                 threads,
                 bandwidth: program.bandwidth.unwrap_or(0.0) * share,
-                llc: llc_load(program),
-                fixed: program.profile.is_none()
+                llc: llc_load(program, partitioner),
+                fixed: class(program, partitioner).is_none()
                     || program.bandwidth.is_none()
                     || stays(process.pid)
                     || is_bound(process, partitioner.groups(), pair, here),
@@ -116,18 +127,34 @@ impl Pressures {
         (members, programs)
     }
 
-    /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`.
+    /// The loads of a pair in words: `llc 0 bears 18 ways and 31.0 GB/s, llc 1 6 and 8.5`; with the
+    /// ways of each, `18 of 16`, where they differ.
     #[must_use]
     pub fn words(&self, core_groups: &CoreGroups, pair: [usize; 2]) -> String {
+        let groups = pair.map(|group| &core_groups.list[group]);
+        let alike = groups[0].ways == groups[1].ways;
+        let of = |at: usize| if alike { String::new() } else { format!(" of {}", groups[at].ways) };
         let [a, b] = self.of_pair(core_groups, pair).map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
-        let [one, other] = pair.map(|group| core_groups.list[group].id);
-        format!("llc {one} bears {} ways and {} GB/s, llc {other} {} and {}", a.0, a.1, b.0, b.1)
+        let [one, other] = groups.map(|group| group.id);
+        format!("llc {one} bears {}{} ways and {} GB/s, llc {other} {}{} and {}", a.0, of(0), a.1, b.0, of(1), b.1)
     }
 }
 
-/// `L_LLC`; a program without a profile counts as light-sharing.
-fn llc_load(program: &Profiled) -> f64 {
-    program.profile.as_ref().map_or(balance::LIGHT_WAYS, super::profile::Profile::llc_load)
+/// The class of a program; `None` where nothing tells it.
+fn class(program: &Profiled, partitioner: &Partitioner) -> Option<CacheClass> {
+    let crowded = program.llc.is_some_and(|llc| partitioner.is_oversubscribed(llc));
+    let guess = || {
+        let misses = program.reading.filter(|_| crowded)?.llcmpkc;
+        let streams = misses >= partitioner.streaming_llcmpkc();
+        Some(if streams { CacheClass::Streaming } else { CacheClass::LightSharing })
+    };
+    program.profile.as_ref().map(|profile| profile.class).or_else(guess)
+}
+
+/// `L_LLC`; a program of unknown class counts as light-sharing.
+fn llc_load(program: &Profiled, partitioner: &Partitioner) -> f64 {
+    let by_class = || class(program, partitioner).map_or(balance::LIGHT_WAYS, |class| balance::llc_load(class, 1));
+    program.profile.as_ref().map_or_else(by_class, super::profile::Profile::llc_load)
 }
 
 /// Whether a user keeps a program where it is: a thread is pinned, or may not use a CPU for each

@@ -5,8 +5,7 @@ use super::migrations::Moved;
 use super::partitioner::Partitioner;
 use isobar_model::{Observation, Pid, Tid};
 
-/// Epochs after which a thread that did not arrive is given up: it was refused, or the kernel has
-/// other plans.
+/// Epochs after which a thread that did not arrive is given up: the kernel has other plans.
 const PATIENCE: u32 = 3;
 
 /// Memory of what was done.
@@ -41,6 +40,7 @@ impl Default for State {
 
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
+    pid: Pid,
     tid: Tid,
     from: usize,
     to: usize,
@@ -54,6 +54,7 @@ impl Stability {
         self.uneven.resize(self.groups.len() * self.groups.len(), 0);
         self.see_programs(partitioner);
         self.moved.retain(|(pid, _)| partitioner.programs().binary_search_by_key(pid, |program| program.pid).is_ok());
+        self.groups.iter_mut().for_each(|group| group.pending = false);
         if self.under_way.is_empty() {
             return;
         }
@@ -66,11 +67,15 @@ impl Stability {
             let there = place(thread.tid).is_none_or(|llc| llc == Some(thread.to));
             !there && thread.epochs < PATIENCE
         });
-        self.groups.iter_mut().for_each(|group| group.pending = false);
         for thread in &self.under_way {
             self.groups[thread.from].pending = true;
             self.groups[thread.to].pending = true;
         }
+    }
+
+    /// No thread is waited for that was refused.
+    pub fn refused(&mut self, is_refused: impl Fn(Pid, Tid) -> bool) {
+        self.under_way.retain(|thread| !is_refused(thread.pid, thread.tid));
     }
 
     /// Remembers, at the end of a decision, which groups' next loads will be their own.
@@ -133,7 +138,7 @@ impl Stability {
                 Ok(at) => self.moved[at].1 = now,
                 Err(at) => self.moved.insert(at, (*pid, now)),
             }
-            self.under_way.push(UnderWay { tid: *tid, from: *from, to: *to, epochs: 0 });
+            self.under_way.push(UnderWay { pid: *pid, tid: *tid, from: *from, to: *to, epochs: 0 });
         }
     }
 

@@ -15,6 +15,8 @@ const NAMED: usize = 3;
 
 /// Why an LLC has no partitions: no program has to be protected from another.
 pub const NOTHING_TO_PROTECT: &str = "no sensitive program shares this cache with another: all use all of it";
+/// The same: a part of the partitions was refused, and the rest alone would protect no program.
+pub const REFUSED: &str = "a partition of this cache was refused: all use all of it until the next attempt";
 /// The same: there are more threads than CPUs (section V.A).
 pub const OVERSUBSCRIBED: &str = "more threads than CPUs: the cache is not partitioned";
 

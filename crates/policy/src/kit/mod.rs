@@ -1,5 +1,5 @@
 //! What policies share: memory domains, the alternating layout, pages that follow their threads,
-//! ping-pong detection.
+//! ping-pong detection, what was refused.
 
 pub mod before;
 pub mod domains;
@@ -10,5 +10,6 @@ pub mod page_settings;
 pub mod pages;
 pub mod pairs;
 pub mod ping_pong;
+pub mod refused;
 pub mod stuck;
 pub mod words;

@@ -14,6 +14,7 @@ use super::domains::{Domains, SeatId};
 use super::group::Member;
 use super::page_settings::PageSettings;
 use super::ping_pong::{Limits, PingPong, Verdict};
+use super::refused::{Asked, Refused};
 use super::stuck::Stuck;
 use super::words::whole_percent;
 use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Tid};
@@ -32,15 +33,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a thread that gets a seat.
+    /// The place of a thread that gets a seat. One whose move was refused stays, and so do its
+    /// pages, until it moves.
     #[must_use]
-    pub fn of(domains: &Domains, member: &Member<'_>, seat: SeatId) -> Self {
-        Self {
-            process: member.process,
-            tid: member.thread.tid,
-            was: member.seat.and_then(|seat| domains.node_of(seat)),
-            will: domains.node_of(seat),
-        }
+    pub fn of(domains: &Domains, member: &Member<'_>, seat: SeatId, refused: &Refused) -> Self {
+        let was = member.seat.and_then(|seat| domains.node_of(seat));
+        let stays = refused.doubts(Asked::Thread(member.pid, member.thread.tid));
+        let will = if stays { was } else { domains.node_of(seat) };
+        Self { process: member.process, tid: member.thread.tid, was, will }
     }
 
     /// From where to where the thread crosses, if it does.

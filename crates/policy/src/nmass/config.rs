@@ -30,8 +30,9 @@ settings! {
         /// MPKI below which changes do not count (section 4.5: programs below 1 are not
         /// memory-bound).
         pub change_floor_mpki: f64 = 1.0,
-        /// Pages, in per cent of all, by which another node must exceed the home of a process to
-        /// become its home.
+        /// Home is the node with more than half of a process's pages. Pages, in per cent of all, by
+        /// which another node must exceed an old home, or this one lack half, before it is no
+        /// longer home.
         pub home_margin_percent: f64 = 10.0,
     }
 }

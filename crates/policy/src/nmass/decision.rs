@@ -10,7 +10,9 @@
 //! 3. When threads have ended and nothing is new, one interval passes before the next decision:
 //!    what ends is often followed by the next of its kind, whose miss rate is known an interval
 //!    later. A core that is free for so long is not worth two moves.
-//! 4. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a
+//! 4. A thread of a process without a home may change its core, which no plan moves it to, as long
+//!    as it stays within its LLC and node.
+//! 5. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a
 //!    thread may use change, or the machine or the threads pinned by their owner do.
 
 use super::config::Config;
@@ -29,6 +31,8 @@ pub struct Decision {
     machine: Arc<Topology>,
     /// The load of pinned threads, by seat.
     load: Vec<u32>,
+    /// Threads of processes without a home, and their pressure, by domain.
+    homeless: Vec<(usize, f64)>,
     programs: Vec<Basis>,
     threads: Vec<(Tid, Option<CpuSet>)>,
     /// The seat of each member.
@@ -66,6 +70,7 @@ impl Decision {
         Self {
             machine: Arc::clone(machine),
             load: programs.groups.load.clone(),
+            homeless: by_domain(domains, programs),
             programs: programs.list.iter().map(basis).collect(),
             threads: members.iter().map(|it| (it.thread.tid, it.thread.allowed_cpus.clone())).collect(),
             seats: seat(domains, programs, &mapping.at),
@@ -75,14 +80,16 @@ impl Decision {
 
     /// Whether nothing that it rests on has changed by much.
     #[must_use]
-    pub fn holds(&self, machine: &Arc<Topology>, programs: &Programs<'_>, config: &Config) -> bool {
+    pub fn holds(&self, machine: &Arc<Topology>, domains: &Domains, programs: &Programs<'_>, config: &Config) -> bool {
         let same_program = |(old, new): (&Basis, &Program<'_>)| {
             (old.pid, old.home, old.threads) == (new.process.pid, new.home, new.members.len())
                 && !config.is_change(old.pressure, new.pressure)
         };
+        let same_load = |(old, new): (&(usize, f64), (usize, f64))| old.0 == new.0 && !config.is_change(old.1, new.1);
         let members = &programs.groups.members;
         (Arc::ptr_eq(&self.machine, machine) || self.machine == *machine)
             && self.load == programs.groups.load
+            && self.homeless.iter().zip(by_domain(domains, programs)).all(same_load)
             && self.programs.len() == programs.list.len()
             && self.programs.iter().zip(&programs.list).all(same_program)
             && self
@@ -100,4 +107,14 @@ impl Decision {
         old.sort_unstable();
         members.len() < old.len() && members.iter().all(|it| old.binary_search(&it.thread.tid).is_ok())
     }
+}
+
+/// Threads of processes without a home, and their pressure, by domain.
+fn by_domain(domains: &Domains, programs: &Programs<'_>) -> Vec<(usize, f64)> {
+    let mut sums = vec![(0, 0.0); domains.domains.len()];
+    for (seat, pressure) in &programs.homeless {
+        let sum = &mut sums[domains.seat(*seat).domain.0];
+        *sum = (sum.0 + 1, sum.1 + pressure);
+    }
+    sums
 }

@@ -1,11 +1,14 @@
 //! The home of a process: where it runs locally (section 2). The paper gives every process one
 //! home; section 5 says how it is found where memory is scattered: by the distribution of pages.
 //!
-//! - Home is the node with most of the process's pages; on a tie the lowest id.
+//! - Home is the node with more than half of the process's pages. A process whose memory is spread
+//!   has none: wherever it ran, most of its accesses would be remote, and packing its threads onto
+//!   one node would take cores and caches from it for nothing.
 //! - Pages on a node without CPUs count for the nearest node that has some (by the kernel's
 //!   distances, on a tie the lowest id): running there is as local as can be.
-//! - A process keeps its home until another node has more of its pages by a margin, so that memory
-//!   that is spread evenly does not send it to and fro.
+//! - A process keeps its home until another node has more of its pages by a margin, or until the
+//!   home lacks half of them by as much, so that memory about halfway between two nodes does not
+//!   send it to and fro.
 
 use crate::kit::before::Before;
 use isobar_model::{NodeId, NodeMap, Pages, Pid, Process, Topology, num};
@@ -42,8 +45,8 @@ pub fn distance(machine: &Topology, from: NodeId, to: NodeId) -> u32 {
 pub struct Homes(Vec<(Pid, NodeId)>);
 
 impl Homes {
-    /// The home of each process, in their order; `None` where its pages were not counted or it has
-    /// none. `margin` is a share of all its pages.
+    /// The home of each process, in their order; `None` where its pages were not counted or are
+    /// spread. `margin` is a share of all its pages.
     pub fn update(&mut self, nearest: &NearestCpus, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
         let mut before = Before::take_from(&mut self.0);
         let mut homes = Vec::with_capacity(processes.len());
@@ -69,13 +72,15 @@ fn gathered(nearest: &NearestCpus, pages: &NodeMap<Pages>) -> NodeMap<u64> {
 }
 
 fn choose(counts: &NodeMap<u64>, old: Option<NodeId>, margin: f64) -> Option<NodeId> {
-    let total: u64 = counts.values().sum();
-    let (best, most) = counts.iter().rev().max_by_key(|(_, count)| **count)?;
+    let total = num::float(counts.values().sum());
+    let (best, most) = counts.iter().max_by_key(|(_, count)| **count)?;
     let keeps = |old: &NodeId| {
-        let behind = most - counts.get(*old).copied().unwrap_or(0);
-        num::float(behind) <= margin * num::float(total)
+        let count = counts.get(*old).copied().unwrap_or(0);
+        num::float(most - count) <= margin * total && num::float(count) >= (0.5 - margin) * total
     };
-    (total > 0).then(|| old.filter(keeps).unwrap_or(best))
+    // Two nodes cannot both have more than half.
+    let majority = || (2.0 * num::float(*most) > total).then_some(best);
+    if total > 0.0 { old.filter(keeps).or_else(majority) } else { None }
 }
 
 #[cfg(test)]
@@ -90,9 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn home_is_where_most_pages_are() {
+    fn home_is_where_more_than_half_of_the_pages_are() {
         assert_eq!(home(&mut Homes::default(), &[10, 90]), Some(1));
-        assert_eq!(home(&mut Homes::default(), &[50, 50]), Some(0), "a tie goes to the lower id");
+        assert_eq!(home(&mut Homes::default(), &[49, 51]), Some(1));
+        assert_eq!(home(&mut Homes::default(), &[50, 50]), None, "half is no majority");
         assert_eq!(home(&mut Homes::default(), &[0, 0]), None);
         assert_eq!(home(&mut Homes::default(), &[]), None);
     }
@@ -102,6 +108,18 @@ mod tests {
         let mut homes = Homes::default();
         let kept = [[40, 60], [52, 48], [55, 45], [56, 44], [50, 50]].map(|pages| home(&mut homes, &pages));
         assert_eq!(kept, [Some(1), Some(1), Some(1), Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn memory_that_spreads_ends_a_home_and_spread_memory_has_none() {
+        // Half less the margin is 40 %.
+        let spread = |shares: [u64; 4]| NodeMap::from_iter((0..).map(NodeId).zip(shares));
+        let home = |shares, old: Option<u32>| choose(&spread(shares), old.map(NodeId), 0.1).map(|node| node.0);
+        assert_eq!(home([25, 25, 25, 25], None), None);
+        assert_eq!(home([40, 20, 20, 20], None), None, "a plurality is not enough");
+        assert_eq!(home([40, 20, 20, 20], Some(0)), Some(0));
+        assert_eq!(home([39, 21, 20, 20], Some(0)), None);
+        assert_eq!(home([41, 52, 7, 0], Some(0)), Some(1), "11 % more");
     }
 
     #[test]

@@ -13,17 +13,16 @@
 
 use super::home::distance;
 use super::programs::{Program, Programs};
-use crate::kit::domains::{DomainId, Domains, SeatId};
+use crate::kit::domains::{Domain, DomainId, Domains, SeatId};
 use crate::kit::group::Member;
 use crate::kit::load::Load;
-use isobar_model::{NodeId, Topology};
+use isobar_model::{NodeId, NodeMap, Topology};
 
 /// An unfinished mapping.
 #[derive(Debug)]
 pub struct Mapping<'m, 'a> {
     /// The processors.
     pub domains: &'m Domains,
-    machine: &'m Topology,
     members: &'m [Member<'a>],
     rates: &'m [f64],
     /// The LLC of each domain; an LLC over several nodes is shared by several domains.
@@ -31,6 +30,13 @@ pub struct Mapping<'m, 'a> {
     /// By LLC.
     pressure: Vec<f64>,
     load: Load,
+    /// Cores without a thread, by domain.
+    free: Vec<usize>,
+    /// The least loaded seat of each domain, where nothing has changed since it was looked for:
+    /// with thousands of threads beyond the cores, looking for it dominates a decision.
+    least: Vec<Option<SeatId>>,
+    /// How far each domain is from each node.
+    far: NodeMap<Vec<u32>>,
     /// The seat of each member.
     pub at: Vec<Option<SeatId>>,
 }
@@ -38,18 +44,21 @@ pub struct Mapping<'m, 'a> {
 impl<'m, 'a> Mapping<'m, 'a> {
     /// No thread mapped; pinned threads sit where they are.
     #[must_use]
-    pub fn new(machine: &'m Topology, domains: &'m Domains, programs: &'m Programs<'a>) -> Self {
+    pub fn new(machine: &Topology, domains: &'m Domains, programs: &'m Programs<'a>) -> Self {
+        let load = Load::of(domains, programs.load.clone());
         let mut mapping = Self {
             domains,
-            machine,
             members: &programs.groups.members,
             rates: &programs.rates,
             cache_of: caches(domains),
             pressure: vec![0.0; domains.domains.len()],
-            load: Load::of(domains, programs.groups.load.clone()),
+            free: domains.domains.iter().map(|domain| free_cores(domains, domain, &load)).collect(),
+            least: vec![None; domains.domains.len()],
+            far: far(machine, domains),
+            load,
             at: vec![None; programs.groups.members.len()],
         };
-        for (seat, pressure) in &programs.pinned {
+        for (seat, pressure) in programs.pinned.iter().chain(&programs.homeless) {
             mapping.pressure[mapping.cache_of[domains.seat(*seat).domain.0]] += pressure;
         }
         mapping
@@ -82,7 +91,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
     /// How far a domain is from a node.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: DomainId) -> u32 {
-        self.domains.domain(to).node.map_or(u32::MAX, |node| distance(self.machine, from, node))
+        self.far.get(from).map_or(u32::MAX, |far| far[to.0])
     }
 
     /// The one domain on which all threads of a program sit.
@@ -96,9 +105,7 @@ impl<'m, 'a> Mapping<'m, 'a> {
     /// The number of free cores of a domain.
     #[must_use]
     pub fn free_cores(&self, domain: DomainId) -> usize {
-        let seats = &self.domains.seats[self.domains.domain(domain).seats.clone()];
-        // One seat of every core comes first.
-        seats.iter().take(self.domains.domain(domain).cores).filter(|seat| self.load.on_core(seat.core) == 0).count()
+        self.free[domain.0]
     }
 
     /// A free core of a domain that a member may use.
@@ -118,6 +125,9 @@ impl<'m, 'a> Mapping<'m, 'a> {
     }
 
     fn free_core_but(&self, member: usize, domain: DomainId, taken: &[SeatId]) -> Option<SeatId> {
+        if self.free[domain.0] <= taken.len() {
+            return None;
+        }
         let mut seats = self.domains.domain(domain).seats.clone().map(SeatId);
         seats.find(|id| {
             let seat = self.domains.seat(*id);
@@ -126,23 +136,44 @@ impl<'m, 'a> Mapping<'m, 'a> {
         })
     }
 
-    /// The least loaded core that a member may use, in the first of the domains where there are
-    /// several.
+    /// The least loaded core for a program's thread: of several, the one on the node that is nearest
+    /// to its home, there on the LLC with the least pressure.
     #[must_use]
-    pub fn least_loaded(&self, member: usize, order: &[DomainId]) -> Option<SeatId> {
-        let ranked = order.iter().enumerate();
-        let seats = ranked.flat_map(|(rank, id)| self.domains.domain(*id).seats.clone().map(move |seat| (rank, seat)));
-        let usable = |&(_, seat): &(usize, usize)| self.members[member].thread.may_run_on(self.domains.seats[seat].cpu);
-        let load = |&(rank, seat): &(usize, usize)| {
-            (self.load.on_core(self.domains.seats[seat].core), rank, self.load.on(SeatId(seat)), seat)
-        };
-        seats.filter(usable).min_by_key(load).map(|(_, seat)| SeatId(seat))
+    pub fn least_loaded(&mut self, program: &Program<'_>, member: usize) -> Option<SeatId> {
+        let mut best: Option<(SeatId, (u32, u32), f64)> = None;
+        for domain in (0..self.domains.domains.len()).map(DomainId) {
+            let Some(seat) = self.least_of(program, member, domain) else { continue };
+            let key = (self.load.on_core(self.domains.seat(seat).core), self.distance(program.home, domain));
+            let pressure = self.pressure(domain);
+            let is_less =
+                |(_, old, least): &(SeatId, (u32, u32), f64)| key.cmp(old).then(pressure.total_cmp(least)).is_lt();
+            if best.as_ref().is_none_or(is_less) {
+                best = Some((seat, key, pressure));
+            }
+        }
+        best.map(|(seat, ..)| seat)
+    }
+
+    /// The least loaded seat of a domain that a program's thread may use.
+    fn least_of(&mut self, program: &Program<'_>, member: usize, domain: DomainId) -> Option<SeatId> {
+        if let Some(known) = self.least[domain.0].filter(|_| !program.confined) {
+            return Some(known);
+        }
+        let usable = |seat: &usize| self.members[member].thread.may_run_on(self.domains.seats[*seat].cpu);
+        let load =
+            |seat: &usize| (self.load.on_core(self.domains.seats[*seat].core), self.load.on(SeatId(*seat)), *seat);
+        let found = self.domains.domain(domain).seats.clone().filter(usable).min_by_key(load).map(SeatId);
+        if !program.confined {
+            self.least[domain.0] = found;
+        }
+        found
     }
 
     /// A member takes a seat.
     pub fn sit(&mut self, program: &Program<'_>, member: usize, seat: SeatId) {
         self.book(program, member, seat, 1.0);
         self.load.add(self.domains, seat);
+        self.recount(seat);
         self.at[member] = Some(seat);
     }
 
@@ -151,12 +182,33 @@ impl<'m, 'a> Mapping<'m, 'a> {
         let Some(seat) = self.at[member].take() else { return };
         self.book(program, member, seat, -1.0);
         self.load.remove(self.domains, seat);
+        self.recount(seat);
+    }
+
+    /// The load of a domain's seat has changed.
+    fn recount(&mut self, seat: SeatId) {
+        let id = self.domains.seat(seat).domain;
+        self.free[id.0] = free_cores(self.domains, self.domains.domain(id), &self.load);
+        self.least[id.0] = None;
     }
 
     fn book(&mut self, program: &Program<'_>, member: usize, seat: SeatId, sign: f64) {
         let domain = self.domains.seat(seat).domain;
         self.pressure[self.cache_of[domain.0]] += sign * self.weighted(program, self.rates[member], domain);
     }
+}
+
+fn free_cores(domains: &Domains, domain: &Domain, load: &Load) -> usize {
+    // One seat of every core comes first.
+    let cores = domains.seats[domain.seats.clone()].iter().take(domain.cores);
+    cores.filter(|seat| load.on_core(seat.core) == 0).count()
+}
+
+/// For each node how far each domain is.
+fn far(machine: &Topology, domains: &Domains) -> NodeMap<Vec<u32>> {
+    let of_domain = |from: NodeId, domain: &Domain| domain.node.map_or(u32::MAX, |node| distance(machine, from, node));
+    let row = |from: NodeId| domains.domains.iter().map(|domain| of_domain(from, domain)).collect();
+    machine.nodes().iter().map(|node| (node.id, row(node.id))).collect()
 }
 
 /// Domains of one LLC have one number; a domain without an LLC has its own.

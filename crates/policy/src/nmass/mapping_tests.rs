@@ -11,18 +11,50 @@ use std::collections::BTreeSet;
 
 #[test]
 fn four_clones_of_soplex_end_three_local_and_one_remote() {
-    // 120 | 0: the last moves, 90 | 39. The next would bring node 1 to 78, which is not below 60.
+    // 120 | 0: the last moves, 90 | 39. The next would leave 60 | 78: node 1 would end above node 0
+    // with the penalty counted, and is not below 60 either.
     assert_eq!(nodes(&N_MASS, NEHALEM, &soplex(Some(1.3))), [0, 0, 0, 1]);
-    // By regression the penalty is 1.05 + 0.015 * 30 = 1.5: 90 | 45, then 90 on node 1.
+    // By regression the penalty is 1.05 + 0.015 * 30 = 1.5: 90 | 45, then it would be 60 | 90.
     assert_eq!(nodes(&N_MASS_REGRESSION, NEHALEM, &soplex(None)), [0, 0, 0, 1]);
     assert_eq!(nodes(&MAXIMUM_LOCAL, NEHALEM, &soplex(Some(1.3))), [0, 0, 0, 0]);
 }
 
 #[test]
+fn no_move_makes_its_target_the_fuller_one() {
+    // Without the threshold: the next of 90 | 39 would still leave 60 | 78.
+    let free = || with(&N_MASS, "threshold_mpki = 1000");
+    assert_eq!(nodes_after(free().as_mut(), &mut observation(NEHALEM, &soplex(Some(1.3)))), [0, 0, 0, 1]);
+    // 50 | 0: 25 | 25 * 1.104 = 27.6 is above, and so nothing moves; 45 | 0: 25 | 22.1 is below.
+    let pair = |mpki: f64| [(1, 0, 25.0, Some(1.3), HOME_0), (2, 1, mpki, Some(1.104), HOME_0)];
+    assert_eq!(nodes_after(free().as_mut(), &mut observation(NEHALEM, &pair(25.0))), [0, 0]);
+    assert_eq!(nodes_after(free().as_mut(), &mut observation(NEHALEM, &pair(20.0))), [0, 1]);
+}
+
+#[test]
+fn spread_memory_is_left_alone_and_counts_where_it_runs() {
+    // 5 has a quarter of its pages on each of four nodes and two threads on node 0, of 40 MPKI each.
+    // Node 0 bears 40 + 40 + 30, and its one free core goes to 1; the surplus 2 goes to node 1.
+    let rows = [(1, 9, 20.0, Some(1.3), &[9, 0, 0, 0][..]), (2, 8, 10.0, Some(1.1), &[9, 0, 0, 0])];
+    let mut seen = observation("node:4 core:3", &rows);
+    let spread = observation("node:4 core:3", &[(5, 0, 40.0, None, &[9, 9, 9, 9])]).processes.remove(0);
+    seen.processes.push(spread);
+    seen.processes[2].threads.push(thread(6, 1, 40.0));
+    let plan = policy(&MAXIMUM_LOCAL).decide(&seen);
+    assert!(plan.notes.iter().any(|note| note.ends_with("no node has more than half of their pages: p5")), "{plan:?}");
+    assert_eq!(nodes_after(policy(&MAXIMUM_LOCAL).as_mut(), &mut seen.clone()), [0, 1, 0, 0]);
+    // Its pressure counts: 100 | 11 | 0 | 0, and 1 leaves for an LLC without pressure: 80 | 26.
+    assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen), [2, 1, 0, 0]);
+    let places: Vec<_> = seen.processes[2].threads.iter().map(|thread| thread.cpu).collect();
+    assert_eq!(places, [Some(CpuId(0)), Some(CpuId(1))], "they keep their cores, and no thread joins them");
+}
+
+#[test]
 fn the_threshold_limits_how_many_run_remotely() {
-    // 60 | 78 would be accepted by the gap, then 78 is more than 60.
     let seen = || observation(NEHALEM, &soplex(Some(1.3)));
-    assert_eq!(nodes_after(with(&N_MASS, "threshold_mpki = 100").as_mut(), &mut seen()), [0, 0, 1, 1]);
+    // Without a penalty 120 | 0 would go on to 60 | 60: equal, but not below the threshold.
+    let equal = || observation(NEHALEM, &soplex(Some(1.0)));
+    assert_eq!(nodes_after(with(&N_MASS, "threshold_mpki = 60").as_mut(), &mut equal()), [0, 0, 0, 1]);
+    assert_eq!(nodes_after(with(&N_MASS, "threshold_mpki = 60.1").as_mut(), &mut equal()), [0, 0, 1, 1]);
     assert_eq!(nodes_after(with(&N_MASS, "threshold_mpki = 39").as_mut(), &mut seen()), [0, 0, 0, 0], "not below");
     assert_eq!(nodes_after(with(&N_MASS, "threshold_mpki = 39.1").as_mut(), &mut seen()), [0, 0, 0, 1]);
 }
@@ -46,15 +78,14 @@ fn single_threads_by_hand() {
         [row(1, 25.0, 1.3, HOME_1), row(2, 25.0, 1.3, HOME_0), row(3, 0.1, 1.0, HOME_1), row(4, 0.1, 1.0, HOME_0)];
     let at_home: &[u32] = &[1, 0, 1, 0];
     check("balanced memory", NEHALEM, &balanced, &[(&MAXIMUM_LOCAL, at_home), (&N_MASS, at_home)]);
-    // Map 1100. 50 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 28; then the back
-    // of node 0's is 4, 0.2 MPKI: 25.2 | 27.8; then 3: 25.4 | 27.6; what is left there would only
-    // widen the gap.
+    // Map 1100. 45 | 0.4 (node 1 | node 0); the back of node 1's list is 2: 25 | 22.5. What is left
+    // there would end above.
     let unbalanced =
-        [row(1, 25.0, 1.3, HOME_1), row(2, 25.0, 1.104, HOME_1), row(3, 0.2, 1.0, HOME_0), row(4, 0.2, 1.0, HOME_0)];
-    let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[1, 1, 0, 0]), (&N_MASS, &[1, 0, 1, 1])];
+        [row(1, 25.0, 1.3, HOME_1), row(2, 20.0, 1.104, HOME_1), row(3, 0.2, 1.0, HOME_0), row(4, 0.2, 1.0, HOME_0)];
+    let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[1, 1, 0, 0]), (&N_MASS, &[1, 0, 0, 0])];
     check("unbalanced memory moves the lowest penalties first", NEHALEM, &unbalanced, &expect);
-    check("0 | 33 is no smaller gap than 30 | 0", NEHALEM, &[row(0, 30.0, 1.1, HOME_0)], &[(&N_MASS, &[0])]);
-    check("nor is an equal one", NEHALEM, &[row(0, 30.0, 1.0, HOME_0)], &[(&N_MASS, &[0])]);
+    check("30 | 0 would become 0 | 33", NEHALEM, &[row(0, 30.0, 1.1, HOME_0)], &[(&N_MASS, &[0])]);
+    check("or 0 | 30", NEHALEM, &[row(0, 30.0, 1.0, HOME_0)], &[(&N_MASS, &[0])]);
     let silent = [row(1, 30.0, 1.3, HOME_0), row(2, 20.0, 1.2, HOME_0), row(3, 0.0, 1.0, HOME_0)];
     check("a process without misses is passed over", NEHALEM, &silent, &[(&N_MASS, &[0, 1, 0])]);
     let six = [1.1, 1.4, 1.2, 1.3, 1.0, 1.25];
@@ -65,9 +96,9 @@ fn single_threads_by_hand() {
     let three: [Row<'_>; 3] =
         [(1, 0, 5.0, Some(1.5), &[9, 0, 0]), (2, 1, 5.0, Some(1.4), &[9, 0, 0]), (3, 2, 5.0, Some(1.1), &[0, 9, 0])];
     check("surplus takes no core of those at home", "node:3 core:1", &three, &[(&MAXIMUM_LOCAL, &[0, 2, 1])]);
-    // Two cores a node: 60 | 39 | 39 | 0 after step 2 (the surplus of node 0 spreads), then 30 | 39
-    // | 39 | 39.
-    let four: Vec<Row<'_>> = (1..5).map(|pid| row(pid, 30.0, 1.3, &[9, 0, 0, 0])).collect();
+    // Two cores a node: 60 | 30 | 30 | 0 after step 2 (the surplus of node 0 spreads), then 30 on
+    // each. With a penalty of 1.3 it would be 30 | 39 | 39 | 39: above.
+    let four: Vec<Row<'_>> = (1..5).map(|pid| row(pid, 30.0, 1.0, &[9, 0, 0, 0])).collect();
     let expect: [(&Entry, &[u32]); 2] = [(&MAXIMUM_LOCAL, &[0, 0, 1, 2]), (&N_MASS, &[0, 3, 1, 2])];
     check("from the fullest of four to the emptiest", "node:4 core:2", &four, &expect);
 }
@@ -95,11 +126,12 @@ fn surplus_and_refinement_go_to_the_nearest_node() {
     let cpus = [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (5, 2)].map(cpu).join(", ");
     let llcs = r#""llcs": [{"id": 0, "cpus": [0, 1]}, {"id": 1, "cpus": [2, 3]}, {"id": 2, "cpus": [4, 5]}], "#;
     let machine = topology(&document(&cpus).replacen('{', &format!("{{{llcs}"), 1));
-    let row = |pid| -> Row<'_> { (pid, 3, 10.0, Some(1.1), &[9, 0, 0]) };
-    let mut crowded = observation("node:3 core:2", &[row(1), row(2), row(3)]);
+    let row = |pid, mpki| -> Row<'_> { (pid, 3, mpki, Some(1.1), &[9, 0, 0]) };
+    let mut crowded = observation("node:3 core:2", &[row(1, 10.0), row(2, 10.0), row(3, 10.0)]);
     crowded.machine = machine.clone();
     assert_eq!(nodes_after(policy(&MAXIMUM_LOCAL).as_mut(), &mut crowded), [0, 0, 2]);
-    let mut two = observation("node:3 core:2", &[row(1), row(2)]);
+    // 22 | 0 | 0, then 12 | 11.
+    let mut two = observation("node:3 core:2", &[row(1, 12.0), row(2, 10.0)]);
     two.machine = machine;
     assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut two), [0, 2]);
 }

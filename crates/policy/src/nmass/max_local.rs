@@ -46,7 +46,8 @@ pub fn by_penalty(programs: &[Program<'_>]) -> Vec<usize> {
 
 fn map_home(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
     let wanted = program.members.len();
-    let mut home = domains(mapping, |domain| mapping.is_local(program, domain));
+    let has_room = |id: &DomainId| mapping.is_local(program, *id) && mapping.free_cores(*id) > 0;
+    let mut home: Vec<DomainId> = (0..mapping.domains.domains.len()).map(DomainId).filter(has_room).collect();
     home.sort_by(|a, b| {
         let key = |id: &DomainId| (mapping.free_cores(*id) < wanted, mapping.pressure(*id), mapping.free_cores(*id));
         let ((short_a, pressure_a, free_a), (short_b, pressure_b, free_b)) = (key(a), key(b));
@@ -64,18 +65,11 @@ fn map_home(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
 }
 
 fn map_surplus(mapping: &mut Mapping<'_, '_>, program: &Program<'_>) {
-    for member in program.members.clone().filter(|member| mapping.at[*member].is_none()).collect::<Vec<_>>() {
-        let mut order = domains(mapping, |_| true);
-        order.sort_by(|a, b| {
-            let far = |id: &DomainId| mapping.distance(program.home, *id);
-            far(a).cmp(&far(b)).then(mapping.pressure(*a).total_cmp(&mapping.pressure(*b)))
-        });
-        if let Some(seat) = mapping.least_loaded(member, &order) {
+    for member in program.members.clone() {
+        if mapping.at[member].is_none()
+            && let Some(seat) = mapping.least_loaded(program, member)
+        {
             mapping.sit(program, member, seat);
         }
     }
-}
-
-fn domains(mapping: &Mapping<'_, '_>, wanted: impl Fn(DomainId) -> bool) -> Vec<DomainId> {
-    (0..mapping.domains.domains.len()).map(DomainId).filter(|id| wanted(*id)).collect()
 }

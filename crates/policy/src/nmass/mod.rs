@@ -8,7 +8,7 @@
 //! | paper | here |
 //! |---|---|
 //! | processor: the cores that share an LLC (section 2) | [`crate::kit::domains::Domain`] |
-//! | home of a process | [`home`]: the node with most of its pages |
+//! | home of a process | [`home`]: the node with more than half of its pages |
 //! | `mpki_i`, cache pressure | [`programs`] |
 //! | `np_i`, NUMA penalty (equation 1) | [`penalty`] |
 //! | `M`, `pressure`, `get_next_available_core` | [`mapping`] |
@@ -28,9 +28,10 @@
 //!    only when every core has one.
 //! 3. More threads than cores, which algorithm 1 excludes: cores take a second thread when all have
 //!    one, at home first; the refinement wants free cores and so does nothing.
-//! 4. Threads pinned by their owner stay; they take cores and add pressure. Threads that may use
+//! 4. Threads pinned by their owner stay; they take cores and add pressure. So do threads of
+//!    processes without a home, for which no processor is better than another. Threads that may use
 //!    some CPUs only are mapped before the others, within those CPUs. Threads that were never
-//!    measured and processes without a home take no part.
+//!    measured take no part.
 //! 5. A thread that executed nothing keeps its last miss rate.
 
 pub mod config;

@@ -43,6 +43,10 @@ pub struct Programs<'a> {
     pub list: Vec<Program<'a>>,
     /// Pressure of threads pinned by their owner, where they are.
     pub pinned: Vec<(SeatId, f64)>,
+    /// Pressure of threads of processes without a home, where they are.
+    pub homeless: Vec<(SeatId, f64)>,
+    /// Threads on each seat that no plan moves: pinned and homeless ones.
+    pub load: Vec<u32>,
     /// What was left out.
     pub notes: Vec<String>,
 }
@@ -88,8 +92,11 @@ impl Characterizer {
         let member_rates: Vec<f64> = groups.members.iter().map(of_member).collect();
         let list = form(seen, &groups.members, &member_rates, &homes, config);
         let pinned = pinned(seen, domains, &rates, &homes, config);
+        let homeless = homeless(seen, domains, &rates, &homes);
+        let mut load = groups.load.clone();
+        homeless.iter().for_each(|(seat, _)| load[seat.0] += 1);
         let notes = left_out(seen, &groups, &rates, &homes);
-        Programs { groups, rates: member_rates, list, pinned, notes }
+        Programs { groups, rates: member_rates, list, pinned, homeless, load, notes }
     }
 }
 
@@ -136,18 +143,39 @@ fn pinned(
     pinned
 }
 
+/// The threads of processes without a home that ran, with their pressure where they did. Nowhere is
+/// local to them, so no penalty is counted.
+fn homeless(
+    seen: &Observation,
+    domains: &Domains,
+    rates: &[Option<Mpki>],
+    homes: &[Option<NodeId>],
+) -> Vec<(SeatId, f64)> {
+    let homes = homes.iter().zip(&seen.processes).flat_map(|(home, it)| std::iter::repeat_n(home, it.threads.len()));
+    let threads = seen.threads().map(|(_, thread)| thread).zip(rates).zip(homes);
+    let left = threads.filter(|((thread, _), home)| {
+        home.is_none() && !thread.pinned && thread.instructions.is_some_and(|count| count > 0)
+    });
+    left.filter_map(|((thread, rate), _)| Some((domains.seat_of(thread.cpu?)?, rate.map_or(0.0, |rate| rate.0))))
+        .collect()
+}
+
 fn left_out(seen: &Observation, groups: &Groups<'_>, rates: &[Option<Mpki>], homes: &[Option<NodeId>]) -> Vec<String> {
-    let homeless: Vec<&str> = seen
-        .processes
-        .iter()
-        .zip(homes)
-        .filter(|(_, home)| home.is_none())
-        .map(|(process, _)| &*process.name)
-        .collect();
+    let without = |counted: bool| -> Vec<&str> {
+        let homeless = seen.processes.iter().zip(homes).filter(|(_, home)| home.is_none()).map(|(process, _)| process);
+        let has_pages =
+            |process: &&Process| process.pages.as_ref().is_some_and(|pages| pages.values().any(|count| count.0 > 0));
+        homeless.filter(|process| has_pages(process) == counted).map(|process| &*process.name).collect()
+    };
     let unmeasured = rates.iter().filter(|rate| rate.is_none()).count();
     let mut notes = Vec::new();
-    if !homeless.is_empty() {
-        notes.push(format!("left alone, since their pages are not counted by node: {}", listed(&homeless, NAMED)));
+    for (counted, why) in
+        [(false, "their pages are not counted by node"), (true, "no node has more than half of their pages")]
+    {
+        let names = without(counted);
+        if !names.is_empty() {
+            notes.push(format!("left alone, since {why}: {}", listed(&names, NAMED)));
+        }
     }
     if unmeasured > 0 {
         notes.push(format!(
@@ -184,6 +212,17 @@ mod tests {
         assert_eq!(pressures(&mut characterizer, &seen), [12.0, 1.0]);
         seen.processes[0].threads[1].instructions = Some(0);
         assert_eq!(pressures(&mut characterizer, &seen), [12.0, 1.0]);
+    }
+
+    #[test]
+    fn a_process_without_a_home_takes_its_cores_and_adds_its_pressure() {
+        let rows = [(1, 0, 5.0, Some(1.5), &[9, 9][..]), (2, 3, 1.0, Some(1.3), &[0, 9])];
+        let seen = observation("node:2 core:2", &rows);
+        let domains = Domains::of(&seen.machine);
+        let found = Characterizer::default().programs(&seen, &domains, &Config::default());
+        assert_eq!(found.list.len(), 1);
+        assert_eq!((found.homeless, found.load), (vec![(SeatId(0), 5.0)], vec![1, 0, 0, 0]), "nowhere remote");
+        assert_eq!(found.notes, ["left alone, since no node has more than half of their pages: p1"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Step 3 of N-MASS, algorithm 3: processes leave a crowded LLC until the pressures are as equal as
-//! the penalty of remote execution lets them be.
+//! Step 3 of N-MASS, algorithm 3: processes leave a crowded LLC as long as less than half of the
+//! difference is transferred (section 3.1), so that the pressures come to be as equal as the
+//! penalty of remote execution lets them be.
 //!
 //! ```text
 //! repeat:
@@ -7,33 +8,36 @@
 //!         (back of the list)
 //!     map it onto the LLC on which the pressure is then least, of those
 //!         that have free cores for it,
-//!         where the gap between the two pressures shrinks,
+//!         that do not end above the LLC that it leaves, with its penalty counted there,
 //!         and where, if it runs remotely there, the pressure stays below the threshold
 //! until there is none
 //! ```
 //!
-//! *Properties*: it ends, since no process is moved twice; the gap between the two LLCs shrinks
-//! with every move; no remote process comes to an LLC at or above the threshold; equal pressures
+//! *Properties*: it ends, since no process is moved twice; no move makes its target the fuller one
+//! of the two LLCs; no remote process comes to an LLC at or above the threshold; equal pressures
 //! move nothing.
 //!
 //! *Departures from the paper*
 //! 1. The loop (docs/design/n-mass.md): as printed it ends when a move is made and never uses the
-//!    gap of line 6.
+//!    difference of line 6. What a move may transfer is taken from section 3.1.
 //! 2. One side only: as printed the cheaper of the two last processes is tried first. A move to the
-//!    LLC with more pressure can only widen the gap, so it is never accepted and need not be tried.
+//!    LLC with more pressure would end above the other, so it is never accepted and need not be
+//!    tried.
 //! 3. More than two LLCs: from the one with the most pressure to the one with the least, counted
 //!    after the move, so that an LLC of the home node goes before a remote one with the same
 //!    pressure; ties to the nearer, then the first.
 //! 4. The threshold holds for remote mappings only. It is there to protect the interconnect
 //!    (section 3.1), which a process that comes home does not load.
-//! 5. A process without misses is passed over: it adds no pressure, so it would end the loop
-//!    without a gap that shrinks.
+//! 5. A process without misses is passed over: it adds no pressure, so moving it evens out nothing.
 //! 6. A process of several threads moves whole; one that is spread over several LLCs already stays.
 
 use super::mapping::Mapping;
 use super::max_local::by_penalty;
 use super::programs::Program;
 use crate::kit::domains::{DomainId, SeatId};
+
+/// Pressures are sums that were added up in different orders: equal ones differ by less than this.
+const ROUNDING: f64 = 1.0 + 1e-9;
 
 /// A process that the refinement moved, and the pressures that made it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,9 +116,8 @@ fn step(
     let (source, target) = (mapping.pressure(from), mapping.pressure(to));
     let source_after = source - mapping.weighted(program, program.pressure, from);
     let target_after = target + mapping.weighted(program, program.pressure, to);
-    let shrinks = (source_after - target_after).abs() < (source - target).abs();
     let fits = mapping.is_local(program, to) || target_after < threshold;
-    if mapping.cache(from) == mapping.cache(to) || !shrinks || !fits {
+    if mapping.cache(from) == mapping.cache(to) || target_after > source_after * ROUNDING || !fits {
         return None;
     }
     let seats = mapping.free_cores_for(program, to)?;

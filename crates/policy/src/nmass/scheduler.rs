@@ -16,8 +16,9 @@ use super::programs::{Characterizer, NAMED, Program, Programs};
 use super::refine::Refined;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::Member;
+use crate::kit::refused::Refused;
 use crate::kit::words::{Tenths, listed};
-use isobar_model::{Action, Observation, Plan, Policy, Sensor, num};
+use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor, num};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -39,6 +40,7 @@ pub struct Scheduler {
     last: Option<Decision>,
     /// Whether the last interval passed without a decision.
     waited: bool,
+    refused: Refused,
 }
 
 impl Scheduler {
@@ -52,6 +54,7 @@ impl Scheduler {
             characterizer: Characterizer::default(),
             last: None,
             waited: false,
+            refused: Refused::default(),
         }
     }
 }
@@ -66,10 +69,11 @@ impl Policy for Scheduler {
     }
 
     fn decide(&mut self, seen: &Observation) -> Plan {
+        self.refused.next_epoch(seen);
         let domains = self.domains.of(&seen.machine);
         let mut programs = self.characterizer.programs(seen, domains, &self.config);
         let mut plan = Plan { notes: std::mem::take(&mut programs.notes), ..Plan::nothing(self.name) };
-        let holds = self.last.as_ref().is_some_and(|last| last.holds(&seen.machine, &programs, &self.config));
+        let holds = self.last.as_ref().is_some_and(|last| last.holds(&seen.machine, domains, &programs, &self.config));
         let waits = !holds && !self.waited && self.last.as_ref().is_some_and(|last| last.has_lost(&programs));
         self.waited = waits;
         if waits {
@@ -78,9 +82,14 @@ impl Policy for Scheduler {
         let kept = self.last.take().filter(|_| holds);
         let decision = kept.unwrap_or_else(|| Decision::make(&seen.machine, domains, &programs, &self.config));
         plan.actions = moves(domains, &programs, &decision, !holds);
+        self.refused.hold_back(&mut plan);
         plan.notes.extend(self.estimated(&programs));
         self.last = Some(decision);
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
     }
 }
 

@@ -39,10 +39,10 @@ fn a_thread_on_its_core_that_nothing_holds_there_is_bound() {
 
 #[test]
 fn a_change_of_more_than_20_percent_makes_a_new_decision() {
-    // 2 would bring node 1 to 50 * 1.18 = 59; with 55 it would be 64.9, above the threshold, but 10
-    // % is no change.
+    // 2 brings node 1 to 50 * 1.18 = 59, below node 0 with 80; with 55 it would be 64.9, above the
+    // threshold, but 10 % is no change.
     let mut policy = policy(&N_MASS);
-    let mut seen = observation(NEHALEM, &[(1, 0, 50.0, Some(1.3), HOME_0), (2, 1, 50.0, Some(1.18), HOME_0)]);
+    let mut seen = observation(NEHALEM, &[(1, 0, 80.0, Some(1.3), HOME_0), (2, 1, 50.0, Some(1.18), HOME_0)]);
     let mut step = |mpki: f64| {
         seen.processes[1].threads[0].llc_misses = Some(num::round(mpki * 1000.0));
         nodes_after(policy.as_mut(), &mut seen)
@@ -116,10 +116,12 @@ fn reasons_and_notes_say_why() {
 
 #[test]
 fn penalties_come_from_the_settings_too() {
-    let seen = || observation(NEHALEM, &[(1, 0, 20.0, None, HOME_0), (2, 1, 20.0, None, HOME_0)]);
-    assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen()), [0, 1], "equal estimates: the last one goes");
-    assert_eq!(nodes_after(with(&N_MASS, "penalties = 'p1=1.1 p2=1.2'").as_mut(), &mut seen()), [1, 0]);
-    assert_eq!(nodes_after(with(&N_MASS, "penalties = {p1=1.1, p2=1.2}").as_mut(), &mut seen()), [1, 0]);
+    // By regression 1.35 each: 60 | 0, then 40 | 27.
+    let rows = [1, 2, 3].map(|pid| (pid, pid - 1, 20.0, None, HOME_0));
+    let seen = || observation(NEHALEM, &rows);
+    assert_eq!(nodes_after(policy(&N_MASS).as_mut(), &mut seen()), [0, 0, 1], "equal estimates: the last one goes");
+    assert_eq!(nodes_after(with(&N_MASS, "penalties = 'p1=1.1 p2=1.2 p3=1.2'").as_mut(), &mut seen()), [1, 0, 0]);
+    assert_eq!(nodes_after(with(&N_MASS, "penalties = {p1=1.1, p2=1.2, p3=1.2}").as_mut(), &mut seen()), [1, 0, 0]);
 }
 
 #[test]

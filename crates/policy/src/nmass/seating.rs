@@ -38,14 +38,14 @@ impl<'m, 'a> Assignment<'m, 'a> {
     fn new(domains: &'m Domains, programs: &'m Programs<'a>, mapped: &[Option<SeatId>]) -> Self {
         let wanted: Vec<_> = mapped.iter().map(|seat| Some(domains.seat((*seat)?).domain)).collect();
         let mut threads = vec![0; domains.domains.len()];
-        let seats = domains.seats.iter().zip(&programs.groups.load);
+        let seats = domains.seats.iter().zip(&programs.load);
         seats.for_each(|(seat, load)| threads[seat.domain.0] += load);
         wanted.iter().flatten().for_each(|domain| threads[domain.0] += 1);
         let share = |threads: u32, places: usize| (threads / isobar_model::num::narrow(places.max(1))).max(1);
         let of_domain = domains.domains.iter().zip(&threads);
         let level =
             of_domain.map(|(it, &threads)| (share(threads, it.cores), share(threads, it.seats.len()))).collect();
-        let load = Load::of(domains, programs.groups.load.clone());
+        let load = Load::of(domains, programs.load.clone());
         Self { domains, programs, wanted, level, load, seats: vec![None; mapped.len()] }
     }
 

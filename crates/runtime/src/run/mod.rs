@@ -1,5 +1,5 @@
-//! The loop: sample, derive, select, decide, check, apply, show, wait; and at the end, on every
-//! path, restore.
+//! The loop: sample, derive, select, decide, check, apply, report the outcome to the policy, show,
+//! wait; and at the end, on every path, restore.
 //!
 //! It knows the two seams and nothing of what is behind them: the same loop drives the Linux
 //! machine and the simulated one. It owns no clock (the machine does) and prints nothing (the
@@ -259,6 +259,9 @@ impl<'a, M: Machine> Loop<'a, M> {
         };
         let part = if let Cow::Owned(part) = part { Some(part) } else { None };
         let outcome = if self.limits.dry_run { None } else { Some(self.machine.apply(&plan).map_err(of_machine)?) };
+        if let Some(outcome) = &outcome {
+            self.policy.applied(&plan, outcome);
+        }
         let own_cpu = self.own_cpu_since();
         self.tally.add(&plan, outcome.as_ref());
         self.tally.add_time(seen.interval, own_cpu);

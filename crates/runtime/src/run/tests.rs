@@ -12,11 +12,13 @@ struct Mover {
     cpu: u32,
     panics_at: Option<u64>,
     decided: u64,
+    /// What became of its actions.
+    heard: Vec<ActionOutcome>,
 }
 
 impl Default for Mover {
     fn default() -> Self {
-        Self { needs: &[Sensor::LlcMisses], cpu: 1, panics_at: None, decided: 0 }
+        Self { needs: &[Sensor::LlcMisses], cpu: 1, panics_at: None, decided: 0, heard: Vec::new() }
     }
 }
 
@@ -33,6 +35,11 @@ impl Policy for Mover {
         self.decided += 1;
         assert!(self.panics_at != Some(self.decided), "a bug");
         Plan { actions: vec![moved(self.cpu)], ..Plan::nothing("mover") }
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        assert_eq!(plan.actions.len(), outcome.actions.len());
+        self.heard.extend(outcome.actions.iter().cloned());
     }
 }
 
@@ -107,6 +114,17 @@ fn a_dry_run_touches_nothing() {
     let (fake, log) = driven(Fake::default(), dry());
     assert_eq!(log.lines[1], "1 at 1 dry");
     assert_eq!((fake.applied.len(), fake.restored), (0, 0));
+}
+
+#[test]
+fn the_policy_hears_what_became_of_each_plan_and_nothing_in_a_dry_run() {
+    let refused = ActionOutcome::Refused { errno: Some(1), why: "no".to_owned() };
+    for (limits, heard) in [(limits(), vec![refused.clone(); 3]), (dry(), Vec::new())] {
+        let mut fake = Fake { outcome: refused.clone(), ..Fake::default() };
+        let mut policy = Mover::default();
+        drive(&mut fake, &mut policy, limits, &mut Log::default()).unwrap();
+        assert_eq!(policy.heard, heard);
+    }
 }
 
 #[test]

@@ -5,12 +5,15 @@ mod actuators;
 mod allocation;
 mod balancing;
 mod costs;
+mod jobs;
 mod linux;
 mod memory;
 mod probes;
 mod process;
+mod rotation;
 mod sensors;
 mod step;
+mod strays;
 #[cfg(test)]
 mod tests;
 mod ways;
@@ -54,6 +57,8 @@ pub struct SimMachine {
     /// Whether a phase did.
     stirred: bool,
     probes: probes::Probes,
+    strays: strays::Strays,
+    jobs: Vec<jobs::Job>,
 }
 
 impl SimMachine {
@@ -76,6 +81,8 @@ impl SimMachine {
             changed: true,
             stirred: false,
             probes: probes::Probes::new(seed),
+            strays: strays::Strays::new(seed),
+            jobs: jobs::jobs(workload),
             workload: workload.clone(),
         };
         machine.start_all();
@@ -124,7 +131,10 @@ impl SimMachine {
     #[must_use]
     pub fn report(&self) -> RunReport {
         let apps = self.workload.apps.iter().zip(&self.totals);
-        RunReport { seconds: self.now, apps: apps.map(|(app, totals)| totals.report(app)).collect() }
+        RunReport {
+            seconds: self.now,
+            apps: apps.map(|(app, totals)| totals.report(app, &self.workload.run)).collect(),
+        }
     }
 
     /// Whether every application has had its runs, or the time is up.
@@ -148,6 +158,9 @@ impl SimMachine {
         let nodes = self.workload.machine.pages.len();
         let mut process = Process::new(spec, app, pid, self.now, nodes, self.workload.run.instructions_factor);
         process.allocation = Allocation::of(spec, &self.workload.machine);
+        if let Some(job) = self.job_of(app) {
+            process.join(&self.jobs[job]);
+        }
         process
     }
 

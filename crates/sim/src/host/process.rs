@@ -2,6 +2,7 @@
 //! counters have counted.
 
 use super::allocation::Allocation;
+use super::jobs::Gate;
 use super::memory::Memory;
 use crate::workload::App;
 use isobar_model::{CpuId, Pid, Tid, num};
@@ -49,6 +50,10 @@ pub(super) struct Thread {
     pub cpu_seconds: f64,
     /// Seconds that it has yet to lose to the kernel or to a cold cache.
     pub owed: f64,
+    /// The barrier at which it waits next; `None` where it waits for nobody any more.
+    pub gate: Option<Gate>,
+    /// Instructions executed while it waited.
+    pub spun: f64,
 }
 
 impl Process {
@@ -69,6 +74,8 @@ impl Process {
             bytes: 0.0,
             cpu_seconds: 0.0,
             owed: 0.0,
+            gate: None,
+            spun: 0.0,
         };
         let memory = Memory::new(&app.program, app.threads, nodes);
         let threads = (0..app.threads).map(thread).collect();
@@ -105,8 +112,9 @@ impl Thread {
         seconds - paid
     }
 
-    /// Whether it has executed its instructions; it waits for its siblings then.
+    /// Whether it has executed its instructions, and so have all that it waits for: it runs no
+    /// more.
     pub fn ended(&self) -> bool {
-        self.done >= self.goal
+        self.done >= self.goal && self.gate.is_none()
     }
 }

@@ -40,18 +40,25 @@ impl SimMachine {
         let by_node = |pages: Vec<u64>| nodes.iter().zip(pages).map(|(id, count)| (*id, Pages(count))).collect();
         let pages: NodeMap<_> = by_node((0..nodes.len()).map(|node| process.memory.on_node(node)).collect());
         let start = num::round(process.start * TICKS);
+        let counted = self.counted(process);
         ProcessSample {
             pid: process.pid,
             start,
             name: Arc::from(self.workload.apps[process.app].program.name.as_str()),
             pages: Some(pages),
             accessed_pages: accessed.map(by_node),
-            threads: process.threads.iter().map(|thread| read_thread(thread, start)).collect(),
+            threads: process.threads.iter().map(|thread| read_thread(thread, start, counted)).collect(),
         }
+    }
+
+    /// What the hardware's counter adds for each miss: prefetched lines too, where it counts them.
+    fn counted(&self, process: &Process) -> f64 {
+        let prefetched = self.workload.apps[process.app].program.prefetch;
+        if self.workload.machine.counts_prefetches { 1.0 + prefetched } else { 1.0 }
     }
 }
 
-fn read_thread(thread: &Thread, start: u64) -> ThreadSample {
+fn read_thread(thread: &Thread, start: u64, counted: f64) -> ThreadSample {
     let on_cpu = num::round(thread.cpu_seconds * 1e9);
     let count = |value: f64| Some(Count::whole(num::floor(value), on_cpu));
     ThreadSample {
@@ -64,10 +71,10 @@ fn read_thread(thread: &Thread, start: u64) -> ThreadSample {
         vcpu: false,
         cpu_time: Some(Seconds(thread.cpu_seconds)),
         counters: Counters {
-            instructions: count(thread.done),
+            instructions: count(thread.done + thread.spun),
             cycles: count(thread.cycles),
             llc_references: None,
-            llc_misses: count(thread.misses),
+            llc_misses: count(thread.misses * counted),
             bytes: count(thread.bytes),
         },
     }

@@ -3,6 +3,7 @@
 //! factor, anything else sets the competition up anew.
 
 use super::SimMachine;
+use super::jobs::Progress;
 use super::process::{Process, Thread};
 use crate::error::SimError;
 use crate::program::Program;
@@ -75,16 +76,18 @@ impl SimMachine {
     fn compete(&mut self) -> Result<(), NoAnswer> {
         let load = self.load();
         let busy = self.busy(&load);
+        let rotation = self.rotation(&load);
+        self.strays.possible = self.may_stray(&load);
         self.running.clear();
         let mut demands = Vec::new();
         for (p, process) in self.processes.iter().enumerate() {
             for (t, thread) in process.threads.iter().enumerate().filter(|(_, thread)| !thread.ended()) {
-                let mates = load.get(&thread.cpu).copied().unwrap_or(1).max(1);
+                let mates = load.get(&thread.cpu).copied().unwrap_or(1);
                 let program = &self.workload.apps[process.app].program;
                 let (factor, phase_left) = program.phase_at(thread.offset + thread.done);
-                let share = 1.0 / f64::from(mates);
-                let lost = if mates > 1 { SWITCH / (SLICE + SWITCH) } else { 0.0 };
-                demands.push(self.demand(process, t, (factor, share * (1.0 - lost)), &busy));
+                let share = rotation.share(thread, mates);
+                let lost = if share < 1.0 { SWITCH / (SLICE + SWITCH) } else { 0.0 };
+                demands.push(self.demand(process, t, (factor, share * (1.0 - lost) * thread.busy()), &busy));
                 self.running.push(Runner { process: p, thread: t, share, phase_left });
             }
         }
@@ -117,6 +120,7 @@ impl SimMachine {
             curve: program.mpki.clone(),
             factor,
             mlp: program.mlp,
+            prefetch: program.prefetch,
             write_back: program.write_back,
             footprint: private_bytes(program, num::float_len(process.threads.len())),
             reach: 1.0 + program.shared * siblings.max(0.0),
@@ -135,13 +139,21 @@ impl SimMachine {
         (1.0 - cycles / self.workload.machine.hertz).max(LEAST_TIME)
     }
 
+    /// Instructions a second of a runner while it works.
+    fn pace(&self, i: usize) -> f64 {
+        let process = &self.processes[self.running[i].process];
+        self.solver.answer().rates[i] * self.kept(process) / process.threads[self.running[i].thread].busy()
+    }
+
     /// Seconds until the next thread ends its run or phase, or the page copy ends.
     fn next_event(&self) -> f64 {
-        let mut next = f64::INFINITY;
-        for (runner, rate) in self.running.iter().zip(&self.solver.answer().rates) {
-            let process = &self.processes[runner.process];
-            let thread = &process.threads[runner.thread];
-            next = next.min((thread.goal - thread.done).min(runner.phase_left) / (rate * self.kept(process)));
+        let mut next = self.next_look().min(self.next_barrier(|i| self.pace(i)));
+        for (i, runner) in self.running.iter().enumerate() {
+            let thread = &self.processes[runner.process].threads[runner.thread];
+            let to_end = thread.to_barrier().map_or(thread.goal - thread.done, |_| f64::INFINITY);
+            if !thread.waits() && runner.phase_left.min(to_end) < thread.to_barrier().unwrap_or(f64::INFINITY) {
+                next = next.min(runner.phase_left.min(to_end) / self.pace(i));
+            }
         }
         match &self.copy {
             Some(copy) => next.min(copy.left / self.solver.answer().copied),
@@ -152,12 +164,14 @@ impl SimMachine {
     fn pass(&mut self, seconds: f64) {
         let mut running = std::mem::take(&mut self.running);
         for (i, runner) in running.iter_mut().enumerate() {
-            let kept = self.kept(&self.processes[runner.process]);
-            let working = self.processes[runner.process].threads[runner.thread].pay(seconds);
-            let instructions = self.solver.answer().rates[i] * kept * working;
+            let pace = self.solver.answer().rates[i] * self.kept(&self.processes[runner.process]);
             let process = &mut self.processes[runner.process];
             let program = &self.workload.apps[process.app].program;
             let thread = &mut process.threads[runner.thread];
+            let working = thread.pay(seconds);
+            let hertz = self.workload.machine.hertz * runner.share;
+            let Progress { instructions, spun } = thread.work(working, pace / thread.busy(), hertz);
+            thread.spun += spun;
             let (misses, on_cpu) = (self.solver.answer().misses[i], seconds * runner.share);
             count(thread, program, instructions, misses, on_cpu, self.workload.machine.hertz);
             self.changed |= thread.ended();
@@ -194,6 +208,8 @@ impl SimMachine {
 
     /// Ends what has ended, restarts it unless all is over, and touches memory.
     fn turn_over(&mut self) {
+        self.open_barriers();
+        self.stray();
         for p in 0..self.processes.len() {
             if self.processes[p].gone {
                 continue;
@@ -241,7 +257,7 @@ fn count(thread: &mut Thread, program: &Program, instructions: f64, misses: f64,
     // done too.
     thread.done = if left - instructions <= 1e-9 * thread.goal { thread.goal } else { thread.done + instructions };
     thread.misses += instructions * misses;
-    thread.bytes += instructions * misses * LINE * (1.0 + program.write_back);
+    thread.bytes += instructions * misses * LINE * program.lines_per_miss();
     thread.cycles += cpu_seconds * hertz;
     thread.cpu_seconds += cpu_seconds;
 }

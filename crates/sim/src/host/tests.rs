@@ -260,8 +260,8 @@ fn sensors_see_the_solo_miss_rate() {
     let seen = Observation::between(&before, &machine.sample().unwrap());
     let thread = &seen.processes[0].threads[0];
     // milc holds all 2 MiB and 0.5 of its core: 16 + 3.55 * 4.5 / (4.5 + 2.5) = 18.282 misses per
-    // 1000 instructions.
-    assert!((thread.mpki().unwrap().0 - 18.282).abs() < 0.01, "{:?}", thread.mpki());
+    // 1000 instructions, and Barcelona counts what is prefetched too, 0.87 a miss: 34.188.
+    assert!((thread.mpki().unwrap().0 - 34.188).abs() < 0.01, "{:?}", thread.mpki());
     assert!((thread.cpu_time.unwrap().0 - 1.0).abs() < 1e-6);
     let bytes = thread.llc_misses.unwrap() * 64;
     assert!((thread.bandwidth.unwrap().0 / (isobar_model::num::float(bytes) * 1.35) - 1.0).abs() < 1e-3);

@@ -10,7 +10,7 @@ pub struct Link {
     pub from: NodeId,
     /// Where data goes.
     pub to: NodeId,
-    /// What it carries in this direction.
+    /// What it sustains in this direction.
     pub bandwidth: Bandwidth,
 }
 
@@ -46,7 +46,7 @@ mod tests {
         let machine = find("barcelona-4x4").unwrap();
         let links = machine.links();
         assert_eq!(links.len(), 8);
-        assert_eq!(links[0], Link { from: NodeId(0), to: NodeId(1), bandwidth: Bandwidth(4e9) });
+        assert_eq!(links[0], Link { from: NodeId(0), to: NodeId(1), bandwidth: Bandwidth(3.2e9) });
         assert!((machine.idle_latency()[0][3].0 - 190.0).abs() < 1e-9);
     }
 }

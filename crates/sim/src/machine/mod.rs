@@ -3,18 +3,22 @@
 //! made. It knows nothing of programs.
 
 mod facts;
+mod linux;
 mod load;
 mod routes;
 mod shipped;
 mod spec;
 
-pub(crate) use spec::positive;
+pub(crate) use linux::{CHECK, Linux};
+pub(crate) use spec::{positive, surrounds};
 
 pub use facts::Link;
+pub use linux::Estimate;
 pub use shipped::{find, shipped, text};
 
 use crate::error::SimError;
-use isobar_contention::{Cache, Machine, Parts, Place, Resource};
+use crate::estimate::{self, End};
+use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
 use isobar_model::topology::{self, Topology};
 use isobar_model::{Bandwidth, Bytes, CpuId, NodeId, NodeMatrix, Ways, num};
 use std::collections::BTreeMap;
@@ -43,8 +47,11 @@ pub struct MachineSpec {
     /// What each LLC can allocate, by position.
     pub(crate) classes: Vec<Classes>,
     pub(crate) smt: Smt,
-    /// Memory controllers of each node, by position.
-    controllers: Vec<u32>,
+    /// Whether hardware counters count a prefetched line as a miss.
+    pub(crate) counts_prefetches: bool,
+    /// What it was made from.
+    spec: Arc<spec::Spec>,
+    pub(crate) linux: Linux,
 }
 
 /// What an LLC can allocate.
@@ -112,6 +119,7 @@ impl MachineSpec {
             latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| ns * NANO).collect()).collect(),
             resources: spec.resources(),
             routes: routes::routes(file, &ids, &spec.link, &spec.route)?,
+            packets: spec.packets(),
             llcs: llcs.iter().map(|llc| cache(llc)).collect(),
         };
         let topology = spec.topology(file)?;
@@ -126,7 +134,9 @@ impl MachineSpec {
             places: topology.cpus().iter().map(|cpu| (cpu.id, place(cpu))).collect(),
             classes: llcs.iter().map(|llc| Classes { clos: llc.clos, sparse: llc.sparse_masks }).collect(),
             smt: spec.smt.as_ref().map_or(ONE_THREAD, |smt| Smt { threads: smt.threads, throughput: smt.throughput }),
-            controllers: spec.node.iter().map(|node| node.controllers).collect(),
+            counts_prefetches: spec.counters.misses_include_prefetches,
+            spec: Arc::new(spec.clone()),
+            linux: spec.linux,
             topology: Arc::new(topology),
         })
     }
@@ -135,7 +145,27 @@ impl MachineSpec {
     /// one queue stands for them.
     #[must_use]
     pub fn controllers(&self, node: NodeId) -> Option<u32> {
-        self.controllers.get(self.node_position(node)?).copied()
+        Some(self.spec.node.get(self.node_position(node)?)?.controllers)
+    }
+
+    /// The same machine with a kind of estimate at an end of its range; the same where it has no
+    /// range.
+    ///
+    /// # Errors
+    /// As [`Self::from_toml`]; never for one that was read from a file.
+    pub fn assuming(&self, estimate: estimate::Estimate, end: End) -> Result<Self, SimError> {
+        let mut spec = spec::Spec::clone(&self.spec);
+        match estimate {
+            estimate::Estimate::NodeRate => {
+                spec.node.iter_mut().for_each(|node| node.sustained = end.of(node.sustained_range, node.sustained));
+            }
+            estimate::Estimate::LinkRate => {
+                spec.link.iter_mut().for_each(|link| link.sustained = end.of(link.sustained_range, link.sustained));
+            }
+            estimate::Estimate::Prefetch => return Ok(self.clone()),
+        }
+        // A rate of strays may have been set since the file was read.
+        Ok(Self { linux: self.linux, ..Self::from_spec("machine under an assumption", &spec)? })
     }
 
     /// The node ids in order of position.
@@ -161,7 +191,7 @@ impl spec::Spec {
         let node = |node: &spec::NodeSpec| topology::Node {
             id: node.id,
             memory: Some(Bytes(u64::from(node.memory_gib) << 30)),
-            max_bandwidth: Some(Bandwidth(node.gb_per_s * GIGA)),
+            max_bandwidth: Some(Bandwidth(node.gb_per_s * node.sustained * GIGA)),
         };
         let llc = |llc: &spec::LlcSpec| topology::Llc {
             id: llc.id,
@@ -190,9 +220,10 @@ impl spec::Spec {
         llcs
     }
 
-    /// What resctrl would say: where LLCs differ, what all of them can do.
+    /// What resctrl would say. Where LLCs differ, the bits are those of the largest: each LLC names
+    /// its own ways. Classes are one number for all.
     fn allocation(&self) -> Option<topology::CacheAllocation> {
-        let ways = self.llc.iter().map(|llc| llc.ways).min()?;
+        let ways = self.llc.iter().map(|llc| llc.ways).max()?;
         Some(topology::CacheAllocation {
             resource: "L3".to_owned(),
             cbm_mask: u64::MAX >> (64 - ways),
@@ -205,9 +236,15 @@ impl spec::Spec {
 
     fn resources(&self) -> Vec<Resource> {
         let controllers = self.node.iter().map(|node| (node.gb_per_s * node.sustained, self.queue.controller_ns));
-        let links = self.link.iter().flat_map(|link| [(link.gb_per_s_each_way, self.queue.link_ns); 2]);
+        let link = |link: &spec::LinkSpec| [(link.gb_per_s_each_way * link.sustained, self.queue.link_ns); 2];
+        let links = self.link.iter().flat_map(link);
         let resource = |(gb, ns): (f64, f64)| Resource { capacity: gb * GIGA, queue: ns * NANO };
         controllers.chain(links).map(resource).collect()
+    }
+
+    fn packets(&self) -> Packets {
+        let spec::CoherenceSpec { request_bytes, probe_bytes, response_bytes } = self.coherence;
+        Packets { request: request_bytes, probe: probe_bytes, response: response_bytes }
     }
 }
 
@@ -253,10 +290,20 @@ mod tests {
         assert!(bad("clock_ghz", "clock_gh").contains("clock_gh"));
         assert!(bad("clock_ghz = 2.27", "clock_ghz = -1.0").contains("clock_ghz"));
         assert!(bad("b = 1", "b = 7").contains("link"));
-        assert!(bad("[[link]]\na = 0\nb = 1\ngb_per_s_each_way = 11.72", "").contains("route"));
+        assert!(
+            bad(
+                "[[link]]\na = 0\nb = 1\ngb_per_s_each_way = 11.72\nsustained = 0.8\nsustained_range = [0.7, 0.89]",
+                ""
+            )
+            .contains("route")
+        );
         assert!(bad("[90.0, 50.0]]", "]").contains("latency"));
         assert!(bad("cpus = \"4-7\"", "cpus = \"0-3\"").contains("twice"));
-        assert!(bad("sustained = 0.8", "sustained = 1.5").contains("node.sustained"));
+        assert!(bad("sustained = 0.66", "sustained = 1.5").contains("node.sustained"));
+        assert!(bad("sustained = 0.8", "sustained = 0.0").contains("link.sustained"));
+        assert!(bad("[0.6, 0.83]", "[0.7, 0.83]").contains("`node.sustained_range` must be a low end, at most 0.66"));
+        assert!(bad("[0.7, 0.89]", "[0.7, 1.2]").contains("`link.sustained_range` has 1.2"));
+        assert!(bad("probe_bytes = 8", "probe_bytes = -8").contains("coherence.probe_bytes"));
         assert!(bad("ways = 16", "ways = 65").contains("llc.ways"));
         assert!(bad("ways = 16", "ways = 0").contains("llc.ways"));
         assert!(bad("ways = 16", "ways = 4000000000").contains("`llc.ways` is 4000000000; it must be from 1 to 64"));

@@ -15,9 +15,15 @@ pub(crate) struct Spec {
     #[serde(default)]
     pub link: Vec<LinkSpec>,
     #[serde(default)]
+    pub coherence: CoherenceSpec,
+    #[serde(default)]
+    pub counters: CountersSpec,
+    #[serde(default)]
     pub route: Vec<RouteSpec>,
     pub smt: Option<SmtSpec>,
     pub latency: LatencySpec,
+    #[serde(default)]
+    pub linux: super::Linux,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -38,6 +44,8 @@ pub(crate) struct NodeSpec {
     /// channels, as vendors state it.
     #[serde(default = "all")]
     pub sustained: f64,
+    /// Low and high end of `sustained`, where that is an estimate.
+    pub sustained_range: Option<[f64; 2]>,
     #[serde(default = "one")]
     pub controllers: u32,
 }
@@ -98,7 +106,33 @@ pub(crate) struct SmtSpec {
 pub(crate) struct LinkSpec {
     pub a: NodeId,
     pub b: NodeId,
+    /// The signalling rate.
     pub gb_per_s_each_way: f64,
+    /// The part of it that can carry lines: headers, checks and flow control take the rest.
+    #[serde(default = "all")]
+    pub sustained: f64,
+    /// Low and high end of `sustained`, where that is an estimate.
+    pub sustained_range: Option<[f64; 2]>,
+}
+
+/// What passes links for each line read, beside the line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CoherenceSpec {
+    /// From the reader to the memory's node.
+    pub request_bytes: f64,
+    /// From the memory's node to every other; 0 where a directory makes probes rare.
+    pub probe_bytes: f64,
+    /// From every node but the memory's to the reader.
+    pub response_bytes: f64,
+}
+
+/// What hardware counters of the machine count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CountersSpec {
+    /// Whether a prefetched line counts as a miss.
+    pub misses_include_prefetches: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -113,7 +147,9 @@ impl Spec {
         positive(file, "queue.controller_ns", self.queue.controller_ns)?;
         positive(file, "queue.link_ns", self.queue.link_ns)?;
         self.node.iter().try_for_each(|node| positive(file, "node.gb_per_s", node.gb_per_s))?;
-        self.node.iter().try_for_each(|node| part(file, "node.sustained", node.sustained))?;
+        self.node.iter().try_for_each(|node| part(file, "node.sustained", node.sustained, node.sustained_range))?;
+        self.link.iter().try_for_each(|link| part(file, "link.sustained", link.sustained, link.sustained_range))?;
+        self.coherence.validate(file)?;
         self.node.iter().try_for_each(|node| positive(file, "node.memory_gib", f64::from(node.memory_gib)))?;
         self.node.iter().try_for_each(|node| counted(file, "node.controllers", node.controllers, 64))?;
         self.llc.iter().try_for_each(|llc| positive(file, "llc.size_mib", llc.size_mib))?;
@@ -122,6 +158,7 @@ impl Spec {
         let private = self.llc.iter().map(|llc| llc.private_kib).filter(|kib| *kib != 0.0);
         private.into_iter().try_for_each(|kib| positive(file, "llc.private_kib", kib))?;
         self.smt.iter().try_for_each(|smt| smt.validate(file))?;
+        self.linux.validate(file)?;
         self.link.iter().try_for_each(|link| positive(file, "link.gb_per_s_each_way", link.gb_per_s_each_way))?;
         if !self.node.windows(2).all(|pair| pair[0].id < pair[1].id) || self.node.is_empty() {
             return Err(SimError::value(file, "node", "must list at least one node, ids ascending"));
@@ -147,7 +184,15 @@ impl Spec {
     /// A machine of a given shape with ordinary speeds.
     pub(crate) fn of_shape(shape: &Topology) -> Self {
         let ids: Vec<_> = shape.nodes().iter().map(|node| node.id).collect();
-        let node = |id: &NodeId| NodeSpec { id: *id, memory_gib: 4, gb_per_s: 20.0, sustained: 1.0, controllers: 1 };
+        let node = |id: &NodeId| NodeSpec {
+            id: *id,
+            memory_gib: 4,
+            gb_per_s: 20.0,
+            sustained: 1.0,
+            sustained_range: None,
+            controllers: 1,
+        };
+        let link = |(a, b)| LinkSpec { a, b, gb_per_s_each_way: 10.0, sustained: 1.0, sustained_range: None };
         let llc = |llc: &isobar_model::topology::Llc| LlcSpec {
             id: llc.id,
             node: shape.nodes_of_llc(llc.id).first().copied().unwrap_or(NodeId(0)),
@@ -165,10 +210,13 @@ impl Spec {
             queue: QueueSpec { controller_ns: 15.0, link_ns: 15.0 },
             node: ids.iter().map(node).collect(),
             llc: shape.llcs().iter().map(llc).collect(),
-            link: pairs.map(|(a, b)| LinkSpec { a, b, gb_per_s_each_way: 10.0 }).collect(),
+            link: pairs.map(link).collect(),
+            coherence: CoherenceSpec::default(),
+            counters: CountersSpec::default(),
             route: Vec::new(),
             smt: None,
             latency: LatencySpec { ns: ids.iter().map(row).collect() },
+            linux: super::Linux::default(),
         }
     }
 }
@@ -185,15 +233,36 @@ impl SmtSpec {
     }
 }
 
+impl CoherenceSpec {
+    fn validate(&self, file: &str) -> Result<(), SimError> {
+        let keys = [("request", self.request_bytes), ("probe", self.probe_bytes), ("response", self.response_bytes)];
+        keys.iter().try_for_each(|(key, bytes)| within(file, &format!("coherence.{key}_bytes"), *bytes, 0.0..=64.0))
+    }
+}
+
 /// A count from 1 to `most`.
 fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError> {
     within(file, key, f64::from(value), 1.0..=f64::from(most))
 }
 
-/// A part of something: above 0, at most all of it.
-fn part(file: &str, key: &str, value: f64) -> Result<(), SimError> {
-    let right = value >= *RANGE.start() && value <= 1.0;
-    right.then_some(()).ok_or_else(|| SimError::value(file, key, format!("is {value}; it must be above 0, at most 1")))
+/// A part of something, above 0, at most all of it; its range has it inside and is of the same kind.
+fn part(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
+    let right = |value: f64| value >= *RANGE.start() && value <= 1.0;
+    let problem = || SimError::value(file, key, format!("is {value}; it must be above 0, at most 1"));
+    right(value).then_some(()).ok_or_else(problem)?;
+    surrounds(file, &format!("{key}_range"), value, range)?;
+    let outside = range.into_iter().flatten().find(|end| !right(*end));
+    let problem =
+        |end| SimError::value(file, &format!("{key}_range"), format!("has {end}; it must be above 0, at most 1"));
+    outside.map_or(Ok(()), |end| Err(problem(end)))
+}
+
+/// The low and high end of an estimate have it between them.
+pub(crate) fn surrounds(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
+    let right = range.is_none_or(|[low, high]| low <= value && value <= high);
+    let problem =
+        || SimError::value(file, key, format!("must be a low end, at most {value}, and a high end, at least that"));
+    right.then_some(()).ok_or_else(problem)
 }
 
 /// CPUs as the kernel writes them: `0-3,8`.

@@ -57,6 +57,8 @@ impl Program {
             footprint_mib: footprint_mib(all, llc_mib, &curve),
             mpki: curve,
             mlp,
+            prefetch: 0.0,
+            prefetch_range: None,
             write_back: write_back(rows),
             touch_share: 0.0,
             hot_pages: super::hot_pages(),
@@ -105,7 +107,7 @@ fn slope(rows: &[Row]) -> Option<f64> {
     Some(covariance / points.iter().map(|point| (point.0 - x) * (point.0 - x)).sum::<f64>())
 }
 
-/// Traffic beyond the misses, over all ways.
+/// Traffic beyond the misses, over all ways: whatever it is, the counted misses have it not.
 fn write_back(rows: &[Row]) -> f64 {
     let (seen, missed) =
         rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.bandwidth_mbps, sum.1 + row.llcm_bandwidth));

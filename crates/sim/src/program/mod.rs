@@ -10,7 +10,8 @@ pub use file::ProgramFile;
 pub use library::{Library, Suite, shipped, suites, text};
 
 use crate::error::{SimError, within};
-use crate::machine::positive;
+use crate::estimate::{End, Estimate};
+use crate::machine::{positive, surrounds};
 use curve::at_least;
 pub use isobar_contention::{Measured, MissCurve, Parametric};
 use isobar_model::num;
@@ -26,12 +27,20 @@ pub struct Program {
     pub instructions_billion: f64,
     /// Cycles per instruction without LLC misses.
     pub base_cpi: f64,
-    /// LLC misses per 1000 instructions over LLC space.
+    /// LLC misses per 1000 instructions over LLC space: what the program waits for, with the
+    /// prefetchers at work.
     #[serde(deserialize_with = "curve::read")]
     pub mpki: MissCurve,
     /// Misses in flight together.
     pub mlp: f64,
-    /// Lines written back for each line read.
+    /// Lines that prefetchers bring for each miss, beside the line of the miss; the program does
+    /// not wait for them.
+    #[serde(default)]
+    pub prefetch: f64,
+    /// Low and high end of `prefetch`, where it is an estimate.
+    #[serde(default)]
+    pub prefetch_range: Option<[f64; 2]>,
+    /// Lines written back for each line read, prefetched ones included.
     pub write_back: f64,
     /// Resident memory, all threads together.
     pub footprint_mib: f64,
@@ -84,6 +93,22 @@ impl Program {
         num::round(self.footprint_mib * 256.0).max(1)
     }
 
+    /// Lines that pass a controller for each miss: read and written, prefetched ones included.
+    #[must_use]
+    pub fn lines_per_miss(&self) -> f64 {
+        (1.0 + self.prefetch) * (1.0 + self.write_back)
+    }
+
+    /// The same program with a kind of estimate at an end of its range; the same where it has none.
+    #[must_use]
+    pub fn assuming(&self, estimate: Estimate, end: End) -> Self {
+        let mut assumed = self.clone();
+        if estimate == Estimate::Prefetch {
+            assumed.prefetch = end.of(self.prefetch_range, self.prefetch);
+        }
+        assumed
+    }
+
     /// What a user should know about its numbers, in words; they are used all the same.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
@@ -127,6 +152,9 @@ impl Program {
         at_least(file, &key("mlp"), self.mlp, 1.0)?;
         curve::validate(&self.mpki, file, &key("mpki"))?;
         at_least(file, &key("write_back"), self.write_back, 0.0)?;
+        at_least(file, &key("prefetch"), self.prefetch, 0.0)?;
+        surrounds(file, &key("prefetch_range"), self.prefetch, self.prefetch_range)?;
+        self.prefetch_range.iter().flatten().try_for_each(|end| at_least(file, &key("prefetch_range"), *end, 0.0))?;
         let pages = [("touch_share", self.touch_share), ("hot_pages", self.hot_pages), ("shared", self.shared)];
         for (field, share) in pages.into_iter().chain([("hot_accesses", self.hot_accesses)]) {
             within(file, &key(field), share, 0.0..=1.0)?;

@@ -31,6 +31,7 @@ impl Leaf {
 pub(super) fn kinds(apps: &[App]) -> Vec<usize> {
     let same = |a: &App, b: &App| {
         a.program == b.program
+            && a.job == b.job
             && (a.threads, a.cpu) == (b.threads, b.cpu)
             && a.phase_offset.total_cmp(&b.phase_offset).is_eq()
     };

@@ -1,7 +1,7 @@
 //! A workload as written in TOML. Every reference is resolved and every value checked here, so that
 //! nothing later can fail.
 
-use super::{App, Run, Workload};
+use super::{App, Job, Run, Workload};
 use crate::error::{SimError, within};
 use crate::machine::{MachineSpec, find, positive};
 use crate::program::{Library, Program, ProgramFile, SHORTEST_PHASE, shipped};
@@ -39,11 +39,17 @@ struct AppEntry {
     touch_share: Option<f64>,
     #[serde(default)]
     phase_stagger: f64,
+    job: Option<String>,
+    barrier_billion: Option<f64>,
 }
 
 const fn one() -> u32 {
     1
 }
+
+/// A million instructions, half a millisecond: barriers nearer than this would make a run of a
+/// minute one of hours.
+const SHORTEST_BARRIER: f64 = 0.001;
 
 /// More processes or threads than this are a mistake in the file.
 const MOST: u32 = 4096;
@@ -85,11 +91,12 @@ impl Workload {
         }
         let mut apps = Vec::new();
         let mut threads = ThreadCount::on(&machine);
-        for entry in &written.app {
+        for (number, entry) in written.app.iter().enumerate() {
             entry.validate(file, &machine)?;
             let program = entry.growing(entry.program(file, &library, read)?);
             threads.take(file, u64::from(entry.count) * u64::from(entry.threads.unwrap_or(program.threads)))?;
-            apps.extend(entry.apps(file, &program, &written.run)?);
+            let job = entry.job(file, number)?;
+            apps.extend(entry.apps(file, &program, &written.run, job.as_ref())?);
         }
         Ok(Self { machine: Arc::new(machine), apps, run: written.run })
     }
@@ -152,6 +159,8 @@ impl Run {
         positive(file, "run.max_seconds", self.max_seconds)?;
         step(file, "run.step_seconds", self.step_seconds)?;
         step(file, "run.epoch_seconds", self.epoch_seconds)?;
+        self.judged_run
+            .map_or(Ok(()), |run| within(file, "run.judged_run", f64::from(run), 1.0..=f64::from(self.runs)))?;
         within(file, "run.min_cpu_percent", self.min_cpu_percent, 0.0..=100.0)
     }
 }
@@ -216,7 +225,23 @@ impl AppEntry {
         }
     }
 
-    fn apps(&self, file: &str, program: &Arc<Program>, run: &Run) -> Result<Vec<App>, SimError> {
+    /// The job that its copies are part of: that of its name, else one of their own.
+    fn job(&self, file: &str, number: usize) -> Result<Option<Job>, SimError> {
+        match (&self.job, self.barrier_billion) {
+            (None, None) => Ok(None),
+            (Some(_), None) => {
+                let problem = "is missing: say after how many billion instructions the processes of the job wait";
+                Err(SimError::value(file, "app.barrier_billion", problem))
+            }
+            (name, Some(barrier_billion)) => {
+                within(file, "app.barrier_billion", barrier_billion, SHORTEST_BARRIER..=1e9)?;
+                let name = name.clone().unwrap_or_else(|| format!("[[app]] {}", number + 1));
+                Ok(Some(Job { name, barrier_billion }))
+            }
+        }
+    }
+
+    fn apps(&self, file: &str, program: &Arc<Program>, run: &Run, job: Option<&Job>) -> Result<Vec<App>, SimError> {
         let instructions = program.instructions_billion * run.instructions_factor;
         if instructions < SHORTEST_PHASE {
             let problem = format!("leaves {instructions} billion of {}; leave at least {SHORTEST_PHASE}", program.name);
@@ -232,6 +257,7 @@ impl AppEntry {
             spread: self.spread.clone(),
             phase_offset: (f64::from(copy) * self.phase_stagger).rem_euclid(1.0),
             seats: None,
+            job: job.cloned(),
         };
         Ok((0..self.count).map(app).collect())
     }
@@ -256,6 +282,18 @@ mod tests {
     }
 
     #[test]
+    fn copies_wait_for_each_other_and_for_those_of_their_job() {
+        let text = "machine = \"node:2 core:4\"\n[[app]]\nprogram = \"milc\"\ncount = 2\nbarrier_billion = 0.5\n\
+                    [[app]]\nprogram = \"namd\"\njob = \"a\"\nbarrier_billion = 1\n[[app]]\nprogram = \"mcf\"\n\
+                    job = \"a\"\nbarrier_billion = 2\n[[app]]\nprogram = \"lbm\"";
+        let workload = Workload::from_toml("w.toml", text).unwrap().with_barrier_factor(2.0);
+        let jobs: Vec<_> = workload.apps.iter().map(|app| app.job.clone()).collect();
+        let job = |name: &str, barrier_billion| Some(Job { name: name.to_owned(), barrier_billion });
+        assert_eq!(jobs, [job("[[app]] 1", 1.0), job("[[app]] 1", 1.0), job("a", 2.0), job("a", 4.0), None]);
+        assert_eq!(workload.alone(&workload.apps[0]).apps[0].job, None);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         let app = |line: &str| format!("machine = \"node:2 core:2\"\n[[app]]\n{line}");
         assert!(error(&app("program = \"mlic\"")).contains("did you mean milc"));
@@ -273,6 +311,12 @@ mod tests {
         assert!(spread("spread = [{ node = 1, weight = 0 }]").contains("app.spread"));
         assert!(spread("memory_node = 0\nspread = [{ node = 1, weight = 1 }]").contains("memory_node"));
         assert!(error(&app("program = \"milc\"\nmeasured_on = \"nehalem-2x4\"")).contains("app.measured_on"));
+        assert!(error(&app("program = \"milc\"\njob = \"a\"")).contains("`app.barrier_billion` is missing"));
+        assert!(error(&app("program = \"milc\"\nbarrier_billion = 0.0")).contains("from 0.001"));
+        assert!(
+            error("machine = \"node:2\"\n[run]\njudged_run = 4")
+                .contains("`run.judged_run` is 4; it must be from 1 to 3")
+        );
         assert!(error("machine = \"node:2\"\n[run]\nmin_cpu_percent = 101").contains("it must be from 0 to 100"));
         for key in ["step_seconds", "epoch_seconds"] {
             for seconds in ["0", "1e-9", "1e6", "nan"] {

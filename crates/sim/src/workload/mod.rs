@@ -43,6 +43,19 @@ pub struct App {
     pub phase_offset: f64,
     /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
     pub seats: Option<Seats>,
+    /// The job whose processes it waits for; `None`: for nobody.
+    pub job: Option<Job>,
+}
+
+/// What an application has in common with those that it waits for: at each barrier every thread of
+/// every process of a job waits for the last, on its CPU, and all end together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The same for all that wait for each other.
+    pub name: String,
+    /// Instructions of each thread between two barriers, in billions. Every process of a job has as
+    /// many barriers as the one that has the most.
+    pub barrier_billion: f64,
 }
 
 /// The last-level caches of an application's threads.
@@ -78,6 +91,9 @@ pub struct Run {
     /// unless set: the kernels of the papers' machines (2.6.29, 2.6.30) had none; later ones have
     /// it on.
     pub numa_balancing: bool,
+    /// The one run of each application whose time counts, from 1, such as the second (DINO, section
+    /// 3.2); `None`: the mean of all.
+    pub judged_run: Option<u32>,
     /// Which costs of acting are charged.
     pub costs: Costs,
 }
@@ -93,6 +109,7 @@ impl Default for Run {
             max_seconds: 36_000.0,
             min_cpu_percent: 10.0,
             numa_balancing: false,
+            judged_run: None,
             costs: Costs::default(),
         }
     }
@@ -119,12 +136,31 @@ impl Default for Costs {
 
 impl Workload {
     /// The workload of one application alone, with its memory where it runs: what slowdowns are
-    /// measured against.
+    /// measured against. It waits for nobody, and no thread strays.
     #[must_use]
     pub fn alone(&self, app: &App) -> Self {
         let first = self.machine.topology.cpus().first().map(|cpu| cpu.id);
-        let app =
-            App { start_node: None, memory_node: None, spread: Vec::new(), cpu: first, seats: None, ..app.clone() };
-        Self { machine: Arc::clone(&self.machine), apps: vec![app], run: Run { runs: 1, ..self.run } }
+        let app = App {
+            start_node: None,
+            memory_node: None,
+            spread: Vec::new(),
+            cpu: first,
+            seats: None,
+            job: None,
+            ..app.clone()
+        };
+        let machine = match self.machine.strays() {
+            Some(_) => Arc::new(MachineSpec::clone(&self.machine).with_strays(0.0)),
+            None => Arc::clone(&self.machine),
+        };
+        Self { machine, apps: vec![app], run: Run { runs: 1, judged_run: None, ..self.run } }
+    }
+
+    /// The same workload with barriers `factor` times as far apart: their distance is an estimate.
+    #[must_use]
+    pub fn with_barrier_factor(mut self, factor: f64) -> Self {
+        let jobs = self.apps.iter_mut().filter_map(|app| app.job.as_mut());
+        jobs.for_each(|job| job.barrier_billion *= factor);
+        self
     }
 }

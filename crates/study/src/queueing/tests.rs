@@ -119,6 +119,7 @@ fn simulated(names: &[&str], clusters: &[Cluster]) -> Vec<f64> {
         spread: Vec::new(),
         phase_offset: 0.0,
         seats: None,
+        job: None,
     };
     let apps = programs(names).iter().enumerate().map(app).collect();
     let run = Run { runs: 1000, ..Run::default() };

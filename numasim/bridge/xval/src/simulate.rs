@@ -58,6 +58,7 @@ fn app(at: usize, placed: &Placed) -> App {
         memory_node: Some(NodeId(placed.node)),
         phase_offset: 0.0,
         seats: None,
+        job: None,
         spread: Vec::new(),
     }
 }

@@ -20,18 +20,12 @@ use std::path::Path;
 /// # Errors
 /// Bad input: the workload, a policy, a setting.
 pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
-    let config = args.sets.config()?;
-    each_once(&args.policy)?;
-    let policies = args.policy.iter().map(|name| named(name, &config)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (jobs, starts) = (args.jobs.count(), args.schedules.into());
-    let spec = CompareSpec { workload: read(file)?, seed: args.seed, repeat: args.repeat, starts, jobs };
+    let policies = policies(args)?;
+    let spec = spec(read(file)?, args);
     let progress = Progress::of("runs");
     let done = run(&spec, &policies, args.optimum, &progress);
     progress.end();
-    let (compared, ranked) = done.map_err(|error| match error {
-        LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
-        error => error.into(),
-    })?;
+    let (compared, ranked) = done.map_err(|error| named_after(file, error))?;
     let mut json = serde_json::to_value(&compared)?;
     let mut text = isobar_lab::table(&compared);
     if compared.policies.iter().all(|row| row.vs_linux_percent.is_none()) {
@@ -44,6 +38,31 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
     }
     add_notes(&spec.workload, &mut text, &mut json);
     Ok(if args.json { writeln!(out, "{}", json_line(&json)) } else { write!(out, "{text}") }?)
+}
+
+/// What is asked of a workload.
+pub fn spec(workload: Workload, args: &Sim) -> CompareSpec {
+    let (jobs, starts) = (args.jobs.count(), args.schedules.into());
+    CompareSpec { workload, seed: args.seed, repeat: args.repeat, starts, jobs }
+}
+
+/// The policies that were asked for.
+///
+/// # Errors
+/// Bad input: a policy that is not known or occurs twice, a setting.
+pub fn policies(args: &Sim) -> anyhow::Result<Vec<NamedPolicy<'static>>> {
+    let config = args.sets.config()?;
+    each_once(&args.policy)?;
+    args.policy.iter().map(|name| named(name, &config)).collect()
+}
+
+/// An error of an experiment with a workload, which is its owner's where the workload asks for more
+/// than can be had.
+pub fn named_after(file: &Path, error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Unfinished { .. } | LabError::TooMany { .. } => bad_input(format!("{}: {error}", file.display())),
+        error => error.into(),
+    }
 }
 
 fn run(

@@ -1,6 +1,7 @@
 //! `isobar sim`: policies compared on a simulated machine.
 
 mod comparison;
+mod matrix;
 mod shipped;
 
 use super::Verb;
@@ -16,15 +17,16 @@ use std::path::PathBuf;
     after_help = "Example:
   isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
+  isobar sim examples/stress/*.toml --policy linux,dino,divide-content
   isobar sim --list
   isobar sim --describe nehalem-2x4
   isobar sim examples/own/workload.toml --policy linux,dino
   isobar sim --describe examples/own/measured.csv:sweep"
 )]
 pub struct Sim {
-    /// The workload
+    /// The workload; of several, each policy's mean gain over `linux` on each is shown side by side
     #[arg(value_name = "WORKLOAD.toml", required_unless_present_any = ["list", "describe"])]
-    workload: Option<PathBuf>,
+    workload: Vec<PathBuf>,
     /// List the machines and programs that ship
     #[arg(long, conflicts_with_all = ["workload", "policy", "describe"])]
     list: bool,
@@ -83,10 +85,11 @@ impl From<Schedules> for Starts {
 
 impl Verb for Sim {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
-        match (&self.workload, &self.describe) {
+        match (&self.workload[..], &self.describe) {
             (_, Some(name)) => shipped::describe(name, self.json, out),
-            (Some(workload), None) => comparison::compare(workload, self, out),
-            (None, None) => shipped::list(self.json, out),
+            ([], None) => shipped::list(self.json, out),
+            ([workload], None) => comparison::compare(workload, self, out),
+            (workloads, None) => matrix::compare(workloads, self, out),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::congestion::Look;
 use crate::reproduce::claim::Verdict;
 use crate::stats::mean_or_zero;
 
-const QUICK: Options = Options { quick: true, seed: 1, jobs: 2 };
+const QUICK: Options = Options { quick: true, seed: 1, jobs: 2, varied: None };
 
 #[test]
 fn every_claim_of_the_design_is_there_and_figures_are_whole() {

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::reproduce::camm::platform::PLATFORMS;
 
-    const QUICK: Options = Options { quick: true, seed: 1, jobs: 1 };
+    const QUICK: Options = Options { quick: true, seed: 1, jobs: 1, varied: None };
 
     /// Haswell, WL-1: 25 single-threaded machines leave 11 of 36 hardware threads to two of swim: 6
     /// and 5.

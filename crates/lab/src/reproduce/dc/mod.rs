@@ -23,6 +23,7 @@ use crate::error::LabError;
 use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
 use extent::Extent;
+use isobar_sim::Workload;
 use simulations::Model;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -44,7 +45,7 @@ fn with(
     let step = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);
     let queueing = simulations::study(Model::Queueing, extent, options, &step)?;
     let pbbcache = simulations::study(Model::PbbCache, extent, options, &step)?;
-    let mixes = dynamic::mixes(extent, options.seed)?;
+    let mixes = dynamic::mixes(extent, options)?;
     let rows = dynamic::run(&mixes, extent, options, &step)?;
     let mut claims = vec![simulations::dc_1(), simulations::dc_2(&queueing, &pbbcache)?];
     claims.extend(dynamic::claims(&rows));
@@ -56,6 +57,14 @@ fn with(
         dynamic::figures(&rows),
     ];
     Ok(Reproduction { paper: "dc", claims, figures: figures.concat() })
+}
+
+/// What is run, for those who ask which estimates it has.
+///
+/// # Errors
+/// As [`dc`].
+pub fn dc_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
+    Ok(dynamic::mixes(&Extent::of(options), options)?.into_iter().map(|mix| mix.workload).collect())
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@
 
 use crate::error::LabError;
 use crate::reproduce::claim::{Claim, Figure, Verdict};
+use crate::reproduce::options::Options;
 use crate::stats::{bounds, mean_or_zero};
 use isobar_model::{CpuId, Machine, NodeId, Observation, Seconds, num};
 use isobar_plot::bars;
@@ -129,8 +130,8 @@ pub(super) struct Factors {
 }
 
 /// Runs every target in every arrangement.
-pub(super) fn measure() -> Result<Factors, LabError> {
-    let bench = Bench { machine: Arc::new(find(MACHINE)?), library: shipped()? };
+pub(super) fn measure(options: &Options) -> Result<Factors, LabError> {
+    let bench = Bench { machine: Arc::new(find(MACHINE)?.with_strays(0.0)), library: shipped()?, options: *options };
     let targets = CLASSES.iter().flat_map(|(class, names)| names.iter().map(move |name| (*class, *name)));
     let targets = targets.map(|(class, name)| bench.target(name, class == "turtles"));
     Ok(Factors { targets: targets.collect::<Result<_, LabError>>()? })
@@ -139,6 +140,7 @@ pub(super) fn measure() -> Result<Factors, LabError> {
 struct Bench {
     machine: Arc<MachineSpec>,
     library: Library,
+    options: Options,
 }
 
 impl Bench {
@@ -174,7 +176,8 @@ impl Bench {
             }
         }
         let run = Run { runs: 1, instructions_factor: LONG, step_seconds: LONG, max_seconds: LONG, ..Run::default() };
-        let mut machine = SimMachine::new(&Workload { machine: Arc::clone(&self.machine), apps, run }, 0);
+        let workload = self.options.vary(Workload { machine: Arc::clone(&self.machine), apps, run })?;
+        let mut machine = SimMachine::new(&workload, 0);
         let before = machine.sample()?;
         machine.wait(Seconds(SECONDS))?;
         let after = machine.sample()?;
@@ -195,6 +198,7 @@ impl Bench {
             spread: Vec::new(),
             phase_offset: 0.0,
             seats: None,
+            job: None,
         })
     }
 

@@ -21,6 +21,7 @@ use crate::error::LabError;
 use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
 use crate::sra::{self, Spec};
+use isobar_sim::Workload;
 
 /// Runs the paper's experiments.
 ///
@@ -32,12 +33,21 @@ pub fn dino(options: &Options) -> Result<Reproduction, LabError> {
 
 /// With a page-migration study of a given size.
 fn with(options: &Options, pages: &Spec) -> Result<Reproduction, LabError> {
-    let factors = factors::measure()?;
+    let factors = factors::measure(options)?;
     let runs = schedulers::run(options)?;
     let study = sra::study(pages)?;
     let claims = [vec![factors.claim()], runs.claims(), pages::claims(&study)];
     let figures = [factors.figures(), plots::figures(&runs), pages::figures(pages, &study)];
     Ok(Reproduction { paper: "dino", claims: claims.concat(), figures: figures.concat() })
+}
+
+/// What is run, for those who ask which estimates it has.
+///
+/// # Errors
+/// As [`dino`].
+pub fn dino_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
+    let all = [workloads::steady(options)?, workloads::changing(options)?].concat();
+    Ok(all.into_iter().map(|one| one.workload).collect())
 }
 
 #[cfg(test)]

@@ -143,9 +143,9 @@ impl Runs {
             sign: Verdict::of(hurts < 0.0 && repaired && dino.mean > 0.0 && dino_jobs.worst > 0.0),
             size: Verdict::of(size),
             band: "10 points: runs of the paper deviate by up to 6 % under DI and more under Linux (section 3.2), and its lists of programs and \
-                   the phases of its jobs are not in its text. DINO gains nothing on a job here: sixteen equal processes on sixteen cores are \
-                   alike wherever they are, and the simulated Linux never parts a process from its memory while no core idles; processes that \
-                   wait for each other, which idles cores, are not simulated"
+                   the phases of its jobs are not in its text. Sixteen equal processes on sixteen cores are alike wherever they are, so what \
+                   a policy gains on a job is what stock Linux loses: a process that its load balancer carried away from its memory holds \
+                   all others up at every barrier. How often that happens and how far apart barriers are, are estimates"
                 .into(),
         }
     }

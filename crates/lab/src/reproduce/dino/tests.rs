@@ -2,7 +2,9 @@
 
 use super::factors::Split;
 use super::with;
+use super::workloads::BARRIER_BILLION;
 use crate::reproduce::claim::Verdict;
+use crate::reproduce::estimate::BARRIERS;
 use crate::reproduce::options::Options;
 use crate::sra::Spec;
 
@@ -25,6 +27,13 @@ fn what_only_all_cost_is_shared() {
     assert!((cache + controller + interconnect + remote - 100.0).abs() < 1e-9 && (remote - 100.0 / 9.0).abs() < 1e-9);
 }
 
+/// What `--sensitivity` moves is the range that stands beside the estimate.
+#[test]
+fn barriers_are_moved_to_the_ends_of_their_range() {
+    let factors = [BARRIER_BILLION.low, BARRIER_BILLION.high].map(|end| end / BARRIER_BILLION.value);
+    assert!(factors.iter().zip(BARRIERS).all(|(own, moved)| (own / moved - 1.0).abs() < 1e-9), "{factors:?}");
+}
+
 /// Short, but for its few pages of memory the whole of it. What is asserted of verdicts holds by
 /// far.
 #[test]
@@ -38,7 +47,7 @@ fn a_quick_run_tells_every_claim_of_the_design() {
         repeats: 1,
         ..Spec::paper()
     };
-    let got = with(&Options { quick: true, seed: 1, jobs: 2 }, &pages).unwrap();
+    let got = with(&Options { quick: true, seed: 1, jobs: 2, varied: None }, &pages).unwrap();
     got.is_whole(&["dino-1", "dino-2", "dino-3", "dino-4", "dino-5"]);
     assert_eq!((got.claims[0].sign, got.claims[2].sign), (Verdict::Agrees, Verdict::Agrees), "{:#?}", got.claims);
     let named = |svg: &str, file: &str| svg.contains("DINO") || file.contains("sra");

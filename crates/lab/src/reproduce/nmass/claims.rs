@@ -174,7 +174,7 @@ fn nmass_5(seen: &Seen) -> Claim {
         band: format!(
             "kept: no more than {SAME} point below maximum-local; workloads within a factor of {FACTOR}. The estimate keeps mcf, the outlier with \
              most misses, at home, and others leave in its place. Leaving pays the more the fuller the controller is: section 4.1 has programs that \
-             saturate one alone, ours draw {drawn:.1} GB/s at most, since traffic follows from printed misses, without what prefetchers add"
+             saturate one alone, ours draw {drawn:.1} GB/s at most, prefetched and written lines included"
         ),
     }
 }

@@ -25,6 +25,7 @@ mod workloads;
 use crate::error::LabError;
 use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
+use isobar_sim::Workload;
 use profiles::Profiles;
 use seen::Seen;
 
@@ -42,6 +43,14 @@ pub fn nmass(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Res
     let runs = runs::run(cases, &profiles, options, &|done| progress(done + 1, all))?;
     let seen = Seen { profiles, pair, clones, runs };
     Ok(Reproduction { paper: "nmass", claims: claims::claims(&seen), figures: figures::figures(&seen) })
+}
+
+/// What is run, for those who ask which estimates it has.
+///
+/// # Errors
+/// As [`nmass`].
+pub fn nmass_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
+    Ok(workloads::cases(options)?.into_iter().map(|case| case.workload).collect())
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ fn one(cpus: [u32; 2], options: &Options) -> Result<[f64; 2], LabError> {
     let app = |(name, cpu)| format!("[[app]]\nprogram = \"{name}\"\nmemory_node = 0\ncpu = {cpu}\n");
     let apps: String = ["mcf", "lbm"].into_iter().zip(cpus).map(app).collect();
     let workload = Workload::from_toml("mcf and lbm", &format!("machine = \"nehalem-2x4\"\n{apps}"))?;
+    let workload = options.vary(workload)?;
     let report = run_policy(&workload, options.seed, &mut Linux)?;
     let (slowdowns, _) = slowdowns(&workload, &report, &alone(&workload)?)?;
     Ok([0, 1].map(|app| 100.0 * (slowdowns[app] - 1.0)))

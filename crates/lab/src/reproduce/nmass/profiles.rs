@@ -6,7 +6,7 @@
 
 use crate::compare::NamedPolicy;
 use crate::error::LabError;
-use isobar_model::{Observation, Plan, Policy, Sensor, num};
+use isobar_model::{Observation, Outcome, Plan, Policy, Sensor, num};
 use isobar_policy::baseline::linux;
 use isobar_policy::nmass::{maximum_local, n_mass, n_mass_regression};
 use isobar_policy::registry;
@@ -102,5 +102,9 @@ impl Policy for Traced {
             }
         }
         self.policy.decide(&seen)
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.policy.applied(plan, outcome);
     }
 }

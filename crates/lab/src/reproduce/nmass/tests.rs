@@ -4,7 +4,7 @@ use super::*;
 use crate::reproduce::claim::Verdict;
 use crate::reproduce::table::claims_table;
 
-const QUICK: Options = Options { quick: true, seed: 1, jobs: 1 };
+const QUICK: Options = Options { quick: true, seed: 1, jobs: 1, varied: None };
 
 #[test]
 fn every_claim_of_the_design_is_there_and_figures_are_whole() {

@@ -88,7 +88,7 @@ fn read(name: &str, text: &str, options: &Options) -> Result<Workload, LabError>
         workload.run.runs = 1;
         workload.run.instructions_factor = 0.5;
     }
-    Ok(workload)
+    options.vary(workload)
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn maps_are_those_of_table_3_and_move_homes() {
-        let all = cases(&Options { quick: true, seed: 1, jobs: 1 }).unwrap();
+        let all = cases(&Options { quick: true, seed: 1, jobs: 1, varied: None }).unwrap();
         assert_eq!(all.len(), 2 * 8 + 9);
         let one = all.iter().find(|case| case.name == "WL9" && case.map == "1010").unwrap();
         let homes: Vec<_> = one.workload.apps.iter().map(|app| app.memory_node.unwrap().0).collect();

@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn every_claim_is_answered() {
-        let options = Options { quick: true, seed: 1, jobs: 2 };
+        let options = Options { quick: true, seed: 1, jobs: 2, varied: None };
         let found = pages(&options, &|_, _| ()).unwrap();
         found.is_whole(&["pages-1", "pages-2", "pages-3", "pages-4", "pages-5"]);
         assert_eq!(found, pages(&Options { jobs: 1, ..options }, &|_, _| ()).unwrap());

@@ -5,6 +5,7 @@ use super::super::draw::{Dice, EIGHT, SIXTEEN, Shares, TWENTY};
 use super::super::extent::Extent;
 use super::super::programs::{PARALLEL, Pools};
 use crate::error::LabError;
+use crate::reproduce::options::Options;
 use isobar_model::num;
 use isobar_sim::program::{Program, shipped};
 use isobar_sim::{App, Workload};
@@ -48,15 +49,16 @@ pub(crate) struct Mix {
 }
 
 /// The mixes that are run: the first ones of each kind.
-pub(crate) fn mixes(extent: &Extent, seed: u64) -> Result<Vec<Mix>, LabError> {
+pub(crate) fn mixes(extent: &Extent, options: &Options) -> Result<Vec<Mix>, LabError> {
     let library = shipped()?;
     let pools = Pools::on(&isobar_sim::machine::find(MACHINE)?, &library)?;
     let mut mixes = Vec::new();
     for (index, kind) in KINDS.iter().enumerate() {
         for place in 0..extent.mixes.min(EACH) {
             let number = index * EACH + place + 1;
-            let workload = kind.draw(extent, Dice::new(seed, STREAM + u64::from(num::narrow(number))), &pools)?;
-            mixes.push(Mix { number, workload });
+            let workload =
+                kind.draw(extent, Dice::new(options.seed, STREAM + u64::from(num::narrow(number))), &pools)?;
+            mixes.push(Mix { number, workload: options.vary(workload)? });
         }
     }
     Ok(mixes)
@@ -94,11 +96,11 @@ fn per_thread(app: &mut App) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::options::Options;
 
     #[test]
     fn mixes_have_forty_threads_and_as_many_programs_as_printed() {
-        let all = mixes(&Extent::of(&Options { quick: false, seed: 1, jobs: 1 }), 1).unwrap();
+        let options = Options { quick: false, seed: 1, jobs: 1, varied: None };
+        let all = mixes(&Extent::of(&options), &options).unwrap();
         let programs: Vec<_> = all.iter().map(|mix| mix.workload.apps.len()).collect();
         assert_eq!(programs, [[22; 10], [10; 10], [18; 10]].concat());
         for mix in &all {

@@ -1,7 +1,7 @@
 //! The four strategies of section VI-A, with the settings that it states.
 
 use super::runs::Strategy;
-use isobar_model::{Action, Observation, Plan, Policy, Sensor};
+use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor};
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::dino::{self, Dino};
 use isobar_policy::divide_content::balancing;
@@ -44,5 +44,9 @@ impl<P: Policy> Policy for ThreadsOnly<P> {
         let mut plan = self.0.decide(seen);
         plan.actions.retain(|action| !matches!(action, Action::MigratePages { .. }));
         plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.0.applied(plan, outcome);
     }
 }

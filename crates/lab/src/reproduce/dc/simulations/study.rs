@@ -59,7 +59,7 @@ pub(crate) fn study(
 ) -> Result<Vec<Studied>, LabError> {
     let mut all = Vec::new();
     for (platform, count) in PLATFORMS.into_iter().zip(extent.workloads) {
-        let bench = Bench::new(platform)?;
+        let bench = Bench::new(platform, options)?;
         let workloads: Vec<_> = (0..).zip(platform.workloads(&bench.library, count, options.seed)?).collect();
         all.extend(parallel::each(options.jobs, &workloads, |(number, programs)| {
             let seen = bench.one(model, programs, platform.dice(options.seed, *number));
@@ -71,9 +71,9 @@ pub(crate) fn study(
 }
 
 impl Bench {
-    fn new(platform: Platform) -> Result<Self, LabError> {
+    fn new(platform: Platform, options: &Options) -> Result<Self, LabError> {
         let profiles = isobar_study::of_machine(platform.machine)?;
-        let machine = find(platform.machine)?;
+        let machine = options.vary_machine(find(platform.machine)?)?;
         let bandwidth =
             machine.topology.nodes().first().and_then(|node| node.max_bandwidth).map_or(0.0, |most| most.0 / 1e6);
         Ok(Self { platform, machine, library: shipped()?, profiles, bandwidth })

@@ -1,0 +1,82 @@
+//! Several workloads: policies and workloads as one matrix.
+
+use super::Sim;
+use super::comparison::{named_after, policies, spec};
+use crate::failure::bad_input;
+use crate::machines::simulated::read;
+use crate::progress::Progress;
+use crate::terminal::columns;
+use crate::text::{json_line, plain};
+use isobar_lab::{BASE, Comparison, across, across_table};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Runs every workload under every policy and prints what each policy gains over stock Linux.
+///
+/// # Errors
+/// Bad input: a workload, a policy, a setting; `linux` missing; what only one workload can be asked
+/// for.
+pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
+    let policies = policies(args)?;
+    if !policies.iter().any(|(name, _)| name == BASE) {
+        let asked = args.policy.join(",");
+        return Err(bad_input(format!(
+            "--policy {asked}: several workloads are compared against `{BASE}`: expected --policy {BASE},{asked}"
+        )));
+    }
+    if args.optimum {
+        return Err(bad_input("--optimum: ranks the mappings of one workload: expected one workload"));
+    }
+    if let Some(twice) = (1..files.len()).find(|at| files[..*at].contains(&files[*at])) {
+        return Err(bad_input(format!("{}: is named twice: name each workload once", files[twice].display())));
+    }
+    // All of them before the first minute of work.
+    let workloads = files.iter().map(|file| Ok((file, read(file)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    let names = names(files);
+    let mut compared: Vec<(String, Comparison)> = Vec::new();
+    for ((file, workload), name) in workloads.into_iter().zip(names) {
+        let progress = Progress::of("runs");
+        progress.busy(&name);
+        let done = isobar_lab::compare_with(&spec(workload, args), &policies, &|done, all| progress.tell(done, all));
+        progress.end();
+        compared.push((name, done.map_err(|error| named_after(file, error))?));
+    }
+    // Every comparison has the base, which was asked for.
+    let Some(matrix) = across(&compared) else { return Ok(()) };
+    if !args.json {
+        return Ok(write!(out, "{}", across_table(&matrix, columns()))?);
+    }
+    let runs: Vec<_> = compared.iter().map(|(_, run)| run).collect();
+    let document = json!({
+        "seed": args.seed,
+        "repeat": args.repeat,
+        "workloads": matrix.workloads,
+        "all": matrix.all,
+        "comparisons": runs,
+    });
+    Ok(writeln!(out, "{}", json_line(&document))?)
+}
+
+/// Workloads by the names of their files, without folder and ending where that tells them apart.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    let short: Vec<_> = files.iter().map(|file| stem(file)).collect();
+    let apart = short.iter().collect::<BTreeSet<_>>().len() == files.len();
+    let whole = files.iter().map(|file| file.display().to_string());
+    let names = if apart { short } else { whole.collect() };
+    names.iter().map(|name| plain(name).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_where_that_tells_workloads_apart() {
+        let of = |paths: &[&str]| names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["a/one.toml", "b/two.toml"]), ["one", "two"]);
+        assert_eq!(of(&["a/one.toml", "b/one.toml"]), ["a/one.toml", "b/one.toml"]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Policies over several workloads: what each gains over the stock scheduler on each of them, as
+//! one matrix. It knows comparisons and makes no run.
+//!
+//! A mean over programs can hide one that pays for the others, so that every cell has two figures:
+//! the mean gain of the workload's programs, and that of the program that fares worst.
+
+use crate::compare::{Comparison, PolicyRow};
+use crate::stats::mean_or_zero;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The policy that all others are measured against.
+pub const BASE: &str = "linux";
+
+/// Policies over workloads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Across {
+    /// One row for each workload, in the order given.
+    pub workloads: Vec<AcrossRow>,
+    /// Over all workloads, one for each policy but [`BASE`], in the order of the cells.
+    pub all: Vec<AcrossTotal>,
+}
+
+/// What the policies gain on one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AcrossRow {
+    /// The workload's name.
+    pub workload: String,
+    /// Mean slowdown of its programs under [`BASE`] against each of them alone: how much there is
+    /// to gain.
+    pub linux_antt: f64,
+    /// One for each policy but [`BASE`].
+    pub cells: Vec<AcrossCell>,
+}
+
+/// What a policy gains on a workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AcrossCell {
+    /// The policy.
+    pub policy: String,
+    /// Mean over the programs of how much shorter their runs are than under [`BASE`], in per cent.
+    pub mean_percent: f64,
+    /// That of the program that fares worst.
+    pub worst_percent: f64,
+    /// That program.
+    pub worst_app: String,
+}
+
+/// What a policy gains over all workloads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AcrossTotal {
+    /// The policy.
+    pub policy: String,
+    /// Mean of the workloads' means: each workload counts the same.
+    pub mean_percent: f64,
+    /// The program that fares worst of all.
+    pub worst_percent: f64,
+    /// Its workload.
+    pub worst_workload: String,
+}
+
+/// The matrix of some comparisons, each of the same policies, with the names of their workloads;
+/// `None` where one lacks [`BASE`].
+#[must_use]
+pub fn across(compared: &[(String, Comparison)]) -> Option<Across> {
+    let workloads = compared.iter().map(|(name, one)| row(name, one)).collect::<Option<Vec<_>>>()?;
+    let policies = workloads.first().map_or(0, |row| row.cells.len());
+    let all = (0..policies).filter_map(|column| total(&workloads, column)).collect();
+    Some(Across { workloads, all })
+}
+
+fn row(name: &str, compared: &Comparison) -> Option<AcrossRow> {
+    let linux = compared.row(BASE)?;
+    let others = compared.policies.iter().filter(|row| row.policy != BASE);
+    let cells = others.map(cell).collect::<Option<_>>()?;
+    Some(AcrossRow { workload: name.to_owned(), linux_antt: linux.summary.antt, cells })
+}
+
+fn cell(row: &PolicyRow) -> Option<AcrossCell> {
+    let gains = row.apps.iter().filter_map(|app| Some((app.vs_linux_percent?, &app.name)));
+    let (worst_percent, worst_app) = gains.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let mean_percent = row.vs_linux_percent?;
+    Some(AcrossCell { policy: row.policy.clone(), mean_percent, worst_percent, worst_app: worst_app.clone() })
+}
+
+fn total(rows: &[AcrossRow], column: usize) -> Option<AcrossTotal> {
+    let cells: Vec<_> = rows.iter().filter_map(|row| Some((&row.workload, row.cells.get(column)?))).collect();
+    let (workload, worst) = cells.iter().min_by(|a, b| a.1.worst_percent.total_cmp(&b.1.worst_percent))?;
+    Some(AcrossTotal {
+        policy: worst.policy.clone(),
+        mean_percent: mean_or_zero(cells.iter().map(|(_, cell)| cell.mean_percent)),
+        worst_percent: worst.worst_percent,
+        worst_workload: (*workload).clone(),
+    })
+}
+
+/// The widest that the name of a workload is shown.
+const NAME: usize = 24;
+/// A cell: `+12.3 (-45.6)`, and two spaces before it.
+const CELL: usize = 15;
+/// The column of [`BASE`].
+const BASE_CELL: usize = 7;
+
+/// What the figures are.
+const MEANING: [&str; 2] = [
+    "Mean gain of the programs over linux in per cent, + is shorter; in brackets the program that fares worst.",
+    "linux: mean slowdown of the programs against each of them alone.",
+];
+/// Over the names.
+const WORKLOAD: &str = "workload";
+
+/// The matrix as text: a row for each workload, a column for each policy, as many columns side by
+/// side as fit into `columns`, at least one.
+#[must_use]
+pub fn across_table(across: &Across, columns: usize) -> String {
+    let names = across.workloads.iter().map(|row| row.workload.chars().count());
+    let most = NAME.min(columns.saturating_sub(BASE_CELL + CELL)).max(WORKLOAD.len());
+    let width = names.max().unwrap_or(0).clamp(WORKLOAD.len(), most);
+    let side_by_side = (columns.saturating_sub(width + BASE_CELL) / CELL).max(1);
+    let mut text: String = MEANING.map(|sentence| wrapped(sentence, columns)).concat();
+    for first in (0..across.all.len()).step_by(side_by_side) {
+        let last = (first + side_by_side).min(across.all.len());
+        block(&mut text, across, width, first..last);
+    }
+    text
+}
+
+/// Some of the columns.
+fn block(text: &mut String, across: &Across, width: usize, columns: std::ops::Range<usize>) {
+    let _ = write!(text, "\n{WORKLOAD:<width$}{BASE:>BASE_CELL$}");
+    for total in &across.all[columns.clone()] {
+        let _ = write!(text, "{:>CELL$}", shown(&total.policy, CELL - 1));
+    }
+    text.push('\n');
+    for row in &across.workloads {
+        let _ = write!(text, "{:<width$}{:>BASE_CELL$.2}", shown(&row.workload, width), row.linux_antt);
+        row.cells[columns.clone()].iter().for_each(|one| text.push_str(&gains(one.mean_percent, one.worst_percent)));
+        text.push('\n');
+    }
+    let linux = mean_or_zero(across.workloads.iter().map(|row| row.linux_antt));
+    let _ = write!(text, "{:<width$}{linux:>BASE_CELL$.2}", "mean");
+    across.all[columns].iter().for_each(|one| text.push_str(&gains(one.mean_percent, one.worst_percent)));
+    text.push('\n');
+}
+
+fn gains(mean: f64, worst: f64) -> String {
+    format!("{:>CELL$}", format!("{mean:+.1} ({worst:+.1})"))
+}
+
+/// A sentence broken at spaces.
+fn wrapped(sentence: &str, columns: usize) -> String {
+    isobar_model::text::hanging("", &sentence.split(' ').collect::<Vec<_>>(), "", columns)
+}
+
+/// The first characters of a name; control characters are shown as `?`.
+fn shown(name: &str, most: usize) -> String {
+    name.chars().take(most).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{CompareSpec, NamedPolicy, compare};
+    use isobar_policy::baseline::linux::Linux;
+    use isobar_sim::Workload;
+
+    /// A comparison whose only figures that matter here are the gains of two programs.
+    fn compared(gains: &[(&str, [f64; 2])]) -> Comparison {
+        let text = "machine = \"node:2 core:2\"\n[run]\nruns = 1\ninstructions_factor = 0.01\n\
+                    [[app]]\nprogram = \"milc\"\n[[app]]\nprogram = \"namd\"";
+        let workload = Workload::from_toml("w.toml", text).unwrap();
+        let linux = || -> Vec<NamedPolicy<'static>> { vec![(BASE.to_owned(), Box::new(|| Box::new(Linux)))] };
+        let mut compared = compare(&CompareSpec::new(workload), &linux()).unwrap();
+        for (policy, gains) in gains {
+            let mut row = compared.policies[0].clone();
+            (*policy).clone_into(&mut row.policy);
+            row.vs_linux_percent = Some(f64::midpoint(gains[0], gains[1]));
+            row.apps.iter_mut().zip(gains).for_each(|(app, gain)| app.vs_linux_percent = Some(*gain));
+            compared.policies.push(row);
+        }
+        compared
+    }
+
+    fn two() -> Across {
+        let first = compared(&[("a", [4.0, -2.0]), ("b", [0.0, 10.0])]);
+        let second = compared(&[("a", [-9.0, 1.0]), ("b", [1.0, 3.0])]);
+        across(&[("one".into(), first), ("two".into(), second)]).unwrap()
+    }
+
+    #[test]
+    fn means_count_each_workload_once_and_the_worst_program_is_named() {
+        let got = two();
+        let totals: Vec<_> = got
+            .all
+            .iter()
+            .map(|all| (&*all.policy, all.mean_percent, all.worst_percent, &*all.worst_workload))
+            .collect();
+        assert_eq!(totals, [("a", -1.5, -9.0, "two"), ("b", 3.5, 0.0, "one")]);
+        assert_eq!(got.workloads[0].cells[0].worst_app, "namd");
+        assert!(got.workloads[0].linux_antt > 0.9);
+    }
+
+    #[test]
+    fn without_linux_there_is_nothing_to_measure_against() {
+        let mut lacking = compared(&[("a", [1.0, 1.0])]);
+        lacking.policies.remove(0);
+        assert_eq!(across(&[("one".into(), lacking)]), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_beside_stands_below() {
+        let wide = across_table(&two(), 80);
+        assert!(wide.contains("    +1.0 (-2.0)    +5.0 (+0.0)\n"), "{wide}");
+        assert!(wide.contains("    -1.5 (-9.0)    +3.5 (+0.0)\n"), "{wide}");
+        let narrow = across_table(&two(), 40);
+        assert_eq!(narrow.matches("workload").count(), 2, "{narrow}");
+        assert!(
+            [(&wide, 80), (&narrow, 40)]
+                .iter()
+                .all(|(text, most)| text.lines().all(|line| line.chars().count() <= *most))
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! What the papers do not print and we estimated, by kind, and how a workload is run with one kind
+//! at the low or at the high end of its range.
+//!
+//! Ranges stand with the numbers: in the files of machines and programs, with their sources. What
+//! is here says which numbers are one kind, so that all of a kind go to the same end together.
+//!
+//! To add a kind: list it in [`KINDS`] with a function that gives a workload with these numbers at
+//! an end.
+
+use isobar_sim::machine::MachineSpec;
+use isobar_sim::{End, Estimate, Run, SimError, Workload};
+use std::sync::Arc;
+
+/// Numbers that were estimated in the same way.
+#[derive(Debug)]
+pub struct Kind {
+    /// A short name, such as `node rates`.
+    pub name: &'static str,
+    /// What is estimated, where it comes from, and how far it may be off.
+    pub what: &'static str,
+    /// The workload with its numbers of this kind at an end.
+    pub(crate) vary: fn(&Workload, End) -> Result<Workload, SimError>,
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kind {}
+
+/// All kinds, in the order of tables.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        name: "node rates",
+        what: "what a memory node sustains of its controllers' peak (`node.sustained_range` of a machine)",
+        vary: |workload, end| workload.assuming(Estimate::NodeRate, end),
+    },
+    Kind {
+        name: "link rates",
+        what: "what a link sustains of its signalling rate (`link.sustained_range` of a machine)",
+        vary: |workload, end| workload.assuming(Estimate::LinkRate, end),
+    },
+    Kind {
+        name: "prefetching",
+        what: "lines that prefetchers bring for each miss (`prefetch_range` of a program)",
+        vary: |workload, end| workload.assuming(Estimate::Prefetch, end),
+    },
+    Kind {
+        name: "strays",
+        what: "how often Linux carries a thread to another node, from its balancing rules (`linux.strays_per_s` of a \
+               machine)",
+        vary: |workload, end| Ok(strays(workload, end)),
+    },
+    Kind {
+        name: "barriers",
+        what: "how far the barriers of a job are apart, from a tenth to ten times of what is taken",
+        vary: |workload, end| Ok(workload.clone().with_barrier_factor(BARRIERS[usize::from(end == End::High)])),
+    },
+];
+
+/// Ends of the distance of barriers, as factors.
+pub(crate) const BARRIERS: [f64; 2] = [0.1, 10.0];
+
+/// Experiments that have strays off keep them off.
+fn strays(workload: &Workload, end: End) -> Workload {
+    let mut workload = workload.clone();
+    if let Some(rate) = workload.machine.strays().filter(|rate| rate.value > 0.0) {
+        let machine = MachineSpec::clone(&workload.machine);
+        workload.machine = Arc::new(machine.with_strays(end.of(Some([rate.low, rate.high]), rate.value)));
+    }
+    workload
+}
+
+/// One kind of estimate at one end; all others as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Varied {
+    /// The kind.
+    pub kind: &'static Kind,
+    /// The end.
+    pub end: End,
+}
+
+impl Varied {
+    /// A workload with its numbers moved.
+    pub(crate) fn workload(self, workload: &Workload) -> Result<Workload, SimError> {
+        (self.kind.vary)(workload, self.end)
+    }
+
+    /// A machine with its numbers moved.
+    pub(crate) fn machine(self, machine: MachineSpec) -> Result<MachineSpec, SimError> {
+        let bare = Workload { machine: Arc::new(machine), apps: Vec::new(), run: Run::default() };
+        Ok(Arc::unwrap_or_clone(self.workload(&bare)?.machine))
+    }
+}
+
+/// The kinds of which some workloads have numbers.
+///
+/// # Errors
+/// [`SimError`] where a range holds what cannot be.
+pub fn kinds_of(workloads: &[Workload]) -> Result<Vec<&'static Kind>, SimError> {
+    let mut kinds = Vec::new();
+    for kind in KINDS {
+        let ends = workloads.iter().flat_map(|one| End::BOTH.map(|end| (one, (kind.vary)(one, end))));
+        for (given, varied) in ends {
+            let varied = varied?;
+            if (&varied.machine, &varied.apps, varied.run) != (&given.machine, &given.apps, given.run) {
+                kinds.push(kind);
+                break;
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(machine: &str, app: &str) -> Vec<&'static str> {
+        let text = format!("machine = \"{machine}\"\n[[app]]\n{app}");
+        let workload = Workload::from_toml("w.toml", &text).unwrap();
+        kinds_of(&[workload]).unwrap().iter().map(|kind| kind.name).collect()
+    }
+
+    #[test]
+    fn a_workload_has_the_kinds_that_change_it() {
+        assert_eq!(kinds("node:2 core:2", "program = \"povray\""), Vec::<&str>::new());
+        assert_eq!(kinds("node:2 core:2", "program = \"povray\"\nbarrier_billion = 1"), ["barriers"]);
+        let nehalem = kinds("nehalem-2x4", "program = \"lbm\"");
+        assert_eq!(nehalem, ["node rates", "link rates", "prefetching"]);
+        assert!(kinds("barcelona-4x4", "program = \"lbm\"").contains(&"strays"));
+    }
+
+    #[test]
+    fn strays_that_are_off_stay_off_whatever_else_moves() {
+        let machine = isobar_sim::machine::find("nehalem-2x4").unwrap().with_strays(0.0);
+        for kind in KINDS {
+            for end in End::BOTH {
+                let moved = Varied { kind, end }.machine(machine.clone()).unwrap();
+                assert_eq!(moved.strays().unwrap().value, 0.0, "{}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bare_machine_is_moved_as_one_with_programs() {
+        let machine = isobar_sim::machine::find("nehalem-2x4").unwrap();
+        let [low, high] = End::BOTH.map(|end| Varied { kind: &KINDS[0], end }.machine(machine.clone()).unwrap());
+        let rate = |machine: &MachineSpec| machine.topology.nodes()[0].max_bandwidth.unwrap().0;
+        assert!(rate(&low) < rate(&machine) && rate(&machine) < rate(&high));
+    }
+}

@@ -1,0 +1,204 @@
+//! What a machine refused, and for how long it is not asked for again. A thread that only root may
+//! move, or a process whose owner says where its memory goes, is refused in every epoch; asking in
+//! every epoch would only cost. But reasons pass: a cpuset changes, a class of service becomes free.
+//! So it is asked for again, after twice as many epochs with each refusal in a row, up to a bound.
+//!
+//! Not a refusal: what has ended meanwhile, pages that stay, a migration that waits in a queue, is
+//! under way or was withdrawn.
+
+use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Pid, Plan, Tid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The longest wait, in epochs.
+const LONGEST: u64 = 256;
+
+/// What is asked for: a kind of action, and on whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asked {
+    /// That a thread moves.
+    Thread(Pid, Tid),
+    /// That pages of a process move.
+    Pages(Pid),
+    /// That new pages of a process go elsewhere.
+    Allocation(Pid),
+    /// That an LLC's ways are divided.
+    Ways(LlcId),
+}
+
+impl Asked {
+    /// What an action asks for.
+    #[must_use]
+    pub const fn by(action: &Action) -> Self {
+        match action {
+            Action::MoveThread { pid, tid, .. } => Self::Thread(*pid, *tid),
+            Action::MigratePages { pid, .. } => Self::Pages(*pid),
+            Action::SetAllocation { pid, .. } => Self::Allocation(*pid),
+            Action::SetWays { llc, .. } => Self::Ways(*llc),
+        }
+    }
+
+    const fn pid(self) -> Option<Pid> {
+        match self {
+            Self::Thread(pid, _) | Self::Pages(pid) | Self::Allocation(pid) => Some(pid),
+            Self::Ways(_) => None,
+        }
+    }
+}
+
+/// Refusals of earlier epochs.
+#[derive(Clone, Debug, Default)]
+pub struct Refused {
+    epoch: u64,
+    list: BTreeMap<Asked, Refusals>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Refusals {
+    in_a_row: u32,
+    /// The epoch of the next attempt.
+    until: u64,
+}
+
+impl Refused {
+    /// A new epoch begins; processes and threads that are gone are forgotten.
+    pub fn next_epoch(&mut self, seen: &Observation) {
+        self.epoch += 1;
+        self.list.retain(|asked, _| match (asked, asked.pid()) {
+            (Asked::Thread(pid, tid), _) => seen
+                .process(*pid)
+                .is_some_and(|process| process.threads.binary_search_by_key(tid, |thread| thread.tid).is_ok()),
+            (_, Some(pid)) => seen.process(pid).is_some(),
+            (_, None) => true,
+        });
+    }
+
+    /// Takes what became of a plan. Of several actions that ask for one thing, a refusal counts.
+    pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        let of = |wanted: fn(&Action, &ActionOutcome) -> bool| -> BTreeSet<Asked> {
+            let both = plan.actions.iter().zip(&outcome.actions);
+            both.filter(|(action, outcome)| wanted(action, outcome)).map(|(action, _)| Asked::by(action)).collect()
+        };
+        let refused = of(is_refused);
+        if !self.list.is_empty() {
+            let accepted = of(|action, outcome| {
+                // That a cluster can be removed does not mean that it can be made.
+                let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
+                !removes && matches!(outcome, ActionOutcome::Done | ActionOutcome::Pages { .. })
+            });
+            self.list.retain(|asked, _| refused.contains(asked) || !accepted.contains(asked));
+        }
+        for asked in refused {
+            let refusals = self.list.entry(asked).or_default();
+            refusals.in_a_row = refusals.in_a_row.saturating_add(1);
+            let wait = 1u64.checked_shl(refusals.in_a_row).map_or(LONGEST, |wait| wait.min(LONGEST));
+            refusals.until = self.epoch + wait;
+        }
+    }
+
+    /// Whether something was refused so lately that it is not asked for now.
+    #[must_use]
+    pub fn waits(&self, asked: Asked) -> bool {
+        self.list.get(&asked).is_some_and(|refusals| self.epoch < refusals.until)
+    }
+
+    /// Whether something was refused when it was last asked for.
+    #[must_use]
+    pub fn doubts(&self, asked: Asked) -> bool {
+        self.list.contains_key(&asked)
+    }
+
+    /// Takes actions out of a plan that are not asked for now, and notes how many.
+    pub fn hold_back(&self, plan: &mut Plan) {
+        if self.list.is_empty() {
+            return;
+        }
+        let all = plan.actions.len();
+        plan.actions.retain(|action| !self.waits(Asked::by(action)));
+        let held = all - plan.actions.len();
+        if held > 0 {
+            plan.notes.push(format!("the machine refused {held} of {all} actions before: they wait"));
+        }
+    }
+}
+
+/// Whether an action was refused. Pages that are left alone wait for a budget, which is no refusal.
+#[must_use]
+pub fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
+    match outcome {
+        ActionOutcome::Refused { .. } => true,
+        ActionOutcome::LeftAlone { .. } => !matches!(action, Action::MigratePages { .. }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{observation, process, thread};
+    use isobar_model::{CpuId, NodeId, PageSelection, Pages};
+
+    fn to_cpu(tid: u32) -> Action {
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(1), reason: "because".to_owned() }
+    }
+
+    fn pages() -> Action {
+        let (pid, from, to) = (Pid(1), NodeId(0), NodeId(1));
+        let select = PageSelection::ResidentSet;
+        Action::MigratePages { pid, from, to, pages: Pages(1), select, for_thread: None, reason: "because".to_owned() }
+    }
+
+    fn seen() -> Observation {
+        observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 1.0), thread(2, 0, 1.0)])])
+    }
+
+    fn no() -> ActionOutcome {
+        ActionOutcome::Refused { errno: Some(1), why: "no".to_owned() }
+    }
+
+    /// What is asked for in each epoch, given what becomes of it: `!` asked, `.` held back.
+    fn timeline(epochs: usize, action: &Action, outcome: impl Fn(usize) -> ActionOutcome) -> String {
+        let mut refused = Refused::default();
+        let epoch = |now| {
+            refused.next_epoch(&seen());
+            let mut plan = Plan { actions: vec![action.clone()], ..Plan::nothing("test") };
+            refused.hold_back(&mut plan);
+            let outcomes = plan.actions.iter().map(|_| outcome(now)).collect();
+            refused.applied(&plan, &Outcome { actions: outcomes });
+            if plan.actions.is_empty() { '.' } else { '!' }
+        };
+        (0..epochs).map(epoch).collect()
+    }
+
+    #[test]
+    fn patience_doubles_with_each_refusal_and_ends_with_success() {
+        assert_eq!(timeline(31, &to_cpu(1), |_| no()), "!.!...!.......!...............!");
+        let third_time = |now| if now == 6 { ActionOutcome::Done } else { no() };
+        assert_eq!(timeline(12, &to_cpu(1), third_time), "!.!...!!.!..");
+        let asked = timeline(2000, &to_cpu(1), |_| no()).matches('!').count();
+        assert_eq!(asked, 8 + 6, "0, 2, 6, 14, 30, 62, 126, 254, and then every 256: 510 to 1790");
+    }
+
+    #[test]
+    fn what_ended_what_stays_and_what_waits_was_not_refused() {
+        let left = |_| ActionOutcome::LeftAlone { why: "its owner bound it".to_owned() };
+        let stayed = |_| ActionOutcome::Pages { moved: Pages(0), stayed: vec![("busy".to_owned(), Pages(1))] };
+        assert_eq!(timeline(3, &to_cpu(1), |_| ActionOutcome::Vanished), "!!!");
+        assert_eq!(timeline(3, &pages(), stayed), "!!!");
+        assert_eq!(timeline(3, &pages(), left), "!!!", "the budget of this epoch");
+        assert_eq!(timeline(3, &to_cpu(1), left), "!.!");
+        assert_eq!(timeline(3, &pages(), |_| no()), "!.!");
+    }
+
+    #[test]
+    fn each_is_refused_by_itself_and_the_gone_are_forgotten() {
+        let mut refused = Refused::default();
+        refused.next_epoch(&seen());
+        let mut plan = Plan { actions: vec![to_cpu(1), to_cpu(2), pages()], ..Plan::nothing("test") };
+        refused.applied(&plan, &Outcome { actions: vec![no(), ActionOutcome::Done, ActionOutcome::Done] });
+        refused.hold_back(&mut plan);
+        assert_eq!(plan.actions, [to_cpu(2), pages()]);
+        assert_eq!(plan.notes, ["the machine refused 1 of 3 actions before: they wait"]);
+        refused.next_epoch(&observation("node:2 core:2", vec![process(1, vec![thread(2, 0, 1.0)])]));
+        assert!(!refused.doubts(Asked::Thread(Pid(1), Tid(1))), "another thread may have its id now");
+    }
+}

@@ -1,0 +1,132 @@
+//! The stock scheduler led astray: its load balancer, which knows nothing of memory, now and then
+//! carries a thread to another node although every CPU has one. Something short (a kernel thread)
+//! loads a node for a moment, a CPU of another node pulls a thread from it, and when the moment has
+//! passed the first node takes one back: either the same, or another, so that two have changed
+//! places. Only threads that no plan has bound; nothing brings them home.
+//!
+//! How often is an estimate of the machine (`[linux] strays_per_s`), derived from the rules of its
+//! kernel in `docs/design/simulator.md`. Chance comes from a random stream of its own, so that a
+//! rate of 0 leaves every run as it was.
+//!
+//! Departures: the same rate whatever runs, also where other nodes have idle CPUs; a thread strays
+//! only from a node whose CPUs are all busy, since an idle CPU of the same node is the nearer one.
+
+use super::SimMachine;
+use super::linux::pick;
+use crate::machine::CHECK;
+use isobar_model::{CpuId, num};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// When the load balancer looks next, and what chance it has.
+#[derive(Clone, Debug)]
+pub(super) struct Strays {
+    rng: ChaCha8Rng,
+    /// Looks so far.
+    looks: u64,
+    /// Whether there is a thread that a look can carry away, since rates were last found.
+    pub possible: bool,
+}
+
+/// A running thread that no plan has bound.
+#[derive(Clone, Copy, Debug)]
+struct Free {
+    process: usize,
+    thread: usize,
+    cpu: CpuId,
+    node: usize,
+}
+
+impl Strays {
+    pub fn new(seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(2);
+        Self { rng, looks: 0, possible: false }
+    }
+
+    fn next(&self) -> f64 {
+        CHECK * (num::float(self.looks) + 1.0)
+    }
+}
+
+impl SimMachine {
+    /// Seconds until the load balancer looks again; infinite where it has nothing to carry away.
+    pub(super) fn next_look(&self) -> f64 {
+        if self.strays.possible { self.strays.next() - self.now } else { f64::INFINITY }
+    }
+
+    /// Whether there is a thread that the load balancer can carry away.
+    pub(super) fn may_stray(&self, load: &BTreeMap<CpuId, u32>) -> bool {
+        let leads = || {
+            let free = self.free_threads();
+            let (full, _) = self.full(load, &free);
+            full.iter().any(|stray| load.keys().any(|cpu| self.workload.machine.places[cpu].node != stray.node))
+        };
+        self.workload.machine.linux.chance() > 0.0 && leads()
+    }
+
+    /// Lets the load balancer look as often as it should have by now.
+    pub(super) fn stray(&mut self) {
+        if !self.strays.possible {
+            self.strays.looks = num::floor(self.now / CHECK);
+            return;
+        }
+        let chance = self.workload.machine.linux.chance();
+        // A look is an event, which time reaches but for rounding.
+        while self.strays.next() - self.now <= 1e-9 {
+            self.strays.looks += 1;
+            if f64::from(self.strays.rng.next_u32()) < chance * 4_294_967_296.0 {
+                self.lead_astray();
+            }
+        }
+    }
+
+    /// Carries a thread of a full node to another node: to an idle CPU, else to that of a thread
+    /// which takes its place.
+    fn lead_astray(&mut self) {
+        let load = self.load();
+        let free = self.free_threads();
+        let (full, idle) = self.full(&load, &free);
+        let Some(stray) = pick(&mut self.strays.rng, &full) else { return };
+        let places = &self.workload.machine.places;
+        let others: BTreeSet<_> = load.keys().map(|cpu| places[cpu].node).filter(|node| *node != stray.node).collect();
+        let Some(node) = pick(&mut self.strays.rng, &others.into_iter().collect::<Vec<_>>()) else { return };
+        let there: Vec<_> = idle.into_iter().filter(|cpu| places[cpu].node == node).collect();
+        let partners: Vec<_> = free.into_iter().filter(|thread| thread.node == node).collect();
+        if let Some(cpu) = pick(&mut self.strays.rng, &there) {
+            self.carry(stray, cpu);
+        } else if let Some(partner) = pick(&mut self.strays.rng, &partners) {
+            self.carry(stray, partner.cpu);
+            self.carry(partner, stray.cpu);
+        }
+    }
+
+    /// Of the free threads those on nodes without an idle CPU; and all idle CPUs.
+    fn full(&self, load: &BTreeMap<CpuId, u32>, free: &[Free]) -> (Vec<Free>, Vec<CpuId>) {
+        let idle: Vec<_> = load.iter().filter(|(_, count)| **count == 0).map(|(cpu, _)| *cpu).collect();
+        let roomy: BTreeSet<_> = idle.iter().map(|cpu| self.workload.machine.places[cpu].node).collect();
+        (free.iter().copied().filter(|thread| !roomy.contains(&thread.node)).collect(), idle)
+    }
+
+    fn free_threads(&self) -> Vec<Free> {
+        let mut free = Vec::new();
+        for (p, process) in self.processes.iter().enumerate() {
+            let running = process.threads.iter().enumerate().filter(|(_, thread)| !thread.bound && !thread.ended());
+            free.extend(running.map(|(t, thread)| {
+                let node = self.workload.machine.places[&thread.cpu].node;
+                Free { process: p, thread: t, cpu: thread.cpu, node }
+            }));
+        }
+        free
+    }
+
+    fn carry(&mut self, thread: Free, to: CpuId) {
+        self.processes[thread.process].threads[thread.thread].cpu = to;
+        self.chill(thread.process, thread.thread);
+        self.changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests;
