@@ -4,9 +4,10 @@
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::verdict::{Stop, ensure};
 use isobar_model::{
-    Action, ActionOutcome, CpuId, CpuSet, Machine, NodeId, NodeMap, PageSelection, Pages, Pid, Plan, ProcessSample,
-    Sample, ThreadSample, Tid,
+    Action, ActionOutcome, CpuId, CpuSet, Machine, NodeId, NodeMap, PageMove, PageSelection, Pages, Pid, Plan,
+    ProcessSample, Sample, Seconds, ThreadSample, Tid,
 };
+use std::collections::BTreeMap;
 
 /// Epochs to wait before giving up. Machines under load are slow, so the limit is generous; an
 /// assertion that holds ends at once.
@@ -140,6 +141,11 @@ pub fn migrate(pid: Pid, from: NodeId, to: NodeId, pages: u64) -> Action {
     Action::MigratePages { pid, from, to, pages, select, for_thread: None, reason: "conformance".to_owned() }
 }
 
+/// Drops what is under way of the pages of a process to a node.
+pub fn withdraw(pid: Pid, to: NodeId) -> Action {
+    Action::WithdrawPages { pid, from: None, to: Some(to), reason: "conformance".to_owned() }
+}
+
 /// Carries out some actions; one outcome for each.
 pub fn apply<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<Vec<ActionOutcome>, Stop> {
     let plan = Plan { actions: actions.to_vec(), ..Plan::nothing("conformance") };
@@ -152,6 +158,58 @@ pub fn apply<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<Vec<ActionOu
 pub fn act<S: Stage>(stage: &mut S, action: Action) -> Result<ActionOutcome, Stop> {
     let outcome = apply(stage, &[action])?.pop();
     outcome.ok_or_else(|| Stop::Fails("one action has no outcome".to_owned()))
+}
+
+/// Looks at a machine again and again while pages are under way: progress shows soon, but how long
+/// it takes to the end is the machine's. Thirty seconds of a real machine without an end are none.
+const LOOKS: usize = 1500;
+const LOOKS_AN_EPOCH: f64 = 15.0;
+
+/// The sample that tells the end of some migrations, the last of them, and what became of each.
+pub fn settled<S: Stage>(stage: &mut S, numbers: &[u64]) -> Result<(Sample, Vec<PageMove>), Stop> {
+    let pause = Seconds(stage.epoch().0 / LOOKS_AN_EPOCH);
+    let mut ended: BTreeMap<u64, PageMove> = BTreeMap::new();
+    for _ in 0..LOOKS {
+        let now = sample(stage)?;
+        for flight in now.page_moves.iter().filter(|flight| flight.ended) {
+            let before = ended.insert(flight.number, flight.clone());
+            ensure!(before.is_none(), "the end of {flight:?} was told before: {before:?}");
+        }
+        if numbers.iter().all(|number| ended.contains_key(number)) {
+            return Ok((now, numbers.iter().filter_map(|number| ended.remove(number)).collect()));
+        }
+        stage.machine().wait(pause)?;
+    }
+    Err(Stop::Fails(format!("the migrations {numbers:?} do not end, but {ended:?}")))
+}
+
+/// Carries out some actions and waits until their pages have moved: outcomes as if the plan had
+/// waited for them, and the first sample that shows them.
+pub fn apply_settled<S: Stage>(stage: &mut S, actions: &[Action]) -> Result<(Vec<ActionOutcome>, Sample), Stop> {
+    let mut outcomes = apply(stage, actions)?;
+    let number = |outcome: &ActionOutcome| match outcome {
+        ActionOutcome::Queued { number, .. } => Some(*number),
+        _ => None,
+    };
+    let numbers: Vec<u64> = outcomes.iter().filter_map(number).collect();
+    let (sample, flights) = settled(stage, &numbers)?;
+    let mut flights = flights.into_iter();
+    for outcome in &mut outcomes {
+        if let ActionOutcome::Queued { pages, stayed: not_taken, .. } = outcome {
+            let flight = flights.next().ok_or_else(|| Stop::Fails("an end is missing".to_owned()))?;
+            ensure!(flight.pages == *pages, "{pages:?} were taken on, and {flight:?} ended");
+            *outcome = together(not_taken, flight.outcome);
+        }
+    }
+    Ok((outcomes, sample))
+}
+
+/// What was not taken on, and what became of the rest.
+fn together(not_taken: &[(String, Pages)], became: ActionOutcome) -> ActionOutcome {
+    let ActionOutcome::Pages { moved, stayed } = became else { return became };
+    let mut all: BTreeMap<String, Pages> = BTreeMap::new();
+    not_taken.iter().chain(&stayed).for_each(|(why, pages)| all.entry(why.clone()).or_default().0 += pages.0);
+    ActionOutcome::Pages { moved, stayed: all.into_iter().collect() }
 }
 
 /// Carries out a thread move that must succeed.
@@ -179,7 +237,7 @@ pub fn moved(outcome: &ActionOutcome, asked: u64) -> Result<u64, Stop> {
 pub fn without_effect(outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Done => false,
-        ActionOutcome::Pages { moved, .. } => moved.0 == 0,
+        ActionOutcome::Pages { moved: pages, .. } | ActionOutcome::Queued { pages, .. } => pages.0 == 0,
         ActionOutcome::Vanished | ActionOutcome::Refused { .. } | ActionOutcome::LeftAlone { .. } => true,
     }
 }

@@ -1,13 +1,16 @@
-//! Moving pages: the number in the outcome has moved, from the source to the target of the plan,
-//! and the next sample shows it.
+//! Moving pages: the number that is told has moved, from the source to the target of the plan, and
+//! the sample that tells it shows it. Pages move beside the loop; how long that takes is the
+//! machine's.
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act, affinities, gives_reason, held, home, migrate, moved, next_sample, nodes, pages_on, pages_seen, process,
-    sample, two_nodes, with_one, without_effect,
+    act, affinities, apply, apply_settled, gives_reason, held, home, migrate, moved, next_sample, nodes, pages_on,
+    pages_seen, process, sample, settled, two_nodes, with_one, withdraw, without_effect,
 };
 use crate::verdict::{Assertion, Checked, Stop, ensure};
-use isobar_model::{Action, ActionOutcome, Bytes, NodeId, NodeMap, PageSelection, Pages, Pid};
+use isobar_model::{
+    Action, ActionOutcome, Bytes, Machine, NodeId, NodeMap, PageMove, PageSelection, Pages, Pid, Sample, Seconds,
+};
 
 /// Around the batches of a real machine (512 pages in one system call), and one page alone.
 const COUNTS: [u64; 7] = [1, 2, 511, 512, 513, 1024, 1025];
@@ -27,28 +30,36 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
         ("pages: from a node to itself is left alone", to_itself_is_left_alone),
         ("pages: to a node that does not exist is refused, and nothing moves", unknown_targets_are_refused),
         ("pages: from a node that does not exist nothing moves", unknown_sources_have_nothing),
+        ("pages: moves are under way, then arrive, and samples say how far they are", under_way_then_there),
+        ("pages: withdrawing stops the rest, and what has moved stays", withdrawing_stops_the_rest),
+        (
+            "pages: a withdrawal leaves what the same plan asks for, and what is not meant",
+            only_what_is_meant_is_withdrawn,
+        ),
+        ("pages: of several processes at once, asked for until none is left, all move", several_at_once),
         ("pages: of a process that never was or has ended none move, and it is no error", strangers_are_no_error),
     ]
 }
 
-/// Carries out a migration and compares the outcome with the next sample: the source falls by what
-/// moved, the target rises by it, no other node changes; the other witness sees the same. Returns
+/// Carries out a migration and compares what became of it with the sample that tells it: the source
+/// falls by what moved, the target rises by it, no other node changes; the other witness sees the same. Returns
 /// how many moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
     let Action::MigratePages { from, to, pages: asked, .. } = action else {
         return Err(Stop::Fails("no page migration".to_owned()));
     };
     let before = pages_seen(stage, who.pid)?;
-    let outcome = act(stage, action)?;
-    let moved = moved(&outcome, asked.0)?;
+    let (outcomes, sample) = apply_settled(stage, &[action])?;
+    let outcome = &outcomes[0];
+    let moved = moved(outcome, asked.0)?;
     let there = pages_on(&before, from);
     ensure!(moved <= asked.0 && moved <= there, "{asked} of {there} pages were asked for and {moved} moved");
-    let after = pages_of(stage, who.pid)?;
+    let after = pages_in(&sample, who.pid)?;
     let mut expected = before.clone();
     expected.entry(from).0 -= moved;
     expected.entry(to).0 += moved;
     let reported = format!("{moved} of {asked} pages moved from node {from} to node {to} by the outcome {outcome:?}");
-    ensure!(after == held(&expected), "{reported}; before {before:?}, in the next sample {after:?}");
+    ensure!(after == held(&expected), "{reported}; before {before:?}, in the sample that tells it {after:?}");
     if let Some(witnessed) = stage.pages(who.pid) {
         ensure!(after == held(&witnessed), "{reported}; the sample shows {after:?}, the other witness {witnessed:?}");
     }
@@ -64,7 +75,11 @@ fn all_migrated<S: Stage>(stage: &mut S, who: &Identity, from: NodeId, to: NodeI
 
 /// The pages of a process in the next sample.
 fn pages_of<S: Stage>(stage: &mut S, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
-    let pages = process(&next_sample(stage)?, pid)?.pages.as_ref().map(held);
+    pages_in(&next_sample(stage)?, pid)
+}
+
+fn pages_in(sample: &Sample, pid: Pid) -> Result<NodeMap<Pages>, Stop> {
+    let pages = process(sample, pid)?.pages.as_ref().map(held);
     pages.ok_or_else(|| Stop::Fails(format!("the pages of process {pid} are not measured any more")))
 }
 
@@ -192,7 +207,7 @@ fn none_is_none<B: Bench>(bench: &B) -> Checked {
 /// Carries out a migration that can move nothing, and checks that nothing moved.
 fn in_vain<S: Stage>(stage: &mut S, who: &Identity, action: &Action) -> Result<ActionOutcome, Stop> {
     let before = pages_seen(stage, who.pid)?;
-    let outcome = act(stage, action.clone())?;
+    let outcome = apply_settled(stage, std::slice::from_ref(action))?.0.remove(0);
     ensure!(without_effect(&outcome) && gives_reason(&outcome), "{action:?} came to {outcome:?}");
     let after = pages_of(stage, who.pid)?;
     ensure!(after == before, "{action:?} came to {outcome:?}, and pages went from {before:?} to {after:?}");
@@ -248,4 +263,117 @@ fn strangers_are_no_error<B: Bench>(bench: &B) -> Checked {
         ensure!(ordinary, "pages of process {pid}, which is not there, came to {outcome:?}");
     }
     Ok(())
+}
+
+/// The number of a migration that is under way.
+fn number(outcome: &ActionOutcome) -> Result<u64, Stop> {
+    match outcome {
+        ActionOutcome::Queued { number, .. } => Ok(*number),
+        _ => Err(Stop::Fails(format!("pages were to be under way, and came to {outcome:?}"))),
+    }
+}
+
+/// The figures of a migration add up, and go forward only.
+fn goes_forward(before: Option<&PageMove>, now: &PageMove) -> Checked {
+    let settled = now.pages.0 - now.left().0;
+    ensure!(now.moved().0 <= settled && settled <= now.pages.0, "{now:?} does not add up");
+    let Some(before) = before else { return Ok(()) };
+    let forward = now.moved() >= before.moved() && now.age >= before.age && now.copying >= before.copying;
+    ensure!(forward && !before.ended, "{before:?} became {now:?}");
+    Ok(())
+}
+
+fn under_way_then_there<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(40))?;
+    let there = pages_seen(&mut stage, who.pid)?;
+    let number = number(&act(&mut stage, migrate(who.pid, from, to, 10_000))?)?;
+    let (mut before, pause) = (None::<PageMove>, Seconds(stage.epoch().0 / 30.0));
+    for _ in 0..3_000 {
+        let now = sample(&mut stage)?;
+        let flight = now.page_moves.iter().find(|flight| flight.number == number);
+        let flight = flight.ok_or_else(|| Stop::Fails(format!("no sample tells what became of {before:?}")))?;
+        goes_forward(before.as_ref(), flight)?;
+        ensure!((flight.pid, flight.from, flight.to) == (who.pid, from, to), "{flight:?} is another");
+        if flight.ended {
+            ensure!(flight.moved() == Pages(10_000), "10000 pages were there to move, and {flight:?} came of it");
+            let arrived = pages_on(&pages_in(&now, who.pid)?, to) - pages_on(&there, to);
+            ensure!(arrived == 10_000, "10000 pages moved, and the sample shows {arrived} more");
+            let later = next_sample(&mut stage)?.page_moves;
+            ensure!(later.is_empty(), "the end was told, and then {later:?}");
+            return Ok(());
+        }
+        before = Some(flight.clone());
+        stage.machine().wait(pause)?;
+    }
+    Err(Stop::Fails(format!("the pages do not arrive: {before:?}")))
+}
+
+fn withdrawing_stops_the_rest<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(64))?;
+    let there = pages_seen(&mut stage, who.pid)?;
+    let number = number(&act(&mut stage, migrate(who.pid, from, to, 16_000))?)?;
+    // It may have been faster.
+    act(&mut stage, withdraw(who.pid, to))?;
+    let (now, flights) = settled(&mut stage, &[number])?;
+    let gone = moved(&flights[0].outcome, 16_000)?;
+    let shown = |pages: &NodeMap<Pages>| pages_on(pages, to) - pages_on(&there, to);
+    let arrived = shown(&pages_in(&now, who.pid)?);
+    ensure!(arrived == gone, "{flights:?} was the end, and the sample shows {arrived} more pages on the target");
+    for _ in 0..3 {
+        let later = shown(&pages_of(&mut stage, who.pid)?);
+        ensure!(later == gone, "the rest of {flights:?} was withdrawn, and then {later} pages are there");
+    }
+    let again = act(&mut stage, withdraw(who.pid, to))?;
+    ensure!(
+        matches!(again, ActionOutcome::LeftAlone { .. }),
+        "nothing was under way, and withdrawing came to {again:?}"
+    );
+    Ok(())
+}
+
+fn only_what_is_meant_is_withdrawn<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let subject = Subject::busy(1, from).with_mib(16);
+    let mut stage = bench.open(&[subject, subject])?;
+    let (who, other) = (stage.identity(0)?, stage.identity(1)?);
+    pages_seen(&mut stage, who.pid)?;
+    let first = number(&act(&mut stage, migrate(who.pid, from, to, 1500))?)?;
+    // Neither the other process, nor the other node, nor the plan's own.
+    let plan = [migrate(other.pid, from, to, 700), withdraw(other.pid, to), withdraw(who.pid, from)];
+    let outcomes = apply(&mut stage, &plan)?;
+    let second = number(&outcomes[0])?;
+    for outcome in &outcomes[1..] {
+        ensure!(matches!(outcome, ActionOutcome::LeftAlone { .. }), "nothing was to be withdrawn: {outcomes:?}");
+    }
+    let (_, flights) = settled(&mut stage, &[first, second])?;
+    let moved: Vec<u64> = flights.iter().map(|flight| flight.moved().0).collect();
+    ensure!(moved == [1500, 700], "1500 and 700 pages were asked for, none withdrawn, and {flights:?} came of it");
+    Ok(())
+}
+
+/// Asks for all pages again and again, as policies do; what is not taken on is no refusal.
+fn several_at_once<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let mut stage = bench.open(&[Subject::busy(1, from).with_mib(12); 3])?;
+    let subjects = [stage.identity(0)?, stage.identity(1)?, stage.identity(2)?];
+    for who in &subjects {
+        pages_seen(&mut stage, who.pid)?;
+    }
+    let mut left = vec![3_000; subjects.len()];
+    for _ in 0..60 {
+        let asking = subjects.iter().zip(&left).filter(|(_, left)| **left > 0);
+        let plan: Vec<Action> = asking.map(|(who, left)| migrate(who.pid, from, to, *left)).collect();
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let (outcomes, _) = apply_settled(&mut stage, &plan)?;
+        for (outcome, left) in outcomes.iter().zip(left.iter_mut().filter(|left| **left > 0)) {
+            let gone = moved(outcome, *left)?;
+            ensure!(gone > 0, "{left} pages were left to move, and none moved: {outcome:?}");
+            *left -= gone;
+        }
+    }
+    Err(Stop::Fails(format!("{left:?} pages are still to move")))
 }

@@ -3,8 +3,8 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    affinities, apply, gives_reason, home, migrate, move_thread, moved, next_sample, nodes, pages_on, pages_seen,
-    sample, thread, two_cpus, two_nodes, with_one, without_effect,
+    affinities, apply, apply_settled, gives_reason, home, migrate, move_thread, moved, next_sample, nodes, pages_on,
+    pages_seen, sample, thread, two_cpus, two_nodes, with_one, without_effect,
 };
 use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{Action, ActionOutcome, CpuId, CpuSet, LlcId, NodeId, NodeMap, Pages, Tid};
@@ -42,7 +42,7 @@ fn outcomes_follow_the_order<B: Bench>(bench: &B) -> Checked {
         migrate(who.pid, home, NodeId(u32::MAX), 10),
         move_thread(who.pid, two, first),
     ];
-    let outcomes = apply(&mut stage, &actions)?;
+    let (outcomes, _) = apply_settled(&mut stage, &actions)?;
     let refused = |outcome: &ActionOutcome| matches!(outcome, ActionOutcome::Refused { .. });
     ensure!(without_effect(&outcomes[0]) && !refused(&outcomes[0]), "a stranger's move came to {:?}", outcomes[0]);
     ensure!(outcomes[1] == ActionOutcome::Done, "a move between others came to {:?}", outcomes[1]);
@@ -113,10 +113,13 @@ fn both_ways<B: Bench>(
         pages_seen(&mut stage, who.pid)?;
         let actions = plan(&who);
         let outcomes = if one_by_one {
-            let each = actions.iter().map(|action| apply(&mut stage, std::slice::from_ref(action)));
-            each.collect::<Result<Vec<_>, _>>()?.concat()
+            let mut each = Vec::new();
+            for action in &actions {
+                each.extend(apply_settled(&mut stage, std::slice::from_ref(action))?.0);
+            }
+            each
         } else {
-            apply(&mut stage, &actions)?
+            apply_settled(&mut stage, &actions)?.0
         };
         Ok::<_, Stop>((outcomes, state(&mut stage, &who)?))
     };

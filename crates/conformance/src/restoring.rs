@@ -3,8 +3,8 @@
 
 use crate::bench::{Bench, Identity, Stage, Subject};
 use crate::look::{
-    act_done, affinities, apply, eventually, home, migrate, move_thread, moved, next_sample, only, pages_seen, sample,
-    thread, two_cpus, two_nodes, wishes, with_one,
+    act_done, affinities, apply, apply_settled, eventually, home, migrate, move_thread, moved, next_sample, only,
+    pages_on, pages_seen, sample, thread, two_cpus, two_nodes, wishes, with_one,
 };
 use crate::verdict::{Assertion, Checked, Stop, ensure};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Machine};
@@ -19,6 +19,7 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
         ("restore: threads that ended meanwhile do not matter", the_ended_do_not_matter),
         ("restore: what the owner changed after us stays the owner's", the_owners_word_stands),
         ("restore: pages stay where they are", pages_stay),
+        ("restore: no page moves after it, and what has moved is told", what_is_under_way_stops),
         ("restore: the machine can be used again", it_can_be_used_again),
     ]
 }
@@ -140,9 +141,8 @@ fn pages_stay<B: Bench>(bench: &B) -> Checked {
     let (from, to) = two_nodes(bench)?;
     let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(8))?;
     pages_seen(&mut stage, who.pid)?;
-    let outcome = apply(&mut stage, &[migrate(who.pid, from, to, 600)])?.pop();
-    let outcome = outcome.ok_or_else(|| Stop::Fails("no outcome".to_owned()))?;
-    let gone = moved(&outcome, 600)?;
+    let (outcomes, _) = apply_settled(&mut stage, &[migrate(who.pid, from, to, 600)])?;
+    let gone = moved(&outcomes[0], 600)?;
     ensure!(gone == 600, "600 pages were asked for and {gone} moved");
     next_sample(&mut stage)?;
     let before = pages_seen(&mut stage, who.pid)?;
@@ -150,6 +150,22 @@ fn pages_stay<B: Bench>(bench: &B) -> Checked {
     next_sample(&mut stage)?;
     let after = pages_seen(&mut stage, who.pid)?;
     ensure!(after == before, "pages were {before:?} and are {after:?} after restore");
+    Ok(())
+}
+
+fn what_is_under_way_stops<B: Bench>(bench: &B) -> Checked {
+    let (from, to) = two_nodes(bench)?;
+    let (mut stage, who) = with_one(bench, Subject::busy(1, from).with_mib(64))?;
+    let before = pages_seen(&mut stage, who.pid)?;
+    apply(&mut stage, &[migrate(who.pid, from, to, 16_000)])?;
+    let outcome = stage.machine().restore()?;
+    next_sample(&mut stage)?;
+    let after = pages_seen(&mut stage, who.pid)?;
+    let (gone, told) = (pages_on(&after, to) - pages_on(&before, to), outcome.pages_moved().0);
+    ensure!(gone == told, "restore told of {told} pages that had moved ({outcome:?}), and {gone} have");
+    next_sample(&mut stage)?;
+    let later = pages_seen(&mut stage, who.pid)?;
+    ensure!(later == after, "after restore pages went from {after:?} to {later:?}");
     Ok(())
 }
 

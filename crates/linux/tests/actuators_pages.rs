@@ -7,9 +7,9 @@
 
 mod live;
 
-use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions, PageRange};
+use isobar_linux::actuators::pages::{Migration, PageMover, PageOptions, PageRange, PagesBeside, Request};
 use isobar_linux::kernel::identity;
-use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
+use isobar_model::{ActionOutcome, Bytes, NodeId, PageMove, PageSelection, Pages, Pid};
 use live::helper::{Helper, as_nobody, orders, public_copy};
 use live::{eventually, sleeper};
 use std::collections::BTreeMap;
@@ -237,6 +237,97 @@ fn another_users_pages_are_refused_with_the_missing_capability() {
     let mut helper = Helper::start_as(&mut nobody, "helper_tries_as_nobody", &[&process.pid()]);
     let outcome = helper.hear("outcome ");
     assert!(outcome.starts_with("Refused") && outcome.contains("CAP_SYS_PTRACE"), "{outcome}");
+}
+
+fn beside(per_second: u64) -> PagesBeside {
+    PagesBeside::new(PageOptions::default(), per_second)
+}
+
+/// Any pages of a process, from its node to the same.
+fn any_pages(process: &Filled, pages: u64) -> Request {
+    let Migration { pid, pid_start, from, to, pages, select, .. } = process.request(pages, &[]);
+    Request { pid, pid_start, from, to, pages, select, addresses: vec![], accessed: vec![], fill_up: false }
+}
+
+fn number(outcome: &ActionOutcome) -> u64 {
+    let ActionOutcome::Queued { number, .. } = outcome else { panic!("{outcome:?}") };
+    *number
+}
+
+/// The end of a migration, and how many pages were said to have moved meanwhile.
+fn arrived(beside: &mut PagesBeside, number: u64) -> (PageMove, u64) {
+    let (mut last, mut moved) = (None, 0);
+    eventually("the pages arrive", || {
+        let news = beside.news();
+        moved += news.moved.iter().map(|(_, _, pages)| pages.0).sum::<u64>();
+        last = news.flights.into_iter().find(|flight| flight.number == number && flight.ended);
+        last.is_some()
+    });
+    (last.unwrap(), moved)
+}
+
+#[test]
+fn pages_move_beside_the_caller_and_are_all_accounted_for() {
+    if !one_node() {
+        return;
+    }
+    let process = Filled::start();
+    let mut beside = beside(1 << 20);
+    let (one, other) = (beside.take_on(any_pages(&process, 3000)), beside.take_on(any_pages(&process, 1000)));
+    let (flight, first) = arrived(&mut beside, number(&one));
+    assert_eq!(counts(flight.outcome), (3000, BTreeMap::new()));
+    let (flight, second) = arrived(&mut beside, number(&other));
+    assert_eq!((flight.moved(), first + second), (Pages(1000), 4000), "the walk goes on where it was");
+    assert!(flight.copying.0 > 0.0 && flight.age >= flight.copying, "{flight:?}");
+}
+
+#[test]
+fn stopping_ends_what_is_under_way_and_it_can_go_on_afterwards() {
+    if !one_node() {
+        return;
+    }
+    let process = Filled::start();
+    // A page a second: there is no end to wait for.
+    let mut beside = beside(1);
+    let outcome = beside.take_on(any_pages(&process, 500));
+    let flights = beside.stop().flights;
+    let [flight] = &flights[..] else { panic!("{flights:?}") };
+    assert_eq!((flight.number, flight.ended, flight.pages), (number(&outcome), true, Pages(500)));
+    let (moved, stayed) = counts(flight.outcome.clone());
+    assert_eq!(moved + stayed.values().sum::<u64>(), 500, "{stayed:?}");
+    assert!(stayed.contains_key("withdrawn"), "{moved} moved: {stayed:?}");
+    assert!(beside.news().flights.is_empty());
+    let again = beside.take_on(any_pages(&process, 1));
+    assert_eq!(arrived(&mut beside, number(&again)).0.moved(), Pages(1));
+}
+
+#[test]
+fn what_cannot_move_is_said_at_once() {
+    let process = Filled::start();
+    let asked = any_pages(&process, 100);
+    let (moved, stayed) = counts(beside(0).take_on(asked.clone()));
+    assert_eq!((moved, stayed["page budget used up"]), (0, 100));
+    let reused = Request { pid_start: asked.pid_start - 1, ..asked.clone() };
+    assert_eq!(beside(512).take_on(reused), ActionOutcome::Vanished);
+    if one_node() {
+        let mut in_line = beside(60).in_line("a test");
+        let (moved, stayed) = counts(in_line.take_on(asked));
+        assert_eq!((moved, stayed["page budget used up"]), (60, 40));
+        assert!(in_line.remark().unwrap().ends_with("wait for them: a test"));
+        assert_eq!(in_line.news().outdated, [process.pid].into());
+    }
+}
+
+#[test]
+fn a_process_that_ends_meanwhile_is_ordinary() {
+    let mut process = Filled::start();
+    let mut beside = beside(1);
+    // One page a second: it ends before its pages have moved.
+    let outcome = beside.take_on(any_pages(&process, 600));
+    process.helper.process.0.kill().unwrap();
+    process.helper.process.0.wait().unwrap();
+    let (flight, _) = arrived(&mut beside, number(&outcome));
+    assert!(flight.moved().0 < 512, "{flight:?}");
 }
 
 /// Resident pages, as the kernel counts them.

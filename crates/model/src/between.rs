@@ -34,6 +34,7 @@ impl Observation {
             latency_idle: next.latency_idle.clone(),
             latency_cycles: next.latency_cycles.clone(),
             processes,
+            page_moves: next.page_moves.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! know; what was not measured is `None`.
 
 use crate::cpuset::CpuSet;
+use crate::flight::PageMove;
 use crate::ids::{CpuId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
 use crate::num;
@@ -32,6 +33,9 @@ pub struct Observation {
     pub latency_cycles: Option<NodeMatrix<f64>>,
     /// The processes.
     pub processes: Vec<Process>,
+    /// Page migrations under way at the end of the interval, and those that ended in it, ascending
+    /// by number. Of processes that are not managed, too: copies share the machine.
+    pub page_moves: Vec<PageMove>,
 }
 
 /// A process over an interval.
@@ -156,6 +160,7 @@ impl Observation {
             latency_idle: None,
             latency_cycles: None,
             processes,
+            page_moves: Vec::new(),
         }
     }
 
@@ -170,6 +175,11 @@ impl Observation {
     pub fn thread(&self, pid: Pid, tid: Tid) -> Option<&Thread> {
         let threads = &self.process(pid)?.threads;
         threads.binary_search_by_key(&tid, |thread| thread.tid).ok().map(|at| &threads[at])
+    }
+
+    /// The page migrations that are under way, without those that have ended.
+    pub fn in_flight(&self) -> impl Iterator<Item = &PageMove> {
+        self.page_moves.iter().filter(|flight| !flight.ended)
     }
 
     /// Every thread with its process, ascending by pid, then tid.

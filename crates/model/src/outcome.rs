@@ -1,6 +1,8 @@
 //! What became of a plan: one outcome for each action, in order.
 
+use crate::serial;
 use crate::units::Pages;
+use serde::{Deserialize, Serialize};
 
 /// What became of the actions of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +12,8 @@ pub struct Outcome {
 }
 
 /// What became of one action.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ActionOutcome {
     /// Done completely.
     #[default]
@@ -18,9 +21,22 @@ pub enum ActionOutcome {
     /// Pages moved, and pages of the request that stayed, by reason.
     Pages {
         /// moved
+        #[serde(rename = "pages_moved")]
         moved: Pages,
         /// stayed, with the reason in words (`busy`, `no memory on the target`, ...), ascending by
         /// reason
+        #[serde(rename = "pages_stayed", with = "serial::reasons")]
+        stayed: Vec<(String, Pages)>,
+    },
+    /// Pages are under way; the samples that follow say what becomes of them
+    /// ([`crate::flight::PageMove`]).
+    Queued {
+        /// the number of the migration in samples
+        number: u64,
+        /// under way
+        pages: Pages,
+        /// not taken on, by reason, as in [`Self::Pages`]
+        #[serde(rename = "pages_stayed", with = "serial::reasons")]
         stayed: Vec<(String, Pages)>,
     },
     /// The thread, process or page was gone: ordinary.
@@ -40,7 +56,7 @@ pub enum ActionOutcome {
 }
 
 impl Outcome {
-    /// Pages moved by all actions.
+    /// Pages that all actions moved before they came back; what is under way is not among them.
     #[must_use]
     pub fn pages_moved(&self) -> Pages {
         let moved = self.actions.iter().map(|outcome| match outcome {
@@ -50,12 +66,12 @@ impl Outcome {
         Pages(moved.sum())
     }
 
-    /// How many actions had an effect.
+    /// How many actions had an effect; what is under way counts.
     #[must_use]
     pub fn effective(&self) -> usize {
         let acted = |outcome: &&ActionOutcome| match outcome {
             ActionOutcome::Done => true,
-            ActionOutcome::Pages { moved, .. } => moved.0 > 0,
+            ActionOutcome::Pages { moved: pages, .. } | ActionOutcome::Queued { pages, .. } => pages.0 > 0,
             _ => false,
         };
         self.actions.iter().filter(acted).count()

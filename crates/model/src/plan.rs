@@ -64,6 +64,20 @@ pub enum Action {
         /// why, in words
         reason: String,
     },
+    /// Drop what is under way of page migrations of a process and not copied yet. What has moved
+    /// stays where it is; what the same plan asks for is not dropped.
+    WithdrawPages {
+        /// the process
+        pid: Pid,
+        /// only migrations from this node; `None`: from any
+        #[serde(rename = "from_node", default, skip_serializing_if = "Option::is_none")]
+        from: Option<NodeId>,
+        /// only migrations to this node; `None`: to any
+        #[serde(rename = "to_node", default, skip_serializing_if = "Option::is_none")]
+        to: Option<NodeId>,
+        /// why, in words
+        reason: String,
+    },
     /// Give a cluster of threads a part of an LLC.
     SetWays {
         /// the LLC
@@ -136,6 +150,7 @@ impl Action {
         match self {
             Self::MoveThread { reason, .. }
             | Self::MigratePages { reason, .. }
+            | Self::WithdrawPages { reason, .. }
             | Self::SetWays { reason, .. }
             | Self::SetAllocation { reason, .. } => reason,
         }

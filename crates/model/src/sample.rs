@@ -5,6 +5,7 @@
 use crate::capabilities::Capabilities;
 use crate::count::Counters;
 use crate::cpuset::CpuSet;
+use crate::flight::PageMove;
 use crate::ids::{CpuId, Pid, Tid};
 use crate::indirect::Indirect;
 use crate::maps::{NodeMap, NodeMatrix};
@@ -30,6 +31,8 @@ pub struct Sample {
     pub latency_cycles: Option<NodeMatrix<f64>>,
     /// Processes, ascending by pid.
     pub processes: Vec<ProcessSample>,
+    /// Page migrations under way, and those that ended since the last sample, ascending by number.
+    pub page_moves: Vec<PageMove>,
     /// Counts that are not a thread's own.
     pub indirect: Indirect,
     /// What can be measured here, and why the rest cannot.
@@ -48,6 +51,7 @@ impl Sample {
             latency_idle: None,
             latency_cycles: None,
             processes,
+            page_moves: Vec::new(),
             indirect: Indirect::default(),
             capabilities: Arc::default(),
         }

@@ -41,6 +41,21 @@ pub(crate) mod mask {
     }
 }
 
+/// Pages by reason, as an object. Reasons ascend.
+pub(crate) mod reasons {
+    use crate::units::Pages;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::collections::BTreeMap;
+
+    pub fn serialize<S: Serializer>(reasons: &[(String, Pages)], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(reasons.iter().map(|(why, pages)| (why, pages)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Pages)>, D::Error> {
+        Ok(BTreeMap::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -86,6 +86,7 @@ impl<'a> Check<'a> {
         match action {
             Action::MoveThread { pid, tid, cpu, .. } => self.thread(*pid, *tid, *cpu),
             Action::MigratePages { pid, from, to, pages, .. } => self.pages(*pid, *from, *to, pages.0),
+            Action::WithdrawPages { pid, from, to, .. } => self.withdrawal(*pid, *from, *to),
             Action::SetWays { llc, way_mask, memory_bandwidth_percent, threads, .. } => {
                 share(*llc, *memory_bandwidth_percent)?;
                 self.ways(*llc, *way_mask, threads)
@@ -125,6 +126,14 @@ impl<'a> Check<'a> {
             return Err(PlanFault::TooManyPages(pid, from, *taken));
         }
         Ok(())
+    }
+
+    /// What is under way may be of a process that is not managed any more.
+    fn withdrawal(&self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> Result<(), PlanFault> {
+        if !self.seen.page_moves.iter().any(|flight| flight.pid == pid) {
+            self.process(pid)?;
+        }
+        from.into_iter().chain(to).try_for_each(|node| self.node(node))
     }
 
     fn ways(&mut self, llc: LlcId, mask: u64, threads: &[Tid]) -> Result<(), PlanFault> {
@@ -213,6 +222,10 @@ mod tests {
         assert_eq!(fault(vec![to(2, 1), to(2, 0)]), Some(PlanFault::MovedTwice(Tid(2))));
         assert_eq!(fault(vec![migrate(0, 1)]), Some(PlanFault::EmptyMigration(Pid(1))));
         assert_eq!(fault(vec![migrate(1, 6), migrate(1, 5)]), Some(PlanFault::TooManyPages(Pid(1), NodeId(0), 11)));
+        let withdraw = |pid, to| Action::WithdrawPages { pid: Pid(pid), from: None, to, reason: "because".into() };
+        assert_eq!(fault(vec![withdraw(1, None)]), None);
+        assert_eq!(fault(vec![withdraw(7, None)]), Some(PlanFault::UnknownProcess(Pid(7))));
+        assert_eq!(fault(vec![withdraw(1, Some(NodeId(9)))]), Some(PlanFault::UnknownNode(NodeId(9))));
         let silent = Action::MoveThread { pid: Pid(1), tid: Tid(2), cpu: CpuId(1), reason: " ".into() };
         assert_eq!(fault(vec![silent]), Some(PlanFault::NoReason(0)));
         let slowed = |mask, percent| Action::SetWays {

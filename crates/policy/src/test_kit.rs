@@ -4,7 +4,8 @@ use crate::entry::Entry;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::wire::observation_from_json;
 use isobar_model::{
-    Action, CpuId, Observation, Pages, Pid, Plan, Policy, Process, Seconds, Thread, Tid, Topology, num,
+    Action, ActionOutcome, CpuId, NodeId, Observation, PageMove, Pages, Pid, Plan, Policy, Process, Seconds, Thread,
+    Tid, Topology, num,
 };
 use std::sync::Arc;
 
@@ -44,6 +45,22 @@ pub fn thread(tid: u32, cpu: u32, mpki: f64) -> Thread {
 pub fn with_pages(seen: &mut Observation, pid: u32, pages: &[u64]) {
     let by_node = seen.machine.nodes().iter().zip(pages).map(|(node, &pages)| (node.id, Pages(pages))).collect();
     seen.processes.iter_mut().find(|process| process.pid == Pid(pid)).unwrap().pages = Some(by_node);
+}
+
+/// Pages of a process are under way from a node to another, and this many are left.
+pub fn in_flight(seen: &mut Observation, pid: u32, (from, to): (u32, u32), left: u64) {
+    let outcome = ActionOutcome::Pages { moved: Pages(3), stayed: vec![("busy".into(), Pages(2))] };
+    seen.page_moves.push(PageMove {
+        number: seen.page_moves.len() as u64 + 1,
+        pid: Pid(pid),
+        from: NodeId(from),
+        to: NodeId(to),
+        pages: Pages(left + 5),
+        outcome,
+        age: Seconds(1.0),
+        copying: Seconds(0.5),
+        ended: false,
+    });
 }
 
 /// A machine from its JSON.

@@ -179,6 +179,7 @@ proptest! {
             let moves = |plans: Vec<Plan>, rename: &dyn Fn(u32) -> u32| -> Vec<(u32, u32)> {
                 let of = |action: &Action| match action {
                     Action::MoveThread { tid, cpu, .. } => (rename(tid.0), cpu.0),
+                    Action::WithdrawPages { pid, to, .. } => (rename(pid.0), to.map_or(0, |node| node.0)),
                     Action::MigratePages { pid, to, pages, .. } => (rename(pid.0), to.0 + num::narrow(usize::try_from(pages.0).unwrap())),
                     Action::SetWays { way_mask, threads, .. } => {
                         let tids = threads.iter().fold(0, |sum: u32, tid| sum.wrapping_mul(31).wrapping_add(rename(tid.0)));

@@ -124,6 +124,14 @@ impl<'a> Human<'a> {
         self.limited(Kind::Note, now, &notes)
     }
 
+    /// What has arrived since the epoch before, and what is still under way.
+    fn pages_under_way(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
+        let ended = epoch.seen.page_moves.iter().filter(|flight| flight.ended);
+        let mut lines: Vec<String> = ended.map(|flight| words::arrival(flight, epoch.seen)).collect();
+        lines.extend(words::under_way(epoch.seen));
+        self.limited(Kind::Pages, epoch.seen.time, &lines)
+    }
+
     fn way_maps(&mut self, epoch: &Epoch<'_>, changed: &BTreeSet<isobar_model::LlcId>) -> io::Result<()> {
         let drawn = self.ways.draw(changed, epoch.managed);
         if drawn.is_empty() || !self.admits(Kind::Map, epoch.seen.time) {
@@ -137,7 +145,8 @@ impl<'a> Human<'a> {
 
     /// The first refusal of each kind, with its remedy.
     fn refusals(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
-        for outcome in epoch.outcome.iter().flat_map(|outcome| &outcome.actions) {
+        let ended = epoch.seen.page_moves.iter().filter(|flight| flight.ended).map(|flight| &flight.outcome);
+        for outcome in epoch.outcome.iter().flat_map(|outcome| &outcome.actions).chain(ended) {
             if let ActionOutcome::Refused { errno, why } = outcome
                 && self.explained.insert(*errno)
             {
@@ -243,6 +252,7 @@ impl Observer for Human<'_> {
             self.lines.line(&format!("remark: {remark}"))?;
         }
         self.lines.all(self.missing.news(&epoch.sample.capabilities))?;
+        self.pages_under_way(epoch)?;
         self.decision(epoch)?;
         self.refusals(epoch)?;
         self.status(epoch)?;

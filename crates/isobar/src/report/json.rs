@@ -10,8 +10,8 @@ use super::clock::WallClock;
 use super::{Aftermath, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
+use isobar_model::Outcome;
 use isobar_model::wire::{observation_to_json, plan_to_json};
-use isobar_model::{ActionOutcome, Outcome};
 use isobar_runtime::policies::beside_balancing;
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, percent_of_one_cpu};
 use serde_json::{Map, Value, json};
@@ -157,18 +157,5 @@ impl Reporter for Json<'_> {
 
 /// One document for each action, in order.
 pub fn outcome_to_json(outcome: &Outcome) -> Value {
-    outcome.actions.iter().map(action_outcome_to_json).collect()
-}
-
-fn action_outcome_to_json(outcome: &ActionOutcome) -> Value {
-    match outcome {
-        ActionOutcome::Done => json!({"result": "done"}),
-        ActionOutcome::Vanished => json!({"result": "vanished"}),
-        ActionOutcome::LeftAlone { why } => json!({"result": "left_alone", "why": why}),
-        ActionOutcome::Refused { errno, why } => json!({"result": "refused", "errno": errno, "why": why}),
-        ActionOutcome::Pages { moved, stayed } => {
-            let stayed: BTreeMap<&str, u64> = stayed.iter().map(|(why, pages)| (why.as_str(), pages.0)).collect();
-            json!({"result": "pages", "pages_moved": moved.0, "pages_stayed": stayed})
-        }
-    }
+    outcome.actions.iter().map(|outcome| serde_json::to_value(outcome).unwrap_or_default()).collect()
 }

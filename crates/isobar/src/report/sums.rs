@@ -38,7 +38,7 @@ pub fn lines(epoch: &Epoch<'_>, each: bool) -> Vec<(Kind, String)> {
 const fn about(action: &Action) -> Kind {
     match action {
         Action::MoveThread { .. } => Kind::Move,
-        Action::MigratePages { .. } => Kind::Pages,
+        Action::MigratePages { .. } | Action::WithdrawPages { .. } => Kind::Pages,
         Action::SetWays { .. } => Kind::Ways,
         Action::SetAllocation { .. } => Kind::Allocation,
     }
@@ -51,6 +51,8 @@ type Key = (Kind, String, String, Option<NodeId>, String);
 fn key(action: &Action, epoch: &Epoch<'_>) -> Key {
     let (from, to) = match action {
         Action::MigratePages { from, to, .. } => (Some(*from), to.to_string()),
+        // Its own line, apart from what is asked for.
+        Action::WithdrawPages { from, to, .. } => (*from, to.map_or("any".to_owned(), |to| format!("{to}, withdrawn"))),
         Action::SetAllocation { for_node, node, weights, .. } => (*for_node, spread(*node, weights)),
         Action::MoveThread { .. } | Action::SetWays { .. } => (None, String::new()),
     };
@@ -60,9 +62,10 @@ fn key(action: &Action, epoch: &Epoch<'_>) -> Key {
 
 const fn pid_of(action: &Action) -> Option<Pid> {
     match action {
-        Action::MoveThread { pid, .. } | Action::MigratePages { pid, .. } | Action::SetAllocation { pid, .. } => {
-            Some(*pid)
-        }
+        Action::MoveThread { pid, .. }
+        | Action::MigratePages { pid, .. }
+        | Action::WithdrawPages { pid, .. }
+        | Action::SetAllocation { pid, .. } => Some(*pid),
         Action::SetWays { .. } => None,
     }
 }
@@ -99,6 +102,7 @@ fn what(actions: &[&Action], seen: &Observation) -> String {
             let pages = actions.iter().map(|action| pages_of(action)).sum::<u64>();
             format!("migrate up to {} {which} of {of} from node {from} to node {to}", plural(pages, "page"))
         }
+        Action::WithdrawPages { .. } => format!("withdraw what is under way of the pages of {of}"),
         Action::SetAllocation { for_node, node, weights, .. } => {
             let whose = for_node.map(|node| format!(" from node {node}")).unwrap_or_default();
             format!("let {of}{whose} allocate {}", spread(*node, weights))
@@ -145,20 +149,36 @@ fn places(actions: &[&Action], seen: &Observation) -> String {
 /// What became of several actions: `35 done, 2 refused, errno 1`.
 fn became(outcomes: &[Option<&ActionOutcome>]) -> String {
     let mut pages: Option<(u64, BTreeMap<String, u64>)> = None;
+    let mut queued: Option<u64> = None;
     let mut others: BTreeMap<String, (u64, String)> = BTreeMap::new();
     for outcome in outcomes {
-        if let Some(ActionOutcome::Pages { moved, stayed }) = outcome {
-            let (all, why) = pages.get_or_insert_default();
-            *all += moved.0;
-            stayed.iter().for_each(|(reason, pages)| *why.entry(reason.clone()).or_default() += pages.0);
-        } else {
-            let words = outcome_in_words(*outcome);
-            others.entry(kind(&words)).or_insert((0, words)).0 += 1;
+        match outcome {
+            Some(
+                ActionOutcome::Pages { moved: count, stayed } | ActionOutcome::Queued { pages: count, stayed, .. },
+            ) => {
+                let (all, why) = pages.get_or_insert_default();
+                stayed.iter().for_each(|(reason, pages)| *why.entry(reason.clone()).or_default() += pages.0);
+                match outcome {
+                    Some(ActionOutcome::Queued { .. }) => *queued.get_or_insert_default() += count.0,
+                    _ => *all += count.0,
+                }
+            }
+            _ => {
+                let words = outcome_in_words(*outcome);
+                others.entry(kind(&words)).or_insert((0, words)).0 += 1;
+            }
         }
     }
     let pages = pages.map(|(moved, stayed)| {
         let stayed = stayed.into_iter().map(|(why, pages)| (why, Pages(pages))).collect();
-        outcome_in_words(Some(&ActionOutcome::Pages { moved: Pages(moved), stayed }))
+        match queued {
+            // A plan is under way as a whole, or moves in line as a whole.
+            Some(pages) => {
+                let pages = Pages(pages + moved);
+                outcome_in_words(Some(&ActionOutcome::Queued { number: 0, pages, stayed }))
+            }
+            None => outcome_in_words(Some(&ActionOutcome::Pages { moved: Pages(moved), stayed })),
+        }
     });
     let alone = pages.is_none() && others.len() == 1;
     let others = others.into_values().map(|(times, words)| if alone { words } else { format!("{times} {words}") });

@@ -3,7 +3,9 @@
 
 use crate::text::{plain, plural, short};
 use isobar_model::plan::{Action, NodeWeight, PageSelection};
-use isobar_model::{ActionOutcome, Bytes, Capabilities, NodeId, Observation, Outcome, Pid, Sensor, Tid, Topology};
+use isobar_model::{
+    ActionOutcome, Bytes, Capabilities, NodeId, Observation, Outcome, PageMove, Pages, Pid, Sensor, Tid, Topology,
+};
 use isobar_runtime::missing::{self, Missing};
 use isobar_runtime::policies::beside_balancing;
 use isobar_runtime::{Epoch, Start, Tally};
@@ -111,6 +113,11 @@ pub fn action_in_words(action: &Action, seen: &Observation) -> String {
             let pages = plural(pages.0, "page");
             format!("migrate up to {pages} {which} of {} from node {from} to node {to}", named(*pid, seen))
         }
+        Action::WithdrawPages { pid, from, to, .. } => {
+            let leaving = from.map(|node| format!(" from node {node}")).unwrap_or_default();
+            let going = to.map(|node| format!(" to node {node}")).unwrap_or_default();
+            format!("withdraw what is under way of the pages of {}{leaving}{going}", named(*pid, seen))
+        }
         Action::SetWays { llc, cluster, way_mask, memory_bandwidth_percent, threads, .. } => {
             let share = memory_bandwidth_percent.map(|percent| format!(" and {percent} % of the memory bandwidth"));
             format!(
@@ -168,11 +175,44 @@ pub fn outcome_in_words(outcome: Option<&ActionOutcome>) -> String {
         Some(ActionOutcome::Refused { errno: Some(errno), .. }) => format!("refused, errno {errno}"),
         Some(ActionOutcome::Refused { errno: None, why }) => format!("refused: {why}"),
         Some(ActionOutcome::Pages { moved, stayed }) => {
-            let stayed: Vec<String> = stayed.iter().map(|(why, pages)| format!("{pages} stayed: {why}")).collect();
-            let stayed = if stayed.is_empty() { String::new() } else { format!(" ({})", stayed.join(", ")) };
-            format!("{} moved{stayed}", plural(moved.0, "page"))
+            format!("{} moved{}", plural(moved.0, "page"), reasons(stayed))
+        }
+        Some(ActionOutcome::Queued { pages, stayed, .. }) => {
+            format!("{} under way{}", plural(pages.0, "page"), reasons(stayed))
         }
     }
+}
+
+/// Why pages stayed, in parentheses; nothing where none did.
+fn reasons(stayed: &[(String, Pages)]) -> String {
+    let stayed: Vec<String> = stayed.iter().map(|(why, pages)| format!("{pages} stayed: {why}")).collect();
+    if stayed.is_empty() { String::new() } else { format!(" ({})", stayed.join(", ")) }
+}
+
+/// A page migration that has ended: `pages of process 10 (mcf) from node 0 to node 1 after 0.8 s:
+/// 4096 pages moved`.
+pub fn arrival(flight: &PageMove, seen: &Observation) -> String {
+    let PageMove { pid, from, to, age, outcome, .. } = flight;
+    let became = outcome_in_words(Some(outcome));
+    format!("pages of {} from node {from} to node {to} after {:.1} s: {became}", named(*pid, seen), age.0)
+}
+
+/// What is under way, and how far it is; `None` where nothing is.
+pub fn under_way(seen: &Observation) -> Option<String> {
+    let flights: Vec<&PageMove> = seen.in_flight().collect();
+    let first = flights.first()?;
+    let sum = |of: fn(&PageMove) -> u64| flights.iter().map(|flight| of(flight)).sum::<u64>();
+    let others = match flights.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {}", plural(more, "other migration")),
+    };
+    let PageMove { pid, from, to, .. } = first;
+    Some(format!(
+        "under way: {} of {} moved ({} from node {from} to node {to}{others})",
+        sum(|flight| flight.moved().0),
+        plural(sum(|flight| flight.pages.0), "page"),
+        named(*pid, seen),
+    ))
 }
 
 /// The summary of a run, one line each.

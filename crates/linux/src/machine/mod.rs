@@ -5,7 +5,6 @@
 //! measuring: sensors come through [`Sensing`].
 
 mod bandwidth;
-mod budget;
 mod error;
 mod identities;
 mod options;
@@ -21,17 +20,17 @@ pub use options::LinuxOptions;
 
 use crate::actuators::allocation::{Allocation, Wish};
 use crate::actuators::manager_lock::ManagerLock;
-use crate::actuators::pages::{Migration, PageMover};
+use crate::actuators::pages::beside::News;
+use crate::actuators::pages::{PageOptions, PagesBeside, Request};
 use crate::actuators::{ActuatorError, Actuators, Intent, Outstanding, RestoreReport, ThreadMove};
 use crate::kernel::cgroup::Cpusets;
 use crate::kernel::cpu_model::online_cpus;
 use crate::kernel::{identity, privilege};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::{Root, Ways};
-use budget::PageBudget;
 use identities::Identities;
 use isobar_model::{
-    Action, ActionOutcome, CpuSet, Machine, NodeId, Outcome, PageSelection, Pages, Pid, Plan, Sample, Seconds, Tid,
+    Action, ActionOutcome, CpuSet, Machine, Outcome, PageMove, PageSelection, Pages, Pid, Plan, Sample, Seconds, Tid,
     Topology, Wake,
 };
 use outcomes::{left_alone, outcome, request};
@@ -51,14 +50,14 @@ pub struct LinuxMachine<S> {
     sensing: S,
     read_topology: ReadTopology,
     options: LinuxOptions,
+    /// Dropped before the actuators: nothing moves any more when they put back.
+    pages: PagesBeside,
     actuators: Option<Actuators>,
     recovered: Option<RestoreReport>,
     put_back: Option<RestoreReport>,
     /// Why nothing can be changed here, where that is so.
     observe_only: Option<String>,
-    pages: PageMover,
     allocation: Allocation,
-    budget: PageBudget,
     known: Identities,
     online: CpuSet,
     remarks: Vec<String>,
@@ -91,9 +90,8 @@ impl<S: Sensing> LinuxMachine<S> {
             recovered: None,
             put_back: None,
             observe_only: None,
-            pages: PageMover::default(),
+            pages: PagesBeside::new(PageOptions::default(), options.pages_per_second),
             allocation: Allocation::default(),
-            budget: PageBudget::new(options.pages_per_second),
             known: Identities::default(),
             online: online_cpus().unwrap_or_default(),
             remarks: privilege::remarks(),
@@ -173,7 +171,7 @@ impl<S: Sensing> LinuxMachine<S> {
     fn remark(&self, sample: &mut Sample) {
         let is_new = |line: &String| !sample.capabilities.remarks.contains(line);
         let lines = self.remarks.iter().cloned().chain(self.ways.remarks());
-        let lines = lines.chain(self.bandwidth.map(str::to_owned));
+        let lines = lines.chain(self.bandwidth.map(str::to_owned)).chain(self.pages.remark());
         let lines = lines.chain(self.actuators.iter().flat_map(Actuators::remarks));
         let fresh: Vec<String> = lines.filter(is_new).collect();
         if !fresh.is_empty() {
@@ -225,6 +223,10 @@ impl<S: Sensing> LinuxMachine<S> {
         Ok(match action {
             Action::MoveThread { .. } => self.move_thread(intents.next()),
             Action::MigratePages { .. } => self.migrate(action),
+            Action::WithdrawPages { pid, from, to, .. } => match self.pages.withdraw(*pid, *from, *to) {
+                0 => left_alone("no such pages are under way".into()),
+                _ => ActionOutcome::Done,
+            },
             Action::SetWays { .. } => {
                 let outcomes = match ways.take() {
                     Some(outcomes) => outcomes,
@@ -263,7 +265,6 @@ impl<S: Sensing> LinuxMachine<S> {
         if from == to {
             return left_alone(format!("the pages are on node {to} already"));
         }
-        // Pages are the slow part of a plan: a request to stop need not wait for them.
         if self.waiter.is_interrupted() {
             return left_alone("asked to stop".into());
         }
@@ -287,14 +288,7 @@ impl<S: Sensing> LinuxMachine<S> {
                 None => return all_stay("not known to be accessed"),
             },
         }
-        let (addresses, accessed) = (&addresses[..], &accessed[..]);
-        let wish = Migration { pid, pid_start, from, to, pages, select, addresses, accessed, fill_up };
-        let outcome = self.pages.migrate(&wish, self.budget.left());
-        if let ActionOutcome::Pages { moved, .. } = outcome {
-            self.sensing.pages_moved(pid);
-            self.spent(from, to, moved);
-        }
-        outcome
+        self.pages.take_on(Request { pid, pid_start, from, to, pages, select, addresses, accessed, fill_up })
     }
 
     fn allocate(&mut self, action: &Action) -> ActionOutcome {
@@ -307,11 +301,14 @@ impl<S: Sensing> LinuxMachine<S> {
         self.allocation.wish(&Wish { pid: *pid, start, for_node: *for_node, node: *node, weights })
     }
 
-    fn spent(&mut self, from: NodeId, to: NodeId, moved: Pages) {
-        self.budget.spend(moved);
+    /// Has what moved beside the loop known to the sensors and the state file; what is under way
+    /// comes back.
+    fn take_in(&mut self, news: News) -> Vec<PageMove> {
+        news.outdated.into_iter().for_each(|pid| self.sensing.pages_moved(pid));
         if let Some(actuators) = self.actuators.as_mut() {
-            actuators.record_pages(from, to, moved);
+            news.moved.into_iter().for_each(|(from, to, pages)| actuators.record_pages(from, to, pages));
         }
+        news.flights
     }
 
     /// The outcome of every action where nothing may be changed; `None` where it may.
@@ -329,7 +326,11 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
 
     fn sample(&mut self) -> Result<Sample, MachineError> {
         self.follow_hotplug()?;
+        // Before the sensors look, so that the sample shows what has moved where it is now.
+        let news = self.pages.news();
+        let page_moves = self.take_in(news);
         let mut sample = self.sensing.sample().map_err(|error| MachineError::Sensing(Box::new(error)))?;
+        sample.page_moves = page_moves;
         if let Some(actuators) = self.actuators.as_mut() {
             actuators.reconcile(&mut sample);
         }
@@ -357,7 +358,7 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         if let Some(outcome) = self.hands_off() {
             return Ok(Outcome { actions: vec![outcome; plan.actions.len()] });
         }
-        self.budget.refill();
+        self.pages.next_plan();
         let mut intents = self.intend(plan)?.into_iter();
         let mut ways = None;
         let actions = plan.actions.iter().map(|action| self.act(action, plan, &mut intents, &mut ways));
@@ -374,15 +375,20 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
         self.waiter.wait(interval)
     }
 
-    /// One outcome for each thread that was recorded; [`LinuxMachine::put_back`] has the details.
+    /// One outcome for each thread that was recorded ([`LinuxMachine::put_back`] has the details),
+    /// then one for each page migration that no sample has told the end of. No page moves when it
+    /// comes back.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
+        let news = self.pages.stop();
+        let flights = self.take_in(news);
         self.allocation.release();
         // Threads are put back even where ways are not.
         let ways = self.ways.restore();
         let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
         let report = actuators.restore()?;
         self.ways.forget();
-        let outcome = outcome(&report);
+        let mut outcome = outcome(&report);
+        outcome.actions.extend(flights.into_iter().map(|flight| flight.outcome));
         self.put_back = Some(report);
         ways.map_err(MachineError::Ways)?;
         Ok(outcome)

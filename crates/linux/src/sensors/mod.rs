@@ -242,6 +242,7 @@ impl Sensing for Sensors {
             latency_idle: latencies.idle,
             latency_cycles: latencies.cycles,
             processes,
+            page_moves: Vec::new(),
             indirect: Indirect { cpus: self.counters.by_cpu(), ..Indirect::default() },
             capabilities: Arc::clone(&self.capabilities),
         })

@@ -116,11 +116,11 @@ pub fn try_move(actuators: &mut Actuators, request: ThreadMove) -> Result<Action
     Ok(actuators.carry_out(intent.unwrap_or(Intent::Settled(ActionOutcome::Vanished))))
 }
 
-/// Waits for something to become true, for ten seconds at most.
+/// Waits for something to become true, for half a minute at most.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{what} did not come true");
+        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not come true");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::machine::{MachineDoc, machine_to_doc};
 use super::{WireError, read};
+use crate::flight::PageMove;
 use crate::ids::{CpuId, NodeId, Pid, Tid};
 use crate::maps::{NodeMap, NodeMatrix};
 use crate::observation::{CacheClass, Observation, Process, Thread};
@@ -22,6 +23,8 @@ struct ObservationDoc {
     latency_idle_ns: Option<Vec<Vec<Option<Nanoseconds>>>>,
     latency_cycles: Option<Vec<Vec<Option<Figure>>>>,
     processes: Vec<ProcessDoc>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    page_moves: Vec<PageMove>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -58,6 +61,7 @@ pub fn observation_from_json(text: &str) -> Result<Observation, WireError> {
     let cycles = doc.latency_cycles.map(|rows| doc.machine.matrix("latency_cycles", &bare(rows))).transpose()?;
     let mut reader = Reader { machine: &machine, order: doc.machine.node_order(), tids: BTreeSet::new() };
     let processes = reader.processes(doc.processes)?;
+    let page_moves = reader.page_moves(doc.page_moves)?;
     Ok(Observation {
         time: Seconds(doc.time),
         interval: Seconds(doc.interval),
@@ -66,6 +70,7 @@ pub fn observation_from_json(text: &str) -> Result<Observation, WireError> {
         latency_idle: idle,
         latency_cycles: cycles,
         processes,
+        page_moves,
         machine,
     })
 }
@@ -131,6 +136,19 @@ impl Reader<'_> {
         unknown.map_or(Ok(()), |cpu| Err(wrong(cpu)))
     }
 
+    fn page_moves(&self, mut moves: Vec<PageMove>) -> Result<Vec<PageMove>, WireError> {
+        for (i, flight) in moves.iter().enumerate() {
+            for (key, node) in [("from_node", flight.from), ("to_node", flight.to)] {
+                if self.machine.node(node).is_none() {
+                    let message = format!("the machine has no node {node}");
+                    return Err(WireError::value(format!("page_moves[{i}].{key}"), message));
+                }
+            }
+        }
+        moves.sort_by_key(|flight| flight.number);
+        Ok(moves)
+    }
+
     fn by_node(&self, path: &str, counts: Option<Vec<u64>>) -> Result<Option<NodeMap<Pages>>, WireError> {
         let Some(counts) = counts else { return Ok(None) };
         if counts.len() != self.order.len() {
@@ -172,6 +190,7 @@ pub fn observation_to_json(seen: &Observation) -> serde_json::Value {
         latency_idle_ns: seen.latency_idle.as_ref().map(nanoseconds),
         latency_cycles: seen.latency_cycles.as_ref().map(figures),
         processes: seen.processes.iter().map(process).collect(),
+        page_moves: seen.page_moves.clone(),
     };
     serde_json::to_value(doc).unwrap_or_default()
 }
@@ -200,6 +219,21 @@ mod tests {
         let seen = observation_from_json(EXAMPLE).unwrap();
         assert_eq!(seen.processes[0].pages.as_ref().unwrap().get(NodeId(0)), Some(&Pages(100)));
         assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
+    }
+
+    #[test]
+    fn page_migrations_under_way_survive_it_too_and_an_unknown_node_is_named() {
+        let flight = concat!(
+            r#""page_moves": [{"number": 3, "pid": 1, "from_node": 0, "to_node": 0, "pages": 512, "#,
+            r#""outcome": {"result": "pages", "pages_moved": 12, "pages_stayed": {"busy": 1}}, "#,
+            r#""age_seconds": 1.5, "copying_seconds": 0.25, "ended": false}], "latency_ns"#
+        );
+        let text = EXAMPLE.replacen(r#""latency_ns"#, flight, 1);
+        let seen = observation_from_json(&text).unwrap();
+        assert_eq!(seen.in_flight().map(|flight| flight.left()).collect::<Vec<_>>(), [Pages(499)]);
+        assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
+        let unknown = observation_from_json(&text.replacen(r#""to_node": 0"#, r#""to_node": 7"#, 1)).unwrap_err();
+        assert_eq!(unknown.to_string(), "page_moves[0].to_node: the machine has no node 7");
     }
 
     #[test]

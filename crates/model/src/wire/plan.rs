@@ -29,6 +29,8 @@ mod tests {
         r#"{"policy":"dino","actions":[{"kind":"move_thread","pid":1,"tid":1,"cpu":3,"reason":"a"},"#,
         r#"{"kind":"migrate_pages","pid":1,"from_node":0,"to_node":1,"pages":4096,"reason":"a"},"#,
         r#"{"kind":"migrate_pages","pid":1,"from_node":0,"to_node":1,"pages":4,"select":"resident_set","for_tid":2,"reason":"a"},"#,
+        r#"{"kind":"withdraw_pages","pid":1,"reason":"a"},"#,
+        r#"{"kind":"withdraw_pages","pid":1,"from_node":0,"to_node":1,"reason":"a"},"#,
         r#"{"kind":"set_ways","llc":0,"cluster":"streaming-0","way_mask":"0x1f","threads":[7],"reason":"a"},"#,
         r#"{"kind":"set_ways","llc":1,"cluster":"s","way_mask":"0x1","memory_bandwidth_percent":40,"threads":[],"reason":"a"},"#,
         r#"{"kind":"set_allocation","pid":1,"node":1,"reason":"a"}],"notes":["b"]}"#
@@ -42,7 +44,7 @@ mod tests {
         let (pid, pages, reason) = (crate::ids::Pid(1), Pages(4096), "a".to_owned());
         let migrate = Action::MigratePages { pid, from, to, pages, select, for_thread: None, reason };
         assert_eq!(plan.actions[1], migrate);
-        assert!(matches!(plan.actions[3], Action::SetWays { way_mask: 0x1f, memory_bandwidth_percent: None, .. }));
+        assert!(matches!(plan.actions[5], Action::SetWays { way_mask: 0x1f, memory_bandwidth_percent: None, .. }));
         let said = plan_from_json(&PLAN.replace("0x1f", "0xg")).unwrap_err().to_string();
         assert!(said.contains("`0xg` is no mask: expected hexadecimal such as `0x7ff`"), "{said}");
     }

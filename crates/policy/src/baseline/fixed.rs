@@ -22,6 +22,7 @@ mod tries;
 mod ways;
 
 use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::kit::flight;
 use crate::kit::pairs::{means, refused};
 use crate::kit::refused::{Asked, Refused, is_refused};
 use crate::kit::words::whole_percent;
@@ -224,7 +225,11 @@ impl Fixed {
             if from == *to || seen.machine.node(*to).is_none() {
                 continue;
             }
-            if !self.tries.ask((pid, from, *to), left) {
+            let waiting = flight::under_way(seen, pid, from, *to);
+            let rest = left.saturating_sub(waiting);
+            if waiting > 0 {
+                self.tries.wait((pid, from, *to));
+            } else if !self.tries.ask((pid, from, *to), left) {
                 plan.notes
                     .push(format!("fixed.pages: {left} pages of process {pid} ({name}) do not leave node {from}"));
                 continue;
@@ -233,7 +238,7 @@ impl Fixed {
             let reason =
                 format!("pages of {name} belong on node {to} by fixed.pages: {percent} % of them are on node {from}");
             let (to, select) = (*to, self.select);
-            plan.actions.extend(self.shares(process, left).into_iter().map(|(for_thread, pages)| {
+            plan.actions.extend(self.shares(process, rest).into_iter().map(|(for_thread, pages)| {
                 Action::MigratePages { pid, from, to, pages, select, for_thread, reason: reason.clone() }
             }));
         }
@@ -243,7 +248,8 @@ impl Fixed {
     /// thread.
     fn shares(&self, process: &Process, mut left: u64) -> Vec<(Option<Tid>, Pages)> {
         if self.select != PageSelection::AroundSamples {
-            return vec![(None, Pages(left.min(self.pages_per_epoch)))];
+            let pages = left.min(self.pages_per_epoch);
+            return if pages > 0 { vec![(None, Pages(pages))] } else { Vec::new() };
         }
         let mut share = |thread: &Thread| {
             let pages = left.min(self.pages_per_epoch);

@@ -128,9 +128,10 @@ impl Colloid {
     }
 
     /// The pages that move for the CPUs of a node, on which these processes run.
-    fn balance<'a>(&mut self, view: &View, processes: &[&'a Process]) -> Vec<Wish<'a>> {
+    fn balance<'a>(&mut self, seen: &Observation, view: &View, processes: &[&'a Process]) -> Vec<Wish<'a>> {
         let (Some(local), Some((neighbour, remote))) = (view.local, view.neighbour()) else { return Vec::new() };
-        let on = |node: NodeId| -> Vec<u64> { processes.iter().map(|process| candidates(process, node)).collect() };
+        let on =
+            |node: NodeId| -> Vec<u64> { processes.iter().map(|process| candidates(seen, process, node)).collect() };
         let sum = |pages: &[u64]| pages.iter().fold(0, |sum: u64, pages| sum.saturating_add(*pages));
         let (near, far) = (on(view.node), on(neighbour));
         let (here, total) = (sum(&near), sum(&near).saturating_add(sum(&far)));
@@ -178,7 +179,7 @@ impl Policy for Colloid {
             }
         }
         let of = |view: &View| by_node.get(&view.node).map_or(&[][..], Vec::as_slice);
-        let mut wishes: Vec<_> = views.iter().flat_map(|view| self.balance(view, of(view))).collect();
+        let mut wishes: Vec<_> = views.iter().flat_map(|view| self.balance(seen, view, of(view))).collect();
         wishes.sort_by_key(|wish| wish.process.pid);
         grant(wishes, &mut FreePages::new(seen, &self.reserve), &mut plan);
         plan

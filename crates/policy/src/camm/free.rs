@@ -5,6 +5,7 @@
 //! machine's are. Where they are larger, what does not fit is reported by the machine.
 
 use super::config::Reserve;
+use crate::kit::flight;
 use isobar_model::{Bytes, NodeId, NodeMap, Observation, num};
 
 const PAGE_BYTES: u64 = 4096;
@@ -14,14 +15,14 @@ const PAGE_BYTES: u64 = 4096;
 pub struct FreePages(NodeMap<u64>);
 
 impl FreePages {
-    /// What is free in an observation, less the reserve. A node whose free memory is not known has
+    /// What is free in an observation, less the reserve and what is about to arrive. A node whose free memory is not known has
     /// none.
     #[must_use]
     pub fn new(seen: &Observation, reserve: &Reserve) -> Self {
         let usable = |node: &isobar_model::topology::Node| {
             let kept = kept(node.memory, reserve);
             let free = seen.free.get(node.id)?.0.saturating_sub(kept);
-            Some((node.id, free / PAGE_BYTES))
+            Some((node.id, (free / PAGE_BYTES).saturating_sub(flight::arriving(seen, node.id))))
         };
         Self(seen.machine.nodes().iter().filter_map(usable).collect())
     }

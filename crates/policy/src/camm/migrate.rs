@@ -33,7 +33,7 @@ pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, refu
     let wish = |process| {
         let node = Running::of(process, &seen.machine)?.main?;
         let gap = gaps.get(&node)?;
-        let pages = rate(gap, settings).min(candidates(process, gap.from));
+        let pages = rate(gap, settings).min(candidates(seen, process, gap.from));
         let reason = reason(gap, node, settings);
         (pages > 0).then_some(Wish { process, from: gap.from, to: gap.to, pages, reason })
     };

@@ -4,7 +4,8 @@
 
 use super::free::FreePages;
 use super::share::fair;
-use isobar_model::{Action, NodeId, PageSelection, Pages, Plan, Process};
+use crate::kit::flight;
+use isobar_model::{Action, NodeId, Observation, PageSelection, Pages, Plan, Process};
 use std::collections::BTreeMap;
 
 /// Pages of a process that are to move.
@@ -23,16 +24,17 @@ pub struct Wish<'a> {
 }
 
 /// The pages of a process on a node that may move: those accessed in the epoch; where these were
-/// not measured, the resident ones.
+/// not measured, the resident ones. What is about to leave already is not among them.
 #[must_use]
-pub fn candidates(process: &Process, node: NodeId) -> u64 {
+pub fn candidates(seen: &Observation, process: &Process, node: NodeId) -> u64 {
     let on = |pages: &isobar_model::NodeMap<Pages>| pages.get(node).map_or(0, |pages| pages.0);
     let (resident, accessed) = (process.pages.as_ref().map(on), process.accessed_pages.as_ref().map(on));
-    match (resident, accessed) {
+    let there = match (resident, accessed) {
         (Some(resident), Some(accessed)) => resident.min(accessed),
         (Some(pages), None) | (None, Some(pages)) => pages,
         (None, None) => 0,
-    }
+    };
+    there.saturating_sub(flight::leaving(seen, process.pid, node))
 }
 
 /// Adds wishes to a plan as far as there is free memory, and says what there is not. One wish a

@@ -84,7 +84,7 @@ mod tests {
         let mut seen = example("node:2 core:1", &[(1, 1, 50.0), (2, 0, 1.0)]);
         with_pages(&mut seen, 1, &[100, 5000]);
         with_pages(&mut seen, 2, &[0, 300]);
-        let plan = DiMigrate::new(PageSettings { samples_per_interval: 1, ..PageSettings::default() }).decide(&seen);
+        let plan = DiMigrate::new(PageSettings { samples_per_second: 1, ..PageSettings::default() }).decide(&seen);
         assert_eq!(cpus_after(&seen, &plan), [0, 1]);
         let Action::MigratePages { pid, from, to, pages, .. } = &plan.actions[2] else { panic!("{plan:?}") };
         assert_eq!((*pid, *from, *to, *pages), (Pid(1), NodeId(1), NodeId(0), Pages(4096)));

@@ -3,6 +3,7 @@
 
 pub mod before;
 pub mod domains;
+pub mod flight;
 pub mod group;
 pub mod layout;
 pub mod load;

@@ -3,7 +3,9 @@
 //!
 //! The paper's migration daemon wakes every 10 ms, takes one sample and moves the page and K around
 //! it, wherever the thread runs then. Here the decision of an interval asks for all of that at
-//! once: K pages a sample, at most as many samples as the daemon would have taken.
+//! once: K pages a sample, at most as many samples as the daemon would have taken. The machine
+//! copies beside the loop, as the daemon does: what is under way counts as asked, and is withdrawn
+//! where no thread of the process runs on its target any more.
 //!
 //! - All threads of a process on one node: its pages on every other node follow, until at most
 //!   `stray_percent` are left or what is left does not move (shared libraries, locked pages).
@@ -11,6 +13,7 @@
 //!   them, from the node that it left. More would move the memory of the others away from them.
 
 use super::domains::{Domains, SeatId};
+use super::flight;
 use super::group::Member;
 use super::page_settings::PageSettings;
 use super::ping_pong::{Limits, PingPong, Verdict};
@@ -79,17 +82,21 @@ impl Follower {
         }
         for together in places.chunk_by(|a, b| a.process == b.process) {
             let process = &seen.processes[together[0].process];
+            if together.iter().any(|place| place.will.is_some()) {
+                let runs_on = |node| together.iter().any(|place| place.will == Some(node));
+                plan.actions.extend(flight::withdrawals(seen, process.pid, runs_on));
+            }
             let wishes = match single_node(together) {
-                Some(node) => self.gather(process, node, together),
-                None => self.accompany(process, together),
+                Some(node) => self.gather(seen, process, node, together),
+                None => self.accompany(seen, process, together),
             };
             wishes.into_iter().for_each(|wish| self.ask(process.pid, wish, plan));
         }
     }
 
     /// All threads run on `to`: pages on the other nodes follow.
-    fn gather(&mut self, process: &Process, to: NodeId, places: &[Place]) -> Vec<Wish> {
-        let Some(pages) = &process.pages else { return self.accompany(process, places) };
+    fn gather(&mut self, seen: &Observation, process: &Process, to: NodeId, places: &[Place]) -> Vec<Wish> {
+        let Some(pages) = &process.pages else { return self.accompany(seen, process, places) };
         let remote = |(node, count): (NodeId, &Pages)| (node != to && count.0 > 0).then_some((node, count.0));
         let total: u64 = pages.values().map(|count| count.0).sum();
         let away: u64 = pages.iter().filter_map(remote).map(|(_, count)| count).sum();
@@ -98,32 +105,41 @@ impl Follower {
             return Vec::new();
         }
         let whole = self.settings.whole_resident_set;
-        let per_interval = self.settings.pages_per_sample.saturating_mul(self.settings.samples_per_interval);
-        let nodes = pages
-            .iter()
-            .filter_map(remote)
-            .filter(|(node, left)| self.stuck.moves((process.pid, *node, to), *left, arrived));
+        let per_interval = self.settings.pages_in(seen.interval);
+        let waiting = |from: NodeId| flight::under_way(seen, process.pid, from, to);
+        let stuck = &mut self.stuck;
+        let nodes = pages.iter().filter_map(remote).filter(|(node, left)| {
+            let key = (process.pid, *node, to);
+            let waits = waiting(*node) > 0;
+            if waits {
+                stuck.wait(key);
+            }
+            waits || stuck.moves(key, *left, arrived)
+        });
         let wish = |(from, count): (NodeId, u64)| {
             let limit = if whole { count } else { count.min(per_interval) };
             let reason = format!(
                 "its threads run on node {to}, {} % of its pages are on node {from}",
                 whole_percent(count, total)
             );
-            Wish { from, to, pages: limit, thread: None, reason }
+            let pages = limit.saturating_sub(waiting(from));
+            (pages > 0).then_some(Wish { from, to, pages, thread: None, reason })
         };
-        nodes.map(wish).collect()
+        nodes.filter_map(wish).collect()
     }
 
     /// Threads run on several nodes, or the pages are not measured: K pages go with each thread
     /// that crosses.
-    fn accompany(&self, process: &Process, places: &[Place]) -> Vec<Wish> {
+    fn accompany(&self, seen: &Observation, process: &Process, places: &[Place]) -> Vec<Wish> {
         let mut crossing: Vec<(NodeId, NodeId, Tid)> = places.iter().filter_map(Place::crosses).collect();
         crossing.sort_unstable();
         let mut left = process.pages.clone();
         let together = crossing.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
         let wish = |threads: &[(NodeId, NodeId, Tid)]| {
             let (from, to, first) = threads[0];
-            let pages = take(&mut left, from, self.settings.pages_per_sample.saturating_mul(threads.len() as u64));
+            let waiting = flight::under_way(seen, process.pid, from, to);
+            let wanted = self.settings.pages_per_sample.saturating_mul(threads.len() as u64);
+            let pages = take(&mut left, from, wanted).saturating_sub(waiting);
             let (thread, who) = match threads.len() {
                 1 => (Some(first), format!("thread {first} goes")),
                 several => (None, format!("{several} threads go")),
@@ -187,17 +203,15 @@ fn percent(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_kit::in_flight;
+    use isobar_model::Seconds;
     use isobar_model::wire::observation_from_json;
 
     const LIMITS: Limits = Limits { window: 10, reversals: 2, rest: 5 };
 
     fn follower(limits: Option<Limits>) -> Follower {
-        let settings = PageSettings {
-            pages_per_sample: 10,
-            samples_per_interval: 5,
-            whole_resident_set: false,
-            stray_percent: 1.0,
-        };
+        let settings =
+            PageSettings { pages_per_sample: 10, samples_per_second: 5, whole_resident_set: false, stray_percent: 1.0 };
         Follower::new(settings, limits)
     }
 
@@ -213,12 +227,16 @@ mod tests {
         Place { process: 0, tid: Tid(tid), was: Some(NodeId(was)), will: Some(NodeId(will)) }
     }
 
+    fn show(action: &Action) -> String {
+        match action {
+            Action::MigratePages { from, to, pages, .. } => format!("{from}>{to}:{pages}"),
+            Action::WithdrawPages { to: Some(to), .. } => format!("withdraw >{to}"),
+            other => format!("{other:?}"),
+        }
+    }
+
     /// `from>to:pages` for each action.
     fn asked(follower: &mut Follower, pages: &str, places: &[Place]) -> Vec<String> {
-        let show = |action: &Action| match action {
-            Action::MigratePages { from, to, pages, .. } => format!("{from}>{to}:{pages}"),
-            other => format!("{other:?}"),
-        };
         let mut plan = Plan::nothing("test");
         follower.follow(&seen(pages), places, &mut plan);
         plan.actions.iter().map(show).collect()
@@ -230,6 +248,38 @@ mod tests {
         assert_eq!(asked(&mut follower, "[80, 20]", &[place(7, 0, 1), place(8, 1, 1)]), ["0>1:50"]);
         assert_eq!(asked(&mut follower, "[30, 70]", &[place(7, 1, 1), place(8, 1, 1)]), ["0>1:30"]);
         assert!(asked(&mut follower, "[1, 99]", &[place(7, 1, 1), place(8, 1, 1)]).is_empty(), "strays may stay");
+    }
+
+    #[test]
+    fn what_is_under_way_counts_as_asked_and_goes_nowhere_else() {
+        let mut follower = follower(Some(LIMITS));
+        let asked = |follower: &mut Follower, seen: &Observation, places: &[Place]| -> Vec<String> {
+            let mut plan = Plan::nothing("test");
+            follower.follow(seen, places, &mut plan);
+            plan.actions.iter().map(show).collect()
+        };
+        let (there, back) = ([place(7, 0, 1), place(8, 1, 1)], [place(7, 1, 0), place(8, 1, 0)]);
+        let mut seen = seen("[80, 20]");
+        in_flight(&mut seen, 7, (0, 1), 30);
+        for _ in 0..9 {
+            assert_eq!(asked(&mut follower, &seen, &there), ["0>1:20"], "it is no sign that pages are stuck");
+        }
+        in_flight(&mut seen, 7, (0, 1), 20);
+        assert!(asked(&mut follower, &seen, &there).is_empty());
+        assert_eq!(asked(&mut follower, &seen, &back), ["withdraw >1", "1>0:20"]);
+        let crossing = [place(7, 0, 1), place(8, 0, 0)];
+        assert!(asked(&mut follower, &seen, &crossing).is_empty(), "K pages are under way");
+    }
+
+    #[test]
+    fn a_long_interval_has_more_samples() {
+        let mut follower = follower(Some(LIMITS));
+        let mut seen = Observation { interval: Seconds(0.4), ..seen("[80, 20]") };
+        let mut plan = Plan::nothing("test");
+        follower.follow(&seen, &[place(7, 0, 1), place(8, 1, 1)], &mut plan);
+        seen.interval = Seconds(1.2);
+        follower.follow(&seen, &[place(7, 0, 1), place(8, 1, 1)], &mut plan);
+        assert_eq!(plan.actions.iter().map(show).collect::<Vec<_>>(), ["0>1:20", "0>1:60"]);
     }
 
     #[test]

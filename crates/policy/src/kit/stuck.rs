@@ -35,6 +35,12 @@ impl Stuck {
         self.before = Before::take_from(&mut self.now);
     }
 
+    /// Pages are under way: whether they move is not known yet. Keys ascend within an interval.
+    pub fn wait(&mut self, key: Key) {
+        let before = self.before.take(&key);
+        self.now.extend(before.map(|tries| (key, tries)));
+    }
+
     /// Whether remote pages still get fewer; a thread that has just arrived gives them another
     /// chance. Keys ascend within an interval.
     pub fn moves(&mut self, key: Key, left: u64, arrived: bool) -> bool {

@@ -4,8 +4,8 @@
 use isobar_model::plan::Plan;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
-    ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, Pages, Pid, ProcessSample,
-    Sample, Seconds, ThreadSample, Tid, Wake,
+    ActionOutcome, Capabilities, Count, Counters, CpuId, Machine, NodeId, NodeMap, Outcome, PageMove, Pages, Pid,
+    ProcessSample, Sample, Seconds, ThreadSample, Tid, Wake,
 };
 use std::sync::Arc;
 
@@ -30,6 +30,10 @@ pub struct Fake {
     pub fails_at: Option<u64>,
     /// Putting back fails.
     pub cannot_restore: bool,
+    /// What samples say of pages under way, from the sample number N (from 1) on until the next.
+    pub flights: Vec<(u64, Vec<PageMove>)>,
+    /// What becomes of the pages that are under way when it is put back.
+    pub left_over: Vec<ActionOutcome>,
     /// What becomes of every action.
     pub outcome: ActionOutcome,
     /// Plans applied.
@@ -79,7 +83,9 @@ impl Machine for &mut Fake {
         };
         let machine = synthetic("node:2 core:2").map_err(|error| FakeError(error.to_string()))?;
         let sample = Sample::bare(Seconds(self.time), Arc::new(machine), vec![process]);
-        Ok(Sample { capabilities: Arc::new(self.capabilities.clone()), ..sample })
+        let flights = self.flights.iter().rev().find(|(number, _)| *number <= self.samples);
+        let page_moves = flights.map(|(_, flights)| flights.clone()).unwrap_or_default();
+        Ok(Sample { page_moves, capabilities: Arc::new(self.capabilities.clone()), ..sample })
     }
 
     fn apply(&mut self, plan: &Plan) -> Result<Outcome, FakeError> {
@@ -99,8 +105,7 @@ impl Machine for &mut Fake {
         if self.cannot_restore {
             return Err(FakeError("state file: gone".into()));
         }
-        Ok(Outcome {
-            actions: self.applied.iter().flat_map(|plan| &plan.actions).map(|_| ActionOutcome::Done).collect(),
-        })
+        let done = self.applied.iter().flat_map(|plan| &plan.actions).map(|_| ActionOutcome::Done);
+        Ok(Outcome { actions: done.chain(self.left_over.drain(..)).collect() })
     }
 }

@@ -222,7 +222,7 @@ impl<'a, M: Machine> Loop<'a, M> {
         self.over = true;
         if !std::mem::replace(&mut self.finished, true) && !self.limits.dry_run {
             let restored = self.machine.restore().map_err(|error| RunError::Restore(error.into()))?;
-            self.tally.restored = Some(restored);
+            self.tally.add_restored(restored);
         }
         Ok(self.tally.clone())
     }
@@ -238,6 +238,7 @@ impl<'a, M: Machine> Loop<'a, M> {
                 break;
             }
             let now = self.machine.sample().map_err(of_machine)?;
+            self.tally.add_ended(&now.page_moves);
             let Some(readings) = &mut self.readings else { break };
             let seen = Observation::between(&readings.latest, &now);
             readings.latest = now;

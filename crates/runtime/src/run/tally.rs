@@ -1,7 +1,7 @@
 //! Counts over a whole run. It knows plans and outcomes; it prints nothing.
 
 use isobar_model::plan::{Action, Plan};
-use isobar_model::{ActionOutcome, Outcome, Pages, Seconds};
+use isobar_model::{ActionOutcome, Outcome, PageMove, Pages, Seconds};
 use std::collections::BTreeMap;
 
 /// What the kernel refused, by error number (`None` = refused before the kernel was asked): how
@@ -22,7 +22,7 @@ pub struct Tally {
     pub planned: u64,
     /// Threads moved.
     pub moves: u64,
-    /// Pages moved.
+    /// Pages moved; those of a migration under way are counted at its end.
     pub pages: Pages,
     /// Other actions done.
     pub others: u64,
@@ -48,7 +48,25 @@ impl Tally {
         self.epochs += 1;
         self.planned += u64::try_from(plan.actions.len()).unwrap_or(u64::MAX);
         let outcomes = outcome.map_or(&[][..], |outcome| &outcome.actions);
-        plan.actions.iter().zip(outcomes).for_each(|(action, outcome)| self.count(action, outcome));
+        for (action, outcome) in plan.actions.iter().zip(outcomes) {
+            match outcome {
+                ActionOutcome::Done if matches!(action, Action::MoveThread { .. }) => self.moves += 1,
+                ActionOutcome::Done => self.others += 1,
+                _ => self.count(outcome),
+            }
+        }
+    }
+
+    /// Counts the page migrations that a sample tells the end of.
+    pub fn add_ended(&mut self, page_moves: &[PageMove]) {
+        page_moves.iter().filter(|flight| flight.ended).for_each(|flight| self.count(&flight.outcome));
+    }
+
+    /// Keeps what putting back did, and counts what became of the pages that were under way.
+    pub fn add_restored(&mut self, mut restored: Outcome) {
+        let is_pages = |outcome: &mut ActionOutcome| matches!(outcome, ActionOutcome::Pages { .. });
+        restored.actions.extract_if(.., is_pages).for_each(|outcome| self.count(&outcome));
+        self.restored = Some(restored);
     }
 
     /// Counts the time of one epoch and what the tool itself took of it.
@@ -64,14 +82,13 @@ impl Tally {
         percent_of_one_cpu(self.own_cpu, self.time)
     }
 
-    fn count(&mut self, action: &Action, outcome: &ActionOutcome) {
+    fn count(&mut self, outcome: &ActionOutcome) {
+        if let ActionOutcome::Pages { stayed, .. } | ActionOutcome::Queued { stayed, .. } = outcome {
+            stayed.iter().for_each(|(why, pages)| add(&mut self.stayed, why, pages.0));
+        }
         match outcome {
-            ActionOutcome::Done if matches!(action, Action::MoveThread { .. }) => self.moves += 1,
-            ActionOutcome::Done => self.others += 1,
-            ActionOutcome::Pages { moved, stayed } => {
-                self.pages.0 += moved.0;
-                stayed.iter().for_each(|(why, pages)| add(&mut self.stayed, why, pages.0));
-            }
+            ActionOutcome::Pages { moved, .. } => self.pages.0 += moved.0,
+            ActionOutcome::Done | ActionOutcome::Queued { .. } => {}
             ActionOutcome::Vanished => self.vanished += 1,
             ActionOutcome::LeftAlone { why } => add(&mut self.left_alone, why, 1),
             ActionOutcome::Refused { errno, why } => {

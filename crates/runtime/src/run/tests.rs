@@ -3,7 +3,7 @@
 use super::fake::{Fake, FakeError};
 use super::*;
 use isobar_model::plan::Action;
-use isobar_model::{ActionOutcome, Capabilities, CpuId, Pid, Tid};
+use isobar_model::{ActionOutcome, Capabilities, CpuId, NodeId, PageMove, Pages, Pid, Tid};
 use std::cell::Cell;
 
 /// Moves thread 10 to CPU 1 in every epoch; asks for what the test says.
@@ -211,6 +211,37 @@ fn refusals_are_counted_by_errno_and_explained_once() {
     }
     assert_eq!(tally.refused, [(Some(1), (3, "needs CAP_SYS_NICE".to_owned()))].into());
     assert_eq!((tally.epochs, tally.planned, tally.moves), (3, 3, 0));
+}
+
+/// Pages move beside the loop: samples say what became of them, and what is under way at the end is
+/// counted when it is stopped.
+#[test]
+fn pages_are_counted_once_when_their_migration_has_ended() {
+    let became = |moved, busy| ActionOutcome::Pages { moved: Pages(moved), stayed: vec![("busy".into(), Pages(busy))] };
+    let flight = |moved, busy, ended| PageMove {
+        number: 1,
+        pid: Pid(10),
+        from: NodeId(0),
+        to: NodeId(1),
+        pages: Pages(100),
+        outcome: became(moved, busy),
+        age: Seconds(1.0),
+        copying: Seconds(0.5),
+        ended,
+    };
+    let flights = vec![(2, vec![flight(40, 0, false)]), (3, vec![flight(90, 10, true)]), (4, Vec::new())];
+    let stayed = vec![("enough pages are under way".to_owned(), Pages(7))];
+    let outcome = ActionOutcome::Queued { number: 1, pages: Pages(100), stayed };
+    let mut fake = Fake { flights, outcome, left_over: vec![became(5, 1)], ..Fake::default() };
+    let mut seen = Vec::new();
+    let mut run = Loop::new(&mut fake, Box::new(Mover::default()), limits());
+    while let Some(epoch) = run.step().unwrap() {
+        seen.push((epoch.managed.in_flight().count(), epoch.tally.pages.0));
+    }
+    assert_eq!(seen, [(1, 0), (0, 90), (0, 90)]);
+    let tally = run.finish().unwrap();
+    assert_eq!((tally.pages, tally.stayed["busy"], tally.stayed["enough pages are under way"]), (Pages(95), 11, 21));
+    assert_eq!(tally.restored.unwrap().actions, vec![ActionOutcome::Done; 3]);
 }
 
 #[test]

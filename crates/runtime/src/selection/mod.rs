@@ -154,6 +154,7 @@ fn part_of<'a>(seen: &'a Observation, kept: &[Managed]) -> Cow<'a, Observation> 
     });
     Cow::Owned(Observation {
         processes: processes.collect(),
+        page_moves: seen.page_moves.clone(),
         time: seen.time,
         interval: seen.interval,
         machine: Arc::clone(&seen.machine),

@@ -1,41 +1,24 @@
 //! What the actuators of the simulated machine do: bind threads, move pages, give clusters of
 //! threads ways of an LLC, say where new pages go. Refusals are those of a real machine.
 //!
-//! **Moving pages takes time.** As `move_pages(2)` on Linux, an action comes back when its pages
-//! have moved, and time passes for every process meanwhile: the copies compete for controllers and
-//! links, and the process pays for shootdowns. What is reported is what is at its new place, and
-//! the next sample shows it there.
+//! **Moving pages takes time.** An action takes pages on and comes back at once; they are copied
+//! beside the loop (`copies.rs`), compete for controllers and links, and their process pays for
+//! shootdowns. Samples say how far they are.
 
 use super::SimMachine;
+use super::copies::{Copy, NO_MEMORY, NOT_THERE, reasons};
 use super::ways::ClusterError;
-use crate::error::SimError;
 use isobar_model::{Action, ActionOutcome, CpuId, LlcId, NodeId, NodeWeight, PageSelection, Pages, Pid, Tid, num};
-
-/// Pages on their way, copied by a kernel thread.
-#[derive(Clone, Debug)]
-pub(super) struct Copy {
-    pub pid: Pid,
-    pub thread: Option<usize>,
-    pub select: PageSelection,
-    pub from: usize,
-    pub to: usize,
-    /// Pages left to copy; a fraction is a page under way.
-    pub left: f64,
-    /// Pages that have moved.
-    pub moved: u64,
-}
-
-/// A migration of the same process to the same node within this many epochs continues the one
-/// before.
-const SAME_MIGRATION: f64 = 1.5;
+use std::collections::BTreeMap;
 
 impl SimMachine {
-    pub(super) fn act(&mut self, action: &Action) -> Result<ActionOutcome, SimError> {
-        Ok(match action {
+    pub(super) fn act(&mut self, action: &Action) -> ActionOutcome {
+        match action {
             Action::MoveThread { pid, tid, cpu, .. } => self.bind(*pid, *tid, *cpu),
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
-                return self.migrate(*pid, (*from, *to), *pages, *select, *for_thread);
+                self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
             }
+            Action::WithdrawPages { pid, from, to, .. } => self.withdraw(*pid, *from, *to),
             // To accept it and do nothing would show a policy an effect that does not exist.
             Action::SetWays { memory_bandwidth_percent: Some(percent), .. } => refused(format!(
                 "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"
@@ -44,7 +27,7 @@ impl SimMachine {
             Action::SetAllocation { pid, for_node, node, weights, .. } => {
                 self.allocate(*pid, *for_node, *node, weights)
             }
-        })
+        }
     }
 
     fn bind(&mut self, pid: Pid, tid: Tid, cpu: CpuId) -> ActionOutcome {
@@ -126,39 +109,28 @@ impl SimMachine {
         pages: Pages,
         select: PageSelection,
         tid: Option<Tid>,
-    ) -> Result<ActionOutcome, SimError> {
+    ) -> ActionOutcome {
         let machine = &self.workload.machine;
         let (Some(from), Some(to)) = (machine.node_position(from), machine.node_position(to)) else {
-            return Ok(refused("one of the nodes is not on this machine".to_owned()));
+            return refused("one of the nodes is not on this machine".to_owned());
         };
         if from == to {
-            return Ok(left_alone("the pages are on that node already"));
+            return left_alone("the pages are on that node already");
         }
         let Some(index) = self.position(pid) else {
-            return Ok(ActionOutcome::Vanished);
+            return ActionOutcome::Vanished;
         };
-        let there = pages.0.min(self.processes[index].memory.on_node(from));
-        let room = there.min(self.free_pages()[to]);
+        let staying = self.processes[index].memory.on_node(from).saturating_sub(self.copies.leaving(pid, from));
+        let there = pages.0.min(staying);
+        let room = there.min(self.free_pages()[to].saturating_sub(self.copies.arriving(to)));
         let thread = tid.and_then(|tid| self.processes[index].threads.iter().position(|thread| thread.tid == tid));
-        if room > 0 {
-            self.count_migration(index, to);
+        let copy = Copy::new(pid, (from, to), room, (thread, select));
+        let stayed = BTreeMap::from([(NOT_THERE, pages.0 - there), (NO_MEMORY, there - room)]);
+        if self.workload.run.costs.page_copies {
+            self.changed = true;
+            return self.copies.take_on(copy, stayed, self.now);
         }
-        let copy = Copy { pid, thread, select, from, to, left: num::float(room), moved: 0 };
-        let moved =
-            if self.workload.run.costs.page_copies { self.copy_now(copy)? } else { self.copy_at_once(index, &copy) };
-        let stayed = [
-            ("no longer there", pages.0 - there),
-            ("no memory on the target", there - room),
-            ("the process or the run ended first", room - moved),
-        ];
-        Ok(ActionOutcome::Pages {
-            moved: Pages(moved),
-            stayed: stayed
-                .into_iter()
-                .filter(|(_, count)| *count > 0)
-                .map(|(why, count)| (why.to_owned(), Pages(count)))
-                .collect(),
-        })
+        ActionOutcome::Pages { moved: Pages(self.copy_at_once(index, &copy)), stayed: reasons(&stayed) }
     }
 
     /// Moves pages in no time: a workload that leaves out the cost of copies.
@@ -167,35 +139,10 @@ impl SimMachine {
         let moved = process.memory.migrate(copy.thread, copy.select, copy.from, copy.to, num::round(copy.left));
         self.totals[process.app].pages_moved += moved;
         self.changed = true;
+        if moved > 0 {
+            self.count_migration(index, copy.to);
+        }
         moved
-    }
-
-    /// Copies pages while time passes, until all have moved or cannot any more; returns how many
-    /// have.
-    fn copy_now(&mut self, copy: Copy) -> Result<u64, SimError> {
-        if copy.left <= 0.0 {
-            return Ok(0);
-        }
-        self.copy = Some(copy);
-        self.changed = true;
-        self.balance();
-        while !self.ended() && self.copy.as_ref().is_some_and(|copy| copy.left > 0.0) {
-            self.step_by(self.workload.run.step_seconds)?;
-        }
-        self.changed = true;
-        Ok(self.copy.take().map_or(0, |copy| copy.moved))
-    }
-
-    /// One memory migration is a stretch of epochs in which pages of a process go to one node
-    /// (DINO, table 1, counts those).
-    fn count_migration(&mut self, index: usize, to: usize) {
-        let process = &mut self.processes[index];
-        let horizon = self.now - SAME_MIGRATION * self.workload.run.epoch_seconds;
-        let same = process.migrating.is_some_and(|(node, time)| node == to && time >= horizon);
-        if !same {
-            self.totals[process.app].memory_migrations += 1;
-        }
-        process.migrating = Some((to, self.now));
     }
 }
 

@@ -4,6 +4,7 @@
 mod actuators;
 mod allocation;
 mod balancing;
+mod copies;
 mod costs;
 mod jobs;
 mod linux;
@@ -44,8 +45,8 @@ pub struct SimMachine {
     /// What NUMA balancing knows of each process, by position; none before it looks.
     balancing: BTreeMap<usize, balancing::Balancing>,
     next_pid: u32,
-    /// The page copy that an action waits for.
-    copy: Option<actuators::Copy>,
+    /// Pages on their way.
+    copies: copies::Copies,
     totals: Vec<Totals>,
     capabilities: Arc<Capabilities>,
     clusters: ways::Clusters,
@@ -72,7 +73,7 @@ impl SimMachine {
             processes: Vec::new(),
             balancing: BTreeMap::new(),
             next_pid: FIRST_PID,
-            copy: None,
+            copies: copies::Copies::default(),
             totals: vec![Totals::default(); workload.apps.len()],
             capabilities: Arc::new(capabilities(workload)),
             clusters: ways::Clusters::default(),
@@ -201,11 +202,12 @@ impl Machine for SimMachine {
             let actions = plan.actions.iter().map(|_| actuators::left_alone("the workload has ended"));
             return Ok(Outcome { actions: actions.collect() });
         }
-        let actions: Result<_, _> = plan.actions.iter().map(|action| self.act(action)).collect();
+        self.copies.plans += 1;
+        let actions = plan.actions.iter().map(|action| self.act(action)).collect();
         if self.changed {
             self.balance();
         }
-        Ok(Outcome { actions: actions? })
+        Ok(Outcome { actions })
     }
 
     fn wait(&mut self, interval: Seconds) -> Result<Wake, SimError> {
@@ -213,14 +215,16 @@ impl Machine for SimMachine {
         Ok(if self.ended() { Wake::Ended } else { Wake::Elapsed })
     }
 
+    /// One outcome for each page migration that no sample has told the end of.
     fn restore(&mut self) -> Result<Outcome, SimError> {
         self.processes.iter_mut().flat_map(|process| &mut process.threads).for_each(|thread| thread.bound = false);
         for process in &mut self.processes {
             process.allocation = Allocation::of(&self.workload.apps[process.app], &self.workload.machine);
         }
         self.clusters.clear();
+        let actions = self.copies.clear();
         self.changed = true;
         self.balance();
-        Ok(Outcome::default())
+        Ok(Outcome { actions })
     }
 }

@@ -18,6 +18,7 @@ impl SimMachine {
         let accessed: Vec<_> = (0..self.processes.len()).map(|index| self.accessed(index)).collect();
         let machine = &self.workload.machine;
         let nodes = machine.nodes();
+        let page_moves = self.copies.report(&nodes, self.now);
         let free = self.free_pages();
         let there = self.processes.iter().zip(accessed).filter(|(process, _)| !process.gone);
         let mut processes: Vec<_> = there.map(|(process, accessed)| self.process(process, accessed)).collect();
@@ -30,6 +31,7 @@ impl SimMachine {
             latency_idle: probed.idle,
             latency_cycles: probed.cycles,
             processes,
+            page_moves,
             indirect: Indirect::default(),
             capabilities: Arc::clone(&self.capabilities),
         }

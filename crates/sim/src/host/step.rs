@@ -91,7 +91,7 @@ impl SimMachine {
                 self.running.push(Runner { process: p, thread: t, share, phase_left });
             }
         }
-        let copy = self.copy.as_ref().map(|copy| PageCopy { from: copy.from, to: copy.to });
+        let copy = self.copies.active().map(|copy| PageCopy { from: copy.from, to: copy.to });
         self.solver.pose(&Question { machine: &self.workload.machine.memory, threads: &demands, copy })
     }
 
@@ -131,7 +131,7 @@ impl SimMachine {
 
     /// The part of its time that a thread of a process keeps while pages of it move.
     fn kept(&self, process: &Process) -> f64 {
-        let moving = self.copy.as_ref().is_some_and(|copy| copy.pid == process.pid);
+        let moving = self.copies.active().is_some_and(|copy| copy.pid == process.pid);
         if !moving || !self.workload.run.costs.shootdowns {
             return 1.0;
         }
@@ -155,7 +155,7 @@ impl SimMachine {
                 next = next.min(runner.phase_left.min(to_end) / self.pace(i));
             }
         }
-        match &self.copy {
+        match self.copies.active() {
             Some(copy) => next.min(copy.left / self.solver.answer().copied),
             None => next,
         }
@@ -191,21 +191,6 @@ impl SimMachine {
         self.balance_memory(seconds);
     }
 
-    fn copy_pages(&mut self, seconds: f64) {
-        let copied = self.solver.answer().copied * seconds;
-        let Some(copy) = &mut self.copy else { return };
-        let before = num::round(copy.left.ceil());
-        // Less than a thousandth of a page is rounding.
-        copy.left = if copy.left - copied < 1e-3 { 0.0 } else { copy.left - copied };
-        let count = before - num::round(copy.left.ceil());
-        if let Some(process) = self.processes.iter_mut().find(|process| process.pid == copy.pid) {
-            let moved = process.memory.migrate(copy.thread, copy.select, copy.from, copy.to, count);
-            self.totals[process.app].pages_moved += moved;
-            copy.moved += moved;
-        }
-        self.changed = true;
-    }
-
     /// Ends what has ended, restarts it unless all is over, and touches memory.
     fn turn_over(&mut self) {
         self.open_barriers();
@@ -233,7 +218,7 @@ impl SimMachine {
         let process = &self.processes[p];
         let (app, pid) = (process.app, process.pid);
         self.totals[app].completions.push(self.now - process.start);
-        self.copy.iter_mut().filter(|copy| copy.pid == pid).for_each(|copy| copy.left = 0.0);
+        self.copies.forget(pid);
         self.clusters.forget(|tid| process.threads.iter().any(|thread| thread.tid == tid));
         let enough = self.totals[app].completions.len() >= num::index(self.workload.run.runs);
         if enough && !self.workload.run.restart {

@@ -107,42 +107,11 @@ fn remote_memory_slows_down_and_moving_the_pages_repairs_it() {
     assert!(remote / local > 1.1, "{remote} {local}");
     let mut machine = SimMachine::new(&all, 1);
     let outcome = machine.apply(&plan(vec![migrate(0, 3, 1 << 30)])).unwrap();
-    assert_eq!(outcome.pages_moved(), Pages(174_080));
+    assert!(matches!(outcome.actions[0], ActionOutcome::Queued { pages: Pages(174_080), .. }), "{outcome:?}");
     let report = ended(machine).report();
     let repaired = report.apps[0].mean_seconds.unwrap();
     assert!(repaired < remote && repaired > local, "{local} {repaired} {remote}");
     assert_eq!((report.apps[0].pages_moved, report.apps[0].memory_migrations), (174_080, 1));
-}
-
-/// As on Linux, an action comes back when its pages have moved: time has passed, and the next
-/// sample shows them where they were reported.
-#[test]
-fn pages_have_moved_when_an_action_comes_back_and_that_took_time() {
-    let all = on_barcelona(&[("milc", "cpu = 0"), ("milc", "cpu = 12")]);
-    let mut machine = SimMachine::new(&all, 1);
-    let before = machine.sample().unwrap();
-    let outcome = machine.apply(&plan(vec![migrate(0, 3, 50_000)])).unwrap();
-    assert_eq!(outcome.pages_moved(), Pages(50_000));
-    let after = machine.sample().unwrap();
-    assert_eq!(after.processes[0].pages.as_ref().unwrap().get(NodeId(3)), Some(&Pages(50_000)));
-    // 50,000 pages of 4 KiB at 0.2 to 1 GB/s; the other program has run meanwhile.
-    let took = after.time.0 - before.time.0;
-    assert!(took > 0.2 && took < 1.0, "{took}");
-    let ran = Observation::between(&before, &after).processes[1].threads[0].cpu_time.unwrap().0;
-    assert!((ran / took - 1.0).abs() < 1e-6, "{ran} {took}");
-}
-
-/// Whose process ends while its pages are on their way: what is reported is what moved.
-#[test]
-fn pages_of_a_process_that_ends_meanwhile_are_not_reported_as_moved() {
-    let text = format!("machine = \"barcelona-4x4\"\n{SHORT}[[app]]\nprogram = \"milc\"\ncpu = 0\n");
-    let all = workload(&text.replace("instructions_factor = 0.1", "instructions_factor = 0.00025"));
-    let mut machine = SimMachine::new(&all, 1);
-    let outcome = machine.apply(&plan(vec![migrate(0, 3, 174_080)])).unwrap();
-    let ActionOutcome::Pages { moved, stayed } = &outcome.actions[0] else { panic!("{outcome:?}") };
-    assert!(moved.0 > 0 && moved.0 < 174_080, "{moved:?}");
-    assert_eq!(stayed[0], ("the process or the run ended first".to_owned(), Pages(174_080 - moved.0)));
-    assert_eq!(machine.report().apps[0].pages_moved, moved.0);
 }
 
 fn ways(llc: u32, cluster: &str, way_mask: u64, threads: &[u32]) -> Action {
@@ -243,12 +212,12 @@ fn a_full_node_takes_no_more_pages() {
         }
         action
     };
-    let ActionOutcome::Pages { moved, stayed } = machine.apply(&plan(vec![one(1002)])).unwrap().actions[0].clone()
-    else {
-        panic!("a migration has pages as its outcome");
-    };
-    assert_eq!(moved.0, 4 * 262_144 - 2 * 409_600);
-    assert_eq!(stayed, [("no memory on the target".to_owned(), Pages(409_600 - moved.0))]);
+    let outcome = machine.apply(&plan(vec![one(1002)])).unwrap().actions[0].clone();
+    let ActionOutcome::Queued { pages, stayed, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(pages.0, 4 * 262_144 - 2 * 409_600);
+    assert_eq!(stayed, [("no memory on the target".to_owned(), Pages(409_600 - pages.0))]);
+    let outcome = machine.apply(&plan(vec![one(1002)])).unwrap();
+    assert_eq!(outcome.effective(), 0, "what is under way has its place already: {outcome:?}");
 }
 
 #[test]

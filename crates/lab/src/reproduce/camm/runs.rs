@@ -39,7 +39,7 @@ impl Observer for Watch {
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let done = |outcome: &&ActionOutcome| match outcome {
             ActionOutcome::Done => true,
-            ActionOutcome::Pages { moved, .. } => moved.0 > 0,
+            ActionOutcome::Pages { moved: pages, .. } | ActionOutcome::Queued { pages, .. } => pages.0 > 0,
             _ => false,
         };
         self.effective += epoch.outcome.map_or(0, |outcome| outcome.actions.iter().filter(done).count());

@@ -1,17 +1,33 @@
-//! One migration: what the target can take, which pages, in which batches, and the tally.
+//! One migration: what the target can take, which pages, in which batches, and what became of them.
 
 use super::free;
 use super::migration::{Migration, PageOptions};
 use super::process::Process;
 use super::select::{Cursor, in_order, mapped, near};
-use super::tally::{BUDGET, ENDED, FEWER, NO_MEMORY, REFUSED, Tally};
+use super::tally::{BUDGET, FEWER, NO_MEMORY, Tally};
 use crate::kernel::maps::Mapping;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-/// Pages in one system call that moves. The kernel drains the LRU lists of every CPU in each call,
+/// Pages in one system call that moves, as in [`isobar_model::flight::BATCH`]. The kernel drains the LRU lists of every CPU in each call,
 /// and holds them disabled for its length: fewer calls cost less, shorter ones stall others less.
 const BATCH: usize = 512;
+
+/// What came of a part of a migration: its pages by what became of them, those that were chosen,
+/// or why it cannot go on.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Pages by what became of them.
+    pub tally: Tally,
+    /// The pages to move, of a part that chooses them.
+    pub chosen: Option<Vec<u64>>,
+    /// The outcome, had nothing moved.
+    pub failed: Option<ActionOutcome>,
+    /// How long it took, where that was measured.
+    pub took: Duration,
+}
 
 /// Moves pages, and remembers for each process where its walk goes on.
 #[derive(Debug, Default)]
@@ -27,17 +43,35 @@ impl PageMover {
         Self { options, cursors: BTreeMap::new() }
     }
 
-    /// Moves pages, `budget` at most.
+    /// Moves pages in line, `budget` at most.
     pub fn migrate(&mut self, request: &Migration<'_>, budget: Pages) -> ActionOutcome {
+        let within = request.pages.0.min(budget.0);
         let mut tally = Tally::default();
-        let result = self.try_migrate(request, budget, &mut tally);
-        match result {
-            Err(outcome) if tally.pages_moved().0 == 0 => return outcome,
-            Err(ActionOutcome::Vanished) => tally.rest_stayed(ENDED, request.pages),
-            Err(_) => tally.rest_stayed(REFUSED, request.pages),
-            Ok(()) => {}
+        tally.stayed(BUDGET, request.pages.0 - within);
+        let stop = AtomicBool::new(false);
+        let found = self.find(&Migration { pages: Pages(within), ..*request }, &stop);
+        tally.add(found.tally);
+        let mut failed = found.failed;
+        for batch in found.chosen.unwrap_or_default().chunks(BATCH) {
+            if failed.is_none() {
+                let done = relocate(request, batch, &stop);
+                tally.add(done.tally);
+                failed = done.failed;
+            }
         }
-        tally.outcome()
+        tally.close(request.pages, failed)
+    }
+
+    /// Chooses the pages of a request; what is not to be found, or has no place on the target,
+    /// stays.
+    pub fn find(&mut self, request: &Migration<'_>, stop: &AtomicBool) -> Done {
+        let mut tally = Tally::default();
+        let chosen = self.try_find(request, stop, &mut tally);
+        let (chosen, failed) = match chosen {
+            Ok(chosen) => (Some(chosen), None),
+            Err(outcome) => (None, Some(outcome)),
+        };
+        Done { tally, chosen, failed, ..Done::default() }
     }
 
     /// Forgets the walks of processes for which `lives` is false.
@@ -46,25 +80,28 @@ impl PageMover {
     }
 
     /// An error is the outcome of a migration that came to nothing.
-    fn try_migrate(&mut self, request: &Migration<'_>, budget: Pages, tally: &mut Tally) -> Result<(), ActionOutcome> {
-        let within = request.pages.0.min(budget.0);
-        tally.stayed(BUDGET, request.pages.0 - within);
-        let wanted = within.min(self.room(request.to)?);
-        tally.stayed(NO_MEMORY, within - wanted);
+    fn try_find(
+        &mut self,
+        request: &Migration<'_>,
+        stop: &AtomicBool,
+        tally: &mut Tally,
+    ) -> Result<Vec<u64>, ActionOutcome> {
+        let asked = request.pages.0;
+        let wanted = asked.min(room(&self.options, request.to)?);
+        tally.stayed(NO_MEMORY, asked - wanted);
         if wanted == 0 {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let mut process = Process::new(request)?;
+        let mut process = Process::new(request, stop)?;
         let chosen = self.choose(&mut process, request, wanted)?;
         let found = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
         tally.stayed(FEWER, wanted.saturating_sub(found));
-        let chosen: Vec<u64> = chosen.into_iter().collect();
-        chosen.chunks(BATCH).try_for_each(|batch| process.relocate(batch, tally))
+        Ok(chosen.into_iter().collect())
     }
 
     fn choose(
         &mut self,
-        process: &mut Process,
+        process: &mut Process<'_>,
         request: &Migration<'_>,
         wanted: u64,
     ) -> Result<BTreeSet<u64>, ActionOutcome> {
@@ -89,7 +126,7 @@ impl PageMover {
     /// The next pages of the resident set.
     fn walk(
         &mut self,
-        process: &mut Process,
+        process: &mut Process<'_>,
         mappings: &[Mapping],
         request: &Migration<'_>,
         wanted: u64,
@@ -98,14 +135,32 @@ impl PageMover {
         let cursor = self.cursors.entry((request.pid, request.pid_start, request.from)).or_default();
         cursor.walk(process, &order, request.from, wanted)
     }
+}
 
-    /// How many pages the target can take; all, where the kernel does not say.
-    fn room(&self, to: NodeId) -> Result<u64, ActionOutcome> {
-        let Some(memory) = free::memory(&self.options.nodes, to) else { return Ok(u64::MAX) };
-        if memory.total == Bytes(0) {
-            let why = format!("node {to} has no memory: choose a node that has");
-            return Err(ActionOutcome::Refused { errno: None, why });
-        }
-        Ok(memory.available.0.saturating_sub(self.options.reserve.0) / procfs::page_size())
+/// Whether pages of a request can move at all, found out without looking for them: the outcome
+/// where none can.
+///
+/// # Errors
+/// The process has ended or is not to be touched, its memory may not be read, the target has no
+/// memory.
+pub fn admit(request: &Migration<'_>, options: &PageOptions) -> Result<(), ActionOutcome> {
+    room(options, request.to)?;
+    Process::new(request, &AtomicBool::new(false))?.may_be_read()
+}
+
+/// Moves one batch of pages that were found.
+pub fn relocate(request: &Migration<'_>, batch: &[u64], stop: &AtomicBool) -> Done {
+    let mut tally = Tally::default();
+    let moved = Process::new(request, stop).and_then(|process| process.relocate(batch, &mut tally));
+    Done { tally, failed: moved.err(), ..Done::default() }
+}
+
+/// How many pages the target can take; all, where the kernel does not say.
+fn room(options: &PageOptions, to: NodeId) -> Result<u64, ActionOutcome> {
+    let Some(memory) = free::memory(&options.nodes, to) else { return Ok(u64::MAX) };
+    if memory.total == Bytes(0) {
+        let why = format!("node {to} has no memory: choose a node that has");
+        return Err(ActionOutcome::Refused { errno: None, why });
     }
+    Ok(memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size())
 }

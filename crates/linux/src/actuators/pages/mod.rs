@@ -6,6 +6,8 @@
 //! not ask for the move. Pages are base pages. A transparent huge page moves whole with the first
 //! of its pages that is asked for; the pages of it that were not asked for are not counted.
 //!
+//! Pages are copied beside the loop ([`PagesBeside`]; DINO, section 4.2, has a daemon for it).
+//!
 //! The choice of pages follows DINO (section 4.1; K = 4096 by its section 5.2):
 //!
 //! - [`PageSelection::AroundSamples`] with sampled addresses: [`around()`] each of them, in the
@@ -21,6 +23,8 @@
 //! [`PageSelection::ResidentSet`]: isobar_model::PageSelection::ResidentSet
 
 pub mod around;
+pub mod beside;
+pub mod budget;
 mod free;
 mod migrate;
 mod migration;
@@ -32,6 +36,7 @@ mod tally;
 
 pub use crate::kernel::maps as mappings;
 pub use around::{PageRange, around};
+pub use beside::{PagesBeside, Request};
 pub use migrate::PageMover;
 pub use migration::{Migration, PageOptions};
 pub use select::Cursor;

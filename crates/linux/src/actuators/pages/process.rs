@@ -11,8 +11,10 @@ use crate::kernel::move_pages as syscall;
 use crate::kernel::{identity, privilege};
 use isobar_model::{ActionOutcome, NodeId, Pid};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of times that a batch is tried again as long as some of it moves: the kernel stops at the
 /// first page that fails.
@@ -26,18 +28,20 @@ const LOOKS: usize = 4096;
 
 /// A process whose pages are looked at and moved. Before each system call it is checked that it is
 /// still the same.
-pub struct Process {
+pub struct Process<'a> {
     pid: Pid,
     start: u64,
     from: NodeId,
     to: NodeId,
     pub page_size: u64,
     left: u64,
+    /// Set when nobody wants the rest any more.
+    stop: &'a AtomicBool,
     tables: Option<PageTables>,
 }
 
-impl Process {
-    pub fn new(request: &Migration<'_>) -> Result<Self, ActionOutcome> {
+impl<'a> Process<'a> {
+    pub fn new(request: &Migration<'_>, stop: &'a AtomicBool) -> Result<Self, ActionOutcome> {
         let task = identity::process(request.pid).filter(|task| task.start == request.pid_start);
         let task = task.ok_or(ActionOutcome::Vanished)?;
         if task.kernel || request.pid == identity::own_pid() {
@@ -46,10 +50,21 @@ impl Process {
         }
         let (from, to, page_size) = (request.from, request.to, procfs::page_size());
         let tables = PageTables::open(request.pid, page_size);
-        Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, left: MOST_LOOKED_AT, tables })
+        Ok(Self { pid: request.pid, start: request.pid_start, from, to, page_size, left: MOST_LOOKED_AT, stop, tables })
+    }
+
+    /// Whether we may look at its memory.
+    pub fn may_be_read(&self) -> Result<(), ActionOutcome> {
+        match File::open(format!("/proc/{}/maps", self.pid)) {
+            Err(error) if error.raw_os_error() == Some(libc::EACCES) => Err(no_privilege(&error)),
+            _ => Ok(()),
+        }
     }
 
     fn still_there(&self) -> Result<(), ActionOutcome> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Err(ActionOutcome::LeftAlone { why: "asked to stop".to_owned() });
+        }
         let same = identity::process(self.pid).is_some_and(|task| task.start == self.start);
         if same { Ok(()) } else { Err(ActionOutcome::Vanished) }
     }
@@ -149,7 +164,7 @@ fn no_privilege(error: &io::Error) -> ActionOutcome {
     ActionOutcome::Refused { errno: error.raw_os_error(), why }
 }
 
-impl Look for Process {
+impl Look for Process<'_> {
     type Stop = ActionOutcome;
 
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, ActionOutcome> {

@@ -37,13 +37,36 @@ impl Tally {
 
     /// Counts what is left of the pages that were asked for.
     pub fn rest_stayed(&mut self, why: &'static str, asked: Pages) {
-        let counted = self.stayed.values().fold(self.moved, |sum, pages| sum.saturating_add(*pages));
+        let counted = self.counted();
         self.stayed(why, asked.0.saturating_sub(counted));
     }
 
     /// The pages that moved.
     pub const fn pages_moved(&self) -> Pages {
         Pages(self.moved)
+    }
+
+    /// Pages counted so far, moved or not.
+    pub fn counted(&self) -> u64 {
+        self.stayed.values().fold(self.moved, |sum, pages| sum.saturating_add(*pages))
+    }
+
+    /// Counts what another has counted, too.
+    pub fn add(&mut self, other: Self) {
+        self.moved += other.moved;
+        other.stayed.into_iter().for_each(|(why, pages)| self.stayed(why, pages));
+    }
+
+    /// What became of the pages that were asked for in the end. A failure is the outcome where
+    /// nothing moved; else the rest stayed because of it.
+    pub fn close(mut self, asked: Pages, failed: Option<ActionOutcome>) -> ActionOutcome {
+        match failed {
+            Some(outcome) if self.moved == 0 => return outcome,
+            Some(ActionOutcome::Vanished) => self.rest_stayed(ENDED, asked),
+            Some(_) => self.rest_stayed(REFUSED, asked),
+            None => {}
+        }
+        self.outcome()
     }
 
     /// The tally as the outcome of an action.

@@ -29,6 +29,17 @@ impl PageBudget {
         Pages(self.left)
     }
 
+    /// What it can hold.
+    pub const fn most(&self) -> Pages {
+        Pages(self.per_second)
+    }
+
+    /// How long until there is this much; `None`: there is. Of more than it can hold, until it is full.
+    pub fn time_until(&self, pages: Pages) -> Option<Duration> {
+        let lacking = pages.0.min(self.per_second).saturating_sub(self.left);
+        (lacking > 0).then(|| Duration::from_secs_f64(num::float(lacking) / num::float(self.per_second)))
+    }
+
     /// Takes out what was moved.
     pub const fn spend(&mut self, moved: Pages) {
         self.left = self.left.saturating_sub(moved.0);
@@ -55,5 +66,7 @@ mod tests {
         assert_eq!(budget.left(), Pages(6));
         budget.spend(Pages(9));
         assert_eq!(budget.left(), Pages(0));
+        assert_eq!(budget.time_until(Pages(5)), Some(Duration::from_millis(500)));
+        assert_eq!((budget.time_until(Pages(99)), budget.time_until(Pages(0))), (Some(Duration::from_secs(1)), None));
     }
 }

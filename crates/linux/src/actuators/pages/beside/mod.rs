@@ -1,0 +1,167 @@
+//! Page migrations beside the loop: one thread copies, batch by batch and at a limited rate, while
+//! the loop samples and decides. The loop never waits for it, but at the end: [`PagesBeside::stop`]
+//! has it leave the batch that it is at, and joins it.
+//!
+//! What is under way is bounded (see [`isobar_model::flight::taken_on`]), and a process is known
+//! again by its start time before each batch. Where no thread can be started, pages are moved in
+//! line, as far as the rate allows at once.
+
+mod queue;
+mod request;
+mod shared;
+mod worker;
+
+pub use request::{News, Request};
+
+use super::budget::PageBudget;
+use super::migrate::{PageMover, admit};
+use super::migration::PageOptions;
+use super::tally::{BUDGET, Tally};
+use isobar_model::flight::QUEUE_FULL;
+use isobar_model::{ActionOutcome, NodeId, Pages, Pid};
+use shared::Shared;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+/// Seconds of copying that may be under way.
+const SECONDS_UNDER_WAY: u64 = 4;
+
+/// Moves pages beside the loop.
+#[derive(Debug)]
+pub struct PagesBeside {
+    shared: Arc<Shared>,
+    mover: Arc<Mutex<PageMover>>,
+    options: PageOptions,
+    per_second: u64,
+    worker: Option<JoinHandle<()>>,
+    /// Why no thread copies, and the budget of what is moved in line then.
+    in_line: Option<(String, PageBudget)>,
+}
+
+impl PagesBeside {
+    /// Nothing is under way; the thread is started when it is needed.
+    #[must_use]
+    pub fn new(options: PageOptions, per_second: u64) -> Self {
+        let mover = Arc::new(Mutex::new(PageMover::new(options.clone())));
+        Self { shared: Arc::default(), mover, options, per_second, worker: None, in_line: None }
+    }
+
+    /// The same without a thread, for this reason.
+    #[must_use]
+    pub fn in_line(mut self, why: &str) -> Self {
+        self.in_line = Some((why.to_owned(), PageBudget::new(self.per_second)));
+        self
+    }
+
+    /// Why pages are moved in line, where they are: the loop waits for them then.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let (why, _) = self.in_line.as_ref()?;
+        Some(format!("pages are moved in line, and decisions wait for them: {why}"))
+    }
+
+    /// A plan begins: its withdrawals are of what was under way before it.
+    pub fn next_plan(&mut self) {
+        self.shared.lock().plans += 1;
+    }
+
+    /// Takes pages on, as many as may be under way; or says at once why none can move.
+    pub fn take_on(&mut self, request: Request) -> ActionOutcome {
+        let asked = request.pages;
+        if self.per_second == 0 {
+            return all_stay(BUDGET, asked);
+        }
+        if let Err(outcome) = admit(&request.migration(), &self.options) {
+            return outcome;
+        }
+        if let Err(error) = self.start() {
+            let why = format!("no thread can be started for them: {error}");
+            self.in_line = Some((why, PageBudget::new(self.per_second)));
+        }
+        if let Some((_, budget)) = &mut self.in_line {
+            budget.refill();
+            let mut mover = self.mover.lock().unwrap_or_else(PoisonError::into_inner);
+            let outcome = mover.migrate(&request.migration(), budget.left());
+            if let ActionOutcome::Pages { moved, .. } = outcome {
+                budget.spend(moved);
+                self.shared.lock().note(&request, moved);
+            }
+            return outcome;
+        }
+        let limit = Pages(self.per_second.saturating_mul(SECONDS_UNDER_WAY));
+        let (number, pages) = self.shared.lock().take_on(request, limit);
+        self.shared.changed.notify_all();
+        let stayed = Pages(asked.0 - pages.0);
+        match number {
+            Some(number) => {
+                let stayed = Some(stayed).filter(|pages| pages.0 > 0).map(|pages| (QUEUE_FULL.to_owned(), pages));
+                ActionOutcome::Queued { number, pages, stayed: stayed.into_iter().collect() }
+            }
+            None => all_stay(QUEUE_FULL, stayed),
+        }
+    }
+
+    /// Drops what is under way of a process, between some nodes or all, and was not asked for by
+    /// this plan; returns of how many migrations.
+    pub fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> usize {
+        let dropped = self.shared.lock().withdraw(pid, from, to);
+        self.shared.changed.notify_all();
+        dropped
+    }
+
+    /// What has happened since the last call.
+    pub fn news(&mut self) -> News {
+        if self.worker.as_ref().is_some_and(JoinHandle::is_finished) {
+            // It only ends when told to, or by a bug of ours; then the next request starts another.
+            self.worker = None;
+            self.shared.lock().abandon();
+        }
+        self.shared.lock().news()
+    }
+
+    /// Forgets where the walks over processes were for which `lives` is false.
+    pub fn retain(&mut self, lives: impl Fn(Pid, u64) -> bool) {
+        // The thread may be looking for pages: then the next sample forgets them.
+        if let Ok(mut mover) = self.mover.try_lock() {
+            mover.retain(lives);
+        }
+    }
+
+    /// Ends what is under way after the batch that is being copied, and the thread. What news have
+    /// not told yet is told now.
+    pub fn stop(&mut self) -> News {
+        self.shared.lock().stop_all();
+        if let Some(worker) = self.worker.take() {
+            self.shared.lock().closed = true;
+            self.shared.changed.notify_all();
+            // It has panicked, or is done.
+            let _ = worker.join();
+        }
+        let mut queue = self.shared.lock();
+        queue.closed = false;
+        queue.abandon();
+        queue.news()
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        if self.worker.is_none() && self.in_line.is_none() {
+            let (shared, mover, per_second) = (Arc::clone(&self.shared), Arc::clone(&self.mover), self.per_second);
+            let work = move || worker::work(&shared, &mover, PageBudget::new(per_second));
+            self.worker = Some(Builder::new().name("pages".into()).spawn(work)?);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PagesBeside {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn all_stay(why: &'static str, pages: Pages) -> ActionOutcome {
+    let mut tally = Tally::default();
+    tally.stayed(why, pages.0);
+    tally.outcome()
+}
