@@ -26,14 +26,15 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// What an action asks for.
+    /// What an action asks for; a withdrawal asks for nothing.
     #[must_use]
-    pub const fn by(action: &Action) -> Self {
+    pub const fn by(action: &Action) -> Option<Self> {
         match action {
-            Action::MoveThread { pid, tid, .. } => Self::Thread(*pid, *tid),
-            Action::MigratePages { pid, .. } => Self::Pages(*pid),
-            Action::SetAllocation { pid, .. } => Self::Allocation(*pid),
-            Action::SetWays { llc, .. } => Self::Ways(*llc),
+            Action::MoveThread { pid, tid, .. } => Some(Self::Thread(*pid, *tid)),
+            Action::MigratePages { pid, .. } => Some(Self::Pages(*pid)),
+            Action::SetAllocation { pid, .. } => Some(Self::Allocation(*pid)),
+            Action::SetWays { llc, .. } => Some(Self::Ways(*llc)),
+            Action::WithdrawPages { .. } => None,
         }
     }
 
@@ -60,8 +61,15 @@ struct Refusals {
 }
 
 impl Refused {
-    /// A new epoch begins; processes and threads that are gone are forgotten.
+    /// A new epoch begins; processes and threads that are gone are forgotten. Takes what became of
+    /// migrations that were queued when their plan was carried out.
     pub fn next_epoch(&mut self, seen: &Observation) {
+        let ended = |wanted: fn(&ActionOutcome) -> bool| -> BTreeSet<Asked> {
+            let ended = seen.page_moves.iter().filter(|flight| flight.ended && wanted(&flight.outcome));
+            ended.map(|flight| Asked::Pages(flight.pid)).collect()
+        };
+        let accepted = ended(|outcome| matches!(outcome, ActionOutcome::Pages { .. }));
+        self.take(&ended(|outcome| matches!(outcome, ActionOutcome::Refused { .. })), &accepted);
         self.epoch += 1;
         self.list.retain(|asked, _| match (asked, asked.pid()) {
             (Asked::Thread(pid, tid), _) => seen
@@ -76,19 +84,22 @@ impl Refused {
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         let of = |wanted: fn(&Action, &ActionOutcome) -> bool| -> BTreeSet<Asked> {
             let both = plan.actions.iter().zip(&outcome.actions);
-            both.filter(|(action, outcome)| wanted(action, outcome)).map(|(action, _)| Asked::by(action)).collect()
+            both.filter(|(action, outcome)| wanted(action, outcome))
+                .filter_map(|(action, _)| Asked::by(action))
+                .collect()
         };
-        let refused = of(is_refused);
-        if !self.list.is_empty() {
-            let accepted = of(|action, outcome| {
-                // That a cluster can be removed does not mean that it can be made.
-                let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
-                !removes && matches!(outcome, ActionOutcome::Done | ActionOutcome::Pages { .. })
-            });
-            self.list.retain(|asked, _| refused.contains(asked) || !accepted.contains(asked));
-        }
+        let accepted = of(|action, outcome| {
+            // That a cluster can be removed does not mean that it can be made.
+            let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
+            !removes && matches!(outcome, ActionOutcome::Done | ActionOutcome::Pages { .. })
+        });
+        self.take(&of(is_refused), &accepted);
+    }
+
+    fn take(&mut self, refused: &BTreeSet<Asked>, accepted: &BTreeSet<Asked>) {
+        self.list.retain(|asked, _| refused.contains(asked) || !accepted.contains(asked));
         for asked in refused {
-            let refusals = self.list.entry(asked).or_default();
+            let refusals = self.list.entry(*asked).or_default();
             refusals.in_a_row = refusals.in_a_row.saturating_add(1);
             let wait = 1u64.checked_shl(refusals.in_a_row).map_or(LONGEST, |wait| wait.min(LONGEST));
             refusals.until = self.epoch + wait;
@@ -113,7 +124,7 @@ impl Refused {
             return;
         }
         let all = plan.actions.len();
-        plan.actions.retain(|action| !self.waits(Asked::by(action)));
+        plan.actions.retain(|action| Asked::by(action).is_none_or(|asked| !self.waits(asked)));
         let held = all - plan.actions.len();
         if held > 0 {
             plan.notes.push(format!("the machine refused {held} of {all} actions before: they wait"));
@@ -134,7 +145,7 @@ pub fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_kit::{observation, process, thread};
+    use crate::test_kit::{in_flight, observation, process, thread};
     use isobar_model::{CpuId, NodeId, PageSelection, Pages};
 
     fn to_cpu(tid: u32) -> Action {
@@ -187,6 +198,30 @@ mod tests {
         assert_eq!(timeline(3, &pages(), left), "!!!", "the budget of this epoch");
         assert_eq!(timeline(3, &to_cpu(1), left), "!.!");
         assert_eq!(timeline(3, &pages(), |_| no()), "!.!");
+    }
+
+    #[test]
+    fn a_queued_migration_is_refused_when_it_ends_so() {
+        let mut refused = Refused::default();
+        let mut plan = Plan { actions: vec![pages()], ..Plan::nothing("test") };
+        refused.next_epoch(&seen());
+        refused.applied(
+            &plan,
+            &Outcome { actions: vec![ActionOutcome::Queued { number: 0, pages: Pages(1), stayed: vec![] }] },
+        );
+        let mut later = seen();
+        in_flight(&mut later, 1, (0, 1), 1);
+        refused.next_epoch(&later);
+        assert!(!refused.doubts(Asked::Pages(Pid(1))), "it is under way");
+        later.page_moves[0].ended = true;
+        later.page_moves[0].outcome = no();
+        refused.next_epoch(&later);
+        assert!(refused.waits(Asked::Pages(Pid(1))));
+        refused.hold_back(&mut plan);
+        assert!(plan.actions.is_empty());
+        later.page_moves[0].outcome = ActionOutcome::Pages { moved: Pages(1), stayed: vec![] };
+        refused.next_epoch(&later);
+        assert!(!refused.doubts(Asked::Pages(Pid(1))));
     }
 
     #[test]
