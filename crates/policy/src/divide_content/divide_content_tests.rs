@@ -195,7 +195,7 @@ fn each_llc_is_divided_by_its_own_ways() {
 #[test]
 fn a_program_that_may_not_be_moved_stays_until_it_is_tried_again() {
     let (mut world, mut policy) = (crowded(), policy());
-    let no = |plan: &Plan| isobar_model::Outcome {
+    let no = |plan: &Plan| Outcome {
         actions: vec![isobar_model::ActionOutcome::Refused { errno: Some(1), why: "no".into() }; plan.actions.len()],
     };
     let mut moves: Vec<Vec<String>> = Vec::new();
