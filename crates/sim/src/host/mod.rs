@@ -5,6 +5,7 @@ mod actuators;
 mod allocation;
 mod balancing;
 mod costs;
+mod gate;
 mod jobs;
 mod linux;
 mod memory;
