@@ -2,6 +2,7 @@
 //! route between any two nodes. Read from TOML or made from a synthetic topology; checked when
 //! made. It knows nothing of programs.
 
+mod balancer;
 mod facts;
 mod linux;
 mod load;

@@ -1,5 +1,6 @@
 //! A machine as written in TOML, units in the key names, and what its values may be.
 
+use super::linux::Linux;
 use crate::error::{SimError, within};
 use isobar_model::topology::Topology;
 use isobar_model::{CpuSet, LlcId, NodeId};
@@ -23,7 +24,7 @@ pub(crate) struct Spec {
     pub smt: Option<SmtSpec>,
     pub latency: LatencySpec,
     #[serde(default)]
-    pub linux: super::Linux,
+    pub linux: Linux,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -216,7 +217,7 @@ impl Spec {
             route: Vec::new(),
             smt: None,
             latency: LatencySpec { ns: ids.iter().map(row).collect() },
-            linux: super::Linux::default(),
+            linux: Linux::default(),
         }
     }
 }
