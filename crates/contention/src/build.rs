@@ -20,8 +20,8 @@ const COPY_OVERHEAD: f64 = 4e-6;
 /// have no solution where what nobody waits for fills a link.
 const BACKPRESSURE: f64 = 0.1;
 /// The part of the waits of probes and their answers that a miss waits beside the memory's: it ends
-/// with the later of the data and the last answer (McCalpin on Opterons, 2010), and the waits on one
-/// way hide behind those on the other (estimate).
+/// with the later of the data and the last answer (McCalpin on Opterons, 2010), and the waits on
+/// one way hide behind those on the other (estimate).
 const PROBED: f64 = 0.5;
 /// Lines of a base page.
 const PAGE_LINES: f64 = 64.0;

@@ -1,5 +1,6 @@
 //! What the equations need of a machine: latencies, controllers, links, routes, what its protocol
-//! adds to data, and last-level caches, all by position. Checked when made. It knows no topology, no clock and no CPUs.
+//! adds to data, and last-level caches, all by position. Checked when made. It knows no topology,
+//! no clock and no CPUs.
 
 use crate::queue::{LINE, Resource};
 use isobar_model::num;

@@ -119,8 +119,8 @@ fn probes_and_requests_pass_the_links() {
     near(on_links(3), [72.0, 12.0, 8.0, 0.0, 76.0, 12.0, 4.0, 0.0]);
 }
 
-/// A local miss waits for answers: where others fill the links, a thread with local memory is slower
-/// if the machine probes, and as fast as alone if it does not.
+/// A local miss waits for answers: where others fill the links, a thread with local memory is
+/// slower if the machine probes, and as fast as alone if it does not.
 #[test]
 fn answers_to_probes_are_waited_for() {
     let packets = Packets { probe: 8.0, response: 4.0, ..Packets::default() };
