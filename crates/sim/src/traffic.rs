@@ -46,8 +46,8 @@ fn stream(machine: &MachineSpec, node: usize, memory: usize) -> Demand {
     Demand { factor: 3.0, ..thread(machine, &triad, node, memory, 1.0) }
 }
 
-/// 32 GB/s for two sockets with DDR3-1066 (IBM, product guide of the BladeCenter HS22V), to a tenth,
-/// four threads on either node. STREAM counts three of the four lines that a triad moves.
+/// 32 GB/s for two sockets with DDR3-1066 (IBM, product guide of the BladeCenter HS22V), to a
+/// tenth, four threads on either node. STREAM counts three of the four lines that a triad moves.
 #[test]
 fn stream_on_nehalem_reaches_what_is_published() {
     let machine = find("nehalem-2x4").unwrap();
