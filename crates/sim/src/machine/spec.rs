@@ -246,7 +246,8 @@ fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError>
     within(file, key, f64::from(value), 1.0..=f64::from(most))
 }
 
-/// A part of something, above 0, at most all of it; its range has it inside and is of the same kind.
+/// A part of something, above 0, at most all of it; its range has it inside and is of the same
+/// kind.
 fn part(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
     let right = |value: f64| value >= *RANGE.start() && value <= 1.0;
     let problem = || SimError::value(file, key, format!("is {value}; it must be above 0, at most 1"));
