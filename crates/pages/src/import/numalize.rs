@@ -14,7 +14,7 @@
 use super::error::{ImportError, header, shown};
 use crate::profile::sum::Sum;
 use crate::profile::{PageProfile, Structure};
-use crate::trace::{FirstTouch, MOST_PAGE, MOST_THREADS, Row, Rows, Slice};
+use crate::trace::{FirstTouch, MOST_PAGE, MOST_THREADS, Row, Slice};
 use csv::{ByteRecord, ReaderBuilder};
 use isobar_model::num;
 use std::collections::BTreeMap;
