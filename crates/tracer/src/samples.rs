@@ -153,7 +153,7 @@ impl<W: Write> Samples<W> {
                 self.threads.remove(&tid);
                 self.thread(tid)?;
             }
-            What::Mapped { start, length, offset, path } => self.mapped(start, length, offset, path)?,
+            What::Mapped { start, length, offset, path } => self.mapped(start, length, offset, &path)?,
             What::Throttled => self.throttled = true,
             What::Access { address, load, store } => self.access(of, slice, tid, address, load, store)?,
             What::Lost(_) => {}
@@ -206,15 +206,15 @@ impl<W: Write> Samples<W> {
         Ok(Some(number))
     }
 
-    fn mapped(&mut self, start: u64, length: u64, offset: u64, path: String) -> Result<(), TraceError> {
-        let kind = match path.as_str() {
+    fn mapped(&mut self, start: u64, length: u64, offset: u64, path: &str) -> Result<(), TraceError> {
+        let kind = match path {
             "//anon" => {
                 self.anonymous += 1;
                 RegionKind::Anonymous { order: self.anonymous - 1 }
             }
             "[heap]" => RegionKind::Heap,
             "[stack]" => RegionKind::Stack(0),
-            path if path.starts_with('/') => RegionKind::File { path: path.to_owned(), offset },
+            _ if path.starts_with('/') => RegionKind::File { path: path.to_owned(), offset },
             _ => return Ok(()),
         };
         let end = start.saturating_add(length);

@@ -36,7 +36,11 @@ const GROUP: usize = 1 << 20;
 /// # Errors
 /// What reading the slices again says, and what writing says.
 pub fn write(source: &Source, to: impl Write + Send) -> anyhow::Result<()> {
-    let mut table = Table::new(&source.profile, to)?;
+    write_in_groups(source, to, GROUP)
+}
+
+fn write_in_groups(source: &Source, to: impl Write + Send, of: usize) -> anyhow::Result<()> {
+    let mut table = Table::new(&source.profile, to, of)?;
     let timed = source.slices(|view| Ok(table.slice(view)?))?;
     if !timed {
         table.whole_run()?;
@@ -50,6 +54,8 @@ struct Table<'a, W: Write + Send> {
     /// Numbers of pages, ascending, with their positions in the profile.
     positions: Vec<(u64, usize)>,
     group: Group,
+    /// A group is written when it has as many rows.
+    most: usize,
     file: SerializedFileWriter<W>,
 }
 
@@ -68,7 +74,7 @@ struct Group {
 }
 
 impl<'a, W: Write + Send> Table<'a, W> {
-    fn new(profile: &'a PageProfile, to: W) -> Result<Self> {
+    fn new(profile: &'a PageProfile, to: W, most: usize) -> Result<Self> {
         let header = &profile.header;
         let word = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
         let mut about = vec![
@@ -89,6 +95,7 @@ impl<'a, W: Write + Send> Table<'a, W> {
             names: names.collect(),
             positions,
             group: Group::default(),
+            most,
             file: SerializedFileWriter::new(to, Arc::new(parse_message_type(COLUMNS)?), Arc::new(properties.build()))?,
         })
     }
@@ -98,7 +105,7 @@ impl<'a, W: Write + Send> Table<'a, W> {
         let begin = view.number.saturating_mul(self.profile.header.slice_ns);
         let mut rows = Adding { table: self, slice: view.number, begin, page: 0, first: 0, name: ByteArray::from("") };
         view.show(&mut rows).map_err(anyhow::Error::msg)?;
-        if self.group.threads.len() >= GROUP { Ok(self.flush()?) } else { Ok(()) }
+        if self.group.threads.len() >= self.most { Ok(self.flush()?) } else { Ok(()) }
     }
 
     /// Adds the accesses of the whole run, of which it is not known which were loads.
@@ -109,7 +116,7 @@ impl<'a, W: Write + Send> Table<'a, W> {
                 let address = page.number.saturating_mul(self.profile.header.page_bytes);
                 self.group.push(address, thread, *accesses, page.first, &name);
             }
-            if self.group.threads.len() >= GROUP {
+            if self.group.threads.len() >= self.most {
                 self.flush()?;
             }
         }
@@ -225,11 +232,11 @@ mod tests {
         (fields.collect(), file.num_row_groups(), about)
     }
 
-    fn exported(bytes: &[u8]) -> (Vec<Vec<Field>>, usize, String) {
+    fn exported(bytes: &[u8], of: usize) -> (Vec<Vec<Field>>, usize, String) {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         std::fs::write(&from, bytes).unwrap();
-        write(&source::read(&from).unwrap(), File::create(&to).unwrap()).unwrap();
+        write_in_groups(&source::read(&from).unwrap(), File::create(&to).unwrap(), of).unwrap();
         read_back(&to)
     }
 
@@ -254,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_row_of_a_trace_comes_back() {
-        let (rows, groups, about) = exported(&trace(2, 2));
+        let (rows, groups, about) = exported(&trace(2, 2), GROUP);
         let expected = |slice: u64, page: u64, first: u32, structure: &str| {
             let (loads, stores) = (u64::MAX - page, slice / 5);
             let accesses = loads.saturating_add(stores);
@@ -273,23 +280,20 @@ mod tests {
             expected(5, 1, 3, "unknown"),
         ];
         assert_eq!((rows, groups), (all.to_vec(), 1));
-        for word in
-            [r#""engine", value: Some("test")"#, r#""sampled", value: Some("7")"#, r#"["a b"]"#, r#"value: Some("7")"#]
-        {
+        for word in [r#""engine", value: Some("test")"#, r#""sampled", value: Some("7")"#, r#"["a b"]"#] {
             assert!(about.contains(word) || about.contains(&word.replace('"', "\\\"")), "{about}");
         }
     }
 
     #[test]
     fn a_long_trace_is_written_in_groups() {
-        let pages = u64::try_from(GROUP).unwrap() / 3;
-        let (rows, groups, _) = exported(&trace(5, pages));
-        assert_eq!((rows.len(), groups), (usize::try_from(5 * pages).unwrap(), 2));
+        let (rows, groups, _) = exported(&trace(5, 3), 10);
+        assert_eq!((rows.len(), groups), (15, 2));
     }
 
     #[test]
     fn without_slices_they_and_loads_are_null() {
-        let (rows, ..) = exported(include_bytes!("../../../../../examples/pages/matmul.csv"));
+        let (rows, ..) = exported(include_bytes!("../../../../../examples/pages/matmul.csv"), GROUP);
         let profile = isobar_pages::open(&include_bytes!("../../../../../examples/pages/matmul.csv")[..]).unwrap();
         let counts: Vec<Field> = profile
             .usage
@@ -300,7 +304,7 @@ mod tests {
             .collect();
         assert_eq!(rows.iter().map(|row| row[6].clone()).collect::<Vec<_>>(), counts);
         assert!(rows.iter().all(|row| [0, 1, 4, 5].iter().all(|at| row[*at] == Field::Null)));
-        let (none, groups, _) = exported(&trace(0, 0));
+        let (none, groups, _) = exported(&trace(0, 0), GROUP);
         assert_eq!((none.len(), groups), (0, 0));
     }
 }
