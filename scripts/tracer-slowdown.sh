@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
-# How much slower a program runs when it is traced: tracer-slowdown.sh ISOBAR [RUNS]. The matrix
-# product of 4 threads (270 million loads and stores) by itself, under qemu-user alone, traced by
-# isobar, and under the simplest tool that sees every access (valgrind's lackey), best of RUNS
-# (3). ISOBAR is a release build with its plugin beside it. Times of the CPU are those to compare
+# How much slower a program runs when it is traced: tracer-slowdown.sh ISOBAR [RUNS [N]]. The matrix
+# product of N (256) rows and 4 threads by itself, under qemu-user alone, traced by isobar, and under
+# the simplest tool that sees every access (valgrind's lackey, minutes), best of RUNS (1). ISOBAR is a release build with its plugin beside it. Times of the CPU are those to compare
 # where the machine has other work. Fails where lackey is faster than isobar.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: tracer-slowdown.sh ISOBAR [RUNS]" >&2; exit 2; }
 isobar=$(realpath "$1")
-runs=${2:-3}
+runs=${2:-1}
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cc -O1 -DN=512 -pthread -o "$work/matrix" "$root/crates/tracer/tests/programs/matrix.c"
+cc -O1 -DN="${3:-256}" -pthread -o "$work/matrix" "$root/crates/tracer/tests/programs/matrix.c"
 
 measure() { # NAME TOOL COMMAND... -> a line of NAME, seconds, CPU seconds
     local name=$1 tool=$2 wall user sys
