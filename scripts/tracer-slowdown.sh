@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# How much slower a program runs when it is traced: tracer-slowdown.sh ISOBAR [RUNS [N]]. The matrix
-# product of N (256) rows and 4 threads by itself, under qemu-user alone, traced by isobar, and under
-# the simplest tool that sees every access (valgrind's lackey, minutes), best of RUNS (1). ISOBAR is a release build with its plugin beside it. Times of the CPU are those to compare
-# where the machine has other work. Fails where lackey is faster than isobar.
+# How much slower a program runs when it is traced: tracer-slowdown.sh ISOBAR [RUNS [N]]. The
+# matrix product of N (256) rows and 4 threads by itself, under qemu-user alone, traced by isobar,
+# and under the simplest tool that sees every access (valgrind's lackey, minutes), best of RUNS (1).
+# ISOBAR is a release build with its plugin beside it. Times of the CPU are those to compare where
+# the machine has other work. Fails where lackey is faster than isobar.
 set -euo pipefail
-[ $# -ge 1 ] || { echo "usage: tracer-slowdown.sh ISOBAR [RUNS]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: tracer-slowdown.sh ISOBAR [RUNS [N]]" >&2; exit 2; }
 isobar=$(realpath "$1")
 runs=${2:-1}
 root=$(cd "$(dirname "$0")/.." && pwd)

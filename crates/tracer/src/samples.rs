@@ -1,5 +1,5 @@
-//! What becomes of sampled accesses: a trace, slice by slice. Buffers of several CPUs come one after
-//! the other, so a slice stays open for a while.
+//! What becomes of sampled accesses: a trace, slice by slice. Buffers of several CPUs come one
+//! after the other, so a slice stays open for a while.
 
 use isobar_linux::sensors::memory::program::Of;
 use isobar_linux::sensors::memory::program::records::{Record, What};
@@ -332,7 +332,10 @@ mod tests {
         assert_eq!(look(LATE_NS + 3 * SLICE), [0, 22]);
         // Only now is what came by the look before known to be old.
         assert_eq!(look(LATE_NS + 3 * SLICE), [22]);
-        assert_eq!(look(2), [1, 22]);
+        assert_eq!(look(2), [22]);
+        samples.finish().unwrap();
+        let written = samples.writer.into_inner();
+        assert_eq!(slices(&written).iter().map(|slice| slice.number).collect::<Vec<_>>(), [0, 1, 22]);
     }
 
     #[test]

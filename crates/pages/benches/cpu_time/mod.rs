@@ -1,4 +1,5 @@
-//! Time of the one thread that measures, on its CPU: what else runs on the machine takes none of it.
+//! Time of the one thread that measures, on its CPU: what else runs on the machine takes none of
+//! it.
 
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 

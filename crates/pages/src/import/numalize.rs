@@ -137,10 +137,10 @@ impl Making {
         let (mut fields, mut rest) = ([&[] as &[u8]; COLUMNS.len()], line);
         for field in &mut fields {
             let end = rest.iter().position(|byte| *byte == b',')?;
-            (*field, rest) = (rest[..end].trim_ascii(), &rest[end + 1..]);
-            if field.iter().any(|byte| matches!(byte, b'"' | b'\r')) {
+            if rest[..end].iter().any(|byte| matches!(byte, b'"' | b'\r')) {
                 return None;
             }
+            (*field, rest) = (rest[..end].trim_ascii(), &rest[end + 1..]);
         }
         plain_counts(rest, &mut self.counts)?;
         let (page, first) = (page(fields[0])?, self.first(fields[3])?);

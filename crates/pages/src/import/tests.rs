@@ -62,6 +62,9 @@ fn rows_after_one_that_is_quoted_are_read_alike() {
     assert_eq!(profile.structures.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["A", "B\nC"]);
     let wrong = format!("{HEAD},T0,T1\n{plain}{quoted}5,0,,0,,A,x,1\n");
     assert_eq!(refused(&wrong), "line 9: column 7: `x`; expected a count from 0 to 2^64 - 1");
+    // A carriage return ends a row, wherever it stands.
+    let ended = format!("{HEAD},T0,T1\n5,0,,0,,A\r,1,2\n");
+    assert!(refused(&ended).contains("6 columns; expected 8"));
     let wrong = format!("{HEAD},T0,T1\n{plain}5,0,,0,,A,x,1\n");
     assert_eq!(refused(&wrong), "line 5: column 7: `x`; expected a count from 0 to 2^64 - 1");
 }

@@ -41,7 +41,7 @@ pub fn write(source: &Source, to: impl Write + Send) -> anyhow::Result<()> {
 
 fn write_in_groups(source: &Source, to: impl Write + Send, of: usize) -> anyhow::Result<()> {
     let mut table = Table::new(&source.profile, to, of)?;
-    let timed = source.slices(|view| Ok(table.slice(view)?))?;
+    let timed = source.slices(|view| table.slice(view))?;
     if !timed {
         table.whole_run()?;
     }

@@ -51,8 +51,8 @@ fn remarks(profile: &PageProfile) -> Vec<String> {
 }
 
 impl Source {
-    /// Looks at the blocks of all slices, read from the file again; whether it has slices, and can be
-    /// read twice.
+    /// Looks at the blocks of all slices, read from the file again; whether it has slices, and can
+    /// be read twice.
     ///
     /// # Errors
     /// Bad input, and what who looks says.
