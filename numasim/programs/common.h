@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -28,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 64, PASSES_KEPT = 64, LINE = 64, PAGE = 4096, KNOBS_MOST = 8 };
+enum { THREADS_MOST = 64, PLACES_MOST = 256, PASSES_KEPT = 64, LINE = 64, PAGE = 4096, KNOBS_MOST = 8 };
 
 // Who touches memory first unless --touch says otherwise; a program may define it before it
 // includes this file.
@@ -64,7 +65,8 @@ static void report(void);           // prints further members of the JSON line
 static long threads = 1, seed = 1;
 static double seconds_wanted;
 static bool repeat;
-static const char *ready_file, *start_file, *touch = TOUCHED_BY;
+static const char *ready_file, *start_file, *each_on, *touch = TOUCHED_BY;
+static int places[PLACES_MOST], places_listed;
 
 // The totals of completed passes; under `told` once threads run.
 static struct {
@@ -149,6 +151,7 @@ static const struct knob common_knobs[] = {
     {.name = "threads", .number = &threads, .least = 1, .most = THREADS_MOST, .says = "threads that share the work"},
     {.name = "seed", .number = &seed, .least = 0, .most = 1L << 40, .says = "of all random choices"},
     {.name = "touch", .text = &touch, .says = "own: every thread touches its share first; first: the first thread touches all"},
+    {.name = "each-on", .text = &each_on, .says = "binds thread n to the n-th CPU of this list, such as 0-3,8, in turn"},
     {.name = "ready-file", .text = &ready_file, .says = "is created after set-up, when all memory is touched"},
     {.name = "start-file", .text = &start_file, .says = "the measured part waits until this file is there"},
     {.name = "seconds", .real = &seconds_wanted, .says = "further passes until this many seconds are over"},
@@ -200,6 +203,22 @@ static inline void set_knob(const struct knob *k, const char *value) {
     }
 }
 
+// The CPUs of a list such as 0-3,8.
+static inline void read_places(void) {
+    const char *at = each_on;
+    do {
+        char *rest;
+        long first = strtol(at, &rest, 10), last = first;
+        bool number = rest != at;
+        if (number && *rest == '-') last = strtol(at = rest + 1, &rest, 10), number = rest != at;
+        if (!number || first < 0 || last < first || last >= CPU_SETSIZE || last - first >= PLACES_MOST - places_listed ||
+            (*rest && *rest != ','))
+            bad_argument("--each-on: \"%s\" is no list of CPUs such as 0-3,8", each_on);
+        for (long cpu = first; cpu <= last; cpu++) places[places_listed++] = (int)cpu;
+        at = *rest ? rest + 1 : NULL;
+    } while (at);
+}
+
 static inline void read_arguments(char **argument) {
     for (argument++; *argument; argument++) {
         if (strcmp(*argument, "--help") == 0) print_help();
@@ -213,6 +232,7 @@ static inline void read_arguments(char **argument) {
     }
     if (strcmp(touch, "own") != 0 && strcmp(touch, "first") != 0)
         bad_argument("--touch: \"%s\" is neither own nor first", touch);
+    if (each_on) read_places();
 }
 
 // ---- the line -----------------------------------------------------------------------------------
@@ -308,9 +328,20 @@ static inline void run_passes(long share) {
     }
 }
 
+// Binds the thread of a share to its CPU, where that is asked for.
+static inline void settle(long share) {
+    if (!places_listed) return;
+    cpu_set_t cpu;
+    CPU_ZERO(&cpu);
+    CPU_SET(places[share % places_listed], &cpu);
+    if (sched_setaffinity(0, sizeof cpu, &cpu) != 0)
+        fail("--each-on: CPU %d: %s", places[share % places_listed], strerror(errno));
+}
+
 static inline void *live(void *which) {
     long share = (long)(intptr_t)which;
     static double born;
+    settle(share);
     if (share == 0) born = now();
     if (strcmp(touch, "own") == 0) fill(share);
     else
@@ -328,6 +359,7 @@ int main(int argc, char **argv) {
     (void)argc;
     read_arguments(argv);
     double began = now();
+    settle(0);
     allocate();
     total.setup = now() - began;
     if (repeat || seconds_wanted > 0) start_watch();

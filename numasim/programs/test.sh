@@ -93,6 +93,7 @@ test_threads() {
     line=$(run_small "$name" --threads 3)
     ok "$name has three threads" is "$line" threads 3
     ok "$name: three threads come to the same again" is "$(run_small "$name" --threads 3)" checksum "$(member "$line" checksum)"
+    ok "$name: bound threads come to the same" is "$(run_small "$name" --threads 3 --each-on 0,0)" checksum "$(member "$line" checksum)"
 }
 
 # refuses NAME ARGUMENTS...: exit 2, one line that begins with the program's name, nothing on
@@ -112,6 +113,7 @@ test_bad_arguments() {
     ok "$name refuses no threads" refuses "$name" --threads 0
     ok "$name refuses a missing value" refuses "$name" --seed
     ok "$name refuses a negative time" refuses "$name" --seconds -1
+    ok "$name refuses what is no list of CPUs" refuses "$name" --each-on 3-1
     ok "$name refuses an unknown way to touch" refuses "$name" --touch never
     [ "$name" = cpu ] || ok "$name refuses no memory" refuses "$name" --size-kib 0
     [ "$name" = cpu ] || ok "$name refuses too little memory for its threads" refuses "$name" --size-kib 1 --threads 64

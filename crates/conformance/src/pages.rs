@@ -42,8 +42,8 @@ pub(crate) fn list<B: Bench>() -> Vec<Assertion<B>> {
 }
 
 /// Carries out a migration and compares what became of it with the sample that tells it: the source
-/// falls by what moved, the target rises by it, no other node changes; the other witness sees the same. Returns
-/// how many moved.
+/// falls by what moved, the target rises by it, no other node changes; the other witness sees the
+/// same. Returns how many moved.
 fn migrated<S: Stage>(stage: &mut S, who: &Identity, action: Action) -> Result<u64, Stop> {
     let Action::MigratePages { from, to, pages: asked, .. } = action else {
         return Err(Stop::Fails("no page migration".to_owned()));

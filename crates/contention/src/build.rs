@@ -19,6 +19,10 @@ const COPY_OVERHEAD: f64 = 4e-6;
 /// (estimate: write buffers and requests in flight are finite). Without any, the equations would
 /// have no solution where what nobody waits for fills a link.
 const BACKPRESSURE: f64 = 0.1;
+/// The part of the waits of probes and their answers that a miss waits beside the memory's: it ends
+/// with the later of the data and the last answer (McCalpin on Opterons, 2010), and the waits on
+/// one way hide behind those on the other (estimate).
+const PROBED: f64 = 0.5;
 /// Lines of a base page.
 const PAGE_LINES: f64 = 64.0;
 
@@ -50,7 +54,8 @@ pub(crate) fn thread(machine: &Machine, one: &Demand) -> Stream {
             awaited[*link] += weight;
         }
         machine.route(home, node).iter().for_each(|link| lines[*link] += written);
-        machine.add_packets(home, node, read, &mut lines);
+        machine.add_packets((home, node), read, &mut lines);
+        machine.add_probe_ways((home, node), PROBED * weight, &mut awaited);
     }
     for link in machine.nodes()..resources {
         awaited[link] = awaited[link].max(BACKPRESSURE * lines[link]);

@@ -91,8 +91,8 @@
 //! beside what is held of the LLC. Else its lines are among those held.
 //!
 //! Prefetched lines and write-backs load controllers and links, and requests and probes load links;
-//! threads wait for the lines of their misses only. What is prefetched takes no cache space beside
-//! that of the misses.
+//! threads wait for the lines of their misses and for answers to probes only. What is prefetched
+//! takes no cache space beside that of the misses.
 //!
 //! **Left for growth**: the cache space of prefetched lines, what a switch of threads on a core
 //! costs in private caches (it costs only LLC space here).

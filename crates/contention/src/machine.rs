@@ -1,5 +1,6 @@
 //! What the equations need of a machine: latencies, controllers, links, routes, what its protocol
-//! adds to data, and last-level caches, all by position. Checked when made. It knows no topology, no clock and no CPUs.
+//! adds to data, and last-level caches, all by position. Checked when made. It knows no topology,
+//! no clock and no CPUs.
 
 use crate::queue::{LINE, Resource};
 use isobar_model::num;
@@ -8,8 +9,9 @@ use isobar_model::num;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     parts: Parts,
-    /// By node: the link directions that a probe passes on its way from there to all others.
-    broadcast: Vec<Vec<usize>>,
+    /// By node: the link directions that a probe passes on its way from there to all others, and to
+    /// how many of them.
+    probes: Vec<Vec<(usize, f64)>>,
     /// By node: the link directions that answers of all others pass on their way there, and how
     /// many.
     answers: Vec<Vec<(usize, f64)>>,
@@ -119,22 +121,14 @@ impl Machine {
     /// The parts, with the ways of probes and answers.
     fn joined(parts: Parts) -> Self {
         let nodes = if parts.packets.probe + parts.packets.response > 0.0 { parts.latency.len() } else { 0 };
-        let links = |routes: &mut dyn Iterator<Item = &Vec<usize>>| {
+        let counted = |routes: &mut dyn Iterator<Item = &Vec<usize>>| {
             let mut links: Vec<_> = routes.flatten().copied().collect();
             links.sort_unstable();
-            links
+            links.chunk_by(|a, b| a == b).map(|same| (same[0], num::float_len(same.len()))).collect()
         };
-        let broadcast = (0..nodes).map(|from| {
-            let mut once = links(&mut parts.routes[from].iter());
-            once.dedup();
-            once
-        });
-        let answers = (0..nodes).map(|to| {
-            let all = links(&mut parts.routes.iter().map(|row| &row[to]));
-            all.chunk_by(|a, b| a == b).map(|same| (same[0], num::float_len(same.len()))).collect()
-        });
-        let (broadcast, answers) = (broadcast.collect(), answers.collect());
-        Self { parts, broadcast, answers }
+        let probes = (0..nodes).map(|from| counted(&mut parts.routes[from].iter())).collect();
+        let answers = (0..nodes).map(|to| counted(&mut parts.routes.iter().map(|row| &row[to]))).collect();
+        Self { parts, probes, answers }
     }
 
     /// What it is made of.
@@ -168,16 +162,27 @@ impl Machine {
         &self.parts.routes[from][to]
     }
 
-    /// Adds what requests and probes put on links for `lines` lines that a node reads of a node's
-    /// memory; `on` is by position among [`Self::resources`], in lines.
-    pub(crate) fn add_packets(&self, reader: usize, memory: usize, lines: f64, on: &mut [f64]) {
+    /// Adds what requests and probes put on links, by position among [`Self::resources`], for
+    /// `lines` lines that a node reads of a node's memory.
+    pub(crate) fn add_packets(&self, (reader, memory): (usize, usize), lines: f64, on: &mut [f64]) {
         let Packets { request, probe, response } = self.parts.packets;
         let of = |bytes: f64| lines * bytes / LINE;
         self.route(reader, memory).iter().for_each(|link| on[*link] += of(request));
-        if let (Some(probed), Some(answers)) = (self.broadcast.get(memory), self.answers.get(reader)) {
-            probed.iter().for_each(|link| on[*link] += of(probe));
-            answers.iter().for_each(|(link, count)| on[*link] += count * of(response));
-            self.route(memory, reader).iter().for_each(|link| on[*link] -= of(response));
+        let Some((probes, answers)) = self.probes.get(memory).zip(self.answers.get(reader)) else { return };
+        probes.iter().for_each(|(link, _)| on[*link] += of(probe));
+        answers.iter().for_each(|(link, count)| on[*link] += count * of(response));
+        self.route(memory, reader).iter().for_each(|link| on[*link] -= of(response));
+    }
+
+    /// Adds the ways of a probe there and of its answer back, as the mean over the nodes that are
+    /// neither the reader's nor the memory's, `times` times.
+    pub(crate) fn add_probe_ways(&self, (reader, memory): (usize, usize), times: f64, on: &mut [f64]) {
+        let asked = self.nodes() - if reader == memory { 1 } else { 2 };
+        let Some((probes, answers)) = self.probes.get(memory).zip(self.answers.get(reader)) else { return };
+        if asked > 0 {
+            let each = times / num::float_len(asked);
+            probes.iter().chain(answers).for_each(|(link, count)| on[*link] += count * each);
+            self.route(memory, reader).iter().for_each(|link| on[*link] -= 2.0 * each);
         }
     }
 

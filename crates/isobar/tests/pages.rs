@@ -88,7 +88,7 @@ fn what_is_exported_is_read_back() {
     let read = pages(&example("matmul.csv"), &format!("--nodes 4 --json --export csv {path}")).document();
     let again = pages(path, "--nodes 4 --json").document();
     assert_eq!((&read["policies"], &read["structures"]), (&again["policies"], &again["structures"]));
-    pages(path, "--nodes 4 --export parquet x").refused(&["--export parquet", "expected csv"]);
+    pages(path, "--nodes 4 --export arrow x").refused(&["--export arrow", "expected csv or parquet"]);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! How fast profiles are read: rows of a trace (a row is a thread's accesses to a page in a slice),
-//! and bytes of a page profile in CSV with 64 threads.
+//! and bytes of a page profile in CSV with 64 threads. Times are those of the CPU.
 
 #![allow(clippy::unwrap_used)]
 
+mod cpu_time;
+
+use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use isobar_pages::PageProfile;
 use isobar_pages::import::numalize;
@@ -10,7 +13,8 @@ use isobar_pages::trace::{Header, Row, Slice, Writer};
 use std::fmt::Write;
 use std::hint::black_box;
 
-const SLICES: u64 = 20;
+/// A second of a program.
+const SLICES: u64 = 100;
 const ROWS: u64 = 100_000;
 
 /// Slices whose pages have so many threads each; they lie in runs, as pages of arrays do.
@@ -46,7 +50,7 @@ fn csv(pages: u64) -> String {
     text + "\n"
 }
 
-fn speed(criterion: &mut Criterion) {
+fn speed(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("ingestion");
     group.sample_size(10);
     for threads in [1, 4, 64] {
@@ -64,5 +68,5 @@ fn speed(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, speed);
+criterion_group!(name = benches; config = Criterion::default().with_measurement(CpuTime); targets = speed);
 criterion_main!(benches);

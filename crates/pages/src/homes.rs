@@ -2,11 +2,16 @@
 
 use crate::error::PagesError;
 
+/// Sums of as many counts below this as there can be threads do not overflow.
+const SMALL: u64 = 1 << 48;
+
 /// The node of each thread. Nodes are numbered from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Homes {
     nodes: usize,
     of_thread: Vec<u16>,
+    /// Neighbours on the same node: how many, and which. Most maps have few of these.
+    runs: Vec<(usize, u16)>,
 }
 
 impl Homes {
@@ -21,7 +26,9 @@ impl Homes {
         let home = |(thread, node): (usize, &usize)| {
             u16::try_from(*node).ok().filter(|_| *node < nodes).ok_or(PagesError::Node { thread, node: *node, nodes })
         };
-        Ok(Self { nodes, of_thread: of_thread.iter().enumerate().map(home).collect::<Result<_, _>>()? })
+        let of_thread: Vec<u16> = of_thread.iter().enumerate().map(home).collect::<Result<_, _>>()?;
+        let runs = of_thread.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
+        Ok(Self { nodes, of_thread, runs })
     }
 
     /// Neighbouring threads on the same node, as many on each as on any other (the paper's compact
@@ -56,6 +63,16 @@ impl Homes {
     /// Sums the accesses of threads by their nodes.
     pub(crate) fn sum(&self, by_thread: &[u64], by_node: &mut [u64]) {
         by_node.fill(0);
+        let bits = by_thread.iter().fold(0, |bits, count| bits | count);
+        if bits < SMALL && by_thread.len() == self.of_thread.len() {
+            let mut rest = by_thread;
+            for (threads, node) in &self.runs {
+                let (run, behind) = rest.split_at(*threads);
+                by_node[usize::from(*node)] += run.iter().sum::<u64>();
+                rest = behind;
+            }
+            return;
+        }
         for (count, node) in by_thread.iter().zip(&self.of_thread) {
             let sum = &mut by_node[usize::from(*node)];
             *sum = sum.saturating_add(*count);
@@ -66,6 +83,18 @@ impl Homes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn accesses_of_threads_are_those_of_their_nodes_and_saturate() {
+        let homes = Homes::new(3, &[0, 2, 2, 0, 1]).unwrap();
+        let sum = |by_thread: [u64; 5]| {
+            let mut by_node = [7; 3];
+            homes.sum(&by_thread, &mut by_node);
+            by_node
+        };
+        assert_eq!(sum([1, 2, 3, 4, 5]), [5, 5, 5]);
+        assert_eq!(sum([1, u64::MAX, 3, 4, SMALL]), [5, SMALL, u64::MAX]);
+    }
 
     #[test]
     fn neighbours_share_a_node() {

@@ -9,6 +9,7 @@
 //! metrics    exclusivity, balance, locality (equations 1 to 5, 8, 9, 11, 12)
 //! dynamics   migrations from time slice to time slice (equations 6 and 7)
 //! mapping    eight policies that give each page a node (section 5.1)
+//! order      pages by their accesses, as `balanced` wants them
 //! trace      what a traced run says, slice by slice
 //! profile    the usage of a whole run, with what its pages are
 //! import     profiles from files: traces, numalize's CSV, perf's samples; export to CSV
@@ -27,6 +28,7 @@ mod homes;
 pub mod import;
 mod mapping;
 mod metrics;
+mod order;
 mod profile;
 pub mod report;
 mod seen;

@@ -1,5 +1,6 @@
 //! Mappings of pages to nodes (section 5.1 of the paper).
 
+use crate::order::by_accesses;
 use crate::seen::{PageSeen, Seen};
 use isobar_model::num;
 use rand_chacha::ChaCha8Rng;
@@ -67,23 +68,23 @@ impl Mapping {
     #[must_use]
     pub fn place(&self, seen: &Seen<'_>) -> Placement {
         let nodes = node(seen.nodes() as u64);
-        let each = |rule: &dyn Fn(&PageSeen) -> u16| seen.pages().iter().map(rule).collect();
+        let pages = seen.pages().iter();
         let numbers = seen.usage().pages().iter().map(|page| node(page.number % u64::from(nodes)));
         Placement(match *self {
-            Self::FirstTouch => each(&|page| page.first),
+            Self::FirstTouch => pages.map(|page| page.first).collect(),
             Self::Random { seed } => {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
-                seen.pages().iter().map(|_| node(u64::from(random.next_u32()) % u64::from(nodes))).collect()
+                pages.map(|_| node(u64::from(random.next_u32()) % u64::from(nodes))).collect()
             }
-            Self::RoundRobin => (0..nodes).cycle().take(seen.pages().len()).collect(),
+            Self::RoundRobin => (0..nodes).cycle().take(pages.len()).collect(),
             Self::Interleave => numbers.collect(),
-            Self::Locality => each(&|page| page.best),
-            Self::Remote => each(&|page| page.worst),
+            Self::Locality => pages.map(|page| page.best).collect(),
+            Self::Remote => pages.map(|page| page.worst).collect(),
             Self::Balanced => balanced(seen),
             Self::Mixed { min_excl } => {
                 let exclusive = |page: &PageSeen| num::float(page.most) > min_excl * num::float(page.accesses);
                 let one = |(page, number): (&PageSeen, u16)| if exclusive(page) { page.best } else { number };
-                seen.pages().iter().zip(numbers).map(one).collect()
+                pages.zip(numbers).map(one).collect()
             }
         })
     }
@@ -117,13 +118,11 @@ const fn node(number: u64) -> u16 {
 /// the most accesses to it among those whose load is below total/N, ties to the less loaded, then
 /// to the lower number.
 fn balanced(seen: &Seen<'_>) -> Vec<u16> {
-    let (pages, numbers) = (seen.pages(), seen.usage().pages());
-    let mut order: Vec<usize> = (0..pages.len()).collect();
-    order.sort_unstable_by_key(|at| (std::cmp::Reverse(pages[*at].accesses), numbers[*at].number));
+    let pages = seen.pages();
     let (count, mut loads) = (seen.nodes() as u128, vec![0_u128; seen.nodes()]);
     let (mut by_node, mut placed) = (vec![0; seen.nodes()], vec![0; pages.len()]);
     let below = |load: u128| load * count < seen.accesses();
-    for at in order {
+    for at in by_accesses(seen).into_iter().map(num::index) {
         let page = &pages[at];
         // Mostly the best node has room, and the row need not be read again. Of a page with several
         // best nodes the lowest is known, and another may be less loaded.

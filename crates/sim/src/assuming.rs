@@ -11,7 +11,8 @@ impl Workload {
     /// program has one. The same as before where none has.
     ///
     /// # Errors
-    /// As [`crate::MachineSpec::from_toml`]; never for a machine whose ranges were read from a file.
+    /// As [`crate::MachineSpec::from_toml`]; never for a machine whose ranges were read from a
+    /// file.
     pub fn assuming(&self, estimate: Estimate, end: End) -> Result<Self, SimError> {
         let mut assumed = self.clone();
         assumed.machine = Arc::new(self.machine.assuming(estimate, end)?);
@@ -48,10 +49,10 @@ mod tests {
         };
         near(seen(Estimate::NodeRate, End::Low), 0.6, 0.8, 0.46);
         near(seen(Estimate::NodeRate, End::High), 0.83, 0.8, 0.46);
-        near(seen(Estimate::LinkRate, End::Low), 0.66, 0.7, 0.46);
-        near(seen(Estimate::LinkRate, End::High), 0.66, 0.89, 0.46);
-        near(seen(Estimate::Prefetch, End::Low), 0.66, 0.8, 0.0);
-        near(seen(Estimate::Prefetch, End::High), 0.66, 0.8, 1.5);
+        near(seen(Estimate::LinkRate, End::Low), 0.8, 0.7, 0.46);
+        near(seen(Estimate::LinkRate, End::High), 0.8, 0.89, 0.46);
+        near(seen(Estimate::Prefetch, End::Low), 0.8, 0.8, 0.0);
+        near(seen(Estimate::Prefetch, End::High), 0.8, 0.8, 1.5);
     }
 
     /// A machine without ranges is what it was; its latencies and places stay in any case.

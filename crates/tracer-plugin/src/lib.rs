@@ -183,21 +183,24 @@ fn rare(cpu: &mut cpus::Cpu, address: u64, access: Access) {
     if cpu.table.count(page, access) {
         return;
     }
-    if cpu.table.admit(page) && record.first_touch(page, cpu.thread) && access.stores() > 0 && cpu.thread == 0 {
+    if cpu.table.admit(page) && record.first_touch(page, cpu.thread) && cpu.thread == 0 {
         main_stack(record, address);
     }
     cpu.table.count(page, access);
 }
 
-/// The first thing that a program stores is a return address: on the stack of its main thread.
+/// The first thing that a program accesses is on the stack of its main thread: its loader stores a
+/// return address there, and one without a loader reads its arguments. What lies in a file is
+/// passed over.
 fn main_stack(record: &Record, address: u64) {
-    if STACK_KNOWN.swap(true, Ordering::Relaxed) {
+    if STACK_KNOWN.load(Ordering::Relaxed) {
         return;
     }
     let base = BASE.get().copied().unwrap_or_default();
     let here = address.wrapping_add(base);
     let found = mappings().into_iter().find(|mapping| (mapping.start..mapping.end).contains(&here));
-    if let Some(found) = found {
+    if let Some(found) = found.filter(|found| !found.path.starts_with('/')) {
+        STACK_KNOWN.store(true, Ordering::Relaxed);
         let (start, end) = (found.start.wrapping_sub(base), found.end.wrapping_sub(base));
         lock(&record.space).add(start, end, RegionKind::Stack(0));
     }

@@ -93,8 +93,11 @@ impl TracerError {
 
 /// A run that is being traced.
 pub trait Tracing {
-    /// What to start.
+    /// What to start: by the thread that prepared the run.
     fn command(&mut self) -> &mut Command;
+
+    /// Called some times a second while it runs: for engines that must fetch what they see.
+    fn step(&mut self) {}
 
     /// Completes the file, when what was started has ended.
     ///

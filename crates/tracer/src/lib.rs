@@ -3,6 +3,8 @@
 //! ```text
 //! engine      the seam: what an engine says of itself, and how it takes part in a traced run
 //! qemu_user   every access, through QEMU's emulation of one program and our plugin in it
+//! sampled     some accesses, by the CPU's own sampling, through perf events; samples: what becomes
+//!             of them
 //! program     what a command is: its file, its interpreter
 //! finish      completes a trace when the program has ended: names, the end, what is missing
 //! symbols     variables of programs and libraries, by address
@@ -22,15 +24,18 @@ mod finish;
 mod lines;
 mod program;
 mod qemu_user;
+mod sampled;
+mod samples;
 mod symbols;
 
 pub use engine::{Engine, Job, Refusal, Traced, TracerError};
 
 /// All engines, the first choice first.
-pub const ENGINES: &[&dyn Engine] = &[&qemu_user::QemuUser];
+pub const ENGINES: &[&dyn Engine] = &[&qemu_user::QemuUser, &sampled::Sampled];
 
-/// The engine of a name.
+/// The engine of a name; `qemu` will do for qemu-user.
 #[must_use]
 pub fn engine(name: &str) -> Option<&'static dyn Engine> {
+    let name = if name == "qemu" { "qemu-user" } else { name };
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }

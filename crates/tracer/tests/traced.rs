@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::cast_precision_loss)]
 
-use isobar_pages::trace::{Part, Reader};
+use isobar_pages::trace::{Part, Reader, RegionKind};
 use isobar_pages::{Homes, PageProfile, Seen};
 use isobar_tracer::{Job, Traced, TracerError, engine};
 use std::fs;
@@ -43,13 +43,16 @@ impl Run {
     }
 }
 
-/// The program of that name, compiled; `None` without a compiler.
+/// The program of that name, compiled, without a loader where the name ends in `-static`; `None`
+/// without a compiler.
 fn compiled(folder: &Path, name: &str) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
+    let (source, linked) = name.strip_suffix("-static").map_or((name, "-pthread"), |name| (name, "-static"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source).with_extension("c");
     let program = folder.join(name);
     // As the paper's table has it, each step of the product loads and stores its element of C.
     let optimise = if name == "matrix" { "-O0" } else { "-O1" };
-    let compiler = Command::new("cc").args([optimise, "-g", "-pthread", "-o"]).arg(&program).arg(source).status();
+    let compiler =
+        Command::new("cc").args([optimise, "-g", "-pthread", linked, "-o"]).arg(&program).arg(source).status();
     compiler.is_ok_and(|status| status.success()).then_some(program)
 }
 
@@ -117,6 +120,21 @@ fn first_touches_are_in_their_order_and_stacks_are_found() {
         assert!(of(&format!("stack of T{thread}")).count() > 0);
     }
     assert!(of("libc.so.6").count() > 10 && profile.structures.iter().any(|found| found.name == "heap"));
+}
+
+/// Such a program loads from its stack before it stores anything anywhere.
+#[test]
+fn the_stack_of_a_program_without_a_loader_is_found_and_is_not_its_variables() {
+    let Some(run) = run("exact-static", &[]) else { return };
+    let parts = Reader::new(run.file().as_slice()).unwrap().map(Result::unwrap).collect::<Vec<_>>();
+    let regions = |wanted: &dyn Fn(&RegionKind) -> bool| -> Vec<(u64, u64)> {
+        let regions = parts.iter().filter_map(|part| if let Part::Region(region) = part { Some(region) } else { None });
+        regions.filter(|region| wanted(&region.kind)).map(|region| (region.start, region.end)).collect()
+    };
+    let stack = regions(&|kind| *kind == RegionKind::Stack(0));
+    let data = regions(&|kind| matches!(kind, RegionKind::Named { name, .. } if name == "data"));
+    assert_eq!((stack.len(), data.len()), (1, 1), "{stack:?} {data:?}");
+    assert!(stack[0].1 <= data[0].0 || data[0].1 <= stack[0].0, "{stack:?} covers {data:?}");
 }
 
 #[test]

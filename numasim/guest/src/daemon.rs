@@ -110,7 +110,7 @@ fn stop_apart(pid: u32) -> Option<String> {
 }
 
 /// The last [`MOST_LOG`] bytes, from the beginning of a line.
-fn last(text: &str) -> String {
+pub fn last(text: &str) -> String {
     let Some(cut) = text.len().checked_sub(MOST_LOG) else { return text.to_owned() };
     let from = text.as_bytes().iter().skip(cut).position(|byte| *byte == b'\n').map_or(text.len(), |at| cut + at + 1);
     text.get(from..).unwrap_or_default().to_owned()

@@ -146,6 +146,11 @@ impl<'a> Running<'a> {
         Ok(Self { asked, child, ready, migrations: BTreeMap::new(), begun: BTreeMap::new(), first: None, last: None })
     }
 
+    /// What it is called within its run.
+    pub fn name(&self) -> &str {
+        &self.asked.name
+    }
+
     /// Whether it only keeps the machine busy.
     pub fn background(&self) -> bool {
         self.asked.background
@@ -167,10 +172,15 @@ impl<'a> Running<'a> {
             Some(cpus) if !self.asked.placed_by_hand => self.bring(cpus),
             _ => self.let_go(),
         }
+        self.begin(nodes);
+        Ok(())
+    }
+
+    /// Notes what there is when its measured part begins.
+    pub fn begin(&mut self, nodes: usize) {
         self.look(nodes);
         self.begun.clone_from(&self.migrations);
         self.first.clone_from(&self.last);
-        Ok(())
     }
 
     /// Lets it go where it may run.

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod before;
 mod daemon;
 mod job;
 mod page;
@@ -87,6 +88,7 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
         jobs: Vec::<JobRan>::new(),
         vmstat: procfs::vmstat()?,
         daemon: None,
+        before: None,
     };
     port.tell(&Line::Run(Box::new(ran)))
 }

@@ -1,18 +1,21 @@
 //! One run: set up, start together, watch, end, count. The top function is the order of events.
 
+use crate::before;
 use crate::daemon;
 use crate::job::Running;
 use crate::page::Machine;
 use crate::{delta, procfs};
 use anyhow::Context;
 use numasim_guest::counters::Counters;
-use numasim_guest::wire::{Ran, Run};
+use numasim_guest::wire::{BeforeRan, Ran, Run};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 /// The switch of automatic NUMA balancing (Documentation/admin-guide/sysctl/kernel.rst).
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
+/// The switch of transparent huge pages (Documentation/admin-guide/mm/transhuge.rst).
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// Where runs keep their files.
 const FOLDER: &str = "/tmp/run";
 /// How often we look whether jobs have ended, and how often at their threads and pages, which costs
@@ -35,6 +38,9 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
     let (nodes, until) = (procfs::nodes(), procfs::now() + limit_seconds);
 
     std::fs::write(BALANCING, if asked.regime.numa_balancing { "1" } else { "0" }).context(BALANCING)?;
+    if asked.regime.no_huge_pages {
+        std::fs::write(HUGE_PAGES, "never").context(HUGE_PAGES)?;
+    }
     let mut problem = None;
     let mut jobs = Vec::new();
     for job in &asked.jobs {
@@ -42,6 +48,7 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
         problem = problem.or(job.set_up(until, nodes).err());
         jobs.push(job);
     }
+    let before = prepare(asked, &mut jobs, folder, until, nodes, &mut problem);
     let pids: Vec<u32> = jobs.iter().map(|job| job.child.pid()).collect();
     let daemon = match asked.regime.daemon.as_ref().map(|daemon| daemon::start(daemon, &pids, folder)).transpose() {
         Ok(daemon) => daemon,
@@ -56,19 +63,36 @@ pub fn run(asked: &Run, limit_seconds: f64, machine: &Machine) -> anyhow::Result
 
     machine.empty()?;
     machine.ways(&asked.ways)?;
-    let before = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
+    let begun = Before { counters: machine.counters()?, vmstat: procfs::vmstat()?, clock: procfs::now() };
     std::fs::write(&start_file, "").context("start file")?;
     std::thread::sleep(LET_GO_AFTER);
     jobs.iter().for_each(Running::let_go);
     if problem.is_none() {
         problem = watch(&mut jobs, until, nodes);
     }
-    let seconds = procfs::now() - before.clock;
-    let (counters, vmstat) = (delta(before.counters, machine.counters()?), since(&before.vmstat, &procfs::vmstat()?));
+    let seconds = procfs::now() - begun.clock;
+    let (counters, vmstat) = (delta(begun.counters, machine.counters()?), since(&begun.vmstat, &procfs::vmstat()?));
 
     let daemon = daemon.map(daemon::Running::end);
     let jobs = jobs.into_iter().map(Running::finish).collect();
-    Ok(Ran { id: asked.id.clone(), jobs, seconds, problem, counters, vmstat, daemon })
+    Ok(Ran { id: asked.id.clone(), jobs, seconds, problem, counters, vmstat, daemon, before })
+}
+
+/// Runs the commands that come before the measured part, if there are any and nothing has failed.
+fn prepare(
+    asked: &Run,
+    jobs: &mut [Running<'_>],
+    folder: &Path,
+    until: f64,
+    nodes: usize,
+    problem: &mut Option<String>,
+) -> Option<BeforeRan> {
+    if asked.regime.before.is_empty() || problem.is_some() {
+        return None;
+    }
+    let ran = before::run(&asked.regime.before, jobs, folder, until).map_err(|why| *problem = Some(why)).ok();
+    jobs.iter_mut().for_each(|job| job.begin(nodes));
+    ran
 }
 
 /// What stood on the counters when the measured part began.

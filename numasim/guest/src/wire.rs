@@ -52,9 +52,18 @@ pub struct Ways {
 pub struct Regime {
     /// The kernel's automatic NUMA balancing (`/proc/sys/kernel/numa_balancing`).
     pub numa_balancing: bool,
+    /// Transparent huge pages are switched off, for this run and those that follow in its boot;
+    /// else they are as the kernel has them.
+    #[serde(default)]
+    pub no_huge_pages: bool,
     /// A program that moves threads, pages or ways beside the jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Daemon>,
+    /// A command that is run once for each measured job when all are set up, and that must succeed;
+    /// `{pid}` becomes the job's process id, `{program}` its name without the number of the
+    /// instance. Empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
 }
 
 /// A program that runs beside the jobs.
@@ -96,7 +105,8 @@ pub struct Job {
     /// Whether it only keeps the machine busy: it runs until the others are done.
     #[serde(default)]
     pub background: bool,
-    /// Whether the arguments place it (`numactl`): the director then leaves its affinity alone.
+    /// Whether the arguments place it (`numactl`, `--each-on`): the director then leaves its
+    /// affinity alone.
     #[serde(default)]
     pub placed_by_hand: bool,
 }
@@ -151,6 +161,19 @@ pub struct Ran {
     pub vmstat: BTreeMap<String, u64>,
     /// What became of the daemon.
     pub daemon: Option<DaemonRan>,
+    /// What the commands before the measured part did, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<BeforeRan>,
+}
+
+/// What the commands of [`Regime::before`] did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BeforeRan {
+    /// Pages that were moved meanwhile, as the kernel counted (`pgmigrate_success`).
+    pub pages_moved: u64,
+    /// What each wrote to standard output, by job; the last [`MOST_LOG`] bytes.
+    pub said: BTreeMap<String, String>,
 }
 
 /// What came of a job.

@@ -66,6 +66,12 @@ pub struct ExperimentArgs {
     /// Only contenders whose names contain this, and the baseline; may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
+    /// Only this program of those that are measured; may be repeated
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub program: Vec<String>,
+    /// The folder of the experiment's host_files, instead of its own
+    #[arg(long, value_name = "DIR")]
+    pub host_files: Option<PathBuf>,
     /// Keep what every boot leaves (console, lines, page) in this folder
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,

@@ -1,7 +1,10 @@
 //! An experiment as written in TOML. It knows keys, defaults and limits; it refuses to know
 //! machines' CPUs (plan.rs asks those) and to run anything.
 
+mod contender;
+
 use crate::error::LabError;
+pub use contender::{Bind, Contender};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +43,18 @@ pub struct Experiment {
     /// The contender that the others are compared with; default: see [`Experiment::baseline`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare_with: Option<String>,
+    /// Whether the guest's kernel may use transparent huge pages as it does by itself. Footprints
+    /// are divided, and huge pages are not: one of 2 MiB is as one of 32 MiB where caches are 16
+    /// times smaller.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub huge_pages: bool,
+    /// Each program has boots and a table of its own, without the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_at_a_time: bool,
+    /// Files of the host that lie in `/host` of the guest under their own names, such as the page
+    /// trace of a program; `{program}` stands for every program's name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_files: Vec<String>,
     /// What runs.
     pub program: Vec<Program>,
     /// Files that daemons read: path in the guest to content.
@@ -94,6 +109,11 @@ pub struct Program {
     /// gets all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_on: Option<String>,
+    /// CPUs that the program binds its threads to, thread n to the n-th CPU of the list in turn,
+    /// before they touch any memory (`--each-on` of the programs that ship). Nothing else places
+    /// it, and it is not run alone on the first node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each_thread_on: Option<String>,
     /// Whether it only keeps the machine busy, and is not measured.
     #[serde(default)]
     pub background: bool,
@@ -112,61 +132,9 @@ pub struct Start {
     pub node: Option<u32>,
 }
 
-/// What places programs and memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Contender {
-    /// Stock Linux.
-    Linux {
-        /// What tables call it.
-        #[serde(default)]
-        name: Option<String>,
-        /// Automatic NUMA balancing.
-        numa_balancing: bool,
-    },
-    /// Debian's numad; NUMA balancing off, as its manual page advises.
-    Numad {
-        /// What tables call it.
-        #[serde(default)]
-        name: Option<String>,
-        /// Seconds between its scans (its `-i`, both bounds).
-        #[serde(default = "numad_interval")]
-        interval_seconds: u32,
-    },
-    /// Programs placed by hand with numactl; NUMA balancing off.
-    Numactl {
-        /// What tables call it.
-        #[serde(default)]
-        name: Option<String>,
-        /// Program name to its place.
-        bind: BTreeMap<String, Bind>,
-    },
-    /// Any program that runs beside the jobs: started before them, ended after them with SIGTERM.
-    Daemon {
-        /// What tables call it.
-        name: String,
-        /// The command; words are parted by blanks, and `{pids}` stands for `-p PID` of every job.
-        run: String,
-        /// The package of this workspace that has the program; without it the guest must have it
-        /// already.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        package: Option<String>,
-        /// Automatic NUMA balancing beside it.
-        #[serde(default)]
-        numa_balancing: bool,
-    },
+const fn yes() -> bool {
+    true
 }
-
-/// Where numactl puts a program; of several instances each goes there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bind {
-    /// `--cpunodebind`.
-    pub cpus_of: u32,
-    /// `--membind`.
-    pub memory_of: u32,
-}
-
 const fn five() -> u32 {
     5
 }
@@ -181,24 +149,6 @@ const fn sixty() -> f64 {
 }
 const fn half_an_hour() -> u32 {
     1800
-}
-const fn numad_interval() -> u32 {
-    1
-}
-
-impl Contender {
-    /// What tables call it: as named, else after its kind.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let (name, usual) = match self {
-            Self::Linux { name, numa_balancing: true } => (name, "linux".to_owned()),
-            Self::Linux { name, numa_balancing: false } => (name, "linux, balancing off".to_owned()),
-            Self::Numad { name, .. } => (name, "numad".to_owned()),
-            Self::Numactl { name, .. } => (name, "numactl".to_owned()),
-            Self::Daemon { name, .. } => return name.clone(),
-        };
-        name.clone().unwrap_or(usual)
-    }
 }
 
 impl Experiment {
@@ -227,6 +177,45 @@ impl Experiment {
         stock(true).or_else(|| stock(false)).or(self.contender.first()).map(Contender::name).unwrap_or_default()
     }
 
+    /// The experiments that this one comes to: itself, or one for each program that is measured,
+    /// called after both.
+    #[must_use]
+    pub fn apart(&self) -> Vec<Self> {
+        if !self.one_at_a_time {
+            return vec![self.clone()];
+        }
+        let measured = self.program.iter().filter(|program| !program.background);
+        let alone = |program: &Program| Self {
+            name: format!("{}, {}", self.name, program.name),
+            program: self.program.iter().filter(|other| other.background || *other == program).cloned().collect(),
+            ..self.clone()
+        };
+        measured.map(alone).collect()
+    }
+
+    /// Without the measured programs that are not among `names`; none: all stay.
+    ///
+    /// # Errors
+    /// A name that no program has.
+    pub fn choose(&mut self, names: &[String]) -> Result<(), String> {
+        let all = self.program.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known = |name: &&String| self.program.iter().any(|program| program.name == **name);
+        if let Some(unknown) = names.iter().find(|name| !known(name)) {
+            return Err(format!("--program: no program is called `{unknown}`; there are {all}"));
+        }
+        self.program.retain(|program| names.is_empty() || program.background || names.contains(&program.name));
+        Ok(())
+    }
+
+    /// The files of the host that the guest gets, by their names there.
+    #[must_use]
+    pub fn host_files(&self) -> BTreeSet<String> {
+        let names = |file: &String| -> Vec<String> {
+            self.program.iter().map(|program| file.replace("{program}", &program.name)).collect()
+        };
+        self.host_files.iter().flat_map(names).collect()
+    }
+
     fn check(&self) -> Result<(), String> {
         counted("repeats", self.repeats, 1, 100)?;
         counted("boot_limit_seconds", self.boot_limit_seconds, 1, 86_400)?;
@@ -239,6 +228,7 @@ impl Experiment {
         distinct("contender", self.contender.iter().map(Contender::name))?;
         self.check_baseline()?;
         self.program.iter().try_for_each(Program::check)?;
+        self.host_files.iter().try_for_each(|file| host_file(file))?;
         if self.program.iter().all(|program| program.background) {
             return Err("program: all are background: at least one must be measured".to_owned());
         }
@@ -269,6 +259,9 @@ impl Experiment {
             Contender::Numad { interval_seconds, .. } => {
                 counted("contender.interval_seconds", *interval_seconds, 1, 3600)
             }
+            Contender::Linux { before: Some(before), .. } if before.split_whitespace().next().is_none() => {
+                Err("contender.before is empty; write a command, such as \"mover {pid}\", or leave it out".to_owned())
+            }
             Contender::Daemon { .. } | Contender::Linux { .. } => Ok(()),
         }
     }
@@ -286,12 +279,27 @@ impl Program {
         if self.start.cpus.is_some() && self.start.node.is_some() {
             return Err(format!("program.start of `{}` has both cpus and node; keep one", self.name));
         }
-        let reserved = ["--ready-file", "--start-file", "--repeat"];
+        let placed = self.start != Start::default() || self.begin_on.is_some() || self.run_on.is_some();
+        if self.each_thread_on.is_some() && (placed || self.instances > 1) {
+            return Err(format!(
+                "program.each_thread_on of `{}` binds its threads: leave out start, begin_on, run_on and instances",
+                self.name
+            ));
+        }
+        let reserved = ["--ready-file", "--start-file", "--repeat", "--each-on"];
         match self.run.split_whitespace().find(|word| reserved.contains(word)) {
             Some(word) => Err(format!("program.run of `{}` has {word}, which the director adds itself", self.name)),
             None => Ok(()),
         }
     }
+}
+
+/// Files keep their names, and lie in one folder in the guest.
+fn host_file(name: &str) -> Result<(), String> {
+    let right = !name.is_empty() && !name.contains('/') && !name.starts_with('.');
+    right.then_some(()).ok_or_else(|| {
+        format!("host_files: \"{}\": expected the name of a file, without a folder", name.escape_default())
+    })
 }
 
 fn distinct(key: &str, names: impl Iterator<Item = String>) -> Result<(), String> {

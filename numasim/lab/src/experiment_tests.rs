@@ -13,6 +13,25 @@ fn what_is_not_written_has_its_default() {
 }
 
 #[test]
+fn programs_come_apart_or_are_chosen_and_name_their_files() {
+    let more =
+        "[[program]]\nname = \"b\"\nrun = \"cpu\"\n[[program]]\nname = \"noise\"\nrun = \"cpu\"\nbackground = true\n";
+    let head = "one_at_a_time = true\nhost_files = [\"{program}.trace\", \"all\"]\n";
+    let mut experiment = Experiment::parse(&format!("{head}{TEXT}{more}"), "t.toml").unwrap();
+    let shown = |one: &Experiment| {
+        let programs = one.program.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(" ");
+        format!("{}: {programs}", one.name)
+    };
+    assert_eq!(experiment.apart().iter().map(shown).collect::<Vec<_>>(), ["t, a: a noise", "t, b: b noise"]);
+    assert_eq!(experiment.host_files().into_iter().collect::<Vec<_>>(), ["a.trace", "all", "b.trace", "noise.trace"]);
+    assert!(experiment.choose(&["c".into()]).unwrap_err().contains("there are a, b, noise"));
+    experiment.choose(&["b".into()]).unwrap();
+    assert_eq!(shown(&experiment), "t: b noise");
+    experiment.one_at_a_time = false;
+    assert_eq!(experiment.apart(), [experiment.clone()]);
+}
+
+#[test]
 fn bad_experiments_get_one_line() {
     let bad = |from: &str, to: &str| {
         let error = Experiment::parse(&TEXT.replacen(from, to, 1), "t.toml").unwrap_err();
@@ -31,6 +50,11 @@ fn bad_experiments_get_one_line() {
     assert!(bad("run = \"chase\"", "run = \"chase --repeat\"").contains("director adds"));
     assert!(bad("run = \"mover\"", "run = \"\"").contains("contender.run of `dino` is empty"));
     assert!(bad("run = ", "start = { cpus = \"0\", node = 1 }\nrun = ").contains("both cpus and node"));
+    assert!(bad("run = ", "each_thread_on = \"0-3\"\ninstances = 2\nrun = ").contains("each_thread_on of `a`"));
+    assert!(
+        bad("numa_balancing = true", "numa_balancing = true\nbefore = \" \"").contains("contender.before is empty")
+    );
+    assert!(bad("machine", "host_files = [\"../x\"]\nmachine").contains("host_files: \"../x\": expected the name"));
     assert!(bad("run = ", "background = true\nrun = ").contains("at least one must be measured"));
     assert!(bad("run = ", "instances = 0\nrun = ").contains("instances = 0"));
     assert!(bad("machine", "repeats = 0\nmachine").contains("repeats = 0: expected a whole number from 1 to 100"));

@@ -18,6 +18,8 @@ pub struct Contents {
     pub tools: bool,
     /// Programs of this machine.
     pub add: Vec<PathBuf>,
+    /// Files of this machine that lie in `/host` of the guest.
+    pub files: Vec<PathBuf>,
 }
 
 /// What was built.
@@ -51,6 +53,7 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     for program in &contents.add {
         install(program, &program.file_name().unwrap_or_default().to_string_lossy(), &root, &[])?;
     }
+    host_files(&contents.files, &root.join("host"))?;
     c_programs(&root.join("bin"))?;
     if contents.tools {
         let tools = fetch::tools()?;
@@ -148,6 +151,14 @@ pub fn cargo(packages: &[&str]) -> Result<(), LabError> {
         packages.iter().for_each(|package| _ = command.args(["-p", package]));
     }
     checked("cargo build", &mut command)
+}
+
+/// Copies of files under their own names.
+fn host_files(files: &[PathBuf], to: &Path) -> Result<(), LabError> {
+    if !files.is_empty() {
+        std::fs::create_dir_all(to).map_err(|error| LabError::io(to, error))?;
+    }
+    files.iter().try_for_each(|file| copy(file, &to.join(file.file_name().unwrap_or_default())))
 }
 
 fn c_programs(bin: &Path) -> Result<(), LabError> {

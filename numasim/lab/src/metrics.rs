@@ -26,8 +26,11 @@ pub struct Measures {
     pub remote_share_by_job: BTreeMap<String, f64>,
     /// Bytes to and from memory a second, all nodes together.
     pub bytes_per_second: Option<f64>,
-    /// All pages that were moved, as the kernel counted (`pgmigrate_success`).
+    /// All pages that were moved, as the kernel counted (`pgmigrate_success`); those that the
+    /// commands before the measured part moved are among them.
     pub pages_migrated: Option<u64>,
+    /// Those of them that were moved before the measured part.
+    pub pages_moved_before: Option<u64>,
     /// Those of them that NUMA balancing moved.
     pub pages_balanced: Option<u64>,
     /// How often threads of the measured jobs changed their CPU, as the kernel counted.
@@ -36,6 +39,10 @@ pub struct Measures {
     pub daemon_cpu_seconds: Option<f64>,
     /// What the daemon reports that it did.
     pub daemon: Option<Reported>,
+    /// What the command before the measured part printed, by job: the document, where it prints
+    /// JSON, else the text.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub before: BTreeMap<String, Value>,
 }
 
 /// What a daemon reports that it did, beside what the kernel and the plugin saw.
@@ -77,6 +84,7 @@ pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measu
     let slowdown = |(job, seconds): (&String, &f64)| Some((job.clone(), seconds / alone.get(program_of(job))?));
     let slowdowns: BTreeMap<String, f64> = times.iter().filter_map(slowdown).collect();
     let values: Vec<f64> = slowdowns.values().copied().collect();
+    let moved_before = ran.before.as_ref().map(|before| before.pages_moved);
     let moved: Vec<Option<u64>> = measured.iter().map(|job| job.migrations).collect();
     Measures {
         summary: fairness(&values).filter(|_| values.len() == measured.len()),
@@ -85,12 +93,24 @@ pub fn measures(ran: &Ran, alone: &BTreeMap<String, f64>, jobs: &[Job]) -> Measu
         remote_share: ran.counters.as_ref().and_then(|all| remote_share(all, |_| true)),
         remote_share_by_job: ran.counters.as_ref().map(|all| by_job(all, jobs)).unwrap_or_default(),
         bytes_per_second: ran.counters.as_ref().and_then(bytes_per_second),
-        pages_migrated: ran.vmstat.get("pgmigrate_success").copied(),
+        pages_migrated: ran.vmstat.get("pgmigrate_success").map(|count| count + moved_before.unwrap_or(0)),
+        pages_moved_before: moved_before,
         pages_balanced: ran.vmstat.get("numa_pages_migrated").copied(),
         thread_migrations: moved.into_iter().sum(),
         daemon_cpu_seconds: ran.daemon.as_ref().and_then(|daemon| daemon.cpu_seconds),
         daemon: ran.daemon.as_ref().and_then(|daemon| reported(&daemon.log)),
+        before: ran
+            .before
+            .iter()
+            .flat_map(|before| &before.said)
+            .map(|(job, said)| (job.clone(), value(said)))
+            .collect(),
     }
+}
+
+/// A document, else the text as it is.
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 /// Misses that another node served over all misses, of some CPUs.

@@ -1,6 +1,6 @@
 use super::*;
 use numasim_guest::counters::Cpu;
-use numasim_guest::wire::DaemonRan;
+use numasim_guest::wire::{BeforeRan, DaemonRan};
 use serde_json::json;
 
 fn job_ran(name: &str, seconds: f64) -> JobRan {
@@ -41,6 +41,7 @@ fn ran() -> Ran {
         counters: Some(counters()),
         vmstat: BTreeMap::from([("pgmigrate_success".to_owned(), 7)]),
         daemon: None,
+        before: None,
     }
 }
 
@@ -90,4 +91,15 @@ fn a_daemons_summary_is_read() {
     let log = "{\"epoch\":1}\n{\"summary\":{\"threads_moved\":3,\"pages_moved\":400,\"epochs\":9}}\n";
     assert_eq!(reported(log), Some(Reported { threads_moved: 3, pages_moved: 400, epochs: 9 }));
     assert_eq!(reported("{\"epoch\":1}\nnot json"), None);
+}
+
+/// Pages that were moved before the measured part are pages moved; what was printed is kept.
+#[test]
+fn what_came_before_counts() {
+    let said =
+        BTreeMap::from([("a#1".to_owned(), "{\"moved\": 5}\n".to_owned()), ("a#2".to_owned(), "five".to_owned())]);
+    let ran = Ran { before: Some(BeforeRan { pages_moved: 5, said }), ..ran() };
+    let got = measures(&ran, &BTreeMap::new(), &[]);
+    assert_eq!((got.pages_migrated, got.pages_moved_before), (Some(12), Some(5)));
+    assert_eq!((&got.before["a#1"]["moved"], &got.before["a#2"]), (&json!(5), &json!("five")));
 }

@@ -1,6 +1,6 @@
-//! From an experiment to the orders of its boots. Each boot runs every program alone first, then
-//! all contenders; their order is rotated from boot to boot, so that each comes late in its turn.
-//! Pure.
+//! From an experiment to the orders of its boots. Each boot runs every program alone first, but one
+//! that binds its own threads, then all contenders; their order is rotated from boot to boot, so
+//! that each comes late in its turn. Pure.
 
 use crate::experiment::{Bind, Contender, Experiment, Program};
 use crate::place;
@@ -46,8 +46,8 @@ pub struct Options {
 /// # Errors
 /// A place that the machine does not have: key, problem and remedy.
 pub fn order(experiment: &Experiment, spec: &Spec, repeat: u32, options: &Options) -> Result<Order, String> {
-    let measured = experiment.program.iter().filter(|program| !program.background);
-    let alone = measured.map(|program| alone(spec, program)).collect::<Result<Vec<_>, _>>()?;
+    let measured = experiment.program.iter().filter(|program| !program.background && program.each_thread_on.is_none());
+    let alone = measured.map(|program| alone(experiment, spec, program)).collect::<Result<Vec<_>, _>>()?;
     let chosen = contenders(experiment, &options.only);
     let turn = rotation(experiment.seed, repeat, chosen.len());
     let (late, early) = chosen.split_at(turn);
@@ -74,7 +74,7 @@ fn rotation(seed: u64, repeat: u32, count: usize) -> usize {
 
 /// A program alone, memory and CPU on the first node, nothing else about: what slowdowns are
 /// measured against.
-fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
+fn alone(experiment: &Experiment, spec: &Spec, program: &Program) -> Result<Run, String> {
     let cpus = place::first(spec)?;
     let job = Job {
         name: program.name.clone(),
@@ -85,7 +85,8 @@ fn alone(spec: &Spec, program: &Program) -> Result<Run, String> {
         background: false,
         placed_by_hand: false,
     };
-    Ok(Run { id: alone_id(&program.name), regime: Regime::default(), ways: Vec::new(), jobs: vec![job] })
+    let regime = Regime { no_huge_pages: !experiment.huge_pages, ..Regime::default() };
+    Ok(Run { id: alone_id(&program.name), regime, ways: Vec::new(), jobs: vec![job] })
 }
 
 fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &Options) -> Result<Run, String> {
@@ -101,7 +102,8 @@ fn under(experiment: &Experiment, spec: &Spec, contender: &Contender, options: &
             ..job.clone()
         }));
     }
-    Ok(Run { id: under_id(&contender.name()), regime: regime(experiment, contender, options), ways: Vec::new(), jobs })
+    let regime = Regime { no_huge_pages: !experiment.huge_pages, ..regime(experiment, contender, options) };
+    Ok(Run { id: under_id(&contender.name()), regime, ways: Vec::new(), jobs })
 }
 
 /// Where an instance (from 1) begins: of several each on one CPU of the list, in turn.
@@ -120,7 +122,9 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
     let list = |key: &str, text: &Option<String>| text.as_deref().map(|text| place::list(spec, key, text)).transpose();
     let (begin_cpus, run_cpus) =
         (list("program.begin_on", &program.begin_on)?, list("program.run_on", &program.run_on)?);
-    let command = words(&program.run);
+    let each_on = list("program.each_thread_on", &program.each_thread_on)?;
+    let mut command = words(&program.run);
+    command.extend(each_on.iter().flat_map(|cpus| ["--each-on".to_owned(), numbers(cpus)]));
     let argv = match hand {
         Some(Bind { cpus_of, memory_of }) => {
             let numactl = ["numactl".to_owned(), format!("--cpunodebind={cpus_of}"), format!("--membind={memory_of}")];
@@ -135,7 +139,7 @@ fn job(spec: &Spec, program: &Program, hand: Option<&Bind>) -> Result<Job, Strin
         begin_cpus,
         run_cpus,
         background: program.background,
-        placed_by_hand: hand.is_some(),
+        placed_by_hand: hand.is_some() || each_on.is_some(),
     })
 }
 
@@ -145,15 +149,24 @@ fn words(command: &str) -> Vec<String> {
     command.split_whitespace().map(str::to_owned).collect()
 }
 
+/// CPUs as the programs read them.
+fn numbers(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
 fn regime(experiment: &Experiment, contender: &Contender, options: &Options) -> Regime {
     match contender {
-        Contender::Linux { numa_balancing, .. } => Regime { numa_balancing: *numa_balancing, daemon: None },
+        Contender::Linux { numa_balancing, before, .. } => {
+            let before = before.as_deref().map(words).unwrap_or_default();
+            Regime { numa_balancing: *numa_balancing, before, ..Regime::default() }
+        }
         Contender::Numactl { .. } => Regime::default(),
         Contender::Numad { interval_seconds, .. } => {
-            Regime { numa_balancing: false, daemon: Some(numad(experiment, *interval_seconds)) }
+            Regime { daemon: Some(numad(experiment, *interval_seconds)), ..Regime::default() }
         }
         Contender::Daemon { run, numa_balancing, .. } => {
-            Regime { numa_balancing: *numa_balancing, daemon: Some(daemon(experiment, run, options.plain)) }
+            let daemon = Some(daemon(experiment, run, options.plain));
+            Regime { numa_balancing: *numa_balancing, daemon, ..Regime::default() }
         }
     }
 }

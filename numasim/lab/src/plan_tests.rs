@@ -91,6 +91,28 @@ fn a_daemon_gets_its_command_and_the_files_for_the_case() {
 }
 
 #[test]
+fn a_program_that_binds_its_threads_is_left_alone_and_its_contender_has_its_command() {
+    let text = TEXT.replace(
+        "instances = 2\nstart = { node = 1 }\nrun_on = \"0-1\"\nbegin_on = \"6-7\"",
+        "each_thread_on = \"0-2,7\"",
+    );
+    let text = text.replace("numa_balancing = true", "numa_balancing = true\nbefore = \"mover /host/{program} {pid}\"");
+    let text = format!("huge_pages = false\n{text}");
+    let experiment = Experiment::parse(&text, "t.toml").unwrap();
+    let order = order(&experiment, &spec(), 0, &Options::default()).unwrap();
+    assert_eq!(order.runs[0].id, "under/linux", "it is not run alone");
+    let job = &order.runs[0].jobs[0];
+    assert_eq!(job.argv, ["chase", "--size-kib", "64", "--each-on", "0,1,2,7"]);
+    assert!(job.placed_by_hand && job.run_cpus.is_none());
+    assert_eq!(order.runs[0].regime.before, ["mover", "/host/{program}", "{pid}"]);
+    assert!(order.runs[2].regime.before.is_empty());
+    assert!(order.runs.iter().all(|run| run.regime.no_huge_pages));
+    let beyond = Experiment::parse(&text.replace("0-2,7", "0-8"), "t.toml").unwrap();
+    let error = super::order(&beyond, &spec(), 0, &Options::default()).unwrap_err();
+    assert!(error.contains("program.each_thread_on = \"0-8\""), "{error}");
+}
+
+#[test]
 fn places_that_the_machine_lacks_are_refused() {
     let wrong = |from: &str, to: &str| {
         let experiment = Experiment::parse(&TEXT.replace(from, to), "t.toml").unwrap();

@@ -62,23 +62,26 @@ fn totals(text: &mut String, summary: &Summary) {
     }
     text.push_str(
         "\nMedians over the runs that counted. unfair: greatest / least slowdown; STP: sum of 1/slowdown; ANTT: mean slowdown;\n\
-         remote: misses that another node served, as the plugin counted; pages: pages moved, thr.migr: changes of CPU of the\n\
-         measured threads, both as the kernel counted; time: geometric mean over programs and boots, below 1 is sooner.\n",
+         remote: misses that another node served, as the plugin counted; pages: pages moved, also before the measured part;\n\
+         thr.migr: changes of CPU of the measured threads, both as the kernel counted; time: geometric mean over programs\n\
+         and boots, below 1 is sooner.\n",
     );
 }
 
 /// Completion times and slowdowns: a row a contender, a column a program.
 fn programs(text: &mut String, summary: &Summary, programs: &[&str]) {
-    text.push_str(
-        "\nSeconds of guest time, and in brackets the slowdown against the program alone on local memory.\n\n",
-    );
+    let alone = !summary.alone_seconds.is_empty();
+    let brackets = ", and in brackets the slowdown against the program alone on local memory";
+    let _ = write!(text, "\nSeconds of guest time{}.\n\n", if alone { brackets } else { "" });
     let mut line = |name: &str, cell: &dyn Fn(&str) -> String| {
         let _ = write!(text, "{:<22}", short(name, 21));
         programs.iter().for_each(|program| _ = write!(text, "{:>14}", cell(program)));
         text.push('\n');
     };
     line("", &|program| short(program, 13));
-    line("alone", &|program| number(summary.alone_seconds.get(program).copied(), 2));
+    if alone {
+        line("alone", &|program| number(summary.alone_seconds.get(program).copied(), 2));
+    }
     for row in &summary.rows {
         let slowdown =
             |program: &str| row.slowdowns.get(program).map_or_else(String::new, |value| format!(" ({value:.2})"));

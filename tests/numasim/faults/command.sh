@@ -44,6 +44,37 @@ experiment() {
     numasim experiment "$work/endless.toml" --keep "$work/kept"
 }
 
+# Of two contenders one has a command before the measured part that fails; that of the other reads a
+# file of the host.
+failing_before() {
+    echo here > "$work/told"
+    cat > "$work/before.toml" <<EOF
+name = "before"
+machine = "$(realpath "$machine")"
+repeats = 1
+limit_seconds = 20
+host_files = ["told"]
+[[program]]
+name = "table"
+run = "table --threads 4 --size-kib 64 --work 100"
+each_thread_on = "0-3"
+[[contender]]
+kind = "linux"
+numa_balancing = false
+before = "cat /host/told"
+[[contender]]
+kind = "linux"
+name = "fails"
+numa_balancing = false
+before = "cat /host/{program}/{pid}"
+EOF
+    local code=0
+    numasim experiment "$work/before.toml" --json --keep "$work/kept" > "$work/before.json" || code=$?
+    cat "$work/before.json"
+    grep -q '"before":{"table":"here' "$work/before.json" || return 3
+    return $code
+}
+
 command_faults() {
     emulator=$qemu
     check "a guest that panics" 1 'numasim: the guest.s kernel panicked: .*sysrq triggered crash' boot -- sh -c 'echo c > /proc/sysrq-trigger'
@@ -61,6 +92,7 @@ command_faults() {
     emulator=$qemu
     check "a machine that the plugin refuses" 2 'unknown field `colour`' numasim boot "$(changed '1i colour = "blue"')" -- true
     check "a folder that cannot be written" 1 'numasim: /proc/nowhere: ' numasim boot "$machine" --keep /proc/nowhere -- true
+    check "a command before the measured part that fails" 1 'under/fails: the command before table: exit status: 1: cat: .*/host/table/[0-9]' failing_before
     check "SIGINT to a boot" 1 'numasim: interrupted' signalled INT kept boot -- sh -c 'while :; do :; done'
     check "SIGINT to an experiment" 1 'numasim: interrupted' signalled INT kept experiment
     check "SIGKILL to an experiment" 137 '' signalled KILL kept experiment

@@ -15,7 +15,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("isobar-shim", &["isobar-allocation"]),
     ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
     ("isobar-pages", &["isobar-model"]),
-    ("isobar-tracer", &["isobar-pages", "isobar-tracer-names", "isobar-tracer-plugin"]),
+    ("isobar-tracer", &["isobar-linux", "isobar-pages", "isobar-tracer-names", "isobar-tracer-plugin"]),
     ("isobar-tracer-plugin", &["isobar-pages"]),
     ("isobar-tracer-names", &[]),
     ("isobar-conformance", &["isobar-model"]),

@@ -119,6 +119,22 @@ fn probes_and_requests_pass_the_links() {
     near(on_links(3), [72.0, 12.0, 8.0, 0.0, 76.0, 12.0, 4.0, 0.0]);
 }
 
+/// A local miss waits for answers: where others fill the links, a thread with local memory is
+/// slower if the machine probes, and as fast as alone if it does not.
+#[test]
+fn answers_to_probes_are_waited_for() {
+    let packets = Packets { probe: 8.0, response: 4.0, ..Packets::default() };
+    let square = square();
+    let probing = Machine::new(Parts { packets, ..square.parts().clone() }).unwrap();
+    let stream = |node, memory| Demand { curve: MissCurve::parametric(60.0, 0.0, 1.0), ..devil(at(node), memory, 4) };
+    let remote = (0..12).map(|i| stream(1 + i % 3, [3, 3, 1][i % 3]));
+    let all: Vec<_> = std::iter::once(devil(at(0), 0, 4)).chain(remote).collect();
+    let rate = |machine, threads| fixed_point(machine, threads, None).0.rates[0];
+    let slowed = |machine| rate(machine, &all[..1]) / rate(machine, &all);
+    let (quiet, probing) = (slowed(&square), slowed(&probing));
+    assert!(quiet < 1.0 + 1e-6 && probing > 1.02, "{quiet} {probing}");
+}
+
 #[test]
 fn a_page_copy_takes_bandwidth_from_both_nodes() {
     let machine = square();

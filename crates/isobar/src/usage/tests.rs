@@ -100,7 +100,7 @@ fn one_node_no_accesses_and_no_pages_still_make_a_report() {
     let one = text(&matmul(), 1);
     assert!(one.contains("There is one node") && one.contains("By structure") && !one.contains("Mappings"), "{one}");
     let nothing = text(&profile(&[[0; 4]], &[("array", 1)]), 4);
-    assert!(nothing.contains("1 of these pages were never accessed") && nothing.contains("No accesses"), "{nothing}");
+    assert!(nothing.contains("1 of these pages was never accessed") && nothing.contains("No accesses"), "{nothing}");
     assert!(text(&profile(&[], &[]), 2).contains("0 pages of 4 KiB"));
     assert!(text(&matmul(), 64).contains("60 nodes run none"));
 }

@@ -68,7 +68,8 @@ fn head(shown: &Shown<'_>, columns: usize) -> Vec<String> {
         lines.push(short(&format!("Command: {}{engine}", profile.header.command.join(" ")), columns));
     }
     if report.untouched > 0 {
-        lines.push(format!("{} of these pages were never accessed.", report.untouched));
+        let were = if report.untouched == 1 { "was" } else { "were" };
+        lines.push(format!("{} of these pages {were} never accessed.", report.untouched));
     }
     shown.remarks.iter().for_each(|remark| lines.extend(wrapped(&format!("Note: {}", plain(remark)), columns, "  ")));
     lines

@@ -54,6 +54,20 @@ pub fn open_on_cpu(attr: &mut bindings::perf_event_attr, cpu: CpuId) -> Result<O
     open_anywhere(attr, -1, cpu, -1)
 }
 
+/// Opens an event on the calling thread while it runs on a CPU, and on what it starts where that is
+/// to be inherited; closed on exec.
+///
+/// # Errors
+/// What the kernel says.
+pub fn open_here_and_in_children(
+    attr: &mut bindings::perf_event_attr,
+    cpu: CpuId,
+    leader: Option<&OwnedFd>,
+) -> Result<OwnedFd, Errno> {
+    let cpu = libc::c_int::try_from(cpu.0).map_err(|_| Errno::NODEV)?;
+    open_anywhere(attr, 0, cpu, leader.map_or(-1, AsRawFd::as_raw_fd))
+}
+
 fn open_anywhere(
     attr: &mut bindings::perf_event_attr,
     pid: libc::pid_t,

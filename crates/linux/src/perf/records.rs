@@ -7,13 +7,19 @@ pub const HEADER: usize = 8;
 /// Type and body of each record, until the bytes end or a record has an impossible size, which
 /// nothing can be read after.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    with_misc(bytes).map(|(kind, _, body)| (kind, body))
+}
+
+/// The same with what the header has between type and size.
+pub fn with_misc(bytes: &[u8]) -> impl Iterator<Item = (u32, u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let kind = u32::from_ne_bytes(field(rest, 0)?);
+        let misc = u16::from_ne_bytes(field(rest, 4)?);
         let size = usize::from(u16::from_ne_bytes(field(rest, 6)?));
         let body = rest.get(HEADER..size)?;
         rest = &rest[size..];
-        Some((kind, body))
+        Some((kind, misc, body))
     })
 }
 

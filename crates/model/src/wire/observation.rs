@@ -230,7 +230,7 @@ mod tests {
         );
         let text = EXAMPLE.replacen(r#""latency_ns"#, flight, 1);
         let seen = observation_from_json(&text).unwrap();
-        assert_eq!(seen.in_flight().map(|flight| flight.left()).collect::<Vec<_>>(), [Pages(499)]);
+        assert_eq!(seen.in_flight().map(PageMove::left).collect::<Vec<_>>(), [Pages(499)]);
         assert_eq!(observation_from_json(&observation_to_json(&seen).to_string()).unwrap(), seen);
         let unknown = observation_from_json(&text.replacen(r#""to_node": 0"#, r#""to_node": 7"#, 1)).unwrap_err();
         assert_eq!(unknown.to_string(), "page_moves[0].to_node: the machine has no node 7");

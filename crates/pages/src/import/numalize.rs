@@ -14,17 +14,19 @@
 use super::error::{ImportError, header, shown};
 use crate::profile::sum::Sum;
 use crate::profile::{PageProfile, Structure};
-use crate::trace::{FirstTouch, MOST_PAGE, MOST_THREADS, Row, Rows, Slice};
+use crate::trace::{FirstTouch, MOST_PAGE, MOST_THREADS, Row, Slice};
 use csv::{ByteRecord, ReaderBuilder};
 use isobar_model::num;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 
 /// Bytes of a page: numalize counts by 4 KiB.
 const PAGE_BYTES: u64 = 4096;
 /// Columns before the counts.
 const COLUMNS: [&str; 6] =
     ["page.address", "alloc.thread", "alloc.location", "firsttouch.thread", "firsttouch.location", "structure.name"];
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 18;
 /// What numalize calls the structure of a page of which it knows none.
 const UNKNOWN: &[u8] = b"unknown.name";
 
@@ -33,17 +35,50 @@ const UNKNOWN: &[u8] = b"unknown.name";
 /// # Errors
 /// A column that is missing or unknown, a number that is none, more counts than may be.
 pub fn read(from: impl Read) -> Result<PageProfile, ImportError> {
-    let mut rows = ReaderBuilder::new().has_headers(false).flexible(true).buffer_capacity(1 << 18).from_reader(from);
-    let mut row = ByteRecord::new();
+    let mut from = BufReader::with_capacity(BUFFER, from);
+    let mut line = Vec::new();
+    from.read_until(b'\n', &mut line)?;
+    if line.contains(&b'"') || line.contains(&b'\r') {
+        return general(line.as_slice().chain(from), 0, None);
+    }
+    let mut first = ByteRecord::new();
+    csv_reader(line.as_slice()).read_byte_record(&mut first).map_err(csv_error)?;
+    let mut made = Making::new(&first).map_err(|problem| ImportError::Line { line: 1, problem })?;
+    for number in 2.. {
+        line.clear();
+        if from.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        match made.plain(&line) {
+            Some(added) => added.map_err(|problem| ImportError::Line { line: number, problem })?,
+            // What is quoted may go on in the next line.
+            None => return general(line.as_slice().chain(from), number - 1, Some(made)),
+        }
+    }
+    made.finish()
+}
+
+/// Reads rows of any form, behind this number of lines; without what was made of them, the first is
+/// the line of names.
+fn general(from: impl Read, before: u64, made: Option<Making>) -> Result<PageProfile, ImportError> {
+    let (mut rows, mut row) = (csv_reader(from), ByteRecord::new());
     let mut next = |row: &mut ByteRecord| rows.read_byte_record(row).map_err(csv_error);
-    next(&mut row)?;
-    let threads = threads(&row).map_err(|problem| ImportError::Line { line: 1, problem })?;
-    let mut made = Making::new(threads).map_err(|problem| ImportError::Line { line: 1, problem })?;
+    let mut made = match made {
+        Some(made) => made,
+        None => {
+            next(&mut row)?;
+            Making::new(&row).map_err(|problem| ImportError::Line { line: 1, problem })?
+        }
+    };
     while next(&mut row)? {
-        let line = row.position().map_or(0, csv::Position::line);
+        let line = before + row.position().map_or(0, csv::Position::line);
         made.add(&row).map_err(|problem| ImportError::Line { line, problem })?;
     }
     made.finish()
+}
+
+fn csv_reader<R: Read>(from: R) -> csv::Reader<R> {
+    ReaderBuilder::new().has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(from)
 }
 
 fn csv_error(why: csv::Error) -> ImportError {
@@ -77,14 +112,39 @@ struct Making {
     structure_of: Vec<u32>,
     known: BTreeMap<Vec<u8>, u32>,
     last: u32,
+    /// Those of a row.
+    counts: Vec<u64>,
 }
 
 impl Making {
-    fn new(threads: usize) -> Result<Self, String> {
+    /// From the line of names.
+    fn new(first: &ByteRecord) -> Result<Self, String> {
+        let threads = threads(first)?;
         let mut sums = Sum::new();
         sums.thread(num::narrow(threads - 1))?;
-        let (structures, structure_of) = (Vec::new(), Vec::new());
-        Ok(Self { threads, sums, structures, structure_of, known: BTreeMap::new(), last: 0 })
+        let (structures, structure_of, counts) = (Vec::new(), Vec::new(), vec![0; threads]);
+        Ok(Self { threads, sums, structures, structure_of, known: BTreeMap::new(), last: 0, counts })
+    }
+
+    /// Adds a row as it mostly is: without quotes, its counts nothing but digits. `None` where it
+    /// is otherwise, or wrong; nothing is added then.
+    fn plain(&mut self, line: &[u8]) -> Option<Result<(), String>> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return Some(Ok(()));
+        }
+        let (mut fields, mut rest) = ([&[] as &[u8]; COLUMNS.len()], line);
+        for field in &mut fields {
+            let end = rest.iter().position(|byte| *byte == b',')?;
+            (*field, rest) = (rest[..end].trim_ascii(), &rest[end + 1..]);
+            if field.iter().any(|byte| matches!(byte, b'"' | b'\r')) {
+                return None;
+            }
+        }
+        plain_counts(rest, &mut self.counts)?;
+        let (page, first) = (page(fields[0])?, self.first(fields[3])?);
+        Some(self.put(page, first, fields[5], fields[2]))
     }
 
     fn add(&mut self, row: &ByteRecord) -> Result<(), String> {
@@ -92,35 +152,43 @@ impl Making {
         if found != expected {
             return Err(format!("{found} columns; expected {expected}, as many as in line 1"));
         }
-        let page = field(row, 0).and_then(page).ok_or_else(|| wrong(row, 0, "the number of a page below 2^52"))?;
-        let thread = |text: &[u8]| count(text.strip_prefix(b"T").unwrap_or(text));
-        let first = field(row, 3).and_then(thread).and_then(|first| u32::try_from(first).ok());
-        let first = first.filter(|first| num::index(*first) < self.threads);
+        let page = page(field(row, 0)).ok_or_else(|| wrong(row, 0, "the number of a page below 2^52"))?;
+        let first = self.first(field(row, 3));
         let first = first.ok_or_else(|| wrong(row, 3, &format!("a thread from 0 to {}", self.threads - 1)))?;
+        for (at, sum) in (COLUMNS.len()..).zip(&mut self.counts) {
+            let accesses = row.get(at).and_then(count);
+            *sum = accesses.ok_or_else(|| wrong(row, at, "a count from 0 to 2^64 - 1"))?;
+        }
+        self.put(page, first, field(row, 5), field(row, 2))
+    }
+
+    /// The thread of a first touch.
+    fn first(&self, text: &[u8]) -> Option<u32> {
+        let first = count(text.strip_prefix(b"T").unwrap_or(text))?;
+        u32::try_from(first).ok().filter(|first| num::index(*first) < self.threads)
+    }
+
+    /// Adds the counts of a row.
+    fn put(&mut self, page: u64, first: u32, name: &[u8], line: &[u8]) -> Result<(), String> {
         let at = self.sums.touch(page, first)?;
         if at == self.structure_of.len() {
-            let structure = self.structure(row);
+            let structure = self.structure(name, line);
             self.structure_of.push(structure);
         }
-        for thread in 0..self.threads {
-            let accesses = row.get(COLUMNS.len() + thread).and_then(count);
-            let accesses = accesses.ok_or_else(|| wrong(row, COLUMNS.len() + thread, "a count from 0 to 2^64 - 1"))?;
-            self.sums.row(num::narrow(thread), accesses, 0)?;
-        }
-        Ok(())
+        Ok(self.sums.whole_row(&self.counts)?)
     }
 
     /// Mostly it is that of the row before.
-    fn structure(&mut self, row: &ByteRecord) -> u32 {
-        let name = field(row, 5).filter(|name| !name.is_empty()).unwrap_or(UNKNOWN);
+    fn structure(&mut self, name: &[u8], line: &[u8]) -> u32 {
+        let name = if name.is_empty() { UNKNOWN } else { name };
         let last = self.structures.get(num::index(self.last));
         if last.is_none_or(|last| last.name.as_bytes() != name) {
-            self.last = self.named(name, row);
+            self.last = self.named(name, line);
         }
         self.last
     }
 
-    fn named(&mut self, name: &[u8], row: &ByteRecord) -> u32 {
+    fn named(&mut self, name: &[u8], line: &[u8]) -> u32 {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
@@ -128,7 +196,7 @@ impl Making {
         if let Some(known) = self.known.get(text.as_bytes()) {
             return *known;
         }
-        let line = field(row, 2).map(String::from_utf8_lossy).filter(|line| line.contains(':'));
+        let line = Some(String::from_utf8_lossy(line)).filter(|line| line.contains(':'));
         let number = num::narrow(self.structures.len());
         self.known.insert(text.clone().into_bytes(), number);
         self.structures.push(Structure { name: text, line: line.map(Into::into), region: None });
@@ -148,8 +216,28 @@ impl Making {
     }
 }
 
-fn field(row: &ByteRecord, at: usize) -> Option<&[u8]> {
-    row.get(at).map(<[u8]>::trim_ascii)
+/// Counts with commas between them, as many as there is room for, all of at most 19 digits: they
+/// always fit. `None` for anything else.
+fn plain_counts(text: &[u8], into: &mut [u64]) -> Option<()> {
+    let (mut left, mut value, mut digits) = (into.iter_mut(), 0_u64, 0_u32);
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            digits += 1;
+        } else if *byte == b',' && (1..=19).contains(&digits) {
+            *left.next()? = value;
+            (value, digits) = (0, 0);
+        } else {
+            return None;
+        }
+    }
+    *left.next().filter(|_| (1..=19).contains(&digits))? = value;
+    left.next().is_none().then_some(())
+}
+
+fn field(row: &ByteRecord, at: usize) -> &[u8] {
+    row.get(at).unwrap_or_default().trim_ascii()
 }
 
 fn wrong(row: &ByteRecord, at: usize, expected: &str) -> String {

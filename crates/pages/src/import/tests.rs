@@ -47,6 +47,25 @@ fn what_is_wrong_in_csv_is_said_with_line_and_column() {
     assert!(row("x,0,,0,,a,1,1").contains("`x`; expected the number of a page"));
 }
 
+/// Rows as they mostly are take a short way; from the first that is otherwise on, all take the long
+/// one.
+#[test]
+fn rows_after_one_that_is_quoted_are_read_alike() {
+    let plain = "1,0,a:1,0,,A,3,4\r\n\n2,0,a:1,T1,,A,1,18446744073709551614\n";
+    let quoted = "3,0,a:1,1,,\"B\nC\",1,0\n0x4,0,,0,, \"B\nC\" , 7,8\n2,0,,1,,A,0,9\n";
+    let profile = read(format!("{HEAD},T0,T1\n{plain}{quoted}").as_bytes()).unwrap_err().to_string();
+    assert_eq!(profile, "line 7: 6 columns; expected 8, as many as in line 1");
+    let quoted = "3,0,a:1,1,,\"B\nC\",1,0\n0x4,0,,0,,A,7,8\n2,0,,1,,A,0,9\n";
+    let profile = read(format!("{HEAD},T0,T1\n{plain}{quoted}").as_bytes()).unwrap();
+    let rows: Vec<_> = profile.usage.rows().map(|(page, row)| (page.number, page.first, row.to_vec())).collect();
+    assert_eq!(rows, [(1, 0, vec![3, 4]), (2, 1, vec![1, u64::MAX]), (3, 1, vec![1, 0]), (4, 0, vec![7, 8])]);
+    assert_eq!(profile.structures.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["A", "B\nC"]);
+    let wrong = format!("{HEAD},T0,T1\n{plain}{quoted}5,0,,0,,A,x,1\n");
+    assert_eq!(refused(&wrong), "line 9: column 7: `x`; expected a count from 0 to 2^64 - 1");
+    let wrong = format!("{HEAD},T0,T1\n{plain}5,0,,0,,A,x,1\n");
+    assert_eq!(refused(&wrong), "line 5: column 7: `x`; expected a count from 0 to 2^64 - 1");
+}
+
 proptest! {
     #[test]
     fn csv_that_is_written_is_read(rows in prop::collection::btree_map(0..1_u64 << 52, (0..3_u32, prop::collection::vec(any::<u64>(), 3), ".{0,6}"), 0..20)) {

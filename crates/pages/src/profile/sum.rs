@@ -78,8 +78,26 @@ impl Sum {
         Ok(Usage::of(threads, page_bytes, self.pages, self.counts)?)
     }
 
+    #[inline]
     fn find(&mut self, page: u64) {
-        (self.page, (self.at, self.fresh)) = (page, self.index.position(page));
+        // Neighbours were mostly touched one behind the other, and come so again.
+        let next = self.at + 1;
+        if self.pages.get(next).is_some_and(|known| known.number == page) {
+            (self.page, self.at, self.fresh) = (page, next, false);
+        } else {
+            (self.page, (self.at, self.fresh)) = (page, self.index.position(page));
+        }
+    }
+
+    /// Adds the accesses of all threads, from the first on, to the page that was found last.
+    pub fn whole_row(&mut self, counts: &[u64]) -> Result<(), &'static str> {
+        for thread in self.threads..counts.len() {
+            self.thread(num::narrow(thread))?;
+        }
+        let from = self.at * self.width;
+        let sums = &mut self.counts[from..from + counts.len()];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+        Ok(())
     }
 
     /// The page was first touched by this thread.

@@ -14,7 +14,10 @@ pub enum TraceError {
     /// Of a version that this program does not know.
     #[error("a trace of version {0}; this isobar reads version {known}", known = super::VERSION)]
     Version(u32),
-    /// A block that says something impossible, or whose checksum is wrong.
+    /// Its header says something impossible, or is not all there.
+    #[error("damaged: {0}; nothing behind it can be read")]
+    Header(&'static str),
+    /// A block behind it that says something impossible, or whose checksum is wrong.
     #[error(
         "damaged at byte {offset}: {what}; what stands before it can be read, so cut the file there (truncate -s {offset})"
     )]

@@ -57,17 +57,17 @@ impl<R: Read> Reader<R> {
         }
         let offset = head.len() as u64;
         let mut buffers = Buffers::default();
-        let damaged = |what| TraceError::Damaged { offset, what };
         let length = match block::read(&mut from, &mut buffers)? {
             Found::Block(Kind::Header, length) => length,
-            Found::Damaged(what) => return Err(damaged(what)),
-            Found::Block(..) => return Err(damaged("the first block is no header")),
-            Found::Over | Found::Cut => return Err(damaged("the file ends in its header")),
+            Found::Damaged(_) => return Err(TraceError::Header("its header has changed since it was written")),
+            Found::Block(..) => return Err(TraceError::Header("the first block is no header")),
+            Found::Over | Found::Cut => return Err(TraceError::Header("the file ends in its header")),
         };
-        let header: Header = json(&buffers.plain, offset, "a header that is none")?;
+        let header: Header =
+            serde_json::from_slice(&buffers.plain).map_err(|_| TraceError::Header("a header that is none"))?;
         let slices = (1..=MOST_SLICE_NS).contains(&header.slice_ns);
         if !header.page_bytes.is_power_of_two() || header.page_bytes < 4096 || !slices {
-            return Err(damaged("a header with impossible sizes of pages or slices"));
+            return Err(TraceError::Header("a header with impossible sizes of pages or slices"));
         }
         Ok(Self { from, buffers, header, offset: offset + length, ended: false, over: false })
     }

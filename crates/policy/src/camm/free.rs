@@ -15,8 +15,8 @@ const PAGE_BYTES: u64 = 4096;
 pub struct FreePages(NodeMap<u64>);
 
 impl FreePages {
-    /// What is free in an observation, less the reserve and what is about to arrive. A node whose free memory is not known has
-    /// none.
+    /// What is free in an observation, less the reserve and what is about to arrive. A node whose
+    /// free memory is not known has none.
     #[must_use]
     pub fn new(seen: &Observation, reserve: &Reserve) -> Self {
         let usable = |node: &isobar_model::topology::Node| {

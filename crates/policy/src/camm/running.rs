@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 pub struct Running {
     /// All, ascending; at least one.
     pub nodes: Vec<NodeId>,
-    /// The one with more than half of the CPU time; where none was measured or used, of the threads.
+    /// The one with more than half of the CPU time; where none was measured or used, of the
+    /// threads.
     pub main: Option<NodeId>,
 }
 

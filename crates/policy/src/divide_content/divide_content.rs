@@ -29,7 +29,8 @@
 //! *Departures from the paper*
 //! 1. The paper assigns threads to groups by affinity masks and leaves CPUs to Linux; a plan binds
 //!    a thread to one CPU. So that the kernel does not change groups behind our back, threads that
-//!    no owner bound are bound where they run, unless the group is oversubscribed.
+//!    no owner bound are bound where they run, unless the group or the machine has more threads
+//!    than CPUs. Threads that are bound and share a CPU are spread over those of their group.
 //! 2. Loads of an epoch in which a group was sampled or received threads are not balanced on: they
 //!    are not those of its own making.
 //! 3. A program without a class or a bandwidth yet stays where it is. Where there are more threads

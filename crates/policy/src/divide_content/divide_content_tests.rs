@@ -140,8 +140,8 @@ fn twice_as_many_threads_as_cpus() -> World {
 fn crowded_groups_are_evened_out_and_not_partitioned() {
     let (mut world, mut policy) = (twice_as_many_threads_as_cpus(), policy());
     // 2e9 cycles, 40e6 misses of 64 bytes: 2.56 GB/s each, 10.24 against 0.1, and 35 % of the most
-    // that was seen, 3.6, is the gap that may be. Four slots a side: 10 stays (a tie), 20 goes, 30 stays, 40 goes; two of the
-    // light ones find no slot any more.
+    // that was seen, 3.6, is the gap that may be. Four slots a side: 10 stays (a tie), 20 goes, 30
+    // stays, 40 goes; two of the light ones find no slot any more.
     assert_eq!(said(&world.step(&mut policy)), ["20>3", "40>3", "70>0", "80>1"]);
     assert_eq!(world.places(), [0, 1, 0, 1, 1, 1, 0, 0]);
     let cpus: Vec<_> = world.seen.threads().map(|(_, thread)| thread.cpu.unwrap().0).collect();
@@ -195,7 +195,7 @@ fn each_llc_is_divided_by_its_own_ways() {
 #[test]
 fn a_program_that_may_not_be_moved_stays_until_it_is_tried_again() {
     let (mut world, mut policy) = (crowded(), policy());
-    let no = |plan: &Plan| isobar_model::Outcome {
+    let no = |plan: &Plan| Outcome {
         actions: vec![isobar_model::ActionOutcome::Refused { errno: Some(1), why: "no".into() }; plan.actions.len()],
     };
     let mut moves: Vec<Vec<String>> = Vec::new();
@@ -214,6 +214,23 @@ fn a_program_that_may_not_be_moved_stays_until_it_is_tried_again() {
         assert!((3..=8).contains(&tried.len()), "{tried:?}");
         assert!(tried.windows(2).last().is_some_and(|pair| gap(pair) >= 32), "{tried:?}");
     }
+}
+
+#[test]
+fn bound_threads_are_spread_when_a_cpu_becomes_free() {
+    let mut world = twice_as_many_threads_as_cpus();
+    let mut policy = policy();
+    world.step(&mut policy);
+    // LLC 0 now has 10 and 70 on CPU 0, 30 and 80 on CPU 1. 30 and 80 end.
+    for process in &mut world.seen.processes {
+        process.threads[0].bound = Some(true);
+    }
+    world.seen.processes.retain(|process| ![30, 80].contains(&process.pid.0));
+    let plan = world.step(&mut policy);
+    let moves = |plan: &Plan| said(plan).into_iter().filter(|what| what.contains('>')).collect::<Vec<_>>();
+    assert_eq!(moves(&plan), ["10>1"]);
+    assert_eq!(plan.actions[0].reason(), "its cpu has 2 threads, and cpu 1 beside it 0");
+    assert!(moves(&world.step(&mut policy)).is_empty());
 }
 
 #[test]

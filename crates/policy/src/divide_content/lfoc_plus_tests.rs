@@ -169,7 +169,7 @@ fn half_a_partitioning_is_taken_away_and_tried_again_later() {
             _ => isobar_model::ActionOutcome::Done,
         };
         let actions = plan.actions.iter().map(each).collect();
-        lfoc.applied(&plan, &isobar_model::Outcome { actions });
+        lfoc.applied(&plan, &Outcome { actions });
         world.pass();
         said(&plan)
     };

@@ -93,26 +93,52 @@ impl Migrations {
     }
 
     /// Binds unbound threads where they run, or beside where they share a CPU: else the kernel's
-    /// scheduler would undo groups. Each thread is asked once on each group.
+    /// scheduler would undo groups. Each thread is asked once on each group. Where there are more
+    /// threads than CPUs the kernel shares these out; it cannot do so with threads that are bound
+    /// to one CPU, so those are spread here.
     pub fn settle(&mut self, seen: &Observation, partitioner: &Partitioner, actions: &mut Vec<Action>) {
-        let core_groups = partitioner.groups();
+        let groups = 0..partitioner.groups().list.len();
+        let threads: usize = groups.clone().map(|group| partitioner.crowd(group)).sum();
+        let crowded = threads > partitioner.groups().domains.seats.len();
         let before = std::mem::take(&mut self.asked);
         for (process, thread) in seen.threads() {
-            if thread.bound != Some(false) || thread.pinned || self.moving.contains(&thread.tid) {
+            let (Some(group), false) = (partitioner.llc_of(thread), thread.pinned || self.moving.contains(&thread.tid))
+            else {
                 continue;
-            }
-            let has_room = |group: &usize| !partitioner.is_oversubscribed(*group);
-            let Some(group) = partitioner.llc_of(thread).filter(has_room) else { continue };
-            self.asked.push((thread.tid, group));
-            if before.binary_search(&(thread.tid, group)).is_ok() {
-                continue;
-            }
-            let Some(cpu) = self.own_cpu(core_groups, group, thread) else { continue };
-            let llc = core_groups.list[group].id;
-            let reason = format!("stays on llc {llc}: the kernel's scheduler could move it on");
+            };
+            let moved = match thread.bound {
+                Some(false) if crowded || partitioner.is_oversubscribed(group) => None,
+                Some(false) => {
+                    self.asked.push((thread.tid, group));
+                    let is_new = before.binary_search(&(thread.tid, group)).is_err();
+                    is_new.then(|| self.bind(partitioner.groups(), group, thread)).flatten()
+                }
+                Some(true) => self.spread(partitioner.groups(), group, thread),
+                None => None,
+            };
+            let Some((cpu, reason)) = moved else { continue };
             actions.push(Action::MoveThread { pid: process.pid, tid: thread.tid, cpu, reason });
         }
         self.asked.sort_unstable();
+    }
+
+    fn bind(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<(CpuId, String)> {
+        let cpu = self.own_cpu(core_groups, group, thread)?;
+        let llc = core_groups.list[group].id;
+        Some((cpu, format!("stays on llc {llc}: the kernel's scheduler could move it on")))
+    }
+
+    /// A CPU of a bound thread's group that has two threads fewer than its own.
+    fn spread(&mut self, core_groups: &CoreGroups, group: usize, thread: &Thread) -> Option<(CpuId, String)> {
+        let domains = &core_groups.domains;
+        let own = domains.seat_of(thread.cpu?)?;
+        let here = self.load.on(own);
+        let best = core_groups.best(&self.load, group, thread).filter(|best| self.load.on(*best) + 2 <= here)?;
+        let there = self.load.on(best);
+        self.load.remove(domains, own);
+        self.load.add(domains, best);
+        let cpu = domains.seat(best).cpu;
+        Some((cpu, format!("its cpu has {here} threads, and cpu {cpu} beside it {there}")))
     }
 
     /// The CPU on which a thread stays: its own where no other thread is there.

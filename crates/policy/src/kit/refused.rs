@@ -1,7 +1,8 @@
 //! What a machine refused, and for how long it is not asked for again. A thread that only root may
 //! move, or a process whose owner says where its memory goes, is refused in every epoch; asking in
-//! every epoch would only cost. But reasons pass: a cpuset changes, a class of service becomes free.
-//! So it is asked for again, after twice as many epochs with each refusal in a row, up to a bound.
+//! every epoch would only cost. But reasons pass: a cpuset changes, a class of service becomes
+//! free. So it is asked for again, after twice as many epochs with each refusal in a row, up to a
+//! bound.
 //!
 //! Not a refusal: what has ended meanwhile, pages that stay, a migration that waits in a queue, is
 //! under way or was withdrawn.

@@ -136,8 +136,8 @@ impl<'m, 'a> Mapping<'m, 'a> {
         })
     }
 
-    /// The least loaded core for a program's thread: of several, the one on the node that is nearest
-    /// to its home, there on the LLC with the least pressure.
+    /// The least loaded core for a program's thread: of several, the one on the node that is
+    /// nearest to its home, there on the LLC with the least pressure.
     #[must_use]
     pub fn least_loaded(&mut self, program: &Program<'_>, member: usize) -> Option<SeatId> {
         let mut best: Option<(SeatId, (u32, u32), f64)> = None;

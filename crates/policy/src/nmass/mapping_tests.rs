@@ -32,8 +32,8 @@ fn no_move_makes_its_target_the_fuller_one() {
 
 #[test]
 fn spread_memory_is_left_alone_and_counts_where_it_runs() {
-    // 5 has a quarter of its pages on each of four nodes and two threads on node 0, of 40 MPKI each.
-    // Node 0 bears 40 + 40 + 30, and its one free core goes to 1; the surplus 2 goes to node 1.
+    // 5 has a quarter of its pages on each of four nodes and two threads on node 0, of 40 MPKI
+    // each. Node 0 bears 40 + 40 + 20: its one free core goes to 1. The surplus 2 goes to node 1.
     let rows = [(1, 9, 20.0, Some(1.3), &[9, 0, 0, 0][..]), (2, 8, 10.0, Some(1.1), &[9, 0, 0, 0])];
     let mut seen = observation("node:4 core:3", &rows);
     let spread = observation("node:4 core:3", &[(5, 0, 40.0, None, &[9, 9, 9, 9])]).processes.remove(0);

@@ -18,7 +18,10 @@ impl SimMachine {
             Action::MigratePages { pid, from, to, pages, select, for_thread, .. } => {
                 self.migrate(*pid, (*from, *to), *pages, *select, *for_thread)
             }
-            Action::WithdrawPages { pid, from, to, .. } => self.withdraw(*pid, *from, *to),
+            Action::WithdrawPages { pid, from, to, .. } => match self.withdraw(*pid, *from, *to) {
+                0 => left_alone("no such pages are under way"),
+                _ => ActionOutcome::Done,
+            },
             // To accept it and do nothing would show a policy an effect that does not exist.
             Action::SetWays { memory_bandwidth_percent: Some(percent), .. } => refused(format!(
                 "memory_bandwidth_percent {percent}: memory-bandwidth allocation is not simulated; leave it out"

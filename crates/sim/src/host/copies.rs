@@ -193,18 +193,16 @@ const SAME_MIGRATION: f64 = 1.5;
 
 impl SimMachine {
     /// Drops what is under way of a process, between some nodes or all, but for what this plan
-    /// asked for.
-    pub(super) fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> ActionOutcome {
+    /// asked for; returns of how many migrations.
+    pub(super) fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> usize {
         let nodes = self.workload.machine.nodes();
         let meant = |node: usize, named: Option<NodeId>| named.is_none_or(|named| nodes.get(node) == Some(&named));
         let plan = self.copies.plans;
         let which =
             |copy: &Copy| copy.pid == pid && copy.asked.1 < plan && meant(copy.from, from) && meant(copy.to, to);
-        if self.copies.stop(WITHDRAWN, which) == 0 {
-            return super::actuators::left_alone("no such pages are under way");
-        }
-        self.changed = true;
-        ActionOutcome::Done
+        let dropped = self.copies.stop(WITHDRAWN, which);
+        self.changed |= dropped > 0;
+        dropped
     }
 
     /// Moves the pages that were copied in some seconds to their new node.

@@ -14,6 +14,7 @@
 //! competition so found lets it be. Arrivals themselves are exact.
 
 use super::SimMachine;
+use super::gate::Gate;
 use super::process::{Process, Thread};
 use crate::workload::Workload;
 use isobar_model::num;
@@ -41,18 +42,6 @@ pub(super) struct Job {
     since: f64,
 }
 
-/// The next barrier of a thread.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Gate {
-    /// Its number, from 1, and that of the last.
-    number: u32,
-    last: u32,
-    /// The part of its time in which the thread works, as it competes.
-    pub busy: f64,
-    /// Seconds of work since the last barrier.
-    worked: f64,
-}
-
 /// What a thread did in some seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Progress {
@@ -75,15 +64,8 @@ pub(super) fn jobs(workload: &Workload) -> Vec<Job> {
     jobs.into_values().collect()
 }
 
-impl Gate {
-    /// Instructions of a thread at this barrier.
-    fn at(&self, goal: f64) -> f64 {
-        if self.number >= self.last { goal } else { goal * f64::from(self.number) / f64::from(self.last) }
-    }
-}
-
 impl Thread {
-    /// Instructions to the next barrier; `None` where it waits for nobody.
+    /// Instructions to the next barrier; `None` where it waits for no other.
     pub fn to_barrier(&self) -> Option<f64> {
         self.gate.map(|gate| (gate.at(self.goal) - self.done).max(0.0))
     }

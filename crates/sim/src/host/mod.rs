@@ -6,6 +6,7 @@ mod allocation;
 mod balancing;
 mod copies;
 mod costs;
+mod gate;
 mod jobs;
 mod linux;
 mod memory;

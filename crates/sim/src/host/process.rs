@@ -2,7 +2,7 @@
 //! counters have counted.
 
 use super::allocation::Allocation;
-use super::jobs::Gate;
+use super::gate::Gate;
 use super::memory::Memory;
 use crate::workload::App;
 use isobar_model::{CpuId, Pid, Tid, num};

@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn a_link_narrower_than_the_controller_fills_first() {
-        // Nehalem: 16.896 GB/s a node over a link of 9.376 GB/s; at 0.5 the link carries 8.448 GB/s,
-        // u = 0.9010, and waits 12 * 0.8118 / 0.0990 = 98.4 ns, the controller 10 * 0.25 / 0.5 = 5
-        // ns; 90 ns idle.
+        // Nehalem: 20.48 GB/s a node over a link of 9.376 GB/s; at 0.4 the link carries 8.192 GB/s,
+        // u = 0.8737, and waits 12 * 0.7634 / 0.1263 = 72.5 ns, the controller 10 * 0.16 / 0.6 =
+        // 2.7 ns; 90 ns idle.
         let machine = find("nehalem-2x4").unwrap();
         let remote = |load| machine.latency_under_load(NodeId(1), NodeId(0), load);
-        assert!((remote(0.5).unwrap().0 - 193.4).abs() < 0.2, "{:?}", remote(0.5));
+        assert!((remote(0.4).unwrap().0 - 165.2).abs() < 0.2, "{:?}", remote(0.4));
         assert!(remote(0.6).is_none() && (remote(0.0).unwrap().0 - 90.0).abs() < 1e-9);
         assert!(machine.latency_under_load(NodeId(2), NodeId(0), 0.1).is_none());
     }

@@ -2,6 +2,7 @@
 //! route between any two nodes. Read from TOML or made from a synthetic topology; checked when
 //! made. It knows nothing of programs.
 
+mod balancer;
 mod facts;
 mod linux;
 mod load;
@@ -299,9 +300,12 @@ mod tests {
         );
         assert!(bad("[90.0, 50.0]]", "]").contains("latency"));
         assert!(bad("cpus = \"4-7\"", "cpus = \"0-3\"").contains("twice"));
-        assert!(bad("sustained = 0.66", "sustained = 1.5").contains("node.sustained"));
-        assert!(bad("sustained = 0.8", "sustained = 0.0").contains("link.sustained"));
-        assert!(bad("[0.6, 0.83]", "[0.7, 0.83]").contains("`node.sustained_range` must be a low end, at most 0.66"));
+        assert!(bad("sustained = 0.8", "sustained = 1.5").contains("node.sustained"));
+        assert!(
+            bad("sustained = 0.8\nsustained_range = [0.7", "sustained = 0.0\nsustained_range = [0.7")
+                .contains("link.sustained")
+        );
+        assert!(bad("[0.6, 0.83]", "[0.82, 0.83]").contains("`node.sustained_range` must be a low end, at most 0.8"));
         assert!(bad("[0.7, 0.89]", "[0.7, 1.2]").contains("`link.sustained_range` has 1.2"));
         assert!(bad("probe_bytes = 8", "probe_bytes = -8").contains("coherence.probe_bytes"));
         assert!(bad("ways = 16", "ways = 65").contains("llc.ways"));

@@ -69,8 +69,8 @@ mod tests {
         let nehalem = check("nehalem-2x4", 2, 4, 2, 8.0, 16);
         near(nehalem.5, 50.0);
         near(nehalem.6, 90.0);
-        near(nehalem.7, 0.66 * 25.6);
-        near(find("nehalem-2x4").unwrap().topology.nodes()[0].max_bandwidth.unwrap().0, 0.66 * 25.6e9);
+        near(nehalem.7, 0.8 * 25.6);
+        near(find("nehalem-2x4").unwrap().topology.nodes()[0].max_bandwidth.unwrap().0, 0.8 * 25.6e9);
         check("barcelona-4x4", 4, 4, 4, 2.0, 32);
         check("barcelona-2x4", 2, 4, 2, 2.0, 32);
         let haswell = check("haswell-2x18", 2, 36, 2, 45.0, 20);

@@ -1,5 +1,6 @@
 //! A machine as written in TOML, units in the key names, and what its values may be.
 
+use super::linux::Linux;
 use crate::error::{SimError, within};
 use isobar_model::topology::Topology;
 use isobar_model::{CpuSet, LlcId, NodeId};
@@ -23,7 +24,7 @@ pub(crate) struct Spec {
     pub smt: Option<SmtSpec>,
     pub latency: LatencySpec,
     #[serde(default)]
-    pub linux: super::Linux,
+    pub linux: Linux,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -216,7 +217,7 @@ impl Spec {
             route: Vec::new(),
             smt: None,
             latency: LatencySpec { ns: ids.iter().map(row).collect() },
-            linux: super::Linux::default(),
+            linux: Linux::default(),
         }
     }
 }
@@ -245,7 +246,8 @@ fn counted(file: &str, key: &str, value: u32, most: u32) -> Result<(), SimError>
     within(file, key, f64::from(value), 1.0..=f64::from(most))
 }
 
-/// A part of something, above 0, at most all of it; its range has it inside and is of the same kind.
+/// A part of something, above 0, at most all of it; its range has it inside and is of the same
+/// kind.
 fn part(file: &str, key: &str, value: f64, range: Option<[f64; 2]>) -> Result<(), SimError> {
     let right = |value: f64| value >= *RANGE.start() && value <= 1.0;
     let problem = || SimError::value(file, key, format!("is {value}; it must be above 0, at most 1"));

@@ -34,7 +34,7 @@ fn ran(run: &Run, mpki: f64) -> Ran {
     let jobs = run.jobs.iter().map(|one| job(&one.name)).collect();
     let counters = Some(Counters { time_ns: 1_000_000_000_000, cpus, nodes, links });
     let vmstat = BTreeMap::new();
-    Ran { id: run.id.clone(), jobs, seconds: 1000.0, problem: None, counters, vmstat, daemon: None }
+    Ran { id: run.id.clone(), jobs, seconds: 1000.0, problem: None, counters, vmstat, daemon: None, before: None }
 }
 
 fn all(mpki: impl Fn(&str) -> f64) -> (Xval, Vec<Ran>) {

@@ -65,7 +65,7 @@ fn run(spec: &Spec, id: &str, cpus: &[u32], seconds: f64) -> Run {
     let daemon = Daemon { argv, ..Daemon::default() };
     let mut jobs: Vec<Job> = cpus.iter().map(|cpu| stream(spec, *cpu)).collect();
     jobs.push(timer(spec, seconds));
-    Run { id: id.to_owned(), regime: Regime { numa_balancing: false, daemon: Some(daemon) }, ways: Vec::new(), jobs }
+    Run { id: id.to_owned(), regime: Regime { daemon: Some(daemon), ..Regime::default() }, ways: Vec::new(), jobs }
 }
 
 /// A stream on a CPU, with its memory on the first node.
@@ -205,6 +205,7 @@ mod tests {
             counters: Some(counters),
             vmstat: BTreeMap::new(),
             daemon: Some(daemon),
+            before: None,
         }
     }
 

@@ -124,7 +124,16 @@ pub(crate) mod tests {
         };
         let counters = Counters { time_ns: 1_000_000, cpus: vec![cpu], ..Counters::default() };
         let (id, vmstat) = ("mix/a".to_owned(), BTreeMap::new());
-        Ran { id, jobs: vec![job], seconds: 1e-3, problem: None, counters: Some(counters), vmstat, daemon: None }
+        Ran {
+            id,
+            jobs: vec![job],
+            seconds: 1e-3,
+            problem: None,
+            counters: Some(counters),
+            vmstat,
+            daemon: None,
+            before: None,
+        }
     }
 
     /// 3000 / 1000 cycles an instruction; 800 / 3200 bytes back; 4000 bytes in 1 ms; 20 us at 100

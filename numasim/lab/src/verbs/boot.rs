@@ -16,7 +16,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Boots, runs, shows. The exit code is 0 where the command's was.
 pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
-    let contents = Contents { packages: args.package.iter().cloned().collect(), tools: true, add: args.add.clone() };
+    let packages = args.package.iter().cloned().collect();
+    let contents = Contents { packages, tools: true, add: args.add.clone(), ..Contents::default() };
     let spec = machine::named(&args.machine, args.scale.into())?;
     let host = Host::new(spec, &contents, args.plain, args.seconds)?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;

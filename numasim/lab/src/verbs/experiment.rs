@@ -7,37 +7,57 @@ use numasim_lab::ending::Ending;
 use numasim_lab::experiment::{Contender, Experiment};
 use numasim_lab::image::Contents;
 use numasim_lab::plan::{self, Options};
-use numasim_lab::summary::{Boot, summary};
+use numasim_lab::summary::{Boot, Summary, summary};
 use numasim_lab::{LabError, machine, report};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
-/// Runs an experiment. 1 where a boot or a run did not count.
+/// Runs an experiment, or one after another where programs run one at a time. 1 where a boot or a
+/// run did not count.
 pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let shown = args.file.display().to_string();
     let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
     let mut experiment = Experiment::parse(&text, &shown)?;
     experiment.repeats = args.repeats.unwrap_or(experiment.repeats);
+    experiment.choose(&args.program).map_err(|problem| LabError::input(&shown, problem))?;
     let spec = machine::named(&beside(&experiment.machine, &args.file), experiment.scale)?;
     let options = Options { only: args.only.clone(), plain: args.plain };
-    let orders = (0..experiment.repeats).map(|repeat| plan::order(&experiment, &spec, repeat, &options));
-    let orders = orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))?;
+    let each = experiment.apart();
+    let orders = |each: &Experiment| {
+        let orders = (0..each.repeats).map(|repeat| plan::order(each, &spec, repeat, &options));
+        orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))
+    };
+    let each = each.iter().map(|each| Ok((each, orders(each)?))).collect::<Result<Vec<_>, LabError>>()?;
 
-    let host = Host::new(spec, &contents(&experiment, &args.only), args.plain, experiment.boot_limit_seconds)?;
+    let host = Host::new(spec.clone(), &contents(&experiment, args), args.plain, experiment.boot_limit_seconds)?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let boots = boots(&host, &orders, experiment.seed, &folder, args.jobs, interrupted)?;
-    let scales = (host.spec.time_scale, host.spec.cache_scale);
-    let result = summary(&experiment, &args.only, scales, &boots);
-    let shown =
-        if args.json { serde_json::to_string(&result).unwrap_or_default() + "\n" } else { report::text(&result) };
-    print(&shown);
-    if let Some(folder) = &args.svg {
-        figures(folder, &report::figures(&result))?;
+    let mut code = 0;
+    for (one, orders) in &each {
+        let folder = if experiment.one_at_a_time { folder.join(programs(one)) } else { folder.clone() };
+        let boots = boots(&host, orders, one.seed, &folder, args.jobs, interrupted)?;
+        let result = summary(one, &args.only, (host.spec.time_scale, host.spec.cache_scale), &boots);
+        code |= u8::from(!result.problems.is_empty());
+        show(args, &result, experiment.one_at_a_time.then(|| programs(one)))?;
     }
-    Ok(u8::from(!result.problems.is_empty()))
+    Ok(code)
+}
+
+/// The programs that are measured, as the name of a folder.
+fn programs(experiment: &Experiment) -> String {
+    let measured = experiment.program.iter().filter(|program| !program.background);
+    measured.map(|program| program.name.as_str()).collect::<Vec<_>>().join("-")
+}
+
+/// Prints a table, or one line of JSON, and writes the figures; those of one of several go into a
+/// folder of their own.
+fn show(args: &ExperimentArgs, result: &Summary, apart: Option<String>) -> Result<(), LabError> {
+    let json = || serde_json::to_string(result).unwrap_or_default() + "\n";
+    print(&if args.json { json() } else { report::text(result) });
+    let folder = args.svg.as_ref().map(|svg| apart.map_or_else(|| svg.clone(), |apart| svg.join(apart)));
+    folder.map_or(Ok(()), |folder| figures(&folder, &report::figures(result)))
 }
 
 /// A machine file lies beside the experiment that names it.
@@ -46,18 +66,16 @@ fn beside(machine: &str, experiment: &Path) -> String {
     folder.map_or_else(|| machine.to_owned(), |folder| folder.join(machine).display().to_string())
 }
 
-/// What the guest needs for the contenders that are asked for.
-fn contents(experiment: &Experiment, only: &[String]) -> Contents {
-    let chosen = plan::contenders(experiment, only);
+/// What the guest needs for the programs and contenders that are asked for.
+fn contents(experiment: &Experiment, args: &ExperimentArgs) -> Contents {
+    let chosen = plan::contenders(experiment, &args.only);
+    let folder = args.host_files.as_deref().or(args.file.parent()).unwrap_or(Path::new("."));
     Contents {
-        packages: chosen.iter().filter_map(|one| package(one)).collect(),
+        packages: chosen.iter().filter_map(|one| one.package()).map(str::to_owned).collect(),
         tools: chosen.iter().any(|one| matches!(one, Contender::Numad { .. } | Contender::Numactl { .. })),
         add: Vec::new(),
+        files: experiment.host_files().iter().map(|name| folder.join(name)).collect(),
     }
-}
-
-fn package(contender: &Contender) -> Option<String> {
-    if let Contender::Daemon { package, .. } = contender { package.clone() } else { None }
 }
 
 /// All boots, `jobs` at a time; in the order of repeats, whatever ends first.

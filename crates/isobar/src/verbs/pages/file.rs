@@ -2,13 +2,13 @@
 
 use super::gains::{self, MachineArgs};
 use super::options::Placed;
-use super::source;
+use super::parquet;
+use super::source::{self, Source};
 use crate::failure::bad_input;
 use crate::terminal;
 use crate::text::json_line;
 use crate::usage::{Shown, document, draw, lines};
 use anyhow::Context;
-use isobar_pages::PageProfile;
 use isobar_pages::import::numalize;
 use isobar_pages::report::{Advice, Question, Report};
 use std::fs;
@@ -24,8 +24,9 @@ pub struct FileArgs {
     /// Draw figures as SVG into this folder, which is made where it is missing
     #[arg(long, value_name = "DIR", conflicts_with = "watch")]
     plot: Option<PathBuf>,
-    /// Write the accesses by page and thread to a file, in the CSV form of numalize
-    #[arg(long, num_args = 2, value_names = ["csv", "FILE"], conflicts_with = "watch")]
+    /// Write the accesses by page and thread to a file: `csv` in the form of numalize, of the whole
+    /// run; `parquet` also by time slice, loads and stores apart
+    #[arg(long, num_args = 2, value_names = ["csv|parquet", "FILE"], conflicts_with = "watch")]
     export: Option<Vec<String>>,
     #[command(flatten)]
     machine: MachineArgs,
@@ -50,7 +51,7 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
     let gains = args.machine.gains(&read.profile, placed.min_excl)?;
     if let Some([form, file]) = args.export.as_deref() {
-        export(&read.profile, form, Path::new(file))?;
+        export(&read, form, Path::new(file))?;
     }
     if let Some(folder) = &args.plot {
         plot(&shown, folder)?;
@@ -68,13 +69,16 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     Ok(())
 }
 
-fn export(profile: &PageProfile, form: &str, file: &Path) -> anyhow::Result<()> {
-    if form != "csv" {
-        return Err(bad_input(format!("--export {form}: expected csv, then the name of a file")));
+fn export(read: &Source, form: &str, file: &Path) -> anyhow::Result<()> {
+    if !matches!(form, "csv" | "parquet") {
+        return Err(bad_input(format!("--export {form}: expected csv or parquet, then the name of a file")));
     }
-    let name = || format!("--export csv {}", file.display());
+    let name = || format!("--export {form} {}", file.display());
     let to = fs::File::create(file).with_context(name)?;
-    numalize::write(profile, to).with_context(name)
+    match form {
+        "csv" => numalize::write(&read.profile, to).with_context(name),
+        _ => parquet::write(read, to).with_context(name),
+    }
 }
 
 fn plot(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {

@@ -6,6 +6,7 @@ mod apply;
 mod file;
 mod gains;
 mod options;
+mod parquet;
 mod source;
 mod watch;
 

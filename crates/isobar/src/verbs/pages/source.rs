@@ -4,7 +4,7 @@
 use crate::failure::bad_input;
 use isobar_pages::import;
 use isobar_pages::report::Course;
-use isobar_pages::trace::{MAGIC, Part, Reader as TraceReader};
+use isobar_pages::trace::{MAGIC, Packed, Part, Reader as TraceReader, View};
 use isobar_pages::{Homes, PageProfile};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -51,6 +51,26 @@ fn remarks(profile: &PageProfile) -> Vec<String> {
 }
 
 impl Source {
+    /// Looks at the blocks of all slices, read from the file again; whether it has slices, and can be
+    /// read twice.
+    ///
+    /// # Errors
+    /// Bad input, and what who looks says.
+    pub fn slices(&self, mut each: impl FnMut(&View<'_>) -> anyhow::Result<()>) -> anyhow::Result<bool> {
+        if !self.timed {
+            return Ok(false);
+        }
+        let of_file = |why: &dyn std::fmt::Display| bad_input(format!("{}: {why}", self.path.display()));
+        let file = File::open(&self.path).map_err(|why| of_file(&why))?;
+        let mut parts = TraceReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|why| of_file(&why))?;
+        while let Some(part) = parts.packed().map_err(|why| of_file(&why))? {
+            if let Packed::Slice(view) = part {
+                each(&view)?;
+            }
+        }
+        Ok(true)
+    }
+
     /// The program slice after slice, read from the file again; `None` where it has no slices, or
     /// cannot be read twice.
     ///

@@ -41,8 +41,8 @@ const JOBS: [&str; 5] = ["leslie3d-mpi", "lammps-mpi", "gapgeofem-mpi", "socorro
 
 /// Instructions of a process between two barriers, in billions: a tenth of a second at the 1.5
 /// billion a second that these programs reach. Estimates: a time step, or an iteration of a solver
-/// that ends with a reduction, takes from ten milliseconds to a second on sixteen processes; neither
-/// the paper nor any other source that we found counts them.
+/// that ends with a reduction, takes from ten milliseconds to a second on sixteen processes;
+/// neither the paper nor any other source that we found counts them.
 pub(super) const BARRIER_BILLION: Estimate = Estimate { value: 0.15, low: 0.015, high: 1.5 };
 
 /// One workload.

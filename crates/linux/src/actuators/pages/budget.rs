@@ -34,7 +34,8 @@ impl PageBudget {
         Pages(self.per_second)
     }
 
-    /// How long until there is this much; `None`: there is. Of more than it can hold, until it is full.
+    /// How long until there is this much; `None`: there is. Of more than it can hold, until it is
+    /// full.
     pub fn time_until(&self, pages: Pages) -> Option<Duration> {
         let lacking = pages.0.min(self.per_second).saturating_sub(self.left);
         (lacking > 0).then(|| Duration::from_secs_f64(num::float(lacking) / num::float(self.per_second)))

@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Pages in one system call that moves, as in [`isobar_model::flight::BATCH`]. The kernel drains the LRU lists of every CPU in each call,
-/// and holds them disabled for its length: fewer calls cost less, shorter ones stall others less.
+/// Pages in one system call that moves, as in [`isobar_model::flight::BATCH`]. The kernel drains
+/// the LRU lists of every CPU in each call, and holds them disabled for its length: fewer calls
+/// cost less, shorter ones stall others less.
 const BATCH: usize = 512;
 
 /// What came of a part of a migration: its pages by what became of them, those that were chosen,

@@ -1,8 +1,9 @@
 //! Memory: free bytes by node, resident pages by node (`watched`: of one process by mapping), and
-//! addresses that threads access.
+//! addresses that threads access (`program`: all threads of a program that is being started).
 
 pub mod free;
 pub mod pages;
+pub mod program;
 pub mod records;
 pub mod samplers;
 pub mod watched;

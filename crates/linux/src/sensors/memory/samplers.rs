@@ -39,11 +39,11 @@ const KEPT: u64 = 30;
 pub struct Source {
     /// For people.
     pub name: &'static str,
-    code: Code,
-    period: u64,
-    precise: u64,
+    pub(super) code: Code,
+    pub(super) period: u64,
+    pub(super) precise: u64,
     /// Intel since Sapphire Rapids: an auxiliary event must lead the group (`mem-loads-aux`).
-    leader: Option<Code>,
+    pub(super) leader: Option<Code>,
 }
 
 /// What samplers have seen of some threads since they were last asked.

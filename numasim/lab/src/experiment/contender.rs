@@ -1,0 +1,96 @@
+//! Contenders: what places programs and memory while an experiment's programs run.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What places programs and memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Contender {
+    /// Stock Linux.
+    Linux {
+        /// What tables call it.
+        #[serde(default)]
+        name: Option<String>,
+        /// Automatic NUMA balancing.
+        numa_balancing: bool,
+        /// A command that is run once for each measured program when all are set up, such as one
+        /// that moves its pages; words are parted by blanks, `{pid}` stands for the process id and
+        /// `{program}` for the program's name. The run fails where it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
+        /// The package of this workspace that has this command; without it the guest must have it
+        /// already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        package: Option<String>,
+    },
+    /// Debian's numad; NUMA balancing off, as its manual page advises.
+    Numad {
+        /// What tables call it.
+        #[serde(default)]
+        name: Option<String>,
+        /// Seconds between its scans (its `-i`, both bounds).
+        #[serde(default = "numad_interval")]
+        interval_seconds: u32,
+    },
+    /// Programs placed by hand with numactl; NUMA balancing off.
+    Numactl {
+        /// What tables call it.
+        #[serde(default)]
+        name: Option<String>,
+        /// Program name to its place.
+        bind: BTreeMap<String, Bind>,
+    },
+    /// Any program that runs beside the jobs: started before them, ended after them with SIGTERM.
+    Daemon {
+        /// What tables call it.
+        name: String,
+        /// The command; words are parted by blanks, and `{pids}` stands for `-p PID` of every job.
+        run: String,
+        /// The package of this workspace that has the program; without it the guest must have it
+        /// already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        package: Option<String>,
+        /// Automatic NUMA balancing beside it.
+        #[serde(default)]
+        numa_balancing: bool,
+    },
+}
+
+/// Where numactl puts a program; of several instances each goes there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bind {
+    /// `--cpunodebind`.
+    pub cpus_of: u32,
+    /// `--membind`.
+    pub memory_of: u32,
+}
+
+const fn numad_interval() -> u32 {
+    1
+}
+
+impl Contender {
+    /// The package whose program it needs in the guest.
+    #[must_use]
+    pub fn package(&self) -> Option<&str> {
+        match self {
+            Self::Linux { package, .. } | Self::Daemon { package, .. } => package.as_deref(),
+            Self::Numad { .. } | Self::Numactl { .. } => None,
+        }
+    }
+
+    /// What tables call it: as named, else after its kind.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let (name, usual) = match self {
+            Self::Linux { name, numa_balancing: true, .. } => (name, "linux".to_owned()),
+            Self::Linux { name, numa_balancing: false, .. } => (name, "linux, balancing off".to_owned()),
+            Self::Numad { name, .. } => (name, "numad".to_owned()),
+            Self::Numactl { name, .. } => (name, "numactl".to_owned()),
+            Self::Daemon { name, .. } => return name.clone(),
+        };
+        name.clone().unwrap_or(usual)
+    }
+}
