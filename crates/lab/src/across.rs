@@ -144,7 +144,12 @@ fn block(text: &mut String, across: &Across, width: usize, columns: std::ops::Ra
 }
 
 fn gains(mean: f64, worst: f64) -> String {
-    format!("{:>CELL$}", format!("{mean:+.1} ({worst:+.1})"))
+    format!("{:>CELL$}", format!("{} ({})", percent(mean), percent(worst)))
+}
+
+/// Without a decimal where it would not fit, and nobody needs it.
+fn percent(value: f64) -> String {
+    if value.abs() < 99.95 { format!("{value:+.1}") } else { format!("{value:+.0}") }
 }
 
 /// A sentence broken at spaces.
@@ -205,6 +210,12 @@ mod tests {
         let mut lacking = compared(&[("a", [1.0, 1.0])]);
         lacking.policies.remove(0);
         assert_eq!(across(&[("one".into(), lacking)]), None);
+    }
+
+    #[test]
+    fn great_losses_keep_their_distance() {
+        assert_eq!(gains(-132.44, -203.28), "    -132 (-203)");
+        assert_eq!(gains(-99.94, -1000.0), "  -99.9 (-1000)");
     }
 
     #[test]

@@ -116,15 +116,16 @@ fn answer(claim: &Claim) -> Answer {
 
 fn tested(claim: &Claim, ends: Vec<Ends>) -> Tested {
     let given = answer(claim);
-    let standing = standing(given.sign, ends.iter().flat_map(|ends| [ends.low.sign, ends.high.sign]));
+    let signs: Vec<_> = ends.iter().flat_map(|ends| [ends.low.sign, ends.high.sign]).collect();
+    let standing = standing(given.sign, &signs);
     Tested { id: claim.id, claim: claim.claim, given, ends, standing }
 }
 
 /// What follows from the sign with the estimates as they are, and at all ends.
-fn standing(given: Verdict, ends: impl Iterator<Item = Verdict> + Clone) -> Standing {
+fn standing(given: Verdict, ends: &[Verdict]) -> Standing {
     match given {
         Verdict::NotPrinted => Standing::NotPrinted,
-        _ if ends.clone().any(|sign| sign != given) => Standing::Open,
+        _ if ends.iter().any(|sign| *sign != given) => Standing::Open,
         Verdict::Agrees => Standing::Reproduced,
         Verdict::Differs => Standing::NotReproduced,
     }
@@ -173,10 +174,10 @@ mod tests {
 
     #[test]
     fn without_estimates_a_claim_stands_as_it_is() {
-        assert_eq!(standing(Agrees, std::iter::empty()), Standing::Reproduced);
-        assert_eq!(standing(Differs, std::iter::empty()), Standing::NotReproduced);
-        assert_eq!(standing(Agrees, [Agrees, Differs].into_iter()), Standing::Open);
-        assert_eq!(standing(Differs, [Differs, Agrees].into_iter()), Standing::Open);
+        assert_eq!(standing(Agrees, &[]), Standing::Reproduced);
+        assert_eq!(standing(Differs, &[]), Standing::NotReproduced);
+        assert_eq!(standing(Agrees, &[Agrees, Differs]), Standing::Open);
+        assert_eq!(standing(Differs, &[Differs, Agrees]), Standing::Open);
     }
 
     #[test]

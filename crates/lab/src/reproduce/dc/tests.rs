@@ -9,7 +9,7 @@ const TINY: Extent = Extent { workloads: [1, 0], mixes: 1, launches: 2, minutes:
 
 fn run(jobs: usize) -> Reproduction {
     with(&Options { quick: true, seed: 1, jobs, varied: None }, &TINY, &|done, all| {
-        assert!(done <= all && all == 2 + 24)
+        assert!(done <= all && all == 2 + 24);
     })
     .unwrap()
 }
