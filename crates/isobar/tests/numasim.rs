@@ -107,11 +107,16 @@ fn the_commands_of_numasims_experiments_are_isobars() {
     let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../../numasim/experiments");
     for path in std::fs::read_dir(experiments).unwrap().map(|entry| entry.unwrap().path()) {
         let experiment: toml::Table = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let text = experiment["files"]["/etc/isobar.toml"].as_str().unwrap();
+        let contenders = experiment["contender"].as_array().unwrap();
+        let runs = contenders.iter().filter_map(|contender| contender.get("run")?.as_str());
+        // Page mappings are compared without a manager, and so without its settings.
+        let Some(text) = experiment.get("files").and_then(|files| files.get("/etc/isobar.toml")?.as_str()) else {
+            assert_eq!(runs.count(), 0, "{}: a manager without settings", path.display());
+            continue;
+        };
         std::fs::write(&config, text).unwrap();
         let by_the_page = text.contains("counters = \"numasim\"");
-        let contenders = experiment["contender"].as_array().unwrap();
-        for run in contenders.iter().filter_map(|contender| contender.get("run")?.as_str()) {
+        for run in runs {
             let run = run.replace("/etc/isobar.toml", config.to_str().unwrap());
             let args: Vec<&str> = run.split_whitespace().skip(1).chain(["--dry-run", "--for", "1"]).collect();
             let said = said(&command(&args).env("ISOBAR_NUMASIM_PAGE", &none).output().unwrap());

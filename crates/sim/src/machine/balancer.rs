@@ -2,13 +2,13 @@
 //! reports, baselines, and to see what an estimate decides.
 
 use super::MachineSpec;
-use super::linux::{CHECK, Estimate};
+use super::linux::{CHECK, Estimated};
 
 impl MachineSpec {
     /// How often the load balancer exchanges two threads of different nodes, a second: an estimate.
     /// `None` where it is not simulated.
     #[must_use]
-    pub const fn strays(&self) -> Option<Estimate> {
+    pub const fn strays(&self) -> Option<Estimated> {
         self.linux.strays_per_s
     }
 
@@ -18,7 +18,7 @@ impl MachineSpec {
     pub fn with_strays(mut self, per_second: f64) -> Self {
         let value = if per_second > 0.0 { per_second.min(1.0 / CHECK) } else { 0.0 };
         let (low, high) = self.linux.strays_per_s.map_or((value, value), |strays| (strays.low, strays.high));
-        self.linux.strays_per_s = Some(Estimate { value, low: low.min(value), high: high.max(value) });
+        self.linux.strays_per_s = Some(Estimated { value, low: low.min(value), high: high.max(value) });
         self
     }
 
@@ -61,10 +61,10 @@ mod tests {
     #[test]
     fn another_rate_stays_within_what_can_be() {
         let read = machine("strays_per_s = { value = 0.2, low = 0.1, high = 0.4 }\nrotates = true").unwrap();
-        assert_eq!(read.strays(), Some(Estimate { value: 0.2, low: 0.1, high: 0.4 }));
+        assert_eq!(read.strays(), Some(Estimated { value: 0.2, low: 0.1, high: 0.4 }));
         assert!(read.rotates() && !read.clone().with_rotation(false).rotates());
         let at = |rate: f64| read.clone().with_strays(rate).strays().unwrap();
-        assert_eq!(at(0.4), Estimate { value: 0.4, low: 0.1, high: 0.4 });
+        assert_eq!(at(0.4), Estimated { value: 0.4, low: 0.1, high: 0.4 });
         assert_eq!((at(-1.0).value, at(f64::NAN).value, at(1e9).value), (0.0, 0.0, 1.0 / CHECK));
     }
 }

@@ -14,7 +14,7 @@ pub(crate) const CHECK: f64 = 0.256;
 /// A number that no source prints, with the least and the most that it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Estimate {
+pub struct Estimated {
     /// What is taken.
     pub value: f64,
     /// The least that it can be.
@@ -29,14 +29,14 @@ pub struct Estimate {
 pub(crate) struct Linux {
     /// How often two threads of different nodes exchange places, a second and machine; `None`:
     /// never.
-    pub strays_per_s: Option<Estimate>,
+    pub strays_per_s: Option<Estimated>,
     /// Whether threads that are more than the CPUs of a cache take turns on all of them.
     pub rotates: bool,
 }
 
 impl Linux {
     pub(crate) fn validate(&self, file: &str) -> Result<(), SimError> {
-        let Some(Estimate { value, low, high }) = self.strays_per_s else { return Ok(()) };
+        let Some(Estimated { value, low, high }) = self.strays_per_s else { return Ok(()) };
         for rate in [value, low, high] {
             within(file, "linux.strays_per_s", rate, 0.0..=1.0 / CHECK)?;
         }

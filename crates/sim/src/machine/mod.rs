@@ -14,11 +14,11 @@ pub(crate) use linux::{CHECK, Linux};
 pub(crate) use spec::{positive, surrounds};
 
 pub use facts::Link;
-pub use linux::Estimate;
+pub use linux::Estimated;
 pub use shipped::{find, shipped, text};
 
 use crate::error::SimError;
-use crate::estimate::{self, End};
+use crate::estimate::{End, Estimate};
 use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
 use isobar_model::topology::{self, Topology};
 use isobar_model::{Bandwidth, Bytes, CpuId, NodeId, NodeMatrix, Ways, num};
@@ -154,16 +154,16 @@ impl MachineSpec {
     ///
     /// # Errors
     /// As [`Self::from_toml`]; never for one that was read from a file.
-    pub fn assuming(&self, estimate: estimate::Estimate, end: End) -> Result<Self, SimError> {
+    pub fn assuming(&self, estimate: Estimate, end: End) -> Result<Self, SimError> {
         let mut spec = spec::Spec::clone(&self.spec);
         match estimate {
-            estimate::Estimate::NodeRate => {
+            Estimate::NodeRate => {
                 spec.node.iter_mut().for_each(|node| node.sustained = end.of(node.sustained_range, node.sustained));
             }
-            estimate::Estimate::LinkRate => {
+            Estimate::LinkRate => {
                 spec.link.iter_mut().for_each(|link| link.sustained = end.of(link.sustained_range, link.sustained));
             }
-            estimate::Estimate::Prefetch => return Ok(self.clone()),
+            Estimate::Prefetch => return Ok(self.clone()),
         }
         // A rate of strays may have been set since the file was read.
         Ok(Self { linux: self.linux, ..Self::from_spec("machine under an assumption", &spec)? })

@@ -11,7 +11,7 @@
 use crate::error::LabError;
 use crate::reproduce::options::Options;
 use isobar_sim::Workload;
-use isobar_sim::machine::Estimate;
+use isobar_sim::machine::Estimated;
 
 /// The programs of `barcelona-4x4`: five of table 1, eight more of section 2.1, three of ours.
 const SIXTEEN: [&str; 16] = [
@@ -43,7 +43,7 @@ const JOBS: [&str; 5] = ["leslie3d-mpi", "lammps-mpi", "gapgeofem-mpi", "socorro
 /// billion a second that these programs reach. Estimates: a time step, or an iteration of a solver
 /// that ends with a reduction, takes from ten milliseconds to a second on sixteen processes;
 /// neither the paper nor any other source that we found counts them.
-pub(super) const BARRIER_BILLION: Estimate = Estimate { value: 0.15, low: 0.015, high: 1.5 };
+pub(super) const BARRIER_BILLION: Estimated = Estimated { value: 0.15, low: 0.015, high: 1.5 };
 
 /// One workload.
 #[derive(Clone, Debug)]
