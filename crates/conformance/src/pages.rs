@@ -297,7 +297,7 @@ fn under_way_then_there<B: Bench>(bench: &B) -> Checked {
         ensure!((flight.pid, flight.from, flight.to) == (who.pid, from, to), "{flight:?} is another");
         if flight.ended {
             ensure!(flight.moved() == Pages(10_000), "10000 pages were there to move, and {flight:?} came of it");
-            let arrived = pages_on(&pages_in(&now, who.pid)?, to) - pages_on(&there, to);
+            let arrived = pages_on(&pages_in(&now, who.pid)?, to).saturating_sub(pages_on(&there, to));
             ensure!(arrived == 10_000, "10000 pages moved, and the sample shows {arrived} more");
             let later = next_sample(&mut stage)?.page_moves;
             ensure!(later.is_empty(), "the end was told, and then {later:?}");
@@ -318,7 +318,7 @@ fn withdrawing_stops_the_rest<B: Bench>(bench: &B) -> Checked {
     act(&mut stage, withdraw(who.pid, to))?;
     let (now, flights) = settled(&mut stage, &[number])?;
     let gone = moved(&flights[0].outcome, 16_000)?;
-    let shown = |pages: &NodeMap<Pages>| pages_on(pages, to) - pages_on(&there, to);
+    let shown = |pages: &NodeMap<Pages>| pages_on(pages, to).saturating_sub(pages_on(&there, to));
     let arrived = shown(&pages_in(&now, who.pid)?);
     ensure!(arrived == gone, "{flights:?} was the end, and the sample shows {arrived} more pages on the target");
     for _ in 0..3 {

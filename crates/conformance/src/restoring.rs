@@ -161,7 +161,7 @@ fn what_is_under_way_stops<B: Bench>(bench: &B) -> Checked {
     let outcome = stage.machine().restore()?;
     next_sample(&mut stage)?;
     let after = pages_seen(&mut stage, who.pid)?;
-    let (gone, told) = (pages_on(&after, to) - pages_on(&before, to), outcome.pages_moved().0);
+    let (gone, told) = (pages_on(&after, to).saturating_sub(pages_on(&before, to)), outcome.pages_moved().0);
     ensure!(gone == told, "restore told of {told} pages that had moved ({outcome:?}), and {gone} have");
     next_sample(&mut stage)?;
     let later = pages_seen(&mut stage, who.pid)?;

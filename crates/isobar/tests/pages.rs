@@ -88,6 +88,11 @@ fn what_is_exported_is_read_back() {
     let read = pages(&example("matmul.csv"), &format!("--nodes 4 --json --export csv {path}")).document();
     let again = pages(path, "--nodes 4 --json").document();
     assert_eq!((&read["policies"], &read["structures"]), (&again["policies"], &again["structures"]));
+    for form in ["csv", "parquet"] {
+        let onto_itself = format!("--nodes 4 --export {form} {}/./out.csv", folder.path().display());
+        pages(path, &onto_itself).refused(&["is the file that is read"]);
+    }
+    assert_eq!(pages(path, "--nodes 4 --json").document()["policies"], again["policies"], "it is still there");
     pages(path, "--nodes 4 --export arrow x").refused(&["--export arrow", "expected csv or parquet"]);
 }
 

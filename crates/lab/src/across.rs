@@ -118,7 +118,8 @@ pub fn across_table(across: &Across, columns: usize) -> String {
     let width = names.max().unwrap_or(0).clamp(WORKLOAD.len(), most);
     let side_by_side = (columns.saturating_sub(width + BASE_CELL) / CELL).max(1);
     let mut text: String = MEANING.map(|sentence| wrapped(sentence, columns)).concat();
-    for first in (0..across.all.len()).step_by(side_by_side) {
+    // The base alone is a block, too.
+    for first in (0..across.all.len().max(1)).step_by(side_by_side) {
         let last = (first + side_by_side).min(across.all.len());
         block(&mut text, across, width, first..last);
     }

@@ -4,6 +4,10 @@ use crate::serial;
 use crate::units::Pages;
 use serde::{Deserialize, Serialize};
 
+/// How the reason begins of a thread that is left alone because the plan moves more threads than a
+/// machine moves in an epoch. No refusal: it can be asked for in the next epoch.
+pub const MOVES_USED_UP: &str = "the budget of moves an epoch is used up";
+
 /// What became of the actions of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {

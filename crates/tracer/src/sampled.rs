@@ -1,5 +1,5 @@
 //! Some of the accesses of a program, sampled by the CPU itself (PEBS, IBS) through perf events. It
-//! runs as it is, a few per cent slower.
+//! runs as it is, a few per cent slower by what is known of such events; not measured.
 
 use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
 use crate::finish;
@@ -26,7 +26,7 @@ impl Engine for Sampled {
     }
 
     fn about(&self) -> &'static str {
-        "a part of the loads and stores, where the CPU samples addresses (Intel, AMD), a few per cent slower than without"
+        "a part of the loads and stores, where the CPU samples addresses (Intel, AMD), hardly slower than without"
     }
 
     fn samples(&self) -> bool {

@@ -38,6 +38,8 @@ pub struct Samples<W: Write> {
     written: u64,
     /// The latest time in this look, and in the one before.
     newest: (u64, u64),
+    /// The latest time of what had come by the look before.
+    looked: u64,
     /// It has begun, by exec.
     begun: bool,
     /// It has become another program, by another.
@@ -74,6 +76,7 @@ impl<W: Write> Samples<W> {
             open: BTreeMap::new(),
             written: 0,
             newest: (0, 0),
+            looked: 0,
             begun: false,
             over: false,
             children: BTreeSet::new(),
@@ -93,11 +96,16 @@ impl<W: Write> Samples<W> {
     /// # Errors
     /// What the file says.
     pub fn write(&mut self) -> Result<(), TraceError> {
-        let mut new = std::mem::take(&mut self.new);
-        new.sort_by_key(|(_, record)| record.time);
-        for (of, record) in new {
+        // Buffers are read one after the other, so that what is newer than the look before may not
+        // be whole: of a thread that begins on one CPU and runs on another, the begin may be missing.
+        self.new.sort_by_key(|(_, record)| record.time);
+        let newest = self.new.last().map_or(0, |(_, record)| record.time);
+        let whole = self.new.partition_point(|(_, record)| record.time <= self.looked);
+        let later = self.new.split_off(whole);
+        for (of, record) in std::mem::replace(&mut self.new, later) {
             self.take(of, record)?;
         }
+        self.looked = self.looked.max(newest);
         // What is older than all that came by the last look, and long enough, comes no more.
         let begun = self.program.map_or(0, |(_, begun)| begun);
         let over = self.newest.1.saturating_sub(LATE_NS).saturating_sub(begun) / self.slice_ns;
@@ -110,6 +118,7 @@ impl<W: Write> Samples<W> {
     /// # Errors
     /// What the file says.
     pub fn finish(&mut self) -> Result<Vec<String>, TraceError> {
+        self.looked = u64::MAX;
         self.write()?;
         self.close_below(u64::MAX)?;
         let mut missing: Vec<String> = self
@@ -328,7 +337,9 @@ mod tests {
             samples.write().unwrap();
             samples.open.keys().copied().collect::<Vec<_>>()
         };
-        assert_eq!(look(1), [0]);
+        // Another buffer may have older ones yet.
+        assert_eq!(look(1), [0; 0]);
+        assert_eq!(look(LATE_NS + 3 * SLICE), [0]);
         assert_eq!(look(LATE_NS + 3 * SLICE), [0, 22]);
         // Only now is what came by the look before known to be old.
         assert_eq!(look(LATE_NS + 3 * SLICE), [22]);

@@ -29,11 +29,12 @@ use crate::kernel::{identity, privilege};
 use crate::kernel_events::KernelEvents;
 use crate::resctrl::{Root, Ways};
 use identities::Identities;
+use isobar_model::outcome::MOVES_USED_UP;
 use isobar_model::{
     Action, ActionOutcome, CpuSet, Machine, Outcome, PageMove, PageSelection, Pages, Pid, Plan, Sample, Seconds, Tid,
     Topology, Wake,
 };
-use outcomes::{left_alone, outcome, request};
+use outcomes::{in_pages, left_alone, outcome, request};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::vec::IntoIter;
@@ -205,11 +206,7 @@ impl<S: Sensing> LinuxMachine<S> {
         }
         *moves += 1;
         let most = self.options.moves_per_epoch;
-        Some(if *moves > most {
-            Err(left_alone(format!("the budget of {most} moves an epoch is used up")))
-        } else {
-            Ok(wish)
-        })
+        Some(if *moves > most { Err(left_alone(format!("{MOVES_USED_UP} ({most})"))) } else { Ok(wish) })
     }
 
     /// `ways` becomes the outcomes of all `set_ways` of the plan, with the first of them.
@@ -379,16 +376,17 @@ impl<S: Sensing> Machine for LinuxMachine<S> {
     /// then one for each page migration that no sample has told the end of. No page moves when it
     /// comes back.
     fn restore(&mut self) -> Result<Outcome, MachineError> {
+        self.pages.withdraw_all();
+        self.allocation.release();
+        // Threads are put back even where ways are not, and without waiting for a batch of pages.
+        let ways = self.ways.restore();
+        let report = self.actuators.as_mut().map(Actuators::restore);
         let news = self.pages.stop();
         let flights = self.take_in(news);
-        self.allocation.release();
-        // Threads are put back even where ways are not.
-        let ways = self.ways.restore();
-        let Some(actuators) = self.actuators.as_mut() else { return Ok(Outcome::default()) };
-        let report = actuators.restore()?;
+        let Some(report) = report.transpose()? else { return Ok(Outcome::default()) };
         self.ways.forget();
         let mut outcome = outcome(&report);
-        outcome.actions.extend(flights.into_iter().map(|flight| flight.outcome));
+        outcome.actions.extend(flights.into_iter().map(in_pages));
         self.put_back = Some(report);
         ways.map_err(MachineError::Ways)?;
         Ok(outcome)

@@ -3,7 +3,7 @@
 use crate::actuators::RestoreReport;
 use crate::resctrl::clusters::{Key, Threads};
 use crate::resctrl::request::Request;
-use isobar_model::{Action, ActionOutcome, Outcome};
+use isobar_model::{Action, ActionOutcome, Outcome, PageMove, Pages};
 
 /// A report as outcomes, for the harness that counts them.
 pub(super) fn outcome(report: &RestoreReport) -> Outcome {
@@ -15,6 +15,17 @@ pub(super) fn outcome(report: &RestoreReport) -> Outcome {
         (report.changed_by_owner, by_owner()),
     ];
     Outcome { actions: parts.into_iter().flat_map(|(count, outcome)| vec![outcome; count]).collect() }
+}
+
+/// The end of a page migration, in pages: beside threads that are put back, `Vanished` and
+/// `Refused` would count as threads.
+pub(super) fn in_pages(flight: PageMove) -> ActionOutcome {
+    let why = match flight.outcome {
+        ActionOutcome::Vanished => "its process has ended".to_owned(),
+        ActionOutcome::Refused { why, .. } | ActionOutcome::LeftAlone { why } => why,
+        other => return other,
+    };
+    ActionOutcome::Pages { moved: Pages(0), stayed: vec![(why, flight.pages)] }
 }
 
 /// Nothing was done, for this reason.

@@ -62,7 +62,7 @@ impl Policy for DiMigrate {
         let places: Vec<_> = placed.iter().map(place).collect();
         let mut plan =
             Plan { actions: di_plain::moves(domains, &placed), notes: groups.notes(), ..Plan::nothing(NAME) };
-        self.follower.follow(seen, &places, &mut plan);
+        self.follower.follow(seen, &places, &self.refused, &mut plan);
         self.refused.hold_back(&mut plan);
         plan
     }

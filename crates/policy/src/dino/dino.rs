@@ -175,7 +175,7 @@ impl Policy for Dino {
         let mut plan =
             Plan { actions: moves(domains, &tuples, &switched), notes: groups.notes(), ..Plan::nothing(NAME) };
         self.refused.next_epoch(seen);
-        self.follower.follow(seen, &places(domains, &tuples, &self.refused), &mut plan);
+        self.follower.follow(seen, &places(domains, &tuples, &self.refused), &self.refused, &mut plan);
         self.refused.hold_back(&mut plan);
         plan
     }

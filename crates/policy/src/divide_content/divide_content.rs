@@ -118,6 +118,7 @@ impl Policy for DivideContent {
             self.divide_and_content(seen, group, balancing, &mut plan.actions, &mut ways);
         }
         self.migrations.settle(seen, &self.partitioner, &mut plan.actions);
+        self.refused.hold_back(&mut plan);
         plan.actions.append(&mut ways);
         self.stability.end_epoch(&self.partitioner);
         plan

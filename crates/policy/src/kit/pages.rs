@@ -72,8 +72,9 @@ impl Follower {
     }
 
     /// Adds the migrations that an interval's layout asks for, and what is not done, to its plan.
-    /// `places` are ascending by process.
-    pub fn follow(&mut self, seen: &Observation, places: &[Place], plan: &mut Plan) {
+    /// `places` are ascending by process. Pages of a process whose migration was `refused` lately
+    /// are not asked for, and that they stay is no sign that they are stuck.
+    pub fn follow(&mut self, seen: &Observation, places: &[Place], refused: &Refused, plan: &mut Plan) {
         self.interval += 1;
         let alive = |pid: Pid| seen.processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
         self.stuck.next_interval();
@@ -85,6 +86,9 @@ impl Follower {
             if together.iter().any(|place| place.will.is_some()) {
                 let runs_on = |node| together.iter().any(|place| place.will == Some(node));
                 plan.actions.extend(flight::withdrawals(seen, process.pid, runs_on));
+            }
+            if refused.waits(Asked::Pages(process.pid)) {
+                continue;
             }
             let wishes = match single_node(together) {
                 Some(node) => self.gather(seen, process, node, together),
@@ -238,7 +242,7 @@ mod tests {
     /// `from>to:pages` for each action.
     fn asked(follower: &mut Follower, pages: &str, places: &[Place]) -> Vec<String> {
         let mut plan = Plan::nothing("test");
-        follower.follow(&seen(pages), places, &mut plan);
+        follower.follow(&seen(pages), places, &Refused::default(), &mut plan);
         plan.actions.iter().map(show).collect()
     }
 
@@ -255,7 +259,7 @@ mod tests {
         let mut follower = follower(Some(LIMITS));
         let asked = |follower: &mut Follower, seen: &Observation, places: &[Place]| -> Vec<String> {
             let mut plan = Plan::nothing("test");
-            follower.follow(seen, places, &mut plan);
+            follower.follow(seen, places, &Refused::default(), &mut plan);
             plan.actions.iter().map(show).collect()
         };
         let (there, back) = ([place(7, 0, 1), place(8, 1, 1)], [place(7, 1, 0), place(8, 1, 0)]);
@@ -276,9 +280,9 @@ mod tests {
         let mut follower = follower(Some(LIMITS));
         let mut seen = Observation { interval: Seconds(0.4), ..seen("[80, 20]") };
         let mut plan = Plan::nothing("test");
-        follower.follow(&seen, &[place(7, 0, 1), place(8, 1, 1)], &mut plan);
+        follower.follow(&seen, &[place(7, 0, 1), place(8, 1, 1)], &Refused::default(), &mut plan);
         seen.interval = Seconds(1.2);
-        follower.follow(&seen, &[place(7, 0, 1), place(8, 1, 1)], &mut plan);
+        follower.follow(&seen, &[place(7, 0, 1), place(8, 1, 1)], &Refused::default(), &mut plan);
         assert_eq!(plan.actions.iter().map(show).collect::<Vec<_>>(), ["0>1:20", "0>1:60"]);
     }
 

@@ -7,6 +7,7 @@
 //! Not a refusal: what has ended meanwhile, pages that stay, a migration that waits in a queue, is
 //! under way or was withdrawn.
 
+use isobar_model::outcome::MOVES_USED_UP;
 use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Pid, Plan, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +70,7 @@ impl Refused {
             let ended = seen.page_moves.iter().filter(|flight| flight.ended && wanted(&flight.outcome));
             ended.map(|flight| Asked::Pages(flight.pid)).collect()
         };
-        let accepted = ended(|outcome| matches!(outcome, ActionOutcome::Pages { .. }));
+        let accepted = ended(|outcome| matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0));
         self.take(&ended(|outcome| matches!(outcome, ActionOutcome::Refused { .. })), &accepted);
         self.epoch += 1;
         self.list.retain(|asked, _| match (asked, asked.pid()) {
@@ -92,7 +93,8 @@ impl Refused {
         let accepted = of(|action, outcome| {
             // That a cluster can be removed does not mean that it can be made.
             let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
-            !removes && matches!(outcome, ActionOutcome::Done | ActionOutcome::Pages { .. })
+            let moved = matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0);
+            !removes && (moved || *outcome == ActionOutcome::Done)
         });
         self.take(&of(is_refused), &accepted);
     }
@@ -101,6 +103,9 @@ impl Refused {
         self.list.retain(|asked, _| refused.contains(asked) || !accepted.contains(asked));
         for asked in refused {
             let refusals = self.list.entry(*asked).or_default();
+            if self.epoch < refusals.until {
+                continue; // another answer to the same attempt
+            }
             refusals.in_a_row = refusals.in_a_row.saturating_add(1);
             let wait = 1u64.checked_shl(refusals.in_a_row).map_or(LONGEST, |wait| wait.min(LONGEST));
             refusals.until = self.epoch + wait;
@@ -133,12 +138,15 @@ impl Refused {
     }
 }
 
-/// Whether an action was refused. Pages that are left alone wait for a budget, which is no refusal.
+/// Whether an action was refused. What waits for the budget of an epoch was not: pages that are left
+/// alone, and threads beyond the moves of an epoch.
 #[must_use]
 pub fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Refused { .. } => true,
-        ActionOutcome::LeftAlone { .. } => !matches!(action, Action::MigratePages { .. }),
+        ActionOutcome::LeftAlone { why } => {
+            !matches!(action, Action::MigratePages { .. }) && !why.starts_with(MOVES_USED_UP)
+        }
         _ => false,
     }
 }
@@ -198,6 +206,8 @@ mod tests {
         assert_eq!(timeline(3, &pages(), stayed), "!!!");
         assert_eq!(timeline(3, &pages(), left), "!!!", "the budget of this epoch");
         assert_eq!(timeline(3, &to_cpu(1), left), "!.!");
+        let later = |_| ActionOutcome::LeftAlone { why: format!("{MOVES_USED_UP} (256)") };
+        assert_eq!(timeline(3, &to_cpu(1), later), "!!!", "the moves of this epoch");
         assert_eq!(timeline(3, &pages(), |_| no()), "!.!");
     }
 

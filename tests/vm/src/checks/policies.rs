@@ -24,7 +24,7 @@ fn homes(policy: &str) -> Result<()> {
     let nodes = nodes_with_cpus()?;
     let mut subjects = nodes.iter().rev().enumerate().map(hungry).collect::<Result<Vec<_>>>()?;
     let before = subjects.iter().map(Subject::affinities).collect::<Result<Vec<_>>>()?;
-    let mut manage = manage(policy, &[])?;
+    let mut manage = manage(policy, 0.5, &[])?;
     manage.until("every thread on its home node", || {
         let now = subjects.iter().map(node_of_thread).collect::<Result<Vec<_>>>()?;
         Ok(now.into_iter().eq(nodes.iter().rev().map(|node| Some(*node))))
@@ -49,10 +49,10 @@ fn hungry((number, node): (usize, &u32)) -> Result<Subject> {
 }
 
 /// `manage` over the hungry programs, driven by the kernel's software events; it ends by itself
-/// after a minute.
-fn manage(policy: &str, settings: &[&str]) -> Result<Manage> {
+/// after two minutes.
+fn manage(policy: &str, interval: f64, settings: &[&str]) -> Result<Manage> {
     let settings = [&["manage.counters=software"], settings].concat();
-    Manage::start(&isobar::manage(&format!("--policy {policy} --interval 0.5 --for 60"), &NAMES, &settings))
+    Manage::start(&isobar::manage(&format!("--policy {policy} --interval {interval} --for 120"), &NAMES, &settings))
 }
 
 /// As many programs as nodes with CPUs, all begun on one node. Each counts as memory-intensive, and
@@ -65,7 +65,10 @@ fn spread(policy: &str) -> Result<()> {
     // Any page fault at all makes a program memory-intensive here: the threshold is far below one
     // in 1000 instructions.
     let devil: &[&str] = if policy == "dino" { &["dino.devil_mpki=0.0000001"] } else { &[] };
-    let mut manage = manage(policy, devil)?;
+    // DI-Migrate deals equal programs anew in every epoch and withdraws pages that have not arrived,
+    // so an epoch must be longer than an emulated machine needs to copy them.
+    let interval = if policy == "dino" { 0.5 } else { 5.0 };
+    let mut manage = manage(policy, interval, devil)?;
     manage.until("one hungry thread a node", || Ok(nodes_of_threads(&subjects)? == nodes.iter().copied().collect()))?;
     for subject in &mut subjects {
         manage.until("its memory beside each thread", || {

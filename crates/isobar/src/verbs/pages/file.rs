@@ -74,6 +74,11 @@ fn export(read: &Source, form: &str, file: &Path) -> anyhow::Result<()> {
         return Err(bad_input(format!("--export {form}: expected csv or parquet, then the name of a file")));
     }
     let name = || format!("--export {form} {}", file.display());
+    // Creating it would empty what is still to be read.
+    let same = |path: &Path| Some(fs::canonicalize(path).ok()? == fs::canonicalize(file).ok()?);
+    if same(&read.path) == Some(true) {
+        return Err(bad_input(format!("--export {form} {}: is the file that is read: name another", file.display())));
+    }
     let to = fs::File::create(file).with_context(name)?;
     match form {
         "csv" => numalize::write(&read.profile, to).with_context(name),

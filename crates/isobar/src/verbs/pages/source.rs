@@ -19,7 +19,8 @@ pub struct Source {
     pub remarks: Vec<String>,
     /// Whether it is a trace, which has time slices.
     timed: bool,
-    path: PathBuf,
+    /// Where it was read from.
+    pub path: PathBuf,
 }
 
 /// Reads a file.

@@ -7,6 +7,7 @@ use crate::machines::simulated::read;
 use crate::progress::Progress;
 use crate::terminal::columns;
 use crate::text::{json_line, plain};
+use anyhow::Context;
 use isobar_lab::{BASE, Comparison, across, across_table};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -43,8 +44,7 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
         progress.end();
         compared.push((name, done.map_err(|error| named_after(file, error))?));
     }
-    // Every comparison has the base, which was asked for.
-    let Some(matrix) = across(&compared) else { return Ok(()) };
+    let matrix = across(&compared).context("a policy has no figure to compare: its programs never completed")?;
     if !args.json {
         return Ok(write!(out, "{}", across_table(&matrix, columns()))?);
     }

@@ -4,9 +4,9 @@
 //! - SPEC CPU2006, "launched simultaneously", one program a core: the programs that the text names
 //!   (section 2.1 and table 1) and, to fill sixteen cores, three more of that suite; half of them
 //!   for its smaller machine; and the workload with copies that ships as an example.
-//! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes", run once
-//!   and ten times over. Processes wait for each other at barriers, whose distance is an estimate
-//!   ([`BARRIER_BILLION`]), so they go through their phases together (our reading).
+//! - SPEC MPI2007: the jobs of table 1, "a single job, each comprised of 16 processes", each to its
+//!   end once, and that ten times. Processes wait for each other at barriers, whose distance is an
+//!   estimate ([`BARRIER_BILLION`]), so they go through their phases together (our reading).
 
 use crate::error::LabError;
 use crate::reproduce::options::Options;

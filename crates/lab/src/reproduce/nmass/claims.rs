@@ -58,7 +58,7 @@ fn nmass_1(clones: &Clones, pair: &[Pair]) -> Claim {
         band: format!(
             "{LOCALITY} points of locality, half the distance between neighbouring mappings; slowdowns are in a figure only. Four local clones miss \
              more than three and one, and all share the controller of node 0, which sustains less than its peak: that costs more than one penalty. \
-             Check: mcf and lbm (section 2) lose 17 % both local and 11 % with mcf remote in the paper, {} here",
+             The pair that mcf was calibrated on (mcf and lbm, section 2) loses 17 % both local and 11 % with mcf remote in the paper, {} here",
             pair.iter()
                 .filter(|one| one.printed[0].is_some())
                 .map(|one| format!("{:.1}", one.mean()))

@@ -16,15 +16,15 @@ use std::time::Duration;
 /// cost less, shorter ones stall others less.
 const BATCH: usize = 512;
 
-/// What came of a part of a migration: its pages by what became of them, those that were chosen,
-/// or why it cannot go on.
+/// The result of one step of a migration: what became of its pages, the pages that were chosen, or
+/// why it cannot go on.
 #[derive(Debug, Default)]
 pub struct Done {
     /// Pages by what became of them.
     pub tally: Tally,
     /// The pages to move, of a part that chooses them.
     pub chosen: Option<Vec<u64>>,
-    /// The outcome, had nothing moved.
+    /// Why it failed; the outcome of the whole migration where no page has moved.
     pub failed: Option<ActionOutcome>,
     /// How long it took, where that was measured.
     pub took: Duration,
@@ -55,7 +55,7 @@ impl PageMover {
         let mut failed = found.failed;
         for batch in found.chosen.unwrap_or_default().chunks(BATCH) {
             if failed.is_none() {
-                let done = relocate(request, batch, &stop);
+                let done = relocate(request, &self.options, batch, &stop);
                 tally.add(done.tally);
                 failed = done.failed;
             }
@@ -149,10 +149,14 @@ pub fn admit(request: &Migration<'_>, options: &PageOptions) -> Result<(), Actio
     Process::new(request, &AtomicBool::new(false))?.may_be_read()
 }
 
-/// Moves one batch of pages that were found.
-pub fn relocate(request: &Migration<'_>, batch: &[u64], stop: &AtomicBool) -> Done {
+/// Moves one batch of pages that were found, as many as the target can take by now.
+pub fn relocate(request: &Migration<'_>, options: &PageOptions, batch: &[u64], stop: &AtomicBool) -> Done {
     let mut tally = Tally::default();
-    let moved = Process::new(request, stop).and_then(|process| process.relocate(batch, &mut tally));
+    let moved = room(options, request.to).and_then(|room| {
+        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(batch.len());
+        tally.stayed(NO_MEMORY, u64::try_from(batch.len() - fits).unwrap_or(u64::MAX));
+        Process::new(request, stop)?.relocate(&batch[..fits], &mut tally)
+    });
     Done { tally, failed: moved.err(), ..Done::default() }
 }
 

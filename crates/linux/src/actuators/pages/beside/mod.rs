@@ -1,10 +1,11 @@
 //! Page migrations beside the loop: one thread copies, batch by batch and at a limited rate, while
 //! the loop samples and decides. The loop never waits for it, but at the end: [`PagesBeside::stop`]
-//! has it leave the batch that it is at, and joins it.
+//! waits for the step that the thread is at: a batch of pages, or the search for the pages of one
+//! process.
 //!
-//! What is under way is bounded (see [`isobar_model::flight::taken_on`]), and a process is known
-//! again by its start time before each batch. Where no thread can be started, pages are moved in
-//! line, as far as the rate allows at once.
+//! What is under way is bounded (see [`isobar_model::flight::taken_on`]). Before each batch the
+//! process is identified by its pid and start time. Where no thread can be started, pages are moved
+//! in line, as far as the rate allows at once.
 
 mod queue;
 mod request;
@@ -128,6 +129,12 @@ impl PagesBeside {
         }
     }
 
+    /// Begins to end what is under way, without waiting for it.
+    pub fn withdraw_all(&mut self) {
+        self.shared.lock().stop_all();
+        self.shared.changed.notify_all();
+    }
+
     /// Ends what is under way after the batch that is being copied, and the thread. What news have
     /// not told yet is told now.
     pub fn stop(&mut self) -> News {
@@ -147,7 +154,8 @@ impl PagesBeside {
     fn start(&mut self) -> io::Result<()> {
         if self.worker.is_none() && self.in_line.is_none() {
             let (shared, mover, per_second) = (Arc::clone(&self.shared), Arc::clone(&self.mover), self.per_second);
-            let work = move || worker::work(&shared, &mover, PageBudget::new(per_second));
+            let options = self.options.clone();
+            let work = move || worker::work(&shared, &mover, &options, PageBudget::new(per_second));
             self.worker = Some(Builder::new().name("pages".into()).spawn(work)?);
         }
         Ok(())

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// All migrations that have been taken on and not told of in full.
+/// All migrations that have been taken on, until their end was reported.
 #[derive(Debug, Default)]
 pub struct Queue {
     flights: BTreeMap<u64, Flight>,
@@ -165,7 +165,8 @@ impl Queue {
         self.ended.push(flight.report(number, outcome, true));
     }
 
-    /// Drops what is not copied yet of some migrations that this plan has not asked for.
+    /// Drops what is not copied yet of some migrations that this plan has not asked for; of how
+    /// many, those included that stop already.
     pub fn withdraw(&mut self, pid: Pid, from: Option<NodeId>, to: Option<NodeId>) -> usize {
         let plan = self.plans;
         self.stop(|flight| {
@@ -191,9 +192,8 @@ impl Queue {
     }
 
     fn stop(&mut self, which: impl Fn(&Flight) -> bool) -> usize {
-        let wanted = |flight: &Flight| !flight.stop.load(Ordering::SeqCst) && which(flight);
         let numbers: Vec<u64> =
-            self.flights.iter().filter(|(_, flight)| wanted(flight)).map(|(number, _)| *number).collect();
+            self.flights.iter().filter(|(_, flight)| which(flight)).map(|(number, _)| *number).collect();
         for number in &numbers {
             self.flights[number].stop.store(true, Ordering::SeqCst);
             if self.busy != Some(*number) {
@@ -205,7 +205,14 @@ impl Queue {
 
     /// What is under way, and what has happened since this was last asked.
     pub fn news(&mut self) -> News {
-        let report = |(number, flight): (&u64, &Flight)| flight.report(*number, flight.tally.clone().outcome(), false);
+        let report = |(number, flight): (&u64, &Flight)| {
+            let mut tally = flight.tally.clone();
+            // The last batch may still arrive; nothing else of it is on its way.
+            if flight.stop.load(Ordering::SeqCst) {
+                tally.rest_stayed(WITHDRAWN, flight.request.pages);
+            }
+            flight.report(*number, tally.outcome(), false)
+        };
         let mut flights: Vec<_> = self.flights.iter().map(report).chain(std::mem::take(&mut self.ended)).collect();
         flights.sort_by_key(|flight| flight.number);
         let moved = std::mem::take(&mut self.moved).into_iter().filter(|(_, pages)| *pages > 0);

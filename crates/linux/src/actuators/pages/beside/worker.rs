@@ -2,16 +2,17 @@
 
 use super::super::budget::PageBudget;
 use super::super::migrate::{Done, PageMover, relocate};
+use super::super::migration::PageOptions;
 use super::queue::Job;
 use super::shared::Shared;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Works until the queue is closed.
-pub(super) fn work(shared: &Shared, mover: &Mutex<PageMover>, mut budget: PageBudget) {
+pub(super) fn work(shared: &Shared, mover: &Mutex<PageMover>, options: &PageOptions, mut budget: PageBudget) {
     while let Some(job) = next(shared, &mut budget) {
         let begin = Instant::now();
-        let done = carry_out(&job, mover);
+        let done = carry_out(&job, mover, options);
         budget.spend(done.tally.pages_moved());
         shared.lock().settle(job.number, Done { took: begin.elapsed(), ..done });
     }
@@ -37,10 +38,10 @@ fn next(shared: &Shared, budget: &mut PageBudget) -> Option<Job> {
     None
 }
 
-fn carry_out(job: &Job, mover: &Mutex<PageMover>) -> Done {
+fn carry_out(job: &Job, mover: &Mutex<PageMover>, options: &PageOptions) -> Done {
     let request = job.request.migration();
     match &job.batch {
-        Some(batch) => relocate(&request, batch, &job.stop),
+        Some(batch) => relocate(&request, options, batch, &job.stop),
         None => mover.lock().unwrap_or_else(PoisonError::into_inner).find(&request, &job.stop),
     }
 }
