@@ -96,8 +96,9 @@ impl<W: Write> Samples<W> {
     /// # Errors
     /// What the file says.
     pub fn write(&mut self) -> Result<(), TraceError> {
-        // Buffers are read one after the other, so that what is newer than the look before may not
-        // be whole: of a thread that begins on one CPU and runs on another, the begin may be missing.
+        // Buffers are read one after the other, so that what is newer than the look before may
+        // not be whole: of a thread that begins on one CPU and runs on another, the begin may be
+        // missing.
         self.new.sort_by_key(|(_, record)| record.time);
         let newest = self.new.last().map_or(0, |(_, record)| record.time);
         let whole = self.new.partition_point(|(_, record)| record.time <= self.looked);

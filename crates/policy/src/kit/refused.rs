@@ -138,8 +138,8 @@ impl Refused {
     }
 }
 
-/// Whether an action was refused. What waits for the budget of an epoch was not: pages that are left
-/// alone, and threads beyond the moves of an epoch.
+/// Whether an action was refused. What waits for the budget of an epoch was not: pages that are
+/// left alone, and threads beyond the moves of an epoch.
 #[must_use]
 pub fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
     match outcome {
