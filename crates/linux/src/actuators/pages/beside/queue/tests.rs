@@ -96,11 +96,13 @@ fn what_is_withdrawn_ends_at_once_or_after_its_batch() {
     queue.served = None;
     let batch = job(&mut queue);
     assert_eq!(queue.withdraw(Pid(7), Some(NodeId(3)), None), 0, "none leaves node 3");
-    assert_eq!((queue.withdraw(Pid(7), None, None), queue.withdraw(Pid(7), None, None)), (2, 0));
+    let twice = (queue.withdraw(Pid(7), None, None), queue.withdraw(Pid(7), None, None));
+    assert_eq!(twice, (2, 1), "one has ended, the other stops already");
     assert!(batch.stop.load(Ordering::SeqCst));
     let news = queue.news();
     let told: Vec<_> = news.flights.iter().map(|flight| (flight.number, flight.ended)).collect();
     assert_eq!(told, [(1, false), (2, true), (3, false)], "the batch is being copied");
+    assert_eq!(news.flights[0].left(), Pages(0), "nothing else of it is on its way");
     assert_eq!(news.flights[1].outcome, became(0, &[("withdrawn", 300)]));
     queue.settle(1, copied(512, 0));
     assert_eq!(queue.news().flights[0].outcome, became(512, &[("withdrawn", 488)]));
