@@ -135,7 +135,7 @@ fn plans_are_bounded_and_pinned_threads_wait_for_the_option() {
     let outcome = machine.apply(&moves(&[(&pinned, second), (&a, second), (&b, second)])).unwrap();
     assert!(left_alone(&outcome.actions[0], "pinned by its owner"));
     assert_eq!(outcome.actions[1], ActionOutcome::Done);
-    assert!(left_alone(&outcome.actions[2], "budget of 1 moves"));
+    assert!(left_alone(&outcome.actions[2], "budget of moves an epoch is used up (1)"));
     drop(machine);
     assert_eq!(a.mask(), b.mask(), "dropping puts back");
 
