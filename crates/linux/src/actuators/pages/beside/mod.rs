@@ -138,7 +138,7 @@ impl PagesBeside {
     /// Ends what is under way after the batch that is being copied, and the thread. What news have
     /// not told yet is told now.
     pub fn stop(&mut self) -> News {
-        self.shared.lock().stop_all();
+        self.withdraw_all();
         if let Some(worker) = self.worker.take() {
             self.shared.lock().closed = true;
             self.shared.changed.notify_all();

@@ -186,9 +186,7 @@ impl Queue {
     /// No thread is at anything any more: drops everything.
     pub fn abandon(&mut self) {
         self.busy = None;
-        let stopped: Vec<u64> = self.flights.keys().copied().collect();
         self.stop_all();
-        stopped.into_iter().for_each(|number| self.end(number, None));
     }
 
     fn stop(&mut self, which: impl Fn(&Flight) -> bool) -> usize {
