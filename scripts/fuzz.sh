@@ -6,6 +6,8 @@
 #   scripts/fuzz.sh --build                   only builds them
 #
 # FUZZ_TOOLCHAIN  the toolchain (default: nightly, which the sanitizer needs)
+# FUZZ_PROFILE    the profile of fuzz/Cargo.toml (default: release; quick builds in a third of the
+#                 time, and fuzzes slower)
 # FUZZ_SEED       a number: makes a run repeatable from the same corpus
 #
 # What fuzzing adds to the corpus stays in fuzz/corpus, which git ignores. Ends in 1 where a target
@@ -19,6 +21,7 @@ build_only=
 seconds=${1:-20}
 shift || true
 toolchain=${FUZZ_TOOLCHAIN:-nightly}
+profile=${FUZZ_PROFILE:-release}
 
 # Named on the command line, so that a cargo without rustup is noticed too: it takes the name for a
 # subcommand.
@@ -37,9 +40,9 @@ flags=(--cfg fuzzing -Zsanitizer=address -Cdebug-assertions -Ccodegen-units=1 -C
 for argument in sanitizer-coverage-{level=4,inline-8bit-counters,pc-table,trace-compares} simplifycfg-branch-fold-threshold=0; do
     flags+=("-Cllvm-args=-$argument")
 done
-RUSTFLAGS="${flags[*]}" cargo "+$toolchain" build --manifest-path fuzz/Cargo.toml --release --locked --target "$host" --bins
+RUSTFLAGS="${flags[*]}" cargo "+$toolchain" build --manifest-path fuzz/Cargo.toml --profile "$profile" --locked --target "$host" --bins
 [ -z "$build_only" ] || exit 0
-export bin=$CARGO_TARGET_DIR/$host/release seconds
+export bin=$CARGO_TARGET_DIR/$host/$profile seconds
 
 # One target; 1 where it crashed.
 fuzz() {
