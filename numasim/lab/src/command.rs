@@ -53,9 +53,9 @@ const LEAST_MB_PER_S: f64 = 1.0;
 pub const PAGE_BYTES: u64 = 65_536;
 
 /// Linux reads from an Intel processor alone which CPUs share a cache, if QEMU emulates it (CPUID
-/// leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is Nehalem's. Leaf 13 is the
-/// last: with several LLCs a socket it would be 31, and a guest that asks for a leaf beyond the last
-/// makes QEMU 10.0 abort there (`encode_topo_cpuid1f`); the firmware does ask.
+/// leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is Nehalem's. Leaf 13 is
+/// the last: with several LLCs a socket it would be 31, and a guest that asks for a leaf beyond the
+/// last makes QEMU 10.0 abort there (`encode_topo_cpuid1f`); the firmware does ask.
 const CPU: &str = "max,-cx16,vendor=GenuineIntel,family=6,model=26,stepping=5,level=13";
 /// The kernel's words. It neither clears pages that it hands out anyway nor works around faults of
 /// processors, as the systems that papers measure do not; both cost a scaled machine far more than

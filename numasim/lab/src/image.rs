@@ -1,6 +1,7 @@
 //! What the guest holds: busybox, the director, the programs, those that read and write the
-//! machine's page (numasim-counters, numasim-ways), numactl and numad, what else is asked for, and the libraries that these are linked with. Built by cargo and cc where it is not named;
-//! packed once, the order of each boot is laid over it.
+//! machine's page (numasim-counters, numasim-ways), numactl and numad, what else is asked for, and
+//! the libraries that these are linked with. Built by cargo and cc where it is not named; packed
+//! once, the order of each boot is laid over it.
 
 use crate::error::LabError;
 use crate::fetch::{self, named};

@@ -1,7 +1,7 @@
 //! Constants of the guest's kernel that are times, or sizes that follow the caches, and can be set
-//! while it runs. A scaled machine runs at a twentieth of the speed and the kernel's clock does not,
-//! so that by itself the kernel ticks, scans and balances twenty times too often for the work that
-//! is done. Scaled, each constant is as long in work as on the real machine. The guest's first
+//! while it runs. A scaled machine runs at a twentieth of the speed and the kernel's clock does
+//! not, so that by itself the kernel ticks, scans and balances twenty times too often for the work
+//! that is done. Scaled, each constant is as long in work as on the real machine. The guest's first
 //! process reads what the kernel has there and multiplies it (guest/init).
 //!
 //! Not scaled, because nothing sets it: the tick (250 a second) and what counts in ticks, such as

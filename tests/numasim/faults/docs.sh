@@ -3,7 +3,8 @@
 # The first block of shell of a section: block HEADING.
 block() { awk -v heading="## $1" '$0 == heading { on = 1 } on && /^```/ { if (inside) exit; inside = 1; next } inside' docs/numasim.md; }
 
-# The line of the Quick start that boots; no CPU may have been busy for longer than the guest's time.
+# The line of the Quick start that boots; no CPU may have been busy for longer than the guest's
+# time.
 quick_start() {
     local words
     words=$(block "Quick start" | sed -n 's/.*-- \(boot .*\)/\1/p')
