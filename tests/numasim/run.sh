@@ -3,8 +3,8 @@
 # (one machine, three programs, two policies). Installs what it needs; skips, with the reason, where
 # QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on 2 cores.
 #
-#   tests/numasim/run.sh [PART ...]    programs, plugin, guest, command, laws, experiment, probe
-#                                      (all)
+#   tests/numasim/run.sh [PART ...]    programs, plugin, guest, command, input, docs, laws,
+#                                      experiment, probe (all)
 #
 # NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched
 # (numasim/lab/fetch.sh) into $NUMASIM_CACHE.
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 . scripts/setup.sh
 . scripts/emulator.sh
 . tests/numasim/lib.sh
-for part in plugin guest command; do . "tests/numasim/faults/$part.sh"; done
+for part in plugin guest command input docs; do . "tests/numasim/faults/$part.sh"; done
 
 skip() {
     echo "SKIPPED: numasim's test did not run: $1"
@@ -75,6 +75,7 @@ part() {
 faults() {
     part plugin plugin_faults
     part command command_faults
+    part input input_faults
 }
 measurements() {
     part programs timeout -k 5 120 bash numasim/programs/test.sh
@@ -82,6 +83,7 @@ measurements() {
     part experiment run_experiment
     part probe run_probe barcelona-4x4
     part guest guest_faults
+    part docs docs_faults
 }
 
 # lane NAME: in a folder of its own.
@@ -102,9 +104,9 @@ find_machine
 export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar NUMASIM_PROFILE=dev
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-parts=${*:-programs plugin guest command laws experiment probe}
+parts=${*:-programs plugin guest command input docs laws experiment probe}
 for part in $parts; do
-    [[ " programs plugin guest command laws experiment probe " == *" $part "* ]] || { echo "no part is called $part"; exit 2; }
+    [[ " programs plugin guest command input docs laws experiment probe " == *" $part "* ]] || { echo "no part is called $part"; exit 2; }
 done
 pack_guest
 SECONDS=0

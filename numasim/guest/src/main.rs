@@ -22,6 +22,7 @@ use numasim_guest::wire::{
 };
 use port::Port;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 fn main() -> ExitCode {
     let mut port = match Port::open(RESULTS_PORT) {
@@ -80,10 +81,13 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     let (before, clock) = (machine.counters()?, procfs::now());
     let status = Command::new(program).args(arguments).stdout(output.file()?).stderr(output.file()?).status();
     let status = status.with_context(|| program.clone())?;
+    let seconds = procfs::now() - clock;
+    let counters = delta(before, machine.counters()?);
     let ran = Ran {
         id: command.join(" "),
-        seconds: procfs::now() - clock,
-        counters: delta(before, machine.counters()?),
+        // Of the time between both readings of the counters, else CPUs would be busy for longer.
+        seconds: counters.as_ref().map_or(seconds, |counted| Duration::from_nanos(counted.time_ns).as_secs_f64()),
+        counters,
         problem: (!status.success()).then(|| format!("{program}: {status}")),
         jobs: Vec::<JobRan>::new(),
         vmstat: procfs::vmstat()?,

@@ -72,7 +72,11 @@ pub struct ExperimentArgs {
     /// The folder of the experiment's host_files, instead of its own
     #[arg(long, value_name = "DIR")]
     pub host_files: Option<PathBuf>,
-    /// Keep what every boot leaves (console, lines, page) in this folder
+    /// Of the guests' random numbers and of the order of contenders, instead of what the file says
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Keep in this folder what every boot leaves (console, lines, page) and what it was made of
+    /// (image, machine file, QEMU's command line)
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Without the plugin: nothing is modelled, times mean nothing; for trying out an experiment
@@ -112,8 +116,12 @@ pub struct BootArgs {
     /// how it is scaled; only for machines by name
     #[command(flatten)]
     pub scale: ScaleArgs,
+    /// Scale the constants of the guest's kernel as the machine is scaled: slices, NUMA balancing's
+    /// periods and sizes
+    #[arg(long)]
+    pub scaled_kernel: bool,
     /// Host seconds that the boot may take
-    #[arg(long, value_name = "S", default_value_t = 600)]
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
     /// Print one JSON document
     #[arg(long)]
@@ -124,7 +132,11 @@ pub struct BootArgs {
     /// Build this package of the workspace and put its program into the guest; may be repeated
     #[arg(long, value_name = "PACKAGE", action = ArgAction::Append)]
     pub package: Vec<String>,
-    /// Keep what the boot leaves in this folder
+    /// Of the guest's random numbers: boots of one seed are the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Keep in this folder what the boot leaves, and what it was made of: image, machine file,
+    /// QEMU's command line
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Without the plugin: nothing is modelled
@@ -155,7 +167,7 @@ pub struct LawsArgs {
     #[arg(long)]
     pub speed: bool,
     /// Host seconds that a boot may take
-    #[arg(long, value_name = "S", default_value_t = 240)]
+    #[arg(long, value_name = "S", default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
     /// Keep what the boots leave in this folder
     #[arg(long, value_name = "DIR")]

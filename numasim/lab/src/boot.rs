@@ -7,7 +7,8 @@ use crate::ending::{Ending, Remains, judge};
 use crate::error::LabError;
 use crate::fetch::{self, Qemu};
 use crate::image::{self, Contents, Image};
-use crate::{machine, qemu};
+use crate::machine::Machine;
+use crate::{kernel, qemu};
 use numasim_guest::wire::{Line, ORDER_FILE, Order};
 use numasim_model::Spec;
 use std::fs::File;
@@ -26,8 +27,14 @@ pub struct Host {
     pub image: Image,
     /// The machine.
     pub spec: Spec,
+    /// Its file.
+    pub machine: String,
     /// Host seconds that a boot may take.
     pub limit_seconds: u32,
+    /// Whether the folders of boots stay: then they hold the guest's image, too.
+    pub keep: bool,
+    /// Whether the kernel's constants are scaled as the machine is.
+    pub scaled_kernel: bool,
 }
 
 impl Host {
@@ -35,9 +42,31 @@ impl Host {
     ///
     /// # Errors
     /// What is missing here, or does not build.
-    pub fn new(spec: Spec, contents: &Contents, plain: bool, limit_seconds: u32) -> Result<Self, LabError> {
+    pub fn new(machine: Machine, contents: &Contents, plain: bool, limit_seconds: u32) -> Result<Self, LabError> {
         let (qemu, kernel) = (fetch::qemu()?, fetch::kernel()?);
-        Ok(Self { qemu, kernel, image: image::build(contents, plain)?, spec, limit_seconds })
+        let image = image::build(contents, plain)?;
+        Ok(Self {
+            qemu,
+            kernel,
+            image,
+            spec: machine.spec,
+            machine: machine.text,
+            limit_seconds,
+            keep: false,
+            scaled_kernel: false,
+        })
+    }
+
+    /// The same, whose boots leave all that they were made of.
+    #[must_use]
+    pub fn keeping(self, keep: bool) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// The same, whose kernel's constants are scaled as the machine is, or not.
+    #[must_use]
+    pub fn kernel_scaled(self, scaled_kernel: bool) -> Self {
+        Self { scaled_kernel, ..self }
     }
 }
 
@@ -63,14 +92,15 @@ pub enum Task<'a> {
         words: &'a [String],
         /// Whether the machine is modelled.
         modelled: bool,
+        /// Of the guest's random numbers.
+        seed: u64,
     },
 }
 
 impl Task<'_> {
     const fn seed(&self) -> u64 {
         match self {
-            Self::Order { seed, .. } => *seed,
-            Self::Command { .. } => 1,
+            Self::Order { seed, .. } | Self::Command { seed, .. } => *seed,
         }
     }
 
@@ -82,7 +112,7 @@ impl Task<'_> {
                 let text = serde_json::to_string(order).map_err(|error| LabError::Boot(error.to_string()))?;
                 vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
             }
-            Self::Command { words, modelled } => {
+            Self::Command { words, modelled, .. } => {
                 let plain = if *modelled { "" } else { " --plain" };
                 let quoted: String = words.iter().map(|word| format!(" {}", quote(word))).collect();
                 vec![(ARGUMENTS, format!("boot{plain}{quoted}\n"))]
@@ -125,6 +155,7 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         out: folder.to_owned(),
     };
     let arguments = command::arguments(&host.spec, &files)?;
+    write(&folder.join(left::COMMAND), &shown(&host.qemu.binary, files.plugin.as_deref(), &arguments))?;
     let start = qemu::Start {
         binary: &host.qemu.binary,
         arguments: &arguments,
@@ -133,24 +164,42 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         limit: Duration::from_secs(u64::from(host.limit_seconds)),
     };
     let stop = qemu::run(&start, interrupted)?;
-    let _ = std::fs::remove_file(&initramfs);
+    if !host.keep {
+        let _ = std::fs::remove_file(&initramfs);
+    }
     let remains = remains(folder);
     Ok(Booted { ending: judge(stop, &remains), remains })
 }
 
+/// The command line, as a shell reads it: run there again, it leaves the same.
+fn shown(binary: &Path, preload: Option<&Path>, arguments: &[String]) -> String {
+    let preload = preload.map(|library| format!("env LD_PRELOAD={} ", quote(&library.to_string_lossy())));
+    let begin = format!("{}{}", preload.unwrap_or_default(), quote(&binary.to_string_lossy()));
+    let mut text =
+        format!("cd {} && exec {begin}", quote(&std::env::current_dir().unwrap_or_default().to_string_lossy()));
+    for word in arguments {
+        text.push_str(if word.starts_with('-') { " \\\n    " } else { " " });
+        text.push_str(&quote(word));
+    }
+    text.push('\n');
+    text
+}
+
+fn write(path: &Path, text: &str) -> Result<(), LabError> {
+    std::fs::write(path, text).map_err(|error| LabError::io(path, error))
+}
+
 fn lay_out(host: &Host, task: &Task<'_>, folder: &Path) -> Result<PathBuf, LabError> {
     std::fs::create_dir_all(folder).map_err(|error| LabError::io(folder, error))?;
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| LabError::io(&path, error))
-    };
-    write(left::MACHINE, &machine::to_toml(&host.spec)?)?;
-    [left::RESULTS, left::OUTPUT, left::CONSOLE].iter().try_for_each(|name| write(name, ""))?;
+    write(&folder.join(left::MACHINE), &host.machine)?;
+    [left::RESULTS, left::OUTPUT, left::CONSOLE].iter().try_for_each(|name| write(&folder.join(name), ""))?;
     let page = folder.join(left::PAGE);
     let made = File::create(&page).and_then(|file| file.set_len(PAGE_BYTES));
     made.map_err(|error| LabError::io(&page, error))?;
-    let initramfs = folder.join("initramfs");
-    host.image.with(&task.files()?, &initramfs)?;
+    let initramfs = folder.join(left::INITRAMFS);
+    let mut files = task.files()?;
+    files.extend(host.scaled_kernel.then(|| (kernel::FILE, kernel::lines(&host.spec))));
+    host.image.with(&files, &initramfs)?;
     Ok(initramfs)
 }
 

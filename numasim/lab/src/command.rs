@@ -27,6 +27,10 @@ pub struct Files {
 pub mod left {
     /// The machine, for the plugin.
     pub const MACHINE: &str = "machine.toml";
+    /// The command line, for a shell.
+    pub const COMMAND: &str = "command";
+    /// The guest's image and order, where it is kept.
+    pub const INITRAMFS: &str = "initramfs";
     /// The page that plugin and guest share.
     pub const PAGE: &str = "page";
     /// The guest's console.
@@ -39,8 +43,26 @@ pub mod left {
     pub const ERRORS: &str = "qemu.log";
 }
 
+/// What a guest needs: the kernel and its image.
+const LEAST_MIB: u32 = 256;
+/// Slower than this, a guest is not up within any limit of time.
+const LEAST_MHZ: f64 = 1.0;
+const LEAST_MB_PER_S: f64 = 1.0;
+
 /// Bytes of the shared page.
 pub const PAGE_BYTES: u64 = 65_536;
+
+/// Linux reads from an Intel processor alone which CPUs share a cache, if QEMU emulates it (CPUID
+/// leaf 4; on AMD, leaf 0x8000001d, which TCG does not have). The model is Nehalem's. Leaf 13 is
+/// the last: with several LLCs a socket it would be 31, and a guest that asks for a leaf beyond the
+/// last makes QEMU 10.0 abort there (`encode_topo_cpuid1f`); the firmware does ask.
+const CPU: &str = "max,-cx16,vendor=GenuineIntel,family=6,model=26,stepping=5,level=13";
+/// The kernel's words. It neither clears pages that it hands out anyway nor works around faults of
+/// processors, as the systems that papers measure do not; both cost a scaled machine far more than
+/// hardware. Its self-tests of ciphers would keep a CPU busy for seconds. CPUs wait by HLT, which
+/// the plugin knows.
+const KERNEL: &str = "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc nokaslr cryptomgr.notests \
+    init_on_alloc=0 mitigations=off intel_idle.max_cstate=0";
 
 /// All arguments of a boot, in order.
 ///
@@ -51,7 +73,7 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     files.firmware.iter().for_each(|folder| words.pair("-L", folder.display()));
     words.pair("-accel", "tcg,thread=single");
     words.pair("-machine", "q35,hmat=on");
-    words.pair("-cpu", "max,-cx16");
+    words.pair("-cpu", CPU);
     nodes(spec, &mut words)?;
     words.0.extend(["-nodefaults", "-no-user-config", "-no-reboot"].map(str::to_owned));
     words.pair("-display", "none");
@@ -60,8 +82,9 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     devices(files, &mut words);
     words.pair("-kernel", files.kernel.display());
     words.pair("-initrd", files.initramfs.display());
-    // The kernel's self-tests of ciphers would keep a CPU busy for seconds.
-    words.pair("-append", "console=ttyS0 panic=-1 quiet tsc=reliable clocksource=tsc nokaslr cryptomgr.notests");
+    // The plugin's counter runs at the machine's clock; QEMU's own, at 1 GHz.
+    let clock = files.plugin.as_ref().map(|_| format!(" tsc_early_khz={}", spec.clock_khz()));
+    words.pair("-append", format!("{KERNEL}{}", clock.unwrap_or_default()));
     if let Some(plugin) = &files.plugin {
         let at = |name| option(&files.out.join(name));
         words.pair("-plugin", format!("{},machine={},page={}", option(plugin), at(left::MACHINE), at(left::PAGE)));
@@ -102,10 +125,29 @@ fn devices(files: &Files, words: &mut Words) {
     }
 }
 
+/// Memory in all, where Linux boots on such a machine.
+fn bootable(spec: &Spec) -> Result<u32, LabError> {
+    let total: u32 = spec.node.iter().map(|node| node.memory_mib).sum();
+    let too_little = |key: &str, what: String, least: String| {
+        let problem = format!("`{key}`: {what}: Linux does not boot with less than {least}");
+        Err(LabError::input(&spec.name, problem))
+    };
+    if total < LEAST_MIB {
+        return too_little("node.memory_mib", format!("{total} MiB in all"), format!("{LEAST_MIB} MiB"));
+    }
+    if spec.clock_mhz < LEAST_MHZ {
+        return too_little("clock_mhz", spec.clock_mhz.to_string(), format!("{LEAST_MHZ} MHz"));
+    }
+    match spec.node.iter().find(|node| node.mb_per_s < LEAST_MB_PER_S) {
+        Some(node) => too_little("node.mb_per_s", node.mb_per_s.to_string(), format!("{LEAST_MB_PER_S} MB/s")),
+        None => Ok(total),
+    }
+}
+
 /// Memory, CPUs and what the firmware's tables say of them.
 fn nodes(spec: &Spec, words: &mut Words) -> Result<(), LabError> {
     let shape = Shape::of(spec)?;
-    let total: u32 = spec.node.iter().map(|node| node.memory_mib).sum();
+    let total = bootable(spec)?;
     words.pair("-m", format!("{total}M"));
     let Shape { sockets, dies, cores } = shape;
     let die = if dies > 1 { format!("dies={dies},") } else { String::new() };
@@ -142,13 +184,18 @@ fn pair(spec: &Spec, from: usize, to: usize, words: &mut Words) {
 }
 
 /// 10 times the ratio of latencies, as firmware has it (ACPI, SLIT): 10 on the diagonal, above it
-/// elsewhere, at most 254.
+/// elsewhere, at most 254. The same in both directions, as Linux expects it: the mean of both. The
+/// row of a node without CPUs counts for nothing, unless neither node has any.
 fn distance(spec: &Spec, from: usize, to: usize) -> u64 {
     if from == to {
         return 10;
     }
-    let local = spec.latency.ns[from][from];
-    num::round(10.0 * spec.latency.ns[from][to] / local).clamp(11, 254)
+    let counts = |node: usize| !spec.node[node].cpus.as_slice().is_empty();
+    let neither = !counts(from) && !counts(to);
+    let seen = [(from, to), (to, from)].into_iter().filter(|(node, _)| neither || counts(*node));
+    let ratios: Vec<f64> = seen.map(|(a, b)| spec.latency.ns[a][b] / spec.latency.ns[a][a]).collect();
+    let all: f64 = ratios.iter().sum();
+    num::round(10.0 * all / num::float(u64::try_from(ratios.len()).unwrap_or(1))).clamp(11, 254)
 }
 
 /// What one node can have of another's memory: the least of its controllers and of the weakest link
@@ -171,8 +218,8 @@ fn initiator(spec: &Spec, node: usize) -> usize {
     with_cpus.min_by(|a, b| spec.latency.ns[*a][node].total_cmp(&spec.latency.ns[*b][node])).unwrap_or(0)
 }
 
-/// Sockets of dies of cores: a die is an LLC to the guest (CPUID leaf 4 of QEMU's CPUs), a socket a
-/// node where nodes are alike.
+/// Sockets of dies of cores: a die is an LLC to the guest (by CPUID leaf 4), a socket a node where
+/// nodes are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     sockets: usize,

@@ -44,6 +44,18 @@ fn every_machine_that_ships_can_be_laid_out() {
     }
 }
 
+/// Rows 1200, 2000 and 1500, 1000: 16.7 one way and 15 the other; of a node without CPUs, the
+/// other's row alone.
+#[test]
+fn distances_are_the_same_both_ways() {
+    let text = include_str!("../../machines/small-2x2.toml");
+    let text = text.replace("[[1200.0, 2000.0], [2000.0, 1200.0]]", "[[1200.0, 2000.0], [1500.0, 1000.0]]");
+    let mut spec = Spec::parse(&text, "m.toml").unwrap();
+    assert_eq!((distance(&spec, 0, 1), distance(&spec, 1, 0)), (16, 16));
+    spec.node[1].cpus = "".parse().unwrap();
+    assert_eq!((distance(&spec, 0, 1), distance(&spec, 1, 0)), (17, 17));
+}
+
 #[test]
 fn uneven_caches_are_refused_with_the_remedy() {
     let text = include_str!("../../machines/small-2x2.toml");
@@ -55,4 +67,28 @@ fn uneven_caches_are_refused_with_the_remedy() {
     let spec = Spec::parse(&text, "m.toml").unwrap();
     let error = arguments(&spec, &files()).unwrap_err().to_string();
     assert!(error.contains("LLC 0 has 2, so LLC 1 must have 2-3"), "{error}");
+}
+
+#[test]
+fn machines_on_which_nothing_boots_are_refused() {
+    let text = include_str!("../../machines/small-2x2.toml");
+    let changes = [
+        ("memory_mib = 512", "memory_mib = 100", "200 MiB in all: Linux does not boot with less than 256 MiB"),
+        ("clock_mhz = 100.0", "clock_mhz = 0.5", "`clock_mhz`: 0.5: Linux does not boot with less than 1 MHz"),
+        ("mb_per_s = 1000.0", "mb_per_s = 0.1", "`node.mb_per_s`: 0.1"),
+    ];
+    for (from, to, said) in changes {
+        let spec = Spec::parse(&text.replace(from, to), "m.toml").unwrap();
+        let error = arguments(&spec, &files()).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// A socket of two dies: so Linux sees two last-level caches on a node.
+#[test]
+fn chiplets_are_dies_of_a_socket() {
+    let spec = scaled("epyc-7302-2x4", Scale::default()).unwrap();
+    let got = arguments(&spec, &files()).unwrap().join(" ");
+    assert!(got.contains("-smp 8,sockets=2,dies=2,cores=2,threads=1"), "{got}");
+    assert!(got.contains("cpu,node-id=1,socket-id=1,die-id=1,core-id=1,thread-id=0"), "{got}");
 }

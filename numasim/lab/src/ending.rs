@@ -114,7 +114,9 @@ impl Ending {
             Self::Panicked(line) => format!("the guest's kernel panicked: {line}"),
             Self::Qemu(what) => format!("QEMU aborted: {what}"),
             Self::OutOfTime { runs } => {
-                format!("out of time after {seconds} s, {runs} run(s) done; raise boot_limit_seconds or ask for less")
+                format!(
+                    "out of time after {seconds} s, {runs} run(s) done; raise --seconds (in a file, boot_limit_seconds) or ask for less"
+                )
             }
             Self::Down => {
                 "the guest shut itself down before it was done: nothing in it may power off or reboot".to_owned()

@@ -48,6 +48,11 @@ pub struct Experiment {
     /// times smaller.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub huge_pages: bool,
+    /// Whether the constants of the guest's kernel are scaled as the machine is (kernel.rs):
+    /// slices, NUMA balancing's periods and sizes. Else they are the kernel's own, in guest
+    /// seconds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scaled_kernel: bool,
     /// Each program has boots and a table of its own, without the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,

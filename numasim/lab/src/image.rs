@@ -1,9 +1,11 @@
-//! What the guest holds: busybox, the director, the programs, numactl and numad, what else is asked
-//! for, and the libraries that these are linked with. Built by cargo and cc where it is not named;
-//! packed once, the order of each boot is laid over it.
+//! What the guest holds: busybox, the director, the programs, those that read and write the
+//! machine's page (numasim-counters, numasim-ways), numactl and numad, what else is asked for, and
+//! the libraries that these are linked with. Built by cargo and cc where it is not named; packed
+//! once, the order of each boot is laid over it.
 
 use crate::error::LabError;
 use crate::fetch::{self, named};
+use crate::scratch::Scratch;
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ pub struct Image {
     /// The plugin.
     pub plugin: Option<PathBuf>,
     /// Folder of scratch files; the archive lies in it.
-    _folder: std::sync::Arc<tempfile::TempDir>,
+    folder: std::sync::Arc<Scratch>,
 }
 
 /// Builds and packs.
@@ -40,7 +42,7 @@ pub struct Image {
 pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     // Before anything is built, which takes minutes.
     fetch::PROGRAMS.iter().try_for_each(|(name, package)| fetch::program(name, package).map(drop))?;
-    let folder = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let folder = Scratch::new()?;
     let root = folder.path().join("root");
     for name in ["bin", "etc", "proc", "sys", "dev", "tmp", "run", "var/run", "var/log", "lib64", "root"] {
         std::fs::create_dir_all(root.join(name)).map_err(|error| LabError::io(&root, error))?;
@@ -66,7 +68,7 @@ pub fn build(contents: &Contents, plain: bool) -> Result<Image, LabError> {
     let archive = folder.path().join("guest.cpio");
     pack(&root, &archive)?;
     std::fs::remove_dir_all(&root).map_err(|error| LabError::io(&root, error))?;
-    Ok(Image { archive, plugin: built.plugin, _folder: std::sync::Arc::new(folder) })
+    Ok(Image { archive, plugin: built.plugin, folder: std::sync::Arc::new(folder) })
 }
 
 impl Image {
@@ -76,7 +78,8 @@ impl Image {
     /// # Errors
     /// A file refuses; cpio fails.
     pub fn with(&self, files: &[(&str, String)], to: &Path) -> Result<(), LabError> {
-        let folder = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+        let within = self.folder.path();
+        let folder = tempfile::tempdir_in(within).map_err(|error| LabError::io(within, error))?;
         for (path, content) in files {
             let at = folder.path().join(path.trim_start_matches('/'));
             at.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| LabError::io(&at, error))?;
@@ -118,7 +121,7 @@ pub fn built() -> PathBuf {
 fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     let yours = |package: &str| named(&format!("NUMASIM_{}", package.to_uppercase()));
     let plugin = named("NUMASIM_PLUGIN");
-    let mut packages = vec!["numasim-guest"];
+    let mut packages = vec!["numasim-guest", "numasim-page"];
     packages.extend(contents.packages.iter().map(String::as_str).filter(|package| yours(package).is_none()));
     if !plain && plugin.is_none() {
         packages.push("numasim-plugin");
@@ -127,7 +130,8 @@ fn binaries(contents: &Contents, plain: bool) -> Result<Built, LabError> {
     let built = built();
     let program = |package: &String| (package.clone(), yours(package).unwrap_or_else(|| built.join(package)));
     let mut programs: Vec<_> = contents.packages.iter().map(program).collect();
-    programs.push(("director".to_owned(), built.join("director")));
+    let always = ["director", "numasim-counters", "numasim-ways"];
+    programs.extend(always.map(|name| (name.to_owned(), built.join(name))));
     let plugin = (!plain).then(|| plugin.unwrap_or_else(|| built.join("libnumasim.so")));
     match &plugin {
         Some(path) if !path.is_file() => {

@@ -2,10 +2,11 @@
 //! compared, without NUMA hardware.
 //!
 //! The pure part knows no file and no process: [`experiment`] (what is asked), [`plan`] (which runs
-//! in which order), [`machine`] (a real machine scaled down), [`command`] (QEMU's command line),
-//! [`ending`] (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The
-//! rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a
-//! process that never outlives us), [`boot`] (a guest from its order to its lines).
+//! in which order), [`machine`] (a real machine scaled down), [`kernel`] (and its kernel's
+//! constants), [`command`] (QEMU's command line), [`ending`] (what went wrong, named as what it
+//! is), [`metrics`], [`stats`] and [`report`]. The rest does: [`fetch`] (QEMU, kernel, tools),
+//! [`image`] (what the guest holds), [`qemu`] (a process that never outlives us), [`scratch`] (a
+//! folder that does not, either), [`boot`] (a guest from its order to its lines).
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ pub mod error;
 pub mod experiment;
 pub mod fetch;
 pub mod image;
+pub mod kernel;
 pub mod laws;
 pub mod machine;
 pub mod metrics;
@@ -23,6 +25,7 @@ pub mod place;
 pub mod plan;
 pub mod qemu;
 pub mod report;
+pub mod scratch;
 pub mod stats;
 pub mod summary;
 

@@ -22,6 +22,10 @@ const PRIVATE_WAYS: u32 = 8;
 
 /// Real machines by name: the file of each, with the source of every number.
 const MACHINES: &[(&str, &str)] = include!("../../../machines/list.rs");
+/// Real machines that numasim alone knows.
+const MORE: [(&str, &str); 1] = [("epyc-7302-2x4", include_str!("../../machines/epyc-7302-2x4.toml"))];
+/// Machines whose files are numasim's own, already scaled.
+const OWN: [(&str, &str); 1] = [("small-2x2", include_str!("../../machines/small-2x2.toml"))];
 
 /// A file of a real machine, as far as it is used here; the rest is for the contention simulator:
 /// the ranges of estimates, what its counters count, and the packets of its coherence protocol
@@ -76,26 +80,69 @@ const fn sixteen() -> u32 {
     16
 }
 
-/// A machine by name, scaled, or from a file that ends in `.toml`, as it is.
-///
-/// # Errors
-/// As [`scaled`]; the file cannot be read or is no machine.
-pub fn named(machine: &str, scale: Scale) -> Result<Spec, LabError> {
-    if !machine.ends_with(".toml") {
-        return scaled(machine, scale);
-    }
-    let text = std::fs::read_to_string(machine).map_err(|error| LabError::input(machine, error.to_string()))?;
-    Spec::parse(&text, machine).map_err(|error| LabError::input("machine", error.to_string()))
+/// A machine and the text that says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// What the text says.
+    pub spec: Spec,
+    /// The machine file: as it was given, or as [`to_toml`] writes it.
+    pub text: String,
 }
 
-/// Names of the machines that ship, ascending.
+impl Machine {
+    /// A machine that was made here.
+    ///
+    /// # Errors
+    /// A name that TOML cannot carry.
+    pub fn of(spec: Spec) -> Result<Self, LabError> {
+        Ok(Self { text: to_toml(&spec)?, spec })
+    }
+
+    /// A machine file, as it is.
+    fn as_given(text: String, file: &str) -> Result<Self, LabError> {
+        let spec = Spec::parse(&text, file).map_err(|error| LabError::input("machine", error.to_string()))?;
+        Ok(Self { spec, text })
+    }
+}
+
+/// A machine by name, scaled, or one whose file is scaled already: of [`OWN`], or a file that ends
+/// in `.toml`.
+///
+/// # Errors
+/// As [`scaled`]; the file cannot be read or is no machine; a scale for one that has its own.
+pub fn named(machine: &str, scale: Scale) -> Result<Machine, LabError> {
+    let own = OWN.iter().find(|(name, _)| *name == machine);
+    if own.is_none() && !machine.ends_with(".toml") {
+        return Machine::of(scaled(machine, scale)?);
+    }
+    if scale != Scale::default() {
+        let problem = "its file states its own scale: leave out --time-scale, --cache-scale and --node-mib (in an experiment, [scale])";
+        return Err(LabError::input(machine, problem));
+    }
+    if let Some((name, text)) = own {
+        return Machine::as_given((*text).to_owned(), name);
+    }
+    let text = std::fs::read_to_string(machine).map_err(|error| LabError::input(machine, error.to_string()))?;
+    Machine::as_given(text, machine)
+}
+
+/// Names of the machines that ship and can be scaled, ascending.
 #[must_use]
 pub fn shipped() -> Vec<&'static str> {
-    MACHINES.iter().map(|(name, _)| *name).collect()
+    let mut all: Vec<_> = MACHINES.iter().chain(&MORE).map(|(name, _)| *name).collect();
+    all.sort_unstable();
+    all
 }
 
 fn unknown(name: &str) -> String {
-    format!("no machine is called `{name}`; there are {}, and files that end in .toml", shipped().join(", "))
+    let own = OWN.map(|(name, _)| name).join(", ");
+    format!("no machine is called `{name}`; there are {}, {own}, and files that end in .toml", shipped().join(", "))
+}
+
+/// A factor that something is divided or multiplied by.
+fn factor(option: &str, value: f64) -> Result<(), LabError> {
+    let problem = || format!("is {value}; it must be a number from 0.01 to 10000");
+    if (0.01..=1e4).contains(&value) { Ok(()) } else { Err(LabError::input(option, problem())) }
 }
 
 /// A machine that ships, scaled.
@@ -103,11 +150,13 @@ fn unknown(name: &str) -> String {
 /// # Errors
 /// No machine of that name ships; or nothing is left of it at this scale.
 pub fn scaled(name: &str, scale: Scale) -> Result<Spec, LabError> {
-    let found = MACHINES.iter().find(|(known, _)| *known == name);
+    factor("--time-scale", scale.time)?;
+    factor("--cache-scale", scale.cache)?;
+    let found = MACHINES.iter().chain(&MORE).find(|(known, _)| *known == name);
     let (_, text) = found.ok_or_else(|| LabError::input("machine", unknown(name)))?;
     let source: Source = toml::from_str(text).map_err(|error| LabError::input(name, error.message()))?;
     let spec = source.scaled(name, scale)?;
-    spec.validate().map_err(|error| LabError::input(name, error.to_string()))?;
+    spec.validate().map_err(|error| LabError::input("machine", error.to_string()))?;
     Ok(spec)
 }
 
@@ -223,6 +272,18 @@ mod tests {
         let text = to_toml(&spec).unwrap();
         assert!(text.starts_with("# nehalem-2x4, scaled"));
         assert_eq!(Spec::parse(&text, "m.toml").unwrap(), spec);
+    }
+
+    #[test]
+    fn files_stay_as_they_are_and_have_their_own_scale() {
+        let small = named("small-2x2", Scale::default()).unwrap();
+        assert_eq!(small.text, include_str!("../../machines/small-2x2.toml"));
+        let other = Scale { time: 40.0, ..Scale::default() };
+        assert!(named("small-2x2", other).unwrap_err().to_string().contains("states its own scale"));
+        for time in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = scaled("nehalem-2x4", Scale { time, ..Scale::default() }).unwrap_err().to_string();
+            assert!(error.starts_with("--time-scale: is ") && error.contains("from 0.01"), "{error}");
+        }
     }
 
     #[test]

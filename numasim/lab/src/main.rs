@@ -10,7 +10,10 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(problem) => return wrong(&problem),
+    };
     let interrupted = numasim_lab::interrupted();
     let done = match &args.verb {
         Verb::Experiment(args) => verbs::experiment::run(args, &interrupted),
@@ -26,4 +29,17 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Help goes out as it is; what is wrong with the command line, in one line, as all else is.
+fn wrong(problem: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand as Nothing;
+    if !problem.use_stderr() || problem.kind() == Nothing {
+        problem.exit();
+    }
+    let text = problem.render().to_string();
+    let said = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let said = numasim_lab::error::one_line(&said.collect::<Vec<_>>().join(" "));
+    eprintln!("numasim: {}; see --help", said.trim_start_matches("error: "));
+    ExitCode::from(2)
 }

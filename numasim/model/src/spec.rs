@@ -211,6 +211,12 @@ impl Spec {
         1e6 * self.cycles_per_instruction / self.clock_mhz
     }
 
+    /// The clock in whole kHz, at least 1: what the guest's time-stamp counter runs at.
+    #[must_use]
+    pub fn clock_khz(&self) -> u64 {
+        crate::num::round(self.clock_mhz * 1e3).max(1)
+    }
+
     /// Memory of each node as `(first MiB, MiB)`, holes left out.
     #[must_use]
     pub fn memory(&self) -> Vec<(u32, u32)> {

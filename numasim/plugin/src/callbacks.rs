@@ -2,9 +2,11 @@
 //! instructions take time.
 
 use crate::arguments::Arguments;
+use crate::caches;
 use crate::error::{self, note};
 use crate::flush::Operand;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
+use crate::tsc;
 use crate::world::{self, World, clock};
 use numasim_model::Spec;
 use numasim_model::x86::{self, Special};
@@ -36,6 +38,8 @@ pub fn install(id: Id, info: &Info, arguments: &Arguments) -> Result<(), String>
     if control.is_null() {
         return Err("another plugin controls time".to_owned());
     }
+    caches::show(&spec);
+    tsc::rate(&spec);
     world::put(World::new(spec, arguments, control)?);
     ID.store(id, Relaxed);
     // SAFETY: the callback has the type that QEMU wants.

@@ -18,6 +18,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod arguments;
+mod caches;
 mod callbacks;
 mod error;
 mod flush;

@@ -1,10 +1,26 @@
 //! The guest's time-stamp counter. QEMU reads the host's for it, by an instruction that nothing can
 //! be put before; but the kernel can make that instruction a fault (`prctl(2)`, `PR_SET_TSC`), and
-//! the handler answers with modelled time: one count a nanosecond.
+//! the handler answers with modelled time: one count a cycle of the machine's clock, at which the
+//! counters of real processors have run since Nehalem (Intel SDM, volume 3B, "Invariant TSC").
 
 use crate::world::clock;
 use crate::{error, idle};
+use numasim_model::Spec;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counts a millisecond; a count a nanosecond until the machine is known.
+static KHZ: AtomicU64 = AtomicU64::new(1_000_000);
+
+/// The counter runs at the machine's clock from now on.
+pub fn rate(spec: &Spec) {
+    KHZ.store(spec.clock_khz(), Relaxed);
+}
+
+fn count() -> i64 {
+    let count = i128::from(clock::now_ns()) * i128::from(KHZ.load(Relaxed)) / 1_000_000;
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
 
 /// Instructions that read the counter: RDTSC, and RDTSCP, which also says on which CPU.
 const RDTSC: [u8; 2] = [0x0f, 0x31];
@@ -53,7 +69,7 @@ unsafe extern "C" fn on_fault(signal: c_int, _info: *mut libc::siginfo_t, contex
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     };
-    let count = clock::now_ns();
+    let count = count();
     registers[REG_RAX] = count & 0xffff_ffff;
     registers[REG_RDX] = count >> 32;
     if length == RDTSCP.len() {

@@ -96,8 +96,27 @@ command_faults() {
     check "SIGINT to a boot" 1 'numasim: interrupted' signalled INT kept boot -- sh -c 'while :; do :; done'
     check "SIGINT to an experiment" 1 'numasim: interrupted' signalled INT kept experiment
     check "SIGKILL to an experiment" 137 '' signalled KILL kept experiment
+    check "two signals to a boot" 130 '' twice boot -- sh -c 'while :; do :; done'
+    check "no folder is left of all these" 0 '^none' folders
     check "two side by side are as each alone" 0 'the same' side_by_side
 }
+
+# Ctrl-C, and at once again.
+twice() {
+    local background command code=0
+    rm -rf "${work:?}/kept"
+    "$@" &
+    background=$!
+    waits_for 60 modelling kept || echo "no guest after 60 s"
+    command=$(pgrep -P "$(pgrep -P $background)")
+    kill -INT "$command" && kill -TERM "$command"
+    wait $background || code=$?
+    # The first signal may have done it all before the second came.
+    [ $code = 1 ] && code=130
+    return $code
+}
+folders() { waits_for 10 no_folders && echo none || ls -d "$work"/numasim-*; }
+no_folders() { ! ls -d "$work"/numasim-* > /dev/null; }
 
 # One program, three times: alone, and two at a time. Its figures, and all counters of the machine,
 # are to be the same to the last digit.

@@ -5,10 +5,12 @@
 
 use clap::Parser;
 use numasim_guest::wire::{Line, Order, Ran};
+use numasim_lab::LabError;
 use numasim_lab::boot::{self, Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
-use numasim_lab::{LabError, machine};
+use numasim_lab::machine::{self, Machine};
+use numasim_lab::scratch::Scratch;
 use numasim_xval::file::Xval;
 use numasim_xval::{compare, order, table};
 use std::io::Write;
@@ -67,7 +69,7 @@ fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let shown = args.file.display().to_string();
     let text = std::fs::read_to_string(&args.file).map_err(|error| LabError::input(&shown, error.to_string()))?;
     let xval = Xval::parse(&text, &shown)?;
-    let spec = machine::named(&xval.machine, xval.scale)?;
+    let spec = machine::named(&xval.machine, xval.scale)?.spec;
     let orders = order::orders(&xval, &spec, args.jobs).map_err(|problem| LabError::input(&shown, problem))?;
     let (ran, told) = match &args.from {
         Some(folder) => (recorded(folder)?, Vec::new()),
@@ -90,8 +92,8 @@ fn booted(
     orders: &[Order],
     interrupted: &AtomicBool,
 ) -> Result<(Vec<Ran>, Vec<String>), LabError> {
-    let host = Host::new(spec.clone(), &Contents::default(), false, xval.boot_limit_seconds)?;
-    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let host = Host::new(Machine::of(spec.clone())?, &Contents::default(), false, xval.boot_limit_seconds)?;
+    let scratch = Scratch::new()?;
     let folder = args.keep.as_deref().unwrap_or_else(|| scratch.path());
     let done = std::thread::scope(|scope| {
         let start = |(at, order): (u32, &Order)| {

@@ -8,6 +8,7 @@ use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
 use numasim_lab::metrics::remote_share;
+use numasim_lab::scratch::Scratch;
 use numasim_lab::{LabError, machine};
 use numasim_model::num;
 use std::fmt::Write;
@@ -16,13 +17,17 @@ use std::sync::atomic::AtomicBool;
 
 /// Boots, runs, shows. The exit code is 0 where the command's was.
 pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
+    if args.command.first().is_some_and(String::is_empty) {
+        return Err(LabError::input("the command", "is empty: write it behind --, such as `-- chase --size-kib 256`"));
+    }
     let packages = args.package.iter().cloned().collect();
     let contents = Contents { packages, tools: true, add: args.add.clone(), ..Contents::default() };
-    let spec = machine::named(&args.machine, args.scale.into())?;
-    let host = Host::new(spec, &contents, args.plain, args.seconds)?;
-    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let machine = machine::named(&args.machine, args.scale.into())?;
+    let host = Host::new(machine, &contents, args.plain, args.seconds)?.keeping(args.keep.is_some());
+    let host = host.kernel_scaled(args.scaled_kernel);
+    let scratch = Scratch::new()?;
     let folder: PathBuf = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let task = Task::Command { words: &args.command, modelled: !args.plain };
+    let task = Task::Command { words: &args.command, modelled: !args.plain, seed: args.seed };
     let booted = boot(&host, &task, &folder, interrupted)?;
     let output = &booted.remains.output;
     let ran = booted.remains.lines.iter().find_map(Line::ran);

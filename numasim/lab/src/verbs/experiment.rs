@@ -7,6 +7,7 @@ use numasim_lab::ending::Ending;
 use numasim_lab::experiment::{Contender, Experiment};
 use numasim_lab::image::Contents;
 use numasim_lab::plan::{self, Options};
+use numasim_lab::scratch::Scratch;
 use numasim_lab::summary::{Boot, Summary, summary};
 use numasim_lab::{LabError, machine, report};
 use std::path::Path;
@@ -22,17 +23,20 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     let mut experiment = Experiment::parse(&text, &shown)?;
     experiment.repeats = args.repeats.unwrap_or(experiment.repeats);
     experiment.choose(&args.program).map_err(|problem| LabError::input(&shown, problem))?;
-    let spec = machine::named(&beside(&experiment.machine, &args.file), experiment.scale)?;
+    known(&experiment, &args.only).map_err(|problem| LabError::input(&shown, problem))?;
+    experiment.seed = args.seed.unwrap_or(experiment.seed);
+    let machine = machine::named(&beside(&experiment.machine, &args.file), experiment.scale)?;
     let options = Options { only: args.only.clone(), plain: args.plain };
     let each = experiment.apart();
     let orders = |each: &Experiment| {
-        let orders = (0..each.repeats).map(|repeat| plan::order(each, &spec, repeat, &options));
+        let orders = (0..each.repeats).map(|repeat| plan::order(each, &machine.spec, repeat, &options));
         orders.collect::<Result<Vec<_>, _>>().map_err(|problem| LabError::input(&shown, problem))
     };
     let each = each.iter().map(|each| Ok((each, orders(each)?))).collect::<Result<Vec<_>, LabError>>()?;
 
-    let host = Host::new(spec.clone(), &contents(&experiment, args), args.plain, experiment.boot_limit_seconds)?;
-    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let host = Host::new(machine.clone(), &contents(&experiment, args), args.plain, experiment.boot_limit_seconds)?;
+    let host = host.keeping(args.keep.is_some()).kernel_scaled(experiment.scaled_kernel);
+    let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let mut code = 0;
     for (one, orders) in &each {
@@ -43,6 +47,15 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
         show(args, &result, experiment.one_at_a_time.then(|| programs(one)))?;
     }
     Ok(code)
+}
+
+/// Whether each part of a name that is asked for is one of a contender.
+fn known(experiment: &Experiment, only: &[String]) -> Result<(), String> {
+    let names: Vec<String> = experiment.contender.iter().map(Contender::name).collect();
+    match only.iter().find(|part| !names.iter().any(|name| name.contains(part.as_str()))) {
+        Some(part) => Err(format!("--only: no contender's name contains `{part}`; there are {}", names.join(", "))),
+        None => Ok(()),
+    }
 }
 
 /// The programs that are measured, as the name of a folder.

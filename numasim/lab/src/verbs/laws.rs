@@ -5,9 +5,10 @@ use super::print;
 use crate::args::LawsArgs;
 use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
-use numasim_lab::image::{self, Contents};
+use numasim_lab::image::Contents;
 use numasim_lab::laws::reading::Readings;
 use numasim_lab::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
+use numasim_lab::scratch::Scratch;
 use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -22,15 +23,15 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     // Repeatability alone is that of everything.
     let all = args.only.iter().all(|name| name == "repeatability");
     let wanted = |law: &str| all || args.only.iter().any(|name| name == law);
-    let spec = machine::named(&args.machine, args.scale.into())?;
-    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let machine = machine::named(&args.machine, args.scale.into())?;
+    let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let add = [
-        write(&scratch.path().join(MEASURES), &script::text(&plan::steps(&spec, wanted)))?,
+        write(&scratch.path().join(MEASURES), &script::text(&plan::steps(&machine.spec, wanted)))?,
         write(&scratch.path().join(WORKS), &script::text(&speed::steps()))?,
     ];
-    let contents = Contents { tools: true, add: add.into_iter().chain(tools()?).collect(), ..Contents::default() };
-    let host = Host::new(spec, &contents, false, args.seconds)?;
+    let contents = Contents { tools: true, add: add.into(), ..Contents::default() };
+    let host = Host::new(machine, &contents, false, args.seconds)?.keeping(args.keep.is_some());
 
     let mut rows = Vec::new();
     let mut problems = Vec::new();
@@ -84,7 +85,7 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 }
 
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
-    let booted = boot(host, &Task::Command { words, modelled: true }, folder, interrupted)?;
+    let booted = boot(host, &Task::Command { words, modelled: true, seed: 1 }, folder, interrupted)?;
     let mut told = Readings::parse(&booted.remains.output);
     if booted.ending != Ending::Done {
         told.problems.push(booted.ending.told(host.limit_seconds));
@@ -98,21 +99,15 @@ fn compare_speed(host: &Host, folder: &Path, interrupted: &AtomicBool) -> Result
     let variant = |plugin: Option<PathBuf>| {
         let mut host = host.clone();
         host.spec.delays = false;
+        host.machine = machine::to_toml(&host.spec)?;
         host.image.plugin = plugin;
-        host
+        Ok::<_, LabError>(host)
     };
-    let (plain, with) = (variant(None), variant(host.image.plugin.clone()));
+    let (plain, with) = (variant(None)?, variant(host.image.plugin.clone())?);
     speed::speed([&plain, &with], &words(host, WORKS), folder, interrupted)
 }
 
 fn write(path: &Path, text: &str) -> Result<PathBuf, LabError> {
     std::fs::write(path, text).map_err(|error| LabError::io(path, error))?;
     Ok(path.to_owned())
-}
-
-/// The programs that read and write the machine's page.
-fn tools() -> Result<[PathBuf; 2], LabError> {
-    image::cargo(&["numasim-page"])?;
-    let built = image::built();
-    Ok(["numasim-counters", "numasim-ways"].map(|name| built.join(name)))
 }

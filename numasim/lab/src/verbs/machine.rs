@@ -6,6 +6,6 @@ use numasim_lab::{LabError, machine};
 
 /// Prints a scaled machine.
 pub fn run(args: &MachineArgs) -> Result<u8, LabError> {
-    print(&machine::to_toml(&machine::named(&args.name, args.scale.into())?)?);
+    print(&machine::named(&args.name, args.scale.into())?.text);
     Ok(0)
 }

@@ -9,6 +9,7 @@ use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::experiment::Scale;
 use numasim_lab::image::Contents;
+use numasim_lab::scratch::Scratch;
 use numasim_lab::{LabError, machine};
 use numasim_xval::probed::{self, BAND, Row};
 use std::io::Write;
@@ -62,10 +63,10 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, interrupted: &AtomicBool) -> Result<u8, LabError> {
-    let spec = machine::named(&args.machine, Scale::default())?;
+    let machine = machine::named(&args.machine, Scale::default())?;
     let contents = Contents { packages: ["isobar".to_owned()].into(), ..Contents::default() };
-    let host = Host::new(spec, &contents, false, args.limit)?;
-    let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
+    let host = Host::new(machine, &contents, false, args.limit)?;
+    let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let order = probed::order(&host.spec, args.seconds);
     let booted = boot(&host, &Task::Order { order: &order, seed: 1 }, &folder, interrupted)?;
