@@ -9,8 +9,8 @@ mod machines;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use isobar_contention::{
-    Budget, Cache, Demand, Machine, MissCurve, Packets, Parts, Place, Question, Resource, Scratch, Sharers, Solver,
-    Steady, solve,
+    Budget, Cache, Contender, Demand, Machine, MissCurve, Packets, Parts, Place, Question, Resource, Scratch, Sharers,
+    Solver, Steady, least_cost, solve,
 };
 use machines::{at, mesh, mixed};
 use std::hint::black_box;
@@ -73,5 +73,13 @@ fn steady(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, general, steady);
+/// The bound over all placements of 16 threads of 8 programs.
+fn pooled(criterion: &mut Criterion) {
+    let machine = mesh(4, 1);
+    let contender = |thread| Contender { thread, weight: 1.0, count: 1.0 };
+    let all: Vec<_> = mixed(16, 4).into_iter().map(contender).collect();
+    criterion.bench_function("pooled/16 threads", |bencher| bencher.iter(|| least_cost(&machine, black_box(&all))));
+}
+
+criterion_group!(benches, general, steady, pooled);
 criterion_main!(benches);

@@ -14,11 +14,14 @@ use crate::newton::Workspace;
 use crate::question::Demand;
 use crate::queue::Resource;
 use crate::solver::find;
+use crate::space::stays;
 use crate::stream::{Flow, Stream, Visit};
 use isobar_model::num;
 
 /// Halvings of the interval in which the first queue is looked for.
 const HALVINGS: u32 = 10;
+/// Halvings of the interval in which the longest wait is looked for.
+const ROOTS: u32 = 40;
 
 /// The kind of LLC and controller that a machine has, and the programs of a question.
 #[derive(Clone, Debug)]
@@ -137,6 +140,49 @@ impl Steady {
         paces.clear();
         paces.extend(who.iter().zip(&at.flows).map(|(program, flow)| self.pace(*program, flow)));
         Ok(paces)
+    }
+
+    /// How fast every program of a cluster runs while each transfer waits `wait` seconds at the
+    /// controller, whatever else runs; in their order.
+    ///
+    /// # Errors
+    /// As [`Self::paces`].
+    pub fn waiting<'s>(
+        &self,
+        cluster: Sharers<'_>,
+        wait: f64,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [Pace], NoAnswer> {
+        self.compete([cluster], scratch);
+        let Scratch { network, who, paces, .. } = scratch;
+        let stalls: Vec<f64> = network.streams.iter().map(|stream| stream.stalled(&[wait])).collect();
+        let stay = stays(network, &stalls, &mut Meter::new(Budget::default()))?[0];
+        let flow = |(stream, stall): (&Stream, &f64)| stream.flow(*stall, stay, 0.5 * stream.limit);
+        let flows = network.streams.iter().zip(&stalls).map(flow);
+        paces.clear();
+        paces.extend(who.iter().zip(flows).map(|(program, flow)| self.pace(*program, &flow)));
+        Ok(paces)
+    }
+
+    /// Bytes a second that the controller carries when a transfer waits so long.
+    #[must_use]
+    pub fn carried(&self, wait: f64) -> f64 {
+        self.controller.capacity * self.controller.utilisation(wait)
+    }
+
+    /// A wait that is not exceeded, whichever of the programs run: the one at which all of them
+    /// would fill the controller if none held any of a cache. By halving.
+    #[must_use]
+    pub fn longest_wait(&self) -> f64 {
+        let loads: Vec<Load> = self.programs.iter().map(|stream| Load::of(stream, 0.0)).collect();
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..ROOTS {
+            let slack = 0.5 * (low + high);
+            let wait = self.controller.wait_at_slack(slack);
+            let carried: f64 = loads.iter().map(|load| load.lines * load.bytes(wait)).sum();
+            if carried < (1.0 - slack) * self.controller.capacity { low = slack } else { high = slack }
+        }
+        self.controller.wait_at_slack(low.max(f64::MIN_POSITIVE))
     }
 
     /// Sets up the equations and the first point.

@@ -84,6 +84,45 @@ fn few_schedules_are_all_run_and_the_best_mapping_bounds_them() {
     isobar(&["sim", &many, "--policy", "linux", "--schedules", "all"]).refused(&["balanced schedules: more than"]);
 }
 
+/// The best static arrangement of threads, pages and ways, beside the policies.
+#[test]
+fn the_joint_optimum_is_no_worse_than_any_mapping_and_not_below_its_bound() {
+    let (_folder, workload) = file("workload.toml", SIX);
+    let args = ["sim", &workload, "--policy", "linux,n-mass", "--optimum", "joint"];
+    let document = isobar(&[&args[..], &["--json"]].concat()).document();
+    assert!(keys(&document).iter().all(|key| is_snake_case(key)), "{document}");
+    let joint = &document["joint"];
+    let (antt, bound) = (joint["antt"].as_f64().unwrap(), joint["antt_bound"].as_f64().unwrap());
+    let linux = document["policies"][0]["spread"]["antt"]["min"].as_f64().unwrap();
+    assert!(1.0 <= bound && bound <= antt && antt < linux, "{joint} {linux}");
+    let proved = joint["exhausted"] == true || joint["gap_percent"].as_f64().unwrap() <= 0.1;
+    assert_eq!(joint["proved_optimal"].as_bool(), Some(proved), "{joint}");
+    let mappings = isobar(&["sim", &workload, "--policy", "linux", "--optimum", "--json"]).document();
+    assert!(antt <= mappings["optimum"]["best"]["antt"].as_f64().unwrap() * 1.005, "{joint}");
+    for app in joint["apps"].as_array().unwrap() {
+        assert!(app["vs_linux_percent"].is_number() && app["pages"].is_string() && app["llcs"][0].is_u64(), "{app}");
+    }
+    let text = isobar(&args).done().to_owned();
+    assert_eq!(text, isobar(&args).done(), "the same every time");
+
+    let short = isobar(&[&args[..], &["--time-limit", "0.001", "--json"]].concat()).document();
+    assert!(short["joint"]["antt"].as_f64().unwrap() >= bound, "{short}");
+    let several = isobar(&["sim", &workload, &file_beside(&workload), "--policy", "linux", "--optimum", "joint"]);
+    let told = several.done();
+    assert!(told.contains("bound") && told.lines().all(|line| line.chars().count() <= 80), "{told}");
+
+    isobar(&[&args[..5], &["best"]].concat()).refused(&["--optimum", "mappings", "joint"]);
+    isobar(&["sim", &workload, "--policy", "linux", "--time-limit", "9"]).refused(&["--optimum"]);
+    isobar(&[&args[..5], &["mappings", "--time-limit", "9"]].concat()).refused(&["--time-limit", "joint"]);
+}
+
+/// The same workload under another name.
+fn file_beside(workload: &str) -> String {
+    let other = workload.replace("workload.toml", "other.toml");
+    std::fs::copy(workload, &other).unwrap();
+    other
+}
+
 /// Every key of a document.
 fn keys(document: &Value) -> BTreeSet<String> {
     match document {

@@ -9,6 +9,7 @@ mod across;
 mod compare;
 mod congestion;
 mod error;
+mod joint;
 mod optimum;
 mod parallel;
 pub mod predict;
@@ -26,6 +27,7 @@ pub use compare::{
 };
 pub use congestion::Congestion;
 pub use error::LabError;
+pub use joint::{Joint, JointApp, JointWays, PROVED, QUESTIONS, joint, joint_table, joints_table};
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
 pub use run::run_policy;
 pub use spread::{Spread, half_width_95};

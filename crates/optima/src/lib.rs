@@ -10,8 +10,9 @@
 //!   figure, the pressure, couples them; the search cuts its axis into slices in which clusters no
 //!   longer depend on each other.
 //!
-//! Models that are not [separable](isobar_partition::model::Separable) are evaluated group by
-//! group, or solution by solution (`walk`).
+//! `coupled` takes [separable](isobar_partition::model::Separable) and
+//! [queued](isobar_partition::model::Queued) models, `independent` evaluates queued ones group by
+//! group; black boxes are evaluated group by group, or solution by solution (`walk`).
 //!
 //! Nothing here reads a clock: the caller says when to stop, and gets the best solution so far with
 //! its proved bound. The solution and its figures are the same to the bit whatever the number of

@@ -1,6 +1,6 @@
 //! The six problems, by name.
 
-use crate::coupled;
+use crate::coupled::{self, Coupling};
 use crate::independent::{self, Settled};
 use crate::local;
 use crate::options::{Objective, OptimaError, Optimum, Options};
@@ -123,9 +123,9 @@ fn search(
         return named(problem, independent::solve(problem, options.groups, watch)?, options);
     }
     let start = local::search(problem, options.groups, watch)?;
-    match problem.model.separable() {
-        Some(separable) if problem.everyone().len() <= coupled::MOST => {
-            named(problem, coupled::solve(problem, separable, start.as_ref(), watch)?, options)
+    match Coupling::of(problem.model) {
+        Some(coupling) if problem.everyone().len() <= coupled::MOST => {
+            named(problem, coupled::solve(problem, &coupling, start.as_ref(), watch)?, options)
         }
         Some(_) => {
             watch.give_up();

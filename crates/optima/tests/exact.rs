@@ -6,10 +6,10 @@ mod support;
 
 use isobar_optima::{Objective, OptimaError, Optimum, Options, best_map, opt_cluster, opt_map, opt_part, optimal};
 use isobar_partition::evaluate::evaluate;
-use isobar_partition::model::StaticModel;
+use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
 use isobar_partition::{Cluster, Group};
 use support::brute::{self, Judged, Rule};
-use support::random::{Random, model};
+use support::random::{Random, Shape, model, workload};
 
 const BOTH: [Objective; 2] = [Objective::Unfairness, Objective::Throughput];
 
@@ -87,4 +87,23 @@ fn groups_apart() {
 #[test]
 fn groups_that_share_a_controller() {
     groups(true, 60, 3);
+}
+
+/// Slowdowns that differ by less than a tie: the search takes their levels together, an enumeration
+/// does not.
+#[test]
+fn levels_within_a_tie() {
+    let mut random = Random(4);
+    for round in 0..120 {
+        let (programs, ways) = (random.between(3, 6), random.between(3, 4));
+        let workload = workload(&mut random, programs, ways, Shape::Crowded);
+        let model = PbbCache::new(Bandwidth::Simple, workload, ways, None);
+        let cores = programs.div_ceil(2);
+        let any = brute::all(&model, 2, cores, &|set| brute::groups(set, ways, Rule::Any));
+        for objective in BOTH {
+            let options = Options { groups: 2, cores: Some(cores), ..Options::new(objective) };
+            let what = format!("{round} {objective:?} {model:?}");
+            same(&what, &model, optimal(&model, &options), brute::best(any.clone(), objective));
+        }
+    }
 }

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrangement;
 mod assuming;
 mod error;
 mod estimate;

@@ -36,7 +36,8 @@ fn thread(machine: &MachineSpec, program: &Program) -> Demand {
     }
 }
 
-fn mean_factor(program: &Program) -> f64 {
+/// The factor on misses, averaged over the instructions of a cycle of phases.
+pub(crate) fn mean_factor(program: &Program) -> f64 {
     let all: f64 = program.phase.iter().map(|phase| phase.instructions_billion).sum();
     let weighted: f64 = program.phase.iter().map(|phase| phase.instructions_billion * phase.mpki_factor).sum();
     if all > 0.0 { weighted / all } else { 1.0 }

@@ -15,12 +15,12 @@
 //! cluster*: cluster mates take space, others take bandwidth, and misses never fall with either; so
 //! [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
 //! bound for all. What a cluster does depends on the wait at the controller, and that on all its
-//! clusters: the model is not separable.
+//! clusters: the model is not separable, but given the wait every cluster is on its own ([`Queued`]).
 
 use isobar_contention::{NoAnswer, Pace, Scratch, Sharers, Steady};
 use isobar_model::Profile;
 use isobar_partition::Group;
-use isobar_partition::model::{Effect, Meaningless, StaticModel};
+use isobar_partition::model::{Effect, Meaningless, Queued, StaticModel, Waiting};
 use isobar_sim::{MachineSpec, Program, steady};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -130,9 +130,39 @@ impl StaticModel for Queueing {
         }
     }
 
+    fn queued(&self) -> Option<&dyn Queued> {
+        Some(self)
+    }
+
     fn least_slowdown(&self, program: usize, ways: usize) -> f64 {
         let here = &self.alone[program][ways.clamp(1, self.ways) - 1];
         here.seconds / self.alone[program][self.ways - 1].seconds * (1.0 - TOLERANCE)
+    }
+}
+
+impl Queued for Queueing {
+    fn waiting(&self, programs: &[usize], ways: usize, wait: f64) -> Option<Vec<Waiting>> {
+        let mut scratch = self.scratch();
+        let paces = self.steady.waiting(Sharers { programs, ways }, wait, &mut scratch).ok()?;
+        let one = |(program, pace): (&usize, &Pace)| Waiting {
+            slowdown: self.effect(*program, pace).slowdown,
+            load: pace.bandwidth,
+        };
+        let all: Vec<Waiting> = programs.iter().zip(paces).map(one).collect();
+        self.give_back(scratch);
+        all.iter().all(|one| one.slowdown.is_finite() && one.slowdown > 0.0).then_some(all)
+    }
+
+    fn carried(&self, wait: f64) -> f64 {
+        self.steady.carried(wait)
+    }
+
+    fn longest(&self) -> f64 {
+        self.steady.longest_wait()
+    }
+
+    fn accuracy(&self) -> f64 {
+        TOLERANCE
     }
 }
 

@@ -5,6 +5,7 @@ mod bracket;
 mod cost;
 mod laws;
 pub(crate) mod machines;
+mod pooled;
 mod steady;
 mod worked;
 

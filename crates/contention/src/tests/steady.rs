@@ -59,3 +59,50 @@ fn alone_more_ways_and_more_bandwidth_never_hurt() {
         assert!(wide.iter().zip(narrow).all(|(wide, narrow)| *wide <= narrow * (1.0 + 1e-8)));
     }
 }
+
+/// What every program does at the wait that is found is what it does: a cluster by itself, made to
+/// wait as long.
+#[test]
+fn a_cluster_that_waits_as_long_is_as_fast() {
+    let steady = steady(Some(4e9));
+    let all = [Sharers { programs: &[0, 1], ways: 5 }, Sharers { programs: &[2, 3], ways: 11 }];
+    let mut scratch = Scratch::default();
+    let together = steady.paces(all, &mut scratch).unwrap().to_vec();
+    let load: f64 = together.iter().map(|pace| pace.bandwidth).sum();
+    // By halving: the wait at which so much is carried.
+    let (mut low, mut high) = (0.0, steady.longest_wait());
+    assert!(steady.carried(high) >= load);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if steady.carried(middle) < load { low = middle } else { high = middle }
+    }
+    let apart: Vec<_> = all.iter().flat_map(|one| steady.waiting(*one, low, &mut scratch).unwrap().to_vec()).collect();
+    for (one, other) in together.iter().zip(&apart) {
+        assert!((one.seconds / other.seconds - 1.0).abs() < 1e-6, "{one:?} {other:?}");
+        assert!((one.bandwidth / other.bandwidth - 1.0).abs() < 1e-6, "{one:?} {other:?}");
+    }
+}
+
+/// What exact searches build on: while the wait grows, no program is faster and no cluster's load
+/// grows.
+#[test]
+fn longer_waits_never_help_and_never_load_more() {
+    let steady = steady(Some(4e9));
+    let mut scratch = Scratch::default();
+    for cluster in [&[0][..], &[0, 1], &[1, 2, 3], &[0, 1, 2, 3]] {
+        for ways in [1, 4, 9, 16] {
+            let mut before: Option<(Vec<f64>, f64)> = None;
+            for step in 0..40 {
+                let wait = 1e-9 * (1.2_f64.powi(step) - 1.0);
+                let paces = steady.waiting(Sharers { programs: cluster, ways }, wait, &mut scratch).unwrap();
+                let seconds: Vec<f64> = paces.iter().map(|pace| pace.seconds).collect();
+                let load: f64 = paces.iter().map(|pace| pace.bandwidth).sum();
+                if let Some((old, least)) = &before {
+                    assert!(seconds.iter().zip(old).all(|(new, old)| *new >= old * (1.0 - 1e-9)), "{cluster:?} {ways}");
+                    assert!(load <= least * (1.0 + 1e-9), "{cluster:?} {ways}");
+                }
+                before = Some((seconds, load));
+            }
+        }
+    }
+}

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 
 /// One of the two lists is empty: that of groups where the menu leaves a choice.
 pub(crate) struct Cells {
-    /// By set; `None` where the set cannot be a cluster.
+    /// By set; `None` where the set cannot be a cluster. Demands are there only where the model is
+    /// separable, here and below.
     pub clusters: Vec<Option<Cell>>,
     /// By set, where the menu has one group a set: that group and its demands in order.
     pub groups: Vec<Option<(Group, Vec<Demand>)>>,
@@ -21,7 +22,11 @@ pub(crate) struct Cells {
 
 impl Cells {
     /// Incomplete where the search is stopped meanwhile: a model may take seconds for all of them.
-    pub fn new(problem: &Problem<'_>, separable: &dyn Separable, watch: &Watch<'_>) -> Result<Self, OptimaError> {
+    pub fn new(
+        problem: &Problem<'_>,
+        separable: Option<&dyn Separable>,
+        watch: &Watch<'_>,
+    ) -> Result<Self, OptimaError> {
         let all = place(problem.everyone()) + 1;
         if matches!(problem.menu, Menu::Whole | Menu::Given(_)) {
             let one = |index| if watch.count(0) { Ok(None) } else { only(problem, separable, at(index)) };
@@ -33,7 +38,8 @@ impl Cells {
             let cluster = at(index);
             let mapped = |groups: &Vec<Set>| groups.iter().any(|group| cluster.within(*group));
             let fits = !cluster.is_empty() && cluster.len() <= most && problem.mapping.as_ref().is_none_or(mapped);
-            (fits && !watch.count(0)).then(|| Cell::new(separable, cluster, problem.model.ways()))
+            let cell = || separable.map_or_else(Cell::default, |one| Cell::new(one, cluster, problem.model.ways()));
+            (fits && !watch.count(0)).then(cell)
         });
         Ok(Self { clusters: clusters.collect(), groups: Vec::new() })
     }
@@ -51,7 +57,7 @@ pub(crate) fn at(index: usize) -> Set {
 
 fn only(
     problem: &Problem<'_>,
-    separable: &dyn Separable,
+    separable: Option<&dyn Separable>,
     set: Set,
 ) -> Result<Option<(Group, Vec<Demand>)>, OptimaError> {
     if set.is_empty() || !problem.may_group(set) {
@@ -59,7 +65,10 @@ fn only(
     }
     let Some(group) = problem.only(set) else { return Ok(None) };
     let group = group?;
-    let last = |(programs, ways): (&[usize], usize)| separable.demands(programs, ways).pop().unwrap_or_default();
-    let demands = group.iter().flat_map(|cluster| last((&cluster.programs, cluster.ways))).collect();
+    let last = |(programs, ways): (&[usize], usize)| {
+        separable.and_then(|one| one.demands(programs, ways).pop()).unwrap_or_default()
+    };
+    let clusters = group.iter().filter(|_| separable.is_some());
+    let demands = clusters.flat_map(|cluster| last((&cluster.programs, cluster.ways))).collect();
     Ok(Some((group, demands)))
 }

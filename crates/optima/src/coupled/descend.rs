@@ -7,12 +7,14 @@
 //! such sets the least is taken.
 
 use super::cells::Cells;
-use super::slice::{Bar, Figure, Tables};
+use super::coupling::Coupling;
+use super::figure::Figure;
+use super::slice::{Bar, Tables};
 use crate::group::{Point, place};
 use crate::problem::Problem;
 use crate::set::Set;
 use crate::watch::{STRIDE, Watch};
-use isobar_partition::model::{Demand, Separable};
+use isobar_partition::model::Demand;
 use isobar_partition::{Cluster, Group};
 
 /// The goal of the search; shared by all slices.
@@ -37,7 +39,7 @@ pub(crate) enum End {
 
 pub(crate) struct Descent<'a> {
     problem: &'a Problem<'a>,
-    separable: &'a dyn Separable,
+    coupling: &'a Coupling<'a>,
     cells: &'a Cells,
     tables: &'a Tables,
     aim: &'a dyn Aim,
@@ -56,7 +58,7 @@ pub(crate) struct Descent<'a> {
 
 impl<'a> Descent<'a> {
     pub fn new(
-        (problem, separable, cells): (&'a Problem<'a>, &'a dyn Separable, &'a Cells),
+        (problem, coupling, cells): (&'a Problem<'a>, &'a Coupling<'a>, &'a Cells),
         tables: &'a Tables,
         aim: &'a dyn Aim,
         (watch, budget): (&'a Watch<'a>, u64),
@@ -64,7 +66,7 @@ impl<'a> Descent<'a> {
         let programs = problem.everyone().len();
         Self {
             problem,
-            separable,
+            coupling,
             cells,
             tables,
             aim,
@@ -191,9 +193,17 @@ impl<'a> Descent<'a> {
     }
 
     fn leaf(&mut self) -> Option<Vec<Group>> {
-        self.separable.factors(&self.stack, &mut self.factors).ok()?;
-        let slowdowns = self.stack.iter().zip(&self.factors).map(|(demand, factor)| demand.slowdown * factor);
-        let point = Point::of(slowdowns)?;
+        let point = match self.coupling {
+            Coupling::Pressed(separable) => {
+                separable.factors(&self.stack, &mut self.factors).ok()?;
+                let slowdowns = self.stack.iter().zip(&self.factors).map(|(demand, factor)| demand.slowdown * factor);
+                Point::of(slowdowns)
+            }
+            Coupling::Queue(_) => {
+                let effects = self.problem.model.effects(&self.groups()).ok()?;
+                Point::of(effects.iter().map(|effect| effect.slowdown))
+            }
+        }?;
         self.bar = self.aim.bar();
         let good = point.greatest <= self.bar.ratio * point.least && point.stp >= self.bar.stp;
         let first = good && self.aim.found(point, &|| self.groups());

@@ -7,10 +7,14 @@
 //! 3. the other figure     the same over the slices that still matter, with the first as a limit
 //! 4. the first solution   the same, in the order of solutions, with both as limits
 //! ```
+//!
+//! The axis is that of a separable model's pressure, or of the wait in a queue (coupling.rs).
 
 mod aim;
 mod cells;
+mod coupling;
 mod descend;
+mod figure;
 mod slice;
 
 use crate::group::Point;
@@ -21,11 +25,13 @@ use crate::rank::{Found, TIE};
 use crate::watch::Watch;
 use aim::{Best, Better, First};
 use cells::{Cells, at};
+pub(crate) use coupling::Coupling;
 use descend::{Aim, Descent, End};
+use figure::Slice;
 use isobar_partition::Group;
-use isobar_partition::model::{Demand, Pressure, Separable};
+use isobar_partition::model::{Demand, Pressure};
 use rayon::prelude::*;
-use slice::{Bar, Slice, Tables};
+use slice::{Bar, Tables};
 
 /// The most programs for which the tables are made (their size is 2^n, the time to fill them 3^n).
 pub(crate) const MOST: usize = 17;
@@ -62,16 +68,16 @@ struct Round {
 /// Solves a problem whose clusters share a controller, starting from a known solution.
 pub(crate) fn solve(
     problem: &Problem<'_>,
-    separable: &dyn Separable,
+    coupling: &Coupling<'_>,
     start: Option<&Found>,
     watch: &Watch<'_>,
 ) -> Result<Settled, OptimaError> {
-    let cells = Cells::new(problem, separable, watch)?;
+    let cells = Cells::new(problem, coupling.separable(), watch)?;
     if watch.stopped() {
         let groups = start.map(|found| found.solution.groups.clone());
         return Ok(Settled { groups, bound: problem.easy_bound() });
     }
-    let search = Search { problem, separable, cells, watch };
+    let search = Search { problem, coupling, cells, watch };
     let start = start.map(|found| {
         let slowdowns = found.evaluation.effects.iter().map(|effect| effect.slowdown);
         let groups = found.solution.groups.iter().filter(|group| !group.is_empty()).cloned().collect();
@@ -82,7 +88,7 @@ pub(crate) fn solve(
 
 struct Search<'a> {
     problem: &'a Problem<'a>,
-    separable: &'a dyn Separable,
+    coupling: &'a Coupling<'a>,
     cells: Cells,
     watch: &'a Watch<'a>,
 }
@@ -183,7 +189,6 @@ impl Search<'_> {
         if self.watch.stopped() {
             return Fate::Stopped(open);
         }
-        let pressure = self.separable.pressure();
         // Equals of the best so far must survive into the next stage, so the tables are made for a
         // bar that lets them pass.
         let bar = aim.bar();
@@ -191,7 +196,7 @@ impl Search<'_> {
             ratio: bar.ratio * (1.0 + 4.0 * TIE),
             stp: if bar.stp.is_finite() { bar.stp - 4.0 * TIE * bar.stp.abs() } else { bar.stp },
         };
-        let tables = Tables::new(self.problem, &self.cells, pressure, (open.slice, loose), self.watch);
+        let tables = Tables::new(self.problem, &self.cells, self.coupling, (open.slice, loose), self.watch);
         if self.watch.stopped() {
             return Fate::Stopped(open);
         }
@@ -208,7 +213,7 @@ impl Search<'_> {
         let width = open.slice.to - open.slice.from;
         let narrow = width <= NARROW * open.slice.to;
         let budget = if narrow { u64::MAX } else { self.budget() };
-        let parts = (self.problem, self.separable, &self.cells);
+        let parts = (self.problem, self.coupling, &self.cells);
         match Descent::new(parts, &tables, aim, (self.watch, budget)).run() {
             End::Done => Fate::Done(known, None),
             End::First(groups) => Fate::Done(known, Some(groups)),
@@ -238,7 +243,11 @@ impl Search<'_> {
     /// The axis: where bandwidth is not short, and the rest.
     fn slices(&self) -> Vec<Slice> {
         let none = Slice { from: 0.0, to: 0.0 };
-        let Some(pressure) = self.separable.pressure() else { return vec![none] };
+        let pressure = match self.coupling {
+            Coupling::Queue(queue) => return vec![Slice { from: 0.0, to: queue.model().longest() }],
+            Coupling::Pressed(separable) => separable.pressure(),
+        };
+        let Some(pressure) = pressure else { return vec![none] };
         let most = self.most(pressure);
         if most > 0.0 { vec![none, Slice { from: 0.0, to: most }] } else { vec![none] }
     }

@@ -21,87 +21,19 @@
 //! errors and below the tolerance of a tie.
 
 use super::cells::{Cells, at};
+use super::coupling::Coupling;
+use super::figure::{Figure, Slice};
 use crate::group::place;
 use crate::problem::Problem;
 use crate::set::Set;
 use crate::watch::Watch;
+use isobar_partition::Group;
 use isobar_partition::model::{Demand, Pressure};
 
 const WIDER: f64 = 1e-12;
 const LOOSER: f64 = 1e-9;
 /// Entries that are looked at between two checks whether to stop.
 const OFTEN: usize = 1 << 14;
-
-/// The part of the axis, both ends within.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Slice {
-    pub from: f64,
-    pub to: f64,
-}
-
-/// Five figures of a set of clusters: of one solution's, or the best by itself over many.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Figure {
-    /// Lower bound of the greatest slowdown.
-    pub slowest: f64,
-    /// Upper bound of the least slowdown.
-    pub fastest: f64,
-    /// Load as seen from the slice's lower end.
-    pub heavy: f64,
-    /// Load as seen from its upper end.
-    pub light: f64,
-    /// Upper bound of the throughput.
-    pub stp: f64,
-}
-
-impl Figure {
-    /// No clusters.
-    pub const NONE: Self = Self { slowest: 0.0, fastest: f64::INFINITY, heavy: 0.0, light: 0.0, stp: 0.0 };
-    /// The figure of an impossible set.
-    pub const NEVER: Self = Self {
-        slowest: f64::INFINITY,
-        fastest: 0.0,
-        heavy: f64::NEG_INFINITY,
-        light: f64::INFINITY,
-        stp: f64::NEG_INFINITY,
-    };
-
-    /// Both side by side.
-    #[inline]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            slowest: if self.slowest > other.slowest { self.slowest } else { other.slowest },
-            fastest: if self.fastest < other.fastest { self.fastest } else { other.fastest },
-            heavy: self.heavy + other.heavy,
-            light: self.light + other.light,
-            stp: self.stp + other.stp,
-        }
-    }
-
-    /// Either one.
-    #[inline]
-    fn or(self, other: Self) -> Self {
-        Self {
-            slowest: if self.slowest < other.slowest { self.slowest } else { other.slowest },
-            fastest: if self.fastest > other.fastest { self.fastest } else { other.fastest },
-            heavy: if self.heavy > other.heavy { self.heavy } else { other.heavy },
-            light: if self.light < other.light { self.light } else { other.light },
-            stp: if self.stp > other.stp { self.stp } else { other.stp },
-        }
-    }
-
-    /// Whether it is possible at all.
-    #[inline]
-    pub fn can_be(self) -> bool {
-        self.slowest < f64::INFINITY
-    }
-
-    /// No solution with these figures is fairer.
-    #[inline]
-    pub fn ratio(self) -> f64 {
-        self.slowest / self.fastest
-    }
-}
 
 /// The limits of what is worth examining.
 #[derive(Clone, Copy, Debug)]
@@ -150,14 +82,13 @@ impl Tables {
     pub fn new(
         problem: &Problem<'_>,
         cells: &Cells,
-        pressure: Option<&dyn Pressure>,
+        coupling: &Coupling<'_>,
         (slice, bar): (Slice, Bar),
         watch: &Watch<'_>,
     ) -> Self {
         let (all, ways) = (place(problem.everyone()) + 1, problem.model.ways());
         let loose = |capacity: f64| capacity.abs() * LOOSER;
-        let capacities = pressure.map(|pressure| {
-            let (low, high) = (pressure.capacity(slice.from), pressure.capacity(slice.to));
+        let capacities = coupling.capacities(slice).map(|(low, high)| {
             // Every pressure is at least 0: there is no condition at that end.
             let low = if slice.from > 0.0 { low - loose(low) } else { f64::NEG_INFINITY };
             (low, high + loose(high))
@@ -173,21 +104,18 @@ impl Tables {
         };
         if !cells.clusters.is_empty() {
             tables.cells = vec![Figure::NEVER; all * ways];
-            let mut pace = Pace { watch, done: 0 };
-            for (index, cell) in cells.clusters.iter().enumerate() {
-                let Some(cell) = cell else { continue };
-                if pace.stops(ways * at(index).len()) {
-                    return tables;
-                }
-                for size in 1..=ways {
-                    tables.cells[index * ways + size - 1] = figure(cell.at(size), pressure, slice);
-                }
+            match coupling {
+                Coupling::Pressed(separable) => tables.fill_cells(cells, separable.pressure(), watch),
+                Coupling::Queue(queue) => tables.cells = queue.figures(cells, slice, watch),
+            }
+            if watch.stopped() {
+                return tables;
             }
             tables.drop_hopeless(problem, bar);
             tables.fill_inner(problem, all, watch);
         }
         if problem.groups > 1 || tables.inner.is_empty() {
-            tables.whole = tables.whole_groups(cells, pressure, all);
+            tables.whole = tables.whole_groups(cells, coupling, all);
             tables.fill_outer(problem, watch);
         }
         tables
@@ -236,6 +164,20 @@ impl Tables {
     pub fn worth(&self, figure: Figure, bar: Bar) -> bool {
         let loads = self.capacities.is_none_or(|(low, high)| figure.heavy >= low && figure.light <= high);
         figure.can_be() && figure.slowest <= bar.ratio * figure.fastest && figure.stp >= bar.stp && loads
+    }
+
+    /// Stops half way where the search is stopped.
+    fn fill_cells(&mut self, cells: &Cells, pressure: Option<&dyn Pressure>, watch: &Watch<'_>) {
+        let mut pace = Pace { watch, done: 0 };
+        for (index, cell) in cells.clusters.iter().enumerate() {
+            let Some(cell) = cell else { continue };
+            if pace.stops(self.ways * at(index).len()) {
+                return;
+            }
+            for size in 1..=self.ways {
+                self.cells[index * self.ways + size - 1] = figure(cell.at(size), pressure, self.slice);
+            }
+        }
     }
 
     /// Drops clusters that no solution within the bar has: every program must be somewhere, so some
@@ -302,12 +244,13 @@ impl Tables {
     }
 
     /// The best of every set of programs as a group.
-    fn whole_groups(&self, cells: &Cells, pressure: Option<&dyn Pressure>, all: usize) -> Vec<Figure> {
+    fn whole_groups(&self, cells: &Cells, coupling: &Coupling<'_>, all: usize) -> Vec<Figure> {
         if self.inner.is_empty() {
-            let only = |group: &Option<(_, Vec<Demand>)>| {
-                group.as_ref().map_or(Figure::NEVER, |(_, demands)| figure(demands, pressure, self.slice))
+            let of = |(group, demands): &(Group, Vec<Demand>)| match coupling {
+                Coupling::Pressed(separable) => figure(demands, separable.pressure(), self.slice),
+                Coupling::Queue(queue) => queue.group(group, self.slice),
             };
-            return cells.groups.iter().map(only).collect();
+            return cells.groups.iter().map(|group| group.as_ref().map_or(Figure::NEVER, of)).collect();
         }
         (0..all).map(|index| self.inner[index * (self.ways + 1) + self.ways]).collect()
     }

@@ -14,7 +14,7 @@ use super::cover::Cover;
 use super::front::Front;
 use super::weigh::{Weighed, Weigher};
 use crate::group::{NOBODY, Point};
-use crate::rank::STEP;
+use crate::rank::{STEP, TIE};
 use crate::set::Set;
 use crate::watch::Watch;
 
@@ -121,7 +121,9 @@ impl<'a> Window<'a> {
     }
 
     /// The levels L at which there are covers with all slowdowns between L and `ratio` L and a
-    /// throughput of at least `floor`. `None` where the search was stopped.
+    /// throughput of at least `floor`; of levels within half a tie of each other one may stand for
+    /// all. Slowdowns that approach 1 make thousands of such levels. `None` where the search was
+    /// stopped.
     pub fn levels(&mut self, ratio: f64, floor: f64) -> Option<Vec<f64>> {
         let mut levels = Vec::new();
         let mut open = self.all();
@@ -130,7 +132,8 @@ impl<'a> Window<'a> {
             if self.watch.stopped() {
                 return None;
             }
-            if found && from < to {
+            let one = self.levels[to] <= self.levels[from] * (1.0 + TIE / 2.0);
+            if found && !one {
                 let middle = usize::midpoint(from, to);
                 open.extend([(middle + 1, to), (from, middle)]);
             } else if found {

@@ -36,6 +36,9 @@ pub enum Shape {
     Few,
     /// Falling miss curves, as programs have them.
     Falling,
+    /// Few distinct values, and around each of them many that differ by less than a tie: what is
+    /// left of curves that approach their end exponentially.
+    Crowded,
 }
 
 pub fn profile(random: &mut Random, name: &str, ways: usize, shape: Shape) -> Profile {
@@ -44,6 +47,10 @@ pub fn profile(random: &mut Random, name: &str, ways: usize, shape: Shape) -> Pr
         let (ipc, misses) = match shape {
             Shape::Wild => (0.5 + random.part(), 30.0 * random.part()),
             Shape::Few => (random.one_of(&[1.0, 1.0, 2.0]), random.one_of(&[0.0, 10.0, 10.0])),
+            Shape::Crowded => {
+                let near = 1.0 + num::float(random.below(8)) * 6.5e-12;
+                (random.one_of(&[1.0, 1.0, 2.0]) * near, random.one_of(&[0.0, 10.0]))
+            }
             Shape::Falling => {
                 let rate = floor + (1.0 - floor) * (-num::float_len(way) / knee).exp();
                 (2.0 / (1.0 + rate * 3.0 * heavy), 40.0 * heavy * rate)

@@ -4,4 +4,4 @@ mod pbbcache;
 mod seam;
 
 pub use pbbcache::{Bandwidth, PbbCache};
-pub use seam::{Demand, Effect, Meaningless, Pressure, Separable, StaticModel};
+pub use seam::{Demand, Effect, Meaningless, Pressure, Queued, Separable, StaticModel, Waiting};

@@ -57,6 +57,11 @@ pub trait StaticModel: Sync {
     fn separable(&self) -> Option<&dyn Separable> {
         None
     }
+
+    /// The model as one of a queue, where it is.
+    fn queued(&self) -> Option<&dyn Queued> {
+        None
+    }
 }
 
 /// What a program asks of memory, given its cluster.
@@ -114,4 +119,37 @@ pub trait Pressure: Sync {
     /// A pressure that is never exceeded where the formula has a meaning; infinite where none is
     /// known.
     fn most(&self) -> f64;
+}
+
+/// What a program does while the controller makes it wait for a given time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// Slowdown by everything.
+    pub slowdown: f64,
+    /// Bytes a second that pass the controller.
+    pub load: f64,
+}
+
+/// A model in which a cluster's programs depend on all others through the wait at their controller
+/// only: given the wait, a cluster is on its own. Unlike in a [`Separable`] one, what it does then
+/// is no factor on what it would do without. While the wait grows no slowdown falls, and no
+/// cluster's load grows:
+///
+/// ```text
+/// wait >= w  <=>  sum of all loads at w >= carried(w)        for every w above 0
+/// effects    =    slowdowns at the wait, to a part of accuracy()
+/// ```
+pub trait Queued: Sync {
+    /// The programs of a cluster of so many ways, while each transfer waits `wait` seconds; in
+    /// their order. `None` where there is no answer.
+    fn waiting(&self, programs: &[usize], ways: usize, wait: f64) -> Option<Vec<Waiting>>;
+
+    /// Bytes a second that the controller carries when a transfer waits so long.
+    fn carried(&self, wait: f64) -> f64;
+
+    /// A wait that no solution exceeds.
+    fn longest(&self) -> f64;
+
+    /// The relative accuracy of slowdowns and loads.
+    fn accuracy(&self) -> f64;
 }

@@ -20,6 +20,8 @@ mod strays;
 mod tests;
 mod ways;
 
+pub(crate) use step::{SWITCHED, private_bytes};
+
 use crate::error::SimError;
 use crate::report::{RunReport, Totals};
 use crate::workload::{App, Workload};

@@ -26,6 +26,8 @@ const SLICE: f64 = 3e-3;
 /// cost of context switch, ExpCS 2007: 3.8 us). The cold cache after it is in the model already:
 /// who waits inserts nothing, and its lines age.
 const SWITCH: f64 = 3.8e-6;
+/// The part of its turns that a thread of a shared CPU loses to switches.
+pub(crate) const SWITCHED: f64 = SWITCH / (SLICE + SWITCH);
 
 /// A thread that runs, and what it is on the way to.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,7 @@ impl SimMachine {
                 let program = &self.workload.apps[process.app].program;
                 let (factor, phase_left) = program.phase_at(thread.offset + thread.done);
                 let share = rotation.share(thread, mates);
-                let lost = if share < 1.0 { SWITCH / (SLICE + SWITCH) } else { 0.0 };
+                let lost = if share < 1.0 { SWITCHED } else { 0.0 };
                 demands.push(self.demand(process, t, (factor, share * (1.0 - lost) * thread.busy()), &busy));
                 self.running.push(Runner { process: p, thread: t, share, phase_left });
             }
@@ -232,7 +234,7 @@ impl SimMachine {
 }
 
 /// The most that one thread can hold in a cache: what it accesses.
-fn private_bytes(program: &Program, threads: f64) -> f64 {
+pub(crate) fn private_bytes(program: &Program, threads: f64) -> f64 {
     program.footprint_mib * 1_048_576.0 * (program.shared + (1.0 - program.shared) / threads)
 }
 

@@ -1,7 +1,12 @@
+#[allow(dead_code)]
+#[path = "../../../optima/tests/support/brute.rs"]
+mod brute;
+
 use super::*;
 use isobar_model::num;
 use isobar_model::profile::Row;
 use isobar_model::{Action, CpuId, LlcId, Machine, NodeId, Plan, Seconds, Tid, metrics};
+use isobar_optima::{Objective, Options, opt_cluster, opt_map, optimal};
 use isobar_partition::evaluate::evaluate;
 use isobar_partition::{Cluster, Solution};
 use isobar_sim::{App, Run, SimMachine, Workload, machine, program};
@@ -213,6 +218,39 @@ proptest! {
         for (program, effect) in order.iter().zip(&effects) {
             let place = back.iter().position(|other| other == program).unwrap();
             prop_assert!((again[place].slowdown / effect.slowdown - 1.0).abs() < 1e-7);
+        }
+    }
+}
+
+/// The exact searches against an enumeration that knows nothing of them: one LLC, and two with a
+/// controller each or one for both.
+#[test]
+fn searches_find_what_an_enumeration_finds() {
+    let all = ["mcf", "lbm", "povray", "milc", "omnetpp", "gobmk", "mcf", "soplex"];
+    for round in 0..8 {
+        let names: Vec<&str> = (0..4 + round % 2).map(|index| all[(3 * round + index) % all.len()]).collect();
+        let ways = 3 + round % 3;
+        let row = Row { ipc: 1.0, ..Row::default() };
+        let profiles = names.iter().map(|name| Profile::new(name, vec![row; ways]).unwrap()).collect();
+        let mbps = [None, Some(9e3), Some(3e3)][round % 3];
+        let spec = machine::find("rome-ccx-2x4").unwrap();
+        let model = Queueing::new(&spec, &programs(&names), profiles, ways, mbps).uma(round % 4 < 3);
+        for objective in Objective::ALL {
+            let (cores, any) = (names.len().div_ceil(2), |set: &[usize]| brute::groups(set, ways, brute::Rule::Any));
+            let options = Options { groups: 2, cores: Some(cores), ..Options::new(objective) };
+            let best = |groups, cores, choices: &dyn Fn(&[usize]) -> Vec<Group>| {
+                brute::best(brute::all(&model, groups, cores, choices), objective).unwrap().solution
+            };
+            let of = |found: Result<isobar_optima::Optimum, _>| {
+                let found = found.unwrap();
+                assert!(found.proved_optimal);
+                found.solution
+            };
+            let what = format!("{round} {objective:?}");
+            assert_eq!(of(optimal(&model, &options)), best(2, cores, &any), "{what}");
+            let whole = |set: &[usize]| brute::groups(set, ways, brute::Rule::Whole);
+            assert_eq!(of(opt_map(&model, &options)), best(2, cores, &whole), "{what}");
+            assert_eq!(of(opt_cluster(&model, &Options::new(objective))), best(1, names.len(), &any), "{what}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The comparison of policies on a simulated machine.
 
-use super::Sim;
+use super::joint::yardstick;
+use super::{Optimum, Sim};
 use crate::failure::bad_input;
 use crate::input;
 use crate::machines::simulated::read;
@@ -21,9 +22,12 @@ use std::path::Path;
 /// Bad input: the workload, a policy, a setting.
 pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<()> {
     let policies = policies(args)?;
+    if args.time_limit.is_some() && args.optimum == Some(Optimum::Mappings) {
+        return Err(bad_input("--time-limit: ends the search of `--optimum joint`: expected that"));
+    }
     let spec = spec(read(file)?, args);
     let progress = Progress::of("runs");
-    let done = run(&spec, &policies, args.optimum, &progress);
+    let done = run(&spec, &policies, args.optimum == Some(Optimum::Mappings), &progress);
     progress.end();
     let (compared, ranked) = done.map_err(|error| named_after(file, error))?;
     let mut json = serde_json::to_value(&compared)?;
@@ -35,6 +39,11 @@ pub fn compare(file: &Path, args: &Sim, out: &mut dyn Write) -> anyhow::Result<(
         let names: Vec<_> = spec.workload.apps.iter().map(|app| app.name.as_str()).collect();
         text.push_str(&isobar_lab::optimum_table(&ranked, &names));
         json["optimum"] = json!({"mappings": ranked.len(), "best": ranked.first(), "worst": ranked.last()});
+    }
+    if args.optimum == Some(Optimum::Joint) {
+        let joint = yardstick(&spec.workload, args).map_err(|error| named_after(file, error))?.against(&compared);
+        text.push_str(&isobar_lab::joint_table(&joint));
+        json["joint"] = serde_json::to_value(&joint)?;
     }
     add_notes(&spec.workload, &mut text, &mut json);
     Ok(if args.json { writeln!(out, "{}", json_line(&json)) } else { write!(out, "{text}") }?)

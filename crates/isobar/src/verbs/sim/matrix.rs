@@ -1,14 +1,15 @@
 //! Several workloads: policies and workloads as one matrix.
 
-use super::Sim;
 use super::comparison::{named_after, policies, spec};
+use super::joint::yardstick;
+use super::{Optimum, Sim};
 use crate::failure::bad_input;
 use crate::machines::simulated::read;
 use crate::progress::Progress;
 use crate::terminal::columns;
 use crate::text::{json_line, plain};
 use anyhow::Context;
-use isobar_lab::{BASE, Comparison, across, across_table};
+use isobar_lab::{BASE, Comparison, Joint, across, across_table, joints_table};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -27,8 +28,10 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
             "--policy {asked}: several workloads are compared against `{BASE}`: expected --policy {BASE},{asked}"
         )));
     }
-    if args.optimum {
-        return Err(bad_input("--optimum: ranks the mappings of one workload: expected one workload"));
+    if args.optimum == Some(Optimum::Mappings) {
+        return Err(bad_input(
+            "--optimum: ranks the mappings of one workload: expected one workload, or --optimum joint",
+        ));
     }
     if let Some(twice) = (1..files.len()).find(|at| files[..*at].contains(&files[*at])) {
         return Err(bad_input(format!("{}: is named twice: name each workload once", files[twice].display())));
@@ -37,25 +40,37 @@ pub fn compare(files: &[PathBuf], args: &Sim, out: &mut dyn Write) -> anyhow::Re
     let workloads = files.iter().map(|file| Ok((file, read(file)?))).collect::<anyhow::Result<Vec<_>>>()?;
     let names = names(files);
     let mut compared: Vec<(String, Comparison)> = Vec::new();
+    let mut joints: Vec<(String, f64, Joint)> = Vec::new();
     for ((file, workload), name) in workloads.into_iter().zip(names) {
         let progress = Progress::of("runs");
         progress.busy(&name);
-        let done = isobar_lab::compare_with(&spec(workload, args), &policies, &|done, all| progress.tell(done, all));
+        let spec = spec(workload, args);
+        let done = isobar_lab::compare_with(&spec, &policies, &|done, all| progress.tell(done, all));
         progress.end();
-        compared.push((name, done.map_err(|error| named_after(file, error))?));
+        let done = done.map_err(|error| named_after(file, error))?;
+        if args.optimum == Some(Optimum::Joint) {
+            let joint = yardstick(&spec.workload, args).map_err(|error| named_after(file, error))?;
+            let linux = done.policies.iter().find(|row| row.policy == BASE).map_or(f64::NAN, |row| row.summary.antt);
+            joints.push((name.clone(), linux, joint.against(&done)));
+        }
+        compared.push((name, done));
     }
     let matrix = across(&compared).context("a policy has no figure to compare: its programs never completed")?;
     if !args.json {
-        return Ok(write!(out, "{}", across_table(&matrix, columns()))?);
+        let optimum = if joints.is_empty() { String::new() } else { joints_table(&joints) };
+        return Ok(write!(out, "{}{optimum}", across_table(&matrix, columns()))?);
     }
     let runs: Vec<_> = compared.iter().map(|(_, run)| run).collect();
-    let document = json!({
+    let mut document = json!({
         "seed": args.seed,
         "repeat": args.repeat,
         "workloads": matrix.workloads,
         "all": matrix.all,
         "comparisons": runs,
     });
+    if !joints.is_empty() {
+        document["joint"] = joints.iter().map(|(_, _, joint)| serde_json::to_value(joint)).collect::<Result<_, _>>()?;
+    }
     Ok(writeln!(out, "{}", json_line(&document))?)
 }
 

@@ -1,11 +1,12 @@
 //! `isobar sim`: policies compared on a simulated machine.
 
 mod comparison;
+mod joint;
 mod matrix;
 mod shipped;
 
 use super::Verb;
-use super::options::{Jobs, Sets, seed};
+use super::options::{Jobs, Sets, positive_seconds, seed};
 use isobar_lab::Starts;
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
     after_help = "Example:
   isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
+  isobar sim examples/workloads/nmass-soplex.toml --policy linux,n-mass --optimum joint --time-limit 2
   isobar sim examples/stress/*.toml --policy linux,dino,divide-content
   isobar sim --list
   isobar sim --describe nehalem-2x4
@@ -48,9 +50,15 @@ pub struct Sim {
     /// draws (`sampled`), or on all where at most 100 differ and at most 64 threads run (`auto`)
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Schedules::Auto)]
     schedules: Schedules,
-    /// Run every mapping of threads to last-level caches, too, and tell the best and the worst
-    #[arg(long)]
-    optimum: bool,
+    /// Compare with an optimum, too: `mappings` (as without a word) runs every mapping of threads
+    /// to last-level caches; `joint` searches the best static arrangement of threads, pages and
+    /// cache ways under the contention model, and bounds how much better any can be
+    #[arg(long, value_name = "WHICH", value_enum, num_args = 0..=1, default_missing_value = "mappings")]
+    optimum: Option<Optimum>,
+    /// End the search of `--optimum joint` after so many seconds on each workload, with the best so
+    /// far; else after as many questions to the model as always
+    #[arg(long, value_name = "S", value_parser = positive_seconds, requires = "optimum")]
+    time_limit: Option<f64>,
     /// how many runs at a time
     #[command(flatten)]
     jobs: Jobs,
@@ -60,6 +68,15 @@ pub struct Sim {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// What policies are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Optimum {
+    /// every mapping of threads, simulated
+    Mappings,
+    /// threads, pages and ways, by the model
+    Joint,
 }
 
 /// Where the threads of `isobar sim` start.

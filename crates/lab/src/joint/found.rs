@@ -1,0 +1,75 @@
+//! What is found: the best arrangement, in names, and how good any can be.
+
+use crate::across::BASE;
+use crate::compare::{Comparison, shorter};
+use isobar_model::metrics::Summary;
+use serde::Serialize;
+
+/// A mean slowdown within this part of the bound is proved to be the least.
+pub const PROVED: f64 = 0.001;
+/// The best arrangement that was found, and how good any can be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Joint {
+    /// The measures over its slowdowns.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// No arrangement has a mean slowdown below this.
+    pub antt_bound: f64,
+    /// By how much the mean slowdown may be above the least, in per cent of it.
+    pub gap_percent: f64,
+    /// Whether all arrangements were looked at, there being few.
+    pub exhausted: bool,
+    /// Whether it is the best: all were looked at, or the gap is at most [`PROVED`].
+    pub proved_optimal: bool,
+    /// Whether a clock ended the search.
+    pub stopped: bool,
+    /// Questions put to the contention model.
+    pub questions: u64,
+    /// Mean over the applications of how much shorter they run than under `linux`, in per cent;
+    /// `None` where `linux` was not run.
+    pub vs_linux_percent: Option<f64>,
+    /// By application.
+    pub apps: Vec<JointApp>,
+}
+
+/// Where the best arrangement has an application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JointApp {
+    /// Its name in the workload.
+    pub name: String,
+    /// Its slowdown.
+    pub slowdown: f64,
+    /// How much shorter it runs than under `linux`, in per cent.
+    pub vs_linux_percent: Option<f64>,
+    /// The last-level cache of each thread.
+    pub llcs: Vec<u32>,
+    /// Where its pages are: `left`, `with the threads`, `on node N`, `split`.
+    pub pages: String,
+    /// The ways that it may fill, by cache that it runs on.
+    pub ways: Vec<JointWays>,
+}
+
+/// Ways of a cache that an application may fill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JointWays {
+    /// The cache.
+    pub llc: u32,
+    /// How many.
+    pub ways: u32,
+    /// Who else fills the same ones.
+    pub shared_with: Vec<String>,
+}
+
+impl Joint {
+    /// The same, compared with how `linux` did.
+    #[must_use]
+    pub fn against(mut self, comparison: &Comparison) -> Self {
+        let Some(linux) = comparison.row(BASE) else { return self };
+        for (app, linux) in self.apps.iter_mut().zip(&linux.apps) {
+            app.vs_linux_percent = Some(shorter(app.slowdown * linux.alone_seconds, linux.seconds));
+        }
+        let gains: Option<Vec<f64>> = self.apps.iter().map(|app| app.vs_linux_percent).collect();
+        self.vs_linux_percent = gains.map(|gains| crate::stats::mean_or_zero(gains.into_iter()));
+        self
+    }
+}
