@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::fetch::{self, Qemu};
 use crate::image::{self, Contents, Image};
 use crate::{machine, qemu};
-use numasim_guest::wire::{Line, ORDER_FILE, Order};
+use numasim_guest::wire::{Line, ORDER_FILE, Order, PAGE_TRACE};
 use numasim_model::Spec;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,8 @@ pub enum Task<'a> {
         words: &'a [String],
         /// Whether the machine is modelled.
         modelled: bool,
+        /// Whether its page trace is wanted.
+        page_trace: bool,
     },
 }
 
@@ -82,10 +84,11 @@ impl Task<'_> {
                 let text = serde_json::to_string(order).map_err(|error| LabError::Boot(error.to_string()))?;
                 vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
             }
-            Self::Command { words, modelled } => {
+            Self::Command { words, modelled, page_trace } => {
                 let plain = if *modelled { "" } else { " --plain" };
+                let traced = if *page_trace { format!(" {PAGE_TRACE}") } else { String::new() };
                 let quoted: String = words.iter().map(|word| format!(" {}", quote(word))).collect();
-                vec![(ARGUMENTS, format!("boot{plain}{quoted}\n"))]
+                vec![(ARGUMENTS, format!("boot{plain}{traced}{quoted}\n"))]
             }
         })
     }
@@ -122,6 +125,7 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         initramfs: initramfs.clone(),
         plugin: host.image.plugin.clone(),
         seed: task.seed(),
+        page_trace: matches!(task, Task::Command { page_trace: true, .. }),
         out: folder.to_owned(),
     };
     let arguments = command::arguments(&host.spec, &files)?;

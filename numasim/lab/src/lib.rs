@@ -5,7 +5,8 @@
 //! in which order), [`machine`] (a real machine scaled down), [`command`] (QEMU's command line),
 //! [`ending`] (what went wrong, named as what it is), [`metrics`], [`stats`] and [`report`]. The
 //! rest does: [`fetch`] (QEMU, kernel, tools), [`image`] (what the guest holds), [`qemu`] (a
-//! process that never outlives us), [`boot`] (a guest from its order to its lines).
+//! process that never outlives us), [`boot`] (a guest from its order to its lines),
+//! [`page_trace`] (which CPU accessed which page of a command).
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ pub mod image;
 pub mod laws;
 pub mod machine;
 pub mod metrics;
+pub mod page_trace;
 pub mod place;
 pub mod plan;
 pub mod qemu;

@@ -8,7 +8,7 @@ use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
 use numasim_lab::metrics::remote_share;
-use numasim_lab::{LabError, machine};
+use numasim_lab::{LabError, machine, page_trace};
 use numasim_model::num;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -22,10 +22,13 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let host = Host::new(spec, &contents, args.plain, args.seconds)?;
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder: PathBuf = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let task = Task::Command { words: &args.command, modelled: !args.plain };
+    let task = Task::Command { words: &args.command, modelled: !args.plain, page_trace: args.page_trace.is_some() };
     let booted = boot(&host, &task, &folder, interrupted)?;
     let output = &booted.remains.output;
     let ran = booted.remains.lines.iter().find_map(Line::ran);
+    if let Some(to) = &args.page_trace {
+        page_trace::write(&host.spec, &args.command, &booted.remains.lines, &folder, to)?;
+    }
     if args.json {
         print(&format!(
             "{}\n",

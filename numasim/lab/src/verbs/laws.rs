@@ -84,7 +84,7 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 }
 
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
-    let booted = boot(host, &Task::Command { words, modelled: true }, folder, interrupted)?;
+    let booted = boot(host, &Task::Command { words, modelled: true, page_trace: false }, folder, interrupted)?;
     let mut told = Readings::parse(&booted.remains.output);
     if booted.ending != Ending::Done {
         told.problems.push(booted.ending.told(host.limit_seconds));
