@@ -1,7 +1,7 @@
 # The page trace of a program whose accesses are known exactly. Sourced by run.sh.
 
-# Page by page of its array, by CPU: T0 stores once to each of 16 pages, thread t loads 1000 + t times
-# from page 4 t and stores 100 + t times to page 4 t + 1.
+# Page by page of its array, by CPU: T0 stores once to each of 16 pages, thread t loads 1000 + t
+# times from page 4 t and stores 100 + t times to page 4 t + 1.
 run_pages() {
     local exact=$work/exact trace=$work/exact first
     cc -O1 -static -pthread -o "$exact" crates/tracer/tests/programs/exact.c
