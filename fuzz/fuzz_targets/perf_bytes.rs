@@ -1,17 +1,32 @@
 //! What the kernel writes into perf descriptors and ring buffers, as bytes. No more is read than
-//! was written.
+//! was written. The records of a program that is sampled for a trace are read the same way.
 
 #![no_main]
 
+use isobar_linux::sensors::memory::program::records as program;
+use isobar_linux::sensors::memory::program::records::What;
 use isobar_linux::sensors::{counters::group, memory::records};
 use libfuzzer_sys::fuzz_target;
 
 /// A record header with a sample of an address.
 const SAMPLE: usize = 16;
+/// The shortest record of a program: a header, and its process, thread and time.
+const OF_PROGRAM: usize = 24;
 
 fuzz_target!(|bytes: &[u8]| {
     let values = group::parse_group(bytes).count();
     assert!(values <= bytes.len().saturating_sub(24) / 16, "{values} values");
     let samples = records::parse(bytes).count();
     assert!(samples <= bytes.len() / SAMPLE, "{samples} samples");
+    let (mut found, mut path_bytes) = (0, 0);
+    for record in program::parse(bytes) {
+        found += 1;
+        if let What::Mapped { path, .. } = record.what {
+            // A byte that is no text becomes the three of the replacement character.
+            path_bytes += path.len();
+            assert!(!path.contains('\0'));
+        }
+    }
+    assert!(found <= bytes.len() / OF_PROGRAM, "{found} records");
+    assert!(path_bytes <= 3 * bytes.len(), "{path_bytes} bytes of paths");
 });

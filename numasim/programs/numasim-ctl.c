@@ -1,4 +1,5 @@
-// Sends a command to numasim's plugin: `numasim-ctl start|publish|zero|empty`. The word is an
+// Sends a command to numasim's plugin: `numasim-ctl start|publish|zero|empty|
+// trace-begin|trace-end`. The word is an
 // instruction that does nothing on a processor (a long NOP whose displacement says "NS" and a
 // number) and that the plugin recognises; it needs no privilege.
 #include <stdio.h>
@@ -13,8 +14,10 @@ int main(int count, char **words) {
     else if (strcmp(word, "publish") == 0) TELL(2); // the shared page is brought up to date
     else if (strcmp(word, "zero") == 0) TELL(3);    // counters begin anew
     else if (strcmp(word, "empty") == 0) TELL(4);   // all caches lose their lines
+    else if (strcmp(word, "trace-begin") == 0) TELL(5); // a page trace begins, if QEMU was started with one
+    else if (strcmp(word, "trace-end") == 0) TELL(6);   // it is complete in its file
     else {
-        fprintf(stderr, "numasim-ctl: expected start, publish, zero or empty, not \"%s\"\n", word);
+        fprintf(stderr, "numasim-ctl: expected start, publish, zero, empty, trace-begin or trace-end, not \"%s\"\n", word);
         return 2;
     }
     return 0;

@@ -4,7 +4,7 @@
 # QEMU 10 cannot be had (NUMASIM_REQUIRED=1 makes that a failure). Under 8 minutes on 2 cores.
 #
 #   tests/numasim/run.sh [PART ...]    programs, plugin, guest, command, input, docs, laws,
-#                                      experiment, probe (all)
+#                                      experiment, probe, pages (all)
 #
 # NUMASIM_QEMU, NUMASIM_KERNEL: a QEMU and a kernel of your own; else they are fetched
 # (numasim/lab/fetch.sh) into $NUMASIM_CACHE.
@@ -13,6 +13,7 @@ cd "$(dirname "$0")/../.."
 . scripts/setup.sh
 . scripts/emulator.sh
 . tests/numasim/lib.sh
+. tests/numasim/pages.sh
 for part in plugin guest command input docs; do . "tests/numasim/faults/$part.sh"; done
 
 skip() {
@@ -82,6 +83,7 @@ measurements() {
     part laws run_laws
     part experiment run_experiment
     part probe run_probe barcelona-4x4
+    part pages run_pages
     part guest guest_faults
     part docs docs_faults
 }
@@ -97,16 +99,16 @@ lane() {
 # The release's QEMU is too old, but brings the libraries of the newer one.
 install_emulator strip=binutils
 # shellcheck disable=SC2046 # several arguments
-cargo build --locked $(selected -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p numasim-xval -p isobar)
+cargo build --locked $(selected -p numasim-plugin -p numasim-page -p numasim-guest -p numasim -p numasim-trace -p numasim-xval -p isobar)
 bin=$(cd "${CARGO_TARGET_DIR:-target}/debug" && pwd)
 plugin=$bin/libnumasim.so
 find_machine
 export NUMASIM_PLUGIN=$plugin NUMASIM_ISOBAR=$bin/isobar NUMASIM_PROFILE=dev
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-parts=${*:-programs plugin guest command input docs laws experiment probe}
+parts=${*:-programs plugin guest command input docs laws experiment probe pages}
 for part in $parts; do
-    [[ " programs plugin guest command input docs laws experiment probe " == *" $part "* ]] || { echo "no part is called $part"; exit 2; }
+    [[ " programs plugin guest command input docs laws experiment probe pages " == *" $part "* ]] || { echo "no part is called $part"; exit 2; }
 done
 pack_guest
 SECONDS=0

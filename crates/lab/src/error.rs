@@ -56,6 +56,9 @@ pub enum LabError {
     /// a machine whose nodes cannot all run threads
     #[error("page profiles need a machine with CPUs on every node")]
     Seats,
+    /// misses of another program
+    #[error("the misses are not of this run: they have another number of threads, or pages of another size")]
+    Misses,
     /// a static study that could not be made
     #[error(transparent)]
     Study(#[from] StudyError),

@@ -10,6 +10,8 @@
 //! end      with the slowest thread
 //! ```
 //!
+//! Where the misses of each page were counted (numasim does), they take the place of the first two.
+//!
 //! Nothing here is fitted to a result: [`Assumptions`] has a source for each of its numbers.
 //! It stands for what a mapping gains from the start of a run on, as first-touch does.
 //! **Not modelled**: prefetching, hits in private caches beyond what the LLC keeps, time in which a
@@ -21,6 +23,7 @@ use isobar_model::num;
 use isobar_pages::{Homes, Mapping, PageProfile, Placement, Seen, Usage};
 use isobar_sim::gang::{self, Gang, Seat, Traits, Work};
 use isobar_sim::{MachineSpec, SimError};
+use std::collections::BTreeMap;
 
 /// What a page profile does not say of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,15 +104,33 @@ pub fn predict(
     min_excl: f64,
     assumed: &Assumptions,
 ) -> Result<Times, LabError> {
+    predict_from(profile, None, machine, min_excl, assumed)
+}
+
+/// The same, from counts of what memory had to answer, page by page, of the same run; pages that
+/// have none missed never.
+///
+/// # Errors
+/// [`LabError`]: no answer of the contention model; misses of another number of threads.
+pub fn predict_from(
+    profile: &PageProfile,
+    misses: Option<&PageProfile>,
+    machine: &MachineSpec,
+    min_excl: f64,
+    assumed: &Assumptions,
+) -> Result<Times, LabError> {
     let usage = &profile.usage;
     let homes = Homes::compact(machine.topology.nodes().len(), usage.threads())?;
     let seen = Seen::new(usage, &homes)?;
     let seats = gang::seats(machine, homes.of_thread()).ok_or(LabError::Seats)?;
-    let kept = Kept::of(usage, &seats, &gang::cache_bytes(machine), assumed);
+    let missing = match misses {
+        Some(misses) => Missing::counted(usage, &misses.usage)?,
+        None => Missing::guessed(usage, &Kept::of(usage, &seats, &gang::cache_bytes(machine), assumed), assumed),
+    };
     let traits = Traits { cpi: assumed.cpi, mlp: assumed.mlp, write_back: assumed.write_back };
     let time = |mapping: Mapping| {
         let mapping = if let Mapping::Mixed { .. } = mapping { Mapping::Mixed { min_excl } } else { mapping };
-        let work = work(usage, &mapping.place(&seen), &kept, (homes.nodes(), assumed));
+        let work = work(usage, &mapping.place(&seen), &missing, (homes.nodes(), assumed));
         let gang = Gang::new(machine, &seats, &work, traits);
         let (predicted, simulated) =
             (gang.at_once().map_err(SimError::from)?, gang.in_steps().map_err(SimError::from)?);
@@ -152,16 +173,41 @@ fn most_accessed(usage: &Usage, llc: &[usize], one: usize, room: usize) -> Vec<b
     kept
 }
 
-fn work(usage: &Usage, placed: &Placement, kept: &Kept, (nodes, assumed): (usize, &Assumptions)) -> Vec<Work> {
+/// Misses by page, in the order of the usage, and thread.
+struct Missing(Vec<Vec<f64>>);
+
+impl Missing {
+    /// Each eighth access to what the cache of its thread does not keep.
+    fn guessed(usage: &Usage, kept: &Kept, assumed: &Assumptions) -> Self {
+        let of = |(at, (_, row)): (usize, (_, &[u64]))| {
+            let missed = row.iter().zip(&kept.llc).map(|(count, llc)| match kept.pages[*llc][at] {
+                true => 0.0,
+                false => num::float(*count) / assumed.accesses_per_miss,
+            });
+            missed.collect()
+        };
+        Self(usage.rows().enumerate().map(of).collect())
+    }
+
+    /// Those of another profile of the same run.
+    fn counted(usage: &Usage, misses: &Usage) -> Result<Self, LabError> {
+        if misses.threads() != usage.threads() || misses.page_bytes() != usage.page_bytes() {
+            return Err(LabError::Misses);
+        }
+        let by_page: BTreeMap<u64, &[u64]> = misses.rows().map(|(page, row)| (page.number, row)).collect();
+        let none = vec![0; usage.threads()];
+        let of = |page: u64| by_page.get(&page).copied().unwrap_or(&none).iter().map(|count| num::float(*count));
+        Ok(Self(usage.rows().map(|(page, _)| of(page.number).collect()).collect()))
+    }
+}
+
+fn work(usage: &Usage, placed: &Placement, missing: &Missing, (nodes, assumed): (usize, &Assumptions)) -> Vec<Work> {
     let none = Work { instructions: 0.0, misses: vec![0.0; nodes] };
-    let mut work = vec![none; kept.llc.len()];
-    for (at, ((_, row), node)) in usage.rows().zip(placed.nodes()).enumerate() {
-        for ((thread, count), llc) in work.iter_mut().zip(row).zip(&kept.llc) {
-            let count = num::float(*count);
-            thread.instructions += count * assumed.instructions_per_access;
-            if !kept.pages[*llc][at] {
-                thread.misses[usize::from(*node)] += count / assumed.accesses_per_miss;
-            }
+    let mut work = vec![none; usage.threads()];
+    for (((_, row), node), missed) in usage.rows().zip(placed.nodes()).zip(&missing.0) {
+        for ((thread, count), missed) in work.iter_mut().zip(row).zip(missed) {
+            thread.instructions += num::float(*count) * assumed.instructions_per_access;
+            thread.misses[usize::from(*node)] += missed;
         }
     }
     work
@@ -189,6 +235,7 @@ mod tests {
             usage,
             structures: vec![Structure { name: "all".into(), line: None, region: None }],
             threads: (0..threads).map(|number| format!("T{number}")).collect(),
+            linux: None,
             end: None,
         }
     }
@@ -232,10 +279,27 @@ mod tests {
         let work = work(
             &of.usage,
             &Mapping::FirstTouch.place(&Seen::new(&of.usage, &homes).unwrap()),
-            &kept,
+            &Missing::guessed(&of.usage, &kept, &Assumptions::default()),
             (4, &Assumptions::default()),
         );
         assert_eq!((work[2].misses[0], work[3].misses[0]), (46.0 * 125_000.0, 64.0 * 125_000.0));
         assert_eq!(work[2].instructions, 64.0 * 3e6);
+    }
+
+    /// Thread 0 touched all; only the last page of each thread misses, so that only there a mapping
+    /// matters.
+    #[test]
+    fn counted_misses_take_the_place_of_the_guess() {
+        let of = exclusive();
+        let machine = isobar_sim::machine::find("xeon-4x8").unwrap();
+        let with =
+            |misses: &PageProfile| predict_from(&of, Some(misses), &machine, MIN_EXCLUSIVITY, &Assumptions::default());
+        let none = with(&profile(8, &[])).unwrap();
+        assert!(none.all().iter().all(|time| (time.simulated / none.all()[0].simulated - 1.0).abs() < 1e-9));
+        let last = |page: usize| (0..8).map(|thread| if page == thread * 64 + 63 { 4_000_000 } else { 0 }).collect();
+        let some = with(&profile(8, &(0..512).map(last).collect::<Vec<_>>())).unwrap();
+        let (guessed, counted) = (times(&of, &Assumptions::default()).gain("locality"), some.gain("locality"));
+        assert!(counted.unwrap().1 > 5.0 && counted.unwrap().1 < guessed.unwrap().1, "{counted:?} {guessed:?}");
+        assert!(with(&profile(4, &[])).is_err());
     }
 }

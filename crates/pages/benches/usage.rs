@@ -46,6 +46,7 @@ fn profile(usage: Usage) -> PageProfile {
         structure_of: (0..count).map(|page| u32::try_from(page * 16 / count).unwrap_or(0)).collect(),
         threads: (0..THREADS).map(|number| format!("T{number}")).collect(),
         usage,
+        linux: None,
         end: None,
     }
 }

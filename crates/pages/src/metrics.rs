@@ -45,13 +45,19 @@ impl Metrics {
     /// local where they were first touched.
     #[must_use]
     pub fn of(seen: &Seen<'_>, placement: &Placement) -> Self {
+        Self::of_some(seen, placement.nodes().iter().copied().map(Some))
+    }
+
+    /// The same of those pages whose node is known.
+    pub(crate) fn of_some(seen: &Seen<'_>, nodes: impl Iterator<Item = Option<u16>>) -> Self {
         let (mut node_pages, mut node_accesses) = (vec![0; seen.nodes()], vec![0; seen.nodes()]);
         let (mut local, mut local_accesses) = (0_u128, 0_u128);
-        for (page, node) in seen.pages().iter().zip(placement.nodes()) {
+        let known = seen.pages().iter().zip(nodes).filter_map(|(page, node)| Some((page, node?)));
+        for (page, node) in known {
             let accesses = u128::from(page.accesses);
-            node_pages[usize::from(*node)] += 1;
-            node_accesses[usize::from(*node)] += accesses;
-            if *node == page.best {
+            node_pages[usize::from(node)] += 1;
+            node_accesses[usize::from(node)] += accesses;
+            if node == page.best {
                 local += 1;
                 local_accesses += accesses;
             }

@@ -6,6 +6,7 @@
 //! table    counts of one thread; asked on every access
 //! cpus     who may use a table: its thread while it runs, anyone while it is in a system call
 //! record   what is not written yet, and the thread that writes
+//! whereabouts  on which nodes the kernel has the program's pages
 //! space    regions from system calls; maps: those that were there before
 //! orders   what `isobar trace` wants; api: QEMU's functions
 //! ```
@@ -20,6 +21,7 @@ pub mod orders;
 mod record;
 mod space;
 mod table;
+pub mod whereabouts;
 
 use api::{Api, Block, Id, Info};
 use isobar_pages::trace::{MOST_THREADS, RegionKind, Thread};
@@ -31,9 +33,8 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use table::Access;
+use whereabouts::{BASE, PAGE_BITS, base};
 
-/// Bits of an address within a page.
-const PAGE_BITS: u32 = 12;
 const CLONE_VM: u64 = 0x100;
 /// The longest path (PATH_MAX).
 const LONGEST_PATH: usize = 4096;
@@ -42,8 +43,6 @@ static API: OnceLock<Api> = OnceLock::new();
 static RECORD: OnceLock<Record> = OnceLock::new();
 /// Mappings before the program was loaded.
 static BEFORE: OnceLock<Vec<maps::Mapping>> = OnceLock::new();
-/// What is added to an address of the program to find it here.
-static BASE: OnceLock<u64> = OnceLock::new();
 static THREADS: AtomicU32 = AtomicU32::new(0);
 static STACK_KNOWN: AtomicBool = AtomicBool::new(false);
 /// Whether this is a child, which is not followed.
@@ -196,7 +195,7 @@ fn main_stack(record: &Record, address: u64) {
     if STACK_KNOWN.load(Ordering::Relaxed) {
         return;
     }
-    let base = BASE.get().copied().unwrap_or_default();
+    let base = base();
     let here = address.wrapping_add(base);
     let found = mappings().into_iter().find(|mapping| (mapping.start..mapping.end).contains(&here));
     if let Some(found) = found.filter(|found| !found.path.starts_with('/')) {

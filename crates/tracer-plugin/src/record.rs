@@ -3,11 +3,12 @@
 use crate::cpus::{self, SLICE};
 use crate::orders::{Note, Orders};
 use crate::space::Space;
-use isobar_pages::trace::{FirstTouch, Row, Slice, Thread, TraceError, Writer};
+use crate::whereabouts;
+use isobar_pages::trace::{FirstTouch, Placed, Row, Slice, Thread, TraceError, Writer};
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: usize = 10_000;
 /// Running threads see within this part of a slice that it is over, and hand in their counts.
 const LAG: u32 = 10;
+/// What stands before the reason why the kernel did not say where pages are.
+const NOT_PLACED: &str = "on which nodes the pages lay: move_pages";
 
 /// Everything that threads share.
 pub struct Record {
@@ -25,6 +28,16 @@ pub struct Record {
     first: Mutex<First>,
     counts: Mutex<Counts>,
     writer: Mutex<Option<Writer<File>>>,
+    /// Nodes of this machine; 0 once the kernel has refused to say where pages are.
+    nodes: AtomicU32,
+}
+
+/// Which pages the kernel is asked for.
+enum Ask<'a> {
+    /// Those of a slice that no thread had accessed before.
+    New(&'a [FirstTouch]),
+    /// All.
+    All,
 }
 
 #[derive(Default)]
@@ -57,6 +70,7 @@ impl Record {
             first: Mutex::default(),
             counts: Mutex::default(),
             writer: Mutex::new(Some(writer)),
+            nodes: AtomicU32::new(whereabouts::nodes()),
         })
     }
 
@@ -90,7 +104,7 @@ impl Record {
             SLICE.store(number + 1, Ordering::Relaxed);
             self.hand_in(|rows| cpus::take_paused(number + 1, None, rows));
             std::thread::sleep(length / LAG);
-            self.write(u64::from(number));
+            self.write(u64::from(number), false);
         }
     }
 
@@ -100,10 +114,11 @@ impl Record {
     pub fn close(&self, ended: bool) {
         let slice = SLICE.load(Ordering::Relaxed);
         self.hand_in(|rows| cpus::take_paused(slice, ended.then_some(PATIENCE), rows));
-        self.write(u64::from(slice));
+        self.write(u64::from(slice), true);
     }
 
-    fn write(&self, number: u64) {
+    /// Writes a slice, and where its new pages are; or, as the last, where all are.
+    fn write(&self, number: u64, last: bool) {
         let mut writer = open(&self.writer);
         let Some(out) = writer.as_mut() else { return };
         let regions = open(&self.space).take();
@@ -111,16 +126,37 @@ impl Record {
         // Behind the counts: a page is known before it is counted.
         let first = std::mem::take(&mut open(&self.first).fresh);
         sort(&mut rows);
+        let placed = self.placed(number, if last { Ask::All } else { Ask::New(&first) });
         let written = (|| {
             threads.iter().try_for_each(|thread| out.thread(thread))?;
             regions.iter().try_for_each(|region| out.region(region))?;
-            if rows.is_empty() && first.is_empty() { Ok(()) } else { out.slice(&Slice { number, first, rows }) }
+            if rows.is_empty() && first.is_empty() { Ok(()) } else { out.slice(&Slice { number, first, rows }) }?;
+            placed.iter().try_for_each(|placed| out.placed(placed))
         })();
         if let Err(error) = written {
             *writer = None;
             cpus::stop();
             self.note(&Note::Failed(format!("{}: {error}", self.orders.trace.display())));
         }
+    }
+
+    /// Where pages are now; `None` where none is asked for, or the kernel does not say.
+    fn placed(&self, slice: u64, ask: Ask<'_>) -> Option<Placed> {
+        let nodes = self.nodes.load(Ordering::Relaxed);
+        let mut pages: Vec<u64> = match ask {
+            Ask::New(first) => first.iter().map(|touch| touch.page).collect(),
+            Ask::All => open(&self.first).known.iter().copied().collect(),
+        };
+        if nodes == 0 || pages.is_empty() {
+            return None;
+        }
+        pages.sort_unstable();
+        let found = whereabouts::of(&pages, whereabouts::base(), slice, nodes);
+        if let Err(why) = &found {
+            self.nodes.store(0, Ordering::Relaxed);
+            self.note(&Note::Missing(format!("{NOT_PLACED}: {why}")));
+        }
+        found.ok()
     }
 
     /// Adds a note; how long the notes were before.

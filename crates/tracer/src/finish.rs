@@ -95,7 +95,7 @@ fn survey(job: &Job) -> Result<Survey, TracerError> {
                 // What is broken in a slice shows when it is read for real.
                 let _ = slice.show(&mut survey.counts);
             }
-            Packed::End(_) => {}
+            Packed::Placed(_) | Packed::End(_) => {}
         }
     }
     survey.offset = reader.offset();

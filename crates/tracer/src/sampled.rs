@@ -4,17 +4,25 @@
 use crate::engine::{Engine, Job, Refusal, Traced, TracerError, Tracing};
 use crate::finish;
 use crate::samples::Samples;
+use isobar_linux::kernel::move_pages;
 use isobar_linux::sensors::CounterSource;
 use isobar_linux::sensors::counters::pmu::DEVICES;
 use isobar_linux::sensors::memory::program::Sampling;
+use isobar_model::Pid;
 use isobar_pages::trace::{End, Header, TraceError};
+use isobar_tracer_plugin::whereabouts;
 use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 /// The size by which pages are counted, whatever their own.
 const PAGE_BYTES: u64 = 4096;
+/// Pages in one question where they are.
+const BATCH: usize = 4096;
+/// What stands before the reason why that is not known.
+const NOT_PLACED: &str = "on which nodes the pages lay: move_pages";
 
 /// The engine.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +55,20 @@ struct Run {
     /// From the first look on: until then others may make the file.
     samples: Option<Samples<File>>,
     failed: Option<TraceError>,
+    /// Nodes of this machine.
+    nodes: u32,
+    /// Why the kernel does not say where pages are.
+    not_placed: Option<String>,
+}
+
+/// On which node each page of a process is.
+fn locate(pid: u32, pages: &[u64]) -> io::Result<Vec<Option<u16>>> {
+    let mut found = Vec::with_capacity(pages.len());
+    for batch in pages.chunks(BATCH) {
+        let status = move_pages::locate(Pid(pid), batch, PAGE_BYTES)?;
+        found.extend(status.into_iter().map(|status| u16::try_from(status).ok()));
+    }
+    Ok(found)
 }
 
 impl Run {
@@ -63,7 +85,16 @@ impl Run {
         };
         let mut command = Command::new(first);
         command.args(arguments);
-        Ok(Self { job: job.clone(), command, sampling, header, samples: None, failed: None })
+        Ok(Self {
+            job: job.clone(),
+            command,
+            sampling,
+            header,
+            samples: None,
+            failed: None,
+            nodes: whereabouts::nodes(),
+            not_placed: None,
+        })
     }
 
     fn look(&mut self) -> Result<(), TraceError> {
@@ -75,7 +106,14 @@ impl Run {
             }
         };
         self.sampling.drain(|of, record| samples.add(of, record));
-        samples.write()
+        samples.write()?;
+        if self.not_placed.is_none() {
+            let placed = samples.place(self.nodes, locate)?;
+            // Other errors are those of a program that has ended meanwhile.
+            let refused = |why: &io::Error| matches!(why.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported);
+            self.not_placed = placed.err().filter(refused).map(|why| format!("{NOT_PLACED}: {why}"));
+        }
+        Ok(())
     }
 }
 
@@ -93,10 +131,11 @@ impl Tracing for Run {
     fn finish(mut self: Box<Self>, status: ExitStatus, ran: Duration) -> Result<Traced, TracerError> {
         self.step();
         let last = self.samples.as_mut().map(Samples::finish).transpose();
-        let missing = match (self.failed.take(), last) {
+        let mut missing = match (self.failed.take(), last) {
             (Some(why), _) | (None, Err(why)) => return Err(TracerError::file(&self.job, why)),
             (None, Ok(missing)) => missing.unwrap_or_default(),
         };
+        missing.extend(self.not_placed.take());
         let ran_ns = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
         finish::complete(&self.job, End { ran_ns, status: status.code(), missing })
     }
@@ -135,6 +174,12 @@ mod tests {
         let missing = traced.end.missing.join("\n");
         assert!(missing.contains("forked") && missing.contains("exec"), "{missing}");
         let profile = PageProfile::read(std::fs::read(&job.file).unwrap().as_slice()).unwrap();
+        // Anything that lived long enough to be asked for; nothing where the kernel refuses.
+        if let Some(linux) = &profile.linux {
+            assert!(linux.node_of.iter().flatten().count() > 5, "{linux:?}");
+        } else {
+            assert!(missing.contains(NOT_PLACED), "{missing}");
+        }
         let names: Vec<_> = profile.structures.iter().map(|found| found.name.as_str()).collect();
         assert!(
             names.iter().any(|name| name.starts_with("lib") || name.starts_with("ld"))

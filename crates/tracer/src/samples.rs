@@ -1,9 +1,12 @@
 //! What becomes of sampled accesses: a trace, slice by slice. Buffers of several CPUs come one
-//! after the other, so a slice stays open for a while.
+//! after the other, so a slice stays open for a while. Where pages are is asked when slices are
+//! written, while the program still runs: afterwards nobody knows.
 
 use isobar_linux::sensors::memory::program::Of;
 use isobar_linux::sensors::memory::program::records::{Record, What};
-use isobar_pages::trace::{FirstTouch, Header, MOST_PAGE, MOST_THREADS, Region, RegionKind, Row, Slice, Thread};
+use isobar_pages::trace::{
+    FirstTouch, Header, MOST_PAGE, MOST_THREADS, Placed, Region, RegionKind, Row, Slice, Thread,
+};
 use isobar_pages::trace::{TraceError, Writer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -12,6 +15,8 @@ use std::io::Write;
 const LATE_NS: u64 = 200_000_000;
 /// From here on addresses are the kernel's.
 const USER: u64 = 1 << 56;
+/// How often all pages are asked for again, nanoseconds: they may have moved.
+const AGAIN_NS: u64 = 1_000_000_000;
 /// Most children that are named one by one.
 const MOST_NAMED: usize = 8;
 
@@ -33,6 +38,10 @@ pub struct Samples<W: Write> {
     next_thread: u32,
     anonymous: u32,
     touched: BTreeSet<u64>,
+    /// Touched since the kernel was last asked where pages are.
+    unplaced: BTreeSet<u64>,
+    /// When all were last asked for.
+    asked: u64,
     open: BTreeMap<u64, Open>,
     /// Slices below this are written.
     written: u64,
@@ -73,6 +82,8 @@ impl<W: Write> Samples<W> {
             next_thread: 0,
             anonymous: 0,
             touched: BTreeSet::new(),
+            unplaced: BTreeSet::new(),
+            asked: 0,
             open: BTreeMap::new(),
             written: 0,
             newest: (0, 0),
@@ -112,6 +123,36 @@ impl<W: Write> Samples<W> {
         let over = self.newest.1.saturating_sub(LATE_NS).saturating_sub(begun) / self.slice_ns;
         self.newest.1 = self.newest.0;
         self.close_below(over)
+    }
+
+    /// Writes where pages are: those that are new since it was last asked, once a second all.
+    /// `locate` says of a process and its pages on which node each is, and is not asked for none.
+    ///
+    /// # Errors
+    /// What the file says; what `locate` says is passed on as the inner one.
+    pub fn place<E>(
+        &mut self,
+        nodes: u32,
+        locate: impl FnOnce(u32, &[u64]) -> Result<Vec<Option<u16>>, E>,
+    ) -> Result<Result<(), E>, TraceError> {
+        let Some((pid, begun)) = self.program.filter(|_| self.begun && !self.over) else { return Ok(Ok(())) };
+        let all = self.newest.0.saturating_sub(self.asked) >= AGAIN_NS;
+        let new = std::mem::take(&mut self.unplaced);
+        let pages: Vec<u64> = if all { &self.touched } else { &new }.iter().copied().collect();
+        if pages.is_empty() {
+            return Ok(Ok(()));
+        }
+        if all {
+            self.asked = self.newest.0;
+        }
+        let found = match locate(pid, &pages) {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let known = |(page, node): (u64, Option<u16>)| Some((page, node.filter(|node| u32::from(*node) < nodes)?));
+        let pages = pages.into_iter().zip(found).filter_map(known).collect();
+        let slice = self.newest.0.saturating_sub(begun) / self.slice_ns;
+        Ok(Ok(self.writer.placed(&Placed { slice, nodes, pages })?))
     }
 
     /// Writes what is left; what is missing, a sentence each.
@@ -188,6 +229,7 @@ impl<W: Write> Samples<W> {
         let Some(thread) = self.thread(tid)? else { return Ok(()) };
         let open = self.open.entry(slice).or_default();
         if self.touched.insert(page) {
+            self.unplaced.insert(page);
             open.first.push(FirstTouch { page, thread });
         }
         let count = match of {
@@ -247,6 +289,7 @@ mod tests {
     use super::*;
     use isobar_pages::PageProfile;
     use isobar_pages::trace::{Part, Reader};
+    use proptest::prelude::*;
 
     const SLICE: u64 = 10_000_000;
 
@@ -351,6 +394,32 @@ mod tests {
     }
 
     #[test]
+    fn new_pages_are_asked_for_at_once_and_all_once_a_second() {
+        let mut samples = Samples::new(Vec::new(), &header()).unwrap();
+        samples.add(Of::Faults, record(70, 1, What::Exec));
+        let mut look = |time: u64, address: u64| {
+            samples.add(Of::Loads, at(70, time, address));
+            // What came in this look counts from the next on.
+            samples.write().unwrap();
+            samples.write().unwrap();
+            let mut asked = Vec::new();
+            let answer = |pid, pages: &[u64]| {
+                asked = pages.to_vec();
+                assert_eq!(pid, 70);
+                Ok::<_, ()>(pages.iter().map(|page| (*page != 2).then_some(1)).collect())
+            };
+            samples.place(2, answer).unwrap().unwrap();
+            asked
+        };
+        assert_eq!([look(5, 0x1000), look(6, 0x2000), look(7, 0x2008)], [vec![1], vec![2], vec![]]);
+        assert_eq!(look(AGAIN_NS + 9, 0x3000), [1, 2, 3]);
+        samples.finish().unwrap();
+        let profile = PageProfile::read(samples.writer.into_inner().as_slice()).unwrap();
+        let linux = profile.linux.unwrap();
+        assert_eq!((linux.nodes, linux.node_of), (2, vec![Some(1), None, Some(1)]));
+    }
+
+    #[test]
     fn mappings_are_regions_by_their_names() {
         let map = |start, path: &str| {
             (Of::Faults, record(70, 5, What::Mapped { start, length: 4096, offset: 8192, path: path.to_owned() }))
@@ -372,5 +441,46 @@ mod tests {
         let anonymous = |order| RegionKind::Anonymous { order };
         // One behind the last address has no bytes.
         assert_eq!(kinds, [anonymous(0), RegionKind::Heap, RegionKind::Stack(0), file, anonymous(2)]);
+    }
+
+    fn any_record() -> impl Strategy<Value = (Of, Record)> {
+        let number = || prop_oneof![0..4_u64, any::<u64>()];
+        let what = prop_oneof![
+            4 => (number(), any::<bool>(), any::<bool>())
+                .prop_map(|(address, load, store)| What::Access { address, load, store }),
+            1 => Just(What::Begun),
+            1 => Just(What::Exec),
+            1 => (number(), number(), number(), "[a-z/]{0,8}")
+                .prop_map(|(start, length, offset, path)| What::Mapped { start, length, offset, path }),
+            1 => number().prop_map(What::Lost),
+            1 => Just(What::Throttled),
+        ];
+        let of = prop_oneof![Just(Of::Faults), Just(Of::Loads), Just(Of::Stores), Just(Of::Both)];
+        (of, 0..3_u32, 0..3_u32, number(), what)
+            .prop_map(|(of, pid, tid, time, what)| (of, Record { pid, tid, time, what }))
+    }
+
+    proptest! {
+        /// Whatever the kernel says, in whatever order: the trace can be read, and holds no more
+        /// accesses than samples came.
+        #[test]
+        fn any_records_make_a_trace_that_can_be_read(
+            looks in proptest::collection::vec(proptest::collection::vec(any_record(), 0..12), 0..6),
+        ) {
+            let samples = looks.iter().flatten().filter(|(_, one)| matches!(one.what, What::Access { .. })).count();
+            let mut trace = Samples::new(Vec::new(), &header()).unwrap();
+            for look in looks {
+                look.into_iter().for_each(|(of, record)| trace.add(of, record));
+                trace.write().unwrap();
+                let everywhere = |_, pages: &[u64]| Ok::<_, ()>(vec![Some(1); pages.len()]);
+                trace.place(2, everywhere).unwrap().unwrap();
+            }
+            trace.finish().unwrap();
+            let file = trace.writer.into_inner();
+            let parts = Reader::new(file.as_slice()).unwrap();
+            let slices = parts.filter_map(|part| if let Part::Slice(slice) = part.unwrap() { Some(slice) } else { None });
+            let counts: u64 = slices.flat_map(|slice| slice.rows).map(|row| row.loads + row.stores).sum();
+            prop_assert!(counts <= 2 * samples as u64, "{counts} of {samples}");
+        }
     }
 }

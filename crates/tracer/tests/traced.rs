@@ -137,6 +137,23 @@ fn the_stack_of_a_program_without_a_loader_is_found_and_is_not_its_variables() {
     assert!(stack[0].1 <= data[0].0 || data[0].1 <= stack[0].0, "{stack:?} covers {data:?}");
 }
 
+/// Every page of the array was stored to, so the kernel has each of them somewhere. A page that was
+/// given back before the end is known from its slice.
+#[test]
+fn the_trace_says_where_the_kernel_had_the_pages() {
+    let Some(run) = run("exact", &[]) else { return };
+    let (profile, missing) = (run.profile(), run.traced.end.missing.join(" "));
+    let Some(linux) = &profile.linux else {
+        assert!(missing.contains("move_pages"), "neither pages nor a reason: {missing}");
+        eprintln!("SKIPPED: {missing}");
+        return;
+    };
+    let at = profile.structures.iter().position(|found| found.name == "data").unwrap();
+    let known = profile.structure_of.iter().zip(&linux.node_of).filter(|(of, _)| **of as usize == at);
+    let nodes: Vec<_> = known.map(|(_, node)| node.expect("a page that was stored to")).collect();
+    assert!(nodes.len() == 16 && nodes.iter().all(|node| u32::from(*node) < linux.nodes), "{nodes:?}");
+}
+
 #[test]
 fn each_of_many_threads_counts_once() {
     let Some(run) = run("exact", &["threads", "200"]) else { return };

@@ -14,11 +14,12 @@ mod page;
 mod port;
 mod procfs;
 mod run;
+mod traced;
 
 use anyhow::Context;
 use numasim_guest::counters::Counters;
 use numasim_guest::wire::{
-    JobRan, Line, ORDER_FILE, OUTPUT_PORT, Order, RESULTS_PORT, Ran, VERDICT_DONE, VERDICT_FAILED,
+    JobRan, Line, ORDER_FILE, OUTPUT_PORT, Order, PAGE_TRACE, RESULTS_PORT, Ran, VERDICT_DONE, VERDICT_FAILED,
 };
 use port::Port;
 use std::process::{Command, ExitCode};
@@ -74,13 +75,26 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
         Some((word, rest)) if word == "--plain" => (false, rest),
         _ => (true, command),
     };
+    let (traced, command) = match command.split_first() {
+        Some((word, rest)) if word == PAGE_TRACE => (true, rest),
+        _ => (false, command),
+    };
     let (program, arguments) = command.split_first().context("director boot: no command")?;
     port.tell(&hello()?)?;
     let output = Port::open(OUTPUT_PORT)?;
     let machine = page::Machine::begin(modelled)?;
     let (before, clock) = (machine.counters()?, procfs::now());
-    let status = Command::new(program).args(arguments).stdout(output.file()?).stderr(output.file()?).status();
-    let status = status.with_context(|| program.clone())?;
+    let mut child = Command::new(program);
+    child.args(arguments).stdout(output.file()?).stderr(output.file()?);
+    let status = if traced {
+        machine.control("trace-begin")?;
+        let ended = traced::run(&mut child).with_context(|| program.clone())?;
+        machine.control("trace-end")?;
+        ended.pages.map_or(Ok(()), |pages| port.tell(&Line::Pages(Box::new(pages))))?;
+        ended.status
+    } else {
+        child.status().with_context(|| program.clone())?.code()
+    };
     let seconds = procfs::now() - clock;
     let counters = delta(before, machine.counters()?);
     let ran = Ran {
@@ -88,13 +102,17 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
         // Of the time between both readings of the counters, else CPUs would be busy for longer.
         seconds: counters.as_ref().map_or(seconds, |counted| Duration::from_nanos(counted.time_ns).as_secs_f64()),
         counters,
-        problem: (!status.success()).then(|| format!("{program}: {status}")),
+        problem: (status != Some(0)).then(|| format!("{program}: {}", how(status))),
         jobs: Vec::<JobRan>::new(),
         vmstat: procfs::vmstat()?,
         daemon: None,
         before: None,
     };
     port.tell(&Line::Run(Box::new(ran)))
+}
+
+fn how(status: Option<i32>) -> String {
+    status.map_or_else(|| "ended by a signal".to_owned(), |status| format!("exit status: {status}"))
 }
 
 /// What was counted in between.

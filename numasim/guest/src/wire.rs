@@ -124,6 +124,8 @@ pub enum Line {
     },
     /// A run is over.
     Run(Box<Ran>),
+    /// Where the pages of a traced command were when it ended.
+    Pages(Box<Pages>),
     /// Something that concerns the whole boot went wrong.
     Failed {
         /// In one line.
@@ -140,6 +142,40 @@ impl Line {
         if let Self::Run(ran) = self { Some(ran) } else { None }
     }
 }
+
+/// The address space of a command, just before it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    /// Its exit status; `None`: a signal ended it.
+    pub status: Option<i32>,
+    /// `/proc/PID/maps`.
+    pub maps: String,
+    /// Numbers of the virtual pages that had memory, ascending, and of the physical page of each.
+    pub frames: Vec<(u64, u64)>,
+}
+
+/// The first line of the file of a page trace, as JSON; the second is a [`Pages`]; those of the
+/// plugin follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageTraceHead {
+    /// The version of the file, [`PAGE_TRACE_VERSION`].
+    pub numasim_pages: u32,
+    /// The machine's name.
+    pub machine: String,
+    /// Its nodes.
+    pub nodes: u32,
+    /// Its CPUs.
+    pub cpus: u32,
+    /// Nanoseconds of guest time in a slice.
+    pub slice_ns: u64,
+    /// The command.
+    pub command: Vec<String>,
+}
+
+/// The version of the file of a page trace.
+pub const PAGE_TRACE_VERSION: u32 = 1;
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -208,6 +244,9 @@ pub struct DaemonRan {
     /// CPU seconds that it used.
     pub cpu_seconds: Option<f64>,
 }
+
+/// What precedes the command of a boot whose page trace is wanted.
+pub const PAGE_TRACE: &str = "--page-trace";
 
 /// As much of a log is handed out.
 pub const MOST_LOG: usize = 1 << 20;

@@ -32,6 +32,7 @@ Exit code: 0 done, 1 something did not run to its end, 2 wrong input.")]
     #[command(after_help = "Example:
   numasim boot nehalem-2x4 -- chase --size-kib 4096
   numasim boot nehalem-2x4 -- numactl --cpunodebind=1 --membind=0 chase
+  numasim boot nehalem-2x4 --page-trace cg.pages -- cg --threads 8 --each-on 0-7
   numasim boot my.toml --add ./program -- sh -c 'program & program; wait'")]
     Boot(BootArgs),
     /// Measure the machine from within and judge it by its own file: the micro-laws
@@ -139,6 +140,10 @@ pub struct BootArgs {
     /// QEMU's command line
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Also write which CPU accessed which page of the command how often; `numasim-trace` makes a
+    /// trace of isobar out of it
+    #[arg(long, value_name = "FILE", conflicts_with = "plain")]
+    pub page_trace: Option<PathBuf>,
     /// Without the plugin: nothing is modelled
     #[arg(long)]
     pub plain: bool,

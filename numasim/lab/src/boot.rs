@@ -9,7 +9,7 @@ use crate::fetch::{self, Qemu};
 use crate::image::{self, Contents, Image};
 use crate::machine::Machine;
 use crate::{kernel, qemu};
-use numasim_guest::wire::{Line, ORDER_FILE, Order};
+use numasim_guest::wire::{Line, ORDER_FILE, Order, PAGE_TRACE};
 use numasim_model::Spec;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -94,6 +94,8 @@ pub enum Task<'a> {
         modelled: bool,
         /// Of the guest's random numbers.
         seed: u64,
+        /// Whether its page trace is wanted.
+        page_trace: bool,
     },
 }
 
@@ -112,10 +114,11 @@ impl Task<'_> {
                 let text = serde_json::to_string(order).map_err(|error| LabError::Boot(error.to_string()))?;
                 vec![(ARGUMENTS, "run\n".to_owned()), (ORDER_FILE, text)]
             }
-            Self::Command { words, modelled, .. } => {
+            Self::Command { words, modelled, page_trace, .. } => {
                 let plain = if *modelled { "" } else { " --plain" };
+                let traced = if *page_trace { format!(" {PAGE_TRACE}") } else { String::new() };
                 let quoted: String = words.iter().map(|word| format!(" {}", quote(word))).collect();
-                vec![(ARGUMENTS, format!("boot{plain}{quoted}\n"))]
+                vec![(ARGUMENTS, format!("boot{plain}{traced}{quoted}\n"))]
             }
         })
     }
@@ -152,6 +155,7 @@ fn once(host: &Host, task: &Task<'_>, folder: &Path, interrupted: &AtomicBool) -
         initramfs: initramfs.clone(),
         plugin: host.image.plugin.clone(),
         seed: task.seed(),
+        page_trace: matches!(task, Task::Command { page_trace: true, .. }),
         out: folder.to_owned(),
     };
     let arguments = command::arguments(&host.spec, &files)?;

@@ -19,6 +19,8 @@ pub struct Files {
     pub plugin: Option<PathBuf>,
     /// Of the random numbers that the guest's kernel gets: the same seed, the same numbers.
     pub seed: u64,
+    /// Whether the plugin is to leave a page trace.
+    pub page_trace: bool,
     /// A folder of its own for what the boot leaves.
     pub out: PathBuf,
 }
@@ -33,6 +35,8 @@ pub mod left {
     pub const INITRAMFS: &str = "initramfs";
     /// The page that plugin and guest share.
     pub const PAGE: &str = "page";
+    /// The page trace of the plugin.
+    pub const TRACE: &str = "trace";
     /// The guest's console.
     pub const CONSOLE: &str = "console.log";
     /// The lines of the director.
@@ -87,7 +91,11 @@ pub fn arguments(spec: &Spec, files: &Files) -> Result<Vec<String>, LabError> {
     words.pair("-append", format!("{KERNEL}{}", clock.unwrap_or_default()));
     if let Some(plugin) = &files.plugin {
         let at = |name| option(&files.out.join(name));
-        words.pair("-plugin", format!("{},machine={},page={}", option(plugin), at(left::MACHINE), at(left::PAGE)));
+        let trace = if files.page_trace { format!(",trace={}", at(left::TRACE)) } else { String::new() };
+        words.pair(
+            "-plugin",
+            format!("{},machine={},page={}{trace}", option(plugin), at(left::MACHINE), at(left::PAGE)),
+        );
     }
     Ok(words.0)
 }

@@ -4,6 +4,7 @@ use crate::machine::scaled;
 
 fn files() -> Files {
     Files {
+        page_trace: false,
         firmware: vec!["fw".into()],
         kernel: "vmlinuz".into(),
         initramfs: "out/initramfs".into(),

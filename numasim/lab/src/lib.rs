@@ -6,7 +6,8 @@
 //! constants), [`command`] (QEMU's command line), [`ending`] (what went wrong, named as what it
 //! is), [`metrics`], [`stats`] and [`report`]. The rest does: [`fetch`] (QEMU, kernel, tools),
 //! [`image`] (what the guest holds), [`qemu`] (a process that never outlives us), [`scratch`] (a
-//! folder that does not, either), [`boot`] (a guest from its order to its lines).
+//! folder that does not, either), [`boot`] (a guest from its order to its lines), [`page_trace`]
+//! (which CPU accessed which page of a command).
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod kernel;
 pub mod laws;
 pub mod machine;
 pub mod metrics;
+pub mod page_trace;
 pub mod place;
 pub mod plan;
 pub mod qemu;

@@ -241,6 +241,12 @@ impl Machine {
         self.cpus.get(cpu).map(|own| own.counters).unwrap_or_default()
     }
 
+    /// The node of a physical address; none: a device, or nothing at all.
+    #[must_use]
+    pub fn node_of(&self, addr: u64) -> Option<usize> {
+        self.memory.node(addr / LINE)
+    }
+
     /// Lines that a class of service holds in an LLC (CMT's `llc_occupancy` divided by 64); none
     /// where there is no such LLC or class.
     #[must_use]

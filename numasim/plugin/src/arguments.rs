@@ -2,31 +2,34 @@
 
 use std::path::PathBuf;
 
-/// `machine=FILE,page=FILE`.
+/// `machine=FILE,page=FILE,trace=FILE`.
 pub struct Arguments {
     /// The machine, as TOML.
     pub machine: PathBuf,
     /// The file behind the guest's shared page.
     pub page: Option<PathBuf>,
+    /// Where a page trace goes, if the guest may ask for one.
+    pub trace: Option<PathBuf>,
 }
 
-const KNOWN: &str = "known are machine=FILE and page=FILE";
+const KNOWN: &str = "known are machine=FILE, page=FILE and trace=FILE";
 
 impl Arguments {
     /// # Errors
     /// An unknown word, or no machine, in one line.
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let (mut machine, mut page) = (None, None);
+        let (mut machine, mut page, mut trace) = (None, None, None);
         for word in words {
             let (key, value) =
                 word.split_once('=').ok_or_else(|| format!("plugin argument '{word}' has no value; {KNOWN}"))?;
             match key {
                 "machine" => machine = Some(PathBuf::from(value)),
                 "page" => page = Some(PathBuf::from(value)),
+                "trace" => trace = Some(PathBuf::from(value)),
                 _ => return Err(format!("plugin argument '{key}' is unknown; {KNOWN}")),
             }
         }
         let machine = machine.ok_or_else(|| format!("plugin argument 'machine' is missing; {KNOWN}"))?;
-        Ok(Self { machine, page })
+        Ok(Self { machine, page, trace })
     }
 }

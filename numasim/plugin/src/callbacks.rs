@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 static ID: AtomicU64 = AtomicU64::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
 
+/// Addresses from here on are the kernel's.
+const KERNEL: u64 = 1 << 63;
+
 /// Makes the world and asks QEMU to call.
 ///
 /// # Errors
@@ -127,8 +130,13 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
     // SAFETY: QEMU writes no more than it is given room for.
     let length = unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
     if modelling {
-        on_memory(instruction, on_load, qemu::LOADS);
-        on_memory(instruction, on_store, qemu::STORES);
+        // SAFETY: QEMU's instruction, valid in this call.
+        let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
+        let traced = at < KERNEL && world::with(|world| world.trace.is_some()).unwrap_or(false);
+        let (load, store): (qemu::OnAccess, qemu::OnAccess) =
+            if traced { (on_traced_load, on_traced_store) } else { (on_load, on_store) };
+        on_memory(instruction, load, qemu::LOADS);
+        on_memory(instruction, store, qemu::STORES);
     }
     match x86::special(&bytes[..length.min(bytes.len())]) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
@@ -168,6 +176,14 @@ unsafe extern "C" fn on_load(_index: c_uint, info: MemInfo, address: u64, _data:
 
 unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
     world::with(|world| world.access(address, true, || physical(info, address)));
+}
+
+unsafe extern "C" fn on_traced_load(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+    physical(info, address).map(|physical| world::with(|world| world.traced(address, physical, false)));
+}
+
+unsafe extern "C" fn on_traced_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+    physical(info, address).map(|physical| world::with(|world| world.traced(address, physical, true)));
 }
 
 #[inline]
@@ -216,6 +232,8 @@ unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
         2 => drop(world::with(World::publish)),
         3 => drop(world::with(World::zero)),
         4 => drop(world::with(World::empty)),
+        5 => drop(world::with(World::trace_begins)),
+        6 => drop(world::with(World::trace_ends)),
         other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),
     }
 }

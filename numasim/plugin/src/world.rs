@@ -4,6 +4,7 @@
 
 pub mod clock;
 mod publish;
+mod trace;
 
 use crate::arguments::Arguments;
 use crate::flush::Pages;
@@ -15,6 +16,7 @@ use publish::Page;
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
+use trace::Trace;
 
 /// See the head of the file. Times in picoseconds of guest time.
 pub struct World {
@@ -33,6 +35,8 @@ pub struct World {
     /// Picoseconds of a cycle.
     pub cycle: u64,
     page: Option<Page>,
+    /// The page trace, where one may be wanted.
+    pub trace: Option<Trace>,
     /// Whether memory is modelled; until the guest asks for it, only time is.
     pub modelling: bool,
     /// Of an instruction.
@@ -83,6 +87,7 @@ impl World {
             closed: 0,
             cycle: whole(cycle).max(1),
             page,
+            trace: arguments.trace.as_ref().map(|path| trace::create(path, cpus)).transpose()?,
             modelling: false,
             instruction: whole(instruction),
             pause: whole(PAUSE_CYCLES * cycle),
@@ -167,6 +172,7 @@ impl World {
                 page.apply(world, &wishes);
             }
         });
+        self.trace_window();
         if self.closed.is_multiple_of(WINDOWS_A_WRITING) {
             self.publish();
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -15,7 +15,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("isobar-shim", &["isobar-allocation"]),
     ("isobar-sim", &["isobar-contention", "isobar-model", "isobar-profiles"]),
     ("isobar-pages", &["isobar-model"]),
-    ("isobar-tracer", &["isobar-linux", "isobar-pages", "isobar-tracer-names", "isobar-tracer-plugin"]),
+    ("isobar-tracer", &["isobar-linux", "isobar-model", "isobar-pages", "isobar-tracer-names", "isobar-tracer-plugin"]),
     ("isobar-tracer-plugin", &["isobar-pages"]),
     ("isobar-tracer-names", &[]),
     ("isobar-conformance", &["isobar-model"]),
@@ -55,6 +55,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 31] = [
     ("numasim", &["isobar-plot", "numasim-guest", "numasim-model"]),
     // What joins the two.
     ("numasim-bridge", &["isobar-linux", "isobar-model", "numasim-page"]),
+    ("numasim-trace", &["isobar-pages", "numasim-guest"]),
     ("numasim-xval", &["isobar-model", "isobar-sim", "numasim", "numasim-guest", "numasim-model"]),
     (
         "isobar",
@@ -89,6 +90,7 @@ pub fn folder(name: &str) -> PathBuf {
         Some(("isobar", name @ ("vm" | "soak" | "tree"))) => root().join("tests").join(name),
         Some(("isobar", name)) => root().join("crates").join(name),
         Some(("numasim", "xval")) => root().join("numasim/bridge/xval"),
+        Some(("numasim", "trace")) => root().join("numasim/bridge/trace"),
         Some((family, name)) => root().join(family).join(name),
         None if name == "numasim" => root().join("numasim/lab"),
         None => root().join("crates").join(name),

@@ -3,7 +3,7 @@
 
 use super::Shown;
 use isobar_model::num;
-use isobar_pages::report::{Advice, Course, PolicyReport, Report, Sharing, StructureUse};
+use isobar_pages::report::{Advice, Course, Linux, PolicyReport, Report, Sharing, StructureUse};
 use serde_json::{Map, Value, json};
 
 /// The document.
@@ -26,6 +26,8 @@ pub fn document(shown: &Shown<'_>) -> Value {
         "untouched_pages": report.untouched,
         "hottest_page": report.hottest.map(|hot| json!({ "address": hot.address, "percent": hot.percent })),
         "policies": policies(report),
+        "linux": report.linux.as_ref().ok().map(linux),
+        "linux_missing": report.linux.as_ref().err().map(ToString::to_string),
         "advice": advice(shown.advice),
         "structures": report.structures.iter().map(|one| structure(one, report)).collect::<Vec<_>>(),
         "exclusivity_histogram": report.histogram.iter().map(|bar| count(*bar)).collect::<Vec<_>>(),
@@ -65,6 +67,25 @@ fn policy_of(policy: &PolicyReport) -> Value {
         "remote_percent": policy.remote,
         "delta_b_acc": policy.delta_b_acc,
         "delta_loc_app": policy.delta_loc_app,
+    })
+}
+
+/// Where the kernel really had the pages, of those whose node it said.
+fn linux(linux: &Linux) -> Value {
+    let metrics = &linux.metrics;
+    json!({
+        "machine_nodes": linux.machine_nodes,
+        "pages": linux.pages,
+        "accesses_percent": linux.accesses_percent,
+        "b_pages": metrics.b_pages,
+        "b_acc": metrics.b_acc,
+        "loc_pages": metrics.loc_pages,
+        "loc_app": metrics.loc_app,
+        "node_pages": counts(&metrics.node_pages),
+        "node_accesses": counts(&metrics.node_accesses),
+        "remote_percent": linux.remote,
+        "delta_b_acc": linux.delta_b_acc,
+        "delta_loc_app": linux.delta_loc_app,
     })
 }
 

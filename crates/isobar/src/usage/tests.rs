@@ -1,7 +1,7 @@
 use super::{Shown, document, draw, lines};
 use isobar_pages::report::{Advice, Course, Question, Report};
 use isobar_pages::trace::{End, Header, Row, Slice};
-use isobar_pages::{Homes, Page, PageProfile, Structure, Usage};
+use isobar_pages::{Homes, Page, PageProfile, Structure, Usage, Whereabouts};
 
 /// Table 2 of the paper, or any four threads.
 fn profile(rows: &[[u64; 4]], structures: &[(&str, usize)]) -> PageProfile {
@@ -21,6 +21,7 @@ fn profile(rows: &[[u64; 4]], structures: &[(&str, usize)]) -> PageProfile {
         structures: structures.iter().map(one).collect(),
         structure_of: of.collect(),
         threads: (0..4).map(|number| format!("T{number}")).collect(),
+        linux: None,
         end: None,
     }
 }
@@ -103,6 +104,40 @@ fn one_node_no_accesses_and_no_pages_still_make_a_report() {
     assert!(nothing.contains("1 of these pages was never accessed") && nothing.contains("No accesses"), "{nothing}");
     assert!(text(&profile(&[], &[]), 2).contains("0 pages of 4 KiB"));
     assert!(text(&matmul(), 64).contains("60 nodes run none"));
+}
+
+#[test]
+fn the_row_of_linux_is_what_was_observed_or_dashes_with_the_reason() {
+    let mut found = matmul();
+    let row = |profile: &PageProfile, nodes| {
+        let mut all = String::new();
+        shown(profile, nodes, false, |shown| all = lines(shown, 80).join("\n"));
+        let mut lines = all.lines().skip_while(|line| !line.contains("linux (observed)"));
+        lines.by_ref().take(7).map(str::trim).collect::<Vec<_>>().join(" ")
+    };
+    let none = row(&found, 4);
+    let dashes = none.split(" change:").next().unwrap().split_whitespace().filter(|word| *word == "-").count();
+    assert_eq!(dashes, 7, "{none}");
+    assert!(none.contains("not known: the file does not say"), "{none}");
+    found.linux = Some(Whereabouts { nodes: 1, node_of: vec![Some(0); found.usage.pages().len()] });
+    let one = row(&found, 4);
+    assert!(one.contains("a machine with one node, so that all of them are on node 0"), "{one}");
+    let of = |node| found.usage.pages().iter().map(move |page| (page.number % 2 == 0).then_some(node)).collect();
+    let spread = Whereabouts { nodes: 8, node_of: of(3) };
+    let far = Whereabouts { nodes: 8, node_of: of(5) };
+    let spread = PageProfile { linux: Some(spread), ..found.clone() };
+    let far = PageProfile { linux: Some(far), ..found };
+    let half = row(&spread, 4);
+    assert!(half.contains("of the 50 % of the pages") && half.contains("with 8 nodes"), "{half}");
+    assert!(row(&far, 4).contains("add --nodes 8"), "{}", row(&far, 4));
+    shown(&spread, 4, false, |shown| {
+        let linux = &document(shown)["linux"];
+        assert_eq!((&linux["machine_nodes"], &linux["node_pages"][3]), (&8.into(), &linux["pages"]));
+    });
+    shown(&far, 4, false, |shown| {
+        let document = document(shown);
+        assert!(document["linux"].is_null() && document["linux_missing"].as_str().unwrap().contains("8 nodes"));
+    });
 }
 
 #[test]

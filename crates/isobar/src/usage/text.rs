@@ -4,8 +4,10 @@ use super::Shown;
 use super::bars::bar;
 use crate::text::{aligned, padded, plain, plural, short, width};
 use isobar_model::num;
-use isobar_pages::report::{Advice, PolicyReport, Report, Sharing, StructureUse, joined};
+use isobar_pages::report::{Advice, Linux, PolicyReport, Report, Sharing, StructureUse, joined};
 
+/// The row of what the kernel did.
+const LINUX: &str = "linux (observed)";
 /// Characters of the bars.
 const BAR: usize = 20;
 /// Structures that are listed, and the least part of all accesses for that, in per cent.
@@ -31,7 +33,7 @@ pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
         section(&mut lines, "By structure", structures(shown, columns));
     }
     if report.accesses > 0 && report.nodes > 1 {
-        section(&mut lines, "Mappings of pages to nodes", mappings(shown));
+        section(&mut lines, "Mappings of pages to nodes", mappings(shown, columns));
         section(&mut lines, "mixed by the exclusivity above which a page is exclusive", sweep(report));
     }
     section(&mut lines, "Which mapping suits", advice(shown.advice, columns));
@@ -170,15 +172,50 @@ fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
     }
 }
 
-fn mappings(shown: &Shown<'_>) -> Vec<String> {
+fn mappings(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     let head = ["", "pages", "accesses", "change", "pages", "accesses", "change", "remote"];
-    let above = "                 imbalance, %             on their best node, %    accesses";
+    let above = "                    imbalance, %             on best node, %     accesses, %";
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(shown.report.policies.iter().map(|policy| mapping(policy, shown.advice)));
+    rows.push(observed(shown.report.linux.as_ref().ok()));
     let mut lines = vec![above.to_owned()];
     lines.extend(indented(&aligned(&rows, &[0]), usize::MAX));
     lines.push("  change: against first-touch; *: suits this program".to_owned());
+    lines.extend(wrapped(&format!("{LINUX}: {}", observation(shown.report)), columns, "  "));
     lines
+}
+
+/// Where the kernel really had the pages; dashes where that is not known.
+fn observed(linux: Option<&Linux>) -> Vec<String> {
+    let number = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"));
+    let delta = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
+    let metrics = linux.map(|linux| &linux.metrics);
+    vec![
+        LINUX.to_owned(),
+        number(metrics.and_then(|metrics| metrics.b_pages)),
+        number(metrics.and_then(|metrics| metrics.b_acc)),
+        delta(linux.and_then(|linux| linux.delta_b_acc)),
+        number(metrics.and_then(|metrics| metrics.loc_pages)),
+        number(metrics.and_then(|metrics| metrics.loc_app)),
+        delta(linux.and_then(|linux| linux.delta_loc_app)),
+        number(linux.and_then(|linux| linux.remote)),
+    ]
+}
+
+/// What that row is of, or why there is none.
+fn observation(report: &Report) -> String {
+    let linux = match &report.linux {
+        Err(why) => return format!("not known: {why}."),
+        Ok(linux) => linux,
+    };
+    let known = num::float_len(linux.pages) / num::float_len(report.pages.max(1)) * 100.0;
+    let accesses = linux.accesses_percent.unwrap_or(0.0);
+    let of = format!("of the {known:.0} % of the pages ({accesses:.0} % of the accesses) whose node the kernel said");
+    let machine = match linux.machine_nodes {
+        1 => "the program was traced on a machine with one node, so that all of them are on node 0".to_owned(),
+        nodes => format!("the program was traced on a machine with {nodes} nodes"),
+    };
+    format!("{of}; {machine}. Its threads count where --threads-to-nodes has them.")
 }
 
 fn mapping(policy: &PolicyReport, advice: &Advice) -> Vec<String> {
@@ -194,7 +231,7 @@ fn mapping(policy: &PolicyReport, advice: &Advice) -> Vec<String> {
         number(metrics.loc_pages),
         number(metrics.loc_app),
         delta(policy.delta_loc_app),
-        format!("{} %", number(policy.remote)),
+        number(policy.remote),
     ]
 }
 

@@ -211,6 +211,7 @@ impl Making {
             usage,
             structures: self.structures,
             structure_of: self.structure_of,
+            linux: None,
             end: None,
         })
     }

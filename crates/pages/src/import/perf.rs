@@ -88,7 +88,7 @@ fn profile(sums: Sum, threads: &BTreeMap<u32, u32>) -> Result<PageProfile, Impor
     threads.iter().for_each(|(tid, number)| names[num::index(*number)] = format!("T{number} (tid {tid})"));
     // How many accesses a sample stands for is not in the text.
     let header = header("perf script", PAGE_BYTES, Some(1));
-    Ok(PageProfile { header, usage, structures, structure_of, threads: names, end: None })
+    Ok(PageProfile { header, usage, structures, structure_of, threads: names, linux: None, end: None })
 }
 
 /// The sample of a line; `None` where it has none that counts.

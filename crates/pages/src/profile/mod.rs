@@ -4,14 +4,17 @@
 //! ```text
 //! sum          the slices of a trace, summed by page and thread; index: pages by number
 //! structures   what each page belongs to
+//! linux        where the kernel had the pages
 //! ```
 
 mod index;
+mod linux;
 mod structures;
 pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
+pub use linux::Whereabouts;
 pub use structures::Structure;
 
 use crate::error::PagesError;
@@ -34,6 +37,8 @@ pub struct PageProfile {
     pub structure_of: Vec<u32>,
     /// Names of the threads by number: `T0` where they have none.
     pub threads: Vec<String>,
+    /// Where the kernel had the pages, in the traced run; `None` where the file does not say.
+    pub linux: Option<Whereabouts>,
     /// How it ended; `None` where the file was cut off, or the tool that wrote it does not say.
     pub end: Option<End>,
 }
@@ -57,6 +62,7 @@ impl PageProfile {
         let header = reader.header().clone();
         let (mut sum, mut space, mut names, mut end) =
             (sum::Sum::of_most(counts), structures::Space::default(), BTreeMap::new(), None);
+        let mut linux = linux::Last::default();
         loop {
             let offset = reader.offset();
             match reader.packed()? {
@@ -69,6 +75,7 @@ impl PageProfile {
                     sum.thread(thread.number).map_err(|what| TraceError::Damaged { offset, what })?;
                     names.extend(thread.name.map(|name| (num::index(thread.number), name)));
                 }
+                Some(Packed::Placed(placed)) => linux.add(placed),
                 Some(Packed::End(found)) => end = Some(found),
             }
         }
@@ -76,11 +83,12 @@ impl PageProfile {
         let (structures, structure_of) = space.structures(usage.pages(), header.page_bytes);
         let name = |thread| names.get(&thread).cloned().unwrap_or_else(|| format!("T{thread}"));
         let threads = (0..usage.threads()).map(name).collect();
-        Ok(Self { header, usage, structures, structure_of, threads, end })
+        let linux = linux.of(usage.pages());
+        Ok(Self { header, usage, structures, structure_of, threads, linux, end })
     }
 
     /// The same at a larger page size. A large page belongs to the structure with the most accesses
-    /// in it, the first of equals.
+    /// in it, the first of equals. Where the kernel had the small ones says nothing of it.
     ///
     /// # Errors
     /// [`PagesError::PageSize`].
@@ -100,6 +108,6 @@ impl PageProfile {
         };
         let structure_of = usage.pages().iter().map(|page| most(page.number).unwrap_or_default()).collect();
         let header = Header { page_bytes: bytes, ..self.header.clone() };
-        Ok(Self { header, usage, structure_of, ..self.clone() })
+        Ok(Self { header, usage, structure_of, linux: None, ..self.clone() })
     }
 }

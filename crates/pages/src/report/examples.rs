@@ -30,6 +30,7 @@ pub fn profile(rows: &[[u64; 4]], structures: &[Named]) -> PageProfile {
             .collect(),
         structure_of: (0..rows.len()).map(|row| u32::try_from(of(row)).unwrap()).collect(),
         threads: (0..4).map(|number| format!("T{number}")).collect(),
+        linux: None,
         end: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Every figure of a page usage, for one map of threads to nodes and one page size.
 
 use super::course::Course;
+use super::linux::{Linux, NotObserved, linux};
 use super::served::{Served, each_page};
 use super::structures::{StructureUse, Uses};
 use crate::error::PagesError;
@@ -95,6 +96,8 @@ pub struct Report {
     pub hottest: Option<Hottest>,
     /// The mappings, in the order of [`Mapping::ALL`].
     pub policies: Vec<PolicyReport>,
+    /// Where the kernel really had the pages of the traced run.
+    pub linux: Result<Linux, NotObserved>,
     /// What there is, by accesses, descending; at the page size of the profile.
     pub structures: Vec<StructureUse>,
     /// `mixed` from 0 to 100 %, where it was asked for.
@@ -143,6 +146,10 @@ impl Report {
             histogram: histogram(&seen),
             hottest: hottest(&seen),
             policies: policies(&seen, &placements, &served.local),
+            linux: match &usage {
+                Cow::Borrowed(_) => linux(&seen, profile.linux.as_ref()),
+                Cow::Owned(_) => Err(NotObserved::PageSize(profile.usage.page_bytes())),
+            },
             structures,
             sweep: if question.sweep { sweep(&seen) } else { Vec::new() },
             dynamicity: question.course.as_ref().and_then(|course| course.dynamicity),

@@ -4,6 +4,7 @@
 //! ```text
 //! figures      every figure, and the mappings side by side
 //! structures   what each structure is used for, and by whom
+//! linux        where the kernel really had the pages
 //! served       how many accesses of each mapping stay on their node
 //! course       slice after slice: exclusivity, migrations, heat
 //! advice       which mapping suits and why; the paper's thresholds and ours
@@ -15,6 +16,7 @@
 mod advice;
 mod course;
 mod figures;
+mod linux;
 mod served;
 mod steps;
 mod structures;
@@ -25,5 +27,6 @@ pub(crate) mod examples;
 pub use advice::{Advice, EVEN, FEW, FOLLOWED, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
 pub use course::{Course, Follow, Heat, Point, RESTLESS};
 pub use figures::{BARS, Hottest, PolicyReport, Question, Report, SweepPoint};
+pub use linux::{Linux, NotObserved};
 pub use steps::Step;
 pub use structures::{MOSTLY, Sharing, StructureUse, joined};

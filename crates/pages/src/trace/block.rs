@@ -28,6 +28,8 @@ pub enum Kind {
     Slice = 4,
     /// The end, as JSON; the last block.
     End = 5,
+    /// Where pages were, as columns; from version 2 on.
+    Placed = 6,
 }
 
 impl Kind {
@@ -38,6 +40,7 @@ impl Kind {
             3 => Self::Region,
             4 => Self::Slice,
             5 => Self::End,
+            6 => Self::Placed,
             _ => return None,
         })
     }

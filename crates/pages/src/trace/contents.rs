@@ -108,6 +108,18 @@ pub struct Slice {
     pub rows: Vec<Row>,
 }
 
+/// Where the kernel had pages when it was asked. Of a page that stands in several of these the last
+/// holds: pages move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The slice that was over when it was asked.
+    pub slice: u64,
+    /// Nodes of the machine: one more than the highest number of a node.
+    pub nodes: u32,
+    /// Numbers of pages, ascending, and the node of each. Pages that had no memory are left out.
+    pub pages: Vec<(u64, u16)>,
+}
+
 /// How the program ended. Stands last in a file that is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +142,8 @@ pub enum Part {
     Region(Region),
     /// A slice is over.
     Slice(Slice),
+    /// Where pages were.
+    Placed(Placed),
     /// The program ended.
     End(End),
 }

@@ -12,7 +12,7 @@ pub enum TraceError {
     #[error("not a trace: expected a file written by `isobar trace`, which begins with `ISOBARTR`")]
     NotATrace,
     /// Of a version that this program does not know.
-    #[error("a trace of version {0}; this isobar reads version {known}", known = super::VERSION)]
+    #[error("a trace of version {0}; this isobar reads versions {oldest} to {newest}", oldest = super::OLDEST, newest = super::VERSION)]
     Version(u32),
     /// Its header says something impossible, or is not all there.
     #[error("damaged: {0}; nothing behind it can be read")]
@@ -30,6 +30,9 @@ pub enum TraceError {
     /// A slice that cannot be written: its rows are out of order, or too many.
     #[error("a slice that cannot be written: {0}")]
     Slice(&'static str),
+    /// A placement of pages that cannot be written: its pages are out of order, or on no node.
+    #[error("a placement that cannot be written: {0}")]
+    Placed(&'static str),
     /// The usage of the whole run cannot be: too many threads, say.
     #[error("{0}")]
     Usage(#[from] crate::error::PagesError),

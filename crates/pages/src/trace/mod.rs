@@ -6,12 +6,14 @@
 //! writer     writes it, block by block; reader reads it
 //! block      a block: kind, lengths, checksum, compressed bytes
 //! columns    a slice as columns of small numbers; varint: those numbers
+//! placed     where pages were, likewise
 //! ```
 
 mod block;
 mod columns;
 mod contents;
 mod error;
+mod placed;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -19,12 +21,15 @@ mod varint;
 mod writer;
 
 pub use columns::{MOST_PAGE, MOST_THREADS, Rows, View};
-pub use contents::{End, FirstTouch, Header, Part, Region, RegionKind, Row, Slice, Thread};
+pub use contents::{End, FirstTouch, Header, Part, Placed, Region, RegionKind, Row, Slice, Thread};
 pub use error::TraceError;
 pub use reader::{Packed, Reader};
 pub use writer::Writer;
 
 /// What a trace begins with.
 pub const MAGIC: [u8; 8] = *b"ISOBARTR";
-/// The version of the file, which follows.
-pub const VERSION: u32 = 1;
+/// The version of the file, which follows. Version 2 also says where pages were; files of version 1
+/// are read too.
+pub const VERSION: u32 = 2;
+/// The oldest version that is read.
+pub const OLDEST: u32 = 1;

@@ -2,9 +2,10 @@
 
 use super::block::{self, Buffers, Found, Kind};
 use super::columns::{self, View};
-use super::contents::{End, Header, Part, Region, Thread};
+use super::contents::{End, Header, Part, Placed, Region, Thread};
 use super::error::TraceError;
-use super::{MAGIC, VERSION};
+use super::placed;
+use super::{MAGIC, OLDEST, VERSION};
 use serde::de::DeserializeOwned;
 use std::io::{self, Read};
 
@@ -17,6 +18,7 @@ const MOST_SLICE_NS: u64 = 365 * 86_400 * 1_000_000_000;
 pub struct Reader<R: Read> {
     from: R,
     buffers: Buffers,
+    version: u32,
     header: Header,
     offset: u64,
     ended: bool,
@@ -32,6 +34,8 @@ pub enum Packed<'a> {
     Region(Region),
     /// A slice, or one of several parts of it, which follow each other.
     Slice(View<'a>),
+    /// Where pages were.
+    Placed(Placed),
     /// The program ended.
     End(End),
 }
@@ -51,9 +55,9 @@ impl<R: Read> Reader<R> {
         if magic != MAGIC {
             return Err(TraceError::NotATrace);
         }
-        match version.try_into().map(u32::from_le_bytes) {
-            Ok(VERSION) => {}
-            other => return Err(TraceError::Version(other.unwrap_or_default())),
+        let version = version.try_into().map(u32::from_le_bytes).unwrap_or_default();
+        if !(OLDEST..=VERSION).contains(&version) {
+            return Err(TraceError::Version(version));
         }
         let offset = head.len() as u64;
         let mut buffers = Buffers::default();
@@ -69,7 +73,7 @@ impl<R: Read> Reader<R> {
         if !header.page_bytes.is_power_of_two() || header.page_bytes < 4096 || !slices {
             return Err(TraceError::Header("a header with impossible sizes of pages or slices"));
         }
-        Ok(Self { from, buffers, header, offset: offset + length, ended: false, over: false })
+        Ok(Self { from, buffers, version, header, offset: offset + length, ended: false, over: false })
     }
 
     /// How the trace was made.
@@ -106,6 +110,10 @@ impl<R: Read> Reader<R> {
             Kind::Thread => Packed::Thread(thread(json(plain, offset, "a thread that is none")?).map_err(damaged)?),
             Kind::Region => Packed::Region(region(json(plain, offset, "a region that is none")?).map_err(damaged)?),
             Kind::Slice => Packed::Slice(View::new(plain).map_err(damaged)?),
+            Kind::Placed if self.version < 2 => {
+                return Err(damaged("a placement of pages, which files of version 1 have not"));
+            }
+            Kind::Placed => Packed::Placed(placed::decode(plain).map_err(damaged)?),
             Kind::End => Packed::End(json(plain, offset, "an end that is none")?),
         };
         self.ended = kind == Kind::End;
@@ -125,6 +133,7 @@ impl<R: Read> Reader<R> {
             None => return Ok(None),
             Some(Packed::Thread(thread)) => Part::Thread(thread),
             Some(Packed::Region(region)) => Part::Region(region),
+            Some(Packed::Placed(placed)) => Part::Placed(placed),
             Some(Packed::End(end)) => Part::End(end),
             Some(Packed::Slice(view)) => match view.slice() {
                 Ok(slice) => Part::Slice(slice),

@@ -41,7 +41,10 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
     ];
     let region = (0..1_u64 << 40, 1..1_u64 << 30, kind)
         .prop_map(|(start, bytes, kind)| Part::Region(Region { start, end: start + bytes, kind }));
-    proptest::collection::vec(prop_oneof![thread, region, slices().prop_map(Part::Slice)], 0..6)
+    let pages = proptest::collection::btree_map(0..MOST_PAGE, 0..4_u16, 1..9);
+    let placed = (any::<u64>(), pages)
+        .prop_map(|(slice, pages)| Part::Placed(Placed { slice, nodes: 4, pages: pages.into_iter().collect() }));
+    proptest::collection::vec(prop_oneof![thread, region, slices().prop_map(Part::Slice), placed], 0..6)
 }
 
 fn written(parts: &[Part]) -> Vec<u8> {
@@ -51,6 +54,7 @@ fn written(parts: &[Part]) -> Vec<u8> {
             Part::Thread(thread) => writer.thread(thread),
             Part::Region(region) => writer.region(region),
             Part::Slice(slice) => writer.slice(slice),
+            Part::Placed(placed) => writer.placed(placed),
             Part::End(end) => writer.end(end),
         }
         .unwrap();
@@ -140,8 +144,8 @@ fn errors_say_where_and_what_to_do() {
     };
     assert_eq!(told(b"page.address,"), TraceError::NotATrace.to_string());
     let mut newer = file.clone();
-    newer[8] = 2;
-    assert_eq!(told(&newer), "a trace of version 2; this isobar reads version 1");
+    newer[8] = 3;
+    assert_eq!(told(&newer), "a trace of version 3; this isobar reads versions 1 to 2");
     assert_eq!(told(&file[..20]), "damaged: the file ends in its header; nothing behind it can be read");
     let mut flipped = file.clone();
     flipped[30] ^= 1;
@@ -154,4 +158,18 @@ fn errors_say_where_and_what_to_do() {
     let mut twice = file.clone();
     twice.extend(&file[12..]);
     assert!(told(&twice).contains("a block behind the end of the trace"));
+}
+
+/// A file of version 1 is one of version 2 without placements.
+#[test]
+fn files_of_version_1_are_read_and_have_no_placements() {
+    let parts = [Part::Slice(Slice::default()), Part::End(end())];
+    let mut file = written(&parts);
+    file[8] = 1;
+    let (found, cut, error) = read(&file).unwrap();
+    assert!(found == parts && !cut && error.is_none());
+    let mut placed = written(&[Part::Placed(Placed { slice: 0, nodes: 2, pages: vec![(3, 1)] })]);
+    placed[8] = 1;
+    let (found, _, error) = read(&placed).unwrap();
+    assert!(found.is_empty() && error.unwrap().to_string().contains("which files of version 1 have not"));
 }

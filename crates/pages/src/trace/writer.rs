@@ -2,8 +2,9 @@
 
 use super::block::{self, Kind};
 use super::columns;
-use super::contents::{End, Header, Region, Row, Slice, Thread};
+use super::contents::{End, Header, Placed, Region, Row, Slice, Thread};
 use super::error::TraceError;
+use super::placed;
 use super::{MAGIC, VERSION};
 use serde::Serialize;
 use std::io::Write;
@@ -72,6 +73,21 @@ impl<W: Write> Writer<W> {
             let (part, rest) = rows.split_at(whole_pages(rows));
             self.columns(&Slice { number: slice.number, first: Vec::new(), rows: part.to_vec() })?;
             rows = rest;
+        }
+        Ok(())
+    }
+
+    /// Where pages were. Many become several blocks.
+    ///
+    /// # Errors
+    /// Pages that are not in the order of their numbers, pages and nodes that cannot be; what the
+    /// file says.
+    pub fn placed(&mut self, found: &Placed) -> Result<(), TraceError> {
+        for pages in found.pages.chunks(MOST_ROWS) {
+            self.plain.clear();
+            let part = Placed { pages: pages.to_vec(), ..*found };
+            placed::encode(&part, &mut self.plain).map_err(TraceError::Placed)?;
+            self.block(Kind::Placed)?;
         }
         Ok(())
     }

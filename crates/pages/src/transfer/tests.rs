@@ -33,6 +33,7 @@ fn profile(pages: &[u64], page_bytes: u64) -> PageProfile {
         structures: vec![Structure { name: "all".into(), line: None, region: None }],
         structure_of: vec![0; pages.len()],
         threads: vec!["T0".into()],
+        linux: None,
         end: None,
     }
 }

@@ -7,10 +7,12 @@
  *   exact slices     stores to page 0 until 60 ms have passed, sleeps for 100 ms in a second thread
  *   that                  has stored once to page 1
  *   exact fork       a child stores to page 0, the parent to page 1
+ *   exact bound      as without a word, thread t bound to CPU t where there is one
  *   exact crash      stores to page 0, then to address 8
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +31,19 @@ static void stores(void *to, long count) {
     __asm__ volatile("1: movq $7, (%1); decq %0; jnz 1b" : "+r"(count) : "r"(to) : "cc", "memory");
 }
 
+static int bound;
+
+static void bind(long t) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(t, &set);
+    // Where there is no such CPU it runs anywhere.
+    if (bound) sched_setaffinity(0, sizeof set, &set);
+}
+
 static void *exact(void *number) {
     long t = (long)number;
+    bind(t);
     loads(data + 4 * t * PAGE, 1000 + t);
     stores(data + (4 * t + 1) * PAGE, 100 + t);
     return NULL;
@@ -81,6 +94,8 @@ int main(int count, char **words) {
         usleep(50000);
         stores((void *)8, 1);
     } else {
+        bound = !strcmp(what, "bound");
+        bind(0);
         for (int page = 15; page >= 0; page--) stores(data + page * PAGE, 1);
         for (long t = 1; t < 4; t++) run(&threads[t], exact, (void *)t);
         for (int t = 1; t < 4; t++) pthread_join(threads[t], NULL);

@@ -9,7 +9,7 @@ use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
 use numasim_lab::metrics::remote_share;
 use numasim_lab::scratch::Scratch;
-use numasim_lab::{LabError, machine};
+use numasim_lab::{LabError, machine, page_trace};
 use numasim_model::num;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -27,10 +27,14 @@ pub fn run(args: &BootArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let host = host.kernel_scaled(args.scaled_kernel);
     let scratch = Scratch::new()?;
     let folder: PathBuf = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
-    let task = Task::Command { words: &args.command, modelled: !args.plain, seed: args.seed };
+    let (modelled, page_trace) = (!args.plain, args.page_trace.is_some());
+    let task = Task::Command { words: &args.command, modelled, seed: args.seed, page_trace };
     let booted = boot(&host, &task, &folder, interrupted)?;
     let output = &booted.remains.output;
     let ran = booted.remains.lines.iter().find_map(Line::ran);
+    if let Some(to) = &args.page_trace {
+        page_trace::write(&host.spec, &args.command, &booted.remains.lines, &folder, to)?;
+    }
     if args.json {
         print(&format!(
             "{}\n",

@@ -85,7 +85,8 @@ fn words(host: &Host, script: &str) -> Vec<String> {
 }
 
 fn one(host: &Host, words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<Readings, LabError> {
-    let booted = boot(host, &Task::Command { words, modelled: true, seed: 1 }, folder, interrupted)?;
+    let task = Task::Command { words, modelled: true, seed: 1, page_trace: false };
+    let booted = boot(host, &task, folder, interrupted)?;
     let mut told = Readings::parse(&booted.remains.output);
     if booted.ending != Ending::Done {
         told.problems.push(booted.ending.told(host.limit_seconds));

@@ -1,11 +1,13 @@
 //! `isobar pages FILE --machine NAME`: what each mapping would gain on a machine.
 
 use crate::failure::bad_input;
-use isobar_lab::predict::{Assumptions, Times, predict};
+use crate::verbs::pages::source;
+use isobar_lab::predict::{Assumptions, Times, predict_from};
 use isobar_model::num;
 use isobar_pages::PageProfile;
 use isobar_sim::machine::find;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// For which machine, and how large a program.
 #[derive(Debug, clap::Args)]
@@ -18,6 +20,10 @@ pub struct MachineArgs {
     /// those of the file
     #[arg(long, value_name = "MIB", requires = "machine", value_parser = clap::value_parser!(u32).range(1..))]
     stands_for: Option<u32>,
+    /// A trace of the same run that counts what memory had to answer (`numasim-trace --misses`),
+    /// instead of a guess which accesses miss
+    #[arg(long, value_name = "FILE", requires = "machine")]
+    misses: Option<PathBuf>,
 }
 
 /// What came of it.
@@ -32,7 +38,9 @@ impl MachineArgs {
         let Some(name) = &self.machine else { return Ok(None) };
         let machine = find(name).map_err(bad_input)?;
         let stands_for = self.stands_for.map(|mib| f64::from(mib) * num::float(1 << 20));
-        let times = predict(profile, &machine, min_excl, &Assumptions { stands_for, ..Assumptions::default() })?;
+        let misses = self.misses.as_deref().map(source::read).transpose()?.map(|read| read.profile);
+        let assumed = Assumptions { stands_for, ..Assumptions::default() };
+        let times = predict_from(profile, misses.as_ref(), &machine, min_excl, &assumed)?;
         Ok(Some(Gains { machine: name.clone(), times }))
     }
 }
@@ -70,7 +78,7 @@ mod tests {
 
     fn gains(machine: &str, stands_for: Option<u32>) -> anyhow::Result<Option<Gains>> {
         let profile = isobar_pages::open(EXAMPLE).unwrap();
-        MachineArgs { machine: Some(machine.to_owned()), stands_for }.gains(&profile, 0.9)
+        MachineArgs { machine: Some(machine.to_owned()), stands_for, misses: None }.gains(&profile, 0.9)
     }
 
     /// A few pages live in caches; a large program like it has all of its memory on one node.

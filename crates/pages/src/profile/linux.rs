@@ -1,0 +1,51 @@
+//! Where the kernel had the pages of a traced run: of each page the last word.
+
+use crate::trace::Placed;
+use crate::usage::Page;
+use std::collections::BTreeMap;
+
+/// Where the kernel had the pages of a traced run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Nodes of the machine that it ran on: one more than the highest number of a node.
+    pub nodes: u32,
+    /// The node of each page of the usage; `None` where the kernel was not asked in time, or the
+    /// page had no memory of its own.
+    pub node_of: Vec<Option<u16>>,
+}
+
+/// What was said so far.
+#[derive(Debug, Default)]
+pub(super) struct Last {
+    nodes: Option<u32>,
+    node_of: BTreeMap<u64, u16>,
+}
+
+impl Last {
+    /// The kernel was asked.
+    pub(super) fn add(&mut self, placed: Placed) {
+        self.nodes = self.nodes.max(Some(placed.nodes));
+        self.node_of.extend(placed.pages);
+    }
+
+    /// The last word on each of these pages; `None` where the kernel was never asked.
+    pub(super) fn of(&self, pages: &[Page]) -> Option<Whereabouts> {
+        let node_of = |page: &Page| self.node_of.get(&page.number).copied();
+        self.nodes.map(|nodes| Whereabouts { nodes, node_of: pages.iter().map(node_of).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_on_a_page_holds_and_of_some_there_is_none() {
+        let pages = [7, 3, 9].map(|number| Page { number, first: 0 });
+        let mut last = Last::default();
+        assert_eq!(last.of(&pages), None);
+        last.add(Placed { slice: 0, nodes: 2, pages: vec![(3, 0), (7, 1), (8, 1)] });
+        last.add(Placed { slice: 4, nodes: 2, pages: vec![(3, 1)] });
+        assert_eq!(last.of(&pages), Some(Whereabouts { nodes: 2, node_of: vec![Some(1), Some(1), None] }));
+    }
+}

@@ -1,0 +1,70 @@
+//! The page trace (`numasim_model::page_trace`) of what user code accesses.
+
+use super::World;
+use crate::error;
+use numasim_model::{PageCounts, PageTrace};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+const SHIFT: u32 = 12;
+
+/// A trace that goes into a file.
+pub type Trace = PageTrace<BufWriter<File>>;
+
+/// One that is written to a file, once the guest asks for it.
+///
+/// # Errors
+/// The file cannot be made, in one line.
+pub fn create(path: &Path, cpus: usize) -> Result<Trace, String> {
+    let file = File::create(path).map_err(|why| format!("{}: {why}", path.display()))?;
+    Ok(Trace::new(BufWriter::new(file), cpus))
+}
+
+impl World {
+    /// A load or store of user code, where a trace may be wanted.
+    pub fn traced(&mut self, address: u64, physical: u64, store: bool) {
+        let cpu = self.running.cpu();
+        let before = self.machine.cpu_counters(cpu);
+        self.access(address, store, || Some(physical));
+        let after = self.machine.cpu_counters(cpu);
+        let one = PageCounts {
+            loads: u64::from(!store),
+            stores: u64::from(store),
+            misses: after.llc_misses.wrapping_sub(before.llc_misses),
+            waited: after.stall_ps.wrapping_sub(before.stall_ps),
+        };
+        let node = self.machine.node_of(physical).unwrap_or_default();
+        self.with_trace(|trace, _| trace.count(cpu, (address >> SHIFT, physical >> SHIFT), node, one));
+    }
+
+    /// The guest's word: a trace begins.
+    pub fn trace_begins(&mut self) {
+        self.with_trace(|trace, now| {
+            trace.begin(now);
+            Ok(())
+        });
+    }
+
+    /// The guest's word: a trace is over.
+    pub fn trace_ends(&mut self) {
+        self.with_trace(Trace::finish);
+    }
+
+    /// A window is over.
+    pub(super) fn trace_window(&mut self) {
+        self.with_trace(Trace::reached);
+    }
+
+    /// Does something with the trace at the time of the window; it is given up where its file
+    /// refuses.
+    fn with_trace(&mut self, act: impl FnOnce(&mut Trace, u64) -> io::Result<()>) {
+        let now = self.windows.base();
+        if let Some(trace) = &mut self.trace
+            && let Err(why) = act(trace, now)
+        {
+            error::tell(&format!("the page trace cannot be written: {why}"));
+            self.trace = None;
+        }
+    }
+}
