@@ -4,10 +4,11 @@
 use crate::arguments::Arguments;
 use crate::error::{self, note};
 use crate::flush::Operand;
+use crate::leave;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
 use crate::world::{self, World, clock};
 use numasim_model::Spec;
-use numasim_model::x86::{self, Special};
+use numasim_model::x86::{self, Repeated, Special};
 use std::ffi::{CStr, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -89,6 +90,7 @@ unsafe extern "C" fn on_cpu(_id: Id, index: c_uint) {
         world.running.add(index as usize);
         world.pages.registers();
     });
+    leave::find();
 }
 
 /// QEMU has forgotten all translated code and all callbacks.
@@ -106,7 +108,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     unsafe {
         qemu::qemu_plugin_register_vcpu_tb_exec_cb(
             block,
-            on_execution,
+            leave::numasim_on_execution,
             qemu::NO_REGISTERS,
             std::ptr::without_provenance_mut(count),
         );
@@ -114,23 +116,24 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     for index in 0..count {
         // SAFETY: as above; the index is below the count.
         let instruction = unsafe { qemu::qemu_plugin_tb_get_insn(block, index) };
-        translate(instruction, modelling);
+        translate(instruction, modelling, count - index);
     }
 }
 
-fn translate(instruction: *mut Instruction, modelling: bool) {
+/// `rest`: instructions of the block from this one on.
+fn translate(instruction: *mut Instruction, modelling: bool, rest: usize) {
     let mut bytes = [0_u8; 16];
     // SAFETY: QEMU writes no more than it is given room for.
     let length = unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
+    let bytes = &bytes[..length.min(bytes.len())];
     if modelling {
-        on_memory(instruction, on_load, qemu::LOADS);
-        on_memory(instruction, on_store, qemu::STORES);
+        accesses(instruction, bytes, rest);
     }
-    match x86::special(&bytes[..length.min(bytes.len())]) {
+    match x86::special(bytes) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
-        Some(Special::Counter) => on(instruction, on_counter, qemu::NO_REGISTERS, 0),
+        Some(Special::Counter) => on(instruction, leave::numasim_on_counter, qemu::READS_REGISTERS, rest),
         Some(Special::Flush(address)) if modelling => {
             // SAFETY: QEMU's instruction, valid in this call.
             let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
@@ -140,11 +143,29 @@ fn translate(instruction: *mut Instruction, modelling: bool) {
     }
 }
 
-fn on_memory(instruction: *mut Instruction, call: qemu::OnAccess, which: std::ffi::c_int) {
-    // SAFETY: QEMU's instruction, valid in this call; no data.
-    unsafe {
-        qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, std::ptr::null_mut());
+fn accesses(instruction: *mut Instruction, bytes: &[u8], rest: usize) {
+    let (load, store): (qemu::OnAccess, qemu::OnAccess) = match x86::repeated(bytes) {
+        Some((kind, bytes)) => {
+            on(instruction, on_repeat, qemu::NO_REGISTERS, 0);
+            let step = world::with(|world| kind.step(world.cycle, bytes)).unwrap_or(0);
+            let which = if kind == Repeated::Store { qemu::STORES } else { qemu::LOADS };
+            on_memory(instruction, leave::numasim_on_step, which, usize::try_from(step).unwrap_or(0));
+            if kind == Repeated::Move {
+                on_memory(instruction, on_store, qemu::STORES, 0);
+            }
+            return;
+        }
+        None if x86::is_atomic(bytes) => (leave::numasim_on_atomic, on_store),
+        None => (leave::numasim_on_load, on_store),
     };
+    on_memory(instruction, load, qemu::LOADS, rest);
+    on_memory(instruction, store, qemu::STORES, rest);
+}
+
+fn on_memory(instruction: *mut Instruction, call: qemu::OnAccess, which: std::ffi::c_int, datum: usize) {
+    let datum = std::ptr::without_provenance_mut(datum);
+    // SAFETY: QEMU's instruction, valid in this call; the datum is a number.
+    unsafe { qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, datum) };
 }
 
 fn on(instruction: *mut Instruction, call: qemu::OnExecution, flags: std::ffi::c_int, datum: usize) {
@@ -153,17 +174,49 @@ fn on(instruction: *mut Instruction, call: qemu::OnExecution, flags: std::ffi::c
     unsafe { qemu::qemu_plugin_register_vcpu_insn_exec_cb(instruction, call, flags, datum) };
 }
 
-unsafe extern "C" fn on_execution(_index: c_uint, instructions: *mut c_void) {
-    clock::in_generated_code();
-    world::with(|world| world.block(instructions.addr() as u64));
+/// Leaves the CPU if the world says so; see leave.rs.
+#[inline]
+fn leave_if(leaves: Option<bool>, from: usize) {
+    if leaves == Some(true) {
+        let cpu = world::with(|world| world.running.handle()).unwrap_or(0);
+        // SAFETY: called at the end of a callback, which has nothing to drop, with its return
+        // address.
+        if !unsafe { leave::now(cpu, from) } {
+            world::with(World::stays);
+        }
+    }
 }
 
-unsafe extern "C" fn on_load(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    world::with(|world| world.access(address, false, || physical(info, address)));
+pub unsafe extern "C" fn execution(_index: c_uint, instructions: *mut c_void, from: usize) {
+    clock::in_generated_code();
+    leave_if(world::with(|world| world.block(instructions.addr() as u64)), from);
+}
+
+pub unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, rest: *mut c_void, from: usize) {
+    let rest = rest.addr() as u64;
+    leave_if(world::with(|world| world.load(address, rest, || physical(info, address))), from);
+}
+
+pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, rest: *mut c_void, from: usize) {
+    let rest = rest.addr() as u64;
+    leave_if(world::with(|world| world.atomic(address, rest, || physical(info, address))), from);
 }
 
 unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    world::with(|world| world.access(address, true, || physical(info, address)));
+    world::with(|world| world.store(address, || physical(info, address)));
+}
+
+unsafe extern "C" fn on_repeat(_index: c_uint, _data: *mut c_void) {
+    world::with(World::repeat);
+}
+
+/// A load of a repeated string instruction, or a store of one that only stores; `takes`:
+/// picoseconds of the step.
+pub unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
+    // SAFETY: takes a number.
+    let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
+    let step = |world: &mut World| world.step(address, store, takes.addr() as u64, || physical(info, address));
+    leave_if(world::with(step), from);
 }
 
 #[inline]
@@ -189,8 +242,8 @@ unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
     world::with(World::pause);
 }
 
-unsafe extern "C" fn on_counter(_index: c_uint, _data: *mut c_void) {
-    world::with(World::counter);
+pub unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
+    leave_if(world::with(|world| world.counter(rest.addr() as u64)), from);
 }
 
 unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {
