@@ -37,6 +37,8 @@ pub struct Reference {
     address: Needs,
     data: Needs,
     slot: u8,
+    /// Instructions of the block from this one on.
+    pub rest: u16,
     /// Nothing overlaps it: a locked instruction.
     pub alone: bool,
     /// A store that bypasses the caches.
@@ -44,6 +46,16 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// Of an instruction that overlaps with nothing.
+    pub const ALONE: Self = Self {
+        address: Needs { registers: 0, loads: 0 },
+        data: Needs { registers: 0, loads: 0 },
+        slot: 0,
+        rest: 0,
+        alone: true,
+        around: false,
+    };
+
     pub(crate) fn address(&self) -> Needs {
         self.address
     }
@@ -96,11 +108,14 @@ impl Block {
     #[must_use]
     pub fn of<'a>(instructions: impl IntoIterator<Item = (&'a [u8], u64)>) -> Self {
         let mut flow = Flow::new();
-        let roles = instructions.into_iter().map(|(bytes, at)| flow.step(bytes, at)).collect();
-        let changed = flow.of.iter().enumerate().filter(|(at, needs)| **needs != itself(*at));
-        let changes = (0_u8..).zip(&flow.of).filter(|(at, needs)| **needs != itself(usize::from(*at)));
-        debug_assert_eq!(changed.count(), changes.clone().count());
-        Self { changes: changes.map(|(at, needs)| (at, *needs)).collect(), roles }
+        let mut roles: Vec<Role> = instructions.into_iter().map(|(bytes, at)| flow.step(bytes, at)).collect();
+        for (role, rest) in roles.iter_mut().rev().zip(1..) {
+            if let Some(reference) = &mut role.reference {
+                reference.rest = rest;
+            }
+        }
+        let changes = (0_u8..).zip(flow.of).filter(|(at, needs)| *needs != itself(usize::from(*at))).collect();
+        Self { roles, changes }
     }
 
     /// Instructions.
@@ -182,7 +197,7 @@ impl Flow {
             self.of[FLAGS] = reads;
         }
         let (alone, around) = (is_locked(instruction), is_around(instruction));
-        (!memory.is_empty()).then_some(Reference { address, data: reads, slot, alone, around })
+        (!memory.is_empty()).then_some(Reference { address, data: reads, slot, rest: 0, alone, around })
     }
 }
 

@@ -22,6 +22,7 @@ mod callbacks;
 mod error;
 mod flush;
 mod idle;
+mod leave;
 mod qemu;
 mod running;
 mod tsc;

@@ -83,6 +83,7 @@ unsafe extern "C" {
         rw: c_int,
         data: *mut c_void,
     );
+    pub fn qemu_plugin_mem_is_store(info: MemInfo) -> bool;
     pub fn qemu_plugin_get_hwaddr(info: MemInfo, address: u64) -> *mut Hardware;
     pub fn qemu_plugin_hwaddr_is_io(hardware: *const Hardware) -> bool;
     pub fn qemu_plugin_hwaddr_phys_addr(hardware: *const Hardware) -> u64;
@@ -110,6 +111,7 @@ std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_tb_exec_cb",
     ".weak qemu_plugin_register_vcpu_insn_exec_cb",
     ".weak qemu_plugin_register_vcpu_mem_cb",
+    ".weak qemu_plugin_mem_is_store",
     ".weak qemu_plugin_get_hwaddr",
     ".weak qemu_plugin_hwaddr_is_io",
     ".weak qemu_plugin_hwaddr_phys_addr",

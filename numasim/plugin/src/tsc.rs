@@ -53,7 +53,7 @@ unsafe extern "C" fn on_fault(signal: c_int, _info: *mut libc::siginfo_t, contex
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     };
-    let count = clock::now_ns();
+    let count = clock::counter();
     registers[REG_RAX] = count & 0xffff_ffff;
     registers[REG_RDX] = count >> 32;
     if length == RDTSCP.len() {
