@@ -1,8 +1,8 @@
 //! The wait at a memory controller as it was measured on a real machine: a curve of latency over
 //! bandwidth, as Intel's Memory Latency Checker prints it, in place of the queue's law. Between two
 //! points a straight line; below the first, no wait; above the last the wait grows as
-//! `1 / (1 - u)`, without bound as the capacity is neared, since the solver (queue.rs) needs a
-//! delay for every load.
+//! `1 / (1 - u)^4`, without bound as the capacity is neared, so that it is never passed: curves end
+//! near it, and the solver (queue.rs) needs a delay for every load.
 //!
 //! The first point counts as idle: what the others cost more is the wait. So the curve adds to
 //! `latency.ns`, whatever that says.
@@ -29,7 +29,7 @@ impl Curve {
         let above = self.points.partition_point(|(at, _)| *at <= utilisation);
         let Some((low, wait)) = above.checked_sub(1).map(|at| self.points[at]) else { return 0.0 };
         let Some((high, more)) = self.points.get(above) else {
-            return wait.max(1.0) * (1.0 - low) / (1.0 - utilisation);
+            return wait.max(1.0) * ((1.0 - low) / (1.0 - utilisation)).powi(4);
         };
         wait + (more - wait) * (utilisation - low) / (high - low)
     }
