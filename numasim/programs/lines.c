@@ -3,6 +3,11 @@
 // Stresses: what a core does at the same time, and the cache lines that threads share.
 #include "common.h"
 #include "x86.h"
+#if HAVE_X86
+#define rest_a_while() _mm_pause()
+#else
+#define rest_a_while() ((void)0)
+#endif
 
 static long size_kib = 4096, work = 100000, apart = 64, gap = 200;
 static const char *how = "load";
@@ -10,6 +15,7 @@ static enum { LOAD, LATE, AHEAD, AROUND, COUNT } way;
 static char *lines;
 static long count;
 static uint64_t *sums;
+static long awake __attribute__((aligned(LINE)));
 
 static const struct program program = {
     .name = "lines",
@@ -87,7 +93,10 @@ static void store_around(void) {
 #endif
 }
 
+// Threads that wake one after another begin together: each waits, awake, for the others.
 static void count_up(long share) {
+    __atomic_fetch_add(&awake, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&awake, __ATOMIC_RELAXED) % threads != 0) rest_a_while();
     uint64_t *word = (uint64_t *)(lines + share * apart);
     for (long i = 0; i < work; i++) __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
 }

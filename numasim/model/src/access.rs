@@ -54,6 +54,7 @@ impl Machine {
     }
 
     /// A line that came into the private cache for another one.
+    #[inline]
     pub(crate) fn miss(
         &mut self,
         cpu: usize,
@@ -78,6 +79,7 @@ impl Machine {
     }
 
     /// A line of a node from a cache or from memory.
+    #[inline]
     fn fetch(&mut self, cpu: usize, line: u64, node: usize, store: bool, covered: bool) -> Cost {
         let own = &mut self.cpus[cpu];
         own.counters.private_misses += 1;
@@ -95,7 +97,7 @@ impl Machine {
             self.cpus[cpu].counters.llc_hits += 1;
             self.llc_hit(llc, covered)
         } else {
-            self.from_memory(cpu, line, node, covered);
+            self.read_memory(cpu, line, node, covered);
             let table = if covered { &self.covered } else { &self.cost };
             Cost { ps: table[home][node], covered }
         };
@@ -105,12 +107,14 @@ impl Machine {
         cost
     }
 
+    #[inline]
     pub(crate) fn llc_hit(&self, llc: usize, covered: bool) -> Cost {
         let depth = if covered { self.depth } else { 1 };
         Cost { ps: if self.delays { self.llcs[llc].hit_ps() / depth } else { 0 }, covered }
     }
 
-    fn from_memory(&mut self, cpu: usize, line: u64, node: usize, covered: bool) {
+    #[inline]
+    fn read_memory(&mut self, cpu: usize, line: u64, node: usize, covered: bool) {
         let own = &mut self.cpus[cpu];
         own.counters.llc_misses += 1;
         own.counters.misses_by_node[node] += 1;
@@ -121,6 +125,7 @@ impl Machine {
     }
 
     /// The LLC takes a line that it does not have.
+    #[inline]
     pub(crate) fn fill(&mut self, cpu: usize, line: u64) {
         let own = &self.cpus[cpu];
         let llc = own.llc;

@@ -1,13 +1,14 @@
 //! How many lines of a kind each last-level cache (or the private caches below it) may have: counts
 //! by a hash of the line. Zero says that none has the line; anything else, that caches have to be
-//! searched. So what is not shared, which is nearly all, costs a look at one place.
+//! searched. So what is not shared, which is nearly all, costs a look at one place. A count that
+//! has once been 255 stays there.
 
 use crate::num::index;
 
 /// See the head of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Presence {
-    counts: Vec<u16>,
+    counts: Vec<u8>,
     llcs: usize,
     shift: u32,
 }
@@ -27,14 +28,16 @@ impl Presence {
     #[inline]
     pub fn add(&mut self, line: u64, llc: usize) {
         let first = self.first(line);
-        self.counts[first + llc] += 1;
+        let count = &mut self.counts[first + llc];
+        *count += u8::from(*count < u8::MAX);
     }
 
     /// A line left one.
     #[inline]
     pub fn drop(&mut self, line: u64, llc: usize) {
         let first = self.first(line);
-        self.counts[first + llc] -= 1;
+        let count = &mut self.counts[first + llc];
+        *count -= u8::from(*count < u8::MAX);
     }
 
     /// Whether one may have it.

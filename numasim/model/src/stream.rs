@@ -13,7 +13,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     low: u64,
-    high: u64,
+    /// Lines from the lowest to the highest, less one.
+    length: u8,
     /// Above 0 it goes up, below down.
     lean: i8,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Streams {
 }
 
 /// No line is near this one.
-const NOWHERE: Run = Run { low: u64::MAX / 2, high: u64::MAX / 2, lean: 0 };
+const NOWHERE: Run = Run { low: u64::MAX / 2, length: 0, lean: 0 };
 /// Lines beyond its end by which a run goes on.
 const REACH: u64 = 4;
 /// Lines that a run is long at most: what lies further back belongs to it no more.
@@ -46,38 +47,40 @@ impl Streams {
 
     /// Whether a miss on this line is covered.
     pub fn covers(&mut self, line: u64) -> bool {
-        let mut held = Run { low: line, high: line, lean: 0 };
-        for place in 0..self.runs.len() {
-            let run = self.runs[place];
-            self.runs[place] = held;
-            if near(run, line) {
-                let (run, covered) = next(run, line);
-                self.runs[0] = run;
-                return covered;
-            }
-            held = run;
-        }
-        false
+        let found = self.runs.iter().position(|run| near(*run, line));
+        let last = self.runs.len() - 1;
+        let (run, covered) = found.map_or((Run { low: line, ..NOWHERE }, false), |at| next(self.runs[at], line));
+        self.runs.copy_within(..found.unwrap_or(last), 1);
+        self.runs[0] = run;
+        covered
     }
 }
 
 #[inline]
 fn near(run: Run, line: u64) -> bool {
-    line.wrapping_add(REACH).wrapping_sub(run.low) <= run.high - run.low + 2 * REACH
+    line.wrapping_add(REACH).wrapping_sub(run.low) <= u64::from(run.length) + 2 * REACH
 }
 
 /// A run with a line near it, and whether it covers that.
 #[inline]
 fn next(run: Run, line: u64) -> (Run, bool) {
-    if line > run.high {
+    let high = run.low + u64::from(run.length);
+    if line > high {
         let lean = (run.lean + 1).min(MOST);
-        (Run { low: run.low.max(line.saturating_sub(LENGTH)), high: line, lean }, lean >= SURE)
+        (Run::of(run.low.max(line.saturating_sub(LENGTH)), line, lean), lean >= SURE)
     } else if line < run.low {
         let lean = (run.lean - 1).max(-MOST);
-        (Run { low: line, high: run.high.min(line + LENGTH), lean }, lean <= -SURE)
+        (Run::of(line, high.min(line + LENGTH), lean), lean <= -SURE)
     } else {
         // A run of one line has it again: no stream.
         (run, run.lean.abs() >= SURE)
+    }
+}
+
+impl Run {
+    #[inline]
+    fn of(low: u64, high: u64, lean: i8) -> Self {
+        Self { low, length: u8::try_from(high - low).unwrap_or(u8::MAX), lean }
     }
 }
 

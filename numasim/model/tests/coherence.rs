@@ -65,8 +65,7 @@ fn two_writers_of_a_line_pay_for_each_turn() {
 fn false_sharing_costs_and_padding_ends_it() {
     let run = |distance: u64| {
         let mut machine = machine();
-        let turn =
-            |machine: &mut Machine| stalls(machine, [0, 1, 2, 3].map(|cpu| (cpu as usize, cpu * distance, true)));
+        let turn = |machine: &mut Machine| stalls(machine, [0, 1, 2, 3].map(|cpu| (cpu, cpu as u64 * distance, true)));
         turn(&mut machine);
         (0..10).flat_map(|_| turn(&mut machine)).sum::<u64>()
     };

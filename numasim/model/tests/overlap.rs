@@ -1,7 +1,7 @@
 //! Misses that overlap, by programs of x86 instructions: what a loop of independent loads, of a
 //! chase, of prefetches and of stores around the caches costs, exactly. The small machine misses in
 //! 1.2 us; a window of 10 misses and 128 instructions.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss)]
 
 mod common;
 

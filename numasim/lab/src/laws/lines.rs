@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! independent loads   (L + w) / misses     by line, w the queue's wait at what this carries
-//! prefetched          L - instructions / clock less than not prefetched, where that is above 0
+//! prefetched          L - instructions / clock less than not prefetched, where that is above 0, by
+//!                     line that the LLC does not have
 //! around the caches   64 bytes written by line, none read
 //! words 64 apart      no line moves from cache to cache
 //! words 8 apart       each count takes the line from the other CPU: at least the cost of that,
@@ -59,7 +60,9 @@ pub fn overlap(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let tenth = Bound::Within(0.1);
     let far = places.remote.as_ref().map_or(places.node, |remote| remote.node);
     let hidden = f64::from(spec.overlap.instructions) * spec.instruction_ps() / 1e3;
-    let saved = (spec.latency.ns[places.node][far] - hidden).max(0.0);
+    // The rest of the lines is in the LLC, whose hits are hidden.
+    let missing = 1.0 - f64::from(spec.llc[places.llc].size_kib) / f64::from(beyond(spec, places));
+    let saved = missing * (spec.latency.ns[places.node][far] - hidden).max(0.0);
     let (what, less) =
         ("a prefetch in time saves, of a miss on another node", || Ok(ns("lines_late")? - ns("lines_ahead")?));
     let prefetched = if spec.overlap.misses == 1 {
