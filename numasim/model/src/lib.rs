@@ -28,6 +28,7 @@ mod queue;
 mod route;
 mod scoreboard;
 mod shared;
+mod snoop;
 mod spec;
 mod spec_check;
 mod stream;

@@ -2,8 +2,8 @@
 //! misses of the private cache and nothing else; it fetches nothing itself: lines that it covers
 //! cost less, and pass the same queues.
 //!
-//! A run is the stretch of lines that was missed last. A miss up to [`REACH`] lines beyond an end of
-//! it moves that end, and the run *leans* one step that way. From two steps on a run covers what
+//! A run is the stretch of lines that was missed last. A miss up to [`REACH`] lines beyond an end
+//! of it moves that end, and the run *leans* one step that way. From two steps on a run covers what
 //! goes on in its direction, and lines inside it, which were passed over: so lines that are visited
 //! slightly out of order, as unrolled loops do, and strides of up to `REACH` lines make runs, too.
 //! As prefetchers follow the pages that they see, so lines are physical: where the next page is

@@ -266,7 +266,8 @@ fn misses_that_overlap_still_obey_the_queue() {
     }
     let node = machine.node_counters().next().unwrap();
     let used = (node.bytes - bytes) as f64 / (100.0 * 1e5);
-    // 4 CPUs of 10 misses in 1200 ns + w at 64 ns each: u = 40 * 64 / (1200 + w), w = 200 u^2 / (1 - u).
+    // 4 CPUs of 10 misses in 1200 ns + w at 64 ns each: u = 40 * 64 / (1200 + w), where w is
+    // 200 u^2 / (1 - u).
     let (mut low, mut high) = (0.0_f64, 1.0 - 1e-12);
     for _ in 0..60 {
         let u = 0.5 * (low + high);

@@ -1,7 +1,7 @@
 //! Law 3: what streams get of a controller and of a link. What one CPU does between misses, how
-//! many of them a stream covers, what part of the others it waits for and how much it writes back is
-//! taken from the page while it streams alone; what several get then follows from the machine file and the queue law (closed_loop.rs),
-//! and is compared with what the controller carried.
+//! many of them a stream covers, what part of the others it waits for and how much it writes back
+//! is taken from the page while it streams alone; what several get then follows from the machine
+//! file and the queue law (closed_loop.rs), and is compared with what the controller carried.
 
 use super::closed_loop::{Resource, User, utilisation};
 use super::places::Places;

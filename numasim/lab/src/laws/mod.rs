@@ -49,6 +49,18 @@ pub const LAWS: [&str; 11] = [
     "repeatability",
 ];
 
+/// Steps of the laws that are asked for.
+#[must_use]
+pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<script::Step> {
+    let mut steps = plan::steps(spec, &wanted);
+    if let Ok(places) = Places::of(spec) {
+        let overlap = wanted("overlap").then(|| lines::overlap_steps(spec, &places));
+        let coherence = wanted("coherence").then(|| lines::coherence_steps(spec, &places));
+        steps.extend([overlap, coherence].into_iter().flatten().flatten());
+    }
+    steps
+}
+
 /// Judges what a boot reported: one or more rows for each law that is asked for.
 #[must_use]
 pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) -> Vec<Row> {

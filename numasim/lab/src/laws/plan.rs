@@ -59,12 +59,6 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     if wanted("time") {
         steps.extend(time(spec));
     }
-    if wanted("overlap") {
-        steps.extend(super::lines::overlap_steps(spec, &places));
-    }
-    if wanted("coherence") {
-        steps.extend(super::lines::coherence_steps(spec, &places));
-    }
     steps
 }
 
