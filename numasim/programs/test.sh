@@ -50,6 +50,7 @@ declare -A small=(
     [graph]="--size-kib 256 --rounds 3"
     [probe]="--size-kib 64 --work 512"
     [kv]="--size-kib 64 --work 100"
+    [lines]="--size-kib 64 --work 2000"
     [matrix]="--size-kib 48 --rounds 2"
     [cg]="--size-kib 72"
     [ft]="--size-kib 64"
@@ -201,6 +202,7 @@ test_faults() {
     test_fault hashjoin hashjoin.c 's/i = share_start(share, count); i < /i = share_start(share, count) + 1; i < /'
     test_fault sort sort.c 's/byte < KEY_BYTES/byte < KEY_BYTES - 2/'
     test_fault graph graph.c 's/claim(ends\[e\], depth))/claim(ends[e], depth + (depth > 2)))/'
+    test_fault lines lines.c 's/i < work; i++) sum += \*(vol/i + 1 < work; i++) sum += *(vol/'
     test_fault probe cycle.h 's/i < loads; i++/i + 1 < loads; i++/'
     test_fault matrix matrix.c 's/k < n; k++) C/k + 1 < n; k++) C/'
     test_fault cg cg.c 's/at < row_starts\[i + 1\]; at++/at + 1 < row_starts[i + 1]; at++/'

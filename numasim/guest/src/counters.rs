@@ -44,6 +44,13 @@ pub struct Cpu {
     /// References that a stream covered; earlier recordings have none.
     #[serde(default)]
     pub covered: u64,
+    /// References to lines that a CPU of the same last-level cache had changed; earlier recordings
+    /// have none.
+    #[serde(default)]
+    pub hitm_local: u64,
+    /// The same of another last-level cache.
+    #[serde(default)]
+    pub hitm_remote: u64,
 }
 
 /// A memory controller.
@@ -124,6 +131,8 @@ impl Cpu {
             stall_ps: self.stall_ps.saturating_sub(old.stall_ps),
             busy_ps: self.busy_ps.saturating_sub(old.busy_ps),
             covered: self.covered.saturating_sub(old.covered),
+            hitm_local: self.hitm_local.saturating_sub(old.hitm_local),
+            hitm_remote: self.hitm_remote.saturating_sub(old.hitm_remote),
         }
     }
 }

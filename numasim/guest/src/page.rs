@@ -82,6 +82,8 @@ fn counters(header: &Header, seen: &Snapshot) -> Counters {
         stall_ps: cpu.stall_ps,
         busy_ps: cpu.busy_ps,
         covered: cpu.covered,
+        hitm_local: cpu.hitm_local,
+        hitm_remote: cpu.hitm_remote,
     };
     let node = |node: &numasim_page::NodeFigures| Node {
         bytes_read: node.bytes_read,

@@ -164,8 +164,8 @@ pub struct LawsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability);
-    /// may be repeated
+    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, overlap,
+    /// coherence, repeatability); may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
     /// Compare the host's time with and without the plugin, too: six boots more

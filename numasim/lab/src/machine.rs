@@ -8,7 +8,9 @@
 
 use crate::error::LabError;
 use crate::experiment::Scale;
-use numasim_model::{CpuList, Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec, num};
+use numasim_model::{
+    Coherence, CpuList, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec, num,
+};
 use serde::Deserialize;
 
 /// Cycles that a hit in the last-level cache costs: 35-40 and more on Nehalem (Intel 64
@@ -177,6 +179,7 @@ impl Source {
             cpus: on(node.id).flat_map(|(_, cpus)| cpus.as_slice().iter().copied()).collect(),
             memory_mib: scale.node_mib,
             mb_per_s: node.gb_per_s * node.sustained * 1000.0 / scale.time,
+            curve: Vec::new(),
         };
         let link = |link: &SourceLink| Link {
             a: link.a,
@@ -194,6 +197,8 @@ impl Source {
             delays: true,
             private: self.private(scale),
             prefetch: Prefetch::default(),
+            overlap: Overlap::NEHALEM,
+            coherence: Coherence::default(),
             queue: Queue {
                 controller_ns: self.queue.controller_ns * scale.time,
                 link_ns: self.queue.link_ns * scale.time,

@@ -21,6 +21,7 @@ impl Machine {
             own.stalled = own.counters.stall_ps;
             own.lines = own.traffic.since(&own.closed);
             own.closed = own.traffic;
+            own.share = own.share();
             self.queues.ran(number, float(busy.get(number).copied().unwrap_or(0).max(stalled)));
         }
         self.fetched();
@@ -31,18 +32,35 @@ impl Machine {
         }
     }
 
-    /// Accounts what was fetched in the window.
+    /// Accounts what was fetched in the window, or written and waited for. Of misses that overlap
+    /// each CPU has paid a part, the same for all of a window.
     fn fetched(&mut self) {
         for (cpu, own) in self.cpus.iter().enumerate() {
             for node in 0..self.latency.len() {
-                let read = float(own.lines.read(node));
+                let lines = &own.lines;
+                let read = float(lines.read(node));
                 if read > 0.0 {
-                    let paid = float(own.lines.plain[node]) + float(own.lines.covered[node]) / float(self.depth);
+                    let paid = float(lines.plain[node]) * own.share + float(lines.covered[node]) / float(self.depth);
                     self.queues.moved(cpu, node, read, paid);
                     self.routes[node][own.node].iter().for_each(|link| self.queues.moved(cpu, *link, read, paid));
                 }
+                if lines.around[node] > 0 {
+                    let (around, part) = (float(lines.around[node]), self.posted_share(own.share));
+                    let way = std::iter::once(&node).chain(&self.routes[own.node][node]);
+                    way.for_each(|resource| self.queues.moved(cpu, *resource, around, around * part));
+                }
+                if lines.passed[node] > 0 {
+                    let passed = float(lines.passed[node]);
+                    let way = self.routes[node][own.node].iter();
+                    way.for_each(|link| self.queues.moved(cpu, *link, passed, passed * own.share));
+                }
             }
         }
+    }
+
+    /// The part of its wait that a CPU pays for a line that it writes around the caches.
+    fn posted_share(&self, share: f64) -> f64 {
+        if self.overlaps() { share } else { 1.0 / float(self.depth) }
     }
 
     /// Accounts what was written back in the window. The CPU that evicts a dirty line is not the
@@ -72,7 +90,7 @@ impl Machine {
     pub fn node_counters(&self) -> impl Iterator<Item = NodeCounters> + '_ {
         (0..self.latency.len()).map(|node| {
             let lines =
-                self.carried(|_, lines, from| if from == node { lines.read(from) + lines.written[from] } else { 0 });
+                self.carried(|_, lines, from| if from == node { lines.read(from) + lines.sent(from) } else { 0 });
             let (busy_ps, delay_ps) = (self.queues.service(node, lines), round(self.queues.delay(node)));
             NodeCounters { bytes: lines * LINE, busy_ps, delay_ps, waited_ps: self.queues.waited(node) }
         })
@@ -85,9 +103,10 @@ impl Machine {
         self.links.iter().enumerate().map(move |(position, (from, to))| {
             let link = first + position;
             let lines = self.carried(|home, lines, node| {
-                let read = if self.routes[node][home].contains(&link) { lines.read(node) } else { 0 };
-                let written = if self.routes[home][node].contains(&link) { lines.written[node] } else { 0 };
-                read + written
+                let fetched = lines.read(node) + lines.passed[node];
+                let read = if self.routes[node][home].contains(&link) { fetched } else { 0 };
+                let sent = if self.routes[home][node].contains(&link) { lines.sent(node) } else { 0 };
+                read + sent
             });
             let (busy_ps, delay_ps) = (self.queues.service(link, lines), round(self.queues.delay(link)));
             let waited_ps = self.queues.waited(link);

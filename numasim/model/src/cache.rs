@@ -9,11 +9,16 @@ use crate::num::index;
 
 /// No line: no address has it, since lines are addresses divided by 64.
 const EMPTY: u64 = u64::MAX;
+const LINE_SHIFT: u32 = 2;
+/// Another cache may have the line, so that a store must take it from there.
+const SHARED: u64 = 2;
+/// It was stored to.
+const DIRTY: u64 = 1;
 
 /// See the head of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
-    /// Line number times 2, plus 1 where it is dirty; set by set.
+    /// Line number times 4, plus [`SHARED`], plus [`DIRTY`]; set by set.
     slots: Vec<u64>,
     ways: usize,
     set_mask: u64,
@@ -24,6 +29,8 @@ pub(crate) struct Cache {
 pub(crate) enum Touch {
     /// The line.
     Hit,
+    /// The line, which must be taken from other caches before it is stored to.
+    Shared,
     /// Not the line: it is here now, in the place of what went.
     Miss(Option<Gone>),
 }
@@ -49,25 +56,59 @@ impl Cache {
     /// Reads or writes a line; it is the last used one then.
     #[inline]
     pub fn touch(&mut self, line: u64, store: bool) -> Touch {
-        let first = index(line & self.set_mask) * self.ways;
-        let set = &mut self.slots[first..first + self.ways];
-        if set[0] >> 1 == line {
-            set[0] |= u64::from(store);
-            return Touch::Hit;
+        let set = self.set(line);
+        if set[0] >> LINE_SHIFT == line {
+            return store_to(&mut set[0], store);
         }
         search(set, line, store)
     }
 
     /// Takes a line out; whether it was here, and dirty.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
-        let first = index(line & self.set_mask) * self.ways;
-        let set = &mut self.slots[first..first + self.ways];
-        let at = set.iter().position(|slot| slot >> 1 == line)?;
-        let dirty = set[at] & 1 == 1;
+        let set = self.set(line);
+        let at = find(set, line)?;
+        let dirty = set[at] & DIRTY != 0;
         set[at..].rotate_left(1);
-        set[self.ways - 1] = EMPTY;
+        set[set.len() - 1] = EMPTY;
         Some(dirty)
     }
+
+    /// Another cache has the line from now on, too, and what was dirty is known elsewhere; whether
+    /// it was here, and dirty.
+    pub fn share(&mut self, line: u64) -> Option<bool> {
+        let set = self.set(line);
+        let at = find(set, line)?;
+        let dirty = set[at] & DIRTY != 0;
+        set[at] = set[at] & !DIRTY | SHARED;
+        Some(dirty)
+    }
+
+    /// No other cache has the line, and it is stored to.
+    pub fn own(&mut self, line: u64) {
+        let set = self.set(line);
+        if let Some(at) = find(set, line) {
+            set[at] = set[at] & !SHARED | DIRTY;
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, line: u64) -> &mut [u64] {
+        let first = index(line & self.set_mask) * self.ways;
+        &mut self.slots[first..first + self.ways]
+    }
+}
+
+fn find(set: &[u64], line: u64) -> Option<usize> {
+    set.iter().position(|slot| slot >> LINE_SHIFT == line)
+}
+
+#[inline]
+fn store_to(slot: &mut u64, store: bool) -> Touch {
+    if store && *slot & SHARED != 0 {
+        return Touch::Shared;
+    }
+    *slot |= u64::from(store);
+    Touch::Hit
 }
 
 /// Moves lines down until the one wanted is found or the last has fallen out.
@@ -75,11 +116,11 @@ fn search(set: &mut [u64], line: u64, store: bool) -> Touch {
     let mut held = set[0];
     for slot in &mut set[1..] {
         std::mem::swap(slot, &mut held);
-        if held >> 1 == line {
-            set[0] = held | u64::from(store);
-            return Touch::Hit;
+        if held >> LINE_SHIFT == line {
+            set[0] = held;
+            return store_to(&mut set[0], store);
         }
     }
-    set[0] = line << 1 | u64::from(store);
-    Touch::Miss((held != EMPTY).then_some(Gone { line: held >> 1, dirty: held & 1 == 1 }))
+    set[0] = line << LINE_SHIFT | u64::from(store);
+    Touch::Miss((held != EMPTY).then_some(Gone { line: held >> LINE_SHIFT, dirty: held & DIRTY != 0 }))
 }

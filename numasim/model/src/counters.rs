@@ -25,6 +25,13 @@ pub struct CpuCounters {
     pub stall_ps: u64,
     /// LLC references that a stream covered.
     pub prefetched: u64,
+    /// LLC hits on lines that another CPU of the LLC had changed.
+    pub hitm_local: u64,
+    /// LLC misses on lines that a CPU of another LLC had changed: they came from there, not from
+    /// the node by which they are counted as misses.
+    pub hitm_remote: u64,
+    /// Copies in other caches that its stores took away.
+    pub invalidated: u64,
 }
 
 /// What a memory controller has carried.
@@ -67,6 +74,10 @@ pub(crate) struct Traffic {
     pub covered: [u64; NODES],
     /// Written back.
     pub written: [u64; NODES],
+    /// Written by stores that bypass the caches, and paid for.
+    pub around: [u64; NODES],
+    /// Fetched from a cache of the node instead of its memory.
+    pub passed: [u64; NODES],
 }
 
 impl Traffic {
@@ -77,10 +88,17 @@ impl Traffic {
             plain: less(&self.plain, &before.plain),
             covered: less(&self.covered, &before.covered),
             written: less(&self.written, &before.written),
+            around: less(&self.around, &before.around),
+            passed: less(&self.passed, &before.passed),
         }
     }
 
-    /// Lines fetched from a node.
+    /// Lines sent to a node's memory.
+    pub fn sent(&self, node: usize) -> u64 {
+        self.written[node] + self.around[node]
+    }
+
+    /// Lines fetched from a node's memory.
     pub fn read(&self, node: usize) -> u64 {
         self.plain[node] + self.covered[node]
     }

@@ -1,35 +1,49 @@
 //! The machine of numasim, as a pure function of the accesses that are reported to it: per CPU a
-//! private cache and a stream prefetcher, per last-level cache sets and way masks, per node a
-//! memory controller and per link two queues.
+//! private cache, a stream prefetcher and misses that are outstanding, per last-level cache sets
+//! and way masks, per line who has it, per node a memory controller and per link two queues.
 //!
 //! It knows physical addresses and guest time in picoseconds. It refuses to know QEMU, the guest,
 //! clocks and files; the same calls give the same answers on any machine.
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod account;
 mod cache;
+mod coherence;
+mod core;
 mod counters;
 mod cpulist;
+mod curve;
 mod error;
+mod flight;
+pub mod flow;
+mod issue;
 mod llc;
 mod machine;
 mod memory;
 pub mod num;
 pub mod page_trace;
+mod presence;
 mod queue;
 mod route;
+mod scoreboard;
+mod shared;
+mod snoop;
 mod spec;
 mod spec_check;
 mod stream;
 mod windows;
 pub mod x86;
 
+pub use crate::core::{Access, Core};
 pub use counters::{CpuCounters, LinkCounters, NodeCounters};
 pub use cpulist::{CPUS, CpuList};
 pub use error::{KnobError, SpecError};
+pub use issue::{Dispatch, Outcome};
 pub use machine::Machine;
 pub use page_trace::{PageCounts, PageTrace};
-pub use spec::{Latency, Link, Llc, Node, Prefetch, Private, Queue, Route, Spec};
+pub use shared::Shared;
+pub use spec::{Coherence, LOCAL_OF_HIT, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec};
 pub use spec_check::NODES;
 pub use windows::{Turn, Windows};

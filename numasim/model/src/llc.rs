@@ -12,14 +12,15 @@ use crate::num::{high_half, index, low};
 
 const WAY_SHIFT: u32 = 1;
 const CLOS_SHIFT: u32 = 7;
-const LINE_SHIFT: u32 = 17;
+const SHARED: u64 = 1 << 17;
+const LINE_SHIFT: u32 = 18;
 /// No line has this number: the address would not fit 64 bits.
 const EMPTY: u64 = u64::MAX >> LINE_SHIFT;
 
 /// See the head of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Llc {
-    /// Line, class, way, dirty; from the highest bit to the lowest.
+    /// Line, shared with another LLC, class, way, dirty; from the highest bit to the lowest.
     slots: Vec<u64>,
     ways: usize,
     sets: Modulus,
@@ -73,14 +74,38 @@ impl Llc {
         &self.held
     }
 
-    /// Whether a line is here; it is the last used one then.
-    pub fn touch(&mut self, line: u64) -> bool {
+    /// Whether a line is here, and whether another LLC may have it; it is the last used one then.
+    pub fn touch(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
-        let found = set.iter().position(|slot| slot >> LINE_SHIFT == line);
-        if let Some(at) = found {
-            to_front(set, at);
+        let at = find(set, line)?;
+        to_front(set, at);
+        Some(set[0] & SHARED != 0)
+    }
+
+    /// Another LLC has the line from now on, and memory what was dirty; whether it was here, and
+    /// dirty.
+    pub fn share(&mut self, line: u64) -> Option<bool> {
+        let set = self.set(line);
+        let at = find(set, line)?;
+        let dirty = set[at] & 1 == 1;
+        set[at] = set[at] & !1 | SHARED;
+        Some(dirty)
+    }
+
+    /// Another LLC may have the line; what is dirty stays so.
+    pub fn mark_shared(&mut self, line: u64) {
+        let set = self.set(line);
+        if let Some(at) = find(set, line) {
+            set[at] |= SHARED;
         }
-        found.is_some()
+    }
+
+    /// No other LLC has the line any more.
+    pub fn own(&mut self, line: u64) {
+        let set = self.set(line);
+        if let Some(at) = find(set, line) {
+            set[at] &= !SHARED;
+        }
     }
 
     /// Puts a line that is not here into a way of the class; what went for it.
@@ -97,14 +122,14 @@ impl Llc {
 
     /// Takes a dirty line from a private cache, if it is here; the order of use stays.
     pub fn absorb(&mut self, line: u64) -> bool {
-        let slot = self.set(line).iter_mut().find(|slot| **slot >> LINE_SHIFT == line);
-        slot.map(|slot| *slot |= 1).is_some()
+        let set = self.set(line);
+        find(set, line).map(|at| set[at] |= 1).is_some()
     }
 
     /// Takes a line out; whether it was here, and dirty.
     pub fn flush(&mut self, line: u64) -> Option<bool> {
         let set = self.set(line);
-        let at = set.iter().position(|slot| slot >> LINE_SHIFT == line)?;
+        let at = find(set, line)?;
         let old = set[at];
         set[at] = EMPTY << LINE_SHIFT | way(old) << WAY_SHIFT;
         set[at..].rotate_left(1);
@@ -125,6 +150,10 @@ impl Llc {
         let first = self.sets.of(low(line)) * self.ways;
         &mut self.slots[first..first + self.ways]
     }
+}
+
+fn find(set: &[u64], line: u64) -> Option<usize> {
+    set.iter().position(|slot| slot >> LINE_SHIFT == line)
 }
 
 const fn full(ways: usize) -> u64 {

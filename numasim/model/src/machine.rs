@@ -3,25 +3,27 @@
 //!
 //! Departures from real machines, each for speed or predictability:
 //!
-//! 1. *No coherence*: a store does not invalidate copies in other private caches, nor does a miss
-//!    find a dirty line in one. Sharing costs nothing but cache space; a line that several CPUs
-//!    write may be written back by each.
-//! 2. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is.
+//! 1. *LLCs do not include* the private caches: a line that leaves the LLC stays where else it is.
 //!    A dirty line that leaves a private cache goes to the LLC if that still has it, else to
 //!    memory.
-//! 3. *Write-backs are posted*: they take capacity of controller and links, and stall no CPU.
-//! 4. *Prefetching brings nothing*: what a stream covers is fetched on demand, at the cost divided
+//! 2. *Write-backs are posted*: they take capacity of controller and links, and stall no CPU.
+//! 3. *Prefetching brings nothing*: what a stream covers is fetched on demand, at the cost divided
 //!    by the depth (stream.rs). It covers LLC hits as well as misses, since it sits at the private
 //!    cache.
-//! 5. *One miss at a time* but for streams: a CPU waits for each.
+//!
+//! The heads of coherence.rs, issue.rs and flight.rs have those of coherence and of misses that
+//! overlap.
 
-use crate::cache::{Cache, Touch};
+use crate::cache::Cache;
+use crate::coherence::Coherent;
 use crate::counters::{CpuCounters, Traffic};
 use crate::error::{KnobError, SpecError};
+use crate::flight::Flight;
 use crate::llc::Llc;
 use crate::memory::Memory;
 use crate::num::{float, index, round};
-use crate::queue::{LINE, Queues, Resource};
+use crate::queue::LINE;
+use crate::queue::{Queues, Resource};
 use crate::route::{self, Routes};
 use crate::spec::Spec;
 use crate::spec_check::NODES;
@@ -31,8 +33,9 @@ use crate::stream::Streams;
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) cpus: Vec<Cpu>,
-    llcs: Vec<Llc>,
-    memory: Memory,
+    pub(crate) llcs: Vec<Llc>,
+    pub(crate) memory: Memory,
+    pub(crate) coherent: Coherent,
     pub(crate) routes: Routes,
     /// The two ends of each link direction.
     pub(crate) links: Vec<(u32, u32)>,
@@ -40,24 +43,32 @@ pub struct Machine {
     /// `[node of the CPU][node of the memory]`, unloaded, picoseconds.
     pub(crate) latency: Vec<Vec<f64>>,
     /// What a miss costs now, by the same pair.
-    cost: [[u64; NODES]; NODES],
+    pub(crate) cost: [[u64; NODES]; NODES],
     /// What a miss costs now that a stream covers: no less than the slowest resource on its way
     /// takes to carry a line.
-    covered: [[u64; NODES]; NODES],
-    private_hit_ps: u64,
+    pub(crate) covered: [[u64; NODES]; NODES],
+    /// What a line costs now that goes from a CPU to memory by itself: alone, and where several are
+    /// on their way.
+    pub(crate) around: [[u64; NODES]; NODES],
+    pub(crate) private_hit_ps: u64,
     pub(crate) depth: u64,
+    /// Misses that a CPU may have outstanding.
+    pub(crate) places: usize,
     pub(crate) delays: bool,
 }
 
 /// A CPU and what it has for itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
-    cache: Cache,
+    pub(crate) cache: Cache,
     pub(crate) counters: CpuCounters,
-    streams: Streams,
-    llc: usize,
+    pub(crate) streams: Streams,
+    pub(crate) flight: Flight,
+    /// Lines that stores around the caches have begun, the last used one first.
+    pub(crate) combining: Vec<u64>,
+    pub(crate) llc: usize,
     pub(crate) node: usize,
-    class: usize,
+    pub(crate) class: usize,
     pub(crate) traffic: Traffic,
     /// Traffic at the end of the last window, and at the last reset.
     pub(crate) closed: Traffic,
@@ -66,6 +77,14 @@ pub(crate) struct Cpu {
     pub(crate) lines: Traffic,
     /// Stall at the end of the last window, less what was reset since.
     pub(crate) stalled: u64,
+    /// What the misses of this window that no stream covered cost one by one, and how long the CPU
+    /// has waited for them.
+    pub(crate) asked: u64,
+    pub(crate) waited: u64,
+    /// The second as a part of the first, in the window that is being closed.
+    pub(crate) share: f64,
+    /// The least that this can be: all places for misses taken.
+    least_share: f64,
 }
 
 impl Machine {
@@ -79,112 +98,21 @@ impl Machine {
             cpus: (0..spec.cpus()).map(|cpu| Cpu::new(spec, cpu)).collect(),
             llcs: spec.llc.iter().map(Llc::new).collect(),
             memory: Memory::new(spec),
+            coherent: Coherent::new(spec),
             routes: route::routes(spec, &spec.name)?,
             links: route::directions(spec),
             queues: Queues::new(resources(spec), spec.cpus()),
             latency: spec.latency.ns.iter().map(|row| row.iter().map(|ns| 1e3 * ns).collect()).collect(),
             cost: [[0; NODES]; NODES],
             covered: [[0; NODES]; NODES],
+            around: [[0; NODES]; NODES],
             private_hit_ps: if spec.delays { round(1e3 * spec.private.hit_ns) } else { 0 },
             depth: u64::from(spec.prefetch.depth),
+            places: index(u64::from(spec.overlap.misses)),
             delays: spec.delays,
         };
         machine.price();
         Ok(machine)
-    }
-
-    /// A load or store of a CPU at a physical address: the picoseconds that it is stalled. A CPU
-    /// that does not exist is not.
-    #[inline]
-    pub fn access(&mut self, cpu: usize, addr: u64, store: bool) -> u64 {
-        let line = addr / LINE;
-        let Some(own) = self.cpus.get_mut(cpu) else { return 0 };
-        own.counters.accesses += 1;
-        match own.cache.touch(line, store) {
-            Touch::Hit => {
-                own.counters.stall_ps += self.private_hit_ps;
-                self.private_hit_ps
-            }
-            Touch::Miss(gone) => {
-                let dirty = gone.filter(|gone| gone.dirty).map(|gone| gone.line);
-                self.miss(cpu, line, dirty)
-            }
-        }
-    }
-
-    /// What the private cache did not have; `dirty` is the line that left it for this one.
-    fn miss(&mut self, cpu: usize, line: u64, dirty: Option<u64>) -> u64 {
-        let stall = self.memory.node(line).map_or(0, |node| self.fetch(cpu, line, node));
-        if let Some(line) = dirty {
-            self.retire(cpu, line);
-        }
-        self.cpus[cpu].counters.stall_ps += stall;
-        stall
-    }
-
-    /// A line of a node from the LLC or from memory.
-    fn fetch(&mut self, cpu: usize, line: u64, node: usize) -> u64 {
-        let own = &mut self.cpus[cpu];
-        let llc = &mut self.llcs[own.llc];
-        let covered = own.streams.covers(line) && self.depth > 1;
-        own.counters.private_misses += 1;
-        own.counters.prefetched += u64::from(covered);
-        if llc.touch(line) {
-            own.counters.llc_hits += 1;
-            let depth = if covered { self.depth } else { 1 };
-            return if self.delays { llc.hit_ps() / depth } else { 0 };
-        }
-        let gone = llc.fill(line, own.class);
-        own.counters.llc_misses += 1;
-        own.counters.misses_by_node[node] += 1;
-        own.counters.bytes_read += LINE;
-        let (lines, cost) =
-            if covered { (&mut own.traffic.covered, &self.covered) } else { (&mut own.traffic.plain, &self.cost) };
-        lines[node] += 1;
-        let cost = cost[own.node][node];
-        if let Some(gone) = gone.filter(|gone| gone.dirty) {
-            self.write_back(cpu, gone.line);
-        }
-        cost
-    }
-
-    /// A dirty line that left a private cache.
-    fn retire(&mut self, cpu: usize, line: u64) {
-        let llc = self.cpus[cpu].llc;
-        if self.memory.node(line).is_some() && !self.llcs[llc].absorb(line) {
-            self.write_back(cpu, line);
-        }
-    }
-
-    fn write_back(&mut self, cpu: usize, line: u64) {
-        if let Some(node) = self.memory.node(line) {
-            let own = &mut self.cpus[cpu];
-            own.counters.bytes_written += LINE;
-            own.traffic.written[node] += 1;
-        }
-    }
-
-    /// The line of an address leaves all caches (`clflush`; Intel SDM, volume 2A). Dirty data is
-    /// written back once: for the CPU that had it, or for the first CPU of the LLC that had it.
-    pub fn flush(&mut self, addr: u64) {
-        let line = addr / LINE;
-        let mut writer = None;
-        for (number, cpu) in self.cpus.iter_mut().enumerate() {
-            if cpu.cache.flush(line) == Some(true) {
-                writer = writer.or(Some(number));
-            }
-        }
-        if self.memory.node(line).is_none() {
-            return;
-        }
-        for (number, llc) in self.llcs.iter_mut().enumerate() {
-            if llc.flush(line) == Some(true) {
-                writer = writer.or_else(|| self.cpus.iter().position(|cpu| cpu.llc == number));
-            }
-        }
-        if let Some(cpu) = writer {
-            self.write_back(cpu, line);
-        }
     }
 
     /// Sets the ways that a class of service may fill. What lies elsewhere stays, and is hit.
@@ -231,6 +159,10 @@ impl Machine {
                 let slowest = way().map(|resource| self.queues.service(*resource, 1)).max().unwrap_or(0);
                 self.cost[home][node] = round(cost);
                 self.covered[home][node] = round(cost / float(self.depth)).max(slowest);
+                let back = std::iter::once(&node).chain(&self.routes[home][node]);
+                self.around[home][node] = round(unloaded + back.map(|one| self.queues.delay(*one)).sum::<f64>());
+                let links = self.routes[node][home].iter().map(|link| self.queues.delay(*link)).sum();
+                self.coherent.price(home, node, links);
             }
         }
     }
@@ -270,7 +202,10 @@ impl Machine {
         for own in &mut self.cpus {
             own.cache.empty();
             own.streams.empty();
+            own.combining.clear();
+            own.flight.clear();
         }
+        self.coherent.empty();
         self.llcs.iter_mut().for_each(Llc::empty);
         self.queues.empty();
         self.price();
@@ -284,6 +219,8 @@ impl Cpu {
             cache: Cache::new(sets, index(u64::from(spec.private.ways))),
             counters: CpuCounters::default(),
             streams: Streams::new(spec.prefetch.streams),
+            flight: Flight::new(&spec.overlap),
+            combining: Vec::new(),
             llc: spec.llc_of(cpu).unwrap_or(0),
             node: spec.node_of(cpu).unwrap_or(0),
             class: 0,
@@ -292,13 +229,25 @@ impl Cpu {
             reset: Traffic::default(),
             lines: Traffic::default(),
             stalled: 0,
+            asked: 0,
+            waited: 0,
+            share: 1.0,
+            least_share: 1.0 / f64::from(spec.overlap.misses),
         }
+    }
+
+    /// The part of what its misses cost that the CPU has waited for, and begins the sums anew. A
+    /// CPU whose misses were all hidden would wait for longer ones, so it is never less than where
+    /// all places for misses are taken.
+    pub fn share(&mut self) -> f64 {
+        let (asked, waited) = (std::mem::take(&mut self.asked), std::mem::take(&mut self.waited));
+        if asked == 0 { 1.0 } else { (float(waited) / float(asked)).clamp(self.least_share, 1.0) }
     }
 }
 
 /// Controllers by node, then the directions of the links: the numbering of route.rs.
 fn resources(spec: &Spec) -> Vec<Resource> {
-    let controllers = spec.node.iter().map(|node| Resource::new(node.mb_per_s, spec.queue.controller_ns));
+    let controllers = spec.node.iter().map(|node| Resource::controller(node, spec.queue.controller_ns));
     let link = |link: &crate::spec::Link| Resource::new(link.mb_per_s_each_way, spec.queue.link_ns);
     controllers.chain(spec.link.iter().flat_map(|one| [link(one), link(one)])).collect()
 }

@@ -2,7 +2,8 @@
 //! the next window.
 //!
 //! **The law** is that of the contention simulator (crates/contention/src/queue.rs), so that
-//! both give the same delay for the same load: a line waits `q u^2 / (1 - u)` at a resource of
+//! both give the same delay for the same load, unless the machine file has measured figures
+//! (curve.rs): a line waits `q u^2 / (1 - u)` at a resource of
 //! utilisation `u`. It grows without bound as `u` nears 1: the delivered rate stays below the
 //! capacity, however high the demand.
 //!
@@ -38,6 +39,7 @@
 //! a program that demands ten times the capacity, in bursts of fewer than ten windows, still gets
 //! more than the capacity.
 
+use crate::curve::Curve;
 use crate::num::{float, round};
 
 /// Bytes of a line.
@@ -58,22 +60,30 @@ const ROUNDS: usize = 2;
 const HALVINGS: usize = 24;
 
 /// One controller or one direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resource {
     /// Picoseconds of its capacity that a line takes.
     pub service: f64,
     /// The scale `q` of its delay, in picoseconds.
     pub scale: f64,
+    /// What was measured instead of the law.
+    pub curve: Option<Curve>,
 }
 
 impl Resource {
     pub fn new(mb_per_s: f64, queue_ns: f64) -> Self {
-        Self { service: 1e6 * float(LINE) / mb_per_s, scale: 1e3 * queue_ns }
+        Self { service: 1e6 * float(LINE) / mb_per_s, scale: 1e3 * queue_ns, curve: None }
+    }
+
+    /// The controllers of a node.
+    pub fn controller(node: &crate::spec::Node, queue_ns: f64) -> Self {
+        Self { curve: Curve::new(node), ..Self::new(node.mb_per_s, queue_ns) }
     }
 
     /// Picoseconds that a line waits at a utilisation below 1.
     pub fn wait(&self, utilisation: f64) -> f64 {
-        self.scale * utilisation * utilisation / (1.0 - utilisation)
+        let law = || self.scale * utilisation * utilisation / (1.0 - utilisation);
+        self.curve.as_ref().map_or_else(law, |curve| curve.wait(utilisation))
     }
 }
 
@@ -189,7 +199,7 @@ impl Queues {
     /// delays.
     fn solve(&mut self, resource: usize, picos: f64) -> f64 {
         self.gather(resource);
-        let law = self.resources[resource];
+        let law = &self.resources[resource];
         let owed = self.debt[resource] / (HORIZON * picos);
         let asked =
             |delay: f64| owed + self.users.iter().map(|user| user.lines(delay)).sum::<f64>() * law.service / picos;

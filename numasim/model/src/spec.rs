@@ -39,6 +39,12 @@ pub struct Spec {
     /// What fetches ahead of each CPU.
     #[serde(default)]
     pub prefetch: Prefetch,
+    /// What each CPU may have outstanding.
+    #[serde(default)]
+    pub overlap: Overlap,
+    /// What it costs to have a line that another cache has changed.
+    #[serde(default)]
+    pub coherence: Coherence,
     /// Scales of the queueing delays.
     pub queue: Queue,
     /// Unloaded latencies.
@@ -84,6 +90,56 @@ impl Default for Prefetch {
     }
 }
 
+/// What each CPU may have outstanding; see flight.rs. Without this table a CPU waits for each miss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overlap {
+    /// Misses of the private cache that a CPU may have outstanding; 1: it waits for each.
+    pub misses: u32,
+    /// Instructions that it may execute beyond a load that is outstanding.
+    pub instructions: u32,
+}
+
+impl Default for Overlap {
+    fn default() -> Self {
+        Self { misses: 1, instructions: 128 }
+    }
+}
+
+impl Overlap {
+    /// Nehalem's: 10 line fill buffers and a reorder buffer of 128 (Intel 64 optimization manual,
+    /// sections on Nehalem); Sandy Bridge to Skylake have 10 to 12 and 168 to 224. Neither is
+    /// scaled, since a scaled machine keeps its latencies in cycles.
+    pub const NEHALEM: Self = Self { misses: 10, instructions: 128 };
+}
+
+/// Coherence: which copies a store invalidates, and what a line costs that another cache has
+/// changed; see coherence.rs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Coherence {
+    /// Whether it is modelled.
+    pub modelled: bool,
+    /// Cost of a line that a CPU of the same LLC has changed; none: [`LOCAL_OF_HIT`] times the
+    /// LLC's hit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_ns: Option<f64>,
+    /// Cost of a line that a CPU of another LLC has changed: `[node of the reader][node of the
+    /// writer]`; none: that of an LLC miss to the writer's node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_ns: Option<Vec<Vec<f64>>>,
+}
+
+/// 75 against 38 cycles on Nehalem (Molka et al., PACT 2009, who also find a line that the other
+/// socket has changed as slow as its memory: 102 to 109 against 106 ns).
+pub const LOCAL_OF_HIT: f64 = 2.0;
+
+impl Default for Coherence {
+    fn default() -> Self {
+        Self { modelled: true, local_ns: None, remote_ns: None }
+    }
+}
+
 /// The scale `q` of the queueing delay `q u^2 / (1 - u)` at utilisation `u`; see queue.rs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +171,10 @@ pub struct Node {
     pub memory_mib: u32,
     /// What its controllers sustain, in 10^6 bytes a second of guest time.
     pub mb_per_s: f64,
+    /// What an LLC miss of its own CPUs costs at a load, as measured: `[10^6 bytes a second, ns]`,
+    /// both ascending; it replaces the law of `queue.controller_ns` (curve.rs).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<[f64; 2]>,
 }
 
 /// A last-level cache.

@@ -3,7 +3,7 @@
 
 use crate::cpulist::{CPUS, CpuList};
 use crate::error::SpecError;
-use crate::spec::{Llc, Spec};
+use crate::spec::{Llc, Node, Spec};
 
 /// The most nodes of a machine.
 pub const NODES: usize = 8;
@@ -43,6 +43,7 @@ fn check(spec: &Spec, file: &str) -> Result<(), SpecError> {
     spec.llc.iter().enumerate().try_for_each(|(position, llc)| self::llc(llc, position, file))?;
     cpus(spec, file)?;
     latencies(spec, file)?;
+    coherence(spec, file)?;
     spec.link.iter().try_for_each(|link| positive(file, "link.mb_per_s_each_way", link.mb_per_s_each_way))?;
     crate::route::routes(spec, file).map(|_| ())
 }
@@ -55,6 +56,8 @@ fn scalars(spec: &Spec, file: &str) -> Result<(), SpecError> {
     counted(file, "line_bytes", spec.line_bytes, 64..=64)?;
     counted(file, "prefetch.streams", spec.prefetch.streams, 1..=64)?;
     counted(file, "prefetch.depth", spec.prefetch.depth, 1..=64)?;
+    counted(file, "overlap.misses", spec.overlap.misses, 1..=64)?;
+    counted(file, "overlap.instructions", spec.overlap.instructions, 1..=4096)?;
     positive(file, "queue.controller_ns", spec.queue.controller_ns)?;
     positive(file, "queue.link_ns", spec.queue.link_ns)
 }
@@ -87,6 +90,7 @@ fn nodes(spec: &Spec, file: &str) -> Result<(), SpecError> {
         numbered(file, "node.id", node.id, position)?;
         counted(file, "node.memory_mib", node.memory_mib, 1..=131_072)?;
         positive(file, "node.mb_per_s", node.mb_per_s)?;
+        curve(node, file)?;
     }
     let all: u64 = spec.node.iter().map(|node| u64::from(node.memory_mib)).sum();
     if all > MOST_MIB {
@@ -140,12 +144,37 @@ fn once<'a>(file: &str, key: &str, count: usize, lists: impl Iterator<Item = &'a
 }
 
 fn latencies(spec: &Spec, file: &str) -> Result<(), SpecError> {
-    let (count, rows) = (spec.node.len(), &spec.latency.ns);
+    matrix(file, "latency.ns", spec.node.len(), &spec.latency.ns)
+}
+
+fn matrix(file: &str, key: &str, count: usize, rows: &[Vec<f64>]) -> Result<(), SpecError> {
     if rows.len() != count || rows.iter().any(|row| row.len() != count) {
         let problem = format!("must have {count} rows of {count} values, one for each node");
-        return Err(SpecError::value(file, "latency.ns", problem));
+        return Err(SpecError::value(file, key, problem));
     }
-    rows.iter().flatten().try_for_each(|ns| positive(file, "latency.ns", *ns))
+    rows.iter().flatten().try_for_each(|ns| positive(file, key, *ns))
+}
+
+fn coherence(spec: &Spec, file: &str) -> Result<(), SpecError> {
+    spec.coherence.local_ns.map_or(Ok(()), |ns| not_negative(file, "coherence.local_ns", ns))?;
+    let rows = spec.coherence.remote_ns.as_deref();
+    rows.map_or(Ok(()), |rows| matrix(file, "coherence.remote_ns", spec.node.len(), rows))
+}
+
+/// Two points or more, both figures ascending, below the capacity.
+fn curve(node: &Node, file: &str) -> Result<(), SpecError> {
+    let points = &node.curve;
+    points.iter().flatten().try_for_each(|value| not_negative(file, "node.curve", *value))?;
+    let ascending = points.windows(2).all(|two| two[0][0] < two[1][0] && two[0][1] <= two[1][1]);
+    let below = points.last().is_none_or(|last| last[0] < node.mb_per_s);
+    if points.len() == 1 || !ascending || !below {
+        let problem = format!(
+            "must have two points [MB/s, ns] or more, both ascending, below `mb_per_s` = {}; sort them and drop those that do not rise",
+            node.mb_per_s
+        );
+        return Err(SpecError::value(file, "node.curve", problem));
+    }
+    Ok(())
 }
 
 fn numbered(file: &str, key: &str, id: u32, position: usize) -> Result<(), SpecError> {

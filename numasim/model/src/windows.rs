@@ -86,6 +86,35 @@ impl Windows {
         if self.someone_before(end) { Turn::Yield } else { Turn::Close }
     }
 
+    /// Whether a CPU is at the window's end while another is not: it does not run.
+    #[must_use]
+    #[inline]
+    pub fn waits(&self, cpu: usize) -> bool {
+        let end = self.base + self.length;
+        self.local[cpu] >= end && self.someone_before(end)
+    }
+
+    /// Whether a CPU is at the window's end.
+    #[must_use]
+    #[inline]
+    pub fn is_over(&self, cpu: usize) -> bool {
+        self.local[cpu] >= self.base + self.length
+    }
+
+    /// Whether a running CPU other than this has not yet come to a time.
+    #[must_use]
+    pub fn behind(&self, cpu: usize, time: u64) -> bool {
+        let mut all = self.halted.iter().zip(&self.local).enumerate();
+        all.any(|(other, (halted, local))| other != cpu && !halted && *local < time)
+    }
+
+    /// Takes back a part of what the CPU was charged last: it has not done it.
+    pub fn uncharge(&mut self, cpu: usize, picos: u64) {
+        self.ran[cpu] = self.ran[cpu].saturating_sub(picos);
+        self.local[cpu] = self.local[cpu].saturating_sub(picos);
+        self.latest = self.local[cpu];
+    }
+
     fn someone_before(&self, end: u64) -> bool {
         self.halted.iter().zip(&self.local).any(|(halted, local)| !halted && *local < end)
     }
@@ -103,7 +132,7 @@ impl Windows {
     /// A halted CPU runs again, from the time of what woke it.
     pub fn wake(&mut self, cpu: usize) {
         self.halted[cpu] = false;
-        self.local[cpu] = self.local[cpu].max(self.latest.min(self.base + self.length)).max(self.base);
+        self.local[cpu] = self.local[cpu].max(self.latest).max(self.base);
     }
 
     /// This window and all later ones have another length.
@@ -195,6 +224,19 @@ mod tests {
         assert_eq!((windows.base(), windows.local(0)), (5_000, 5_000));
         windows.jump(10);
         assert_eq!(windows.base(), 5_000, "time does not go back");
+    }
+
+    #[test]
+    fn a_cpu_at_the_end_waits_and_one_in_front_knows_who_is_behind() {
+        let mut windows = Windows::new(3, 100, 0);
+        windows.wake(0);
+        windows.wake(1);
+        windows.charge(0, 40);
+        assert!(windows.behind(0, 40) && !windows.behind(1, 40), "CPU 2 is halted");
+        windows.charge(1, 110);
+        assert!(windows.waits(1) && !windows.waits(0));
+        windows.uncharge(1, 30);
+        assert_eq!((windows.local(1), windows.ran()[1], windows.waits(1)), (80, 80, false));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The few x86 instructions that numasim must know by their bytes: those that halt or pause a CPU,
-//! read its time-stamp counter or flush a cache line, and the one by which a guest talks to
-//! numasim. Encodings: Intel 64 manual, volume 2. It refuses to know any other instruction.
+//! read its time-stamp counter or flush a cache line, atomic ones, repeated string instructions,
+//! and the one by which a guest talks to numasim. Encodings: Intel 64 manual, volume 2. It refuses
+//! to know any other instruction.
 
 /// What an instruction means to numasim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,79 @@ fn magic(tail: &[u8]) -> Option<Special> {
     let displacement = u32::from_le_bytes(tail.try_into().ok()?);
     let [low, high, ..] = displacement.to_le_bytes();
     (displacement & 0xffff_0000 == MAGIC).then(|| Special::Magic(u16::from_le_bytes([low, high])))
+}
+
+/// A repeated string instruction on memory: QEMU runs tens of thousands of its steps as one
+/// instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// REP MOVS: a load and a store a step.
+    Move,
+    /// REP STOS: a store a step.
+    Store,
+    /// REP LODS and SCAS: a load a step.
+    Scan,
+    /// REP CMPS: two loads a step.
+    Compare,
+}
+
+/// Cycles before the first step: some 35 from Nehalem to Broadwell (Intel's optimization manual, on
+/// fast strings).
+pub const REPEAT_CYCLES: u32 = 35;
+/// Bytes that REP MOVS and STOS move in a cycle (the same).
+const FAST_BYTES: u64 = 16;
+/// Cycles of a step of REP LODS, SCAS and CMPS (Agner Fog, instruction tables, Nehalem: 2).
+const STEP_CYCLES: u64 = 2;
+
+impl Repeated {
+    /// What a step takes beside its accesses, for a cycle of so many picoseconds and an element of
+    /// so many bytes; of CMPS, what goes with each of its two loads.
+    #[must_use]
+    pub const fn step(self, cycle: u64, bytes: u64) -> u64 {
+        match self {
+            Self::Move | Self::Store => cycle * bytes / FAST_BYTES,
+            Self::Scan => cycle * STEP_CYCLES,
+            Self::Compare => cycle * STEP_CYCLES / 2,
+        }
+    }
+}
+
+/// Which repeated string instruction it is, and the bytes of an element; none for all others.
+#[must_use]
+pub fn repeated(bytes: &[u8]) -> Option<(Repeated, u64)> {
+    let (prefixes, opcode) = prefixes(bytes);
+    if !prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3)) {
+        return None;
+    }
+    let [opcode] = opcode else { return None };
+    let kind = match opcode {
+        0xa4 | 0xa5 => Repeated::Move,
+        0xa6 | 0xa7 => Repeated::Compare,
+        0xaa | 0xab => Repeated::Store,
+        0xac..=0xaf => Repeated::Scan,
+        _ => return None,
+    };
+    let wide = prefixes.iter().any(|prefix| matches!(prefix, 0x48..=0x4f));
+    let bytes = match (opcode & 1 == 1, wide) {
+        (false, _) => 1,
+        (true, true) => 8,
+        (true, false) if prefixes.contains(&0x66) => 2,
+        (true, false) => 4,
+    };
+    Some((kind, bytes))
+}
+
+/// Whether it reads and writes memory as one: with LOCK, or XCHG, which needs none.
+#[must_use]
+pub fn is_atomic(bytes: &[u8]) -> bool {
+    let (prefixes, opcode) = prefixes(bytes);
+    prefixes.contains(&0xf0) || matches!(opcode, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
+}
+
+/// Prefixes, REX included, and what follows them.
+fn prefixes(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let is = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
+    bytes.split_at(bytes.iter().position(|byte| !is(byte)).unwrap_or(bytes.len()))
 }
 
 /// `[66] [REX] 0F AE /7` (CLFLUSH, with 66 CLFLUSHOPT) and `66 0F AE /6` (CLWB), with a memory
@@ -154,6 +228,29 @@ mod tests {
             "clflush 0x1000"
         );
         assert_eq!(address(&[0x66, 0x0f, 0xae, 0x30]), Address { base: Some(0), length: 4, ..NOTHING }, "clwb (%rax)");
+    }
+
+    // As the GNU assembler writes them.
+    #[test]
+    fn repeated_strings_and_atomics_are_known() {
+        assert_eq!(repeated(&[0xf3, 0xaa]), Some((Repeated::Store, 1)), "rep stosb");
+        assert_eq!(repeated(&[0xf3, 0x48, 0xab]), Some((Repeated::Store, 8)), "rep stosq");
+        assert_eq!(repeated(&[0xf3, 0x66, 0xa5]), Some((Repeated::Move, 2)), "rep movsw");
+        assert_eq!(repeated(&[0xf2, 0xae]), Some((Repeated::Scan, 1)), "repne scasb");
+        assert_eq!(repeated(&[0xf3, 0xa6]), Some((Repeated::Compare, 1)), "repe cmpsb");
+        for other in [&[0xaa][..], &[0xf3, 0x90], &[0xf3, 0x0f, 0x10, 0x00], &[0xf3], &[]] {
+            assert_eq!(repeated(other), None, "{other:x?}");
+        }
+        assert!(is_atomic(&[0xf0, 0x0f, 0xb1, 0x17]), "lock cmpxchg %edx,(%rdi)");
+        assert!(is_atomic(&[0x87, 0x07]) && !is_atomic(&[0x87, 0xc3]), "xchg with memory, and without");
+        assert!(is_atomic(&[0x48, 0x87, 0x07]) && !is_atomic(&[0x48, 0x89, 0x07]) && !is_atomic(&[]));
+    }
+
+    /// A cycle of 160 ps: a byte is a sixteenth of it.
+    #[test]
+    fn a_step_takes_what_the_manuals_say() {
+        assert_eq!((Repeated::Store.step(160, 1), Repeated::Move.step(160, 8)), (10, 80));
+        assert_eq!((Repeated::Scan.step(160, 1), Repeated::Compare.step(160, 1)), (320, 160));
     }
 
     #[test]

@@ -51,11 +51,13 @@ fn step() -> impl Strategy<Value = Step> {
 struct Slot {
     line: Option<u64>,
     dirty: bool,
+    /// Of a private cache: others may have it.
+    shared: bool,
     clos: usize,
     used: i64,
 }
 
-const EMPTY: Slot = Slot { line: None, dirty: false, clos: 0, used: 0 };
+const EMPTY: Slot = Slot { line: None, dirty: false, shared: false, clos: 0, used: 0 };
 
 /// All places of a cache; a line may lie in those of its set.
 struct Slots {
@@ -91,7 +93,7 @@ impl Slots {
         let now = self.now;
         let ways = self.set(line).iter_mut().enumerate().filter(|(way, _)| mask >> way & 1 == 1);
         let oldest = ways.map(|(_, slot)| slot).min_by_key(|slot| slot.used).unwrap();
-        std::mem::replace(oldest, Slot { line: Some(line), dirty: false, clos, used: now })
+        std::mem::replace(oldest, Slot { line: Some(line), clos, used: now, ..EMPTY })
     }
 
     /// Takes a line out; whether it was dirty.
@@ -109,8 +111,8 @@ struct Slow {
     classes: [usize; CPUS],
     counters: [CpuCounters; CPUS],
     bytes: [u64; 2],
-    /// (last line, steps), the last used one first.
-    runs: [Vec<(u64, i64)>; CPUS],
+    /// (lowest line, highest line, lean), the last used one first.
+    runs: [Vec<(u64, u64, i64)>; CPUS],
 }
 
 fn node(line: u64) -> Option<usize> {
@@ -136,15 +138,25 @@ impl Slow {
     fn access(&mut self, cpu: usize, addr: u64, store: bool) -> u64 {
         let line = addr / 64;
         self.counters[cpu].accesses += 1;
-        let stall = if self.private[cpu].touch(line) { 3000 } else { self.miss(cpu, line) };
-        self.private[cpu].find(line).unwrap().dirty |= store;
+        let stall = if !self.private[cpu].touch(line) {
+            self.miss(cpu, line, store)
+        } else if store && self.private[cpu].find(line).unwrap().shared {
+            let (_, far, _) = self.others(cpu, line, true);
+            if far { 2_000_000 } else { 400_000 }
+        } else {
+            3000
+        };
+        let slot = self.private[cpu].find(line).unwrap();
+        slot.dirty |= store;
+        slot.shared &= !store;
         self.counters[cpu].stall_ps += stall;
         stall
     }
 
-    fn miss(&mut self, cpu: usize, line: u64) -> u64 {
-        let stall = node(line).map_or(0, |node| self.fetch(cpu, line, node));
+    fn miss(&mut self, cpu: usize, line: u64, store: bool) -> u64 {
+        let (stall, shared) = node(line).map_or((0, false), |node| self.fetch(cpu, line, node, store));
         let old = self.private[cpu].fill(line, u64::MAX, 0);
+        self.private[cpu].find(line).unwrap().shared = shared;
         if let Some(gone) = old.line.filter(|line| old.dirty && node(*line).is_some()) {
             match self.llcs[cpu / 2].find(gone) {
                 Some(slot) => slot.dirty = true,
@@ -154,36 +166,88 @@ impl Slow {
         stall
     }
 
-    fn fetch(&mut self, cpu: usize, line: u64, node: usize) -> u64 {
+    /// Takes the copies of others away, or makes them shared: whether there was one, whether in or
+    /// below the other LLC, and who had changed it.
+    fn others(&mut self, cpu: usize, line: u64, store: bool) -> (bool, bool, Option<usize>) {
+        let (mut found, mut far, mut writer) = (false, false, None);
+        for llc in 0..2 {
+            let places = (2 * llc..2 * llc + 2).filter(|other| *other != cpu).map(|other| (false, other));
+            for (is_llc, at) in places.chain([(true, llc)].into_iter().filter(|_| llc != cpu / 2)) {
+                let cache = if is_llc { &mut self.llcs[at] } else { &mut self.private[at] };
+                let Some(slot) = cache.find(line) else { continue };
+                let owner = if is_llc { 2 * at } else { at };
+                writer = writer.or(slot.dirty.then_some(owner));
+                (found, far) = (true, far || llc != cpu / 2);
+                (slot.dirty, slot.shared) = (false, true);
+                if store {
+                    cache.flush(line);
+                    self.counters[cpu].invalidated += 1;
+                }
+            }
+        }
+        (found, far, writer)
+    }
+
+    fn fetch(&mut self, cpu: usize, line: u64, node: usize, store: bool) -> (u64, bool) {
         let depth = if self.covers(cpu, line) { 8 } else { 1 };
         let llc = cpu / 2;
-        self.counters[cpu].private_misses += 1;
-        self.counters[cpu].prefetched += u64::from(depth == 8);
-        if self.llcs[llc].touch(line) {
-            self.counters[cpu].llc_hits += 1;
-            return 400_000 / depth;
+        let here = self.llcs[llc].touch(line);
+        let (found, far, writer) = self.others(cpu, line, store);
+        let near = writer.is_some_and(|writer| writer / 2 == llc);
+        let memory = !here && writer.is_none();
+        if !here {
+            let class = self.classes[cpu];
+            let old = self.llcs[llc].fill(line, self.masks[llc][class], class);
+            old.line.filter(|_| old.dirty).into_iter().for_each(|gone| self.write_back(cpu, gone));
         }
-        let class = self.classes[cpu];
-        let old = self.llcs[llc].fill(line, self.masks[llc][class], class);
-        old.line.filter(|_| old.dirty).into_iter().for_each(|gone| self.write_back(cpu, gone));
-        self.counters[cpu].llc_misses += 1;
-        self.counters[cpu].misses_by_node[node] += 1;
-        self.counters[cpu].bytes_read += 64;
-        self.bytes[node] += 64;
-        if cpu / 2 == node { 1_200_000 / depth } else { 2_000_000 / depth }
+        let counters = &mut self.counters[cpu];
+        counters.private_misses += 1;
+        counters.prefetched += u64::from(depth == 8);
+        counters.hitm_local += u64::from(near);
+        counters.hitm_remote += u64::from(writer.is_some() && !near);
+        counters.llc_hits += u64::from(near || (here && writer.is_none()));
+        counters.llc_misses += u64::from(memory || (writer.is_some() && !near));
+        counters.misses_by_node[node] += u64::from(memory || (writer.is_some() && !near));
+        counters.bytes_read += if memory { 64 } else { 0 };
+        self.bytes[node] += if memory { 64 } else { 0 };
+        let cost = match writer {
+            Some(_) => {
+                if near {
+                    800_000
+                } else {
+                    2_000_000
+                }
+            }
+            None if here => 400_000,
+            None => {
+                if llc == node {
+                    1_200_000
+                } else {
+                    2_000_000
+                }
+            }
+        };
+        if let Some(writer) = writer.filter(|_| !store) {
+            if near { self.llcs[llc].find(line).unwrap().dirty = true } else { self.write_back(writer, line) }
+        }
+        let cost = if store && far && depth == 1 { cost.max(2_000_000) } else { cost / depth };
+        (cost, found && !store)
     }
 
     fn covers(&mut self, cpu: usize, line: u64) -> bool {
         let runs = &mut self.runs[cpu];
-        let found = runs.iter().position(|(last, _)| last.abs_diff(line) == 1);
-        let steps = found.map_or(0, |at| {
-            let (last, steps) = runs.remove(at);
-            let way = if line > last { 1 } else { -1 };
-            if steps.signum() == -way { way } else { steps + way }
-        });
-        runs.insert(0, (line, steps));
+        let near = |(low, high, _): &(u64, u64, i64)| (*low..=*high).any(|one| one.abs_diff(line) <= 4);
+        let (low, high, lean) = runs.iter().position(near).map_or((line, line, 0), |at| runs.remove(at));
+        let (run, sure) = if line > high {
+            ((low.max(line.saturating_sub(8)), line, (lean + 1).min(3)), lean + 1 >= 2)
+        } else if line < low {
+            ((line, high.min(line + 8), (lean - 1).max(-3)), lean - 1 <= -2)
+        } else {
+            ((low, high, lean), lean.abs() >= 2)
+        };
+        runs.insert(0, run);
         runs.truncate(8);
-        steps.abs() >= 2
+        sure
     }
 
     fn write_back(&mut self, cpu: usize, line: u64) {

@@ -100,6 +100,11 @@ pub struct CpuFigures {
     pub covered: u64,
     /// loads and stores
     pub accesses: u64,
+    /// references to lines that a CPU of the same last-level cache had changed: hits
+    pub hitm_local: u64,
+    /// references to lines that a CPU of another last-level cache had changed: misses, by the
+    /// node of the memory, though the line came from that cache
+    pub hitm_remote: u64,
 }
 
 /// What a memory controller carried.

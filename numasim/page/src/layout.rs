@@ -1,4 +1,4 @@
-//! Where everything stands on the page: word offsets of version 1, and nothing else. A word is 64
+//! Where everything stands on the page: word offsets of version 2, and nothing else. A word is 64
 //! bits, little-endian. What stands in the words of a CPU, a controller and a link are the fields
 //! of figures.rs, in their order.
 //!
@@ -9,7 +9,7 @@
 /// What word [`MAGIC`] says: the text `NUMASIM` and a zero byte.
 pub const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"NUMASIM\0");
 /// The version of this layout.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// Bytes of the page.
 pub const PAGE_BYTES: usize = 65_536;
 /// Words of the page.
@@ -89,7 +89,7 @@ pub const LINK_WORDS: usize = 4;
 /// Counters of CPUs, [`CPU_WORDS`] each.
 pub const CPU: usize = 2560;
 /// Words of a CPU: those of `CpuFigures` and of `Place`.
-pub const CPU_WORDS: usize = 20;
+pub const CPU_WORDS: usize = 22;
 
 /// The first word of a memory controller.
 #[must_use]
@@ -173,7 +173,7 @@ mod tests {
             assert!(word < END, "{name} = {word}");
             assert_eq!(seen.insert(word, name.clone()), None, "{name} = word {word}");
         }
-        assert_eq!(END, 7680);
+        assert_eq!(END, 8192);
         const { assert!(END <= WORDS) };
     }
 }

@@ -68,18 +68,19 @@ mod tests {
     use super::*;
     use crate::layout;
 
-    /// No row has more words than there are for it, and each field has the word that version 1 of
+    /// No row has more words than there are for it, and each field has the word that version 2 of
     /// the page gives it.
     #[test]
     fn rows_have_the_words_of_the_layout() {
         let (cpu, node, link) = (CpuFigures::default(), NodeFigures::default(), LinkFigures::default());
-        assert_eq!((cpu.words().len(), node.words().len(), link.words().len()), (18, 8, 4));
+        assert_eq!((cpu.words().len(), node.words().len(), link.words().len()), (20, 8, 4));
         assert_eq!(layout::cpu(0) + cpu.words().len(), layout::place(0));
         assert!(node.words().len() <= layout::NODE_WORDS && link.words().len() <= layout::LINK_WORDS);
         let at = |bytes: usize| bytes / WORD_BYTES;
         assert_eq!(at(offset_of!(CpuFigures, llc_misses)), 3);
         assert_eq!(at(offset_of!(CpuFigures, bytes_read)), 4 + layout::MISS_NODES);
         assert_eq!((at(offset_of!(CpuFigures, covered)), at(offset_of!(CpuFigures, accesses))), (16, 17));
+        assert_eq!((at(offset_of!(CpuFigures, hitm_local)), at(offset_of!(CpuFigures, hitm_remote))), (18, 19));
         assert_eq!((NodeFigures::LEVELS, LinkFigures::LEVELS), (&[3, 4][..], &[2][..]));
     }
 }

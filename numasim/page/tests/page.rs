@@ -47,6 +47,8 @@ fn snapshot(seed: u64) -> Snapshot {
             busy_ps: base + 15,
             covered: base + 16,
             accesses: base + 17,
+            hitm_local: base + 18,
+            hitm_remote: base + 19,
         }
     };
     let node = |at: u64| {
@@ -209,7 +211,7 @@ fn broken_pages_are_told_as_what_they_are() {
     };
     let cases: [(Damage, &str); 6] = [
         (|page| page.store(layout::MAGIC, u64::MAX), "no numasim page: word 0 is 0xffffffffffffffff"),
-        (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 1"),
+        (|page| page.store(layout::PAGE_VERSION, 7), "version 7, and this program knows version 2"),
         (|page| page.store(layout::CPUS, 257), "257 CPUs"),
         (|page| page.store(layout::LLCS, 0), "0 last-level caches"),
         (|page| page.store(layout::WAYS + 1, 65), "65 ways"),
@@ -243,7 +245,7 @@ fn a_file_is_shared_between_mappings() {
     guest.commit();
     assert_eq!(host.take_wishes().unwrap().classes[0], 1);
     // Little-endian, as any other reader of the file expects it.
-    assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x01\0\0\0\0\0\0\0");
+    assert_eq!(&fs::read(&path).unwrap()[..16], b"NUMASIM\0\x02\0\0\0\0\0\0\0");
     let again = Mapping::create(&path).unwrap();
     assert_eq!(again.load(layout::MAGIC), layout::MAGIC_VALUE, "what is there is kept");
     assert_eq!(again.load(layout::WORDS), 0, "beyond the page");

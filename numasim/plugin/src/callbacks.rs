@@ -5,11 +5,13 @@ use crate::arguments::Arguments;
 use crate::caches;
 use crate::error::{self, note};
 use crate::flush::Operand;
+use crate::leave;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
 use crate::tsc;
 use crate::world::{self, World, clock};
 use numasim_model::Spec;
-use numasim_model::x86::{self, Special};
+use numasim_model::flow::{self, Prefetched, Reference, Role};
+use numasim_model::x86::{self, Repeated, Special};
 use std::ffi::{CStr, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -96,6 +98,7 @@ unsafe extern "C" fn on_cpu(_id: Id, index: c_uint) {
         world.running.add(index as usize);
         world.pages.registers();
     });
+    leave::find();
 }
 
 /// QEMU has forgotten all translated code and all callbacks.
@@ -109,54 +112,97 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let modelling = world::with(|world| world.modelling).unwrap_or(false);
     // SAFETY: QEMU's block, valid in this call.
     let count = unsafe { qemu::qemu_plugin_tb_n_insns(block) };
-    // SAFETY: as above; the datum is a number.
+    // SAFETY: as above; the index is below the count.
+    let all: Vec<_> = (0..count).map(|at| unsafe { qemu::qemu_plugin_tb_get_insn(block, at) }).collect();
+    let bytes: Vec<_> = all.iter().map(|instruction| bytes_of(*instruction)).collect();
+    let flow = modelling.then(|| flow(&bytes)).flatten();
+    let traced = world::with(|world| world.trace.is_some()).unwrap_or(false);
+    // Before memory is modelled the number of instructions is enough.
+    let datum = flow.map_or(std::ptr::without_provenance_mut(count), |flow| std::ptr::from_ref(flow).cast_mut().cast());
+    // SAFETY: as above; the datum is what the callback expects.
     unsafe {
-        qemu::qemu_plugin_register_vcpu_tb_exec_cb(
-            block,
-            on_execution,
-            qemu::NO_REGISTERS,
-            std::ptr::without_provenance_mut(count),
-        );
+        qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, leave::numasim_on_execution, qemu::NO_REGISTERS, datum);
     }
-    for index in 0..count {
-        // SAFETY: as above; the index is below the count.
-        let instruction = unsafe { qemu::qemu_plugin_tb_get_insn(block, index) };
-        translate(instruction, modelling);
+    for (at, (instruction, code)) in all.iter().zip(&bytes).enumerate() {
+        if let Some(flow) = flow {
+            accesses(*instruction, &code.bytes[..code.length], &flow.roles()[at]);
+            if code.at < KERNEL && traced {
+                // After what models the access, which may leave the CPU: then it is not counted.
+                on_memory(*instruction, on_traced, qemu::BOTH, 0);
+            }
+        }
+        special(*instruction, code, count - at, modelling);
     }
 }
 
-fn translate(instruction: *mut Instruction, modelling: bool) {
+/// The bytes of an instruction.
+struct Code {
+    bytes: [u8; 16],
+    length: usize,
+    at: u64,
+}
+
+fn bytes_of(instruction: *mut Instruction) -> Code {
     let mut bytes = [0_u8; 16];
     // SAFETY: QEMU writes no more than it is given room for.
     let length = unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
-    if modelling {
-        // SAFETY: QEMU's instruction, valid in this call.
-        let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
-        let traced = at < KERNEL && world::with(|world| world.trace.is_some()).unwrap_or(false);
-        let (load, store): (qemu::OnAccess, qemu::OnAccess) =
-            if traced { (on_traced_load, on_traced_store) } else { (on_load, on_store) };
-        on_memory(instruction, load, qemu::LOADS);
-        on_memory(instruction, store, qemu::STORES);
-    }
-    match x86::special(&bytes[..length.min(bytes.len())]) {
+    // SAFETY: QEMU's instruction, valid in this call.
+    let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
+    Code { length: length.min(bytes.len()), bytes, at }
+}
+
+fn flow(code: &[Code]) -> Option<&'static flow::Block> {
+    let block = flow::Block::of(code.iter().map(|one| (&one.bytes[..one.length], one.at)));
+    world::with(|world| world.keep(block))
+}
+
+/// `rest`: instructions of the block from this one on.
+fn special(instruction: *mut Instruction, code: &Code, rest: usize, modelling: bool) {
+    match x86::special(&code.bytes[..code.length]) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
-        Some(Special::Counter) => on(instruction, on_counter, qemu::NO_REGISTERS, 0),
+        Some(Special::Counter) => on(instruction, leave::numasim_on_counter, qemu::READS_REGISTERS, rest),
         Some(Special::Flush(address)) if modelling => {
-            // SAFETY: QEMU's instruction, valid in this call.
-            let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
-            on(instruction, on_flush, qemu::READS_REGISTERS, Operand::keep(address, at));
+            on(instruction, on_flush, qemu::READS_REGISTERS, Operand::keep(address, code.at));
         }
         _ => {}
     }
 }
 
-fn on_memory(instruction: *mut Instruction, call: qemu::OnAccess, which: std::ffi::c_int) {
-    // SAFETY: QEMU's instruction, valid in this call; no data.
-    unsafe {
-        qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, std::ptr::null_mut());
+fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role) {
+    if role.fence {
+        on(instruction, on_fence, qemu::NO_REGISTERS, 0);
+    }
+    if let Some(prefetch) = &role.prefetch {
+        let datum = std::ptr::from_ref(prefetch).expose_provenance();
+        on(instruction, on_prefetch, qemu::READS_REGISTERS, datum);
+    }
+    // What the decoder does not know may access memory all the same.
+    let reference = role.reference.as_ref().unwrap_or(&Reference::ALONE);
+    let datum = std::ptr::from_ref(reference).expose_provenance();
+    let (load, store): (qemu::OnAccess, qemu::OnAccess) = match x86::repeated(bytes) {
+        Some((kind, bytes)) => {
+            on(instruction, on_repeat, qemu::NO_REGISTERS, 0);
+            let step = world::with(|world| kind.step(world.cycle, bytes)).unwrap_or(0);
+            let which = if kind == Repeated::Store { qemu::STORES } else { qemu::LOADS };
+            on_memory(instruction, leave::numasim_on_step, which, usize::try_from(step).unwrap_or(0));
+            if kind == Repeated::Move {
+                on_memory(instruction, on_store, qemu::STORES, datum);
+            }
+            return;
+        }
+        None if x86::is_atomic(bytes) => (leave::numasim_on_atomic, on_store),
+        None => (leave::numasim_on_load, on_store),
     };
+    on_memory(instruction, load, qemu::LOADS, datum);
+    on_memory(instruction, store, qemu::STORES, datum);
+}
+
+fn on_memory(instruction: *mut Instruction, call: qemu::OnAccess, which: std::ffi::c_int, datum: usize) {
+    let datum = std::ptr::with_exposed_provenance_mut(datum);
+    // SAFETY: QEMU's instruction, valid in this call; the datum is what the callback expects.
+    unsafe { qemu::qemu_plugin_register_vcpu_mem_cb(instruction, call, qemu::NO_REGISTERS, which, datum) };
 }
 
 fn on(instruction: *mut Instruction, call: qemu::OnExecution, flags: std::ffi::c_int, datum: usize) {
@@ -165,25 +211,93 @@ fn on(instruction: *mut Instruction, call: qemu::OnExecution, flags: std::ffi::c
     unsafe { qemu::qemu_plugin_register_vcpu_insn_exec_cb(instruction, call, flags, datum) };
 }
 
-unsafe extern "C" fn on_execution(_index: c_uint, instructions: *mut c_void) {
+/// Leaves the CPU if the world says so; see leave.rs.
+#[inline]
+fn leave_if(leaves: Option<bool>, from: usize) {
+    if leaves == Some(true) {
+        let cpu = world::with(|world| world.running.handle()).unwrap_or(0);
+        // SAFETY: called at the end of a callback, which has nothing to drop, with its return
+        // address.
+        if !unsafe { leave::now(cpu, from) } {
+            world::with(World::stays);
+        }
+    }
+}
+
+/// The datum is a block where memory is modelled, before that the number of its instructions.
+pub unsafe extern "C" fn execution(_index: c_uint, datum: *mut c_void, from: usize) {
     clock::in_generated_code();
-    world::with(|world| world.block(instructions.addr() as u64));
+    let begin = |world: &mut World| {
+        if !world.modelling {
+            return world.block(datum.addr() as u64);
+        }
+        // SAFETY: the block that was kept for this code, never freed; QEMU forgot all code that was
+        // translated before.
+        let block: &'static flow::Block = unsafe { &*datum.cast() };
+        let leaves = world.block(block.count());
+        if !leaves {
+            world.enter(block);
+        }
+        leaves
+    };
+    leave_if(world::with(begin), from);
 }
 
-unsafe extern "C" fn on_load(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    world::with(|world| world.access(address, false, || physical(info, address)));
+/// # Safety
+/// The datum is that of an access to memory.
+unsafe fn reference(datum: *mut c_void) -> &'static Reference {
+    // SAFETY: part of a block that was kept, never freed, or a constant.
+    unsafe { &*datum.cast() }
 }
 
-unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    world::with(|world| world.access(address, true, || physical(info, address)));
+pub unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
+    // SAFETY: what was registered.
+    let reference = unsafe { reference(datum) };
+    leave_if(world::with(|world| world.load(reference, address, || physical(info, address))), from);
 }
 
-unsafe extern "C" fn on_traced_load(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    physical(info, address).map(|physical| world::with(|world| world.traced(address, physical, false)));
+pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
+    // SAFETY: what was registered.
+    let reference = unsafe { reference(datum) };
+    leave_if(world::with(|world| world.atomic(reference, address, || physical(info, address))), from);
 }
 
-unsafe extern "C" fn on_traced_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
-    physical(info, address).map(|physical| world::with(|world| world.traced(address, physical, true)));
+unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void) {
+    // SAFETY: what was registered.
+    let reference = unsafe { reference(datum) };
+    world::with(|world| world.store(reference, address, || physical(info, address)));
+}
+
+unsafe extern "C" fn on_fence(_index: c_uint, _data: *mut c_void) {
+    world::with(World::fence);
+}
+
+unsafe extern "C" fn on_prefetch(_index: c_uint, operand: *mut c_void) {
+    // SAFETY: part of the block that was kept for this code, never freed.
+    let operand: Prefetched = unsafe { *operand.cast() };
+    world::with(|world| {
+        let address = Operand::absolute(operand.into()).address(&world.pages);
+        address.map(|address| world.prefetch(address))
+    });
+}
+
+unsafe extern "C" fn on_repeat(_index: c_uint, _data: *mut c_void) {
+    world::with(World::repeat);
+}
+
+/// A load of a repeated string instruction, or a store of one that only stores; `takes`:
+/// picoseconds of the step.
+pub unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
+    // SAFETY: takes a number.
+    let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
+    let step = |world: &mut World| world.step(address, store, takes.addr() as u64, || physical(info, address));
+    leave_if(world::with(step), from);
+}
+
+unsafe extern "C" fn on_traced(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+    // SAFETY: called within the callback of this access.
+    let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
+    physical(info, address).map(|physical| world::with(|world| world.traced(address, physical, store)));
 }
 
 #[inline]
@@ -209,8 +323,8 @@ unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
     world::with(World::pause);
 }
 
-unsafe extern "C" fn on_counter(_index: c_uint, _data: *mut c_void) {
-    world::with(World::counter);
+pub unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
+    leave_if(world::with(|world| world.counter(rest.addr() as u64)), from);
 }
 
 unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {

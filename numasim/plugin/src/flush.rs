@@ -1,20 +1,22 @@
-//! Cache-line flushes. QEMU treats them as doing nothing and reports no access, so the address is
-//! computed from the registers, and its physical one from the accesses that this CPU made to the
-//! page: a line that is in a cache got there by one.
+//! Cache-line flushes and prefetches. QEMU treats them as doing nothing and reports no access, so
+//! the address is computed from the registers, and its physical one from the misses that this CPU
+//! had on the page: a line that is in a cache got there by one. For a prefetch, which may be of a
+//! page that only other threads have used, those of the other CPUs count as well: two programs that
+//! use an address for different pages may so prefetch each other's.
 
 use crate::qemu::{self, Array, Register};
 use numasim_model::x86::Address;
 use std::ffi::{CStr, c_void};
 
-/// Pages that each CPU has used lately, by virtual page number; 1,024 a CPU, the newest of those
+/// Pages that each CPU has used lately, by virtual page number; 16,384 a CPU, the newest of those
 /// that share a place.
 pub struct Pages {
-    seen: Vec<[(u64, u64); PAGES]>,
+    seen: Vec<Vec<(u64, u64)>>,
     /// Handles of the general registers, as numbered in encodings.
     handles: [usize; 16],
 }
 
-const PAGES: usize = 1024;
+const PAGES: usize = 16_384;
 const SHIFT: u32 = 12;
 
 /// Names of the general registers in the order of their encoding.
@@ -25,7 +27,7 @@ const NAMES: [&CStr; 16] = [
 
 impl Pages {
     pub fn new(cpus: usize) -> Self {
-        Self { seen: vec![[(u64::MAX, 0); PAGES]; cpus], handles: [0; 16] }
+        Self { seen: vec![vec![(u64::MAX, 0); PAGES]; cpus], handles: [0; 16] }
     }
 
     #[inline]
@@ -38,6 +40,11 @@ impl Pages {
         let page = address >> SHIFT;
         let (seen, physical) = self.seen[cpu][place(page)];
         (seen == page).then_some((physical << SHIFT) | (address & ((1 << SHIFT) - 1)))
+    }
+
+    /// As [`Self::physical`], or what any CPU knows.
+    pub fn known(&self, cpu: usize, address: u64) -> Option<u64> {
+        self.physical(cpu, address).or_else(|| (0..self.seen.len()).find_map(|other| self.physical(other, address)))
     }
 
     /// Asks QEMU which registers can be read; within the callback of a new CPU.
@@ -98,6 +105,11 @@ impl Operand {
     /// translated code.
     pub fn keep(address: Address, at: u64) -> usize {
         std::ptr::from_ref(Box::leak(Box::new(Self { address, at }))).expose_provenance()
+    }
+
+    /// An operand that is counted from no instruction.
+    pub const fn absolute(address: Address) -> Self {
+        Self { address, at: 0 }
     }
 
     /// The address that the operand means now.

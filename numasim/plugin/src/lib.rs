@@ -23,6 +23,7 @@ mod callbacks;
 mod error;
 mod flush;
 mod idle;
+mod leave;
 mod qemu;
 mod running;
 mod tsc;

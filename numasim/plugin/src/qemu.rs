@@ -55,6 +55,7 @@ pub const READS_REGISTERS: c_int = 1;
 /// Which accesses are reported.
 pub const LOADS: c_int = 1;
 pub const STORES: c_int = 2;
+pub const BOTH: c_int = LOADS | STORES;
 
 pub type OnCpu = unsafe extern "C" fn(Id, c_uint);
 pub type OnBlock = unsafe extern "C" fn(Id, *mut Block);
@@ -83,6 +84,7 @@ unsafe extern "C" {
         rw: c_int,
         data: *mut c_void,
     );
+    pub fn qemu_plugin_mem_is_store(info: MemInfo) -> bool;
     pub fn qemu_plugin_get_hwaddr(info: MemInfo, address: u64) -> *mut Hardware;
     pub fn qemu_plugin_hwaddr_is_io(hardware: *const Hardware) -> bool;
     pub fn qemu_plugin_hwaddr_phys_addr(hardware: *const Hardware) -> u64;
@@ -110,6 +112,7 @@ std::arch::global_asm!(
     ".weak qemu_plugin_register_vcpu_tb_exec_cb",
     ".weak qemu_plugin_register_vcpu_insn_exec_cb",
     ".weak qemu_plugin_register_vcpu_mem_cb",
+    ".weak qemu_plugin_mem_is_store",
     ".weak qemu_plugin_get_hwaddr",
     ".weak qemu_plugin_hwaddr_is_io",
     ".weak qemu_plugin_hwaddr_phys_addr",

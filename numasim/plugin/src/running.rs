@@ -39,6 +39,11 @@ impl Running {
         self.place.map_or(0, |place| unsafe { *std::ptr::without_provenance::<usize>(place) })
     }
 
+    /// QEMU's own for the CPU that runs now.
+    pub fn handle(&self) -> usize {
+        self.last
+    }
+
     /// The CPU that runs now.
     #[inline]
     pub fn cpu(&mut self) -> usize {

@@ -18,7 +18,7 @@ pub fn rate(spec: &Spec) {
 }
 
 fn count() -> i64 {
-    let count = i128::from(clock::now_ns()) * i128::from(KHZ.load(Relaxed)) / 1_000_000;
+    let count = i128::from(clock::counter()) * i128::from(KHZ.load(Relaxed)) / 1_000_000;
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

@@ -3,17 +3,22 @@
 //! `clock.rs` as atomics.
 
 pub mod clock;
+mod meet;
+mod overlap;
 mod publish;
 mod trace;
 
 use crate::arguments::Arguments;
 use crate::flush::Pages;
-use crate::qemu;
 use crate::running::Running;
+use crate::{leave, qemu};
 use clock::{ASKED, BASE};
-use numasim_model::{Machine, Spec, Turn, Windows};
+use numasim_model::flow::{Block, Reference};
+use numasim_model::x86::REPEAT_CYCLES;
+use numasim_model::{Access, Core, Machine, Shared, Spec, Turn, Windows};
 use publish::Page;
 use std::cell::UnsafeCell;
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
 use trace::Trace;
@@ -22,6 +27,10 @@ use trace::Trace;
 pub struct World {
     pub spec: Spec,
     pub machine: Machine,
+    /// What each CPU has outstanding.
+    cores: Vec<Core>,
+    /// Translated blocks, each once.
+    blocks: HashSet<&'static Block>,
     pub windows: Windows,
     pub running: Running,
     pub pages: Pages,
@@ -37,6 +46,8 @@ pub struct World {
     page: Option<Page>,
     /// The page trace, where one may be wanted.
     pub trace: Option<Trace>,
+    /// Misses and waiting of the access that was looked up last, for the trace.
+    cost: (u64, u64),
     /// Whether memory is modelled; until the guest asks for it, only time is.
     pub modelling: bool,
     /// Of an instruction.
@@ -46,6 +57,17 @@ pub struct World {
     cpu: usize,
     /// Virtual line and CPU of the last access, and whether the line is known to be dirty.
     last: (u64, usize, bool),
+    /// Physical line of the last access that was looked up.
+    line: u64,
+    /// Lines on which CPUs meet, and what each CPU waits for there (meet.rs).
+    shared: Shared,
+    waiting: Vec<bool>,
+    /// Of each CPU, whether it was left within a repeated instruction.
+    repeating: Vec<bool>,
+    /// What the running CPU was charged beyond the instruction that reads a clock.
+    ahead: u64,
+    /// What a CPU was given back when it was to be left.
+    returned: u64,
     control: usize,
 }
 
@@ -78,6 +100,8 @@ impl World {
         let page = arguments.page.as_ref().map(|path| Page::open(path, &spec, WINDOW)).transpose()?;
         Ok(Self {
             machine,
+            cores: (0..cpus).map(Core::new).collect(),
+            blocks: HashSet::new(),
             windows: Windows::new(cpus, WINDOW * WINDOWS_AT_BOOT, clock::BEGINNING),
             running: Running::default(),
             pages: Pages::new(cpus),
@@ -88,12 +112,19 @@ impl World {
             cycle: whole(cycle).max(1),
             page,
             trace: arguments.trace.as_ref().map(|path| trace::create(path, cpus)).transpose()?,
+            cost: (0, 0),
             modelling: false,
             instruction: whole(instruction),
             pause: whole(PAUSE_CYCLES * cycle),
             counter: whole(COUNTER_CYCLES * cycle),
             cpu: 0,
             last: (u64::MAX, 0, false),
+            line: u64::MAX,
+            shared: Shared::default(),
+            waiting: vec![false; cpus],
+            repeating: vec![false; cpus],
+            ahead: 0,
+            returned: 0,
             control: control.expose_provenance(),
             spec,
         })
@@ -106,31 +137,44 @@ impl World {
         self.zero();
     }
 
-    /// A block of instructions begins.
+    /// A block of instructions begins; true: it must not, the CPU is to be left.
     #[inline]
-    pub fn block(&mut self, instructions: u64) {
+    pub fn block(&mut self, instructions: u64) -> bool {
         let cpu = self.running.cpu();
-        if cpu != self.cpu || self.windows.is_halted(cpu) {
-            self.switch(cpu);
+        if (cpu != self.cpu || self.windows.is_halted(cpu)) && self.switch(cpu) {
+            return true;
         }
+        self.ahead = 0;
         self.instructions[cpu] += instructions;
         self.charge(instructions * self.instruction);
+        false
     }
 
-    fn switch(&mut self, cpu: usize) {
+    /// Another CPU runs, or the same one after a halt; true: it must not yet.
+    #[cold]
+    fn switch(&mut self, cpu: usize) -> bool {
         self.cpu = cpu;
         self.last.0 = u64::MAX;
         if self.windows.is_halted(cpu) {
             self.catch_up(BASE.load(Relaxed));
             self.windows.wake(cpu);
         }
+        !ASKED.load(Relaxed) && (self.windows.waits(cpu) || self.still_waits(cpu))
     }
 
     #[inline]
     fn charge(&mut self, picos: u64) {
         if self.windows.charge(self.cpu, picos) && !ASKED.load(Relaxed) {
-            let turn = self.windows.turn(self.cpu);
-            self.take(turn);
+            self.at_end();
+        }
+    }
+
+    /// The CPU is at the window's end. Only the last one to get there lets timers run.
+    #[cold]
+    fn at_end(&mut self) {
+        match self.windows.turn(self.cpu) {
+            Turn::Yield => leave::soon(self.running.handle()),
+            turn => self.take(turn),
         }
     }
 
@@ -208,38 +252,103 @@ impl World {
         self.take(turn);
     }
 
-    /// PAUSE: QEMU runs the next CPU by itself.
+    /// PAUSE: QEMU runs the next CPU by itself. What the loop watches is a line on which CPUs meet.
     pub fn pause(&mut self) {
+        if self.modelling && self.line != u64::MAX {
+            self.shared.watched(self.line, self.cpu, self.windows.local(self.cpu));
+            self.last.0 = u64::MAX;
+        }
         self.charge(self.pause);
     }
 
-    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to
-    /// let time pass, and each reading costs the host a signal.
-    pub fn counter(&mut self) {
-        self.charge(if self.modelling { self.counter } else { COUNTER_AT_BOOT });
-    }
-
-    /// A load or store; `physical` is called for the address only where that matters, and returns
-    /// none for a device's registers.
+    /// A store; `physical` is called for the address only where that matters, and returns none for
+    /// a device's registers.
     #[inline]
-    pub fn access(&mut self, address: u64, store: bool, physical: impl FnOnce() -> Option<u64>) {
-        let line = address / 64;
-        let (last, cpu, dirty) = self.last;
-        if line == last && cpu == self.cpu && (dirty || !store) {
-            self.again[cpu] += 1;
+    pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) {
+        if self.is_again(address, true) {
             return;
         }
         let Some(physical) = physical() else { return };
-        self.last = (line, self.cpu, store);
-        self.pages.note(self.cpu, address, physical);
-        let stall = self.machine.access(self.cpu, physical, store);
-        if stall > 0 {
-            self.charge(stall);
+        self.access(reference, address, physical, true);
+        if self.shared.may_be(self.line) {
+            self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
+            self.last.0 = u64::MAX;
         }
+    }
+
+    /// A load; true: the CPU is to be left, and to load again.
+    #[inline]
+    pub fn load(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
+        if self.is_again(address, false) {
+            return false;
+        }
+        let Some(physical) = physical() else { return false };
+        if self.shared.may_be(physical / 64) && self.meets(physical / 64, u64::from(reference.rest)) {
+            return true;
+        }
+        self.access(reference, address, physical, false);
+        if self.shared.may_be(self.line) {
+            self.last.0 = u64::MAX;
+        }
+        false
+    }
+
+    #[inline]
+    fn is_again(&mut self, address: u64, store: bool) -> bool {
+        let (last, cpu, dirty) = self.last;
+        let again = address / 64 == last && cpu == self.cpu && (dirty || !store) && !self.cores[cpu].is_waiting();
+        self.again[cpu] += u64::from(again);
+        again
+    }
+
+    #[inline]
+    fn access(&mut self, reference: &Reference, address: u64, physical: u64, store: bool) {
+        self.last = (if reference.around { u64::MAX } else { address / 64 }, self.cpu, store);
+        self.line = physical / 64;
+        let (cpu, now) = (self.cpu, self.windows.local(self.cpu));
+        let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
+        let access = Access { address, physical, store };
+        let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, self.instructions[cpu]);
+        if let Some(before) = before {
+            let after = self.machine.cpu_counters(cpu);
+            let waited = after.stall_ps.wrapping_sub(before.stall_ps);
+            self.cost = (after.llc_misses.wrapping_sub(before.llc_misses), waited);
+        }
+        if outcome.missed {
+            self.pages.note(cpu, address, physical);
+        }
+        if outcome.stall > 0 {
+            self.charge(outcome.stall);
+        }
+    }
+
+    /// A repeated string instruction begins, or goes on.
+    pub fn repeat(&mut self) {
+        if !std::mem::take(&mut self.repeating[self.cpu]) {
+            self.charge(u64::from(REPEAT_CYCLES) * self.cycle);
+        }
+    }
+
+    /// An access of a step of a repeated string instruction; true: the CPU is at the window's end
+    /// and is to be left, and to do the step again.
+    #[inline]
+    pub fn step(&mut self, address: u64, store: bool, takes: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
+        if !self.is_again(address, store) {
+            let Some(physical) = physical() else { return false };
+            self.access(&Reference::ALONE, address, physical, store);
+        }
+        self.charge(takes);
+        let leaves = self.windows.is_over(self.cpu) || ASKED.load(Relaxed);
+        if leaves {
+            self.repeating[self.cpu] = true;
+            self.give_back(1);
+        }
+        leaves
     }
 
     /// All counters are zero.
     pub fn zero(&mut self) {
+        self.calm();
         self.machine.reset_counters();
         self.instructions.fill(0);
         self.ran.fill(0);
@@ -253,6 +362,7 @@ impl World {
     /// All caches are empty; what they would have written back is forgotten, and queues are idle.
     /// Classes, masks and counters stay.
     pub fn empty(&mut self) {
+        self.calm();
         self.machine.empty();
         self.last.0 = u64::MAX;
     }
@@ -276,7 +386,7 @@ pub fn whole(figure: f64) -> u64 {
 
 /// The time of the CPU that runs now.
 pub fn local() -> u64 {
-    with(|world| world.windows.local(world.cpu)).unwrap_or(0)
+    with(|world| world.windows.local(world.cpu).saturating_sub(world.ahead)).unwrap_or(0)
 }
 
 struct Only(UnsafeCell<Option<World>>);

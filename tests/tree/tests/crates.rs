@@ -20,7 +20,7 @@ const PURE: [(&str, &[&str]); 8] = [
     // Both read strings and touch no file.
     ("isobar-profiles", &["csv", "serde", "serde_json", "thiserror", "toml"]),
     ("isobar-sim", &["rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
-    ("numasim-model", &["serde", "thiserror", "toml"]),
+    ("numasim-model", &["iced-x86", "serde", "thiserror", "toml"]),
 ];
 
 /// Normal dependencies of each of our crates.

@@ -4,11 +4,12 @@
 //!
 //! A CPU fetches a line every `t` ns: what it does between misses, plus what the miss costs. Of its
 //! misses a part `c` is covered by a stream and costs a `depth`-th, but no less than the slowest
-//! resource on the way takes to carry a line; for each line fetched `v` are written back, and
-//! nothing waits for these:
+//! resource on the way takes to carry a line; of what the others cost it waits for a part `h`, less
+//! than 1 where misses overlap; for each line fetched `v` are written back, and nothing waits for
+//! these:
 //!
 //! ```text
-//! t_i  = rest_i + (1 - c_i) (L_i + W_i) + c_i max((L_i + W_i) / depth, s_i)
+//! t_i  = rest_i + (1 - c_i) h_i (L_i + W_i) + c_i max((L_i + W_i) / depth, s_i)
 //! W_i  = sum of w over the way of i
 //! u_r  = s_r sum_i (lines of i over r) / t_i
 //! w_r  = q_r u_r^2 / (1 - u_r)
@@ -32,6 +33,8 @@ pub struct User {
     pub latency: f64,
     /// Part of its misses that a stream covers.
     pub covered: f64,
+    /// Part of what its other misses cost that it waits for: 1 where it waits for each.
+    pub waits: f64,
     /// Lines written back for each that is fetched.
     pub written: f64,
     /// Resources that what it fetches passes.
@@ -75,7 +78,7 @@ fn demand(resources: &[Resource], users: &[User], depth: f64, loads: &[f64], at:
     let lines = |user: &User| {
         let cost = user.latency + user.reads.iter().map(wait).sum::<f64>();
         let slowest = user.reads.iter().map(|one| resources[*one].service).fold(0.0, f64::max);
-        let miss = (1.0 - user.covered) * cost + user.covered * (cost / depth).max(slowest);
+        let miss = (1.0 - user.covered) * user.waits * cost + user.covered * (cost / depth).max(slowest);
         let times = |way: &[usize]| if way.contains(&at) { 1.0 } else { 0.0 };
         (times(&user.reads) + user.written * times(&user.writes)) / (user.rest + miss)
     };
@@ -87,7 +90,7 @@ mod tests {
     use super::*;
 
     fn user() -> User {
-        User { rest: 0.0, latency: 300.0, covered: 0.0, written: 0.0, reads: vec![0], writes: vec![0] }
+        User { rest: 0.0, latency: 300.0, covered: 0.0, waits: 1.0, written: 0.0, reads: vec![0], writes: vec![0] }
     }
 
     /// One resource of 50 ns a line, q = 100 ns. At u = 1/2 a line waits 100 * 0.25 / 0.5 = 50 ns

@@ -1,14 +1,14 @@
 //! Law 3: what streams get of a controller and of a link. What one CPU does between misses, how
-//! many of them a stream covers and how much it writes back is taken from the page while it streams
-//! alone; what several get then follows from the machine file and the queue law (closed_loop.rs),
-//! and is compared with what the controller carried.
+//! many of them a stream covers, what part of the others it waits for and how much it writes back
+//! is taken from the page while it streams alone; what several get then follows from the machine
+//! file and the queue law (closed_loop.rs), and is compared with what the controller carried.
 
 use super::closed_loop::{Resource, User, utilisation};
 use super::places::Places;
 use super::plan;
 use super::reading::{self, Readings};
 use super::row::{Bound, Row, Verdict};
-use numasim_guest::counters::{Counters, Link};
+use numasim_guest::counters::{Counters, Cpu, Link};
 use numasim_model::Spec;
 use numasim_model::num::float;
 
@@ -101,10 +101,25 @@ fn nature(spec: &Spec, places: &Places, alone: &Counters) -> Result<User, String
         rest: (float(cpu.busy_ps - cpu.stall_ps) / 1e3 + hits * (1.0 - covered)) / misses,
         latency: spec.latency.ns[places.node][places.node],
         covered,
+        waits: waits(spec, places, alone, cpu, covered)?,
         written: float(cpu.bytes_written) / float(cpu.bytes_read.max(1)),
         reads: vec![CONTROLLER],
         writes: vec![CONTROLLER],
     })
+}
+
+/// The part of what its uncovered misses cost for which it waited.
+fn waits(spec: &Spec, places: &Places, alone: &Counters, cpu: &Cpu, covered: f64) -> Figure {
+    let places_for_misses = f64::from(spec.overlap.misses);
+    if spec.overlap.misses == 1 || covered >= 1.0 {
+        return Ok(1.0);
+    }
+    let delay = float(reading::node(alone, places.node)?.delay_ps) / 1e3;
+    let cost = spec.latency.ns[places.node][places.node] + delay;
+    let slowest = LINE * 1e3 / spec.node[places.node].mb_per_s;
+    let stalled = float(cpu.stall_ps) / 1e3 / float(cpu.llc_misses.max(1));
+    let stream = covered * (cost / f64::from(spec.prefetch.depth)).max(slowest);
+    Ok(((stalled - stream) / ((1.0 - covered) * cost)).clamp(1.0 / places_for_misses, 1.0))
 }
 
 /// Utilisations by the law, with a number of CPUs on the node and another over the link.

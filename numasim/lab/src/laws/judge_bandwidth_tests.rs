@@ -1,6 +1,6 @@
 use super::*;
 use crate::laws::test_kit::{self, spec};
-use numasim_guest::counters::{Cpu, Node};
+use numasim_guest::counters::Node;
 use numasim_model::num::round;
 
 /// What a window of one millisecond counted: a CPU that has been busy all the time, what node 0

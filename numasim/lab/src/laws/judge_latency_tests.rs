@@ -72,3 +72,12 @@ fn each_wrong_figure_is_seen() {
 fn nothing_told_is_nothing_held() {
     assert!(rows("").iter().all(|row| row.verdict == Verdict::Fails && row.why.is_some()));
 }
+
+#[test]
+fn where_misses_overlap_the_loop_is_hidden() {
+    let spec = spec();
+    assert!((by_load_ns(&spec, 40.0, 1200.0) - 1240.0).abs() < 1e-9);
+    let overlapped = Spec { overlap: numasim_model::Overlap::NEHALEM, ..spec };
+    assert!((by_load_ns(&overlapped, 40.0, 1200.0) - 1200.0).abs() < 1e-9);
+    assert!((by_load_ns(&overlapped, 40.0, 10.0) - 40.0).abs() < 1e-9);
+}

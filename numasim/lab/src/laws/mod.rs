@@ -13,6 +13,7 @@ mod judge_caches;
 mod judge_latency;
 mod judge_repeat;
 mod judge_time;
+pub mod lines;
 pub mod places;
 pub mod plan;
 pub mod reading;
@@ -34,8 +35,31 @@ use reading::Readings;
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
-pub const LAWS: [&str; 9] =
-    ["latency", "cache", "bandwidth", "sharing", "ways", "flush", "load", "time", "repeatability"];
+pub const LAWS: [&str; 11] = [
+    "latency",
+    "cache",
+    "bandwidth",
+    "sharing",
+    "ways",
+    "flush",
+    "load",
+    "time",
+    "overlap",
+    "coherence",
+    "repeatability",
+];
+
+/// Steps of the laws that are asked for.
+#[must_use]
+pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<script::Step> {
+    let mut steps = plan::steps(spec, &wanted);
+    if let Ok(places) = Places::of(spec) {
+        let overlap = wanted("overlap").then(|| lines::overlap_steps(spec, &places));
+        let coherence = wanted("coherence").then(|| lines::coherence_steps(spec, &places));
+        steps.extend([overlap, coherence].into_iter().flatten().flatten());
+    }
+    steps
+}
 
 /// Judges what a boot reported: one or more rows for each law that is asked for.
 #[must_use]
@@ -44,7 +68,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         Ok(places) => places,
         Err(why) => return vec![Row::fails("machine", "can be measured", why)],
     };
-    let all: [(&str, Judge); 8] = [
+    let all: [(&str, Judge); 10] = [
         ("latency", judge_latency::latency),
         ("cache", judge_latency::cache),
         ("bandwidth", judge_bandwidth::bandwidth),
@@ -53,6 +77,8 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         ("flush", judge_latency::flush),
         ("load", judge_latency::load),
         ("time", judge_time::time),
+        ("overlap", lines::overlap),
+        ("coherence", lines::coherence),
     ];
     all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
 }

@@ -1,11 +1,12 @@
 //! What the tests of the laws share: a machine, and lines as its guest would write them.
 
 use numasim_guest::counters::Counters;
-use numasim_model::Spec;
+use numasim_model::{Overlap, Spec};
 
-/// Two nodes with two CPUs each, round figures.
+/// Two nodes with two CPUs each, round figures; a CPU waits for each miss.
 pub fn spec() -> Spec {
-    Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap()
+    let spec = Spec::parse(include_str!("../../../machines/small-2x2.toml"), "m").unwrap();
+    Spec { overlap: Overlap::default(), ..spec }
 }
 
 /// The page at one moment, under a label.

@@ -7,7 +7,7 @@ use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
 use numasim_lab::laws::reading::Readings;
-use numasim_lab::laws::{self, LAWS, Row, Verdict, plan, script, speed, table};
+use numasim_lab::laws::{self, LAWS, Row, Verdict, script, speed, table};
 use numasim_lab::scratch::Scratch;
 use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let add = [
-        write(&scratch.path().join(MEASURES), &script::text(&plan::steps(&machine.spec, wanted)))?,
+        write(&scratch.path().join(MEASURES), &script::text(&laws::steps(&machine.spec, wanted)))?,
         write(&scratch.path().join(WORKS), &script::text(&speed::steps()))?,
     ];
     let contents = Contents { tools: true, add: add.into(), ..Contents::default() };

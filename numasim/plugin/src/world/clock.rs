@@ -21,7 +21,9 @@ static SHOWN: AtomicU64 = AtomicU64::new(BEGINNING);
 pub const BEGINNING: u64 = 1_000_000_000_000;
 /// A CPU has been asked to yield, and has not yet done so.
 pub static ASKED: AtomicBool = AtomicBool::new(false);
-/// Latest time that was returned, picoseconds: no clock goes back.
+/// Latest time that a time-stamp counter showed, picoseconds. A CPU reads its counter only when no
+/// other is behind it (`World::counter`), so this never holds one back; should it yet, QEMU would
+/// take the host for one that was suspended.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 /// The stack of the code that QEMU generates; what reads a clock from within is deeper.
 static STACK: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -61,11 +63,14 @@ fn within_generated_code() -> bool {
     runs_cpus() && (&raw const here).addr() < STACK.load(Relaxed)
 }
 
-/// The time now, in nanoseconds from a second before the start.
-pub fn now_ns() -> i64 {
-    let picos =
-        if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) };
-    nanos(picos)
+/// The time now, in nanoseconds from a second before the start: to a CPU its own.
+fn now_ns() -> i64 {
+    nanos(if within_generated_code() { world::local().max(BASE.load(Relaxed)) } else { SHOWN.load(Relaxed) })
+}
+
+/// What the time-stamp counter shows: nanoseconds.
+pub fn counter() -> i64 {
+    nanos(if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) })
 }
 
 fn nanos(picos: u64) -> i64 {

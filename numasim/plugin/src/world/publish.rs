@@ -181,5 +181,7 @@ fn cpu_figures(world: &World, cpu: usize) -> CpuFigures {
         busy_ps,
         covered: counters.prefetched,
         accesses: counters.accesses + world.again[cpu],
+        hitm_local: counters.hitm_local,
+        hitm_remote: counters.hitm_remote,
     }
 }

@@ -22,18 +22,11 @@ pub fn create(path: &Path, cpus: usize) -> Result<Trace, String> {
 }
 
 impl World {
-    /// A load or store of user code, where a trace may be wanted.
+    /// A load or store of user code, which the machine has answered.
     pub fn traced(&mut self, address: u64, physical: u64, store: bool) {
         let cpu = self.running.cpu();
-        let before = self.machine.cpu_counters(cpu);
-        self.access(address, store, || Some(physical));
-        let after = self.machine.cpu_counters(cpu);
-        let one = PageCounts {
-            loads: u64::from(!store),
-            stores: u64::from(store),
-            misses: after.llc_misses.wrapping_sub(before.llc_misses),
-            waited: after.stall_ps.wrapping_sub(before.stall_ps),
-        };
+        let (misses, waited) = std::mem::take(&mut self.cost);
+        let one = PageCounts { loads: u64::from(!store), stores: u64::from(store), misses, waited };
         let node = self.machine.node_of(physical).unwrap_or_default();
         self.with_trace(|trace, _| trace.count(cpu, (address >> SHIFT, physical >> SHIFT), node, one));
     }

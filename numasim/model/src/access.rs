@@ -1,0 +1,186 @@
+//! The way of an access through the caches: which has the line, what it moves, what it costs by
+//! itself. It refuses to know what overlaps (issue.rs).
+
+use crate::cache::Touch;
+use crate::machine::Machine;
+use crate::queue::LINE;
+
+/// What an access costs that the private cache did not answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    pub ps: u64,
+    /// A stream covered it: this is its part, which nothing can overlap further.
+    pub covered: bool,
+}
+
+impl Machine {
+    /// A load or store of a CPU at a physical address, for which the CPU waits: the picoseconds
+    /// that it is stalled. A CPU that does not exist is not.
+    #[inline]
+    pub fn access(&mut self, cpu: usize, addr: u64, store: bool) -> u64 {
+        let line = addr / LINE;
+        let Some(own) = self.cpus.get_mut(cpu) else { return 0 };
+        own.counters.accesses += 1;
+        let touch = own.cache.touch(line, store);
+        if touch == Touch::Hit {
+            own.counters.stall_ps += self.private_hit_ps;
+            return self.private_hit_ps;
+        }
+        let cost = self.beyond(cpu, line, store, touch);
+        self.wait(cpu, cost);
+        cost.ps
+    }
+
+    /// A CPU waits for an access, from its begin to its end.
+    pub(crate) fn wait(&mut self, cpu: usize, cost: Cost) {
+        let own = &mut self.cpus[cpu];
+        own.counters.stall_ps += cost.ps;
+        if !cost.covered {
+            own.asked += cost.ps;
+            own.waited += cost.ps;
+        }
+    }
+
+    /// What the private cache did not have, or has not for itself.
+    pub(crate) fn beyond(&mut self, cpu: usize, line: u64, store: bool, touch: Touch) -> Cost {
+        match touch {
+            Touch::Hit => Cost::default(),
+            Touch::Shared => Cost { ps: self.upgrade(cpu, line), covered: false },
+            Touch::Miss(gone) => {
+                let covered = self.memory.node(line).is_some() && self.cpus[cpu].streams.covers(line) && self.depth > 1;
+                self.miss(cpu, line, store, gone, covered)
+            }
+        }
+    }
+
+    /// A line that came into the private cache for another one.
+    #[inline]
+    pub(crate) fn miss(
+        &mut self,
+        cpu: usize,
+        line: u64,
+        store: bool,
+        gone: Option<crate::cache::Gone>,
+        covered: bool,
+    ) -> Cost {
+        let cost = match self.memory.node(line) {
+            Some(node) => self.fetch(cpu, line, node, store, covered),
+            None => Cost::default(),
+        };
+        let llc = self.cpus[cpu].llc;
+        self.coherent.came(line, llc);
+        if let Some(gone) = gone {
+            self.coherent.went(gone.line, llc);
+            if gone.dirty {
+                self.retire(cpu, gone.line);
+            }
+        }
+        cost
+    }
+
+    /// A line of a node from a cache or from memory.
+    #[inline]
+    fn fetch(&mut self, cpu: usize, line: u64, node: usize, store: bool, covered: bool) -> Cost {
+        let own = &mut self.cpus[cpu];
+        own.counters.private_misses += 1;
+        own.counters.prefetched += u64::from(covered);
+        let (llc, home) = (own.llc, own.node);
+        let here = self.llcs[llc].touch(line);
+        let others = if self.coherent.may_share(line, llc, here) {
+            self.snoop(cpu, line, store)
+        } else {
+            crate::coherence::Others::default()
+        };
+        let mut cost = if let Some(writer) = others.writer {
+            self.transfer(cpu, line, node, writer, covered)
+        } else if here.is_some() {
+            self.cpus[cpu].counters.llc_hits += 1;
+            self.llc_hit(llc, covered)
+        } else {
+            self.read_memory(cpu, line, node, covered);
+            let table = if covered { &self.covered } else { &self.cost };
+            Cost { ps: table[home][node], covered }
+        };
+        if others.found {
+            cost = self.settle(cpu, line, store, &others, cost);
+        }
+        cost
+    }
+
+    #[inline]
+    pub(crate) fn llc_hit(&self, llc: usize, covered: bool) -> Cost {
+        let depth = if covered { self.depth } else { 1 };
+        Cost { ps: if self.delays { self.llcs[llc].hit_ps() / depth } else { 0 }, covered }
+    }
+
+    #[inline]
+    fn read_memory(&mut self, cpu: usize, line: u64, node: usize, covered: bool) {
+        let own = &mut self.cpus[cpu];
+        own.counters.llc_misses += 1;
+        own.counters.misses_by_node[node] += 1;
+        own.counters.bytes_read += LINE;
+        let lines = if covered { &mut own.traffic.covered } else { &mut own.traffic.plain };
+        lines[node] += 1;
+        self.fill(cpu, line);
+    }
+
+    /// The LLC takes a line that it does not have.
+    #[inline]
+    pub(crate) fn fill(&mut self, cpu: usize, line: u64) {
+        let own = &self.cpus[cpu];
+        let llc = own.llc;
+        let gone = self.llcs[llc].fill(line, own.class);
+        self.coherent.filled(line, llc);
+        if let Some(gone) = gone {
+            self.coherent.evicted(gone.line, llc);
+            if gone.dirty {
+                self.write_back(cpu, gone.line);
+            }
+        }
+    }
+
+    /// A dirty line that left a private cache.
+    pub(crate) fn retire(&mut self, cpu: usize, line: u64) {
+        let llc = self.cpus[cpu].llc;
+        if self.memory.node(line).is_some() && !self.llcs[llc].absorb(line) {
+            self.write_back(cpu, line);
+        }
+    }
+
+    pub(crate) fn write_back(&mut self, cpu: usize, line: u64) {
+        if let Some(node) = self.memory.node(line) {
+            let own = &mut self.cpus[cpu];
+            own.counters.bytes_written += LINE;
+            own.traffic.written[node] += 1;
+        }
+    }
+
+    /// The line of an address leaves all caches (`clflush`; Intel SDM, volume 2A). Dirty data is
+    /// written back once: for the CPU that had it, or for the first CPU of the LLC that had it.
+    pub fn flush(&mut self, addr: u64) {
+        let line = addr / LINE;
+        if let Some(cpu) = self.purge(line) {
+            self.write_back(cpu, line);
+        }
+    }
+
+    /// A line leaves all caches; the CPU that had changed it.
+    pub(crate) fn purge(&mut self, line: u64) -> Option<usize> {
+        let mut writer = None;
+        for (number, cpu) in self.cpus.iter_mut().enumerate() {
+            if let Some(dirty) = cpu.cache.flush(line) {
+                self.coherent.went(line, cpu.llc);
+                writer = writer.or(dirty.then_some(number));
+            }
+        }
+        self.memory.node(line)?;
+        for (number, llc) in self.llcs.iter_mut().enumerate() {
+            if let Some(dirty) = llc.flush(line) {
+                self.coherent.evicted(line, number);
+                let first = || self.cpus.iter().position(|cpu| cpu.llc == number).filter(|_| dirty);
+                writer = writer.or_else(first);
+            }
+        }
+        writer
+    }
+}

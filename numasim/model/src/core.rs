@@ -1,0 +1,92 @@
+//! The core of a CPU as far as it decides what overlaps: the registers that wait for loads
+//! (scoreboard.rs), and the machine that says when these arrive. It is told of blocks and accesses
+//! in the order in which the CPU executes them, and says how long the CPU is stalled.
+
+use crate::flow::{Block, Reference};
+use crate::issue::{Dispatch, Outcome};
+use crate::machine::Machine;
+use crate::scoreboard::Scoreboard;
+
+/// See the head of the file.
+#[derive(Clone, Debug)]
+pub struct Core {
+    cpu: usize,
+    score: Scoreboard,
+}
+
+/// A load or a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// As the program sees it.
+    pub address: u64,
+    /// Where it is.
+    pub physical: u64,
+    /// Or it loads.
+    pub store: bool,
+}
+
+impl Core {
+    /// The core of a CPU.
+    #[must_use]
+    pub fn new(cpu: usize) -> Self {
+        Self { cpu, score: Scoreboard::default() }
+    }
+
+    /// Whether anything is waited for.
+    #[must_use]
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.score.is_waiting()
+    }
+
+    /// Nothing is waited for.
+    pub fn clear(&mut self) {
+        self.score.clear();
+    }
+
+    /// A block begins, at a time in picoseconds and with so many instructions executed; how long
+    /// the CPU is stalled for loads that are too far behind.
+    #[inline]
+    pub fn begin(&mut self, machine: &mut Machine, block: &'static Block, now: u64, instruction: u64) -> u64 {
+        if self.score.enter(block, now) { machine.due(self.cpu, now, instruction) } else { 0 }
+    }
+
+    /// An access of the block that began last.
+    #[inline]
+    pub fn access(
+        &mut self,
+        machine: &mut Machine,
+        reference: &Reference,
+        access: Access,
+        now: u64,
+        instruction: u64,
+    ) -> Outcome {
+        let Access { address, physical, store } = access;
+        if store && reference.around {
+            let stall = machine.store_around(self.cpu, physical, now);
+            return Outcome { stall, arrives: 0, missed: true };
+        }
+        if reference.alone || !machine.overlaps() {
+            let stall = machine.access(self.cpu, physical, store);
+            return Outcome { stall, arrives: 0, missed: true };
+        }
+        let ready = if self.is_waiting() { self.score.address(reference) } else { 0 };
+        let outcome = machine.issue(self.cpu, physical, store, Dispatch { now, ready, instruction });
+        if !store {
+            let stored = if self.is_waiting() { self.score.stored(address) } else { 0 };
+            let arrives = outcome.arrives.max(stored);
+            if arrives > now + outcome.stall {
+                self.score.load(reference, arrives);
+            }
+        } else if self.is_waiting() {
+            self.score.store(reference, address, now);
+        }
+        outcome
+    }
+
+    /// A fence: how long the CPU is stalled until nothing is waited for.
+    pub fn fence(&mut self, machine: &mut Machine, now: u64) -> u64 {
+        self.score.clear();
+        machine.drain(self.cpu, now)
+    }
+}

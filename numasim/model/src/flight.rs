@@ -1,0 +1,147 @@
+//! The misses of a CPU that have not been answered yet. A CPU does not wait where it misses: it
+//! goes on until it has as many misses outstanding as it has places for them (line fill buffers),
+//! or until it has executed as many instructions beyond the oldest load as it can hold (reorder
+//! buffer). It knows lines, times and instruction numbers; it refuses to know what a miss costs and
+//! which instruction needs it (scoreboard.rs).
+//!
+//! Departures from real cores:
+//!
+//! 1. *A place is taken from dispatch on*: a load whose address is not known yet has one, too. A
+//!    core keeps it elsewhere, so a loop of one long chain and many independent loads overlaps a
+//!    little less here.
+//! 2. *Stores* never hold up the instructions behind them: they wait in a store buffer without end.
+//!    Only places are counted.
+//! 3. *No wrong guesses*: a branch that depends on an outstanding load is as if predicted right.
+//!    Where it is not, a core overlaps less.
+
+/// Nothing waits for it before it is needed: a store or a prefetch.
+pub(crate) const FREE: u64 = u64::MAX;
+
+/// See the head of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    misses: Vec<Miss>,
+    places: usize,
+    /// Instructions that may be executed beyond a load that is outstanding.
+    reach: u64,
+    /// The instruction at which the CPU must wait for its oldest load.
+    limit: u64,
+}
+
+/// A line on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Miss {
+    line: u64,
+    arrives: u64,
+    /// The first load that wants it; [`FREE`]: none does.
+    load: u64,
+}
+
+impl Flight {
+    pub fn new(spec: &crate::spec::Overlap) -> Self {
+        let places = crate::num::index(u64::from(spec.misses));
+        let reach = u64::from(spec.instructions);
+        Self { misses: Vec::with_capacity(places), places, reach, limit: FREE }
+    }
+
+    /// Nothing is outstanding.
+    pub fn clear(&mut self) {
+        self.misses.clear();
+        self.limit = FREE;
+    }
+
+    /// When a line arrives that is on its way, and that a load (or nothing) wants now; 0: it is not
+    /// on its way.
+    #[inline]
+    pub fn meet(&mut self, line: u64, load: u64) -> u64 {
+        let Some(miss) = self.misses.iter_mut().find(|miss| miss.line == line) else { return 0 };
+        miss.load = miss.load.min(load);
+        self.limit = self.limit.min(miss.load.saturating_add(self.reach));
+        miss.arrives
+    }
+
+    /// How long a CPU must wait for a place.
+    pub fn room(&mut self, now: u64) -> u64 {
+        if self.misses.len() < self.places {
+            return 0;
+        }
+        let first = self.misses.iter().map(|miss| miss.arrives).min().unwrap_or(now);
+        let wait = first.saturating_sub(now);
+        self.arrived(now + wait);
+        wait
+    }
+
+    /// A line is on its way; there must be room.
+    pub fn start(&mut self, line: u64, arrives: u64, load: u64) {
+        self.misses.push(Miss { line, arrives, load });
+        self.limit = self.limit.min(load.saturating_add(self.reach));
+    }
+
+    /// How long a CPU must wait before it may execute an instruction.
+    #[inline]
+    pub fn due(&mut self, now: u64, instruction: u64) -> u64 {
+        let mut wait = 0;
+        while instruction >= self.limit {
+            let Some(at) = (0..self.misses.len()).min_by_key(|at| self.misses[*at].load) else { break };
+            let oldest = self.misses.swap_remove(at);
+            wait = wait.max(oldest.arrives.saturating_sub(now));
+            self.bound();
+        }
+        wait
+    }
+
+    /// How long until all loads, stores and prefetches are answered, which then they are.
+    pub fn drain(&mut self, now: u64) -> u64 {
+        let last = self.misses.iter().map(|miss| miss.arrives).max().unwrap_or(now);
+        self.clear();
+        last.saturating_sub(now)
+    }
+
+    fn arrived(&mut self, now: u64) {
+        self.misses.retain(|miss| miss.arrives > now);
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        let oldest = self.misses.iter().map(|miss| miss.load).min().unwrap_or(FREE);
+        self.limit = oldest.saturating_add(self.reach);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight() -> Flight {
+        Flight::new(&crate::spec::Overlap { misses: 2, instructions: 10 })
+    }
+
+    #[test]
+    fn a_third_miss_waits_for_the_first_of_two_that_arrives() {
+        let mut flight = flight();
+        flight.start(1, 100, 0);
+        flight.start(2, 70, 1);
+        assert_eq!(flight.room(20), 50);
+        assert_eq!((flight.meet(1, 3), flight.meet(2, 3)), (100, 0), "line 2 is here");
+        assert_eq!(flight.room(70), 0);
+    }
+
+    #[test]
+    fn a_load_holds_up_what_is_too_far_behind_it_and_a_store_nothing() {
+        let mut flight = flight();
+        flight.start(1, 100, 5);
+        flight.start(2, 900, FREE);
+        assert_eq!((flight.due(0, 14), flight.due(0, 15)), (0, 100));
+        assert_eq!(flight.due(100, 1_000_000), 0, "nobody waits for the store");
+        assert_eq!(flight.meet(2, 2_000_000), 900);
+        assert_eq!(flight.due(100, 2_000_010), 800, "now a load wants its line");
+    }
+
+    #[test]
+    fn a_fence_waits_for_all() {
+        let mut flight = flight();
+        flight.start(1, 100, 5);
+        flight.start(2, 900, FREE);
+        assert_eq!((flight.drain(40), flight.drain(40), flight.due(40, FREE - 1)), (860, 0, 0));
+    }
+}

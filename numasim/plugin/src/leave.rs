@@ -1,0 +1,98 @@
+//! Leaving a CPU at once, in the middle of its instruction: QEMU goes on with the next CPU, and
+//! this one later begins the same instruction again. QEMU itself does so where an access faults; a
+//! plugin has no interface for it, so QEMU's own functions are used, which Debian's builds export.
+//!
+//! A callback of a load may leave (the instruction has changed nothing yet), so may one at the
+//! beginning of a block, or of an instruction when it was registered as reading registers (else
+//! QEMU has not written them back). A step of REP STOS may, since doing it again changes nothing.
+
+use crate::error;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+type Exit = unsafe extern "C" fn(*mut c_void);
+type Restore = unsafe extern "C" fn(*mut c_void, usize) -> bool;
+type LoopExit = unsafe extern "C" fn(*mut c_void) -> !;
+
+static EXIT: AtomicUsize = AtomicUsize::new(0);
+static RESTORE: AtomicUsize = AtomicUsize::new(0);
+static LOOP_EXIT: AtomicUsize = AtomicUsize::new(0);
+
+/// Finds QEMU's functions.
+pub fn find() {
+    let all = [(&EXIT, c"cpu_exit"), (&RESTORE, c"cpu_restore_state"), (&LOOP_EXIT, c"cpu_loop_exit")];
+    for (place, name) in all {
+        // SAFETY: a C string, and the default search order.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        if found.is_null() {
+            let name = name.to_string_lossy();
+            error::end(&format!(
+                "this QEMU does not export '{name}', by which numasim lets CPUs take turns; use Debian's package of QEMU 10.0, or link with -rdynamic"
+            ));
+        }
+        place.store(found.expose_provenance(), Relaxed);
+    }
+}
+
+/// Makes QEMU leave the CPU before its next block.
+pub fn soon(cpu: usize) {
+    // SAFETY: QEMU's function of this name has this type; found when the CPUs were made.
+    let exit: Exit = unsafe { std::mem::transmute(EXIT.load(Relaxed)) };
+    // SAFETY: the CPU that runs.
+    unsafe { exit(std::ptr::with_exposed_provenance_mut(cpu)) };
+}
+
+/// Leaves the CPU now, and does not come back; only where the callback was not called from
+/// generated code, such as by an instruction that QEMU carries out in C, it does.
+///
+/// # Safety
+/// `cpu` is the one that runs, `from` the address to which the callback would return; nothing of
+/// the callback's is left to be dropped.
+pub unsafe fn now(cpu: usize, from: usize) -> bool {
+    let this = std::ptr::with_exposed_provenance_mut(cpu);
+    // SAFETY: as in `soon`.
+    let restore: Restore = unsafe { std::mem::transmute(RESTORE.load(Relaxed)) };
+    // SAFETY: any address is allowed; where it is not generated code nothing happens.
+    if !unsafe { restore(this, from) } {
+        return false;
+    }
+    soon(cpu);
+    // SAFETY: as in `soon`.
+    let leave: LoopExit = unsafe { std::mem::transmute(LOOP_EXIT.load(Relaxed)) };
+    // SAFETY: the CPU's state is whole; the frames between here and QEMU's loop have nothing to
+    // drop.
+    unsafe { leave(this) }
+}
+
+// Callbacks that may leave have to know from where in the generated code they were called: the
+// return address becomes their last argument. QEMU passes two, four and two.
+std::arch::global_asm!(
+    ".globl numasim_on_execution",
+    "numasim_on_execution: mov rdx, [rsp]",
+    "jmp {execution}",
+    ".globl numasim_on_counter",
+    "numasim_on_counter: mov rdx, [rsp]",
+    "jmp {counter}",
+    ".globl numasim_on_load",
+    "numasim_on_load: mov r8, [rsp]",
+    "jmp {load}",
+    ".globl numasim_on_atomic",
+    "numasim_on_atomic: mov r8, [rsp]",
+    "jmp {atomic}",
+    ".globl numasim_on_step",
+    "numasim_on_step: mov r8, [rsp]",
+    "jmp {step}",
+    execution = sym crate::callbacks::execution,
+    counter = sym crate::callbacks::counter,
+    load = sym crate::callbacks::load,
+    atomic = sym crate::callbacks::atomic,
+    step = sym crate::callbacks::step,
+);
+
+unsafe extern "C" {
+    pub fn numasim_on_execution(index: std::ffi::c_uint, data: *mut c_void);
+    pub fn numasim_on_counter(index: std::ffi::c_uint, data: *mut c_void);
+    pub fn numasim_on_load(index: std::ffi::c_uint, info: u32, address: u64, data: *mut c_void);
+    pub fn numasim_on_atomic(index: std::ffi::c_uint, info: u32, address: u64, data: *mut c_void);
+    pub fn numasim_on_step(index: std::ffi::c_uint, info: u32, address: u64, data: *mut c_void);
+}

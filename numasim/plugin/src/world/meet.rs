@@ -1,0 +1,91 @@
+//! Where CPUs meet: lines that several of them use with atomics (`numasim_model::Shared`), and the
+//! time-stamp counter. There a CPU goes on only when no running CPU is behind it in guest time:
+//! else it is left, in the middle of its block, and begins the same instruction again when the
+//! others have caught up. So locks are taken in the order of guest time, and no CPU reads an
+//! earlier time than another one has read before.
+
+use super::World;
+use numasim_model::flow::Reference;
+
+impl World {
+    /// A CPU loads a line that may be shared, with the first of `rest` instructions of the block;
+    /// true: it is to be left, others have to come first. What another CPU wrote later than now, it
+    /// reads then.
+    #[cold]
+    pub(super) fn meets(&mut self, line: u64, rest: u64) -> bool {
+        let now = self.time_before(rest);
+        if !self.shared.is(line, now) {
+            return false;
+        }
+        if self.must_wait(now, rest) {
+            return true;
+        }
+        let written = self.shared.written(line, self.cpu).unwrap_or(0);
+        if written > now {
+            self.charge(written - now);
+        }
+        false
+    }
+
+    /// A load of an atomic instruction; as [`World::load`].
+    pub fn atomic(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
+        let Some(physical) = physical() else { return false };
+        let now = self.time_before(u64::from(reference.rest));
+        self.shared.atomic(physical / 64, self.cpu, now);
+        self.last.0 = u64::MAX;
+        self.load(reference, address, || Some(physical))
+    }
+
+    /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to
+    /// let time pass, and each reading costs the host a signal. True: the CPU is to be left.
+    pub fn counter(&mut self, rest: u64) -> bool {
+        let now = self.time_before(rest);
+        if self.must_wait(now, rest) {
+            return true;
+        }
+        let cost = if self.modelling { self.counter } else { super::COUNTER_AT_BOOT };
+        self.charge(cost);
+        self.ahead = self.windows.local(self.cpu) - now;
+        false
+    }
+
+    /// The CPU's time when it comes to the first of the last `rest` instructions of its block.
+    fn time_before(&self, rest: u64) -> u64 {
+        self.windows.local(self.cpu).saturating_sub(rest * self.instruction)
+    }
+
+    /// Whether another CPU is behind this one; the instructions that it then does not execute are
+    /// given back.
+    fn must_wait(&mut self, now: u64, rest: u64) -> bool {
+        let waits = self.windows.behind(self.cpu, now);
+        if waits {
+            self.waiting[self.cpu] = true;
+            self.give_back(rest);
+        }
+        waits
+    }
+
+    /// A CPU that waited is to run: whether others still are behind it.
+    pub(super) fn still_waits(&mut self, cpu: usize) -> bool {
+        if self.waiting[cpu] {
+            self.waiting[cpu] = self.windows.behind(cpu, self.windows.local(cpu));
+        }
+        self.waiting[cpu]
+    }
+
+    /// Instructions that were charged with the block are not executed now.
+    pub(super) fn give_back(&mut self, rest: u64) {
+        self.returned = rest;
+        self.instructions[self.cpu] -= rest;
+        self.windows.uncharge(self.cpu, rest * self.instruction);
+    }
+
+    /// The CPU could not be left.
+    pub fn stays(&mut self) {
+        let rest = std::mem::take(&mut self.returned);
+        self.waiting[self.cpu] = false;
+        self.repeating[self.cpu] = false;
+        self.instructions[self.cpu] += rest;
+        self.charge(rest * self.instruction);
+    }
+}

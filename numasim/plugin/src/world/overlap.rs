@@ -1,0 +1,52 @@
+//! What a CPU does not wait for: the hooks of `numasim_model::Core`, which knows what overlaps.
+
+use super::World;
+use numasim_model::flow::Block;
+
+impl World {
+    /// The one copy of a block that lives as long as QEMU does: QEMU does not say when it forgets
+    /// translated code, and translates the same code again and again.
+    pub fn keep(&mut self, block: Block) -> &'static Block {
+        if let Some(known) = self.blocks.get(&block) {
+            return known;
+        }
+        let kept: &'static Block = Box::leak(Box::new(block));
+        self.blocks.insert(kept);
+        kept
+    }
+
+    /// A block begins, after [`World::block`].
+    #[inline]
+    pub fn enter(&mut self, block: &'static Block) {
+        let (cpu, now) = (self.cpu, self.windows.local(self.cpu));
+        let stall = self.cores[cpu].begin(&mut self.machine, block, now, self.instructions[cpu]);
+        if stall > 0 {
+            self.charge(stall);
+        }
+    }
+
+    /// An instruction that waits for all accesses before it.
+    pub fn fence(&mut self) {
+        let now = self.windows.local(self.cpu);
+        let stall = self.cores[self.cpu].fence(&mut self.machine, now);
+        if stall > 0 {
+            self.charge(stall);
+        }
+    }
+
+    /// A prefetch, of a page that some CPU has used.
+    pub fn prefetch(&mut self, address: u64) {
+        if let Some(physical) = self.pages.known(self.cpu, address) {
+            let outcome = self.machine.prefetch(self.cpu, physical, self.windows.local(self.cpu));
+            if outcome.stall > 0 {
+                self.charge(outcome.stall);
+            }
+        }
+    }
+
+    /// Nothing is outstanding.
+    pub(super) fn calm(&mut self) {
+        self.machine.calm();
+        self.cores.iter_mut().for_each(numasim_model::Core::clear);
+    }
+}
