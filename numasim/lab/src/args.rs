@@ -147,10 +147,13 @@ pub struct LawsArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, repeatability);
-    /// may be repeated
+    /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, clocks, lock,
+    /// copy, copy-sizes, repeatability); may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
+    /// All points of all laws: copy-sizes, too
+    #[arg(long)]
+    pub full: bool,
     /// Compare the host's time with and without the plugin, too: six boots more
     #[arg(long)]
     pub speed: bool,

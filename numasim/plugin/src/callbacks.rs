@@ -4,9 +4,9 @@
 use crate::arguments::Arguments;
 use crate::error::{self, note};
 use crate::flush::Operand;
-use crate::leave;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
 use crate::world::{self, World, clock};
+use crate::{leave, recent};
 use numasim_model::Spec;
 use numasim_model::x86::{self, Repeated, Special};
 use std::ffi::{CStr, c_uint, c_void};
@@ -134,6 +134,7 @@ fn translate(instruction: *mut Instruction, modelling: bool, rest: usize) {
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
         Some(Special::Counter) => on(instruction, leave::numasim_on_counter, qemu::READS_REGISTERS, rest),
+        Some(Special::Translation) if modelling => on(instruction, on_translation, qemu::NO_REGISTERS, 0),
         Some(Special::Flush(address)) if modelling => {
             // SAFETY: QEMU's instruction, valid in this call.
             let at = unsafe { qemu::qemu_plugin_insn_vaddr(instruction) };
@@ -151,12 +152,12 @@ fn accesses(instruction: *mut Instruction, bytes: &[u8], rest: usize) {
             let which = if kind == Repeated::Store { qemu::STORES } else { qemu::LOADS };
             on_memory(instruction, leave::numasim_on_step, which, usize::try_from(step).unwrap_or(0));
             if kind == Repeated::Move {
-                on_memory(instruction, on_store, qemu::STORES, 0);
+                on_memory(instruction, recent::numasim_on_store, qemu::STORES, 0);
             }
             return;
         }
-        None if x86::is_atomic(bytes) => (leave::numasim_on_atomic, on_store),
-        None => (leave::numasim_on_load, on_store),
+        None if x86::is_atomic(bytes) => (leave::numasim_on_atomic, recent::numasim_on_store),
+        None => (recent::numasim_on_load, recent::numasim_on_store),
     };
     on_memory(instruction, load, qemu::LOADS, rest);
     on_memory(instruction, store, qemu::STORES, rest);
@@ -202,7 +203,7 @@ pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, res
     leave_if(world::with(|world| world.atomic(address, rest, || physical(info, address))), from);
 }
 
-unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+pub unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
     world::with(|world| world.store(address, || physical(info, address)));
 }
 
@@ -244,6 +245,10 @@ unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
 
 pub unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
     leave_if(world::with(|world| world.counter(rest.addr() as u64)), from);
+}
+
+unsafe extern "C" fn on_translation(_index: c_uint, _data: *mut c_void) {
+    recent::forget_all();
 }
 
 unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {

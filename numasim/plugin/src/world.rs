@@ -9,7 +9,7 @@ mod publish;
 use crate::arguments::Arguments;
 use crate::flush::Pages;
 use crate::running::Running;
-use crate::{leave, qemu};
+use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::x86::REPEAT_CYCLES;
 use numasim_model::{Machine, Shared, Spec, Turn, Windows};
@@ -29,7 +29,7 @@ pub struct World {
     pub instructions: Vec<u64>,
     /// Time that each CPU has run in windows that are closed.
     pub ran: Vec<u64>,
-    /// Accesses to the line that was accessed just before: counted apart since they need no lookup.
+    /// Accesses that needed no lookup (recent.rs), counted apart.
     pub again: Vec<u64>,
     closed: u64,
     /// Picoseconds of a cycle.
@@ -42,8 +42,6 @@ pub struct World {
     pause: u64,
     counter: u64,
     cpu: usize,
-    /// Virtual line and CPU of the last access, and whether the line is known to be dirty.
-    last: (u64, usize, bool),
     /// Physical line of the last access that was looked up.
     line: u64,
     /// Lines on which CPUs meet, and what each CPU waits for there (meet.rs).
@@ -101,7 +99,6 @@ impl World {
             pause: whole(PAUSE_CYCLES * cycle),
             counter: whole(COUNTER_CYCLES * cycle),
             cpu: 0,
-            last: (u64::MAX, 0, false),
             line: u64::MAX,
             shared: Shared::default(),
             waiting: vec![false; cpus],
@@ -116,8 +113,14 @@ impl World {
     /// Memory is modelled from now on.
     pub fn begin(&mut self) {
         self.modelling = true;
+        // What a hit costs is charged where it is looked up.
+        recent::sets(if self.spec.private.hit_ns > 0.0 { 1 } else { self.private_sets() });
         self.windows.set_length(WINDOW);
         self.zero();
+    }
+
+    fn private_sets(&self) -> u64 {
+        u64::from(self.spec.private.size_kib * 16 / self.spec.private.ways)
     }
 
     /// A block of instructions begins; true: it must not, the CPU is to be left.
@@ -136,8 +139,9 @@ impl World {
     /// Another CPU runs, or the same one after a halt; true: it must not yet.
     #[cold]
     fn switch(&mut self, cpu: usize) -> bool {
+        self.count_found();
+        recent::forget_all();
         self.cpu = cpu;
-        self.last.0 = u64::MAX;
         if self.windows.is_halted(cpu) {
             self.catch_up(BASE.load(Relaxed));
             self.windows.wake(cpu);
@@ -206,6 +210,7 @@ impl World {
 
     /// Writes the page.
     pub fn publish(&mut self) {
+        self.count_found();
         self.with_page(|page, world| page.write(world));
     }
 
@@ -238,7 +243,7 @@ impl World {
     pub fn pause(&mut self) {
         if self.modelling && self.line != u64::MAX {
             self.shared.watched(self.line, self.cpu, self.windows.local(self.cpu));
-            self.last.0 = u64::MAX;
+            recent::forget_all();
         }
         self.charge(self.pause);
     }
@@ -247,14 +252,11 @@ impl World {
     /// a device's registers.
     #[inline]
     pub fn store(&mut self, address: u64, physical: impl FnOnce() -> Option<u64>) {
-        if self.is_again(address, true) {
-            return;
-        }
         let Some(physical) = physical() else { return };
         self.access(address, physical, true);
         if self.shared.may_be(self.line) {
             self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
-            self.last.0 = u64::MAX;
+            recent::forget(address / 64);
         }
     }
 
@@ -262,31 +264,25 @@ impl World {
     /// to be left, and to load again.
     #[inline]
     pub fn load(&mut self, address: u64, rest: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        if self.is_again(address, false) {
-            return false;
-        }
         let Some(physical) = physical() else { return false };
         if self.shared.may_be(physical / 64) && self.meets(physical / 64, rest) {
             return true;
         }
         self.access(address, physical, false);
         if self.shared.may_be(self.line) {
-            self.last.0 = u64::MAX;
+            recent::forget(address / 64);
         }
         false
     }
 
-    #[inline]
-    fn is_again(&mut self, address: u64, store: bool) -> bool {
-        let (last, cpu, dirty) = self.last;
-        let again = address / 64 == last && cpu == self.cpu && (dirty || !store);
-        self.again[cpu] += u64::from(again);
-        again
+    /// What was found without a lookup, the CPU that ran has accessed.
+    fn count_found(&mut self) {
+        self.again[self.cpu] += recent::take_found();
     }
 
     #[inline]
     fn access(&mut self, address: u64, physical: u64, store: bool) {
-        self.last = (address / 64, self.cpu, store);
+        recent::used(address / 64, store);
         self.line = physical / 64;
         self.pages.note(self.cpu, address, physical);
         let stall = self.machine.access(self.cpu, physical, store);
@@ -306,7 +302,7 @@ impl World {
     /// and is to be left, and to do the step again.
     #[inline]
     pub fn step(&mut self, address: u64, store: bool, takes: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        if !self.is_again(address, store) {
+        if !recent::has(address / 64, store) {
             let Some(physical) = physical() else { return false };
             self.access(address, physical, store);
         }
@@ -324,6 +320,7 @@ impl World {
         self.machine.reset_counters();
         self.instructions.fill(0);
         self.ran.fill(0);
+        self.count_found();
         self.again.fill(0);
         if let Some(page) = &mut self.page {
             page.zero();
@@ -335,12 +332,12 @@ impl World {
     /// Classes, masks and counters stay.
     pub fn empty(&mut self) {
         self.machine.empty();
-        self.last.0 = u64::MAX;
+        recent::forget_all();
     }
 
     /// A line is flushed from all caches, if the CPU has used its page.
     pub fn flush(&mut self, address: u64) {
-        self.last.0 = u64::MAX;
+        recent::forget_all();
         if let Some(physical) = self.pages.physical(self.cpu, address) {
             self.machine.flush(physical);
         }

@@ -8,11 +8,13 @@
 
 mod closed_loop;
 mod colours;
+pub mod copies;
 mod judge_bandwidth;
 mod judge_caches;
 mod judge_latency;
 mod judge_repeat;
 mod judge_time;
+pub mod meet;
 pub mod places;
 pub mod plan;
 pub mod reading;
@@ -34,8 +36,24 @@ use reading::Readings;
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
-pub const LAWS: [&str; 9] =
-    ["latency", "cache", "bandwidth", "sharing", "ways", "flush", "load", "time", "repeatability"];
+pub const LAWS: [&str; 13] = [
+    "latency",
+    "cache",
+    "bandwidth",
+    "sharing",
+    "ways",
+    "flush",
+    "load",
+    "time",
+    "clocks",
+    "lock",
+    "copy",
+    "copy-sizes",
+    "repeatability",
+];
+
+/// Laws that are left out unless they are asked for: more points of another law.
+pub const MORE: [&str; 1] = ["copy-sizes"];
 
 /// Judges what a boot reported: one or more rows for each law that is asked for.
 #[must_use]
@@ -44,7 +62,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         Ok(places) => places,
         Err(why) => return vec![Row::fails("machine", "can be measured", why)],
     };
-    let all: [(&str, Judge); 8] = [
+    let all: [(&str, Judge); 12] = [
         ("latency", judge_latency::latency),
         ("cache", judge_latency::cache),
         ("bandwidth", judge_bandwidth::bandwidth),
@@ -53,6 +71,10 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         ("flush", judge_latency::flush),
         ("load", judge_latency::load),
         ("time", judge_time::time),
+        ("clocks", meet::clocks),
+        ("lock", meet::locks),
+        ("copy", copies::copy),
+        ("copy-sizes", copies::more),
     ];
     all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
 }

@@ -3,6 +3,7 @@
 
 use super::places::Places;
 use super::script::{Program, Step};
+use super::{copies, meet};
 use numasim_model::Spec;
 use numasim_model::num;
 
@@ -59,7 +60,21 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     if wanted("time") {
         steps.extend(time(spec));
     }
+    let others: [(&str, fn(&Spec, &Places) -> Vec<Step>); 4] = [
+        ("clocks", meet::clock_steps),
+        ("lock", meet::lock_steps),
+        ("copy", copies::steps),
+        ("copy-sizes", copies::more_steps),
+    ];
+    steps.extend(others.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, law)| law(spec, &places)));
     steps
+}
+
+/// A program by itself, from its set-up to its line.
+#[must_use]
+pub fn run(program: Program) -> Vec<Step> {
+    let name = program.name.clone();
+    vec![Step::Start(program), Step::Ready(name.clone()), Step::Go(vec![name.clone()]), Step::Finish(name)]
 }
 
 fn private(spec: &Spec, places: &Places) -> Vec<Step> {

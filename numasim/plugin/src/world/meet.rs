@@ -5,6 +5,7 @@
 //! earlier time than another one has read before.
 
 use super::World;
+use crate::recent;
 
 impl World {
     /// A CPU loads a line that may be shared, with the first of `rest` instructions of the block;
@@ -31,7 +32,7 @@ impl World {
         let Some(physical) = physical() else { return false };
         let now = self.time_before(rest);
         self.shared.atomic(physical / 64, self.cpu, now);
-        self.last.0 = u64::MAX;
+        recent::forget(address / 64);
         self.load(address, rest, || Some(physical))
     }
 
