@@ -4,9 +4,10 @@
 use crate::arguments::Arguments;
 use crate::error::{self, note};
 use crate::flush::Operand;
+use crate::leave;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
+use crate::recent::{self, Recent};
 use crate::world::{self, World, clock};
-use crate::{leave, recent};
 use numasim_model::Spec;
 use numasim_model::x86::{self, Repeated, Special};
 use std::ffi::{CStr, c_uint, c_void};
@@ -108,7 +109,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     unsafe {
         qemu::qemu_plugin_register_vcpu_tb_exec_cb(
             block,
-            leave::numasim_on_execution,
+            numasim_on_execution,
             qemu::NO_REGISTERS,
             std::ptr::without_provenance_mut(count),
         );
@@ -133,7 +134,7 @@ fn translate(instruction: *mut Instruction, modelling: bool, rest: usize) {
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
-        Some(Special::Counter) => on(instruction, leave::numasim_on_counter, qemu::READS_REGISTERS, rest),
+        Some(Special::Counter) => on(instruction, numasim_on_counter, qemu::READS_REGISTERS, rest),
         Some(Special::Translation) if modelling => on(instruction, on_translation, qemu::NO_REGISTERS, 0),
         Some(Special::Flush(address)) if modelling => {
             // SAFETY: QEMU's instruction, valid in this call.
@@ -150,14 +151,14 @@ fn accesses(instruction: *mut Instruction, bytes: &[u8], rest: usize) {
             on(instruction, on_repeat, qemu::NO_REGISTERS, 0);
             let step = world::with(|world| kind.step(world.cycle, bytes)).unwrap_or(0);
             let which = if kind == Repeated::Store { qemu::STORES } else { qemu::LOADS };
-            on_memory(instruction, leave::numasim_on_step, which, usize::try_from(step).unwrap_or(0));
+            on_memory(instruction, numasim_on_step, which, usize::try_from(step).unwrap_or(0));
             if kind == Repeated::Move {
-                on_memory(instruction, recent::numasim_on_store, qemu::STORES, 0);
+                on_memory(instruction, numasim_on_store, qemu::STORES, 0);
             }
             return;
         }
-        None if x86::is_atomic(bytes) => (leave::numasim_on_atomic, recent::numasim_on_store),
-        None => (recent::numasim_on_load, recent::numasim_on_store),
+        None if x86::is_atomic(bytes) => (numasim_on_atomic, numasim_on_store),
+        None => (numasim_on_load, numasim_on_store),
     };
     on_memory(instruction, load, qemu::LOADS, rest);
     on_memory(instruction, store, qemu::STORES, rest);
@@ -188,22 +189,22 @@ fn leave_if(leaves: Option<bool>, from: usize) {
     }
 }
 
-pub unsafe extern "C" fn execution(_index: c_uint, instructions: *mut c_void, from: usize) {
+unsafe extern "C" fn execution(_index: c_uint, instructions: *mut c_void, from: usize) {
     clock::in_generated_code();
     leave_if(world::with(|world| world.block(instructions.addr() as u64)), from);
 }
 
-pub unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, rest: *mut c_void, from: usize) {
+unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, rest: *mut c_void, from: usize) {
     let rest = rest.addr() as u64;
     leave_if(world::with(|world| world.load(address, rest, || physical(info, address))), from);
 }
 
-pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, rest: *mut c_void, from: usize) {
+unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, rest: *mut c_void, from: usize) {
     let rest = rest.addr() as u64;
     leave_if(world::with(|world| world.atomic(address, rest, || physical(info, address))), from);
 }
 
-pub unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
+unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, _data: *mut c_void) {
     world::with(|world| world.store(address, || physical(info, address)));
 }
 
@@ -213,7 +214,7 @@ unsafe extern "C" fn on_repeat(_index: c_uint, _data: *mut c_void) {
 
 /// A load of a repeated string instruction, or a store of one that only stores; `takes`:
 /// picoseconds of the step.
-pub unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
+unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
     // SAFETY: takes a number.
     let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
     let step = |world: &mut World| world.step(address, store, takes.addr() as u64, || physical(info, address));
@@ -243,7 +244,7 @@ unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
     world::with(World::pause);
 }
 
-pub unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
+unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
     leave_if(world::with(|world| world.counter(rest.addr() as u64)), from);
 }
 
@@ -272,4 +273,60 @@ unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
         4 => drop(world::with(World::empty)),
         other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),
     }
+}
+
+// What generated code calls. Callbacks that may leave have to know from where they were called: the
+// return address becomes their last argument (QEMU passes two of a block or an instruction and four
+// of an access, the address in rdx). A load or store of a line used lately calls nothing.
+std::arch::global_asm!(
+    "numasim_on_execution: mov rdx, [rsp]",
+    "jmp {execution}",
+    "numasim_on_counter: mov rdx, [rsp]",
+    "jmp {counter}",
+    "numasim_on_atomic: mov r8, [rsp]",
+    "jmp {atomic}",
+    "numasim_on_step: mov r8, [rsp]",
+    "jmp {step}",
+    "numasim_on_load:",
+    "mov r9, rdx",
+    "shr r9, 6",
+    "lea r10, [rip + {recent}]",
+    "mov rax, [r10 + {mask}]",
+    "and rax, r9",
+    "cmp [r10 + 8*rax], r9",
+    "jne 2f",
+    "inc qword ptr [r10 + {found}]",
+    "ret",
+    "2: mov r8, [rsp]",
+    "jmp {load}",
+    "numasim_on_store:",
+    "mov r9, rdx",
+    "shr r9, 6",
+    "lea r10, [rip + {recent}]",
+    "mov rax, [r10 + {mask}]",
+    "and rax, r9",
+    "cmp [r10 + 8*rax + {stores}], r9",
+    "jne 2f",
+    "inc qword ptr [r10 + {found}]",
+    "ret",
+    "2: jmp {store}",
+    execution = sym execution,
+    counter = sym counter,
+    atomic = sym atomic,
+    step = sym step,
+    load = sym load,
+    store = sym store,
+    recent = sym recent::RECENT,
+    stores = const Recent::STORES,
+    found = const Recent::FOUND,
+    mask = const Recent::MASK,
+);
+
+unsafe extern "C" {
+    fn numasim_on_execution(index: c_uint, data: *mut c_void);
+    fn numasim_on_counter(index: c_uint, data: *mut c_void);
+    fn numasim_on_atomic(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
+    fn numasim_on_step(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
+    fn numasim_on_load(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
+    fn numasim_on_store(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
 }

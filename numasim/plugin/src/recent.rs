@@ -16,19 +16,26 @@ const NONE: u64 = u64::MAX;
 /// By the low bits of a line: the lines for loads, those for stores, how often one was found, and
 /// which of the low bits count.
 #[repr(C)]
-struct Recent {
+pub struct Recent {
     loads: [AtomicU64; PLACES],
     stores: [AtomicU64; PLACES],
     found: AtomicU64,
     mask: AtomicU64,
 }
 
-static RECENT: Recent = Recent {
+pub static RECENT: Recent = Recent {
     loads: [const { AtomicU64::new(NONE) }; PLACES],
     stores: [const { AtomicU64::new(NONE) }; PLACES],
     found: AtomicU64::new(0),
     mask: AtomicU64::new(0),
 };
+
+impl Recent {
+    /// Where in it generated code finds what it needs; lines for loads come first.
+    pub const STORES: usize = std::mem::offset_of!(Self, stores);
+    pub const FOUND: usize = std::mem::offset_of!(Self, found);
+    pub const MASK: usize = std::mem::offset_of!(Self, mask);
+}
 
 /// The private caches have this many sets, a power of two: a place belongs to a set or to several.
 pub fn sets(count: u64) {
@@ -76,45 +83,4 @@ pub fn forget_all() {
 /// How often a line was found since this was last asked.
 pub fn take_found() -> u64 {
     RECENT.found.swap(0, Relaxed)
-}
-
-// What generated code calls for a load and for a store: arguments as in QEMU's OnAccess, the
-// address in rdx. What is not found goes on to the callback, a load with its return address.
-std::arch::global_asm!(
-    ".globl numasim_on_load",
-    "numasim_on_load:",
-    "mov r9, rdx",
-    "shr r9, 6",
-    "mov rax, [rip + {recent} + {mask}]",
-    "and rax, r9",
-    "lea r10, [rip + {recent}]",
-    "cmp [r10 + 8*rax], r9",
-    "jne 2f",
-    "inc qword ptr [r10 + {found}]",
-    "ret",
-    "2: mov r8, [rsp]",
-    "jmp {load}",
-    ".globl numasim_on_store",
-    "numasim_on_store:",
-    "mov r9, rdx",
-    "shr r9, 6",
-    "mov rax, [rip + {recent} + {mask}]",
-    "and rax, r9",
-    "lea r10, [rip + {recent}]",
-    "cmp [r10 + 8*rax + {stores}], r9",
-    "jne 2f",
-    "inc qword ptr [r10 + {found}]",
-    "ret",
-    "2: jmp {store}",
-    recent = sym RECENT,
-    stores = const std::mem::offset_of!(Recent, stores),
-    found = const std::mem::offset_of!(Recent, found),
-    mask = const std::mem::offset_of!(Recent, mask),
-    load = sym crate::callbacks::load,
-    store = sym crate::callbacks::store,
-);
-
-unsafe extern "C" {
-    pub fn numasim_on_load(index: std::ffi::c_uint, info: u32, address: u64, data: *mut std::ffi::c_void);
-    pub fn numasim_on_store(index: std::ffi::c_uint, info: u32, address: u64, data: *mut std::ffi::c_void);
 }

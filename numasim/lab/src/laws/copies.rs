@@ -107,7 +107,7 @@ pub fn copy(spec: &Spec, places: &Places, readings: &Readings) -> Vec<Row> {
     let cached = 64.0 * numasim_model::num::float(step) / 1e3 + f64::from(REPEAT_CYCLES) * cycle / lines;
     let mut rows: Vec<Row> = WHAT
         .into_iter()
-        .map(|what| Row::new("copy", name(what, "rep", SMALL, false), UNIT, Ok(cached), Bound::Within(0.15), own(what)))
+        .map(|what| Row::new("copy", name(what, "rep", SMALL, false), UNIT, Ok(cached), Bound::Within(0.2), own(what)))
         .collect();
     rows.extend(SIZES.into_iter().flat_map(|kib| by_size(spec, places, readings, "copy", kib)));
     if !neighbours(places).is_empty() {

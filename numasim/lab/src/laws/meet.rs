@@ -1,7 +1,7 @@
 //! Laws of CPUs that meet in time. *Clocks*: four CPUs read the clock before and after a loop of
 //! some 13 us: as long as the loop takes, never nothing, and never back from thread to thread.
-//! *Locks*: all CPUs but the one that looks take one lock, hold it for `h` and think for `t`. Alone,
-//! a CPU needs `T = h + t` a turn, which is measured; `n` of them can have no more than
+//! *Locks*: all CPUs but the one that looks take one lock, hold it for `h` and think for `t`.
+//! Alone, a CPU needs `T = h + t` a turn, which is measured; `n` of them can have no more than
 //!
 //! ```text
 //! turns per second <= min(1 / (T - t), n / T)

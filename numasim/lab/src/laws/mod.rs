@@ -31,6 +31,7 @@ pub use row::{Bound, Row, Verdict};
 use numasim_model::Spec;
 use places::Places;
 use reading::Readings;
+use script::Step;
 
 /// The rows of a law.
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
@@ -54,6 +55,21 @@ pub const LAWS: [&str; 13] = [
 
 /// Laws that are left out unless they are asked for: more points of another law.
 pub const MORE: [&str; 1] = ["copy-sizes"];
+
+/// What the guest does for the laws that are asked for.
+#[must_use]
+pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
+    let Ok(places) = Places::of(spec) else { return Vec::new() };
+    let others: [(&str, fn(&Spec, &Places) -> Vec<Step>); 4] = [
+        ("clocks", meet::clock_steps),
+        ("lock", meet::lock_steps),
+        ("copy", copies::steps),
+        ("copy-sizes", copies::more_steps),
+    ];
+    let mut steps = plan::steps(spec, &wanted);
+    steps.extend(others.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, law)| law(spec, &places)));
+    steps
+}
 
 /// Judges what a boot reported: one or more rows for each law that is asked for.
 #[must_use]

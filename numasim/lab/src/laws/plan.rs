@@ -3,7 +3,6 @@
 
 use super::places::Places;
 use super::script::{Program, Step};
-use super::{copies, meet};
 use numasim_model::Spec;
 use numasim_model::num;
 
@@ -60,13 +59,6 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     if wanted("time") {
         steps.extend(time(spec));
     }
-    let others: [(&str, fn(&Spec, &Places) -> Vec<Step>); 4] = [
-        ("clocks", meet::clock_steps),
-        ("lock", meet::lock_steps),
-        ("copy", copies::steps),
-        ("copy-sizes", copies::more_steps),
-    ];
-    steps.extend(others.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, law)| law(spec, &places)));
     steps
 }
 

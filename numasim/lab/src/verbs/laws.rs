@@ -7,7 +7,7 @@ use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::{self, Contents};
 use numasim_lab::laws::reading::Readings;
-use numasim_lab::laws::{self, LAWS, MORE, Row, Verdict, plan, script, speed, table};
+use numasim_lab::laws::{self, LAWS, MORE, Row, Verdict, script, speed, table};
 use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -27,7 +27,7 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     let scratch = tempfile::tempdir().map_err(|error| LabError::io(&std::env::temp_dir(), error))?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let add = [
-        write(&scratch.path().join(MEASURES), &script::text(&plan::steps(&spec, wanted)))?,
+        write(&scratch.path().join(MEASURES), &script::text(&laws::steps(&spec, wanted)))?,
         write(&scratch.path().join(WORKS), &script::text(&speed::steps()))?,
     ];
     let contents = Contents { tools: true, add: add.into_iter().chain(tools()?).collect(), ..Contents::default() };
