@@ -5,9 +5,9 @@
 //! order inside the window does not matter; on these it decides who gets a lock, and when. The
 //! caller therefore lets a CPU read such a line only when no other running CPU is behind it in
 //! time, and to a CPU that reads what another one wrote later than its own time, the time of the
-//! write is given here: it has to wait until then. Together they keep what a lock guards from overlapping in
-//! guest time: conservative synchronisation, as in parallel discrete-event simulation (Chandy and
-//! Misra, Distributed simulation, 1979), of these lines alone.
+//! write is given here: it has to wait until then. Together they keep what a lock guards from
+//! overlapping in guest time: conservative synchronisation, as in parallel discrete-event
+//! simulation (Chandy and Misra, Distributed simulation, 1979), of these lines alone.
 //!
 //! It knows lines, CPUs and times. It refuses to know how a CPU is made to wait.
 
