@@ -35,7 +35,7 @@ static void allocate(void) {
     if (copies) from = take((size_t)size_kib * 1024);
 }
 
-static uint64_t word(long i) { return mix((uint64_t)(seed + i) + 1); }
+static uint64_t word(long i) { return (uint64_t)(seed + i); }
 
 static void fill(long share) {
     (void)share;

@@ -165,9 +165,12 @@ pub struct LawsArgs {
     #[arg(long)]
     pub json: bool,
     /// Only this law (latency, cache, bandwidth, sharing, ways, flush, load, time, overlap,
-    /// coherence, repeatability); may be repeated
+    /// coherence, clocks, lock, copy, copy-sizes, repeatability); may be repeated
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub only: Vec<String>,
+    /// All points of all laws: copy-sizes, too
+    #[arg(long)]
+    pub full: bool,
     /// Compare the host's time with and without the plugin, too: six boots more
     #[arg(long)]
     pub speed: bool,

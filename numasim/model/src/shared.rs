@@ -3,11 +3,11 @@
 //!
 //! CPUs run one after another through a window of guest time (windows.rs). On most lines their
 //! order inside the window does not matter; on these it decides who gets a lock, and when. The
-//! caller therefore lets a CPU read such a line only when no other running CPU is behind it in time,
-//! and to a CPU that reads what another one wrote later than its own time, the time of the write is
-//! given here: it has to wait until then. Together they keep what a lock guards from overlapping in
-//! guest time: conservative synchronisation, as in parallel discrete-event simulation (Chandy and
-//! Misra, Distributed simulation, 1979), of these lines alone.
+//! caller therefore lets a CPU read such a line only when no other running CPU is behind it in
+//! time, and to a CPU that reads what another one wrote later than its own time, the time of the
+//! write is given here: it has to wait until then. Together they keep what a lock guards from
+//! overlapping in guest time: conservative synchronisation, as in parallel discrete-event
+//! simulation (Chandy and Misra, Distributed simulation, 1979), of these lines alone.
 //!
 //! It knows lines, CPUs and times. It refuses to know how a CPU is made to wait.
 
@@ -35,7 +35,7 @@ pub struct Shared {
     entries: Vec<Entry>,
 }
 
-/// Bits of a line's number that the filter tells apart: 8 KiB, which stay in the host's first cache.
+/// Bits of a line's number that the filter tells apart: 8 KiB, which the host's L1 keeps.
 const BITS: u32 = 16;
 /// Bits that the entries tell apart.
 const PLACES: u32 = 12;

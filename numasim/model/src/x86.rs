@@ -12,6 +12,8 @@ pub enum Special {
     Pause,
     /// RDTSC or RDTSCP.
     Counter,
+    /// MOV to a control register, INVLPG or INVPCID: addresses may mean others from here on.
+    Translation,
     /// CLFLUSH, CLFLUSHOPT or CLWB of an address. CLWB is taken as a flush: the manual allows it to
     /// keep the line, not to flush it.
     Flush(Address),
@@ -49,7 +51,16 @@ pub fn special(bytes: &[u8]) -> Option<Special> {
         [0xf3, 0x90] => Some(Special::Pause),
         [0x0f, 0x31] | [0x0f, 0x01, 0xf9] => Some(Special::Counter),
         [0x0f, 0x1f, 0x84, 0x00, tail @ ..] => magic(tail),
+        _ if translates(bytes) => Some(Special::Translation),
         _ => flush(bytes).map(Special::Flush),
+    }
+}
+
+fn translates(bytes: &[u8]) -> bool {
+    match prefixes(bytes).1 {
+        [0x0f, 0x22, ..] | [0x0f, 0x38, 0x82, ..] => true,
+        [0x0f, 0x01, modrm, ..] => modrm >> 6 != 3 && (modrm >> 3) & 7 == 7,
+        _ => false,
     }
 }
 
@@ -260,6 +271,9 @@ mod tests {
         assert_eq!(special(&[0x0f, 0x31]), Some(Special::Counter));
         assert_eq!(special(&[0x0f, 0x01, 0xf9]), Some(Special::Counter));
         assert_eq!(special(&[0x0f, 0x1f, 0x84, 0x00, 0x01, 0x00, 0x53, 0x4e]), Some(Special::Magic(1)));
+        for bytes in [&[0x0f, 0x22, 0xdf][..], &[0x0f, 0x01, 0x3f], &[0x66, 0x0f, 0x38, 0x82, 0x07]] {
+            assert_eq!(special(bytes), Some(Special::Translation), "mov %rdi,%cr3; invlpg (%rdi); invpcid (%rdi),%rax");
+        }
         for other in [
             &[0x90][..],
             &[0x0f, 0x1f, 0x84, 0x00, 0, 0, 0, 0],

@@ -7,6 +7,7 @@ use crate::error::{self, note};
 use crate::flush::Operand;
 use crate::leave;
 use crate::qemu::{self, Block, Id, Info, Instruction, MemInfo};
+use crate::recent::{self, Recent};
 use crate::tsc;
 use crate::world::{self, World, clock};
 use numasim_model::Spec;
@@ -121,7 +122,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     let datum = flow.map_or(std::ptr::without_provenance_mut(count), |flow| std::ptr::from_ref(flow).cast_mut().cast());
     // SAFETY: as above; the datum is what the callback expects.
     unsafe {
-        qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, leave::numasim_on_execution, qemu::NO_REGISTERS, datum);
+        qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, numasim_on_execution, qemu::NO_REGISTERS, datum);
     }
     for (at, (instruction, code)) in all.iter().zip(&bytes).enumerate() {
         if let Some(flow) = flow {
@@ -162,7 +163,8 @@ fn special(instruction: *mut Instruction, code: &Code, rest: usize, modelling: b
         Some(Special::Magic(operation)) => on(instruction, on_magic, qemu::NO_REGISTERS, usize::from(operation)),
         Some(Special::Halt) => on(instruction, on_halt, qemu::NO_REGISTERS, 0),
         Some(Special::Pause) => on(instruction, on_pause, qemu::NO_REGISTERS, 0),
-        Some(Special::Counter) => on(instruction, leave::numasim_on_counter, qemu::READS_REGISTERS, rest),
+        Some(Special::Counter) => on(instruction, numasim_on_counter, qemu::READS_REGISTERS, rest),
+        Some(Special::Translation) if modelling => on(instruction, on_translation, qemu::NO_REGISTERS, 0),
         Some(Special::Flush(address)) if modelling => {
             on(instruction, on_flush, qemu::READS_REGISTERS, Operand::keep(address, code.at));
         }
@@ -186,14 +188,14 @@ fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role) {
             on(instruction, on_repeat, qemu::NO_REGISTERS, 0);
             let step = world::with(|world| kind.step(world.cycle, bytes)).unwrap_or(0);
             let which = if kind == Repeated::Store { qemu::STORES } else { qemu::LOADS };
-            on_memory(instruction, leave::numasim_on_step, which, usize::try_from(step).unwrap_or(0));
+            on_memory(instruction, numasim_on_step, which, usize::try_from(step).unwrap_or(0));
             if kind == Repeated::Move {
-                on_memory(instruction, on_store, qemu::STORES, datum);
+                on_memory(instruction, numasim_on_store, qemu::STORES, datum);
             }
             return;
         }
-        None if x86::is_atomic(bytes) => (leave::numasim_on_atomic, on_store),
-        None => (leave::numasim_on_load, on_store),
+        None if x86::is_atomic(bytes) => (numasim_on_atomic, numasim_on_store),
+        None => (numasim_on_load, numasim_on_store),
     };
     on_memory(instruction, load, qemu::LOADS, datum);
     on_memory(instruction, store, qemu::STORES, datum);
@@ -225,7 +227,7 @@ fn leave_if(leaves: Option<bool>, from: usize) {
 }
 
 /// The datum is a block where memory is modelled, before that the number of its instructions.
-pub unsafe extern "C" fn execution(_index: c_uint, datum: *mut c_void, from: usize) {
+unsafe extern "C" fn execution(_index: c_uint, datum: *mut c_void, from: usize) {
     clock::in_generated_code();
     let begin = |world: &mut World| {
         if !world.modelling {
@@ -250,19 +252,19 @@ unsafe fn reference(datum: *mut c_void) -> &'static Reference {
     unsafe { &*datum.cast() }
 }
 
-pub unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
+unsafe extern "C" fn load(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
     // SAFETY: what was registered.
     let reference = unsafe { reference(datum) };
     leave_if(world::with(|world| world.load(reference, address, || physical(info, address))), from);
 }
 
-pub unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
+unsafe extern "C" fn atomic(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void, from: usize) {
     // SAFETY: what was registered.
     let reference = unsafe { reference(datum) };
     leave_if(world::with(|world| world.atomic(reference, address, || physical(info, address))), from);
 }
 
-unsafe extern "C" fn on_store(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void) {
+unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, datum: *mut c_void) {
     // SAFETY: what was registered.
     let reference = unsafe { reference(datum) };
     world::with(|world| world.store(reference, address, || physical(info, address)));
@@ -287,7 +289,7 @@ unsafe extern "C" fn on_repeat(_index: c_uint, _data: *mut c_void) {
 
 /// A load of a repeated string instruction, or a store of one that only stores; `takes`:
 /// picoseconds of the step.
-pub unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
+unsafe extern "C" fn step(_index: c_uint, info: MemInfo, address: u64, takes: *mut c_void, from: usize) {
     // SAFETY: takes a number.
     let store = unsafe { qemu::qemu_plugin_mem_is_store(info) };
     let step = |world: &mut World| world.step(address, store, takes.addr() as u64, || physical(info, address));
@@ -323,8 +325,12 @@ unsafe extern "C" fn on_pause(_index: c_uint, _data: *mut c_void) {
     world::with(World::pause);
 }
 
-pub unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
+unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize) {
     leave_if(world::with(|world| world.counter(rest.addr() as u64)), from);
+}
+
+unsafe extern "C" fn on_translation(_index: c_uint, _data: *mut c_void) {
+    recent::forget_all();
 }
 
 unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {
@@ -350,4 +356,60 @@ unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
         6 => drop(world::with(World::trace_ends)),
         other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),
     }
+}
+
+// What generated code calls. Callbacks that may leave have to know from where they were called: the
+// return address becomes their last argument (QEMU passes two of a block or an instruction and four
+// of an access, the address in rdx). A load or store of a line used lately calls nothing.
+std::arch::global_asm!(
+    "numasim_on_execution: mov rdx, [rsp]",
+    "jmp {execution}",
+    "numasim_on_counter: mov rdx, [rsp]",
+    "jmp {counter}",
+    "numasim_on_atomic: mov r8, [rsp]",
+    "jmp {atomic}",
+    "numasim_on_step: mov r8, [rsp]",
+    "jmp {step}",
+    "numasim_on_load:",
+    "mov r9, rdx",
+    "shr r9, 6",
+    "lea r10, [rip + {recent}]",
+    "mov rax, [r10 + {mask}]",
+    "and rax, r9",
+    "cmp [r10 + 8*rax], r9",
+    "jne 2f",
+    "inc qword ptr [r10 + {found}]",
+    "ret",
+    "2: mov r8, [rsp]",
+    "jmp {load}",
+    "numasim_on_store:",
+    "mov r9, rdx",
+    "shr r9, 6",
+    "lea r10, [rip + {recent}]",
+    "mov rax, [r10 + {mask}]",
+    "and rax, r9",
+    "cmp [r10 + 8*rax + {stores}], r9",
+    "jne 2f",
+    "inc qword ptr [r10 + {found}]",
+    "ret",
+    "2: jmp {store}",
+    execution = sym execution,
+    counter = sym counter,
+    atomic = sym atomic,
+    step = sym step,
+    load = sym load,
+    store = sym store,
+    recent = sym recent::RECENT,
+    stores = const Recent::STORES,
+    found = const Recent::FOUND,
+    mask = const Recent::MASK,
+);
+
+unsafe extern "C" {
+    fn numasim_on_execution(index: c_uint, data: *mut c_void);
+    fn numasim_on_counter(index: c_uint, data: *mut c_void);
+    fn numasim_on_atomic(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
+    fn numasim_on_step(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
+    fn numasim_on_load(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
+    fn numasim_on_store(index: c_uint, info: MemInfo, address: u64, data: *mut c_void);
 }

@@ -63,36 +63,3 @@ pub unsafe fn now(cpu: usize, from: usize) -> bool {
     // drop.
     unsafe { leave(this) }
 }
-
-// Callbacks that may leave have to know from where in the generated code they were called: the
-// return address becomes their last argument. QEMU passes two, four and two.
-std::arch::global_asm!(
-    ".globl numasim_on_execution",
-    "numasim_on_execution: mov rdx, [rsp]",
-    "jmp {execution}",
-    ".globl numasim_on_counter",
-    "numasim_on_counter: mov rdx, [rsp]",
-    "jmp {counter}",
-    ".globl numasim_on_load",
-    "numasim_on_load: mov r8, [rsp]",
-    "jmp {load}",
-    ".globl numasim_on_atomic",
-    "numasim_on_atomic: mov r8, [rsp]",
-    "jmp {atomic}",
-    ".globl numasim_on_step",
-    "numasim_on_step: mov r8, [rsp]",
-    "jmp {step}",
-    execution = sym crate::callbacks::execution,
-    counter = sym crate::callbacks::counter,
-    load = sym crate::callbacks::load,
-    atomic = sym crate::callbacks::atomic,
-    step = sym crate::callbacks::step,
-);
-
-unsafe extern "C" {
-    pub fn numasim_on_execution(index: std::ffi::c_uint, data: *mut c_void);
-    pub fn numasim_on_counter(index: std::ffi::c_uint, data: *mut c_void);
-    pub fn numasim_on_load(index: std::ffi::c_uint, info: u32, address: u64, data: *mut c_void);
-    pub fn numasim_on_atomic(index: std::ffi::c_uint, info: u32, address: u64, data: *mut c_void);
-    pub fn numasim_on_step(index: std::ffi::c_uint, info: u32, address: u64, data: *mut c_void);
-}

@@ -25,6 +25,7 @@ mod flush;
 mod idle;
 mod leave;
 mod qemu;
+mod recent;
 mod running;
 mod tsc;
 mod world;

@@ -11,7 +11,7 @@ mod trace;
 use crate::arguments::Arguments;
 use crate::flush::Pages;
 use crate::running::Running;
-use crate::{leave, qemu};
+use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::{Block, Reference};
 use numasim_model::x86::REPEAT_CYCLES;
@@ -38,7 +38,7 @@ pub struct World {
     pub instructions: Vec<u64>,
     /// Time that each CPU has run in windows that are closed.
     pub ran: Vec<u64>,
-    /// Accesses to the line that was accessed just before: counted apart since they need no lookup.
+    /// Accesses that needed no lookup (recent.rs), counted apart.
     pub again: Vec<u64>,
     closed: u64,
     /// Picoseconds of a cycle.
@@ -46,8 +46,8 @@ pub struct World {
     page: Option<Page>,
     /// The page trace, where one may be wanted.
     pub trace: Option<Trace>,
-    /// Misses and waiting of the access that was looked up last, for the trace.
-    cost: (u64, u64),
+    /// Line, misses and waiting of the access that was looked up last, for the trace.
+    cost: (u64, u64, u64),
     /// Whether memory is modelled; until the guest asks for it, only time is.
     pub modelling: bool,
     /// Of an instruction.
@@ -55,8 +55,6 @@ pub struct World {
     pause: u64,
     counter: u64,
     cpu: usize,
-    /// Virtual line and CPU of the last access, and whether the line is known to be dirty.
-    last: (u64, usize, bool),
     /// Physical line of the last access that was looked up.
     line: u64,
     /// Lines on which CPUs meet, and what each CPU waits for there (meet.rs).
@@ -112,13 +110,12 @@ impl World {
             cycle: whole(cycle).max(1),
             page,
             trace: arguments.trace.as_ref().map(|path| trace::create(path, cpus)).transpose()?,
-            cost: (0, 0),
+            cost: (u64::MAX, 0, 0),
             modelling: false,
             instruction: whole(instruction),
             pause: whole(PAUSE_CYCLES * cycle),
             counter: whole(COUNTER_CYCLES * cycle),
             cpu: 0,
-            last: (u64::MAX, 0, false),
             line: u64::MAX,
             shared: Shared::default(),
             waiting: vec![false; cpus],
@@ -133,8 +130,14 @@ impl World {
     /// Memory is modelled from now on.
     pub fn begin(&mut self) {
         self.modelling = true;
+        // What a hit costs is charged where it is looked up.
+        recent::sets(if self.spec.private.hit_ns > 0.0 { 1 } else { self.private_sets() });
         self.windows.set_length(WINDOW);
         self.zero();
+    }
+
+    fn private_sets(&self) -> u64 {
+        u64::from(self.spec.private.size_kib * 16 / self.spec.private.ways)
     }
 
     /// A block of instructions begins; true: it must not, the CPU is to be left.
@@ -153,8 +156,9 @@ impl World {
     /// Another CPU runs, or the same one after a halt; true: it must not yet.
     #[cold]
     fn switch(&mut self, cpu: usize) -> bool {
+        self.count_found();
+        recent::forget_all();
         self.cpu = cpu;
-        self.last.0 = u64::MAX;
         if self.windows.is_halted(cpu) {
             self.catch_up(BASE.load(Relaxed));
             self.windows.wake(cpu);
@@ -224,6 +228,7 @@ impl World {
 
     /// Writes the page.
     pub fn publish(&mut self) {
+        self.count_found();
         self.with_page(|page, world| page.write(world));
     }
 
@@ -256,7 +261,7 @@ impl World {
     pub fn pause(&mut self) {
         if self.modelling && self.line != u64::MAX {
             self.shared.watched(self.line, self.cpu, self.windows.local(self.cpu));
-            self.last.0 = u64::MAX;
+            recent::forget_all();
         }
         self.charge(self.pause);
     }
@@ -265,45 +270,35 @@ impl World {
     /// a device's registers.
     #[inline]
     pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) {
-        if self.is_again(address, true) {
-            return;
-        }
         let Some(physical) = physical() else { return };
         self.access(reference, address, physical, true);
         if self.shared.may_be(self.line) {
             self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
-            self.last.0 = u64::MAX;
+            recent::forget(address / 64);
         }
     }
 
     /// A load; true: the CPU is to be left, and to load again.
     #[inline]
     pub fn load(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        if self.is_again(address, false) {
-            return false;
-        }
         let Some(physical) = physical() else { return false };
         if self.shared.may_be(physical / 64) && self.meets(physical / 64, u64::from(reference.rest)) {
             return true;
         }
         self.access(reference, address, physical, false);
         if self.shared.may_be(self.line) {
-            self.last.0 = u64::MAX;
+            recent::forget(address / 64);
         }
         false
     }
 
-    #[inline]
-    fn is_again(&mut self, address: u64, store: bool) -> bool {
-        let (last, cpu, dirty) = self.last;
-        let again = address / 64 == last && cpu == self.cpu && (dirty || !store) && !self.cores[cpu].is_waiting();
-        self.again[cpu] += u64::from(again);
-        again
+    /// What was found without a lookup, the CPU that ran has accessed.
+    fn count_found(&mut self) {
+        self.again[self.cpu] += recent::take_found();
     }
 
     #[inline]
     fn access(&mut self, reference: &Reference, address: u64, physical: u64, store: bool) {
-        self.last = (if reference.around { u64::MAX } else { address / 64 }, self.cpu, store);
         self.line = physical / 64;
         let (cpu, now) = (self.cpu, self.windows.local(self.cpu));
         let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
@@ -312,13 +307,27 @@ impl World {
         if let Some(before) = before {
             let after = self.machine.cpu_counters(cpu);
             let waited = after.stall_ps.wrapping_sub(before.stall_ps);
-            self.cost = (after.llc_misses.wrapping_sub(before.llc_misses), waited);
+            self.cost = (address / 64, after.llc_misses.wrapping_sub(before.llc_misses), waited);
         }
+        self.remember(reference, address, store, outcome.arrives <= self.windows.local(cpu) + outcome.stall);
         if outcome.missed {
             self.pages.note(cpu, address, physical);
         }
         if outcome.stall > 0 {
             self.charge(outcome.stall);
+        }
+    }
+
+    /// A line may be used again without a lookup where it is here, and nothing else is on its way:
+    /// then nobody has to know what waits for what.
+    #[inline]
+    fn remember(&self, reference: &Reference, address: u64, store: bool, here: bool) {
+        if self.cores[self.cpu].is_waiting() {
+            recent::forget_all();
+        } else if here && !reference.around {
+            recent::used(address / 64, store);
+        } else {
+            recent::forget(address / 64);
         }
     }
 
@@ -333,7 +342,7 @@ impl World {
     /// and is to be left, and to do the step again.
     #[inline]
     pub fn step(&mut self, address: u64, store: bool, takes: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        if !self.is_again(address, store) {
+        if !recent::has(address / 64, store) {
             let Some(physical) = physical() else { return false };
             self.access(&Reference::ALONE, address, physical, store);
         }
@@ -352,6 +361,7 @@ impl World {
         self.machine.reset_counters();
         self.instructions.fill(0);
         self.ran.fill(0);
+        self.count_found();
         self.again.fill(0);
         if let Some(page) = &mut self.page {
             page.zero();
@@ -364,12 +374,12 @@ impl World {
     pub fn empty(&mut self) {
         self.calm();
         self.machine.empty();
-        self.last.0 = u64::MAX;
+        recent::forget_all();
     }
 
     /// A line is flushed from all caches, if the CPU has used its page.
     pub fn flush(&mut self, address: u64) {
-        self.last.0 = u64::MAX;
+        recent::forget_all();
         if let Some(physical) = self.pages.physical(self.cpu, address) {
             self.machine.flush(physical);
         }

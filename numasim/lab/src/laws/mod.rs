@@ -8,12 +8,14 @@
 
 mod closed_loop;
 mod colours;
+pub mod copies;
 mod judge_bandwidth;
 mod judge_caches;
 mod judge_latency;
 mod judge_repeat;
 mod judge_time;
 pub mod lines;
+pub mod meet;
 pub mod places;
 pub mod plan;
 pub mod reading;
@@ -30,12 +32,13 @@ pub use row::{Bound, Row, Verdict};
 use numasim_model::Spec;
 use places::Places;
 use reading::Readings;
+use script::Step;
 
 /// The rows of a law.
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
-pub const LAWS: [&str; 11] = [
+pub const LAWS: [&str; 15] = [
     "latency",
     "cache",
     "bandwidth",
@@ -46,18 +49,30 @@ pub const LAWS: [&str; 11] = [
     "time",
     "overlap",
     "coherence",
+    "clocks",
+    "lock",
+    "copy",
+    "copy-sizes",
     "repeatability",
 ];
 
-/// Steps of the laws that are asked for.
+/// Laws that are left out unless they are asked for: more points of another law.
+pub const MORE: [&str; 1] = ["copy-sizes"];
+
+/// What the guest does for the laws that are asked for.
 #[must_use]
-pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<script::Step> {
+pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
+    let Ok(places) = Places::of(spec) else { return Vec::new() };
+    let others: [(&str, fn(&Spec, &Places) -> Vec<Step>); 6] = [
+        ("overlap", lines::overlap_steps),
+        ("coherence", lines::coherence_steps),
+        ("clocks", meet::clock_steps),
+        ("lock", meet::lock_steps),
+        ("copy", copies::steps),
+        ("copy-sizes", copies::more_steps),
+    ];
     let mut steps = plan::steps(spec, &wanted);
-    if let Ok(places) = Places::of(spec) {
-        let overlap = wanted("overlap").then(|| lines::overlap_steps(spec, &places));
-        let coherence = wanted("coherence").then(|| lines::coherence_steps(spec, &places));
-        steps.extend([overlap, coherence].into_iter().flatten().flatten());
-    }
+    steps.extend(others.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, law)| law(spec, &places)));
     steps
 }
 
@@ -68,7 +83,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         Ok(places) => places,
         Err(why) => return vec![Row::fails("machine", "can be measured", why)],
     };
-    let all: [(&str, Judge); 10] = [
+    let all: [(&str, Judge); 14] = [
         ("latency", judge_latency::latency),
         ("cache", judge_latency::cache),
         ("bandwidth", judge_bandwidth::bandwidth),
@@ -79,6 +94,10 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         ("time", judge_time::time),
         ("overlap", lines::overlap),
         ("coherence", lines::coherence),
+        ("clocks", meet::clocks),
+        ("lock", meet::locks),
+        ("copy", copies::copy),
+        ("copy-sizes", copies::more),
     ];
     all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
 }

@@ -62,6 +62,13 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     steps
 }
 
+/// A program by itself, from its set-up to its line.
+#[must_use]
+pub fn run(program: Program) -> Vec<Step> {
+    let name = program.name.clone();
+    vec![Step::Start(program), Step::Ready(name.clone()), Step::Go(vec![name.clone()]), Step::Finish(name)]
+}
+
 fn private(spec: &Spec, places: &Places) -> Vec<Step> {
     let ns = 5e3 / spec.clock_mhz + spec.private.hit_ns;
     chase("private", places.cpus[0], places.node, spec.private.size_kib / 2, loads(ns))

@@ -7,7 +7,7 @@ use numasim_lab::boot::{Host, Task, boot};
 use numasim_lab::ending::Ending;
 use numasim_lab::image::Contents;
 use numasim_lab::laws::reading::Readings;
-use numasim_lab::laws::{self, LAWS, Row, Verdict, script, speed, table};
+use numasim_lab::laws::{self, LAWS, MORE, Row, Verdict, script, speed, table};
 use numasim_lab::scratch::Scratch;
 use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     known(&args.only)?;
     // Repeatability alone is that of everything.
     let all = args.only.iter().all(|name| name == "repeatability");
-    let wanted = |law: &str| all || args.only.iter().any(|name| name == law);
+    let more = args.full || args.only.iter().any(|name| MORE.contains(&name.as_str()));
+    let wanted = |law: &str| (all && (more || !MORE.contains(&law))) || args.only.iter().any(|name| name == law);
     let machine = machine::named(&args.machine, args.scale.into())?;
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());

@@ -5,6 +5,7 @@
 //! earlier time than another one has read before.
 
 use super::World;
+use crate::recent;
 use numasim_model::flow::Reference;
 
 impl World {
@@ -32,7 +33,7 @@ impl World {
         let Some(physical) = physical() else { return false };
         let now = self.time_before(u64::from(reference.rest));
         self.shared.atomic(physical / 64, self.cpu, now);
-        self.last.0 = u64::MAX;
+        recent::forget(address / 64);
         self.load(reference, address, || Some(physical))
     }
 

@@ -1,6 +1,7 @@
 //! What a CPU does not wait for: the hooks of `numasim_model::Core`, which knows what overlaps.
 
 use super::World;
+use crate::recent;
 use numasim_model::flow::Block;
 
 impl World {
@@ -37,6 +38,7 @@ impl World {
     /// A prefetch, of a page that some CPU has used.
     pub fn prefetch(&mut self, address: u64) {
         if let Some(physical) = self.pages.known(self.cpu, address) {
+            recent::forget(address / 64);
             let outcome = self.machine.prefetch(self.cpu, physical, self.windows.local(self.cpu));
             if outcome.stall > 0 {
                 self.charge(outcome.stall);
@@ -46,6 +48,7 @@ impl World {
 
     /// Nothing is outstanding.
     pub(super) fn calm(&mut self) {
+        recent::forget_all();
         self.machine.calm();
         self.cores.iter_mut().for_each(numasim_model::Core::clear);
     }

@@ -25,7 +25,9 @@ impl World {
     /// A load or store of user code, which the machine has answered.
     pub fn traced(&mut self, address: u64, physical: u64, store: bool) {
         let cpu = self.running.cpu();
-        let (misses, waited) = std::mem::take(&mut self.cost);
+        // A line that needed no lookup cost nothing.
+        let (line, misses, waited) = std::mem::replace(&mut self.cost, (u64::MAX, 0, 0));
+        let (misses, waited) = if line == address / 64 { (misses, waited) } else { (0, 0) };
         let one = PageCounts { loads: u64::from(!store), stores: u64::from(store), misses, waited };
         let node = self.machine.node_of(physical).unwrap_or_default();
         self.with_trace(|trace, _| trace.count(cpu, (address >> SHIFT, physical >> SHIFT), node, one));
