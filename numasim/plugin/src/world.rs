@@ -281,11 +281,16 @@ impl World {
     /// A load; true: the CPU is to be left, and to load again.
     #[inline]
     pub fn load(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
-        let Some(physical) = physical() else { return false };
+        physical().is_some_and(|physical| self.reads(reference, address, physical, false))
+    }
+
+    /// A load; `owns`: of a line that no other cache is to keep, as a store asks for it.
+    #[inline]
+    fn reads(&mut self, reference: &Reference, address: u64, physical: u64, owns: bool) -> bool {
         if self.shared.may_be(physical / 64) && self.meets(physical / 64, u64::from(reference.rest)) {
             return true;
         }
-        self.access(reference, address, physical, false);
+        self.access(reference, address, physical, owns);
         if self.shared.may_be(self.line) {
             recent::forget(address / 64);
         }

@@ -25,7 +25,7 @@ const WORK: u64 = 200_000;
 /// Lines with steps between them.
 const SPARSE: u64 = 20_000;
 /// Counts of each of two threads.
-const COUNTS: u64 = 5_000;
+const COUNTS: u64 = 20_000;
 
 fn run(name: &str, cpus: String, node: usize, options: &str) -> Vec<Step> {
     let command = format!("lines {options}");

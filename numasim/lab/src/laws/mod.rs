@@ -34,6 +34,8 @@ use places::Places;
 use reading::Readings;
 use script::Step;
 
+/// The steps of a law.
+type Plan = fn(&Spec, &Places) -> Vec<Step>;
 /// The rows of a law.
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
@@ -63,7 +65,7 @@ pub const MORE: [&str; 1] = ["copy-sizes"];
 #[must_use]
 pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
-    let others: [(&str, fn(&Spec, &Places) -> Vec<Step>); 6] = [
+    let others: [(&str, Plan); 6] = [
         ("overlap", lines::overlap_steps),
         ("coherence", lines::coherence_steps),
         ("clocks", meet::clock_steps),

@@ -28,13 +28,14 @@ impl World {
         false
     }
 
-    /// A load of an atomic instruction; as [`World::load`].
+    /// A load of an atomic instruction; as [`World::load`]. Its store finds the line in this cache
+    /// alone: processors ask for it once.
     pub fn atomic(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
         let Some(physical) = physical() else { return false };
         let now = self.time_before(u64::from(reference.rest));
         self.shared.atomic(physical / 64, self.cpu, now);
         recent::forget(address / 64);
-        self.load(reference, address, || Some(physical))
+        self.reads(reference, address, physical, true)
     }
 
     /// RDTSC. Until memory is modelled it takes long: a kernel that boots reads it over and over to
