@@ -64,8 +64,9 @@ fn a_rate_of_none_is_as_if_there_were_no_balancer_and_a_seed_repeats() {
 }
 
 /// Of eight threads six are free, three a node: the kernel thread meets a free one in three of four
-/// looks, and a bound one where it carries it to in a quarter of these: 9/16 of 120 exchanges in two
-/// minutes are 68, give or take three standard deviations of 7.6. Whoever is free it would be 120.
+/// looks, and a bound one where it carries it to in a quarter of these. 9/16 of 120 exchanges in
+/// two minutes are 68, give or take three standard deviations of 7.6. Whoever is free it would be
+/// 120.
 #[test]
 fn the_rate_is_that_of_the_threads_that_can_stray() {
     let mut machine = SimMachine::new(&workload(1.0, EIGHT), 1);
