@@ -7,10 +7,8 @@ use crate::progress::Progress;
 use crate::text::json_line;
 use isobar_lab::LabError;
 use isobar_lab::reproduce::{
-    Figure, Options, Reproduction, camm, claims_table, dc, dc_workloads, dino, dino_workloads, kinds_of, nmass,
-    nmass_workloads, pages, sensitivity, sensitivity_table,
+    DC, DINO, Figure, NMASS, Options, Reproduction, camm, claims_table, pages, sensitivity, sensitivity_table,
 };
-use isobar_sim::Workload;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -75,52 +73,46 @@ enum Paper {
 /// experiments in all.
 type Named = (&'static str, fn(&Options, &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError>);
 
-const NMASS: Named = ("nmass", nmass);
-const DINO: Named = ("dino", |options, _| dino(options));
-const CAMM: Named = ("camm", camm);
-const DC: Named = ("dc", dc);
-const PAGES: Named = ("pages", pages);
+const OF_NMASS: Named = (NMASS.name, |options, progress| NMASS.run(options, progress));
+const OF_DINO: Named = (DINO.name, |options, progress| DINO.run(options, progress));
+const OF_CAMM: Named = ("camm", camm);
+const OF_DC: Named = (DC.name, |options, progress| DC.run(options, progress));
+const OF_PAGES: Named = ("pages", pages);
 
 /// Those that were asked for, in the order of the design's table.
 const fn wanted(paper: Paper) -> &'static [Named] {
     match paper {
-        Paper::Nmass => &[NMASS],
-        Paper::Dino => &[DINO],
-        Paper::Camm => &[CAMM],
-        Paper::Dc => &[DC],
-        Paper::Pages => &[PAGES],
-        Paper::All => &[NMASS, DINO, CAMM, PAGES, DC],
+        Paper::Nmass => &[OF_NMASS],
+        Paper::Dino => &[OF_DINO],
+        Paper::Camm => &[OF_CAMM],
+        Paper::Dc => &[OF_DC],
+        Paper::Pages => &[OF_PAGES],
+        Paper::All => &[OF_NMASS, OF_DINO, OF_CAMM, OF_PAGES, OF_DC],
     }
 }
 
-/// The workloads of a paper, by which the estimates that they have are known.
-type Workloads = fn(&Options) -> Result<Vec<Workload>, LabError>;
-
-/// A reproduction that can be run with its estimates at their ends.
-const fn varied(paper: Paper) -> Option<(Named, Workloads)> {
+/// A paper whose experiments can be run with their estimates at their ends.
+const fn varied(paper: Paper) -> Option<&'static isobar_lab::reproduce::Paper> {
     match paper {
-        Paper::Nmass => Some((NMASS, nmass_workloads)),
-        Paper::Dino => Some((DINO, dino_workloads)),
-        Paper::Dc => Some((DC, dc_workloads)),
+        Paper::Nmass => Some(&NMASS),
+        Paper::Dino => Some(&DINO),
+        Paper::Dc => Some(&DC),
         Paper::Camm | Paper::Pages | Paper::All => None,
     }
 }
 
 impl Reproduce {
     fn sensitivity(&self, options: &Options, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Some(((name, run), workloads)) = varied(self.paper) else {
+        let Some(paper) = varied(self.paper) else {
             return Err(bad_input("--sensitivity: for one paper at a time: expected nmass, dino or dc"));
         };
-        let kinds = kinds_of(&workloads(options)?)?;
-        let one = |options: &Options| {
-            let progress = Progress::of("runs");
-            let kind = options.varied.map_or("as given", |varied| varied.kind.name);
-            progress.busy(&format!("{name}, {kind}"));
-            let done = run(options, &|done, all| progress.tell(done, all));
-            progress.end();
-            done
-        };
-        let seen = sensitivity(options, &kinds, &one);
+        let name = paper.name;
+        let progress = Progress::of("runs");
+        let seen = sensitivity(paper, options, &|kind, done, all| match all {
+            0 => progress.busy(&format!("{name}, {kind}")),
+            _ => progress.tell(done, all),
+        });
+        progress.end();
         let seen = seen.map_err(|error| anyhow::Error::from(error).context(format!("the experiments of {name}")))?;
         if self.json {
             return Ok(writeln!(

@@ -38,7 +38,8 @@ pub fn sensitivity_table(seen: &Sensitivity) -> String {
     let of = |standing| seen.claims.iter().filter(|claim| claim.standing == standing).count();
     let _ = writeln!(
         text,
-        "\nOpen: the sign flips within the range of an estimate.\n\n\
+        "\nOpen: the sign flips within the range of an estimate.\n\
+         -: no estimate touches the claim, or the paper prints no sign.\n\n\
          {}: of {} claims {} are reproduced, {} open, {} not reproduced.",
         seen.paper,
         seen.claims.len(),
@@ -61,8 +62,10 @@ fn block(text: &mut String, seen: &Sensitivity, kinds: std::ops::Range<usize>) {
     line(text, &columns);
     for claim in &seen.claims {
         let mut row = format!("{:<ID$}{:<STANDING$}{:<CELL$}", claim.id, standing(claim.standing), cell(&claim.given));
-        for ends in &claim.ends[kinds.clone()] {
-            let _ = write!(row, "{:GAP$}{:<CELL$}{:<CELL$}", "", cell(&ends.low), cell(&ends.high));
+        for one in &seen.estimates[kinds.clone()] {
+            let ends = claim.ends.iter().find(|ends| ends.estimate == one.name);
+            let [low, high] = ends.map_or(["-".into(), "-".into()], |ends| [cell(&ends.low), cell(&ends.high)]);
+            let _ = write!(row, "{:GAP$}{low:<CELL$}{high:<CELL$}", "");
         }
         line(text, &row);
     }
@@ -89,7 +92,7 @@ const fn standing(standing: Standing) -> &'static str {
         Standing::Reproduced => "reproduced",
         Standing::Open => "open",
         Standing::NotReproduced => "not reproduced",
-        Standing::NotPrinted => "-",
+        Standing::NotPrinted | Standing::Untouched => "-",
     }
 }
 
@@ -126,6 +129,13 @@ mod tests {
             text.contains("link rates: what a link carries") && text.contains("0 are reproduced, 1 open"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_no_estimate_touches_is_told_apart() {
+        let mut one = seen(1);
+        (one.claims[0].ends, one.claims[0].standing) = (Vec::new(), Standing::Untouched);
+        assert!(sensitivity_table(&one).contains("nmass-1   -               yes/-      -        -\n"));
     }
 
     #[test]

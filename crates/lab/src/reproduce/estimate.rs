@@ -8,6 +8,7 @@
 //! an end.
 
 use isobar_sim::machine::MachineSpec;
+use isobar_sim::program::{Phase, Program};
 use isobar_sim::{End, Estimate, Run, SimError, Workload};
 use std::sync::Arc;
 
@@ -58,10 +59,48 @@ pub const KINDS: &[Kind] = &[
         what: "how far the barriers of a job are apart, from a tenth to ten times of what is taken",
         vary: |workload, end| Ok(workload.clone().with_barrier_factor(BARRIERS[usize::from(end == End::High)])),
     },
+    Kind {
+        name: "phases",
+        what: "phases of programs: low, all are steady; high, those without any miss half as much again and half as \
+               much by turns, for 8 s alone each. No paper prints them as numbers",
+        vary: |workload, end| Ok(phases(workload, end)),
+    },
 ];
 
 /// Ends of the distance of barriers, as factors.
 pub(crate) const BARRIERS: [f64; 2] = [0.1, 10.0];
+
+/// Phases of a minute alone, about which programs take: eight seconds each.
+const PHASES_A_RUN: f64 = 7.5;
+/// Factors on the misses of both phases, whose mean is the printed rate.
+const SWING: [f64; 2] = [1.5, 0.5];
+
+/// Every program without phases, or those that have none with some.
+fn phases(workload: &Workload, end: End) -> Workload {
+    let mut workload = workload.clone();
+    for app in &mut workload.apps {
+        let phase = match end {
+            End::Low => steady(&app.program),
+            End::High if app.program.phase.is_empty() => swinging(&app.program),
+            End::High => continue,
+        };
+        app.program = Arc::new(Program { phase, ..Program::clone(&app.program) });
+    }
+    workload
+}
+
+/// One phase with the mean of all: the same misses in a run.
+fn steady(program: &Program) -> Vec<Phase> {
+    let sum = |of: fn(&Phase) -> f64| program.phase.iter().map(of).sum::<f64>();
+    let instructions_billion = sum(|phase| phase.instructions_billion);
+    let mpki_factor = sum(|phase| phase.instructions_billion * phase.mpki_factor) / instructions_billion;
+    program.phase.first().map(|_| Phase { instructions_billion, mpki_factor }).into_iter().collect()
+}
+
+fn swinging(program: &Program) -> Vec<Phase> {
+    let instructions_billion = program.instructions_billion / f64::from(program.threads) / PHASES_A_RUN;
+    SWING.map(|mpki_factor| Phase { instructions_billion, mpki_factor }).to_vec()
+}
 
 /// Experiments that have strays off keep them off.
 fn strays(workload: &Workload, end: End) -> Workload {
@@ -95,23 +134,12 @@ impl Varied {
     }
 }
 
-/// The kinds of which some workloads have numbers.
-///
-/// # Errors
-/// [`SimError`] where a range holds what cannot be.
-pub fn kinds_of(workloads: &[Workload]) -> Result<Vec<&'static Kind>, SimError> {
-    let mut kinds = Vec::new();
-    for kind in KINDS {
-        let ends = workloads.iter().flat_map(|one| End::BOTH.map(|end| (one, (kind.vary)(one, end))));
-        for (given, varied) in ends {
-            let varied = varied?;
-            if (&varied.machine, &varied.apps, varied.run) != (&given.machine, &given.apps, given.run) {
-                kinds.push(kind);
-                break;
-            }
-        }
-    }
-    Ok(kinds)
+/// Whether workloads are run alike.
+pub(crate) fn alike(one: &[Workload], other: &[Workload]) -> bool {
+    let same = |(one, other): (&Workload, &Workload)| {
+        (&one.machine, &one.apps, one.run) == (&other.machine, &other.apps, other.run)
+    };
+    one.len() == other.len() && one.iter().zip(other).all(same)
 }
 
 #[cfg(test)]
@@ -121,16 +149,37 @@ mod tests {
     fn kinds(machine: &str, app: &str) -> Vec<&'static str> {
         let text = format!("machine = \"{machine}\"\n[[app]]\n{app}");
         let workload = Workload::from_toml("w.toml", &text).unwrap();
-        kinds_of(&[workload]).unwrap().iter().map(|kind| kind.name).collect()
+        let moves = |kind: &&Kind| {
+            End::BOTH
+                .iter()
+                .any(|end| !alike(&[(kind.vary)(&workload, *end).unwrap()], std::slice::from_ref(&workload)))
+        };
+        KINDS.iter().filter(moves).map(|kind| kind.name).collect()
     }
 
     #[test]
     fn a_workload_has_the_kinds_that_change_it() {
-        assert_eq!(kinds("node:2 core:2", "program = \"povray\""), Vec::<&str>::new());
-        assert_eq!(kinds("node:2 core:2", "program = \"povray\"\nbarrier_billion = 1"), ["barriers"]);
+        assert_eq!(kinds("node:2 core:2", "program = \"povray\""), ["phases"]);
+        assert_eq!(kinds("node:2 core:2", "program = \"povray\"\nbarrier_billion = 1"), ["barriers", "phases"]);
         let nehalem = kinds("nehalem-2x4", "program = \"lbm\"");
-        assert_eq!(nehalem, ["node rates", "link rates", "prefetching"]);
+        assert_eq!(nehalem, ["node rates", "link rates", "prefetching", "phases"]);
         assert!(kinds("barcelona-4x4", "program = \"lbm\"").contains(&"strays"));
+    }
+
+    /// A run has as many misses whether its phases are there or not.
+    #[test]
+    fn phases_at_their_ends_keep_the_mean() {
+        let text = "machine = \"barcelona-4x4\"\n[[app]]\nprogram = \"gapgeofem-mpi\"\n[[app]]\nprogram = \"lbm\"";
+        let workload = Workload::from_toml("w.toml", text).unwrap();
+        let mean = |program: &Program| steady(program).first().map_or(1.0, |phase| phase.mpki_factor);
+        for end in End::BOTH {
+            let moved = phases(&workload, end);
+            let counts = moved.apps.iter().map(|app| app.program.phase.len()).collect::<Vec<_>>();
+            assert_eq!(counts, if end == End::Low { [1, 0] } else { [3, 2] });
+            for (app, given) in moved.apps.iter().zip(&workload.apps) {
+                assert!((mean(&app.program) - mean(&given.program)).abs() < 1e-12, "{}", app.name);
+            }
+        }
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! A claim that comes out whatever the estimates are is *reproduced*. One whose sign depends on an
 //! estimate is *open*, whichever way it falls with the estimate as it is: its paper may be right or
 //! wrong, and we cannot say. One that never comes out is *not reproduced*. One whose sign the paper
-//! does not print has no standing.
+//! does not print has no standing, nor has one that no estimate touches: it is as it is.
+//!
+//! Only those parts of a paper's experiments run again that an estimate touches.
 
 use crate::error::LabError;
-use crate::reproduce::claim::{Claim, Reproduction, Verdict};
-use crate::reproduce::estimate::{Kind, Varied};
+use crate::reproduce::claim::{Claim, Verdict};
+use crate::reproduce::estimate::{KINDS, Kind, Varied};
 use crate::reproduce::options::Options;
+use crate::reproduce::part::{Paper, Part};
 use isobar_sim::End;
 use serde::Serialize;
 
@@ -25,6 +28,8 @@ pub enum Standing {
     NotReproduced,
     /// The paper prints no sign to compare with.
     NotPrinted,
+    /// No estimate touches it.
+    Untouched,
 }
 
 /// What a claim came to.
@@ -58,7 +63,7 @@ pub struct Tested {
     pub claim: &'static str,
     /// With every estimate as it is.
     pub given: Answer,
-    /// One for each kind of estimate.
+    /// One for each kind of estimate that touches it.
     pub ends: Vec<Ends>,
     /// What follows.
     pub standing: Standing,
@@ -84,30 +89,52 @@ pub struct Sensitivity {
     pub claims: Vec<Tested>,
 }
 
-/// Runs a paper's experiments with each kind of estimate as it is and at both ends; `run` makes
-/// them with the options it is given.
+/// Runs a paper's experiments with each kind of estimate as it is and, where it touches them, at
+/// both ends. `progress` is called with what is at an end, the number of runs done and of all; with
+/// 0 of 0 before the first.
 ///
 /// # Errors
 /// [`LabError`] where a run cannot be made.
 pub fn sensitivity(
+    paper: &Paper,
     options: &Options,
-    kinds: &[&'static Kind],
-    run: &dyn Fn(&Options) -> Result<Reproduction, LabError>,
+    progress: &(dyn Fn(&'static str, usize, usize) + Sync),
 ) -> Result<Sensitivity, LabError> {
-    let given = run(&Options { varied: None, ..*options })?;
-    let at = |kind, end| run(&Options { varied: Some(Varied { kind, end }), ..*options });
-    let pairs = kinds.iter().map(|kind| Ok((at(kind, End::Low)?, at(kind, End::High)?)));
+    let (mut claims, mut touched) = (Vec::new(), Vec::new());
+    for part in paper.parts {
+        let kinds = part.kinds(options)?;
+        claims.extend(of_part(part, &kinds, options, progress)?);
+        touched.extend(kinds);
+    }
+    let kinds = KINDS.iter().filter(|kind| touched.contains(kind));
+    let estimates = kinds.map(|kind| Estimated { name: kind.name, what: kind.what }).collect();
+    Ok(Sensitivity { paper: paper.name, estimates, claims })
+}
+
+/// The claims of a part with the kinds of estimates that touch it.
+fn of_part(
+    part: &Part,
+    kinds: &[&'static Kind],
+    options: &Options,
+    progress: &(dyn Fn(&'static str, usize, usize) + Sync),
+) -> Result<Vec<Tested>, LabError> {
+    let run = |varied: Option<Varied>| {
+        let name = varied.map_or("as given", |varied| varied.kind.name);
+        progress(name, 0, 0);
+        let done = (part.run)(&Options { varied, ..*options }, &|done, all| progress(name, done, all))?;
+        Ok::<_, LabError>(done.0)
+    };
+    let given = run(None)?;
+    let at = |kind, end| run(Some(Varied { kind, end }));
+    let pairs = kinds.iter().map(|kind| Ok((kind.name, at(kind, End::Low)?, at(kind, End::High)?)));
     let pairs = pairs.collect::<Result<Vec<_>, LabError>>()?;
     let ends = |place: usize| {
-        let of = |(kind, (low, high)): (&&'static Kind, &(Reproduction, Reproduction))| {
-            let answer = |at: &Reproduction| at.claims.get(place).map(answer);
-            Some(Ends { estimate: kind.name, low: answer(low)?, high: answer(high)? })
+        let of = |(estimate, low, high): &(&'static str, Vec<Claim>, Vec<Claim>)| {
+            Some(Ends { estimate, low: answer(low.get(place)?), high: answer(high.get(place)?) })
         };
-        kinds.iter().zip(&pairs).filter_map(of).collect::<Vec<_>>()
+        pairs.iter().filter_map(of).collect::<Vec<_>>()
     };
-    let claims = given.claims.iter().enumerate().map(|(place, claim)| tested(claim, ends(place))).collect();
-    let estimates = kinds.iter().map(|kind| Estimated { name: kind.name, what: kind.what }).collect();
-    Ok(Sensitivity { paper: given.paper, estimates, claims })
+    Ok(given.iter().enumerate().map(|(place, claim)| tested(claim, ends(place))).collect())
 }
 
 fn answer(claim: &Claim) -> Answer {
@@ -125,6 +152,7 @@ fn tested(claim: &Claim, ends: Vec<Ends>) -> Tested {
 fn standing(given: Verdict, ends: &[Verdict]) -> Standing {
     match given {
         Verdict::NotPrinted => Standing::NotPrinted,
+        _ if ends.is_empty() => Standing::Untouched,
         _ if ends.iter().any(|sign| *sign != given) => Standing::Open,
         Verdict::Agrees => Standing::Reproduced,
         Verdict::Differs => Standing::NotReproduced,
@@ -134,60 +162,81 @@ fn standing(given: Verdict, ends: &[Verdict]) -> Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::part::Done;
     use Verdict::{Agrees, Differs, NotPrinted};
-
-    static RATES: Kind = Kind { name: "rates", what: "what a node sustains", vary: |workload, _| Ok(workload.clone()) };
+    use isobar_sim::Workload;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn claim(id: &'static str, sign: Verdict) -> Claim {
         let ours = format!("{sign:?}");
         Claim { id, claim: "slow is slow", paper: "1", ours, sign, size: Differs, band: "none".into() }
     }
 
-    /// One claim that holds, one that needs a low rate, one that never holds, one without a sign.
-    fn fake(options: &Options) -> Result<Reproduction, LabError> {
-        let low = options.varied.is_some_and(|varied| varied.end == End::Low);
-        let signs = [("a", Agrees), ("b", Verdict::of(low)), ("c", Differs), ("d", NotPrinted)];
-        let claims = signs.map(|(id, sign)| claim(id, sign)).to_vec();
-        Ok(Reproduction { paper: "fake", claims, figures: Vec::new() })
+    /// With estimates of rates of nodes and links, of prefetching and of phases.
+    fn nehalem(options: &Options) -> Result<Vec<Workload>, LabError> {
+        let text = "machine = \"nehalem-2x4\"\n[[app]]\nprogram = \"soplex\"";
+        Ok(vec![options.vary(Workload::from_toml("w.toml", text)?)?])
     }
 
-    fn seen() -> Sensitivity {
-        let options = Options { quick: true, seed: 1, jobs: 1, varied: None };
-        sensitivity(&options, &[&RATES], &fake).unwrap()
+    fn none(_: &Options) -> Result<Vec<Workload>, LabError> {
+        Ok(Vec::new())
     }
+
+    /// One claim that holds, one that needs a low node rate, one that never holds, one without a
+    /// sign.
+    fn four(options: &Options, _: &(dyn Fn(usize, usize) + Sync)) -> Result<Done, LabError> {
+        let low = options.varied.is_some_and(|varied| varied.end == End::Low && varied.kind == &KINDS[0]);
+        let signs = [("a", Agrees), ("b", Verdict::of(low)), ("c", Differs), ("d", NotPrinted)];
+        Ok((signs.map(|(id, sign)| claim(id, sign)).to_vec(), Vec::new()))
+    }
+
+    static COUNTED: AtomicUsize = AtomicUsize::new(0);
+
+    fn counted(_: &Options, _: &(dyn Fn(usize, usize) + Sync)) -> Result<Done, LabError> {
+        COUNTED.fetch_add(1, Ordering::Relaxed);
+        Ok((vec![claim("e", Agrees)], Vec::new()))
+    }
+
+    fn fails(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Done, LabError> {
+        if options.varied.is_some() { Err(LabError::Seats) } else { four(options, progress) }
+    }
+
+    const OPTIONS: Options = Options { quick: true, seed: 1, jobs: 1, varied: None };
 
     #[test]
-    fn a_sign_that_flips_within_a_range_is_open() {
-        let seen = seen();
+    fn a_sign_that_flips_within_a_range_is_open_and_untouched_parts_run_once() {
+        const PARTS: &[Part] = &[Part { workloads: nehalem, run: four }, Part { workloads: none, run: counted }];
+        let seen = sensitivity(&Paper { name: "fake", parts: PARTS }, &OPTIONS, &|_, _, _| ()).unwrap();
         let standings: Vec<_> = seen.claims.iter().map(|claim| (claim.id, claim.standing)).collect();
         let expected = [
             ("a", Standing::Reproduced),
             ("b", Standing::Open),
             ("c", Standing::NotReproduced),
             ("d", Standing::NotPrinted),
+            ("e", Standing::Untouched),
         ];
         assert_eq!(standings, expected);
         let flipped = &seen.claims[1].ends[0];
         assert_eq!((flipped.low.sign, flipped.high.sign, &*flipped.low.ours), (Agrees, Differs, "Agrees"));
-        assert_eq!((seen.estimates.len(), seen.estimates[0].name), (1, RATES.name));
+        let names: Vec<_> = seen.estimates.iter().map(|one| one.name).collect();
+        assert_eq!(names, ["node rates", "link rates", "prefetching", "phases"]);
+        assert_eq!((seen.claims[4].ends.len(), COUNTED.load(Ordering::Relaxed)), (0, 1));
     }
 
     #[test]
-    fn without_estimates_a_claim_stands_as_it_is() {
-        assert_eq!(standing(Agrees, &[]), Standing::Reproduced);
-        assert_eq!(standing(Differs, &[]), Standing::NotReproduced);
+    fn a_claim_stands_by_its_signs() {
+        assert_eq!(standing(Agrees, &[]), Standing::Untouched);
         assert_eq!(standing(Agrees, &[Agrees, Differs]), Standing::Open);
         assert_eq!(standing(Differs, &[Differs, Agrees]), Standing::Open);
+        assert_eq!(standing(Differs, &[Differs]), Standing::NotReproduced);
+        assert_eq!(standing(NotPrinted, &[]), Standing::NotPrinted);
     }
 
     #[test]
     fn a_failed_run_is_reported() {
-        let fails = |options: &Options| match options.varied {
-            None => fake(options),
-            Some(_) => Err(LabError::Seats),
-        };
-        let options = Options { quick: true, seed: 1, jobs: 1, varied: None };
-        assert!(sensitivity(&options, &[&RATES], &fails).is_err());
-        assert!(sensitivity(&options, &[], &fails).is_ok());
+        const PARTS: &[Part] = &[Part { workloads: nehalem, run: fails }];
+        assert!(sensitivity(&Paper { name: "fake", parts: PARTS }, &OPTIONS, &|_, _, _| ()).is_err());
+        const WITHOUT: &[Part] = &[Part { workloads: none, run: fails }];
+        assert!(sensitivity(&Paper { name: "fake", parts: WITHOUT }, &OPTIONS, &|_, _, _| ()).is_ok());
     }
 }

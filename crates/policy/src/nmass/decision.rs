@@ -11,14 +11,15 @@
 //!    what ends is often followed by the next of its kind, whose miss rate is known an interval
 //!    later. A core that is free for so long is not worth two moves.
 //! 4. A thread of a process without a home may change its core, which no plan moves it to, as long
-//!    as it stays within its LLC and node.
+//!    as it stays within its LLC and node. When it sleeps, the decision counts it where it was, as
+//!    it does the threads that it placed: what sleeps in one interval runs in the next.
 //! 5. A decision also ends when a process or thread comes or goes, a home changes, the CPUs that a
 //!    thread may use change, or the machine or the threads pinned by their owner do.
 
 use super::config::Config;
 use super::mapping::Mapping;
 use super::max_local::map_maxlocal;
-use super::programs::{Program, Programs};
+use super::programs::{Homeless, Program, Programs};
 use super::refine::{Refined, refine_mapping};
 use super::seating::seat;
 use crate::kit::domains::{Domains, SeatId};
@@ -31,7 +32,9 @@ pub struct Decision {
     machine: Arc<Topology>,
     /// The load of pinned threads, by seat.
     load: Vec<u32>,
-    /// Threads of processes without a home, and their pressure, by domain.
+    /// Threads of processes without a home that ran, ascending by pid, then tid.
+    counted: Vec<(Pid, Tid)>,
+    /// How many of these there are, and their pressure, by domain.
     homeless: Vec<(usize, f64)>,
     programs: Vec<Basis>,
     threads: Vec<(Tid, Option<CpuSet>)>,
@@ -70,7 +73,8 @@ impl Decision {
         Self {
             machine: Arc::clone(machine),
             load: programs.groups.load.clone(),
-            homeless: by_domain(domains, programs),
+            counted: programs.homeless.iter().filter(|it| it.ran).map(|it| (it.pid, it.tid)).collect(),
+            homeless: by_domain(domains, programs.homeless.iter().filter(|it| it.ran)),
             programs: programs.list.iter().map(basis).collect(),
             threads: members.iter().map(|it| (it.thread.tid, it.thread.allowed_cpus.clone())).collect(),
             seats: seat(domains, programs, &mapping.at),
@@ -86,10 +90,12 @@ impl Decision {
                 && !config.is_change(old.pressure, new.pressure)
         };
         let same_load = |(old, new): (&(usize, f64), (usize, f64))| old.0 == new.0 && !config.is_change(old.1, new.1);
+        let counted = |it: &&Homeless| it.ran || self.counted.binary_search(&(it.pid, it.tid)).is_ok();
+        let homeless = by_domain(domains, programs.homeless.iter().filter(counted));
         let members = &programs.groups.members;
         (Arc::ptr_eq(&self.machine, machine) || self.machine == *machine)
             && self.load == programs.groups.load
-            && self.homeless.iter().zip(by_domain(domains, programs)).all(same_load)
+            && self.homeless.iter().zip(homeless).all(same_load)
             && self.programs.len() == programs.list.len()
             && self.programs.iter().zip(&programs.list).all(same_program)
             && self
@@ -109,12 +115,12 @@ impl Decision {
     }
 }
 
-/// Threads of processes without a home, and their pressure, by domain.
-fn by_domain(domains: &Domains, programs: &Programs<'_>) -> Vec<(usize, f64)> {
+/// How many threads of processes without a home there are, and their pressure, by domain.
+fn by_domain<'a>(domains: &Domains, threads: impl Iterator<Item = &'a Homeless>) -> Vec<(usize, f64)> {
     let mut sums = vec![(0, 0.0); domains.domains.len()];
-    for (seat, pressure) in &programs.homeless {
-        let sum = &mut sums[domains.seat(*seat).domain.0];
-        *sum = (sum.0 + 1, sum.1 + pressure);
+    for thread in threads {
+        let sum = &mut sums[domains.seat(thread.seat).domain.0];
+        *sum = (sum.0 + 1, sum.1 + thread.pressure);
     }
     sums
 }

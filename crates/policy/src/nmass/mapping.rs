@@ -58,8 +58,9 @@ impl<'m, 'a> Mapping<'m, 'a> {
             load,
             at: vec![None; programs.groups.members.len()],
         };
-        for (seat, pressure) in programs.pinned.iter().chain(&programs.homeless) {
-            mapping.pressure[mapping.cache_of[domains.seat(*seat).domain.0]] += pressure;
+        let homeless = programs.homeless.iter().filter(|it| it.ran).map(|it| (it.seat, it.pressure));
+        for (seat, pressure) in programs.pinned.iter().copied().chain(homeless) {
+            mapping.pressure[mapping.cache_of[domains.seat(seat).domain.0]] += pressure;
         }
         mapping
     }

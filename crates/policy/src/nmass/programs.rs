@@ -43,12 +43,27 @@ pub struct Programs<'a> {
     pub list: Vec<Program<'a>>,
     /// Pressure of threads pinned by their owner, where they are.
     pub pinned: Vec<(SeatId, f64)>,
-    /// Pressure of threads of processes without a home, where they are.
-    pub homeless: Vec<(SeatId, f64)>,
-    /// Threads on each seat that no plan moves: pinned and homeless ones.
+    /// Threads of processes without a home, ascending by pid, then tid.
+    pub homeless: Vec<Homeless>,
+    /// Threads on each seat that no plan moves: pinned ones, and homeless ones that ran.
     pub load: Vec<u32>,
     /// What was left out.
     pub notes: Vec<String>,
+}
+
+/// A thread of a process without a home. Nowhere is local to it, so no penalty is counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Homeless {
+    /// Its process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// Where it ran last.
+    pub seat: SeatId,
+    /// Its MPKI, of this interval or else the last known one.
+    pub pressure: f64,
+    /// Whether it ran in this interval.
+    pub ran: bool,
 }
 
 /// The last known miss rate of each thread, ascending by pid, then tid.
@@ -94,7 +109,7 @@ impl Characterizer {
         let pinned = pinned(seen, domains, &rates, &homes, config);
         let homeless = homeless(seen, domains, &rates, &homes);
         let mut load = groups.load.clone();
-        homeless.iter().for_each(|(seat, _)| load[seat.0] += 1);
+        homeless.iter().filter(|thread| thread.ran).for_each(|thread| load[thread.seat.0] += 1);
         let notes = left_out(seen, &groups, &rates, &homes);
         Programs { groups, rates: member_rates, list, pinned, homeless, load, notes }
     }
@@ -143,21 +158,21 @@ fn pinned(
     pinned
 }
 
-/// The threads of processes without a home that ran, with their pressure where they did. Nowhere is
-/// local to them, so no penalty is counted.
-fn homeless(
-    seen: &Observation,
-    domains: &Domains,
-    rates: &[Option<Mpki>],
-    homes: &[Option<NodeId>],
-) -> Vec<(SeatId, f64)> {
+/// The threads of processes without a home that their owner did not pin.
+fn homeless(seen: &Observation, domains: &Domains, rates: &[Option<Mpki>], homes: &[Option<NodeId>]) -> Vec<Homeless> {
     let homes = homes.iter().zip(&seen.processes).flat_map(|(home, it)| std::iter::repeat_n(home, it.threads.len()));
-    let threads = seen.threads().map(|(_, thread)| thread).zip(rates).zip(homes);
-    let left = threads.filter(|((thread, _), home)| {
-        home.is_none() && !thread.pinned && thread.instructions.is_some_and(|count| count > 0)
-    });
-    left.filter_map(|((thread, rate), _)| Some((domains.seat_of(thread.cpu?)?, rate.map_or(0.0, |rate| rate.0))))
-        .collect()
+    let threads = seen.threads().zip(rates).zip(homes);
+    let left = threads.filter(|(((_, thread), _), home)| home.is_none() && !thread.pinned);
+    left.filter_map(|(((process, thread), rate), _)| {
+        Some(Homeless {
+            pid: process.pid,
+            tid: thread.tid,
+            seat: domains.seat_of(thread.cpu?)?,
+            pressure: rate.map_or(0.0, |rate| rate.0),
+            ran: thread.instructions.is_some_and(|count| count > 0),
+        })
+    })
+    .collect()
 }
 
 fn left_out(seen: &Observation, groups: &Groups<'_>, rates: &[Option<Mpki>], homes: &[Option<NodeId>]) -> Vec<String> {
@@ -221,7 +236,8 @@ mod tests {
         let domains = Domains::of(&seen.machine);
         let found = Characterizer::default().programs(&seen, &domains, &Config::default());
         assert_eq!(found.list.len(), 1);
-        assert_eq!((found.homeless, found.load), (vec![(SeatId(0), 5.0)], vec![1, 0, 0, 0]), "nowhere remote");
+        let left = Homeless { pid: Pid(1), tid: Tid(1), seat: SeatId(0), pressure: 5.0, ran: true };
+        assert_eq!((found.homeless, found.load), (vec![left], vec![1, 0, 0, 0]), "nowhere remote");
         assert_eq!(found.notes, ["left alone, since no node has more than half of their pages: p1"]);
     }
 

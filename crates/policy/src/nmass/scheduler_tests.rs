@@ -5,7 +5,7 @@ use super::maximum_local::ENTRY as MAXIMUM_LOCAL;
 use super::n_mass::ENTRY as N_MASS;
 use super::n_mass_regression::ENTRY as N_MASS_REGRESSION;
 use super::test_kit::{HOME_0, HOME_1, NEHALEM, Row, nodes_after, observation, policy, soplex};
-use crate::test_kit::{carry_out, policy as with, refused, with_pages};
+use crate::test_kit::{carry_out, policy as with, refused, thread, with_pages};
 use isobar_model::{Action, CpuId, num};
 
 #[test]
@@ -88,6 +88,41 @@ fn a_new_home_makes_a_new_decision() {
     assert_eq!(nodes_after(policy.as_mut(), &mut seen), [0]);
     with_pages(&mut seen, 1, &[400, 600]);
     assert_eq!(nodes_after(policy.as_mut(), &mut seen), [1]);
+}
+
+/// Two cores a node. Process 1 is spread, with a thread on each core of node 0; 2 has its home
+/// there and found no free core. What sleeps for an interval leaves no core to move to.
+#[test]
+fn a_thread_of_a_spread_process_that_sleeps_makes_no_new_decision() {
+    let mut policy = policy(&MAXIMUM_LOCAL);
+    let mut seen = observation("node:2 core:2", &[(1, 0, 5.0, None, &[9, 9]), (2, 2, 5.0, Some(1.3), HOME_0)]);
+    seen.processes[0].threads.push(thread(3, 1, 5.0));
+    let mut step = |running: [bool; 2]| {
+        for (thread, running) in seen.processes[0].threads.iter_mut().zip(running) {
+            let awake = crate::test_kit::thread(0, 0, 5.0);
+            thread.instructions = if running { awake.instructions } else { Some(0) };
+        }
+        nodes_after(policy.as_mut(), &mut seen)
+    };
+    assert_eq!(step([true, true]), [0, 0, 1]);
+    assert_eq!(step([true, false]), [0, 0, 1], "one sleeps");
+    assert_eq!(step([false, false]), [0, 0, 1], "both sleep");
+    assert_eq!(step([true, true]), [0, 0, 1], "and run again");
+    seen.processes[0].threads.pop();
+    assert_eq!(nodes_after(policy.as_mut(), &mut seen), [0, 0], "one has ended: its core is free");
+}
+
+/// What slept when a decision was made is not counted, so that its waking makes a new one.
+#[test]
+fn a_thread_of_a_spread_process_that_wakes_up_is_counted_from_then_on() {
+    let mut policy = policy(&MAXIMUM_LOCAL);
+    let mut seen = observation("node:2 core:2", &[(1, 0, 5.0, None, &[9, 9]), (2, 2, 5.0, Some(1.3), HOME_0)]);
+    seen.processes[0].threads.push(thread(3, 1, 5.0));
+    let running = seen.processes[0].threads[1].instructions;
+    seen.processes[0].threads[1].instructions = Some(0);
+    assert_eq!(nodes_after(policy.as_mut(), &mut seen), [0, 0, 0], "beside the sleeper");
+    seen.processes[0].threads[1].instructions = running;
+    assert_eq!(nodes_after(policy.as_mut(), &mut seen), [0, 0, 1], "its core is taken");
 }
 
 #[test]

@@ -5,11 +5,13 @@
 //! places. Only threads that no plan has bound; nothing brings them home.
 //!
 //! How often is an estimate of the machine (`[linux] strays_per_s`), derived from the rules of its
-//! kernel in `docs/design/simulator.md`. Chance comes from a random stream of its own, so that a
-//! rate of 0 leaves every run as it was.
+//! kernel in `docs/design/simulator.md`, for a machine whose CPUs all have a thread that can be
+//! carried away. Where only a part of the threads can be, it happens as much less often: the kernel
+//! thread comes to any CPU, and pulls nothing where the thread is bound or where the node has an
+//! idle CPU, which is the nearer one. Chance comes from a random stream of its own, so that a rate
+//! of 0 leaves every run as it was.
 //!
-//! Departures: the same rate whatever runs, also where other nodes have idle CPUs; a thread strays
-//! only from a node whose CPUs are all busy, since an idle CPU of the same node is the nearer one.
+//! Departure: the same rate where other nodes have idle CPUs, which look more often.
 
 use super::SimMachine;
 use super::linux::pick;
@@ -29,13 +31,15 @@ pub(super) struct Strays {
     pub possible: bool,
 }
 
-/// A running thread that no plan has bound.
+/// A running thread.
 #[derive(Clone, Copy, Debug)]
-struct Free {
+struct Running {
     process: usize,
     thread: usize,
     cpu: CpuId,
     node: usize,
+    /// Whether a plan has bound it.
+    bound: bool,
 }
 
 impl Strays {
@@ -59,9 +63,8 @@ impl SimMachine {
     /// Whether there is a thread that the load balancer can carry away.
     pub(super) fn may_stray(&self, load: &BTreeMap<CpuId, u32>) -> bool {
         let leads = || {
-            let free = self.free_threads();
-            let (full, _) = self.full(load, &free);
-            full.iter().any(|stray| load.keys().any(|cpu| self.workload.machine.places[cpu].node != stray.node))
+            let (loose, _) = self.loose(load, &self.running_threads());
+            loose.iter().any(|stray| load.keys().any(|cpu| self.workload.machine.places[cpu].node != stray.node))
         };
         self.workload.machine.linux.chance() > 0.0 && leads()
     }
@@ -72,56 +75,65 @@ impl SimMachine {
             self.strays.looks = num::floor(self.now / CHECK);
             return;
         }
-        let chance = self.workload.machine.linux.chance();
         // A look is an event, which time reaches but for rounding.
         while self.strays.next() - self.now <= 1e-9 {
             self.strays.looks += 1;
-            if f64::from(self.strays.rng.next_u32()) < chance * 4_294_967_296.0 {
-                self.lead_astray();
-            }
+            self.look();
+        }
+    }
+
+    /// One look: what it finds is a thread that can be carried away with the chance that the one
+    /// beside the kernel thread is such a thread.
+    fn look(&mut self) {
+        let load = self.load();
+        let running = self.running_threads();
+        let (loose, idle) = self.loose(&load, &running);
+        let part = num::float_len(loose.len()) / num::float_len(running.len().max(load.len()));
+        let chance = self.workload.machine.linux.chance() * part;
+        if f64::from(self.strays.rng.next_u32()) < chance * 4_294_967_296.0 {
+            self.lead_astray(&load, &running, &loose, &idle);
         }
     }
 
     /// Carries a thread of a full node to another node: to an idle CPU, else to that of a thread
-    /// which takes its place.
-    fn lead_astray(&mut self) {
-        let load = self.load();
-        let free = self.free_threads();
-        let (full, idle) = self.full(&load, &free);
-        let Some(stray) = pick(&mut self.strays.rng, &full) else { return };
+    /// which takes its place. One that is bound cannot, so that the stray itself is taken back.
+    fn lead_astray(&mut self, load: &BTreeMap<CpuId, u32>, running: &[Running], loose: &[Running], idle: &[CpuId]) {
+        let Some(stray) = pick(&mut self.strays.rng, loose) else { return };
         let places = &self.workload.machine.places;
         let others: BTreeSet<_> = load.keys().map(|cpu| places[cpu].node).filter(|node| *node != stray.node).collect();
         let Some(node) = pick(&mut self.strays.rng, &others.into_iter().collect::<Vec<_>>()) else { return };
-        let there: Vec<_> = idle.into_iter().filter(|cpu| places[cpu].node == node).collect();
-        let partners: Vec<_> = free.into_iter().filter(|thread| thread.node == node).collect();
+        let there: Vec<_> = idle.iter().copied().filter(|cpu| places[cpu].node == node).collect();
+        let partners: Vec<_> = running.iter().copied().filter(|thread| thread.node == node).collect();
         if let Some(cpu) = pick(&mut self.strays.rng, &there) {
             self.carry(stray, cpu);
-        } else if let Some(partner) = pick(&mut self.strays.rng, &partners) {
+        } else if let Some(partner) = pick(&mut self.strays.rng, &partners).filter(|partner| !partner.bound) {
             self.carry(stray, partner.cpu);
             self.carry(partner, stray.cpu);
         }
     }
 
-    /// Of the free threads those on nodes without an idle CPU; and all idle CPUs.
-    fn full(&self, load: &BTreeMap<CpuId, u32>, free: &[Free]) -> (Vec<Free>, Vec<CpuId>) {
+    /// The threads that can be carried away: not bound, on nodes without an idle CPU; and all idle
+    /// CPUs.
+    fn loose(&self, load: &BTreeMap<CpuId, u32>, running: &[Running]) -> (Vec<Running>, Vec<CpuId>) {
         let idle: Vec<_> = load.iter().filter(|(_, count)| **count == 0).map(|(cpu, _)| *cpu).collect();
         let roomy: BTreeSet<_> = idle.iter().map(|cpu| self.workload.machine.places[cpu].node).collect();
-        (free.iter().copied().filter(|thread| !roomy.contains(&thread.node)).collect(), idle)
+        let is_loose = |thread: &&Running| !thread.bound && !roomy.contains(&thread.node);
+        (running.iter().filter(is_loose).copied().collect(), idle)
     }
 
-    fn free_threads(&self) -> Vec<Free> {
-        let mut free = Vec::new();
+    fn running_threads(&self) -> Vec<Running> {
+        let mut all = Vec::new();
         for (p, process) in self.processes.iter().enumerate() {
-            let running = process.threads.iter().enumerate().filter(|(_, thread)| !thread.bound && !thread.ended());
-            free.extend(running.map(|(t, thread)| {
+            let running = process.threads.iter().enumerate().filter(|(_, thread)| !thread.ended());
+            all.extend(running.map(|(t, thread)| {
                 let node = self.workload.machine.places[&thread.cpu].node;
-                Free { process: p, thread: t, cpu: thread.cpu, node }
+                Running { process: p, thread: t, cpu: thread.cpu, node, bound: thread.bound }
             }));
         }
-        free
+        all
     }
 
-    fn carry(&mut self, thread: Free, to: CpuId) {
+    fn carry(&mut self, thread: Running, to: CpuId) {
         self.processes[thread.process].threads[thread.thread].cpu = to;
         self.chill(thread.process, thread.thread);
         self.changed = true;

@@ -27,8 +27,8 @@ pub struct Estimated {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Linux {
-    /// How often two threads of different nodes exchange places, a second and machine; `None`:
-    /// never.
+    /// How often two threads of different nodes exchange places, a second, on a machine whose CPUs
+    /// all have one that no plan has bound; `None`: never.
     pub strays_per_s: Option<Estimated>,
     /// Whether threads that are more than the CPUs of a cache take turns on all of them.
     pub rotates: bool,
@@ -44,7 +44,7 @@ impl Linux {
         (low <= value && value <= high).then_some(()).ok_or_else(problem)
     }
 
-    /// How likely a thread strays at a look.
+    /// How likely a thread strays at a look where all can.
     pub(crate) fn chance(&self) -> f64 {
         self.strays_per_s.map_or(0.0, |strays| strays.value * CHECK)
     }

@@ -20,51 +20,65 @@ mod programs;
 mod simulations;
 
 use crate::error::LabError;
-use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
+use crate::reproduce::part::{Done, Paper, Part, Progress};
 use extent::Extent;
 use isobar_sim::Workload;
 use simulations::Model;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs the paper's experiments; `progress` is called with the number done and of all.
-///
-/// # Errors
-/// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
-pub fn dc(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
-    with(options, &Extent::of(options), progress)
+/// The paper's experiments.
+pub const DC: Paper = Paper {
+    name: "dc",
+    parts: &[
+        Part { workloads: nothing, run: |_, _| Ok((vec![simulations::dc_1()], Vec::new())) },
+        Part {
+            workloads: simulations::machines,
+            run: |options, progress| statics(options, &Extent::of(options), progress),
+        },
+        Part {
+            workloads: |options| mixes(options, &Extent::of(options)),
+            run: |options, progress| dynamics(options, &Extent::of(options), progress),
+        },
+        Part { workloads: nothing, run: |options, _| timed(options, &Extent::of(options)) },
+    ],
+};
+
+/// Counted, or timed.
+fn nothing(_: &Options) -> Result<Vec<Workload>, LabError> {
+    Ok(Vec::new())
 }
 
-fn with(
-    options: &Options,
-    extent: &Extent,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Reproduction, LabError> {
-    let all = 2 * extent.workloads.iter().sum::<usize>() + dynamic::size(extent);
+fn statics(options: &Options, extent: &Extent, progress: Progress<'_>) -> Result<Done, LabError> {
+    let all = 2 * extent.workloads.iter().sum::<usize>();
     let done = AtomicUsize::new(0);
     let step = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, all);
     let queueing = simulations::study(Model::Queueing, extent, options, &step)?;
     let pbbcache = simulations::study(Model::PbbCache, extent, options, &step)?;
-    let mixes = dynamic::mixes(extent, options)?;
-    let rows = dynamic::run(&mixes, extent, options, &step)?;
-    let mut claims = vec![simulations::dc_1(), simulations::dc_2(&queueing, &pbbcache)?];
-    claims.extend(dynamic::claims(&rows));
-    claims.extend(mixes.first().map(|mix| decisions::dc_6(mix, options.seed)).transpose()?);
     let figures = [
         simulations::figure_5(&queueing, "queueing model", "queueing"),
         simulations::figure_5(&pbbcache, "PBBCache's model", "pbbcache"),
         simulations::figure_6(&queueing)?,
-        dynamic::figures(&rows),
     ];
-    Ok(Reproduction { paper: "dc", claims, figures: figures.concat() })
+    Ok((vec![simulations::dc_2(&queueing, &pbbcache)?], figures.concat()))
 }
 
-/// What is run, for those who ask which estimates it has.
-///
-/// # Errors
-/// As [`dc`].
-pub fn dc_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
-    Ok(dynamic::mixes(&Extent::of(options), options)?.into_iter().map(|mix| mix.workload).collect())
+fn mixes(options: &Options, extent: &Extent) -> Result<Vec<Workload>, LabError> {
+    Ok(dynamic::mixes(extent, options)?.into_iter().map(|mix| mix.workload).collect())
+}
+
+fn dynamics(options: &Options, extent: &Extent, progress: Progress<'_>) -> Result<Done, LabError> {
+    let mixes = dynamic::mixes(extent, options)?;
+    let done = AtomicUsize::new(0);
+    let step = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, dynamic::size(extent));
+    let rows = dynamic::run(&mixes, extent, options, &step)?;
+    Ok((dynamic::claims(&rows), dynamic::figures(&rows)))
+}
+
+fn timed(options: &Options, extent: &Extent) -> Result<Done, LabError> {
+    let mixes = dynamic::mixes(extent, options)?;
+    let claim = mixes.first().map(|mix| decisions::dc_6(mix, options.seed)).transpose()?;
+    Ok((claim.into_iter().collect(), Vec::new()))
 }
 
 #[cfg(test)]

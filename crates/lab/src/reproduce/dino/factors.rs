@@ -27,7 +27,7 @@ use crate::stats::{bounds, mean_or_zero};
 use isobar_model::{CpuId, Machine, NodeId, Observation, Seconds, num};
 use isobar_plot::bars;
 use isobar_sim::machine::{MachineSpec, find};
-use isobar_sim::program::{Library, shipped};
+use isobar_sim::program::{Library, Program, shipped};
 use isobar_sim::{App, Run, SimMachine, Workload};
 use std::sync::Arc;
 
@@ -129,9 +129,17 @@ pub(super) struct Factors {
     targets: Vec<Target>,
 }
 
+/// All programs together, which shows what estimates the runs have.
+pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
+    let bench = Bench::new(options)?;
+    let names = CLASSES.iter().flat_map(|(_, names)| names);
+    let apps = names.map(|name| bench.app(name, HOME, 0, HOME)).collect::<Result<_, _>>()?;
+    Ok(vec![bench.workload(apps)?])
+}
+
 /// Runs every target in every arrangement.
 pub(super) fn measure(options: &Options) -> Result<Factors, LabError> {
-    let bench = Bench { machine: Arc::new(find(MACHINE)?.with_strays(0.0)), library: shipped()?, options: *options };
+    let bench = Bench::new(options)?;
     let targets = CLASSES.iter().flat_map(|(class, names)| names.iter().map(move |name| (*class, *name)));
     let targets = targets.map(|(class, name)| bench.target(name, class == "turtles"));
     Ok(Factors { targets: targets.collect::<Result<_, LabError>>()? })
@@ -144,6 +152,11 @@ struct Bench {
 }
 
 impl Bench {
+    fn new(options: &Options) -> Result<Self, LabError> {
+        let machine = Arc::new(find(MACHINE)?.with_strays(0.0));
+        Ok(Self { machine, library: shipped()?, options: *options })
+    }
+
     fn target(&self, name: &'static str, turtle: bool) -> Result<Target, LabError> {
         let mut by_class = Vec::new();
         for (_, rivals) in CLASSES {
@@ -175,15 +188,23 @@ impl Bench {
                 apps.push(self.app(rival, node, place + 1, memory)?);
             }
         }
-        let run = Run { runs: 1, instructions_factor: LONG, step_seconds: LONG, max_seconds: LONG, ..Run::default() };
-        let workload = self.options.vary(Workload { machine: Arc::clone(&self.machine), apps, run })?;
-        let mut machine = SimMachine::new(&workload, 0);
+        let mut machine = SimMachine::new(&self.workload(apps)?, 0);
         let before = machine.sample()?;
         machine.wait(Seconds(SECONDS))?;
         let after = machine.sample()?;
         let seen = Observation::between(&before, &after);
         let thread = seen.processes.first().and_then(|process| process.threads.first());
         Ok(num::float(thread.and_then(|thread| thread.instructions).unwrap_or(1)))
+    }
+
+    /// Programs that do not end, each in the mean of its phases: one second shows no others.
+    fn workload(&self, apps: Vec<App>) -> Result<Workload, LabError> {
+        let run = Run { runs: 1, instructions_factor: LONG, step_seconds: LONG, max_seconds: LONG, ..Run::default() };
+        let mut workload = self.options.vary(Workload { machine: Arc::clone(&self.machine), apps, run })?;
+        for app in &mut workload.apps {
+            app.program = Arc::new(Program { phase: Vec::new(), ..Program::clone(&app.program) });
+        }
+        Ok(workload)
     }
 
     fn app(&self, name: &str, node: u32, place: usize, memory: u32) -> Result<App, LabError> {

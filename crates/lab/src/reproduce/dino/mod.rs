@@ -18,36 +18,34 @@ mod schedulers;
 mod workloads;
 
 use crate::error::LabError;
-use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
+use crate::reproduce::part::{Done, Paper, Part};
 use crate::sra::{self, Spec};
-use isobar_sim::Workload;
 
-/// Runs the paper's experiments.
-///
-/// # Errors
-/// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
-pub fn dino(options: &Options) -> Result<Reproduction, LabError> {
-    with(options, &pages::spec(options))
-}
+/// The paper's experiments.
+pub const DINO: Paper = Paper {
+    name: "dino",
+    parts: &[
+        Part { workloads: factors::workloads, run: |options, _| one_second(options) },
+        Part { workloads: schedulers::workloads, run: |options, _| schedulers(options) },
+        Part { workloads: |_| Ok(Vec::new()), run: |options, _| migration(&pages::spec(options)) },
+    ],
+};
 
-/// With a page-migration study of a given size.
-fn with(options: &Options, pages: &Spec) -> Result<Reproduction, LabError> {
+fn one_second(options: &Options) -> Result<Done, LabError> {
     let factors = factors::measure(options)?;
-    let runs = schedulers::run(options)?;
-    let study = sra::study(pages)?;
-    let claims = [vec![factors.claim()], runs.claims(), pages::claims(&study)];
-    let figures = [factors.figures(), plots::figures(&runs), pages::figures(pages, &study)];
-    Ok(Reproduction { paper: "dino", claims: claims.concat(), figures: figures.concat() })
+    Ok((vec![factors.claim()], factors.figures()))
 }
 
-/// What is run, for those who ask which estimates it has.
-///
-/// # Errors
-/// As [`dino`].
-pub fn dino_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
-    let all = [workloads::steady(options)?, workloads::changing(options)?].concat();
-    Ok(all.into_iter().map(|one| one.workload).collect())
+fn schedulers(options: &Options) -> Result<Done, LabError> {
+    let runs = schedulers::run(options)?;
+    Ok((runs.claims(), plots::figures(&runs)))
+}
+
+/// The page-migration study, of a given size.
+fn migration(spec: &Spec) -> Result<Done, LabError> {
+    let study = sra::study(spec)?;
+    Ok((pages::claims(&study), pages::figures(spec, &study)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::stats::{bounds, mean_or_zero};
 use isobar_policy::baseline::linux::{self, Linux};
 use isobar_policy::dino::{di_migrate, di_plain, dino};
 use isobar_policy::kit::page_settings::PageSettings;
+use isobar_sim::Workload;
 
 /// The paper's three, in the order of its figures.
 pub(super) const POLICIES: [&str; 3] = [di_plain::NAME, di_migrate::NAME, dino::NAME];
@@ -23,6 +24,12 @@ const QUICK_REPEATS: u32 = 2;
 pub(super) struct Runs {
     pub steady: Vec<(Named, Comparison)>,
     pub changing: Vec<(Named, Comparison)>,
+}
+
+/// What [`run`] runs.
+pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
+    let all = [steady(options)?, changing(options)?].concat();
+    Ok(all.into_iter().map(|one| one.workload).collect())
 }
 
 /// Runs every workload under the three policies and the stock scheduler.

@@ -1,9 +1,9 @@
 //! The pure parts by hand; a quick run of all.
 
 use super::factors::Split;
-use super::with;
 use super::workloads::BARRIER_BILLION;
-use crate::reproduce::claim::Verdict;
+use super::{DINO, migration, one_second, schedulers};
+use crate::reproduce::claim::{Reproduction, Verdict};
 use crate::reproduce::estimate::BARRIERS;
 use crate::reproduce::options::Options;
 use crate::sra::Spec;
@@ -47,7 +47,11 @@ fn a_quick_run_tells_every_claim_of_the_design() {
         repeats: 1,
         ..Spec::paper()
     };
-    let got = with(&Options { quick: true, seed: 1, jobs: 2, varied: None }, &pages).unwrap();
+    let options = Options { quick: true, seed: 1, jobs: 2, varied: None };
+    let parts = [one_second(&options), schedulers(&options), migration(&pages)];
+    assert_eq!(parts.len(), DINO.parts.len());
+    let (claims, figures): (Vec<_>, Vec<_>) = parts.map(Result::unwrap).into_iter().unzip();
+    let got = Reproduction { paper: DINO.name, claims: claims.concat(), figures: figures.concat() };
     got.is_whole(&["dino-1", "dino-2", "dino-3", "dino-4", "dino-5"]);
     assert_eq!((got.claims[0].sign, got.claims[2].sign), (Verdict::Agrees, Verdict::Agrees), "{:#?}", got.claims);
     let named = |svg: &str, file: &str| svg.contains("DINO") || file.contains("sra");

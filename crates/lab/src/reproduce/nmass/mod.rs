@@ -23,17 +23,20 @@ mod seen;
 mod workloads;
 
 use crate::error::LabError;
-use crate::reproduce::claim::Reproduction;
 use crate::reproduce::options::Options;
+use crate::reproduce::part::{Done, Paper, Part, Progress};
 use isobar_sim::Workload;
 use profiles::Profiles;
 use seen::Seen;
 
-/// Runs the paper's experiments; `progress` is called with the number done and of all.
-///
-/// # Errors
-/// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
-pub fn nmass(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Reproduction, LabError> {
+/// The paper's experiments. Penalties are measured for all of them together.
+pub const NMASS: Paper = Paper { name: "nmass", parts: &[Part { workloads: all_workloads, run: all }] };
+
+fn all_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
+    Ok(workloads::cases(options)?.into_iter().map(|case| case.workload).collect())
+}
+
+fn all(options: &Options, progress: Progress<'_>) -> Result<Done, LabError> {
     let cases = workloads::cases(options)?;
     let all = cases.len() + 1;
     let profiles = Profiles::measure(cases.iter().map(|case| &case.workload));
@@ -42,15 +45,7 @@ pub fn nmass(options: &Options, progress: &(dyn Fn(usize, usize) + Sync)) -> Res
     progress(1, all);
     let runs = runs::run(cases, &profiles, options, &|done| progress(done + 1, all))?;
     let seen = Seen { profiles, pair, clones, runs };
-    Ok(Reproduction { paper: "nmass", claims: claims::claims(&seen), figures: figures::figures(&seen) })
-}
-
-/// What is run, for those who ask which estimates it has.
-///
-/// # Errors
-/// As [`nmass`].
-pub fn nmass_workloads(options: &Options) -> Result<Vec<Workload>, LabError> {
-    Ok(workloads::cases(options)?.into_iter().map(|case| case.workload).collect())
+    Ok((claims::claims(&seen), figures::figures(&seen)))
 }
 
 #[cfg(test)]

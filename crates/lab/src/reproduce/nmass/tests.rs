@@ -8,7 +8,7 @@ const QUICK: Options = Options { quick: true, seed: 1, jobs: 1, varied: None };
 
 #[test]
 fn every_claim_of_the_design_is_there_and_figures_are_whole() {
-    let done = nmass(&QUICK, &|_, _| ()).unwrap();
+    let done = NMASS.run(&QUICK, &|_, _| ()).unwrap();
     done.is_whole(&["nmass-1", "nmass-2", "nmass-3", "nmass-4", "nmass-5"]);
     assert_eq!(done.claims[0].sign, Verdict::Agrees, "3 + 1: {}", done.claims[0].ours);
     let drawn = |svg: &str| svg.contains("<polyline") || svg.contains("<rect");
@@ -17,7 +17,7 @@ fn every_claim_of_the_design_is_there_and_figures_are_whole() {
 
 #[test]
 fn jobs_change_no_byte() {
-    let text = |jobs| claims_table(&nmass(&Options { jobs, ..QUICK }, &|_, _| ()).unwrap());
+    let text = |jobs| claims_table(&NMASS.run(&Options { jobs, ..QUICK }, &|_, _| ()).unwrap());
     assert_eq!(text(1), text(2));
 }
 

@@ -9,4 +9,4 @@ mod workloads;
 
 pub(super) use claims::{dc_1, dc_2};
 pub(super) use figures::{figure_5, figure_6};
-pub(super) use study::{Model, study};
+pub(super) use study::{Model, machines, study};

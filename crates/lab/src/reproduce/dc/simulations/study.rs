@@ -11,7 +11,9 @@ use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
 use isobar_profiles::Profiles;
 use isobar_sim::machine::{MachineSpec, find};
 use isobar_sim::program::{Library, shipped};
+use isobar_sim::{Run, Workload};
 use isobar_study::Queueing;
+use std::sync::Arc;
 
 /// Under which static model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,15 @@ struct Bench {
     profiles: Profiles,
     /// Of a memory node, in MB/s.
     bandwidth: f64,
+}
+
+/// The machines alone: programs are their profiles.
+pub(crate) fn machines(options: &Options) -> Result<Vec<Workload>, LabError> {
+    let bare = |platform: Platform| {
+        let machine = options.vary_machine(find(platform.machine)?)?;
+        Ok(Workload { machine: Arc::new(machine), apps: Vec::new(), run: Run::default() })
+    };
+    PLATFORMS.into_iter().map(bare).collect()
 }
 
 /// Studies every workload of both platforms; `progress` is called after each.

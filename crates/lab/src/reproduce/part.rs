@@ -1,0 +1,60 @@
+//! A paper's experiments in parts: claims that follow from the same runs, and what these runs are
+//! made of. An estimate that changes none of the workloads of a part cannot change its claims.
+
+use crate::error::LabError;
+use crate::reproduce::claim::{Claim, Figure, Reproduction};
+use crate::reproduce::estimate::{KINDS, Kind, Varied, alike};
+use crate::reproduce::options::Options;
+use isobar_sim::{End, Workload};
+
+/// What is called with the number of runs that are done and of all.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// The claims and the figures of a part.
+pub(crate) type Done = (Vec<Claim>, Vec<Figure>);
+
+/// Experiments whose claims follow from the same runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// What it runs, or as much of it as shows which estimates it has; empty where nothing runs on
+    /// a simulated machine.
+    pub(crate) workloads: fn(&Options) -> Result<Vec<Workload>, LabError>,
+    /// Runs them.
+    pub(crate) run: fn(&Options, Progress<'_>) -> Result<Done, LabError>,
+}
+
+/// A paper's experiments.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// `nmass`, `dino`, `dc`.
+    pub name: &'static str,
+    /// Its parts, in the order of their claims.
+    pub parts: &'static [Part],
+}
+
+impl Part {
+    /// The kinds of estimates that change what it runs.
+    pub(crate) fn kinds(&self, options: &Options) -> Result<Vec<&'static Kind>, LabError> {
+        let given = (self.workloads)(&Options { varied: None, ..*options })?;
+        let mut kinds = Vec::new();
+        for kind in KINDS {
+            let at = |end| (self.workloads)(&Options { varied: Some(Varied { kind, end }), ..*options });
+            if !(alike(&given, &at(End::Low)?) && alike(&given, &at(End::High)?)) {
+                kinds.push(kind);
+            }
+        }
+        Ok(kinds)
+    }
+}
+
+impl Paper {
+    /// Runs all parts.
+    ///
+    /// # Errors
+    /// [`LabError`] where a run cannot be made: a fault of the data that ships, or of a policy.
+    pub fn run(&self, options: &Options, progress: Progress<'_>) -> Result<Reproduction, LabError> {
+        let done = self.parts.iter().map(|part| (part.run)(options, progress)).collect::<Result<Vec<_>, _>>()?;
+        let (claims, figures): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+        Ok(Reproduction { paper: self.name, claims: claims.concat(), figures: figures.concat() })
+    }
+}
