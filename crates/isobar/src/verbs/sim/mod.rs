@@ -18,7 +18,7 @@ use std::path::PathBuf;
     after_help = "Example:
   isobar sim examples/workloads/dino-spec.toml --policy linux,di-plain,di-migrate,dino --repeat 3
   isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum
-  isobar sim examples/workloads/nmass-soplex.toml --policy linux,n-mass --optimum joint --time-limit 2
+  isobar sim examples/workloads/nmass-soplex.toml --policy linux --optimum joint
   isobar sim examples/stress/*.toml --policy linux,dino,divide-content
   isobar sim --list
   isobar sim --describe nehalem-2x4
