@@ -24,7 +24,9 @@ settings! {
         /// Seconds for which a program is left alone after a change to it that did not help;
         /// doubled each time.
         pub rest_seconds: f64 = 30.0,
-        /// The most times in an hour that the threads of a program are moved.
+        /// The most times in an hour that the threads of a program are moved, those included that
+        /// take it back. While `guard` is on, it is moved only where taking it back would still be
+        /// within that, so that 1 is none.
         pub moves_per_hour: u32 = 3,
         /// Whether threads are moved.
         pub threads: bool = true,

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! *Properties*: one trial at a time; a program's threads move at most `moves_per_hour` times an
-//! hour; young programs, those that their owners bound, and those that rest after a failure stay;
-//! nothing is done without a predicted gain that exceeds its cost and the recent error of
-//! predictions; the same history gives the same plan.
+//! hour, back included; young programs, those that their owners bound, and those that rest after a
+//! failure stay; nothing is done without a predicted gain that exceeds its cost and the recent
+//! error of predictions; the same history gives the same plan.
 
 use super::blind::{self, Blind};
 use super::carry::{Carried, Seats};
@@ -274,6 +274,11 @@ impl Isobar {
         );
         let back = Seats::new(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_cpu(domains, one, &why)));
+        for program in &mut self.programs.list {
+            if back.iter().any(|one| one.pid == program.pid) {
+                program.moves.push(seen.time.0);
+            }
+        }
         for touched in &trial.touched {
             if let Some(was) = touched.pages.clone() {
                 self.goals.retain(|goal| goal.pid != touched.pid);

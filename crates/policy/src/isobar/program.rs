@@ -65,7 +65,7 @@ pub struct Program {
     pub speeds: Vec<f64>,
     /// Whether the kernel brings its pages to it: not known before some were remote.
     pub follows: Option<bool>,
-    /// When its threads were moved, within the last hour.
+    /// When its threads were moved, back included, within the last hour.
     pub moves: Vec<f64>,
     /// Until when it is left alone, and how often a change did not help in a row.
     pub rest: f64,
@@ -193,10 +193,11 @@ impl Program {
         Some(mean_and_error(&self.speeds[last..]))
     }
 
-    /// Whether threads of it may be moved once more.
+    /// Whether threads of it may be moved once more; with `guard`, and back.
     #[must_use]
-    pub fn may_move(&self, now: f64, most: u32) -> bool {
-        self.moves.iter().filter(|time| now - **time < 3600.0).count() < isobar_model::num::index(most)
+    pub fn may_move(&self, now: f64, most: u32, guard: bool) -> bool {
+        let moved = self.moves.iter().filter(|time| now - **time < 3600.0).count();
+        moved + usize::from(guard) < isobar_model::num::index(most)
     }
 
     /// A change to it did not help: it is left alone, twice as long each time.
@@ -276,7 +277,8 @@ mod tests {
             })
             .collect();
         assert_eq!(rests, [30.0, 60.0, 120.0]);
-        program.moves = vec![0.0, 10.0, 20.0];
-        assert!(!program.may_move(30.0, 3) && program.may_move(3601.0, 3));
+        program.moves = vec![0.0, 10.0];
+        assert!(program.may_move(30.0, 3, false) && !program.may_move(30.0, 3, true));
+        assert!(program.may_move(3601.0, 3, true));
     }
 }

@@ -271,7 +271,7 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         movable: ready
             && config.threads
             && process.threads.iter().all(free)
-            && program.may_move(now, config.moves_per_hour),
+            && program.may_move(now, config.moves_per_hour, config.guard),
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
