@@ -68,7 +68,7 @@ pub struct Traits {
 }
 
 /// Where everything is: what a change changes.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Arrangement {
     /// The domain of each unit.
     pub domains: Vec<usize>,
@@ -78,6 +78,22 @@ pub struct Arrangement {
     pub masks: Vec<u64>,
     /// Cores without a thread, by domain.
     pub idle_cores: Vec<usize>,
+}
+
+impl Clone for Arrangement {
+    fn clone(&self) -> Self {
+        let Self { domains, weights, masks, idle_cores } = self;
+        let (domains, weights) = (domains.clone(), weights.clone());
+        Self { domains, weights, masks: masks.clone(), idle_cores: idle_cores.clone() }
+    }
+
+    /// Into the memory that is there: a search does it for every change that it looks at.
+    fn clone_from(&mut self, source: &Self) {
+        self.domains.clone_from(&source.domains);
+        self.weights.clone_from(&source.weights);
+        self.masks.clone_from(&source.masks);
+        self.idle_cores.clone_from(&source.idle_cores);
+    }
 }
 
 /// An epoch.
