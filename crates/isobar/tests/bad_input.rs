@@ -7,7 +7,7 @@ mod support;
 
 use support::{file, isobar, isobar_with, observation, run};
 
-const KNOWN: &str = "linux, fixed, maximum-local, n-mass, n-mass-regression, di-plain, di-migrate, dino, lfoc+, divide-content, dino+lfoc+, cama, capm, camm, static-P, colloid";
+const KNOWN: &str = "linux, fixed, maximum-local, n-mass, n-mass-regression, di-plain, di-migrate, dino, lfoc+, divide-content, dino+lfoc+, cama, capm, camm, static-P, colloid, isobar";
 
 #[test]
 fn an_unknown_policy_names_the_known_ones_and_the_nearest() {

@@ -14,6 +14,7 @@ pub mod dino;
 pub mod divide_content;
 pub mod documentation;
 pub mod entry;
+pub mod isobar;
 pub mod kit;
 pub mod nmass;
 pub mod registry;

@@ -3,13 +3,19 @@
 
 use crate::entry::Entry;
 use crate::settings::{self, ConfigError, Settings};
-use crate::{baseline, camm, dino, divide_content, nmass};
+use crate::{baseline, camm, dino, divide_content, isobar, nmass};
 use isobar_model::Policy;
 use std::sync::LazyLock;
 
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    let folders: [&[Entry]; 5] =
-        [&baseline::POLICIES, &nmass::POLICIES, &dino::POLICIES, &divide_content::POLICIES, &camm::POLICIES];
+    let folders: [&[Entry]; 6] = [
+        &baseline::POLICIES,
+        &nmass::POLICIES,
+        &dino::POLICIES,
+        &divide_content::POLICIES,
+        &camm::POLICIES,
+        &isobar::POLICIES,
+    ];
     folders.concat()
 });
 

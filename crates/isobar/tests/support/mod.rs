@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Every policy, in the order of the registry.
-pub const POLICIES: [&str; 16] = [
+pub const POLICIES: [&str; 17] = [
     "linux",
     "fixed",
     "maximum-local",
@@ -29,6 +29,7 @@ pub const POLICIES: [&str; 16] = [
     "camm",
     "static-P",
     "colloid",
+    "isobar",
 ];
 
 /// What a run said.

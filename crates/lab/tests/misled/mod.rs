@@ -1,0 +1,83 @@
+//! `isobar` behind wrong figures: what it is told of the machine is off by 30 % either way, and its
+//! counters and probes by 10 %.
+
+#![allow(clippy::unwrap_used)]
+
+use isobar_model::{Bandwidth, Nanoseconds, Observation, Outcome, Plan, Policy, Sensor, Topology, num};
+use isobar_policy::Settings;
+use isobar_policy::registry::build;
+use std::sync::Arc;
+
+/// A policy that sees another machine than the one there is.
+pub struct Misled {
+    inner: Box<dyn Policy>,
+    state: u64,
+    /// Factors on idle latencies and on bandwidth, as they are told.
+    told: (f64, f64),
+    machine: Option<(Arc<Topology>, Arc<Topology>)>,
+}
+
+impl Misled {
+    pub fn new(seed: u64) -> Self {
+        let inner = build("isobar", &Settings::default()).unwrap();
+        let mut misled = Self { inner, state: 0x9e37_79b9_7f4a_7c15 ^ seed, told: (1.0, 1.0), machine: None };
+        misled.told = (misled.off(0.3), misled.off(0.3));
+        misled
+    }
+
+    /// A factor from 1 - `by` to 1 + `by`.
+    fn off(&mut self, by: f64) -> f64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        1.0 + by * (2.0 * num::float(self.state >> 11) / num::float(1 << 53) - 1.0)
+    }
+
+    fn count(&mut self, count: Option<u64>) -> Option<u64> {
+        let factor = self.off(0.1);
+        count.map(|count| num::round(num::float(count) * factor))
+    }
+
+    fn machine(&mut self, seen: &Observation) -> Arc<Topology> {
+        if let Some((real, told)) = self.machine.as_ref().filter(|(real, _)| Arc::ptr_eq(real, &seen.machine)) {
+            let _ = real;
+            return Arc::clone(told);
+        }
+        let mut parts = Topology::clone(&seen.machine).into_parts();
+        for node in &mut parts.nodes {
+            node.max_bandwidth = node.max_bandwidth.map(|most| Bandwidth(most.0 * self.told.1));
+        }
+        let told = Arc::new(Topology::new(parts).unwrap());
+        self.machine = Some((Arc::clone(&seen.machine), Arc::clone(&told)));
+        told
+    }
+}
+
+impl Policy for Misled {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        self.inner.needs()
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let mut told = seen.clone();
+        told.machine = self.machine(seen);
+        let idle = self.told.0;
+        told.latency_idle = told.latency_idle.map(|table| table.filter_map(|one| Some(Nanoseconds(one.0 * idle))));
+        let probe = self.off(0.1);
+        told.latency = told.latency.map(|table| table.filter_map(|one| Some(Nanoseconds(one.0 * probe))));
+        for thread in told.processes.iter_mut().flat_map(|process| &mut process.threads) {
+            thread.instructions = self.count(thread.instructions);
+            thread.cycles = self.count(thread.cycles);
+            thread.llc_misses = self.count(thread.llc_misses);
+        }
+        self.inner.decide(&told)
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.inner.applied(plan, outcome);
+    }
+}

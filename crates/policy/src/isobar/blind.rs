@@ -1,0 +1,42 @@
+//! Without counters no speed can be predicted and none checked. What is left where latencies are
+//! probed: pages from a node that is clearly slower than another, as CAPM moves them, until the
+//! gap is gone. Without latencies either, nothing is done, and that is said.
+
+use crate::camm::config::{Migration, Reserve};
+use crate::camm::migrate::migrate;
+use crate::kit::refused::Refused;
+use isobar_model::{Observation, Plan};
+
+/// Epochs without any counter after which there are taken to be none.
+const EPOCHS: u32 = 3;
+/// Latency gap, in per cent of the mean, from which on pages move: four times CAPM's, since whether
+/// it helped cannot be checked.
+const GAP: f64 = 20.0;
+
+/// How long nothing was counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blind(u32);
+
+impl Blind {
+    /// An epoch in which some thread was counted, or none.
+    pub fn pass(&mut self, counted: bool) {
+        self.0 = if counted { 0 } else { self.0.saturating_add(1) };
+    }
+
+    /// Whether there are no counters, as far as can be told.
+    #[must_use]
+    pub const fn is_so(self) -> bool {
+        self.0 >= EPOCHS
+    }
+}
+
+/// What latencies alone give reason to do.
+pub fn act(seen: &Observation, refused: &Refused, plan: &mut Plan) {
+    if seen.latency.is_none() {
+        plan.notes.push("neither counters nor latencies are measured: nothing is done".to_owned());
+        return;
+    }
+    plan.notes.push(format!("no counters: pages move by probed latency alone, above a gap of {GAP} %"));
+    let migration = Migration { threshold_percent: GAP, ..Migration::default() };
+    migrate(seen, &migration, &Reserve::default(), refused, plan);
+}

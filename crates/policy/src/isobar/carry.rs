@@ -1,0 +1,119 @@
+//! From changes to threads on CPUs: who gets which seat. A program that exchanges places takes the
+//! CPUs of its partner, one that goes alone idle cores.
+
+use super::scene::{Scene, runs};
+use super::step::Step;
+use crate::kit::domains::{DomainId, Domains};
+use isobar_model::{CpuId, Observation, Pid, Process, Tid};
+use std::collections::BTreeSet;
+
+/// A thread that goes from a CPU to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// Its process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// Where it ran.
+    pub from: CpuId,
+    /// Where it goes.
+    pub to: CpuId,
+}
+
+/// The seats of an epoch, as changes take them.
+#[derive(Debug)]
+pub struct Seats<'a> {
+    seen: &'a Observation,
+    domains: &'a Domains,
+    /// CPUs that threads hold, one for each thread.
+    held: Vec<(CpuId, Tid)>,
+}
+
+impl<'a> Seats<'a> {
+    /// As they are.
+    #[must_use]
+    pub fn new(seen: &'a Observation, domains: &'a Domains) -> Self {
+        let running = seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0));
+        let held = running.filter_map(|(_, thread)| Some((thread.cpu?, thread.tid))).collect();
+        Self { seen, domains, held }
+    }
+
+    /// Takes the seats for a change; `None`, and nothing changes, where there are not enough.
+    pub fn take(&mut self, scene: &Scene, step: &Step) -> Option<Vec<Carried>> {
+        let process = self.seen.processes.get(step.program)?;
+        let own = self.threads(process);
+        let mut carried = Vec::new();
+        if let Some(partner) = step.partner {
+            let process_there = self.seen.processes.get(partner)?;
+            let others = self.threads(process_there);
+            if own.len() != others.len() {
+                return None;
+            }
+            for ((tid, from), (other, to)) in own.iter().zip(&others) {
+                carried.push(Carried { pid: process.pid, tid: *tid, from: *from, to: *to });
+                carried.push(Carried { pid: process_there.pid, tid: *other, from: *to, to: *from });
+            }
+        } else if scene.traits[step.program].alone.is_some_and(|here| here != step.to) {
+            let idle = self.idle(DomainId(step.to));
+            if idle.len() < own.len() {
+                return None;
+            }
+            carried.extend(own.iter().zip(idle).map(|((tid, from), to)| Carried {
+                pid: process.pid,
+                tid: *tid,
+                from: *from,
+                to,
+            }));
+        }
+        self.put(&carried);
+        Some(carried)
+    }
+
+    /// Takes threads back to where they were, as far as there is a seat: their own where it is idle
+    /// or about to be left, else another of its domain.
+    pub fn take_back(&mut self, carried: &[Carried]) -> Vec<Carried> {
+        let here = |one: &&Carried| self.held.iter().any(|(cpu, tid)| *tid == one.tid && *cpu == one.to);
+        let back: Vec<Carried> = carried
+            .iter()
+            .filter(here)
+            .map(|one| Carried { pid: one.pid, tid: one.tid, from: one.to, to: one.from })
+            .collect();
+        let leaving: BTreeSet<Tid> = back.iter().map(|one| one.tid).collect();
+        self.held.retain(|(_, tid)| !leaving.contains(tid));
+        let mut done = Vec::new();
+        for mut one in back {
+            if self.held.iter().any(|(cpu, _)| *cpu == one.to) {
+                let domain = self.domains.seat_of(one.to).map(|seat| self.domains.seat(seat).domain);
+                one.to = domain.and_then(|domain| self.idle(domain).first().copied()).unwrap_or(one.from);
+            }
+            self.held.push((one.to, one.tid));
+            done.extend((one.to != one.from).then_some(one));
+        }
+        done
+    }
+
+    fn put(&mut self, carried: &[Carried]) {
+        for one in carried {
+            self.held.iter_mut().filter(|(_, tid)| *tid == one.tid).for_each(|(cpu, _)| *cpu = one.to);
+        }
+    }
+
+    /// Running threads of a process with their CPUs.
+    fn threads(&self, process: &Process) -> Vec<(Tid, CpuId)> {
+        let own = |tid: Tid| self.held.iter().find(|(_, held)| *held == tid).map(|(cpu, _)| (tid, *cpu));
+        process.threads.iter().filter_map(|thread| own(thread.tid)).collect()
+    }
+
+    /// CPUs of idle cores of a domain.
+    fn idle(&self, domain: DomainId) -> Vec<CpuId> {
+        let busy: BTreeSet<usize> = self
+            .held
+            .iter()
+            .filter_map(|(cpu, _)| self.domains.seat_of(*cpu))
+            .map(|seat| self.domains.seat(seat).core)
+            .collect();
+        let domain = self.domains.domain(domain);
+        let first = self.domains.seats[domain.seats.clone()].iter().take(domain.cores);
+        first.filter(|seat| !busy.contains(&seat.core)).map(|seat| seat.cpu).collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! The settings of `isobar`. None was chosen by workload: each has its reason beside it.
+
+use crate::settings::{ConfigError, Section, at_least, between, settings};
+
+settings! {
+    /// The settings of `isobar`.
+    pub struct Config {
+        /// Seconds for which a program is watched before it is moved. One that has run for as long
+        /// is expected to run as long again, which pays for a move.
+        pub min_age_seconds: f64 = 5.0,
+        /// The least predicted gain, in per cent of the speed of each program that is moved: below
+        /// it, readings of some seconds cannot tell a gain from chance.
+        pub min_gain_percent: f64 = 3.0,
+        /// By how much of the recent error of its predictions a predicted gain must exceed
+        /// nothing: 1 is one mean error.
+        pub error_weight: f64 = 1.0,
+        /// The most, in per cent of its speed, that a program may lose so that others gain.
+        pub max_loss_percent: f64 = 5.0,
+        /// Epochs that are compared before and after a change.
+        pub window_epochs: u32 = 3,
+        /// Epochs after a change, and after its last page has moved, that are not compared: caches
+        /// fill within one.
+        pub settle_epochs: u32 = 1,
+        /// Seconds for which a program is left alone after a change to it that did not help;
+        /// doubled each time.
+        pub rest_seconds: f64 = 30.0,
+        /// The most times in an hour that the threads of a program are moved, those included that
+        /// take it back. While `guard` is on, it is moved only where taking it back would still be
+        /// within that, so that 1 is none.
+        pub moves_per_hour: u32 = 3,
+        /// Whether threads are moved.
+        pub threads: bool = true,
+        /// Whether pages are moved.
+        pub pages: bool = true,
+        /// Whether ways of caches are divided.
+        pub ways: bool = true,
+        /// Whether what did not help is taken back.
+        pub guard: bool = true,
+        /// Whether the cost of a change is weighed against its gain.
+        pub cost: bool = true,
+        /// The most placements that are solved exactly in an epoch, for 40 threads or fewer; fewer
+        /// for more threads, so that a decision has a bounded time.
+        pub solutions: u32 = 24,
+        /// Memory of a node, in per cent, that stays free.
+        pub keep_free_percent: f64 = 2.0,
+    }
+}
+
+impl Section for Config {
+    fn validate(&self, section: &str) -> Result<(), ConfigError> {
+        for (key, value) in [
+            ("min_age_seconds", self.min_age_seconds),
+            ("min_gain_percent", self.min_gain_percent),
+            ("error_weight", self.error_weight),
+            ("rest_seconds", self.rest_seconds),
+        ] {
+            between(section, key, value, 0.0, 1e6)?;
+        }
+        between(section, "max_loss_percent", self.max_loss_percent, 0.0, 100.0)?;
+        between(section, "keep_free_percent", self.keep_free_percent, 0.0, 100.0)?;
+        at_least(section, "window_epochs", self.window_epochs, 2)?;
+        at_least(section, "solutions", self.solutions, 2)
+    }
+}

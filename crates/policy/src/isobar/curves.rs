@@ -1,0 +1,128 @@
+//! Miss curves as they were seen: how many misses a program had while it held some of a cache. One
+//! curve a name, so that what one process shows is known of the next, and what differs between two
+//! processes on two caches is known of both.
+
+use super::math::{exp, ln};
+use isobar_contention::MissCurve;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Readings of one space that count together.
+const WEIGHT: f64 = 20.0;
+/// Points of a curve that is handed to the equations.
+const POINTS: u32 = 32;
+/// Names that are remembered at most.
+const NAMES: usize = 256;
+/// Logarithm of the ratio from which on a reading is not of the curve: another input, another
+/// program of that name.
+const ALIEN: f64 = 0.4;
+const MIB: f64 = 1_048_576.0;
+
+/// A curve from readings: points by half octaves of space.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen(BTreeMap<u64, Point>);
+
+/// Means of logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    space: f64,
+    misses: f64,
+    weight: f64,
+}
+
+impl Seen {
+    /// Takes a reading: bytes held, misses an instruction. One that is far off the curve starts it
+    /// anew.
+    pub fn read(&mut self, space: f64, misses: f64, elasticity: f64) {
+        let (space, misses) = (ln(space), ln(misses));
+        if self.at(space, elasticity).is_some_and(|known| (known - misses).abs() > ALIEN) {
+            self.0.retain(|_, point| (point.space - space).abs() > 1.0);
+            if self.at(space, elasticity).is_some_and(|known| (known - misses).abs() > 2.0 * ALIEN) {
+                self.0.clear();
+            }
+        }
+        let bucket = isobar_model::num::floor((space * 2.885_39).max(0.0));
+        let point = self.0.entry(bucket).or_insert(Point { space, misses, weight: 0.0 });
+        point.weight = (point.weight + 1.0).min(WEIGHT);
+        point.space += (space - point.space) / point.weight;
+        point.misses += (misses - point.misses) / point.weight;
+    }
+
+    /// Logarithm of the misses at a logarithm of space: between points linear, beyond them by an
+    /// elasticity; `None` without a point.
+    fn at(&self, space: f64, elasticity: f64) -> Option<f64> {
+        let mut below: Option<&Point> = None;
+        for point in self.0.values() {
+            if point.space >= space {
+                let Some(before) = below else { return Some(point.misses + elasticity * (point.space - space)) };
+                let part = (space - before.space) / (point.space - before.space).max(1e-9);
+                return Some(before.misses + part * (point.misses - before.misses));
+            }
+            below = Some(point);
+        }
+        below.map(|point| point.misses - elasticity * (space - point.space))
+    }
+
+    /// The curve up to some bytes, through a reading of now.
+    #[must_use]
+    pub fn curve(&self, most: f64, now: (f64, f64), elasticity: f64) -> (MissCurve, f64) {
+        let step = most / f64::from(POINTS);
+        let here = self.at(ln(now.0), elasticity);
+        let at = |k: u32| {
+            let space = ln(step * f64::from(k));
+            let misses = self.at(space, elasticity).unwrap_or(ln(now.1) + elasticity * (ln(now.0) - space));
+            1000.0 * exp(misses)
+        };
+        let table: Vec<f64> = (1..=POINTS).map(at).collect();
+        let factor = here.map_or(1.0, |known| now.1 / exp(known));
+        (MissCurve::measured(step / MIB, &table), factor)
+    }
+}
+
+/// The curves of all names.
+#[derive(Clone, Debug, Default)]
+pub struct Curves(BTreeMap<Arc<str>, Seen>);
+
+impl Curves {
+    /// The curve of a name.
+    pub fn of(&mut self, name: &Arc<str>) -> Option<&mut Seen> {
+        if self.0.len() >= NAMES && !self.0.contains_key(name) {
+            return None;
+        }
+        Some(self.0.entry(Arc::clone(name)).or_default())
+    }
+
+    /// The same, to look at.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Seen> {
+        self.0.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_goes_through_what_was_seen_and_on_by_elasticity() {
+        let mut seen = Seen::default();
+        for _ in 0..5 {
+            seen.read(1.0 * MIB, 0.04, 0.25);
+            seen.read(4.0 * MIB, 0.03, 0.25);
+        }
+        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), 0.5);
+        assert!((factor - 1.0).abs() < 1e-6);
+        assert!((curve.misses(1.0 * MIB) / 0.04 - 1.0).abs() < 0.02);
+        assert!((curve.misses(4.0 * MIB) / 0.03 - 1.0).abs() < 0.02);
+        assert!((curve.misses(16.0 * MIB) / 0.015 - 1.0).abs() < 0.02, "{}", curve.misses(16.0 * MIB));
+    }
+
+    #[test]
+    fn what_is_far_off_starts_it_anew() {
+        let mut seen = Seen::default();
+        (0..5).for_each(|_| seen.read(4.0 * MIB, 0.03, 0.25));
+        seen.read(4.0 * MIB, 0.003, 0.25);
+        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), 0.0);
+        assert!((curve.misses(4.0 * MIB) / 0.003 - 1.0).abs() < 0.01);
+    }
+}

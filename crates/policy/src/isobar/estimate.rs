@@ -1,0 +1,144 @@
+//! What a program is like, from readings of its speed: numbers that cannot be read directly, each
+//! with its variance. Pure arithmetic; it knows no process and no time.
+//!
+//! ```text
+//! CPI = c + s * x      c  cycles of computing an instruction
+//!                      s  one over the misses in flight together
+//!                      x  misses an instruction * cycles of a miss
+//! misses ~ space^-e    e  how much space saves
+//! ```
+//!
+//! `CPI` and `x` are read each epoch, `c` and `s` are wanted. As long as `x` stays the same one
+//! reading says only how they are related; what they are then comes from what programs are like in
+//! general. When `x` changes (a neighbour, a move) both become known. That is a Kalman filter over
+//! two numbers that hardly change.
+
+/// Part of a reading that is chance: counters of a second, and what a program does differently from
+/// second to second.
+const NOISE: f64 = 0.03;
+/// What variances grow by in an epoch, as parts of those known at first: a program that changes
+/// slowly is followed within some minutes.
+const DRIFT: f64 = 0.003;
+
+/// Computing, and how much of a miss is waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cpi {
+    /// Cycles of an instruction without misses.
+    pub compute: f64,
+    /// Cycles waited for each cycle of a miss: one over the misses in flight together.
+    pub wait: f64,
+    /// Variances of both, and their covariance between.
+    variance: [f64; 3],
+}
+
+impl Cpi {
+    /// Most programs take 0.5 to 1.1 cycles an instruction on a wide core (CPI without misses of
+    /// SPEC CPU, as published from Nehalem to Skylake).
+    const COMPUTE: (f64, f64) = (0.8, 0.3);
+    /// And have two to ten misses in flight (10 to 12 line fill buffers a core; chains of pointers
+    /// have one or two).
+    const WAIT: (f64, f64) = (0.3, 0.15);
+
+    /// Of a program of which nothing is known.
+    #[must_use]
+    pub fn unknown() -> Self {
+        let (compute, wait) = (Self::COMPUTE, Self::WAIT);
+        Self { compute: compute.0, wait: wait.0, variance: [compute.1 * compute.1, 0.0, wait.1 * wait.1] }
+    }
+
+    /// Takes a reading: `cycles` an instruction, with `exposure` cycles of misses an instruction.
+    pub fn read(&mut self, cycles: f64, exposure: f64) {
+        let [mut a, b, mut d] = self.variance;
+        a += DRIFT * Self::COMPUTE.1 * Self::COMPUTE.1;
+        d += DRIFT * Self::WAIT.1 * Self::WAIT.1;
+        // Gains of the filter.
+        let (first, second) = (a + b * exposure, b + d * exposure);
+        let all = first + second * exposure + (NOISE * cycles) * (NOISE * cycles);
+        let (gain, other) = (first / all, second / all);
+        let error = cycles - (self.compute + self.wait * exposure);
+        self.compute = (self.compute + gain * error).clamp(0.1, cycles.max(0.1));
+        self.wait = (self.wait + other * error).clamp(0.02, 1.2);
+        self.variance = [a - gain * first, b - gain * second, d - other * second];
+    }
+
+    /// Forgets part of what it knows: the program does something else now.
+    pub fn doubt(&mut self) {
+        let fresh = Self::unknown().variance;
+        self.variance =
+            [(self.variance[0] + fresh[0]) / 2.0, self.variance[1] / 2.0, (self.variance[2] + fresh[2]) / 2.0];
+    }
+
+    /// Standard deviation of the part of its time that it waits, at an exposure.
+    #[must_use]
+    pub fn doubtful(&self, cycles: f64, exposure: f64) -> f64 {
+        (self.variance[2].max(0.0).sqrt() * exposure / cycles.max(1e-9)).min(1.0)
+    }
+}
+
+/// How much space saves: the elasticity of misses over space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reuse {
+    /// Misses fall by this part of a per cent for each per cent of space more.
+    pub elasticity: f64,
+    variance: f64,
+}
+
+impl Reuse {
+    /// A quarter, give or take a quarter: between a stream (none) and the square-root law of
+    /// commercial programs (a half; Hartstein and others, 2006).
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self { elasticity: 0.25, variance: 0.0625 }
+    }
+
+    /// Takes a reading: how the logarithm of the misses changed with that of the space.
+    pub fn read(&mut self, misses: f64, space: f64) {
+        let noise = 2.0 * NOISE * NOISE;
+        let gain = self.variance * space / (space * space * self.variance + noise);
+        self.elasticity = (self.elasticity + gain * (-misses - self.elasticity * space)).clamp(0.0, 0.9);
+        self.variance = (self.variance * (1.0 - gain * space)).max(1e-4);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program of 0.6 cycles that waits for a fifth of its misses, read at 2 and at 6 cycles of
+    /// misses an instruction.
+    #[test]
+    fn two_exposures_tell_computing_from_waiting() {
+        let mut cpi = Cpi::unknown();
+        for epoch in 0..40 {
+            let exposure = if epoch % 10 < 5 { 2.0 } else { 6.0 };
+            cpi.read(0.6 + 0.2 * exposure, exposure);
+        }
+        assert!((cpi.compute - 0.6).abs() < 0.03 && (cpi.wait - 0.2).abs() < 0.01, "{cpi:?}");
+    }
+
+    #[test]
+    fn one_exposure_tells_their_sum_and_leaves_the_rest_open() {
+        let mut cpi = Cpi::unknown();
+        (0..20).for_each(|_| cpi.read(2.0, 4.0));
+        assert!((cpi.compute + 4.0 * cpi.wait - 2.0).abs() < 0.02, "{cpi:?}");
+        assert!(cpi.doubtful(2.0, 4.0) > 0.05, "{cpi:?}");
+    }
+
+    #[test]
+    fn a_program_that_changes_is_followed_after_a_doubt() {
+        let mut cpi = Cpi::unknown();
+        (0..30).for_each(|_| cpi.read(1.0, 1.0));
+        cpi.doubt();
+        (0..30).for_each(|_| cpi.read(3.0, 5.0));
+        assert!((cpi.compute + 5.0 * cpi.wait - 3.0).abs() < 0.05, "{cpi:?}");
+    }
+
+    #[test]
+    fn space_that_saves_nothing_is_seen() {
+        let mut stream = Reuse::unknown();
+        (0..5).for_each(|_| stream.read(0.0, -0.7));
+        let mut sensitive = Reuse::unknown();
+        (0..5).for_each(|_| sensitive.read(0.35, -0.7));
+        assert!(stream.elasticity < 0.02 && (sensitive.elasticity - 0.5).abs() < 0.02);
+    }
+}

@@ -1,0 +1,352 @@
+//! `isobar`: one policy that a person can leave on.
+//!
+//! ```text
+//! every epoch:
+//!     read every program, correct the machine                  programs, memory
+//!     a change is on trial: wait until it has settled; judge it; take it back where it harmed
+//!     else: look for changes that pay, and try them             search
+//!     ask for the pages that still have to move                 pages
+//! ```
+//!
+//! *Properties*: one trial at a time; a program's threads move at most `moves_per_hour` times an
+//! hour, back included; young programs, those that their owners bound, and those that rest after a
+//! failure stay; nothing is done without a predicted gain that exceeds its cost and the recent
+//! error of predictions; the same history gives the same plan.
+
+use super::blind::{self, Blind};
+use super::carry::{Carried, Seats};
+use super::config::Config;
+use super::memory::Memory;
+use super::pages::{self, Goal};
+use super::programs::{Programs, weights};
+use super::scene::Scene;
+use super::search::{Decision, search};
+use super::step::Step;
+use super::trial::{Touched, Trial, Verdict};
+use super::ways::Ways;
+use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::kit::domains::{CachedDomains, Domains};
+use crate::kit::refused::{Asked, Refused, is_refused};
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Seconds, Sensor, Topology, num};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Canonical name.
+pub const NAME: &str = "isobar";
+
+/// The policy.
+pub const ENTRY: Entry = Entry {
+    name: NAME,
+    paper: "none: isobar's own, on the models and lessons of the others (docs/choosing.md)",
+    summary: "threads, pages and ways by predicted speed of all; what did not help is undone",
+    moves: Moves::ThreadsAndPages,
+    needs: &[],
+    make: &Of { defaults: Config::default, new: Isobar::new },
+};
+
+/// Part of a new error that is taken over in the running mean.
+const TAKEN: f64 = 0.3;
+/// Error of predictions before any was checked: 2 % of the speed of a program.
+const FIRST_ERROR: f64 = 0.02;
+
+/// Searches for which a change that did not pay is passed over.
+const PASSED: u32 = 10;
+
+/// A change by the programs that it is about.
+type Key = (Pid, usize, Option<Pid>, Option<usize>, Option<usize>);
+
+/// What goes on.
+#[derive(Clone, Debug)]
+enum Mode {
+    /// Nothing: changes are looked for.
+    Watching,
+    /// A change is on trial.
+    Trying(Trial),
+    /// Something was taken back; epochs until its effect has passed.
+    Settling(u32),
+}
+
+/// The policy.
+#[derive(Debug)]
+pub struct Isobar {
+    config: Config,
+    domains: CachedDomains,
+    memory: Option<(Arc<Topology>, Memory)>,
+    programs: Programs,
+    mode: Mode,
+    goals: Vec<Goal>,
+    refused: Refused,
+    blind: Blind,
+    ways: Ways,
+    /// Changes that were found not to pay, and for how many searches they are passed over.
+    passed: BTreeMap<Key, u32>,
+    /// Mean error of predictions, as a part of the speed of a program that was moved.
+    error: f64,
+}
+
+impl Isobar {
+    /// With validated settings.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            domains: CachedDomains::default(),
+            memory: None,
+            programs: Programs::default(),
+            mode: Mode::Watching,
+            goals: Vec::new(),
+            refused: Refused::default(),
+            blind: Blind::default(),
+            ways: Ways::default(),
+            passed: BTreeMap::new(),
+            error: FIRST_ERROR,
+        }
+    }
+
+    fn memory(&mut self, seen: &Observation, domains: &Domains) -> Option<Memory> {
+        match self.memory.take() {
+            Some((machine, memory)) if Arc::ptr_eq(&machine, &seen.machine) => Some(memory),
+            _ => Memory::of(seen, domains),
+        }
+    }
+
+    /// Decides with what counters tell.
+    fn manage(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
+        let window = num::index(self.config.window_epochs);
+        match std::mem::replace(&mut self.mode, Mode::Watching) {
+            Mode::Watching => {
+                let decision = self.search(scene, memory);
+                if decision.steps.is_empty() {
+                    self.try_ways(seen, domains, memory, scene, plan);
+                } else {
+                    self.try_out(seen, domains, memory, scene, &decision, plan);
+                }
+            }
+            Mode::Trying(mut trial) => {
+                trial.pass(seen, !self.goals.is_empty());
+                if !trial.is_over(self.config.settle_epochs, self.config.window_epochs) {
+                    self.mode = Mode::Trying(trial);
+                } else if let Some(verdict) = trial.judge(&self.programs, window) {
+                    self.conclude(seen, domains, &trial, &verdict, plan);
+                }
+            }
+            Mode::Settling(left) if left > 0 || !self.goals.is_empty() => {
+                self.mode = Mode::Settling(if self.goals.is_empty() { left - 1 } else { left });
+            }
+            Mode::Settling(_) => {}
+        }
+        self.ways.release(seen, scene, memory, &mut plan.actions);
+        pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
+    }
+
+    /// Looks for changes, without those that were found not to pay lately: so that each epoch asks
+    /// about others.
+    fn search(&mut self, scene: &Scene, memory: &Memory) -> Decision {
+        let list = &self.programs.list;
+        let key = |step: &Step| {
+            let pid = |program: usize| list[program].pid;
+            (pid(step.program), step.to, step.partner.map(pid), step.pages, step.partner_pages)
+        };
+        self.passed.retain(|_, left| {
+            *left -= 1;
+            *left > 0
+        });
+        let decision = search(scene, memory, &self.config, self.error, |step| self.passed.contains_key(&key(step)));
+        self.passed.extend(decision.refused.iter().map(|step| (key(step), PASSED)));
+        decision
+    }
+
+    /// Carries out what was decided, and begins to watch what comes of it.
+    fn try_out(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        memory: &Memory,
+        scene: &Scene,
+        decision: &Decision,
+        plan: &mut Plan,
+    ) {
+        let mut seats = Seats::new(seen, domains);
+        let mut touched: Vec<Touched> = Vec::new();
+        for (step, _) in &decision.steps {
+            let Some(carried) = seats.take(scene, step) else { continue };
+            let both = [(Some(step.program), step.pages), (step.partner, step.partner_pages)];
+            for (program, node) in both.into_iter().filter_map(|(program, node)| Some((program?, node))) {
+                let pid = self.programs.list[program].pid;
+                let why = self.why(step.partner.is_some(), decision.gains[program]);
+                let own: Vec<Carried> = carried.iter().filter(|one| one.pid == pid).copied().collect();
+                plan.actions.extend(own.iter().map(|one| to_cpu(domains, one, &why)));
+                if !own.is_empty() {
+                    self.programs.list[program].moves.push(seen.time.0);
+                }
+                let was = node.and_then(|_| weights(&seen.processes[program], memory));
+                if let (Some(node), Some(_)) = (node, &was) {
+                    let aim = (0..memory.nodes.len()).map(|at| if at == node { 1.0 } else { 0.0 }).collect();
+                    self.goals.retain(|goal| goal.pid != pid);
+                    self.goals.push(Goal::new(pid, aim, format!("pages to node {}: {why}", memory.nodes[node])));
+                }
+                touched.push(Touched { pid, carried: own, pages: was });
+            }
+        }
+        if !touched.is_empty() {
+            let window = num::index(self.config.window_epochs);
+            self.mode = Mode::Trying(Trial::new(touched, &self.programs, &decision.gains, window, seen.time.0));
+        }
+    }
+
+    /// Divides the ways of a cache where that pays, and begins to watch what comes of it.
+    fn try_ways(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
+        if !self.config.ways {
+            return;
+        }
+        let margin = (self.config.min_gain_percent / 100.0).max(self.config.error_weight * self.error);
+        let Some(proposal) = self.ways.propose(seen, scene, memory, &self.config, margin) else { return };
+        let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
+        if self.refused.waits(asked) {
+            return;
+        }
+        let sum: f64 = proposal.gains.iter().map(|gain| gain - 1.0).sum();
+        let why = format!("predicted {} summed over all", percent(sum));
+        self.ways.divide(seen, domains, memory, &proposal, &why, &mut plan.actions);
+        let untouched = |(pid, _): &(Pid, u64)| Touched { pid: *pid, carried: Vec::new(), pages: None };
+        let touched = proposal.division.members.iter().map(untouched).collect();
+        let window = num::index(self.config.window_epochs);
+        let mut trial = Trial::new(touched, &self.programs, &proposal.gains, window, seen.time.0);
+        trial.divided = Some(proposal.llc);
+        self.mode = Mode::Trying(trial);
+    }
+
+    fn why(&self, exchange: bool, gain: f64) -> String {
+        let epochs = self.config.settle_epochs + self.config.window_epochs;
+        let mut why = format!("predicted {} for it, judged {epochs} epochs after the last page", percent(gain - 1.0));
+        if exchange {
+            why.push_str(", in exchange");
+        }
+        why
+    }
+
+    /// Keeps a change or takes it back.
+    fn conclude(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
+        self.error += TAKEN * (verdict.wrong() - self.error);
+        let harmed = verdict.harmed(self.config.max_loss_percent / 100.0);
+        let undone = harmed && self.config.guard;
+        let mut note = format!(
+            "trial of {} programs: predicted {}, measured {} (error {}) summed over all",
+            trial.touched.len(),
+            percent(verdict.predicted),
+            percent(verdict.measured),
+            percent(verdict.error),
+        );
+        let _ = write!(note, ": {}", if undone { "taken back" } else { "stays" });
+        plan.notes.push(note);
+        let rest = Seconds(self.config.rest_seconds);
+        if let Some(llc) = trial.divided {
+            if undone {
+                self.ways.fail(llc, seen.time.0, rest.0);
+                self.ways.remove(seen, llc, "what was measured fell short of it", &mut plan.actions);
+                self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+            }
+            return;
+        }
+        for touched in &trial.touched {
+            let Some(program) = self.programs.list.iter_mut().find(|program| program.pid == touched.pid) else {
+                continue;
+            };
+            if harmed {
+                program.fail(seen.time.0, rest);
+            } else {
+                program.failures = 0;
+            }
+        }
+        if undone {
+            self.take_back(seen, domains, trial, verdict, plan);
+            self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+        }
+    }
+
+    fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
+        let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
+        let why = format!(
+            "taken back: predicted {}, measured {} over all",
+            percent(verdict.predicted),
+            percent(verdict.measured)
+        );
+        let back = Seats::new(seen, domains).take_back(&all);
+        plan.actions.extend(back.iter().map(|one| to_cpu(domains, one, &why)));
+        for program in &mut self.programs.list {
+            if back.iter().any(|one| one.pid == program.pid) {
+                program.moves.push(seen.time.0);
+            }
+        }
+        for touched in &trial.touched {
+            if let Some(was) = touched.pages.clone() {
+                self.goals.retain(|goal| goal.pid != touched.pid);
+                self.goals.push(Goal::new(touched.pid, was, why.clone()));
+            }
+        }
+    }
+}
+
+impl Policy for Isobar {
+    as_registered!();
+
+    fn uses(&self) -> &'static [Sensor] {
+        &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::Latency]
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let mut plan = Plan::nothing(NAME);
+        self.refused.next_epoch(seen);
+        let domains = self.domains.of(&seen.machine).clone();
+        let Some(mut memory) = self.memory(seen, &domains) else {
+            plan.notes.push("no memory node is described: nothing to decide on".to_owned());
+            return plan;
+        };
+        self.programs.read(seen, &domains, &memory);
+        self.goals.retain(|goal| seen.process(goal.pid).is_some());
+        let mask = |llc: usize, pid: Pid| self.ways.mask(llc, pid);
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, mask);
+        for unit in &scene.units {
+            self.programs.hold(unit.program, unit.space / unit.threads);
+        }
+        let counted = self.programs.list.iter().any(|program| program.last.is_some());
+        self.blind.pass(counted || seen.processes.is_empty());
+        if self.blind.is_so() {
+            blind::act(seen, &self.refused, &mut plan);
+        } else if counted {
+            self.manage(seen, &domains, &memory, &scene, &mut plan);
+        }
+        memory.correct(seen, &scene.flows);
+        self.memory = Some((Arc::clone(&seen.machine), memory));
+        self.refused.hold_back(&mut plan);
+        plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.refused.applied(plan, outcome);
+        for (action, outcome) in plan.actions.iter().zip(&outcome.actions) {
+            if let (Action::SetWays { llc, .. }, true, Some((machine, _))) =
+                (action, is_refused(action, outcome), &self.memory)
+            {
+                self.ways.forget(*llc, machine);
+            }
+        }
+    }
+}
+
+fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
+    let place = domains.seat_of(one.to).map(|seat| domains.describe(domains.seat(seat).domain)).unwrap_or_default();
+    Action::MoveThread { pid: one.pid, tid: one.tid, cpu: one.to, reason: format!("to {place}: {why}") }
+}
+
+/// `+12.3 %`.
+fn percent(part: f64) -> String {
+    let tenths = num::round(part.abs() * 1000.0);
+    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
+    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+#[path = "isobar_tests.rs"]
+mod tests;

@@ -1,0 +1,216 @@
+//! The machine as the predictions need it: latencies, controllers, links and caches. What sensors
+//! tell comes first (idle latencies, bandwidth of nodes, sizes of caches); what they do not tell
+//! (links, queues) starts from what is common, and is corrected by what is seen: a wait that was
+//! probed, at a traffic that was counted, says how much there is to carry.
+
+use crate::kit::domains::Domains;
+use isobar_contention::{Cache, Machine, Packets, Parts, Place, Resource};
+use isobar_model::{CpuSet, NodeId, Observation, num};
+
+/// Seconds of a local access for each unit of the distance table: 85 ns at a distance of 10.
+const BY_DISTANCE: f64 = 8.5e-9;
+/// Seconds of a remote access where nothing tells.
+const REMOTE: f64 = 135e-9;
+/// Bytes a second that a CPU can ask of a node whose bandwidth nobody tells (3 GB/s of sustained
+/// bandwidth a core is common on servers).
+const BY_CPU: f64 = 3e9;
+/// Scale of the queue of a controller as a part of the idle local latency: a wait of one tenth at
+/// half load and of twice to three times near saturation, as bandwidth-latency curves show.
+const QUEUE: f64 = 0.19;
+/// Scale of the queue of a link, in seconds: half of a hop.
+const LINK_QUEUE: f64 = 12e-9;
+/// A link carries half of what a node does where nothing is known (UPI and Infinity Fabric: 0.4 to
+/// 0.8).
+const LINK: f64 = 0.5;
+/// Size of a cache that does not tell it.
+const CACHE: f64 = 8.0 * 1_048_576.0;
+/// Part of a new figure that is taken over in an epoch.
+const TAKEN: f64 = 0.2;
+/// Waits below this are not told from errors of a probe (a hundredth of a hundred nanoseconds).
+const CLEAR: f64 = 5e-9;
+
+/// The memory of a machine.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// The nodes, by position.
+    pub nodes: Vec<NodeId>,
+    /// Where each domain is, by position of domain.
+    pub places: Vec<Place>,
+    /// For the equations; rebuilt as figures are corrected.
+    pub machine: Machine,
+    /// Whether a node's bandwidth was told, by position.
+    told: Vec<bool>,
+}
+
+impl Memory {
+    /// The machine of an observation; `None` where it has no node, or figures that do not fit.
+    #[must_use]
+    pub fn of(seen: &Observation, domains: &Domains) -> Option<Self> {
+        let nodes: Vec<NodeId> = seen.machine.nodes().iter().map(|node| node.id).collect();
+        if nodes.is_empty() {
+            return None;
+        }
+        let latency: Vec<Vec<f64>> =
+            nodes.iter().map(|from| nodes.iter().map(|to| idle(seen, *from, *to)).collect()).collect();
+        let told: Vec<bool> = seen.machine.nodes().iter().map(|node| node.max_bandwidth.is_some()).collect();
+        let capacity = |at: usize| {
+            let cpus = seen.machine.cpus_of_node(nodes[at]).map_or(0, CpuSet::len).max(1);
+            let told = seen.machine.nodes()[at].max_bandwidth.map(|most| most.0).filter(|most| *most > 0.0);
+            told.unwrap_or(BY_CPU * num::float_len(cpus))
+        };
+        let mut resources: Vec<Resource> =
+            (0..nodes.len()).map(|at| Resource { capacity: capacity(at), queue: QUEUE * latency[at][at] }).collect();
+        let (mut routes, count) = (Vec::new(), nodes.len());
+        for from in 0..count {
+            let route = |to: usize| if from == to { Vec::new() } else { vec![link(count, from, to)] };
+            routes.push((0..count).map(route).collect());
+            for to in (0..count).filter(|to| *to != from) {
+                let capacity = LINK * resources[from].capacity.min(resources[to].capacity);
+                resources.push(Resource { capacity, queue: LINK_QUEUE });
+            }
+        }
+        let (places, llcs) = caches(seen, domains, &nodes);
+        let machine = Machine::new(Parts { latency, resources, routes, packets: Packets::default(), llcs }).ok()?;
+        Some(Self { nodes, places, machine, told })
+    }
+
+    /// Position of a node.
+    #[must_use]
+    pub fn position(&self, node: NodeId) -> Option<usize> {
+        self.nodes.binary_search(&node).ok()
+    }
+
+    /// Seconds of an access under the load of the epoch, from a node to a node by position: as
+    /// probed, else idle.
+    #[must_use]
+    pub fn loaded(&self, seen: &Observation, from: usize, to: usize) -> f64 {
+        let idle = self.machine.latency()[from][to];
+        let probed = seen.latency.as_ref().and_then(|table| table.get(self.nodes[from], self.nodes[to]));
+        probed.map_or(idle, |probed| (probed.0 * 1e-9).max(idle))
+    }
+
+    /// Corrects capacities by the bytes a second that pass each resource (`flows`, by position) and
+    /// the waits that were probed.
+    pub fn correct(&mut self, seen: &Observation, flows: &[f64]) {
+        let mut parts = self.machine.parts().clone();
+        let nodes = self.nodes.len();
+        let waits = |from: usize, to: usize| self.loaded(seen, from, to) - self.machine.latency()[from][to];
+        for from in 0..nodes {
+            if !self.told[from] && flows[from] > 0.9 * parts.resources[from].capacity {
+                parts.resources[from].capacity = flows[from] / 0.9;
+            }
+            if seen.latency.is_some() {
+                fit(&mut parts.resources[from], flows[from], waits(from, from), self.told[from]);
+            }
+            for to in (0..nodes).filter(|to| *to != from) {
+                let k = link(nodes, from, to);
+                // Data comes from `from` for CPUs of `to`: what is waited beside the controller.
+                if seen.latency.is_some() && flows[k] > 0.0 {
+                    fit(&mut parts.resources[k], flows[k], waits(to, from) - waits(from, from), false);
+                }
+                let least = flows[k] / 0.95;
+                parts.resources[k].capacity = parts.resources[k].capacity.max(least);
+            }
+        }
+        if let Ok(machine) = Machine::new(parts) {
+            self.machine = machine;
+        }
+    }
+}
+
+/// Takes over part of what a wait at a flow says: of the queue where the capacity was told, else of
+/// the capacity.
+fn fit(resource: &mut Resource, flow: f64, wait: f64, told: bool) {
+    if wait < CLEAR || flow <= 0.0 {
+        return;
+    }
+    if told {
+        let used = (flow / resource.capacity).clamp(0.05, 0.97);
+        let queue = wait * (1.0 - used) / (used * used);
+        let least = 0.5 * resource.queue;
+        if used > 0.3 {
+            resource.queue += TAKEN * (queue.clamp(least, 2.0 * resource.queue) - resource.queue);
+        }
+    } else {
+        let used = resource.utilisation(wait);
+        if used > 0.3 {
+            let capacity = (flow / used).clamp(0.5 * resource.capacity, 2.0 * resource.capacity);
+            resource.capacity += TAKEN * (capacity - resource.capacity);
+        }
+    }
+}
+
+/// Position of the link direction that data takes from a node to another.
+const fn link(nodes: usize, from: usize, to: usize) -> usize {
+    nodes + from * (nodes - 1) + if to > from { to - 1 } else { to }
+}
+
+fn idle(seen: &Observation, from: NodeId, to: NodeId) -> f64 {
+    let known = seen.latency_idle.as_ref().and_then(|table| table.get(from, to)).map(|one| one.0 * 1e-9);
+    let distance = || Some(f64::from(*seen.machine.distances()?.get(from, to)?) * BY_DISTANCE);
+    let guess = if from == to { 10.0 * BY_DISTANCE } else { REMOTE };
+    known.filter(|one| *one > 0.0).or_else(distance).filter(|one| *one > 0.0).unwrap_or(guess)
+}
+
+/// The place of each domain, and the caches. CPUs of a domain without an LLC share one of a usual
+/// size.
+fn caches(seen: &Observation, domains: &Domains, nodes: &[NodeId]) -> (Vec<Place>, Vec<Cache>) {
+    let list = seen.machine.llcs();
+    let cache = |size: Option<f64>, ways: Option<u32>| Cache {
+        bytes: size.filter(|bytes| *bytes > 0.0).unwrap_or(CACHE),
+        ways: ways.unwrap_or(16).clamp(1, 64),
+        private: 0.0,
+    };
+    let mut llcs: Vec<Cache> =
+        list.iter().map(|llc| cache(llc.size.map(|size| num::float(size.0)), llc.ways.map(|ways| ways.0))).collect();
+    let mut places = Vec::with_capacity(domains.domains.len());
+    for domain in &domains.domains {
+        let node = domain.node.and_then(|node| nodes.binary_search(&node).ok()).unwrap_or_default();
+        let known = domain.llc.and_then(|llc| list.iter().position(|other| other.id == llc));
+        let llc = known.unwrap_or_else(|| {
+            llcs.push(cache(None, None));
+            llcs.len() - 1
+        });
+        places.push(Place { node, llc });
+    }
+    (places, llcs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::observation;
+    use isobar_model::{Nanoseconds, NodeMatrix};
+
+    fn memory(seen: &Observation) -> Memory {
+        Memory::of(seen, &Domains::of(&seen.machine)).unwrap()
+    }
+
+    #[test]
+    fn a_machine_that_tells_nothing_has_usual_figures() {
+        let seen = observation("node:2 core:4", vec![]);
+        let memory = memory(&seen);
+        assert_eq!(memory.machine.nodes(), 2);
+        assert_eq!(memory.machine.resources().len(), 4);
+        assert!(memory.machine.latency()[0][1] > memory.machine.latency()[0][0]);
+    }
+
+    /// 4 GB/s that wait 20 ns on a link: `12 u^2 / (1 - u) = 20`, u = 0.705, so 5.7 GB/s.
+    #[test]
+    fn a_wait_at_a_flow_tells_what_a_link_carries() {
+        let mut seen = observation("node:2 core:4", vec![]);
+        let nodes = vec![NodeId(0), NodeId(1)];
+        let table = |remote: f64| {
+            let rows = vec![vec![Nanoseconds(85.0), Nanoseconds(135.0)], vec![Nanoseconds(remote), Nanoseconds(85.0)]];
+            NodeMatrix::from_rows(nodes.clone(), rows)
+        };
+        seen.latency_idle = table(135.0);
+        seen.latency = table(155.0);
+        let mut memory = memory(&seen);
+        for _ in 0..60 {
+            memory.correct(&seen, &[4e9, 0.0, 4e9, 0.0]);
+        }
+        let capacity = memory.machine.resources()[2].capacity;
+        assert!((capacity / 5.67e9 - 1.0).abs() < 0.02, "{capacity}");
+    }
+}

@@ -1,0 +1,44 @@
+//! The policy `isobar`: threads, pages and ways in one decision, predicted before it acts and
+//! checked after it acted.
+//!
+//! It is not of a paper. What it takes from others: the queueing model of its predictions is
+//! `crates/contention`'s; that a program is two numbers, computing and stalls in flight together,
+//! is CAMP's idea (ASPLOS 2026); that a placement is judged by the predicted speed of everyone is
+//! Pandia's (EuroSys 2017); that latency under load is what counts is Colloid's (SOSP 2024).
+//!
+//! | step | file |
+//! |---|---|
+//! | what the machine is like, as told, probed and seen | [`memory`] |
+//! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
+//! | who runs where now | [`scene`] |
+//! | what a change would do: roughly for many, exactly for a few | [`rough`], [`predict`] |
+//! | which changes there are, and which pays | [`step`], [`search`], [`ways`] |
+//! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
+//! | pages on their way to where they should be | [`pages`] |
+//! | what is left without counters | [`blind`] |
+//! | the policy | [`isobar`] |
+
+pub mod blind;
+pub mod carry;
+pub mod config;
+pub mod curves;
+pub mod estimate;
+#[allow(clippy::module_inception)] // The folder and its policy share a name.
+pub mod isobar;
+pub mod math;
+pub mod memory;
+pub mod pages;
+pub mod predict;
+pub mod program;
+pub mod programs;
+pub mod rough;
+pub mod scene;
+pub mod search;
+pub mod step;
+pub mod trial;
+pub mod ways;
+
+use crate::entry::Entry;
+
+/// The policies of this folder.
+pub const POLICIES: [Entry; 1] = [isobar::ENTRY];

@@ -1,0 +1,86 @@
+//! What the equations of the contention model say of an arrangement: how fast every program would
+//! be, against how fast it is by the same equations now. No answer within the budget is no
+//! prediction.
+
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene, WRITE_BACK};
+use isobar_contention::{Budget, Demand, Question, Solver};
+
+/// Evaluations that one arrangement may take: ordinary ones take 3 to 20.
+const BUDGET: Budget = Budget(120);
+
+/// Answers about one scene.
+#[derive(Debug)]
+pub struct Predictor<'a> {
+    scene: &'a Scene,
+    memory: &'a Memory,
+    solver: Solver,
+    /// Speed of each program as it is.
+    base: Option<Vec<f64>>,
+    /// Arrangements solved.
+    pub solved: u32,
+}
+
+impl<'a> Predictor<'a> {
+    /// Of a scene.
+    #[must_use]
+    pub fn new(scene: &'a Scene, memory: &'a Memory) -> Self {
+        let mut predictor = Self { scene, memory, solver: Solver::default(), base: None, solved: 0 };
+        predictor.base = predictor.speeds(&scene.base);
+        predictor
+    }
+
+    /// The scene that it answers about.
+    #[must_use]
+    pub const fn scene(&self) -> &'a Scene {
+        self.scene
+    }
+
+    /// The machine that it answers about.
+    #[must_use]
+    pub const fn memory(&self) -> &'a Memory {
+        self.memory
+    }
+
+    /// Speed-up of each program in an arrangement, by position; 1 for those of which too little is
+    /// known.
+    pub fn gains(&mut self, arrangement: &Arrangement) -> Option<Vec<f64>> {
+        let speeds = self.speeds(arrangement)?;
+        let base = self.base.as_ref()?;
+        let gain = |(at, (now, before)): (usize, (&f64, &f64))| {
+            if self.scene.traits[at].known && *before > 0.0 && *now > 0.0 { now / before } else { 1.0 }
+        };
+        Some(speeds.iter().zip(base).enumerate().map(gain).collect())
+    }
+
+    fn speeds(&mut self, arrangement: &Arrangement) -> Option<Vec<f64>> {
+        self.solved += 1;
+        let threads: Vec<Demand> = (0..self.scene.units.len()).map(|unit| self.demand(unit, arrangement)).collect();
+        let question = Question { machine: &self.memory.machine, threads: &threads, copy: None };
+        let answer = self.solver.ask(&question, BUDGET).ok()?;
+        let mut speeds = vec![0.0; self.scene.traits.len()];
+        self.scene.units.iter().zip(&answer.rates).for_each(|(unit, rate)| speeds[unit.program] += rate);
+        speeds.iter().all(|speed| speed.is_finite()).then_some(speeds)
+    }
+
+    /// The threads of a unit as one: equal threads have equal shares of everything.
+    fn demand(&self, at: usize, arrangement: &Arrangement) -> Demand {
+        let unit = &self.scene.units[at];
+        let one = &self.scene.traits[unit.program];
+        Demand {
+            share: unit.share.max(1e-3),
+            place: self.memory.places[arrangement.domains[at]],
+            mask: arrangement.masks[at],
+            compute: one.compute.max(1e-12),
+            curve: one.curve.0.clone(),
+            factor: one.curve.1,
+            mlp: 1.0 / one.wait,
+            prefetch: one.read - 1.0,
+            write_back: WRITE_BACK,
+            footprint: one.footprint * unit.threads,
+            reach: 1.0 / unit.threads,
+            weights: arrangement.weights[unit.program].clone(),
+            held: unit.space,
+        }
+    }
+}

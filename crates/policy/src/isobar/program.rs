@@ -1,0 +1,284 @@
+//! What is known of one program: how fast it was lately, what it is like, since when it has been
+//! like that, and what became of changes to it.
+
+use super::estimate::{Cpi, Reuse};
+use super::math::ln;
+use isobar_model::{Pid, Seconds};
+use std::sync::Arc;
+
+/// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
+/// more or less. What neighbours do to a cache is rarely as much.
+const OTHER_PHASE: f64 = 0.5;
+/// Readings in a row that make it so.
+const IN_A_ROW: u32 = 2;
+/// Misses an instruction below which phases do not matter.
+pub const FEW: f64 = 5e-4;
+/// Part of a new reading in running means.
+const TAKEN: f64 = 0.3;
+/// Readings of a program's speed that are kept.
+const KEPT: usize = 16;
+/// Part of its pages that is remote and stays, in epochs in a row, of a program whose pages the
+/// kernel leaves where they are.
+const STAYING: u32 = 8;
+
+/// A reading of an epoch, summed over the threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Instructions a second of the interval.
+    pub speed: f64,
+    /// Cycles an instruction.
+    pub cycles: f64,
+    /// Misses an instruction.
+    pub misses: f64,
+    /// Cycles of misses an instruction, were they waited for one by one.
+    pub exposure: f64,
+    /// Lines that pass memory for each miss, where bandwidth is measured.
+    pub lines: Option<f64>,
+    /// Part of its pages that is not on a node where it runs.
+    pub remote: Option<f64>,
+    /// Whether pages of it were under way, so that its speed is not its own.
+    pub disturbed: bool,
+}
+
+/// One program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its process.
+    pub pid: Pid,
+    /// Its name.
+    pub name: Arc<str>,
+    /// When it was first seen.
+    pub since: f64,
+    /// Since when it has been doing what it does.
+    pub phase: f64,
+    /// Its computing and waiting.
+    pub cpi: Cpi,
+    /// What space saves it.
+    pub reuse: Reuse,
+    /// Misses an instruction, the running mean.
+    pub misses: f64,
+    /// Lines of memory for each miss, the running mean.
+    pub lines: f64,
+    /// The last reading.
+    pub last: Option<Reading>,
+    /// Logarithms of its speed, the newest last.
+    pub speeds: Vec<f64>,
+    /// Whether the kernel brings its pages to it: not known before some were remote.
+    pub follows: Option<bool>,
+    /// When its threads were moved, back included, within the last hour.
+    pub moves: Vec<f64>,
+    /// Until when it is left alone, and how often a change did not help in a row.
+    pub rest: f64,
+    /// Changes in a row that did not help.
+    pub failures: u32,
+    unlike: u32,
+    /// Changes of phase so far.
+    changes: u32,
+    staying: u32,
+    space: Option<(f64, f64)>,
+}
+
+impl Program {
+    /// One that is seen for the first time; what one of its name was like, where that is known.
+    #[must_use]
+    pub fn new(pid: Pid, name: &Arc<str>, now: f64, before: Option<(Cpi, Reuse)>) -> Self {
+        let (cpi, reuse) = before.unwrap_or((Cpi::unknown(), Reuse::unknown()));
+        Self {
+            pid,
+            name: Arc::clone(name),
+            since: now,
+            phase: now,
+            cpi,
+            reuse,
+            misses: 0.0,
+            lines: 1.3,
+            last: None,
+            speeds: Vec::new(),
+            follows: None,
+            moves: Vec::new(),
+            rest: 0.0,
+            failures: 0,
+            unlike: 0,
+            changes: 0,
+            staying: 0,
+            space: None,
+        }
+    }
+
+    /// Takes the reading of an epoch.
+    pub fn read(&mut self, reading: Reading, now: f64) {
+        self.watch_pages(&reading);
+        if self.last.is_none() {
+            self.misses = reading.misses;
+        }
+        self.watch_phase(reading.misses, now);
+        if !reading.disturbed {
+            self.cpi.read(reading.cycles, reading.exposure);
+        }
+        // One unlike reading may be the first of another phase: it belongs to neither.
+        if self.unlike == 0 {
+            self.misses += TAKEN * (reading.misses - self.misses);
+        }
+        self.lines += reading.lines.map_or(0.0, |lines| TAKEN * (lines.clamp(1.0, 8.0) - self.lines));
+        if self.speeds.len() == KEPT {
+            self.speeds.remove(0);
+        }
+        self.speeds.push(ln(reading.speed.max(1.0)));
+        self.last = Some(reading);
+    }
+
+    /// Takes the bytes of cache that each of its threads holds.
+    pub fn hold(&mut self, bytes: f64) {
+        let Some(last) = self.last.filter(|last| last.misses > FEW && bytes > 0.0) else { return };
+        let now = (ln(bytes), ln(last.misses));
+        if let Some((space, misses)) = self.space {
+            let change = now.0 - space;
+            if change.abs() > 0.1 && (now.1 - misses).abs() < 2.0 {
+                self.reuse.read(now.1 - misses, change);
+            } else if change.abs() > 0.1 {
+                self.space = None;
+            } else {
+                return;
+            }
+        }
+        self.space = Some(now);
+    }
+
+    /// Two thirds more or fewer misses, twice in a row: another phase.
+    fn watch_phase(&mut self, misses: f64, now: f64) {
+        let few = misses.max(self.misses) < FEW;
+        let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9)).abs();
+        self.unlike = if few || ratio < OTHER_PHASE { 0 } else { self.unlike + 1 };
+        if self.unlike >= IN_A_ROW {
+            self.unlike = 0;
+            self.changes += 1;
+            self.phase = now;
+            self.misses = misses;
+            self.cpi.doubt();
+            self.speeds.clear();
+            self.space = None;
+        }
+    }
+
+    /// Pages that are remote and become fewer by themselves follow; such that stay do not.
+    fn watch_pages(&mut self, reading: &Reading) {
+        let (Some(was), Some(is)) = (self.last.and_then(|last| last.remote), reading.remote) else { return };
+        if reading.disturbed || self.last.is_some_and(|last| last.disturbed) || was < 0.05 {
+            self.staying = 0;
+            return;
+        }
+        if is < was - 0.01 {
+            (self.follows, self.staying) = (Some(true), 0);
+        } else if is <= was + 0.01 {
+            self.staying += 1;
+            if self.staying >= STAYING {
+                self.follows = Some(false);
+            }
+        }
+    }
+
+    /// How long its present state can be expected to last: as long as it has lasted. One that
+    /// changes again and again is expected to do so when it usually does.
+    #[must_use]
+    pub fn horizon(&self, now: f64) -> f64 {
+        let lasted = now - self.since.max(self.phase);
+        let usual = (now - self.since) / f64::from(self.changes + 1);
+        if self.changes < 2 || lasted > 1.5 * usual { lasted } else { lasted.min((usual - lasted).max(0.0)) }
+    }
+
+    /// Mean of the last speeds, and its standard error; `None` before there are enough.
+    #[must_use]
+    pub fn pace(&self, window: usize) -> Option<(f64, f64)> {
+        let last = self.speeds.len().checked_sub(window)?;
+        Some(mean_and_error(&self.speeds[last..]))
+    }
+
+    /// Whether threads of it may be moved once more; with `guard`, and back.
+    #[must_use]
+    pub fn may_move(&self, now: f64, most: u32, guard: bool) -> bool {
+        let moved = self.moves.iter().filter(|time| now - **time < 3600.0).count();
+        moved + usize::from(guard) < isobar_model::num::index(most)
+    }
+
+    /// A change to it did not help: it is left alone, twice as long each time.
+    pub fn fail(&mut self, now: f64, rest: Seconds) {
+        self.rest = now + rest.0 * f64::from(1u32 << self.failures.min(12));
+        self.failures += 1;
+    }
+}
+
+/// Mean and standard error; half a per cent at least, which counters of a second do not tell apart.
+#[must_use]
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let count = isobar_model::num::float_len(values.len()).max(1.0);
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0).max(1.0);
+    (mean, (spread / count).sqrt().max(0.005))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(misses: f64, remote: f64) -> Reading {
+        Reading { speed: 1e9, cycles: 1.0, misses, exposure: 1.0, lines: None, remote: Some(remote), disturbed: false }
+    }
+
+    fn program() -> Program {
+        Program::new(Pid(1), &Arc::from("p"), 0.0, None)
+    }
+
+    /// Misses a thousand instructions: 10 10 10 40 10 10 40 40 40. One reading is no phase.
+    #[test]
+    fn two_unlike_readings_in_a_row_are_a_phase() {
+        let mut program = program();
+        let timeline = [10.0, 10.0, 10.0, 40.0, 10.0, 10.0, 40.0, 40.0, 40.0];
+        let horizons: Vec<_> = (1u8..)
+            .zip(timeline)
+            .map(|(now, mpki)| {
+                program.read(reading(mpki / 1000.0, 0.0), f64::from(now));
+                program.horizon(f64::from(now))
+            })
+            .collect();
+        assert_eq!(horizons, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, 1.0]);
+    }
+
+    /// Ten seconds of 10 and ten of 40 misses, in turn: at 5 s of a phase another 5 are expected,
+    /// at 8 s 2 or so.
+    #[test]
+    fn what_changes_again_and_again_is_expected_to() {
+        let mut program = program();
+        let mut horizons = Vec::new();
+        for now in 1u8..=69 {
+            let mpki = if now / 10 % 2 == 0 { 10.0 } else { 40.0 };
+            program.read(reading(mpki / 1000.0, 0.0), f64::from(now));
+            horizons.push(program.horizon(f64::from(now)));
+        }
+        assert!((4.0..6.0).contains(&horizons[65]) && horizons[68] < 3.0, "{horizons:?}");
+    }
+
+    #[test]
+    fn pages_that_come_by_themselves_are_told_from_those_that_stay() {
+        let (mut follows, mut stays) = (program(), program());
+        for epoch in 0u8..12 {
+            follows.read(reading(0.01, 0.5 - 0.04 * f64::from(epoch)), f64::from(epoch));
+            stays.read(reading(0.01, 0.5), f64::from(epoch));
+        }
+        assert_eq!((follows.follows, stays.follows), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn patience_doubles_and_moves_are_counted_by_the_hour() {
+        let mut program = program();
+        let rests: Vec<_> = (0..3)
+            .map(|_| {
+                program.fail(0.0, Seconds(30.0));
+                program.rest
+            })
+            .collect();
+        assert_eq!(rests, [30.0, 60.0, 120.0]);
+        program.moves = vec![0.0, 10.0];
+        assert!(program.may_move(30.0, 3, false) && !program.may_move(30.0, 3, true));
+        assert!(program.may_move(3601.0, 3, true));
+    }
+}

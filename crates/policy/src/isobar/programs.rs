@@ -1,0 +1,150 @@
+//! The programs of a machine, in the order of the observation's processes: those that came, those
+//! that went, and what is remembered by name of the latter.
+
+use super::curves::Curves;
+use super::estimate::{Cpi, Reuse};
+use super::memory::Memory;
+use super::program::{FEW, Program, Reading};
+use crate::kit::domains::Domains;
+use isobar_model::{NodeId, Observation, Process, Thread, num};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Names that are remembered at most.
+const NAMES: usize = 256;
+/// CPU cycles a second where they are not counted.
+const HERTZ: f64 = 2.5e9;
+
+/// All programs.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    /// One for each process of the observation, in its order.
+    pub list: Vec<Program>,
+    /// What programs of a name were like.
+    names: BTreeMap<Arc<str>, (Cpi, Reuse)>,
+    /// What programs of a name miss in some space.
+    pub curves: Curves,
+    /// CPU cycles a second.
+    pub hertz: f64,
+}
+
+impl Programs {
+    /// Takes an epoch: which programs there are, and how fast they were.
+    pub fn read(&mut self, seen: &Observation, domains: &Domains, memory: &Memory) {
+        let now = seen.time.0;
+        let mut old = std::mem::take(&mut self.list).into_iter().peekable();
+        self.hertz = hertz(seen).unwrap_or(if self.hertz > 0.0 { self.hertz } else { HERTZ });
+        for process in &seen.processes {
+            while let Some(gone) = old.next_if(|old| old.pid < process.pid) {
+                remember(&mut self.names, &gone);
+            }
+            let same = old.next_if(|old| old.pid == process.pid && old.name == process.name);
+            let mut program = same.unwrap_or_else(|| {
+                let before = self.names.get(&process.name).copied();
+                Program::new(process.pid, &process.name, now - seen.interval.0.min(now), before)
+            });
+            program.moves.retain(|time| now - time < 3600.0);
+            if let Some(reading) = reading(seen, process, domains, memory, self.hertz) {
+                program.read(reading, now);
+            } else {
+                program.last = None;
+            }
+            self.list.push(program);
+        }
+        old.for_each(|gone| remember(&mut self.names, &gone));
+    }
+
+    /// Takes the bytes of cache that each thread of a program holds, by position.
+    pub fn hold(&mut self, at: usize, bytes: f64) {
+        let program = &mut self.list[at];
+        program.hold(bytes);
+        let last = program.last.filter(|last| last.misses > FEW && !last.disturbed);
+        if let (Some(last), Some(curve)) = (last, self.curves.of(&program.name)) {
+            curve.read(bytes, last.misses, program.reuse.elasticity);
+        }
+    }
+
+    /// Whether the kernel brings pages to programs here: told by those of which it is known, the
+    /// program's own case first.
+    #[must_use]
+    pub fn follows(&self, program: &Program) -> bool {
+        program.follows.unwrap_or_else(|| self.list.iter().any(|other| other.follows == Some(true)))
+    }
+}
+
+fn remember(names: &mut BTreeMap<Arc<str>, (Cpi, Reuse)>, gone: &Program) {
+    if gone.speeds.len() >= 4 && (names.len() < NAMES || names.contains_key(&gone.name)) {
+        let mut cpi = gone.cpi;
+        cpi.doubt(); // the next one may have another input
+        names.insert(Arc::clone(&gone.name), (cpi, gone.reuse));
+    }
+}
+
+/// Cycles a second of CPU time, of the threads that were measured.
+fn hertz(seen: &Observation) -> Option<f64> {
+    let counted = |thread: &Thread| Some((num::float(thread.cycles?), thread.cpu_time?.0));
+    let sums = seen.threads().filter_map(|(_, thread)| counted(thread)).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+    (sums.1 > 0.01 && sums.0 > 0.0).then(|| sums.0 / sums.1)
+}
+
+/// Cycles of a thread, from its time where they were not counted.
+fn cycles(thread: &Thread, hertz: f64) -> Option<f64> {
+    thread.cycles.map(num::float).or_else(|| Some(thread.cpu_time?.0 * hertz))
+}
+
+/// The part of a process's pages that is on each node, by position; `None` where it is not known or
+/// there are none.
+#[must_use]
+pub fn weights(process: &Process, memory: &Memory) -> Option<Vec<f64>> {
+    let pages = process.pages.as_ref()?;
+    let mut weights = vec![0.0; memory.nodes.len()];
+    for (node, count) in pages.iter() {
+        weights[memory.position(node)?] += num::float(count.0);
+    }
+    let all: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|weight| *weight /= all.max(1.0));
+    (all > 0.0).then_some(weights)
+}
+
+/// The reading of a process; `None` where it was not measured or executed nothing.
+fn reading(seen: &Observation, process: &Process, domains: &Domains, memory: &Memory, hertz: f64) -> Option<Reading> {
+    let (mut instructions, mut all_cycles, mut misses, mut bytes) = (0.0, 0.0, 0.0, Some(0.0));
+    let mut on = vec![0.0; memory.nodes.len()];
+    for thread in &process.threads {
+        let (Some(done), Some(missed)) = (thread.instructions, thread.llc_misses) else { continue };
+        let (done, spent) = (num::float(done), cycles(thread, hertz)?);
+        instructions += done;
+        all_cycles += spent;
+        misses += num::float(missed);
+        bytes = bytes.and_then(|sum: f64| Some(sum + thread.bandwidth?.0 * seen.interval.0));
+        let node = thread.cpu.and_then(|cpu| domains.seat_of(cpu)).and_then(|seat| domains.node_of(seat));
+        if let Some(at) = node.and_then(|node: NodeId| memory.position(node)) {
+            on[at] += done;
+        }
+    }
+    let ran: f64 = on.iter().sum();
+    if instructions < 1000.0 || all_cycles <= 0.0 || ran <= 0.0 || seen.interval.0 <= 0.0 {
+        return None;
+    }
+    let pages = weights(process, memory);
+    let local = |at: usize| (0..on.len()).map(|to| if to == at { 1.0 } else { 0.0 }).collect::<Vec<f64>>();
+    let mut latency = 0.0;
+    for (from, share) in on.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        let to = pages.clone().unwrap_or_else(|| local(from));
+        let mean: f64 = to.iter().enumerate().map(|(to, weight)| weight * memory.loaded(seen, from, to)).sum();
+        latency += share / ran * mean;
+    }
+    let remote = pages
+        .as_ref()
+        .map(|pages| pages.iter().zip(&on).filter(|(_, ran)| **ran <= 0.0).map(|(weight, _)| weight).sum::<f64>());
+    let rate = misses / instructions;
+    Some(Reading {
+        speed: instructions / seen.interval.0,
+        cycles: all_cycles / instructions,
+        misses: rate,
+        exposure: rate * latency * hertz,
+        lines: bytes.filter(|_| misses > 1000.0).map(|bytes| bytes / (misses * 64.0)),
+        remote,
+        disturbed: seen.page_moves.iter().any(|flight| flight.pid == process.pid),
+    })
+}

@@ -1,0 +1,157 @@
+//! A rough look at many changes: what the queues and caches would be if everyone went on at the
+//! present speed, and at the speed that follows from that. It only chooses what is worth asking the
+//! equations ([`super::predict`]), so it may be wrong by as much as their order allows.
+
+use super::math::ln;
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene, WRITE_BACK};
+
+/// Utilisation beyond which waits grow in proportion: demand above what there is would be cut back
+/// by the waits that it causes, which a rough look does not follow to the end.
+const FULL: f64 = 0.9;
+/// Rounds from speeds to waits and back.
+const ROUNDS: u32 = 3;
+
+/// Reused from look to look.
+#[derive(Debug)]
+pub struct Rough<'a> {
+    scene: &'a Scene,
+    memory: &'a Memory,
+    /// Bytes a second inserted into each cache, and misses an instruction of each unit, as it is.
+    inserted: Vec<f64>,
+    /// Instructions a second of each unit, as it is by the same rough look.
+    rates: Vec<f64>,
+    now: Vec<f64>,
+    misses: Vec<f64>,
+    waits: Vec<f64>,
+    caches: Vec<f64>,
+    /// Units looked at so far.
+    pub spent: usize,
+}
+
+impl<'a> Rough<'a> {
+    /// Of a scene as it is.
+    #[must_use]
+    pub fn new(scene: &'a Scene, memory: &'a Memory) -> Self {
+        let units = scene.units.len();
+        let rates = scene.units.iter().map(|unit| unit.share / scene.traits[unit.program].seconds.max(1e-12)).collect();
+        let mut rough = Self {
+            scene,
+            memory,
+            inserted: vec![0.0; memory.machine.llcs().len()],
+            rates,
+            now: vec![0.0; units],
+            misses: vec![0.0; units],
+            waits: Vec::new(),
+            caches: Vec::new(),
+            spent: 0,
+        };
+        for (at, unit) in scene.units.iter().enumerate() {
+            let bytes = 64.0 * rough.rates[at] * scene.traits[unit.program].misses;
+            rough.inserted[memory.places[scene.base.domains[at]].llc] += bytes;
+        }
+        rough.look(&scene.base);
+        rough.rates.clone_from(&rough.now);
+        rough
+    }
+
+    /// What a program-second is worth in an arrangement, over all programs and their horizons: the
+    /// sum of the logarithms of their speed-ups, each times its horizon.
+    pub fn value(&mut self, arrangement: &Arrangement) -> f64 {
+        self.look(arrangement);
+        let (mut value, mut at) = (0.0, 0);
+        while at < self.scene.units.len() {
+            let program = self.scene.units[at].program;
+            let (mut before, mut after) = (0.0, 0.0);
+            while self.scene.units.get(at).is_some_and(|unit| unit.program == program) {
+                before += self.rates[at];
+                after += self.now[at];
+                at += 1;
+            }
+            if before > 0.0 && (after - before).abs() > 1e-6 * before && self.scene.traits[program].known {
+                value += self.scene.traits[program].horizon * ln(after / before);
+            }
+        }
+        value
+    }
+
+    /// Finds `now` for an arrangement, in some rounds.
+    fn look(&mut self, arrangement: &Arrangement) {
+        self.spent += self.scene.units.len();
+        self.share_caches(arrangement);
+        for round in 0..ROUNDS {
+            self.queue(arrangement, round > 0);
+            self.progress(arrangement, round > 0);
+        }
+    }
+
+    fn share_caches(&mut self, arrangement: &Arrangement) {
+        let Self { scene, memory, .. } = *self;
+        self.caches.clear();
+        self.caches.resize(self.inserted.len(), 0.0);
+        for (at, unit) in scene.units.iter().enumerate() {
+            let llc = memory.places[arrangement.domains[at]].llc;
+            self.caches[llc] += 64.0 * self.rates[at] * scene.traits[unit.program].misses;
+        }
+        let llcs = memory.machine.llcs();
+        for (at, unit) in scene.units.iter().enumerate() {
+            let one = &scene.traits[unit.program];
+            let (was, is) = (memory.places[scene.base.domains[at]].llc, memory.places[arrangement.domains[at]].llc);
+            let apart = scene.base.masks[at] != arrangement.masks[at];
+            let before = if apart {
+                unit.space / (64.0 * self.rates[at] * one.misses).max(1.0)
+            } else {
+                llcs[was].bytes / self.inserted[was].max(1.0)
+            };
+            let ratio = llcs[is].bytes / self.caches[is].max(1.0) / before;
+            self.misses[at] = one.misses;
+            if (ratio - 1.0).abs() > 1e-3 && one.misses > 1e-6 {
+                let space = (unit.space * ratio).min(one.footprint * unit.threads).min(llcs[is].bytes).max(64.0);
+                self.misses[at] = one.curve.0.misses(space / unit.threads) * one.curve.1;
+            }
+        }
+    }
+
+    fn queue(&mut self, arrangement: &Arrangement, again: bool) {
+        let Self { scene, memory, .. } = *self;
+        self.waits.clear();
+        self.waits.resize(memory.machine.resources().len(), 0.0);
+        for (at, unit) in scene.units.iter().enumerate() {
+            let one = &scene.traits[unit.program];
+            let rate = if again { self.now[at] } else { self.rates[at] };
+            let read = 64.0 * rate * self.misses[at] * one.read;
+            let home = memory.places[arrangement.domains[at]].node;
+            for (node, weight) in arrangement.weights[unit.program].iter().enumerate().filter(|(_, w)| **w > 0.0) {
+                self.waits[node] += read * weight * (1.0 + WRITE_BACK);
+                memory.machine.route(node, home).iter().for_each(|link| self.waits[*link] += read * weight);
+                memory
+                    .machine
+                    .route(home, node)
+                    .iter()
+                    .for_each(|link| self.waits[*link] += read * weight * WRITE_BACK);
+            }
+        }
+        for (wait, resource) in self.waits.iter_mut().zip(memory.machine.resources()) {
+            let used = *wait / resource.capacity;
+            let beyond = (used - FULL).max(0.0) * resource.queue * (1.0 - 0.01) / 0.01;
+            *wait = resource.wait(used.min(FULL)) + beyond;
+        }
+    }
+
+    fn progress(&mut self, arrangement: &Arrangement, again: bool) {
+        let Self { scene, memory, .. } = *self;
+        for (at, unit) in scene.units.iter().enumerate() {
+            let one = &scene.traits[unit.program];
+            let home = memory.places[arrangement.domains[at]].node;
+            let mut latency = 0.0;
+            for (node, weight) in arrangement.weights[unit.program].iter().enumerate().filter(|(_, w)| **w > 0.0) {
+                let links: f64 = memory.machine.route(node, home).iter().map(|link| self.waits[*link]).sum();
+                latency += weight * (memory.machine.latency()[home][node] + self.waits[node] + links);
+            }
+            let next = unit.share / (one.compute + self.misses[at] * one.wait * latency).max(1e-12);
+            // Half way: waits answer to speeds, and speeds to waits.
+            let before = if again { self.now[at] } else { self.rates[at] };
+            self.now[at] = (before + next) / 2.0;
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Who runs where in an epoch, by position: programs, the threads that each has on a domain, the
+//! seats that are idle, and what every program is like. What a change would do is asked of this.
+
+use super::config::Config;
+use super::memory::Memory;
+use super::program::{FEW, Program};
+use super::programs::{Programs, weights};
+use crate::kit::domains::Domains;
+use isobar_contention::MissCurve;
+use isobar_model::{Observation, Pid, Process, Thread, num};
+
+const PAGE: f64 = 4096.0;
+/// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
+/// memory-bound programs read is written).
+pub const WRITE_BACK: f64 = 0.3;
+/// Part of an interval from which on a thread holds its CPU.
+const BUSY: f64 = 0.05;
+/// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
+/// promise for the next.
+const LONGEST: f64 = 600.0;
+
+/// Threads of a program on a domain.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The program, by position.
+    pub program: usize,
+    /// How many threads.
+    pub threads: f64,
+    /// The CPUs that they fill, together.
+    pub share: f64,
+    /// Bytes of the cache that they hold.
+    pub space: f64,
+}
+
+/// What a program is like, for a prediction.
+#[derive(Clone, Debug)]
+pub struct Traits {
+    /// Seconds of an instruction, as read.
+    pub seconds: f64,
+    /// Seconds of computing an instruction.
+    pub compute: f64,
+    /// The part of a miss's latency that is waited.
+    pub wait: f64,
+    /// Misses an instruction.
+    pub misses: f64,
+    /// Misses by the bytes that a thread holds, and the factor on them now.
+    pub curve: (MissCurve, f64),
+    /// Lines read for each miss.
+    pub read: f64,
+    /// Bytes that it may use, by thread.
+    pub footprint: f64,
+    /// Its pages.
+    pub pages: f64,
+    /// Seconds for which its state is expected to last.
+    pub horizon: f64,
+    /// The domain of all its threads, where it is one.
+    pub alone: Option<usize>,
+    /// How many threads run.
+    pub threads: usize,
+    /// Whether its threads may be moved now.
+    pub movable: bool,
+    /// Whether its pages may be moved now.
+    pub pages_movable: bool,
+    /// Whether the kernel brings its pages to it.
+    pub follows: bool,
+    /// Whether enough is known of it to predict its speed.
+    pub known: bool,
+}
+
+/// Where everything is: what a change changes.
+#[derive(Debug)]
+pub struct Arrangement {
+    /// The domain of each unit.
+    pub domains: Vec<usize>,
+    /// The part of each program's pages on each node.
+    pub weights: Vec<Vec<f64>>,
+    /// The ways that each unit may fill, as bits.
+    pub masks: Vec<u64>,
+    /// Cores without a thread, by domain.
+    pub idle_cores: Vec<usize>,
+}
+
+impl Clone for Arrangement {
+    fn clone(&self) -> Self {
+        let Self { domains, weights, masks, idle_cores } = self;
+        let (domains, weights) = (domains.clone(), weights.clone());
+        Self { domains, weights, masks: masks.clone(), idle_cores: idle_cores.clone() }
+    }
+
+    /// Into the memory that is there: a search does it for every change that it looks at.
+    fn clone_from(&mut self, source: &Self) {
+        self.domains.clone_from(&source.domains);
+        self.weights.clone_from(&source.weights);
+        self.masks.clone_from(&source.masks);
+        self.idle_cores.clone_from(&source.idle_cores);
+    }
+}
+
+/// An epoch.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Ascending by program.
+    pub units: Vec<Unit>,
+    /// By program.
+    pub traits: Vec<Traits>,
+    /// As it is.
+    pub base: Arrangement,
+    /// Pages that each node can still take.
+    pub free: Vec<f64>,
+    /// Bytes a second that pass each resource of the machine.
+    pub flows: Vec<f64>,
+}
+
+/// Whether a thread holds a CPU.
+#[must_use]
+pub fn runs(thread: &Thread, interval: f64) -> bool {
+    match thread.cpu_time {
+        Some(time) => time.0 > BUSY * interval,
+        None => thread.instructions.is_some_and(|count| count > 0),
+    }
+}
+
+impl Scene {
+    /// The scene of an observation whose programs were read.
+    #[must_use]
+    pub fn of(
+        seen: &Observation,
+        programs: &Programs,
+        memory: &Memory,
+        domains: &Domains,
+        config: &Config,
+        ways: impl Fn(usize, Pid) -> u64,
+    ) -> Self {
+        let (mut units, mut at) = (Vec::new(), Vec::new());
+        let free = free(seen, memory, config);
+        let mut traits = Vec::with_capacity(seen.processes.len());
+        let mut places = Vec::with_capacity(seen.processes.len());
+        for (position, (process, program)) in seen.processes.iter().zip(&programs.list).enumerate() {
+            let first = units.len();
+            gather(seen, process, position, domains, &mut units, &mut at);
+            let alone = (units.len() == first + 1).then(|| at[first]);
+            let mut one = describe(seen, process, program, programs, config);
+            one.alone = alone;
+            let own = weights(process, memory);
+            one.pages_movable &= own.is_some();
+            let home = memory.places.get(alone.or(at.get(first).copied()).unwrap_or_default()).map_or(0, |p| p.node);
+            let local = || (0..memory.nodes.len()).map(|node| if node == home { 1.0 } else { 0.0 }).collect();
+            // The kernel brings pages only where there is room for them.
+            let away = own.as_ref().map_or(0.0, |own| one.pages * (1.0 - own[home]));
+            one.follows &= alone.is_some() && away <= free[home];
+            places.push(own.filter(|_| !one.follows).unwrap_or_else(local));
+            traits.push(one);
+        }
+        let idle_cores = idle_cores(seen, domains);
+        let mask = |(unit, domain): (&Unit, &usize)| ways(memory.places[*domain].llc, programs.list[unit.program].pid);
+        let masks = units.iter().zip(&at).map(mask).collect();
+        let base = Arrangement { domains: at, weights: places, masks, idle_cores };
+        let mut scene = Self { units, traits, base, free, flows: Vec::new() };
+        scene.hold(memory);
+        scene.bend(memory, programs);
+        scene.flows = scene.flows(seen, memory, programs);
+        scene
+    }
+
+    /// The bytes that each unit holds: insertions stay equally long in a cache, up to what a thread
+    /// has.
+    fn hold(&mut self, memory: &Memory) {
+        let part = |unit: usize| (memory.places[self.base.domains[unit]].llc, self.base.masks[unit]);
+        let mut parts: Vec<(usize, u64)> = (0..self.units.len()).map(part).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let mut spaces = vec![0.0; self.units.len()];
+        for (llc, mask) in parts {
+            let cache = memory.machine.llcs()[llc];
+            let here: Vec<usize> = (0..self.units.len()).filter(|unit| part(*unit) == (llc, mask)).collect();
+            let rate = |unit: &usize| {
+                let Unit { program, share, .. } = self.units[*unit];
+                let one = &self.traits[program];
+                64.0 * share * one.misses / one.seconds.max(1e-12)
+            };
+            let most = |unit: &usize| self.traits[self.units[*unit].program].footprint * self.units[*unit].threads;
+            let rates: Vec<(f64, f64)> = here.iter().map(|unit| (rate(unit), most(unit))).collect();
+            let stay = residence(&rates, cache.bytes_of(mask));
+            for (unit, (rate, most)) in here.iter().zip(&rates) {
+                spaces[*unit] = (rate * stay).min(*most).max(64.0);
+            }
+        }
+        self.units.iter_mut().zip(spaces).for_each(|(unit, space)| unit.space = space);
+    }
+
+    /// The miss curves, through the misses at the bytes that each program holds now.
+    fn bend(&mut self, memory: &Memory, programs: &Programs) {
+        let most = memory.machine.llcs().iter().map(|cache| cache.bytes).fold(0.0, f64::max);
+        for at in 0..self.units.len() {
+            let unit = &self.units[at];
+            let (program, own) = (&programs.list[unit.program], unit.space / unit.threads);
+            if program.misses > FEW && own < most {
+                let seen = programs.curves.get(&program.name).cloned().unwrap_or_default();
+                let now = (own, program.misses);
+                self.traits[unit.program].curve = seen.curve(most / unit.threads, now, program.reuse.elasticity);
+            }
+        }
+    }
+
+    /// Bytes a second at controllers and links, as counted.
+    fn flows(&self, seen: &Observation, memory: &Memory, programs: &Programs) -> Vec<f64> {
+        let mut flows = vec![0.0; memory.machine.resources().len()];
+        for (unit, domain) in self.units.iter().zip(&self.base.domains) {
+            let (program, home) = (&programs.list[unit.program], memory.places[*domain].node);
+            let Some(last) = program.last else { continue };
+            let part = unit.threads / num::float_len(self.traits[unit.program].threads.max(1));
+            let bytes = last.speed * part * last.misses * program.lines * 64.0;
+            let real = weights(&seen.processes[unit.program], memory);
+            for (node, weight) in real.as_ref().unwrap_or(&self.base.weights[unit.program]).iter().enumerate() {
+                flows[node] += bytes * weight;
+                let read = bytes * weight / (1.0 + WRITE_BACK);
+                memory.machine.route(node, home).iter().for_each(|link| flows[*link] += read);
+                memory.machine.route(home, node).iter().for_each(|link| flows[*link] += read * WRITE_BACK);
+            }
+        }
+        flows
+    }
+}
+
+/// Seconds for which lines stay in a cache of some bytes, where each of some inserts at a rate (in
+/// bytes a second) and holds at most so much.
+fn residence(rates: &[(f64, f64)], bytes: f64) -> f64 {
+    let held = |stay: f64| rates.iter().map(|(rate, most)| (rate * stay).min(*most)).sum::<f64>();
+    let (mut low, mut high) = (0.0, 1e3);
+    if held(high) <= bytes {
+        return high;
+    }
+    for _ in 0..48 {
+        let middle = (low + high) / 2.0;
+        if held(middle) > bytes { high = middle } else { low = middle }
+    }
+    low
+}
+
+/// The units of a process: its running threads by domain, ascending.
+fn gather(
+    seen: &Observation,
+    process: &Process,
+    position: usize,
+    domains: &Domains,
+    units: &mut Vec<Unit>,
+    at: &mut Vec<usize>,
+) {
+    let interval = seen.interval.0.max(1e-9);
+    let mut found: Vec<(usize, f64)> = Vec::new();
+    for thread in process.threads.iter().filter(|thread| runs(thread, interval)) {
+        let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) else { continue };
+        let share = thread.cpu_time.map_or(1.0, |time| (time.0 / interval).clamp(0.01, 1.0));
+        found.push((domains.seat(seat).domain.0, share));
+    }
+    found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    for together in found.chunk_by(|a, b| a.0 == b.0) {
+        let share = together.iter().map(|(_, share)| share).sum();
+        units.push(Unit { program: position, threads: num::float_len(together.len()), share, space: 0.0 });
+        at.push(together[0].0);
+    }
+}
+
+fn describe(seen: &Observation, process: &Process, program: &Program, programs: &Programs, config: &Config) -> Traits {
+    let now = seen.time.0;
+    let online = seen.machine.online();
+    let running = process.threads.iter().filter(|thread| runs(thread, seen.interval.0)).count();
+    let free =
+        |thread: &Thread| !thread.pinned && thread.allowed_cpus.as_ref().is_none_or(|cpus| online.is_subset(cpus));
+    let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
+    let window = num::index(config.window_epochs);
+    let known = program.last.is_some() && program.pace(window).is_some();
+    let ready = known && now - program.since >= config.min_age_seconds && now >= program.rest;
+    let threads = num::float_len(running.max(1));
+    Traits {
+        seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
+        compute: program.cpi.compute / programs.hertz,
+        wait: program.cpi.wait,
+        misses: program.misses,
+        curve: (MissCurve::parametric(1000.0 * program.misses, 0.0, 1.0), 1.0),
+        read: (program.lines / (1.0 + WRITE_BACK)).max(1.0),
+        footprint: (num::float(pages) * PAGE / threads).max(PAGE),
+        pages: num::float(pages),
+        horizon: program.horizon(now).clamp(0.0, LONGEST),
+        alone: None,
+        threads: running,
+        movable: ready
+            && config.threads
+            && process.threads.iter().all(free)
+            && program.may_move(now, config.moves_per_hour, config.guard),
+        pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
+        follows: programs.follows(program),
+        known,
+    }
+}
+
+/// Cores on which no thread runs, by domain.
+fn idle_cores(seen: &Observation, domains: &Domains) -> Vec<usize> {
+    let mut busy = vec![false; domains.core_count()];
+    for (_, thread) in seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0)) {
+        if let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) {
+            busy[domains.seat(seat).core] = true;
+        }
+    }
+    let idle = |domain: &crate::kit::domains::Domain| {
+        let seats = domains.seats[domain.seats.clone()].iter().take(domain.cores);
+        seats.filter(|seat| !busy[seat.core]).count()
+    };
+    domains.domains.iter().map(idle).collect()
+}
+
+/// Pages that each node can take and still keep some free; none where that is not known.
+fn free(seen: &Observation, memory: &Memory, config: &Config) -> Vec<f64> {
+    let one = |node: &isobar_model::topology::Node| {
+        let all = node.memory.map_or(0.0, |bytes| num::float(bytes.0));
+        let kept = (all * config.keep_free_percent / 100.0).max(64.0 * 1_048_576.0);
+        let free = seen.free.get(node.id).map_or(0.0, |bytes| num::float(bytes.0));
+        let coming = num::float(crate::kit::flight::arriving(seen, node.id));
+        ((free - kept) / PAGE - coming).max(0.0)
+    };
+    debug_assert_eq!(memory.nodes.len(), seen.machine.nodes().len());
+    seen.machine.nodes().iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream of 3 bytes a second and one of 1 share 8 bytes; one that has only 2 leaves 6.
+    #[test]
+    fn lines_stay_equally_long() {
+        let stay = residence(&[(3.0, 1e9), (1.0, 1e9)], 8.0);
+        assert!((stay - 2.0).abs() < 1e-6);
+        let stay = residence(&[(3.0, 2.0), (1.0, 1e9)], 8.0);
+        assert!((stay - 6.0).abs() < 1e-6);
+        assert!(residence(&[(3.0, 2.0)], 8.0) >= 1e3);
+    }
+}

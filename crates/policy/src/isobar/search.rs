@@ -1,0 +1,244 @@
+//! Which changes there are from where things are, and which of them pays. To do nothing is always
+//! among them. Step by step: of all single changes the rough look picks a few, the equations say
+//! what each would bring, the best is taken if it pays, and the next is looked for from there.
+//! Deterministic, and bounded in what it costs.
+
+use super::config::Config;
+use super::math::ln;
+use super::memory::Memory;
+use super::predict::Predictor;
+use super::rough::Rough;
+use super::scene::{Arrangement, Scene};
+use super::step::{COPIED, Step, domain_of};
+use isobar_model::num;
+
+/// Programs, of those that wait most, whose changes are looked at in an epoch.
+const MOVERS: usize = 24;
+/// Programs of a domain, of those that wait least and of those that wait most, that each may change
+/// places with.
+const PARTNERS: usize = 3;
+/// Changes that the equations are asked about in each round.
+const ASKED: usize = 5;
+/// Units that the rough look may take in an epoch.
+const ROUGH: usize = 40_000;
+/// The most changes made at once: more could not be told apart when they are judged.
+const STEPS: usize = 16;
+
+/// What was decided.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    /// The changes, in order, each with the sum of the gains that it adds.
+    pub steps: Vec<(Step, f64)>,
+    /// Speed-up of each program with all of them, by position.
+    pub gains: Vec<f64>,
+    /// Changes that looked well roughly and did not pay by the equations.
+    pub refused: Vec<Step>,
+    /// Units looked at roughly, and arrangements solved.
+    pub looked: (usize, u32),
+}
+
+/// The changes that pay; `error` is what predictions were wrong by lately, as a part of the speed
+/// of a program that was moved.
+#[must_use]
+pub fn search(scene: &Scene, memory: &Memory, config: &Config, error: f64, passed: impl Fn(&Step) -> bool) -> Decision {
+    let movers = movers(scene);
+    if movers.is_empty() {
+        return Decision::default();
+    }
+    let mut rough = Rough::new(scene, memory);
+    let mut predictor = Predictor::new(scene, memory);
+    let margin = (config.min_gain_percent / 100.0).max(config.error_weight * error);
+    let most = solutions(config, scene.units.len());
+    let mut at = scene.base.clone();
+    let mut decision = Decision { gains: vec![1.0; scene.traits.len()], ..Decision::default() };
+    let mut value = 0.0;
+    let mut free = scene.free.clone();
+    while decision.steps.len() < STEPS && predictor.solved < most && rough.spent < ROUGH {
+        let taken = |program: usize| decision.steps.iter().any(|(step, _)| step.programs().any(|one| one == program));
+        let open: Vec<usize> = movers.iter().copied().filter(|program| !taken(*program)).collect();
+        let mut steps = candidates(scene, memory, &at, &open, &free);
+        steps.retain(|step| !passed(step));
+        let asked = (value, margin, most);
+        let (found, refused) = best(&steps, &at, &decision.steps, &mut rough, &mut predictor, config, asked);
+        if decision.steps.is_empty() {
+            decision.refused = refused;
+        }
+        let Some(best) = found else { break };
+        decision.steps.push((best.step, best.value - value));
+        best.step.apply(scene, memory, &mut at);
+        book(scene, &best.step, &mut free);
+        (value, decision.gains) = (best.value, best.gains);
+    }
+    decision.looked = (rough.spent, predictor.solved);
+    decision
+}
+
+/// Fewer for more units: each takes time in proportion to them.
+fn solutions(config: &Config, units: usize) -> u32 {
+    let part = config.solutions.saturating_mul(40) / num::narrow(units.max(40));
+    part.max(2)
+}
+
+/// Programs that may be moved, those that wait most for memory first.
+fn movers(scene: &Scene) -> Vec<usize> {
+    let waits = |at: &usize| {
+        let one = &scene.traits[*at];
+        (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0)
+    };
+    let mut list: Vec<usize> = (0..scene.traits.len())
+        .filter(|at| {
+            let one = &scene.traits[*at];
+            one.alone.is_some() && one.known && (one.movable || one.pages_movable)
+        })
+        .collect();
+    list.sort_by(|a, b| waits(b).total_cmp(&waits(a)).then(a.cmp(b)));
+    list
+}
+
+struct Best {
+    step: Step,
+    gains: Vec<f64>,
+    value: f64,
+}
+
+/// The change that pays most, by the equations.
+fn best(
+    steps: &[Step],
+    at: &Arrangement,
+    taken: &[(Step, f64)],
+    rough: &mut Rough<'_>,
+    predictor: &mut Predictor<'_>,
+    config: &Config,
+    (value, margin, most): (f64, f64, u32),
+) -> (Option<Best>, Vec<Step>) {
+    let (scene, memory) = (predictor.scene(), predictor.memory());
+    let cost = |step: &Step| if config.cost { step.cost(scene, &scene.base) } else { 0.0 };
+    let stake = |step: &Step| margin * step.programs().map(|program| scene.traits[program].horizon).sum::<f64>();
+    let mut trial = at.clone();
+    let mut ranked: Vec<(f64, Step)> = Vec::with_capacity(steps.len());
+    let before = rough.value(at);
+    for step in steps {
+        if rough.spent > ROUGH {
+            break;
+        }
+        trial.clone_from(at);
+        step.apply(scene, memory, &mut trial);
+        ranked.push((rough.value(&trial) - before - cost(step), *step));
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let copied: f64 = taken.iter().map(|(step, _)| step.copied(scene, &scene.base)).sum();
+    let mut best: Option<(f64, Best)> = None;
+    let mut refused = Vec::new();
+    // Of changes that look the same, such as those of equal programs, one is enough.
+    ranked.dedup_by(|a, b| (a.0 - b.0).abs() < 1e-9 * b.0.abs().max(1.0));
+    for (_, step) in ranked.into_iter().filter(|(score, _)| *score > 0.0).take(ASKED) {
+        if predictor.solved >= most {
+            break;
+        }
+        trial.clone_from(at);
+        step.apply(scene, memory, &mut trial);
+        refused.push(step);
+        let Some(gains) = predictor.gains(&trial) else { continue };
+        if gains.iter().any(|gain| *gain < 1.0 - config.max_loss_percent / 100.0) {
+            continue;
+        }
+        let worth = |(one, gain): (&super::scene::Traits, &f64)| one.horizon * ln(*gain);
+        let total: f64 = scene.traits.iter().zip(&gains).map(worth).sum();
+        // What comes late, after the pages that were asked for before, helps for less long.
+        let late = if config.cost { (copied + step.copied(scene, &scene.base)) / COPIED } else { 0.0 };
+        let lasts = step.programs().map(|program| scene.traits[program].horizon).fold(0.0, f64::max);
+        let net = (total - value) * (1.0 - late / lasts.max(1e-9)).max(0.0) - cost(&step);
+        if net > stake(&step) && best.as_ref().is_none_or(|(score, _)| net > *score) {
+            best = Some((net, Best { step, gains, value: total }));
+        }
+        if net > stake(&step) {
+            refused.pop();
+        }
+    }
+    (best.map(|(_, best)| best), refused)
+}
+
+/// Every single change of the programs that are open to it.
+fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut by_domain: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
+    for program in open.iter().copied().filter(|program| scene.traits[*program].movable) {
+        by_domain[domain_of(scene, at, program)].push(program);
+    }
+    for &program in open.iter().take(MOVERS) {
+        let one = &scene.traits[program];
+        let here = domain_of(scene, at, program);
+        let room = |who: usize, node: usize| scene.traits[who].pages * (1.0 - at.weights[who][node]) <= free[node];
+        let fits = |who: usize, node: usize| scene.traits[who].pages_movable && room(who, node);
+        if one.pages_movable && !one.follows {
+            let nodes = (0..memory.nodes.len()).filter(|node| at.weights[program][*node] < 0.9 && fits(program, *node));
+            steps.extend(nodes.map(|node| Step {
+                program,
+                to: here,
+                partner: None,
+                pages: Some(node),
+                partner_pages: None,
+            }));
+        }
+        if !one.movable {
+            continue;
+        }
+        for to in (0..memory.places.len()).filter(|to| *to != here) {
+            let node = memory.places[to].node;
+            if one.follows && !room(program, node) {
+                continue;
+            }
+            let own = [fits(program, node).then_some(node), None];
+            // Where the kernel moves pages after threads, they come in any case.
+            let own = if one.follows || own[0].is_none() { &own[..1] } else { &own[..] };
+            if at.idle_cores[to] >= one.threads {
+                steps.extend(own.iter().map(|pages| Step {
+                    program,
+                    to,
+                    partner: None,
+                    pages: *pages,
+                    partner_pages: None,
+                }));
+            }
+            for partner in partners(&by_domain[to], scene, one.threads) {
+                let back = memory.places[here].node;
+                if scene.traits[partner].follows && !room(partner, back) {
+                    continue;
+                }
+                let other = [fits(partner, back).then_some(back), None];
+                let other = if scene.traits[partner].follows || other[0].is_none() { &other[..1] } else { &other[..] };
+                for pages in own {
+                    steps.extend(other.iter().map(|partner_pages| Step {
+                        program,
+                        to,
+                        partner: Some(partner),
+                        pages: *pages,
+                        partner_pages: *partner_pages,
+                    }));
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// Of the programs of a domain, which are sorted by how much they wait, the first and last that
+/// have as many threads.
+fn partners(there: &[usize], scene: &Scene, threads: usize) -> Vec<usize> {
+    let equal: Vec<usize> = there.iter().copied().filter(|program| scene.traits[*program].threads == threads).collect();
+    if equal.len() <= 2 * PARTNERS {
+        return equal;
+    }
+    let last = equal.len() - PARTNERS;
+    equal[..PARTNERS].iter().chain(&equal[last..]).copied().collect()
+}
+
+/// Books the memory that a change takes.
+fn book(scene: &Scene, step: &Step, free: &mut [f64]) {
+    for (program, node) in [(Some(step.program), step.pages), (step.partner, step.partner_pages)] {
+        if let (Some(program), Some(node)) = (program, node) {
+            let pages = scene.traits[program].pages * (1.0 - scene.base.weights[program][node]).max(0.0);
+            free[node] = (free[node] - pages).max(0.0);
+        }
+    }
+}

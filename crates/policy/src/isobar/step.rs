@@ -1,0 +1,100 @@
+//! A change to an arrangement: a program goes to another domain, alone or in exchange for another,
+//! and pages go with them or by themselves. What it does to an arrangement, and what it costs.
+
+use super::memory::Memory;
+use super::scene::{Arrangement, Scene};
+use isobar_model::num;
+
+/// Pages that are copied in a second (about 600 MB/s, as Goglin and Furmento measured for
+/// `move_pages`, IPDPS workshops 2009).
+pub const COPIED: f64 = 150_000.0;
+/// Part of its time that a program loses while its pages are copied: flushes, and pages that are
+/// half here and half there.
+const OWN_LOSS: f64 = 0.2;
+/// Part of their time that others lose meanwhile: a copy takes about a tenth of a controller.
+const OTHERS_LOSS: f64 = 0.02;
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The program, by position.
+    pub program: usize,
+    /// The domain of its threads afterwards.
+    pub to: usize,
+    /// The program that takes its place, in exchange.
+    pub partner: Option<usize>,
+    /// The node, by position, to which its pages go.
+    pub pages: Option<usize>,
+    /// That to which the partner's pages go.
+    pub partner_pages: Option<usize>,
+}
+
+impl Step {
+    /// The programs that it moves.
+    pub fn programs(&self) -> impl Iterator<Item = usize> + use<> {
+        std::iter::once(self.program).chain(self.partner)
+    }
+
+    /// Changes an arrangement.
+    pub fn apply(&self, scene: &Scene, memory: &Memory, to: &mut Arrangement) {
+        let Some(from) = scene.traits[self.program].alone.map(|_| domain_of(scene, to, self.program)) else { return };
+        // A division holds for the programs that it was made for.
+        let changed = [memory.places[from].llc, memory.places[self.to].llc];
+        for (mask, domain) in to.masks.iter_mut().zip(&to.domains) {
+            if from != self.to && changed.contains(&memory.places[*domain].llc) {
+                *mask = u64::MAX;
+            }
+        }
+        place(scene, memory, to, self.program, (self.to, self.pages));
+        let count = scene.traits[self.program].threads;
+        match self.partner {
+            Some(partner) => place(scene, memory, to, partner, (from, self.partner_pages)),
+            None if from != self.to => {
+                to.idle_cores[from] += count;
+                to.idle_cores[self.to] = to.idle_cores[self.to].saturating_sub(count);
+            }
+            None => {}
+        }
+    }
+
+    /// Pages that it moves from where they are in an arrangement.
+    #[must_use]
+    pub fn copied(&self, scene: &Scene, from: &Arrangement) -> f64 {
+        let moved = |program: usize, node: Option<usize>| {
+            node.map_or(0.0, |node| scene.traits[program].pages * (1.0 - from.weights[program][node]).max(0.0))
+        };
+        moved(self.program, self.pages) + self.partner.map_or(0.0, |partner| moved(partner, self.partner_pages))
+    }
+
+    /// Seconds of a program that it costs, over all of them.
+    #[must_use]
+    pub fn cost(&self, scene: &Scene, from: &Arrangement) -> f64 {
+        let others = OTHERS_LOSS * num::float_len(scene.traits.len());
+        self.copied(scene, from) / COPIED * (OWN_LOSS + others)
+    }
+}
+
+/// The domain of a program that is on one.
+#[must_use]
+pub fn domain_of(scene: &Scene, arrangement: &Arrangement, program: usize) -> usize {
+    let unit = scene.units.partition_point(|unit| unit.program < program);
+    arrangement.domains[unit]
+}
+
+fn place(
+    scene: &Scene,
+    memory: &Memory,
+    to: &mut Arrangement,
+    program: usize,
+    (domain, pages): (usize, Option<usize>),
+) {
+    let unit = scene.units.partition_point(|unit| unit.program < program);
+    to.domains[unit] = domain;
+    let node = pages.or_else(|| scene.traits[program].follows.then(|| memory.places[domain].node));
+    if let Some(node) = node {
+        to.weights[program]
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
+    }
+}

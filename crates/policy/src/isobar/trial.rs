@@ -1,0 +1,125 @@
+//! A change is a trial. What was predicted stands beside what was measured: the speed of every
+//! program in a window after it, against that in a window before. A program that did something
+//! else meanwhile, or ended, is no witness.
+
+use super::carry::Carried;
+use super::math::ln;
+use super::program::Program;
+use super::programs::Programs;
+use isobar_model::{Observation, Pid, num};
+
+/// Seconds after which pages that are still under way are not waited for.
+const PATIENCE: f64 = 60.0;
+
+/// A program before a change.
+#[derive(Clone, Debug)]
+struct Witness {
+    pid: Pid,
+    phase: f64,
+    /// Mean logarithm of its speed, and its standard error.
+    before: (f64, f64),
+    /// Logarithm of the predicted speed-up.
+    predicted: f64,
+}
+
+/// What was changed of a program.
+#[derive(Clone, Debug)]
+pub struct Touched {
+    /// The program.
+    pub pid: Pid,
+    /// Its threads that went elsewhere.
+    pub carried: Vec<Carried>,
+    /// Where its pages were, where they were asked to move.
+    pub pages: Option<Vec<f64>>,
+}
+
+/// A change that is being judged.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What was changed.
+    pub touched: Vec<Touched>,
+    /// The cache, by position, whose ways were divided.
+    pub divided: Option<usize>,
+    witnesses: Vec<Witness>,
+    since: f64,
+    /// Epochs since everything has been in its place.
+    quiet: u32,
+}
+
+/// What came of it: sums over the witnesses, as parts of a program's speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// What was predicted.
+    pub predicted: f64,
+    /// What was measured.
+    pub measured: f64,
+    /// Standard error of that.
+    pub error: f64,
+    /// The greatest loss of a program beyond its error, 0 or more.
+    pub worst: f64,
+    /// Programs that were changed and are among the witnesses.
+    pub moved: usize,
+}
+
+impl Verdict {
+    /// Whether the change did harm: all together clearly lost, or one lost much and the others did
+    /// not gain what was promised.
+    #[must_use]
+    pub fn harmed(&self, most: f64) -> bool {
+        self.measured < -self.error || (self.worst > 2.0 * most && self.measured < 0.5 * self.predicted)
+    }
+
+    /// By how much the prediction was wrong for each program that was moved.
+    #[must_use]
+    pub fn wrong(&self) -> f64 {
+        (self.predicted - self.measured).abs() / num::float_len(self.moved.max(1))
+    }
+}
+
+impl Trial {
+    /// Begins, with the predicted speed-up of each program by position.
+    #[must_use]
+    pub fn new(touched: Vec<Touched>, programs: &Programs, gains: &[f64], window: usize, now: f64) -> Self {
+        let witness = |(program, gain): (&Program, &f64)| {
+            let before = program.pace(window)?;
+            Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain) })
+        };
+        let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
+        Self { touched, divided: None, witnesses, since: now, quiet: 0 }
+    }
+
+    /// An epoch has passed. `busy`: pages still have to move.
+    pub fn pass(&mut self, seen: &Observation, busy: bool) {
+        let flying = seen.in_flight().any(|flight| self.touched.iter().any(|one| one.pid == flight.pid));
+        let waits = (busy || flying) && seen.time.0 - self.since < PATIENCE;
+        self.quiet = if waits { 0 } else { self.quiet + 1 };
+    }
+
+    /// Whether there is a whole window to judge by.
+    #[must_use]
+    pub fn is_over(&self, settle: u32, window: u32) -> bool {
+        self.quiet > settle + window
+    }
+
+    /// What came of it; `None` where no program that was changed is a witness any more.
+    #[must_use]
+    pub fn judge(&self, programs: &Programs, window: usize) -> Option<Verdict> {
+        let mut verdict = Verdict { predicted: 0.0, measured: 0.0, error: 0.0, worst: 0.0, moved: 0 };
+        let mut variance = 0.0;
+        for witness in &self.witnesses {
+            let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
+            let Some((after, error)) = program.pace(window).filter(|_| program.phase <= witness.phase) else {
+                continue;
+            };
+            let gain = after - witness.before.0;
+            let own = error * error + witness.before.1 * witness.before.1;
+            variance += own;
+            verdict.predicted += witness.predicted;
+            verdict.measured += gain;
+            verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());
+            verdict.moved += usize::from(self.touched.iter().any(|one| one.pid == witness.pid));
+        }
+        verdict.error = variance.sqrt();
+        (verdict.moved > 0).then_some(verdict)
+    }
+}

@@ -1,0 +1,238 @@
+//! Ways of a cache in two parts: one for programs that make little of more space and fill it all
+//! the same, the other for the rest. What it brings is predicted from the miss curves, without
+//! sampling: programs are never slowed down only to be measured. It is a trial as any other change.
+//!
+//! A division holds for the programs that it was made for: when one comes or goes, it is taken away
+//! and the next one is looked for.
+
+use super::config::Config;
+use super::math::ln;
+use super::memory::Memory;
+use super::predict::Predictor;
+use super::scene::Scene;
+use crate::divide_content::capacity::Capacity;
+use crate::kit::domains::Domains;
+use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology, num};
+use std::collections::BTreeMap;
+
+/// Cluster of those that make little of space, and of the rest.
+const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
+/// Parts of the ways, in eighths, that streams are tried with.
+const EIGHTHS: [usize; 3] = [1, 2, 3];
+/// How many programs streams are tried to be, at most.
+const STREAMS: usize = 5;
+
+/// The ways of the caches that are divided.
+#[derive(Clone, Debug, Default)]
+pub struct Ways {
+    divided: BTreeMap<usize, Division>,
+    /// Until when a cache is left alone, and how often dividing it did not help in a row.
+    rests: BTreeMap<usize, (f64, u32)>,
+    /// The cache that was looked at last.
+    turn: usize,
+}
+
+/// A cache, by position, in two parts.
+#[derive(Clone, Debug)]
+pub struct Division {
+    /// Its programs, ascending, each with its mask.
+    pub members: Vec<(Pid, u64)>,
+    /// Both masks: that of the streams, that of the rest.
+    pub masks: [u64; 2],
+}
+
+/// A division that pays.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The cache, by position.
+    pub llc: usize,
+    /// How.
+    pub division: Division,
+    /// Speed-up of each program, by position.
+    pub gains: Vec<f64>,
+}
+
+impl Ways {
+    /// The mask of each unit.
+    #[must_use]
+    pub fn mask(&self, llc: usize, pid: Pid) -> u64 {
+        let division = self.divided.get(&llc);
+        let own = division.and_then(|division| division.members.iter().find(|(member, _)| *member == pid));
+        own.map_or(u64::MAX, |(_, mask)| *mask)
+    }
+
+    /// Takes divisions away whose programs are not those that they were made for.
+    pub fn release(&mut self, seen: &Observation, scene: &Scene, memory: &Memory, actions: &mut Vec<Action>) {
+        let changed = |(llc, division): &(&usize, &Division)| {
+            let now = members(seen, scene, memory, **llc);
+            !division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid))
+        };
+        let stale: Vec<usize> = self.divided.iter().filter(changed).map(|(llc, _)| *llc).collect();
+        for llc in stale {
+            self.remove(seen, llc, "other programs run on it now", actions);
+        }
+    }
+
+    /// Takes a division away.
+    pub fn remove(&mut self, seen: &Observation, llc: usize, why: &str, actions: &mut Vec<Action>) {
+        let (Some(division), Some(id)) = (self.divided.remove(&llc), id(seen, llc)) else { return };
+        for (name, mask) in NAMES.iter().zip(division.masks) {
+            actions.push(Action::SetWays {
+                llc: id,
+                cluster: (*name).to_owned(),
+                way_mask: mask,
+                memory_bandwidth_percent: None,
+                threads: Vec::new(),
+                reason: format!("every way to all: {why}"),
+            });
+        }
+    }
+
+    /// The machine refused a division: there is none.
+    pub fn forget(&mut self, llc: LlcId, machine: &Topology) {
+        if let Some(at) = machine.llcs().iter().position(|other| other.id == llc) {
+            self.divided.remove(&at);
+        }
+    }
+
+    /// A division did not help: its cache is left alone, twice as long each time.
+    pub fn fail(&mut self, llc: usize, now: f64, rest: f64) {
+        let (until, failures) = self.rests.entry(llc).or_default();
+        *until = now + rest * f64::from(1u32 << (*failures).min(12));
+        *failures += 1;
+    }
+
+    /// The next cache's best division, if it pays.
+    pub fn propose(
+        &mut self,
+        seen: &Observation,
+        scene: &Scene,
+        memory: &Memory,
+        config: &Config,
+        margin: f64,
+    ) -> Option<Proposal> {
+        let llcs = seen.machine.llcs();
+        let next = (0..llcs.len()).map(|k| (self.turn + 1 + k) % llcs.len()).find(|llc| {
+            let rests = self.rests.get(llc).is_some_and(|(until, _)| seen.time.0 < *until);
+            !rests && !self.divided.contains_key(llc)
+        })?;
+        self.turn = next;
+        let capacity = Capacity::of(&seen.machine, &llcs[next]).filter(Capacity::is_divisible)?;
+        best(seen, scene, memory, config, (next, capacity, margin))
+    }
+
+    /// Carries a proposal out.
+    pub fn divide(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        memory: &Memory,
+        proposal: &Proposal,
+        why: &str,
+        actions: &mut Vec<Action>,
+    ) {
+        let Some(id) = id(seen, proposal.llc) else { return };
+        for (name, mask) in NAMES.iter().zip(proposal.division.masks) {
+            let own = |pid: Pid| proposal.division.members.iter().any(|(member, at)| *member == pid && *at == mask);
+            let here = |thread: &isobar_model::Thread| {
+                let seat = thread.cpu.and_then(|cpu| domains.seat_of(cpu));
+                seat.is_some_and(|seat| memory.places[domains.seat(seat).domain.0].llc == proposal.llc)
+            };
+            let threads: Vec<Tid> = seen
+                .threads()
+                .filter(|(process, thread)| own(process.pid) && here(thread))
+                .map(|(_, thread)| thread.tid)
+                .collect();
+            actions.push(Action::SetWays {
+                llc: id,
+                cluster: (*name).to_owned(),
+                way_mask: mask,
+                memory_bandwidth_percent: None,
+                threads,
+                reason: format!(
+                    "{} ways for {} programs: {why}",
+                    mask.count_ones(),
+                    name.trim_start_matches("isobar-")
+                ),
+            });
+        }
+        self.divided.insert(proposal.llc, proposal.division.clone());
+    }
+}
+
+fn id(seen: &Observation, llc: usize) -> Option<LlcId> {
+    seen.machine.llcs().get(llc).map(|llc| llc.id)
+}
+
+/// Programs of a cache with their units, ascending by pid.
+fn members(seen: &Observation, scene: &Scene, memory: &Memory, llc: usize) -> Vec<(Pid, usize)> {
+    let here = |at: &usize| memory.places[scene.base.domains[*at]].llc == llc;
+    let mut list: Vec<(Pid, usize)> =
+        (0..scene.units.len()).filter(here).map(|at| (seen.processes[scene.units[at].program].pid, at)).collect();
+    list.dedup_by_key(|(pid, _)| *pid);
+    list
+}
+
+/// Of the divisions of a cache the one that gains most, where that is more than the margin for one
+/// program.
+fn best(
+    seen: &Observation,
+    scene: &Scene,
+    memory: &Memory,
+    config: &Config,
+    (llc, capacity, margin): (usize, Capacity, f64),
+) -> Option<Proposal> {
+    let members = members(seen, scene, memory, llc);
+    let traits = |at: usize| &scene.traits[scene.units[at].program];
+    let ready = members.iter().all(|(_, at)| traits(*at).known);
+    if members.len() < 2 || !ready {
+        return None;
+    }
+    let mut order: Vec<(f64, usize)> = members.iter().map(|(_, at)| (need(scene, *at), *at)).collect();
+    // What hardly misses belongs to the rest: it takes no space from it.
+    order.retain(|(_, at)| traits(*at).misses > super::program::FEW);
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut predictor = Predictor::new(scene, memory);
+    let mut best: Option<(f64, Proposal)> = None;
+    for streams in 1..order.len().min(STREAMS + 1) {
+        for eighths in EIGHTHS {
+            let few = (capacity.ways * eighths / 8).max(capacity.min_ways);
+            if few + capacity.min_ways > capacity.ways {
+                continue;
+            }
+            let masks = capacity.masks([capacity.ways - few, few]);
+            let (rest, own) = (masks[0], masks[1]);
+            let mut at = scene.base.clone();
+            members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
+            order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
+            let Some(gains) = predictor.gains(&at) else { continue };
+            if gains.iter().any(|gain| *gain < 1.0 - config.max_loss_percent / 100.0) {
+                continue;
+            }
+            let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.horizon * ln(*gain)).sum();
+            let longest = members.iter().map(|(_, unit)| traits(*unit).horizon).fold(0.0, f64::max);
+            if worth > margin * longest
+                && longest >= config.min_age_seconds
+                && best.as_ref().is_none_or(|(most, _)| worth > *most)
+            {
+                let members = members.iter().map(|(pid, unit)| (*pid, at.masks[*unit])).collect();
+                best = Some((worth, Proposal { llc, division: Division { members, masks: [own, rest] }, gains }));
+            }
+        }
+        if predictor.solved >= config.solutions * 40 / num::narrow(scene.units.len().max(40)) {
+            break;
+        }
+    }
+    best.map(|(_, proposal)| proposal)
+}
+
+/// What a program makes of its space: the part of its time that it would lose with half of it, for
+/// each byte that it holds.
+fn need(scene: &Scene, at: usize) -> f64 {
+    let unit = &scene.units[at];
+    let one = &scene.traits[unit.program];
+    let own = unit.space / unit.threads;
+    let (now, half) = (one.curve.0.misses(own), one.curve.0.misses(own / 2.0));
+    let waits = (1.0 - one.compute / one.seconds.max(1e-12)).max(0.0);
+    unit.threads * waits * (half / now.max(1e-12) - 1.0) / unit.space.max(64.0)
+}
