@@ -197,7 +197,8 @@ impl Source {
             delays: true,
             private: self.private(scale),
             prefetch: Prefetch::default(),
-            overlap: Overlap::NEHALEM,
+            // The experiments that ship were measured so.
+            overlap: Overlap::default(),
             coherence: Coherence::default(),
             queue: Queue {
                 controller_ns: self.queue.controller_ns * scale.time,

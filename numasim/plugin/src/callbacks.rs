@@ -126,7 +126,7 @@ unsafe extern "C" fn on_block(_id: Id, block: *mut Block) {
     }
     for (at, (instruction, code)) in all.iter().zip(&bytes).enumerate() {
         if let Some(flow) = flow {
-            accesses(*instruction, &code.bytes[..code.length], &flow.roles()[at]);
+            accesses(*instruction, &code.bytes[..code.length], &flow.roles()[at], count - at);
             if code.at < KERNEL && traced {
                 // After what models the access, which may leave the CPU: then it is not counted.
                 on_memory(*instruction, on_traced, qemu::BOTH, 0);
@@ -172,9 +172,10 @@ fn special(instruction: *mut Instruction, code: &Code, rest: usize, modelling: b
     }
 }
 
-fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role) {
+/// `rest`: instructions of the block from this one on.
+fn accesses(instruction: *mut Instruction, bytes: &[u8], role: &'static Role, rest: usize) {
     if role.fence {
-        on(instruction, on_fence, qemu::NO_REGISTERS, 0);
+        on(instruction, on_fence, qemu::NO_REGISTERS, rest);
     }
     if let Some(prefetch) = &role.prefetch {
         let datum = std::ptr::from_ref(prefetch).expose_provenance();
@@ -270,8 +271,8 @@ unsafe extern "C" fn store(_index: c_uint, info: MemInfo, address: u64, datum: *
     world::with(|world| world.store(reference, address, || physical(info, address)));
 }
 
-unsafe extern "C" fn on_fence(_index: c_uint, _data: *mut c_void) {
-    world::with(World::fence);
+unsafe extern "C" fn on_fence(_index: c_uint, rest: *mut c_void) {
+    world::with(|world| world.fence(rest.addr() as u64));
 }
 
 unsafe extern "C" fn on_prefetch(_index: c_uint, operand: *mut c_void) {

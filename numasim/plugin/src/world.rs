@@ -305,16 +305,18 @@ impl World {
     #[inline]
     fn access(&mut self, reference: &Reference, address: u64, physical: u64, store: bool) {
         self.line = physical / 64;
-        let (cpu, now) = (self.cpu, self.windows.local(self.cpu));
+        let (cpu, rest) = (self.cpu, u64::from(reference.rest));
+        // The block was charged as a whole when it began.
+        let (now, instruction) = (self.time_before(rest), self.instructions[cpu].saturating_sub(rest));
         let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
         let access = Access { address, physical, store };
-        let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, self.instructions[cpu]);
+        let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, instruction);
         if let Some(before) = before {
             let after = self.machine.cpu_counters(cpu);
             let waited = after.stall_ps.wrapping_sub(before.stall_ps);
             self.cost = (address / 64, after.llc_misses.wrapping_sub(before.llc_misses), waited);
         }
-        self.remember(reference, address, store, outcome.arrives <= self.windows.local(cpu) + outcome.stall);
+        self.remember(reference, address, store, outcome.arrives <= now + outcome.stall);
         if outcome.missed {
             self.pages.note(cpu, address, physical);
         }

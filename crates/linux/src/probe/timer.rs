@@ -69,9 +69,10 @@ impl Timer {
         }
     }
 
-    /// Whether a tick is short enough to time a single load.
+    /// Whether a tick is short enough to time a single load: a cycle always is, however slow the
+    /// processor (one of an emulated machine may take 10 ns).
     pub fn is_fine(self) -> bool {
-        matches!(self, Self::Counter { per_ns, .. } if per_ns * FINE >= 1.0)
+        matches!(self, Self::Counter { per_ns, cycles } if cycles || per_ns * FINE >= 1.0)
     }
 }
 

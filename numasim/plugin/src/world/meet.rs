@@ -52,7 +52,7 @@ impl World {
     }
 
     /// The CPU's time when it comes to the first of the last `rest` instructions of its block.
-    fn time_before(&self, rest: u64) -> u64 {
+    pub(super) fn time_before(&self, rest: u64) -> u64 {
         self.windows.local(self.cpu).saturating_sub(rest * self.instruction)
     }
 

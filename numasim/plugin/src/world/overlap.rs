@@ -19,16 +19,17 @@ impl World {
     /// A block begins, after [`World::block`].
     #[inline]
     pub fn enter(&mut self, block: &'static Block) {
-        let (cpu, now) = (self.cpu, self.windows.local(self.cpu));
+        let (cpu, now) = (self.cpu, self.time_before(block.count()));
         let stall = self.cores[cpu].begin(&mut self.machine, block, now, self.instructions[cpu]);
         if stall > 0 {
             self.charge(stall);
         }
     }
 
-    /// An instruction that waits for all accesses before it.
-    pub fn fence(&mut self) {
-        let now = self.windows.local(self.cpu);
+    /// An instruction that waits for all accesses before it; `rest`: instructions of the block from
+    /// this one on.
+    pub fn fence(&mut self, rest: u64) {
+        let now = self.time_before(rest);
         let stall = self.cores[self.cpu].fence(&mut self.machine, now);
         if stall > 0 {
             self.charge(stall);
