@@ -33,6 +33,7 @@ pub struct Record {
 }
 
 /// Which pages the kernel is asked for.
+#[derive(Clone, Copy)]
 enum Ask<'a> {
     /// Those of a slice that no thread had accessed before.
     New(&'a [FirstTouch]),

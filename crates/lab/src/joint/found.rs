@@ -69,7 +69,7 @@ impl Joint {
             app.vs_linux_percent = Some(shorter(app.slowdown * linux.alone_seconds, linux.seconds));
         }
         let gains: Option<Vec<f64>> = self.apps.iter().map(|app| app.vs_linux_percent).collect();
-        self.vs_linux_percent = gains.map(|gains| crate::stats::mean_or_zero(gains));
+        self.vs_linux_percent = gains.map(crate::stats::mean_or_zero);
         self
     }
 }

@@ -60,7 +60,7 @@ fn no_arrangement_is_below_the_bound() {
     for number in 0..16 * pages.len() {
         let mut arrangement = dealt(&arranging, 4);
         for (index, stand) in arrangement.apps.iter_mut().enumerate() {
-            stand.llcs = vec![number / pages.len() >> index & 1];
+            stand.llcs = vec![((number / pages.len()) >> index) & 1];
             stand.pages = pages[(number + index) % pages.len()].clone();
         }
         let all = arranging.slowdowns(&arrangement).unwrap();
