@@ -107,7 +107,7 @@ impl Machine {
     }
 }
 
-/// A machine by name, scaled, or one whose file is scaled already: of [`OWN`], or a file that ends
+/// A machine by name, scaled, or one whose file is scaled already: of our own, or a file that ends
 /// in `.toml`.
 ///
 /// # Errors
