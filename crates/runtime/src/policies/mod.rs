@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             told,
             "policy dino cannot run here: instructions per thread and LLC misses per thread are not measured (no PMU); \
-             there is no second NUMA node (one node); policies that would run here: linux, fixed; `isobar manage --policy dino \
+             there is no second NUMA node (one node); policies that would run here: linux, fixed, isobar; `isobar manage --policy dino \
              --dry-run` watches without acting"
         );
         assert!(refusal("dino", &[], &capabilities).is_ok());
