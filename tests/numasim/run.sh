@@ -34,7 +34,7 @@ find_machine() {
 }
 
 run_laws() {
-    TMPDIR=$work timeout -k 10 480 "$bin/numasim" laws
+    TMPDIR=$work timeout -k 10 480 "$bin/numasim" laws --seconds 420
 }
 
 # The experiment must come to its end with times for each contender; which of them wins is not asked
