@@ -11,8 +11,8 @@
 //! ```
 //!
 //! where `f_i` is the thread's own cost, less the credit that it has for waiting, plus what the
-//! space that it holds costs; `X` are the bytes of all caches. So any three numbers give a bound; the search for the best of them
-//! decides how good it is, not whether it holds.
+//! space that it holds costs; `X` are the bytes of all caches. So any three numbers give a bound;
+//! the search for the best of them decides how good it is, not whether it holds.
 
 use crate::machine::Machine;
 use crate::question::Demand;

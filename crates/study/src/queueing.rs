@@ -15,7 +15,8 @@
 //! cluster*: cluster mates take space, others take bandwidth, and misses never fall with either; so
 //! [`StaticModel::least_slowdown`] is exact for a program that has its controller to itself, and a
 //! bound for all. What a cluster does depends on the wait at the controller, and that on all its
-//! clusters: the model is not separable, but given the wait every cluster is on its own ([`Queued`]).
+//! clusters: the model is not separable, but given the wait every cluster is on its own
+//! ([`Queued`]).
 
 use isobar_contention::{NoAnswer, Pace, Scratch, Sharers, Steady};
 use isobar_model::Profile;
