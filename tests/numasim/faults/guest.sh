@@ -32,9 +32,9 @@ guest_faults() {
     check "a page that was never initialised" 7 'counters: numasim-counters: no numasim page: word 0 is 0x0+: QEMU runs without the plugin' \
         guest 90 page $(page_device "$(made empty)")
     said_too "and isobar manage says so too" 'isobar: .*no numasim page'
-    check "a page of another version" 7 'counters: numasim-counters: the page has version 2, and this program knows version 1' \
-        guest 90 page $(page_device "$(made version2 "$magic" '\002\0\0\0\0\0\0\0')")
-    said_too "and isobar manage says so too" 'isobar: .*the page has version 2'
+    check "a page of another version" 7 'counters: numasim-counters: the page has version 7, and this program knows version 2' \
+        guest 90 page $(page_device "$(made version7 "$magic" '\007\0\0\0\0\0\0\0')")
+    said_too "and isobar manage says so too" 'isobar: .*the page has version 7'
     preload=$plugin
     check "a page before modelling, and after" 7 'counters: .*not modelling yet.*numasim-ctl start' modelled start
     said_too "and isobar manage says so too" 'isobar: .*not modelling yet'
