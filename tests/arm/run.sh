@@ -32,7 +32,7 @@ target=${CARGO_TARGET_DIR:-target}
 work=${ISOBAR_ARM_WORK:-$target/arm}
 cache=${ISOBAR_ARM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isobar-arm}
 triple=aarch64-unknown-linux-musl
-seconds=600
+seconds=900
 why=
 
 skip() {
