@@ -52,7 +52,8 @@ pub struct Prober {
 #[derive(Debug)]
 struct Thread {
     node: NodeId,
-    ask: SyncSender<()>,
+    /// The CPU that the asking thread leaves, waiting.
+    ask: SyncSender<CpuId>,
     answers: Receiver<RowReading>,
     /// Whether it has still to answer an earlier round, which does not count any more.
     late: bool,
@@ -144,12 +145,11 @@ pub fn cpus_for(machine: &Topology, node: NodeId, usable: &CpuSet) -> Result<Cpu
 
 impl Thread {
     fn start(node: NodeId, cpus: CpuSet, targets: Vec<NodeId>) -> Result<Self, NotMeasured> {
-        let best = CpuId(num::narrow(sched_getcpu()));
         let (ask, asked) = sync_channel(1);
         let (answer, answers) = sync_channel(1);
         let work = move || {
-            let mut row = Row::new(node, cpus, Some(best), targets);
-            while asked.recv().is_ok() && answer.send(row.read()).is_ok() {}
+            let mut row = Row::new(node, cpus, targets);
+            while asked.recv().is_ok_and(|best| answer.send(row.read(Some(best))).is_ok()) {}
         };
         let started = thread::Builder::new().name(format!("probe-{node}")).spawn(work);
         started.map_err(NotMeasured::refused("cannot start a probing thread"))?;
@@ -162,7 +162,8 @@ impl Thread {
         if self.late && matches!(self.answers.try_recv(), Err(TryRecvError::Empty)) {
             return None;
         }
-        let answer = self.ask.try_send(()).ok().and_then(|()| self.answers.recv_timeout(PATIENCE).ok());
+        let left = CpuId(num::narrow(sched_getcpu()));
+        let answer = self.ask.try_send(left).ok().and_then(|()| self.answers.recv_timeout(PATIENCE).ok());
         self.late = answer.is_none();
         answer
     }

@@ -53,9 +53,6 @@ pub struct Row {
     node: NodeId,
     /// The CPUs of the node that it may use.
     cpus: CpuSet,
-    /// The CPU that it should take, where one is better than the others.
-    best: Option<CpuId>,
-    pinned: Option<CpuId>,
     buffers: Vec<Result<Buffer, NotMeasured>>,
     targets: Vec<NodeId>,
     timer: Timer,
@@ -64,40 +61,37 @@ pub struct Row {
 }
 
 impl Row {
-    /// Loads from `node` to each of `targets`, on one of `cpus`: on `best` if that is among them.
-    pub fn new(node: NodeId, cpus: CpuSet, best: Option<CpuId>, targets: Vec<NodeId>) -> Self {
-        let best = best.filter(|cpu| cpus.contains(*cpu));
-        let (pinned, buffers, timer) = (None, Vec::new(), Timer::here());
-        Self { node, cpus, best, pinned, buffers, targets, timer, pattern: Pattern::new(node.0), spent: Duration::ZERO }
+    /// Loads from `node` to each of `targets`, on one of `cpus`.
+    pub fn new(node: NodeId, cpus: CpuSet, targets: Vec<NodeId>) -> Self {
+        let (buffers, timer) = (Vec::new(), Timer::here());
+        Self { node, cpus, buffers, targets, timer, pattern: Pattern::new(node.0), spent: Duration::ZERO }
     }
 
-    /// Probes every target, on the calling thread.
-    pub fn read(&mut self) -> RowReading {
+    /// Probes every target, on the calling thread and one CPU: on `best` if that is among those that
+    /// it may use.
+    pub fn read(&mut self, best: Option<CpuId>) -> RowReading {
         let mut rebound = 0;
-        let cells = match self.pin() {
+        let cells = match self.pin(best) {
             Ok(()) => self.probe(&mut rebound),
             Err(why) => self.targets.iter().map(|target| (*target, Err(why.clone()))).collect(),
         };
+        // So that the kernel can wake it on an idle CPU next time. Where it refuses, the thread stays.
+        let _ = set(&self.cpus);
         let now = clock::now(ClockId::ThreadCPUTime);
         let cost = now.saturating_sub(std::mem::replace(&mut self.spent, now));
         RowReading { cells, cost, rebound }
     }
 
-    /// Onto one CPU: the best, else the one where the kernel runs us when it may choose. When that
-    /// CPU goes offline the kernel moves us off, and another is chosen.
-    fn pin(&mut self) -> Result<(), NotMeasured> {
-        if self.pinned.is_some_and(|cpu| here() == cpu) {
+    /// Onto one CPU for this round: the best, else the one where the kernel woke us, which is an
+    /// idle one where there is any. A CPU kept for good would be shared with whatever came to run
+    /// there, and what that does not do meanwhile would be missing from the load.
+    fn pin(&self, best: Option<CpuId>) -> Result<(), NotMeasured> {
+        let one = |cpu: CpuId| [cpu].into_iter().collect::<CpuSet>();
+        if best.is_some_and(|cpu| self.cpus.contains(cpu) && set(&one(cpu)).is_ok()) {
             return Ok(());
         }
-        let set = |cpus: &CpuSet| affinity::set(Tid(gettid().as_raw_nonzero().get().unsigned_abs()), cpus);
-        let one = |cpu: CpuId| [cpu].into_iter().collect::<CpuSet>();
-        self.pinned = None;
-        if self.best.is_none_or(|cpu| set(&one(cpu)).is_err()) {
-            set(&self.cpus).map_err(|_| NotMeasured::NoCpu(self.node))?;
-            set(&one(here())).map_err(NotMeasured::refused("cannot stay on one CPU"))?;
-        }
-        self.pinned = Some(here());
-        Ok(())
+        set(&self.cpus).map_err(|_| NotMeasured::NoCpu(self.node))?;
+        set(&one(here())).map_err(NotMeasured::refused("cannot stay on one CPU"))
     }
 
     fn probe(&mut self, rebound: &mut usize) -> Vec<(NodeId, Result<Figures, NotMeasured>)> {
@@ -205,6 +199,11 @@ fn together(timer: Timer) -> usize {
     if timer.is_fine() { 1 } else { LOADS }
 }
 
+/// The CPUs of this thread.
+fn set(cpus: &CpuSet) -> std::io::Result<()> {
+    affinity::set(Tid(gettid().as_raw_nonzero().get().unsigned_abs()), cpus)
+}
+
 /// The CPU that this thread runs on.
 fn here() -> CpuId {
     CpuId(num::narrow(sched_getcpu()))
@@ -229,11 +228,11 @@ mod tests {
         let usable = affinity::get(Tid(gettid().as_raw_nonzero().get().unsigned_abs())).unwrap();
         let node = machine.nodes()[0].id;
         let cpus = machine.cpus_of_node(node).unwrap().intersection(&usable);
-        Row::new(node, cpus, None, vec![node])
+        Row::new(node, cpus, vec![node])
     }
 
     fn latency(row: &mut Row) -> f64 {
-        row.read().cells[0].1.clone().unwrap().median_ns
+        row.read(None).cells[0].1.clone().unwrap().median_ns
     }
 
     /// The same loads of the same lines without a flush before: they come from a cache.
@@ -261,13 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn a_round_has_a_cost_and_stays_on_its_cpu() {
+    fn a_round_has_a_cost_and_leaves_the_thread_the_cpus_of_the_node() {
         let mut row = row();
-        row.read();
-        let cpu = row.pinned.unwrap();
-        let second = row.read();
+        row.read(None);
+        let second = row.read(Some(here()));
         assert!(second.cost > Duration::ZERO && second.cost < Duration::from_millis(50), "{:?}", second.cost);
-        assert_eq!((here(), second.rebound), (cpu, 0));
+        assert_eq!(second.rebound, 0);
+        let own = Tid(gettid().as_raw_nonzero().get().unsigned_abs());
+        assert_eq!(affinity::get(own).unwrap(), row.cpus);
         let figures = second.cells[0].1.clone().unwrap();
         let most = if row.timer.is_fine() { PAGES * LOADS } else { PAGES };
         assert_eq!(figures.kept + figures.dropped, most);
