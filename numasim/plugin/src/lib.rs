@@ -20,9 +20,11 @@
 mod arguments;
 mod caches;
 mod callbacks;
+mod entries;
 mod error;
 mod flush;
 mod idle;
+mod install;
 mod leave;
 mod qemu;
 mod recent;
@@ -55,7 +57,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     };
     // SAFETY: they point to C strings.
     let words = words.iter().map(|word| unsafe { CStr::from_ptr(*word) }.to_string_lossy().into_owned());
-    match Arguments::parse(words).and_then(|arguments| callbacks::install(id, info, &arguments)) {
+    match Arguments::parse(words).and_then(|arguments| install::install(id, info, &arguments)) {
         Ok(()) => 0,
         Err(problem) => {
             error::tell(&problem);

@@ -1,0 +1,102 @@
+//! Accesses to memory: what each finds in the machine, and what the CPU waits for it.
+
+use super::World;
+use super::clock::ASKED;
+use crate::recent;
+use numasim_model::Access;
+use numasim_model::flow::Reference;
+use numasim_model::x86::REPEAT_CYCLES;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl World {
+    /// A store; `physical` is called for the address only where that matters, and returns none for
+    /// a device's registers.
+    #[inline]
+    pub fn store(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) {
+        let Some(physical) = physical() else { return };
+        self.access(reference, address, physical, true);
+        if self.shared.may_be(self.line) {
+            self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
+            recent::forget(address / 64);
+        }
+    }
+
+    /// A load; true: the CPU is to be left, and to load again.
+    #[inline]
+    pub fn load(&mut self, reference: &Reference, address: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
+        physical().is_some_and(|physical| self.reads(reference, address, physical, false))
+    }
+
+    /// A load; `owns`: of a line that no other cache is to keep, as a store asks for it.
+    #[inline]
+    pub(super) fn reads(&mut self, reference: &Reference, address: u64, physical: u64, owns: bool) -> bool {
+        if self.shared.may_be(physical / 64) && self.meets(physical / 64, u64::from(reference.rest)) {
+            return true;
+        }
+        self.access(reference, address, physical, owns);
+        if self.shared.may_be(self.line) {
+            recent::forget(address / 64);
+        }
+        false
+    }
+
+    #[inline]
+    fn access(&mut self, reference: &Reference, address: u64, physical: u64, store: bool) {
+        self.line = physical / 64;
+        let (cpu, rest) = (self.cpu, u64::from(reference.rest));
+        // The block was charged as a whole when it began.
+        let (now, instruction) = (self.time_before(rest), self.instructions[cpu].saturating_sub(rest));
+        let before = self.trace.is_some().then(|| self.machine.cpu_counters(cpu));
+        let access = Access { address, physical, store };
+        let outcome = self.cores[cpu].access(&mut self.machine, reference, access, now, instruction);
+        if let Some(before) = before {
+            let after = self.machine.cpu_counters(cpu);
+            let waited = after.stall_ps.wrapping_sub(before.stall_ps);
+            self.cost = (address / 64, after.llc_misses.wrapping_sub(before.llc_misses), waited);
+        }
+        self.remember(reference, address, store, outcome.arrives <= now + outcome.stall);
+        if outcome.missed {
+            self.pages.note(cpu, address, physical);
+        }
+        if outcome.stall > 0 {
+            self.charge(outcome.stall);
+        }
+    }
+
+    /// A line may be used again without a lookup where it is here, and nothing else is on its way:
+    /// then nobody has to know what waits for what.
+    #[inline]
+    fn remember(&self, reference: &Reference, address: u64, store: bool, here: bool) {
+        if self.cores[self.cpu].is_waiting() {
+            recent::forget_all();
+        } else if here && !reference.around {
+            recent::used(address / 64, store);
+        } else {
+            recent::forget(address / 64);
+        }
+    }
+
+    /// A repeated string instruction begins, or goes on.
+    pub fn repeat(&mut self) {
+        if !std::mem::take(&mut self.repeating[self.cpu]) {
+            self.charge(u64::from(REPEAT_CYCLES) * self.cycle);
+        }
+    }
+
+    /// An access of a step of a repeated string instruction; true: the CPU is at the window's end
+    /// and is to be left, and to do the step again.
+    #[inline]
+    pub fn step(&mut self, address: u64, store: bool, takes: u64, physical: impl FnOnce() -> Option<u64>) -> bool {
+        if !recent::has(address / 64, store) {
+            let Some(physical) = physical() else { return false };
+            self.access(&Reference::ALONE, address, physical, store);
+        }
+        self.charge(takes);
+        let leaves = self.windows.is_over(self.cpu) || ASKED.load(Relaxed);
+        if leaves {
+            self.repeating[self.cpu] = true;
+            self.give_back(1);
+        }
+        leaves
+    }
+}
