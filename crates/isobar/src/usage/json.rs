@@ -3,6 +3,7 @@
 
 use super::Shown;
 use isobar_model::num;
+use isobar_pages::Metrics;
 use isobar_pages::report::{Advice, Course, Linux, PolicyReport, Report, Sharing, StructureUse};
 use serde_json::{Map, Value, json};
 
@@ -56,37 +57,33 @@ fn policies(report: &Report) -> Map<String, Value> {
 }
 
 fn policy_of(policy: &PolicyReport) -> Value {
-    let metrics = &policy.metrics;
-    json!({
-        "b_pages": metrics.b_pages,
-        "b_acc": metrics.b_acc,
-        "loc_pages": metrics.loc_pages,
-        "loc_app": metrics.loc_app,
-        "node_pages": counts(&metrics.node_pages),
-        "node_accesses": counts(&metrics.node_accesses),
-        "remote_percent": policy.remote,
-        "delta_b_acc": policy.delta_b_acc,
-        "delta_loc_app": policy.delta_loc_app,
-    })
+    Value::Object(mapped(&policy.metrics, policy.remote, (policy.delta_b_acc, policy.delta_loc_app)))
 }
 
 /// Where the kernel really had the pages, of those whose node it said.
 fn linux(linux: &Linux) -> Value {
-    let metrics = &linux.metrics;
-    json!({
-        "machine_nodes": linux.machine_nodes,
-        "pages": linux.pages,
-        "accesses_percent": linux.accesses_percent,
-        "b_pages": metrics.b_pages,
-        "b_acc": metrics.b_acc,
-        "loc_pages": metrics.loc_pages,
-        "loc_app": metrics.loc_app,
-        "node_pages": counts(&metrics.node_pages),
-        "node_accesses": counts(&metrics.node_accesses),
-        "remote_percent": linux.remote,
-        "delta_b_acc": linux.delta_b_acc,
-        "delta_loc_app": linux.delta_loc_app,
-    })
+    let mut figures = Map::new();
+    figures.insert("machine_nodes".to_owned(), linux.machine_nodes.into());
+    figures.insert("pages".to_owned(), linux.pages.into());
+    figures.insert("accesses_percent".to_owned(), linux.accesses_percent.into());
+    figures.extend(mapped(&linux.metrics, linux.remote, (linux.delta_b_acc, linux.delta_loc_app)));
+    Value::Object(figures)
+}
+
+/// How pages lie on nodes; `delta`: balance and locality less those of first-touch.
+fn mapped(metrics: &Metrics, remote: Option<f64>, delta: (Option<f64>, Option<f64>)) -> Map<String, Value> {
+    let figures = [
+        ("b_pages", metrics.b_pages.into()),
+        ("b_acc", metrics.b_acc.into()),
+        ("loc_pages", metrics.loc_pages.into()),
+        ("loc_app", metrics.loc_app.into()),
+        ("node_pages", counts(&metrics.node_pages).into()),
+        ("node_accesses", counts(&metrics.node_accesses).into()),
+        ("remote_percent", remote.into()),
+        ("delta_b_acc", delta.0.into()),
+        ("delta_loc_app", delta.1.into()),
+    ];
+    figures.map(|(name, figure): (&str, Value)| (name.to_owned(), figure)).into_iter().collect()
 }
 
 fn advice(advice: &Advice) -> Value {
