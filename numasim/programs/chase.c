@@ -2,9 +2,10 @@
 // Stresses: memory latency. Every load waits for the one before; bandwidth is next to nothing.
 // Sensitive to remote memory, and to programs that take its cache space when its memory would
 // nearly fit.
+#include "colours.h"
 #include "cycle.h"
 
-static long size_kib = 4096, work = 1000000;
+static long size_kib = 4096, work = 1000000, colours = 1;
 static struct line *lines;
 static long count;
 static struct line *reached[THREADS_MOST];
@@ -16,13 +17,15 @@ static const struct program program = {
     .knobs = {
         {.name = "size-kib", .number = &size_kib, .least = 1, .most = 1L << 24, .says = "memory of the program, split among its threads"},
         {.name = "work", .number = &work, .least = 1, .most = 1L << 40, .says = "loads of each thread in a pass"},
+        {.name = "colours", .number = &colours, .least = 1, .most = 1L << 16, .says = "colours of pages, of each as many; root only, above 1"},
     },
 };
 
 static void allocate(void) {
     count = size_kib * 1024 / LINE;
     if (count < 2 * threads) bad_argument("--size-kib: %ld are fewer than two lines for each of %ld threads", size_kib, threads);
-    lines = take((size_t)count * sizeof *lines);
+    size_t bytes = (size_t)count * sizeof *lines;
+    lines = colours > 1 ? take_by_colour(bytes, colours) : take(bytes);
 }
 
 static struct line *first_line(long share) { return &lines[share_start(share, count)]; }

@@ -126,6 +126,17 @@ test_bad_arguments() {
     ok "$name refuses too little memory for its threads" refuses "$name" --size-kib 1 --threads 64
 }
 
+# Which pages it has changes no result. Only root may ask where pages are.
+test_colours() {
+    local want
+    want=$(member "$(run_small chase)" checksum)
+    if [ "$(id -u)" = 0 ]; then
+        ok "chase --colours does the same work" is "$(run_small chase --colours 4)" checksum "$want"
+    else
+        ok "chase --colours needs root" fails "only root" "$bin/chase" --colours 4
+    fi
+}
+
 # It touches its memory, says so, and does nothing until the start file exists.
 test_start() {
     local name=$1 ready=$work/$1.ready go=$work/$1.go out=$work/$1.out pid
@@ -254,6 +265,7 @@ main() {
     done
     test_unfinished
     test_options
+    test_colours
     test_faults
     echo "$((checks - failures)) of $checks checks passed"
     [ $failures = 0 ]

@@ -56,11 +56,10 @@ fn one(spec: &Spec, places: &Places, readings: &Readings, (label, hundredths, ha
     let llc = &spec.llc[places.llc];
     let kib = plan::part(spec, places, hundredths);
     let ways = if half { plan::half_of(llc.ways) } else { llc.ways };
-    let (even, random) = colours::misses(kib / PAGE_KIB, colours::sets(llc.size_kib, llc.ways), ways);
+    let expected = colours::misses(kib / PAGE_KIB, colours::of(llc), ways);
     let what = format!("chase of {kib} KiB with {ways} of {} ways: misses by load", llc.ways);
-    let (low, high) = (even.min(random) - STRAY, even.max(random) + STRAY);
     let misses = by_load(readings, &label.replace('.', "_"), |cpu| cpu.llc_misses, places.cpus[0]);
-    Row::new("ways", what, "", Ok(low.max(0.0)), Bound::UpTo(high), misses)
+    Row::new("ways", what, "", Ok((expected - STRAY).max(0.0)), Bound::UpTo(expected + STRAY), misses)
 }
 
 #[cfg(test)]

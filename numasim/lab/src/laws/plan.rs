@@ -1,6 +1,7 @@
 //! Which programs run where, law by law, on any machine: places and sizes come from the spec.
 //! Labels that are given here are those that the judges ask the readings for.
 
+use super::colours;
 use super::places::Places;
 use super::script::{Program, Step};
 use numasim_model::Spec;
@@ -195,7 +196,9 @@ fn loaded(spec: &Spec, places: &Places) -> Vec<Step> {
 pub const SHARED_PART: u32 = 70;
 
 fn sharing(spec: &Spec, places: &Places) -> Vec<Step> {
-    let command = format!("chase --size-kib {} --work 1000000000", part(spec, places, SHARED_PART));
+    let colours = colours::of(&spec.llc[places.llc]);
+    let kib = part(spec, places, SHARED_PART);
+    let command = format!("chase --size-kib {kib} --work 1000000000 --colours {colours}");
     let mut steps: Vec<Step> = background("victim", places.cpus[0], places.node, &command).into();
     steps.extend(window("lonely"));
     let (shared, apart) = places.others(spec);
@@ -227,7 +230,9 @@ fn ways(spec: &Spec, places: &Places) -> Vec<Step> {
         // What lies in other ways stays there, and is hit.
         steps.push(Step::Empty);
         let name = label.replace('.', "_");
-        steps.extend(chase(&name, cpu, places.node, part(spec, places, hundredths), 100_000));
+        let (kib, colours) = (part(spec, places, hundredths), colours::of(&spec.llc[llc]));
+        let command = format!("chase --size-kib {kib} --work 100000 --colours {colours}");
+        steps.extend(alone(&name, cpu, places.node, command));
         steps
     };
     WAYS.into_iter().flat_map(one).chain([Step::ResetWays]).collect()
