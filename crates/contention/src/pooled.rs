@@ -186,7 +186,8 @@ impl Pool {
     }
 }
 
-/// The longest that a controller makes a line wait while no more than so many bytes are under way.
+/// The longest that a controller makes a line wait while no more than this number of bytes is under
+/// way.
 fn longest_wait(controller: Resource, inflight: f64) -> f64 {
     // C u W(u) <= inflight, and u W(u) grows with u: by halving.
     let (mut low, mut high) = (0.0, 1.0);
@@ -228,7 +229,7 @@ impl One {
         self.curve.iter().map(at).fold(f64::INFINITY, f64::min)
     }
 
-    /// The least over all paces with so many misses an instruction.
+    /// The least over all paces at this number of misses an instruction.
     fn at(&self, misses: f64, longest: f64, queue: f64, slope: f64) -> f64 {
         let unhindered = self.compute + misses * self.idle;
         let first = unhindered / self.share;

@@ -79,7 +79,7 @@ pub struct Arranging<'a> {
 }
 
 impl<'a> Arranging<'a> {
-    /// Arrangements of a workload whose applications take so many seconds alone.
+    /// Arrangements of a workload whose applications take these numbers of seconds alone.
     #[must_use]
     pub fn new(workload: &'a Workload, alone: &'a [f64]) -> Self {
         Self { workload, alone, rooms: rooms(&workload.machine), solver: Solver::default(), asked: 0 }
@@ -268,7 +268,7 @@ struct Crowd {
 }
 
 impl Room {
-    /// The part of a CPU that each of so many threads gets.
+    /// The part of a CPU that each of this number of threads gets.
     fn share(&self, threads: usize) -> f64 {
         if threads <= self.cpus {
             return 1.0;

@@ -20,7 +20,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder, which nobody else may enter, in the folder for temporary files (`$TMPDIR`).
+    /// A new folder, which no other user may enter, in the folder for temporary files (`$TMPDIR`).
     ///
     /// # Errors
     /// The folder for temporary files refuses; there is no `sh`.

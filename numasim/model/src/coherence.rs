@@ -1,6 +1,6 @@
 //! Who has a line: private caches and LLCs, changed or not. A store takes all other copies away; a
 //! line that another cache has changed comes from there. The states are those of MESI: a private
-//! cache has a line alone (a store needs to ask nobody) or shared; an LLC knows whether another may
+//! cache has a line alone (a store needs no request) or shared; an LLC knows whether another may
 //! have the line.
 //!
 //! A line that a CPU of the same LLC has changed costs `local_ns` and counts as an LLC hit; one
@@ -10,7 +10,7 @@
 //! (other LLC), and both have the line shared. A store that takes copies of another LLC away costs
 //! at least `remote_ns`; one that takes some of its own LLC away, an LLC hit.
 //!
-//! Departures from real machines: a copy that nobody has changed never comes from another LLC but
+//! Departures from real machines: an unmodified copy never comes from another LLC but
 //! from memory; messages without data take no capacity; there is no directory that fills up.
 
 use crate::num::round;

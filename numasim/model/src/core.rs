@@ -1,6 +1,6 @@
 //! The core of a CPU as far as it decides what overlaps: the registers that wait for loads
-//! (scoreboard.rs), and the machine that says when these arrive. It is told of blocks and accesses
-//! in the order in which the CPU executes them, and says how long the CPU is stalled.
+//! (scoreboard.rs), and the machine that says when these arrive. It is called for blocks and
+//! accesses in the order in which the CPU executes them, and says how long the CPU is stalled.
 
 use crate::flow::{Block, Reference};
 use crate::issue::{Dispatch, Outcome};
@@ -44,7 +44,7 @@ impl Core {
         self.score.clear();
     }
 
-    /// A block begins, at a time in picoseconds and with so many instructions executed; how long
+    /// A block begins, at a time in picoseconds and after a number of instructions; how long
     /// the CPU is stalled for loads that are too far behind.
     #[inline]
     pub fn begin(&mut self, machine: &mut Machine, block: &'static Block, now: u64, instruction: u64) -> u64 {

@@ -13,7 +13,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mne
 
 /// General registers, the flags, vector registers.
 pub(crate) const REGISTERS: usize = 33;
-/// Loads of a block that are told apart.
+/// Loads of a block that have numbers of their own.
 pub(crate) const SLOTS: usize = 64;
 const FLAGS: usize = 16;
 const VECTORS: usize = 17;

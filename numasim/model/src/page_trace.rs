@@ -9,9 +9,9 @@
 //! ```
 //!
 //! PAGE and FRAME are hexadecimal numbers of virtual and physical pages, WAITED picoseconds. User
-//! code is told from the kernel's by where its instructions lie, so that what the kernel reads and
-//! writes for a program does not count. Which process a page belongs to is not known here: the
-//! guest says which frames its own pages have.
+//! code is distinguished from the kernel's by the addresses of its instructions, so that what the
+//! kernel reads and writes for a program does not count. Which process a page belongs to is not
+//! known here: the guest says which frames its own pages have.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

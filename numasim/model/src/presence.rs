@@ -14,7 +14,8 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    /// For so many LLCs, with at least this many places: several times the lines that there are.
+    /// For a number of LLCs, with at least this many places: several times the lines that there
+    /// are.
     pub fn new(llcs: usize, places: usize) -> Self {
         let places = places.next_power_of_two().max(64);
         Self { counts: vec![0; places * llcs], llcs, shift: 64 - places.trailing_zeros() }

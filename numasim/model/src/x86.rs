@@ -93,8 +93,8 @@ const FAST_BYTES: u64 = 16;
 const STEP_CYCLES: u64 = 2;
 
 impl Repeated {
-    /// What a step takes beside its accesses, for a cycle of so many picoseconds and an element of
-    /// so many bytes; of CMPS, what goes with each of its two loads.
+    /// What a step takes beside its accesses, for the picoseconds of a cycle and an element of this
+    /// number of bytes; of CMPS, what goes with each of its two loads.
     #[must_use]
     pub const fn step(self, cycle: u64, bytes: u64) -> u64 {
         match self {

@@ -140,8 +140,8 @@ pub struct Waiting {
 /// effects    =    slowdowns at the wait, to a part of accuracy()
 /// ```
 pub trait Queued: Sync {
-    /// The programs of a cluster of so many ways, while each transfer waits `wait` seconds; in
-    /// their order. `None` where there is no answer.
+    /// The programs of a cluster of this number of ways, while each transfer waits `wait` seconds;
+    /// in their order. `None` where there is no answer.
     fn waiting(&self, programs: &[usize], ways: usize, wait: f64) -> Option<Vec<Waiting>>;
 
     /// Bytes a second that the controller carries when a transfer waits so long.

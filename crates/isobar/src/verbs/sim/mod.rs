@@ -55,8 +55,8 @@ pub struct Sim {
     /// cache ways under the contention model, and bounds how much better any can be
     #[arg(long, value_name = "WHICH", value_enum, num_args = 0..=1, default_missing_value = "mappings")]
     optimum: Option<Optimum>,
-    /// End the search of `--optimum joint` after so many seconds on each workload, with the best so
-    /// far; else after as many questions to the model as always
+    /// End the search of `--optimum joint` after S seconds on each workload, with the best found by
+    /// then; without it the search ends after a fixed number of evaluations of the model
     #[arg(long, value_name = "S", value_parser = positive_seconds, requires = "optimum")]
     time_limit: Option<f64>,
     /// how many runs at a time
