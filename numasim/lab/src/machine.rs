@@ -200,6 +200,7 @@ impl Source {
             // The experiments that ship were measured so.
             overlap: Overlap::default(),
             coherence: Coherence::default(),
+            tlb: None,
             queue: Queue {
                 controller_ns: self.queue.controller_ns * scale.time,
                 link_ns: self.queue.link_ns * scale.time,

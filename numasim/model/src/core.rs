@@ -25,6 +25,15 @@ pub struct Access {
     pub store: bool,
 }
 
+/// When an access begins, what its page walk takes (picoseconds), and how many instructions came
+/// before.
+#[derive(Clone, Copy)]
+struct Begin {
+    now: u64,
+    walk: u64,
+    instruction: u64,
+}
+
 impl Core {
     /// The core of a CPU.
     #[must_use]
@@ -61,16 +70,26 @@ impl Core {
         now: u64,
         instruction: u64,
     ) -> Outcome {
-        let Access { address, physical, store } = access;
+        let walk = machine.translate(self.cpu, access.address, access.physical);
+        let found = self.look_up(machine, reference, access, Begin { now, walk, instruction });
+        // The walk of a line that is on its way only makes the way longer.
+        let stalls = if found.arrives > 0 && found.missed { 0 } else { machine.walks(self.cpu, walk) };
+        Outcome { stall: found.stall + stalls, walked: walk > 0, ..found }
+    }
+
+    #[inline]
+    fn look_up(&mut self, machine: &mut Machine, reference: &Reference, access: Access, begin: Begin) -> Outcome {
+        let (Access { address, physical, store }, Begin { now, walk, instruction }) = (access, begin);
         if store && reference.around {
-            let stall = machine.store_around(self.cpu, physical, now);
-            return Outcome { stall, arrives: 0, missed: true };
+            let stall = machine.store_around(self.cpu, physical, now + walk);
+            return Outcome { stall, missed: true, ..Outcome::default() };
         }
         if reference.alone || !machine.overlaps() {
             let stall = machine.access(self.cpu, physical, store);
-            return Outcome { stall, arrives: 0, missed: true };
+            return Outcome { stall, missed: true, ..Outcome::default() };
         }
-        let ready = if self.is_waiting() { self.score.address(reference) } else { 0 };
+        let known = if self.is_waiting() { self.score.address(reference) } else { 0 };
+        let ready = if walk > 0 { known.max(now) + walk } else { known };
         let outcome = machine.issue(self.cpu, physical, store, Dispatch { now, ready, instruction });
         if !store {
             let stored = if self.is_waiting() { self.score.stored(address) } else { 0 };

@@ -39,6 +39,8 @@ pub struct Outcome {
     pub arrives: u64,
     /// Whether the private cache had it not.
     pub missed: bool,
+    /// Whether its page had to be looked up.
+    pub walked: bool,
 }
 
 /// Lines that stores around the caches fill side by side, at the least.
@@ -63,12 +65,12 @@ impl Machine {
         if touch == Touch::Hit {
             own.counters.stall_ps += self.private_hit_ps;
             let arrives = own.flight.meet(line, load);
-            return Outcome { stall: self.private_hit_ps, arrives, missed: false };
+            return Outcome { stall: self.private_hit_ps, arrives, ..Outcome::default() };
         }
         let cost = self.beyond(cpu, line, store, touch);
         if cost.covered || cost.ps == 0 {
             self.wait(cpu, cost);
-            return Outcome { stall: cost.ps, arrives: 0, missed: true };
+            return Outcome { stall: cost.ps, missed: true, ..Outcome::default() };
         }
         self.start(cpu, line, cost.ps, load, at)
     }
@@ -82,7 +84,7 @@ impl Machine {
         own.asked += ps;
         own.waited += stall;
         own.counters.stall_ps += stall;
-        Outcome { stall, arrives, missed: true }
+        Outcome { stall, arrives, missed: true, walked: false }
     }
 
     /// A prefetch of an address: where it misses, the line begins its way, and nothing waits for

@@ -33,6 +33,7 @@ mod snoop;
 mod spec;
 mod spec_check;
 mod stream;
+mod tlb;
 mod windows;
 pub mod x86;
 
@@ -44,6 +45,8 @@ pub use issue::{Dispatch, Outcome};
 pub use machine::Machine;
 pub use page_trace::{PageCounts, PageTrace};
 pub use shared::Shared;
-pub use spec::{Coherence, LOCAL_OF_HIT, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec};
+pub use spec::{
+    Coherence, LOCAL_OF_HIT, Latency, Link, Llc, Node, Overlap, Prefetch, Private, Queue, Route, Spec, Tlb,
+};
 pub use spec_check::NODES;
 pub use windows::{Turn, Windows};

@@ -28,6 +28,7 @@ use crate::route::{self, Routes};
 use crate::spec::Spec;
 use crate::spec_check::NODES;
 use crate::stream::Streams;
+use crate::tlb::Tlb;
 
 /// See the head of the file.
 #[derive(Clone, Debug)]
@@ -62,6 +63,7 @@ pub struct Machine {
 pub(crate) struct Cpu {
     pub(crate) cache: Cache,
     pub(crate) counters: CpuCounters,
+    pub(crate) tlb: Option<Tlb>,
     pub(crate) streams: Streams,
     pub(crate) flight: Flight,
     /// Lines that stores around the caches have begun, the last used one first.
@@ -201,6 +203,7 @@ impl Machine {
     pub fn empty(&mut self) {
         for own in &mut self.cpus {
             own.cache.empty();
+            own.tlb.iter_mut().for_each(Tlb::empty);
             own.streams.empty();
             own.combining.clear();
             own.flight.clear();
@@ -218,6 +221,7 @@ impl Cpu {
         Self {
             cache: Cache::new(sets, index(u64::from(spec.private.ways))),
             counters: CpuCounters::default(),
+            tlb: spec.tlb.as_ref().map(|tlb| Tlb::new(tlb, spec.delays)),
             streams: Streams::new(spec.prefetch.streams),
             flight: Flight::new(&spec.overlap),
             combining: Vec::new(),

@@ -45,6 +45,9 @@ pub struct Spec {
     /// What it costs to have a line that another cache has changed.
     #[serde(default)]
     pub coherence: Coherence,
+    /// The translations that each CPU has; none: they cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tlb: Option<Tlb>,
     /// Scales of the queueing delays.
     pub queue: Queue,
     /// Unloaded latencies.
@@ -138,6 +141,19 @@ impl Default for Coherence {
     fn default() -> Self {
         Self { modelled: true, local_ns: None, remote_ns: None }
     }
+}
+
+/// The TLB of each CPU; see tlb.rs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tlb {
+    /// Translations that it holds; the ways times a power of two. Pages are not scaled, so that a
+    /// machine whose caches are so many times smaller has as many times fewer.
+    pub entries: u32,
+    /// Ways of a set.
+    pub ways: u32,
+    /// What a page walk costs.
+    pub walk_ns: f64,
 }
 
 /// The scale `q` of the queueing delay `q u^2 / (1 - u)` at utilisation `u`; see queue.rs.

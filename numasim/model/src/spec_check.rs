@@ -3,7 +3,7 @@
 
 use crate::cpulist::{CPUS, CpuList};
 use crate::error::SpecError;
-use crate::spec::{Llc, Node, Spec};
+use crate::spec::{Llc, Node, Spec, Tlb};
 
 /// The most nodes of a machine.
 pub const NODES: usize = 8;
@@ -39,6 +39,7 @@ impl Spec {
 fn check(spec: &Spec, file: &str) -> Result<(), SpecError> {
     scalars(spec, file)?;
     private(spec, file)?;
+    spec.tlb.as_ref().map_or(Ok(()), |tlb| self::tlb(tlb, file))?;
     nodes(spec, file)?;
     spec.llc.iter().enumerate().try_for_each(|(position, llc)| self::llc(llc, position, file))?;
     cpus(spec, file)?;
@@ -80,6 +81,20 @@ fn private(spec: &Spec, file: &str) -> Result<(), SpecError> {
         kib(below + 1)
     );
     Err(SpecError::value(file, "private.size_kib", problem))
+}
+
+fn tlb(tlb: &Tlb, file: &str) -> Result<(), SpecError> {
+    counted(file, "tlb.ways", tlb.ways, 1..=MOST_WAYS)?;
+    counted(file, "tlb.entries", tlb.entries, 1..=65_536)?;
+    positive(file, "tlb.walk_ns", tlb.walk_ns)?;
+    let (entries, ways) = (tlb.entries, tlb.ways);
+    if entries.is_multiple_of(ways) && (entries / ways).is_power_of_two() {
+        return Ok(());
+    }
+    let below = ways << (entries / ways).max(1).ilog2();
+    let problem =
+        format!("is {entries}; with {ways} ways it must be {ways} times a power of two: {below} or {}", 2 * below);
+    Err(SpecError::value(file, "tlb.entries", problem))
 }
 
 fn nodes(spec: &Spec, file: &str) -> Result<(), SpecError> {

@@ -8,15 +8,15 @@ mod common;
 use common::NODE;
 use numasim_model::flow::Block;
 use numasim_model::x86::Address;
-use numasim_model::{Access, Core, Machine, Overlap, Spec};
+use numasim_model::{Access, Core, Machine, Overlap, Spec, Tlb};
 
 const MISS: u64 = 1_200_000;
 /// An instruction of the machine: 10 ns.
 const STEP: u64 = 10_000;
 
-fn machine(misses: u32) -> Machine {
+fn machine(misses: u32, tlb: Option<Tlb>) -> Machine {
     let spec = Spec::parse(include_str!("../../machines/small-2x2.toml"), "small-2x2").unwrap();
-    Machine::new(&Spec { overlap: Overlap { misses, instructions: 128 }, ..spec }).unwrap()
+    Machine::new(&Spec { overlap: Overlap { misses, instructions: 128 }, tlb, ..spec }).unwrap()
 }
 
 /// A CPU that runs blocks.
@@ -29,7 +29,13 @@ struct Cpu {
 
 impl Cpu {
     fn new(misses: u32) -> Self {
-        Self { core: Core::new(0), machine: machine(misses), now: 0, instructions: 0 }
+        Self { core: Core::new(0), machine: machine(misses, None), now: 0, instructions: 0 }
+    }
+
+    /// One whose lines, here a huge page each, walk for half a miss.
+    fn walking(misses: u32) -> Self {
+        let tlb = Tlb { entries: 1, ways: 1, walk_ns: MISS as f64 / 2e3 };
+        Self { machine: machine(misses, Some(tlb)), ..Self::new(misses) }
     }
 
     /// Runs a block whose accesses go to these addresses, in order; odd ones store.
@@ -69,7 +75,10 @@ fn lines(count: u64) -> impl Iterator<Item = u64> {
 /// Time for 1000 rounds of a block with a line for each of its loads, less the time of its
 /// instructions.
 fn rounds(misses: u32, block: &'static Block, loads: usize) -> u64 {
-    let mut cpu = Cpu::new(misses);
+    rounds_of(Cpu::new(misses), block, loads)
+}
+
+fn rounds_of(mut cpu: Cpu, block: &'static Block, loads: usize) -> u64 {
     let all: Vec<_> = lines(1000 * loads as u64).collect();
     all.chunks(loads).for_each(|these| cpu.run(block, these));
     cpu.end()
@@ -98,6 +107,17 @@ fn independent_loads_overlap_as_many_times_as_there_are_places() {
         assert!(took.abs_diff(right) < right / 50, "{misses}: {took}, {right}");
     }
     assert_eq!(rounds(1, block(&[LOAD_RAX_RBX, ADD_RBX]), 1), 1000 * (MISS + 2 * STEP));
+}
+
+#[test]
+fn a_page_walk_makes_the_way_of_its_line_longer() {
+    let (chase, independent) = (block(&[LOAD_RAX_RAX]), block(&[LOAD_RAX_RBX, ADD_RBX]));
+    let way = 3 * MISS / 2;
+    assert_eq!(rounds_of(Cpu::walking(10), chase, 1), STEP + 1000 * way);
+    assert_eq!(rounds_of(Cpu::walking(1), chase, 1), 1000 * (way + STEP), "a CPU that waits for each");
+    // Ten at a time; a load that waits for a place walks meanwhile.
+    let took = rounds_of(Cpu::walking(10), independent, 1);
+    assert!((100 * MISS..100 * way).contains(&took), "{took}");
 }
 
 #[test]
@@ -189,7 +209,7 @@ fn what_was_prefetched_early_enough_costs_nothing() {
         let before = cpu.now;
         assert!(cpu.end().abs_diff(before + right) <= STEP, "{early}");
     }
-    let mut waits = machine(1);
+    let mut waits = machine(1, None);
     waits.prefetch(0, 4096, 0);
     assert_eq!(waits.access(0, 4096, false), MISS, "a CPU that waits for each miss prefetches nothing");
 }
@@ -234,7 +254,7 @@ fn stores_around_the_caches_write_each_line_once_and_read_none() {
 
 #[test]
 fn a_line_stored_around_the_caches_is_in_none() {
-    let mut machine = machine(10);
+    let mut machine = machine(10, None);
     machine.access(0, 4096, true);
     machine.store_around(0, 4096, 0);
     assert_eq!(machine.cpu_counters(0).bytes_written, 64, "what was dirty is written back");

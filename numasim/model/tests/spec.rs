@@ -52,6 +52,17 @@ fn a_cache_that_cannot_be_is_refused_with_sizes_that_can() {
 }
 
 #[test]
+fn a_tlb_is_asked_for_and_has_sets() {
+    assert_eq!(Spec::parse(SMALL, "m.toml").unwrap().tlb, None);
+    let with = |tlb: &str| parse("[queue]", &format!("[tlb]\n{tlb}\nwalk_ns = 300.0\n[queue]"));
+    assert_eq!(with("entries = 32\nways = 4").unwrap().tlb.unwrap().entries, 32);
+    let message = "m.toml: `tlb.entries` is 48; with 4 ways it must be 4 times a power of two: 32 or 64";
+    assert_eq!(with("entries = 48\nways = 4").unwrap_err(), message);
+    assert_eq!(with("entries = 0\nways = 1").unwrap_err(), "m.toml: `tlb.entries` is 0; it must be from 1 to 65536");
+    assert!(with("entries = 4").unwrap_err().contains("missing field `ways`"));
+}
+
+#[test]
 fn cpus_are_each_on_one_node_and_one_llc() {
     refused(
         "cpus = \"2-3\"",

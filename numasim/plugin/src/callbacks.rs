@@ -126,6 +126,7 @@ pub unsafe extern "C" fn counter(_index: c_uint, rest: *mut c_void, from: usize)
 
 pub unsafe extern "C" fn on_translation(_index: c_uint, _data: *mut c_void) {
     recent::forget_all();
+    world::with(World::retranslates);
 }
 
 pub unsafe extern "C" fn on_flush(_index: c_uint, operand: *mut c_void) {

@@ -271,6 +271,11 @@ impl World {
         self.again[self.cpu] += recent::take_found();
     }
 
+    /// Addresses mean others from here on.
+    pub fn retranslates(&mut self) {
+        self.machine.forget_translations(self.cpu);
+    }
+
     /// All counters are zero.
     pub fn zero(&mut self) {
         self.calm();

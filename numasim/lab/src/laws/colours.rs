@@ -12,9 +12,10 @@ use numasim_model::{Llc, num};
 /// Lines of a page.
 const PAGE_LINES: u32 = 64;
 
-/// Colours of pages in a cache.
-pub fn of(llc: &Llc) -> u32 {
-    (sets(llc.size_kib, llc.ways) / PAGE_LINES).max(1)
+/// Colours of pages in a cache; none where a page's lines do not always lie in the sets of one.
+pub fn of(llc: &Llc) -> Option<u32> {
+    let sets = sets(llc.size_kib, llc.ways);
+    sets.is_multiple_of(PAGE_LINES).then(|| sets / PAGE_LINES)
 }
 
 /// Part of the loads that miss, of a cycle over pages of these colours, in this many ways.
@@ -45,6 +46,8 @@ mod tests {
     #[test]
     fn seven_tenths_of_a_cache_fit_with_all_ways_and_not_with_half() {
         assert_eq!(sets(512, 16), 512);
+        let llc = |size_kib| Llc { id: 0, cpus: "0".parse().unwrap(), size_kib, ways: 16, clos: 16, hit_ns: 1.0 };
+        assert_eq!([512, 768, 520].map(|kib| of(&llc(kib))), [Some(8), Some(12), None]);
         assert_eq!((misses(90, 8, 16), misses(90, 8, 8)), (0.0, 1.0));
     }
 }

@@ -56,8 +56,11 @@ fn one(spec: &Spec, places: &Places, readings: &Readings, (label, hundredths, ha
     let llc = &spec.llc[places.llc];
     let kib = plan::part(spec, places, hundredths);
     let ways = if half { plan::half_of(llc.ways) } else { llc.ways };
-    let expected = colours::misses(kib / PAGE_KIB, colours::of(llc), ways);
     let what = format!("chase of {kib} KiB with {ways} of {} ways: misses by load", llc.ways);
+    let Some(colours) = colours::of(llc) else {
+        return Row::skipped("ways", what, "a page is not in whole sets of this LLC");
+    };
+    let expected = colours::misses(kib / PAGE_KIB, colours, ways);
     let misses = by_load(readings, &label.replace('.', "_"), |cpu| cpu.llc_misses, places.cpus[0]);
     Row::new("ways", what, "", Ok((expected - STRAY).max(0.0)), Bound::UpTo(expected + STRAY), misses)
 }

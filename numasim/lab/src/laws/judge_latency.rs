@@ -32,12 +32,12 @@ const PAGE_OF_MANY: Bound = Bound::Within(0.06);
 const DELAY: Bound = Bound::Within(0.15);
 
 /// ns of the instructions of a load.
-fn loop_ns(spec: &Spec, readings: &Readings) -> Result<f64, String> {
+pub fn loop_ns(spec: &Spec, readings: &Readings) -> Result<f64, String> {
     Ok(readings.figure("private", "ns_per_load")? - spec.private.hit_ns)
 }
 
 /// ns of a load in a chase whose lines cost this much.
-fn by_load_ns(spec: &Spec, own: f64, cost: f64) -> f64 {
+pub fn by_load_ns(spec: &Spec, own: f64, cost: f64) -> f64 {
     if spec.overlap.misses > 1 { own.max(cost) } else { own + cost }
 }
 

@@ -25,6 +25,7 @@ pub mod speed;
 pub mod table;
 #[cfg(test)]
 mod test_kit;
+mod translation;
 
 pub use judge_repeat::repeatability;
 pub use row::{Bound, Row, Verdict};
@@ -40,7 +41,7 @@ type Plan = fn(&Spec, &Places) -> Vec<Step>;
 type Judge = fn(&Spec, &Places, &Readings) -> Vec<Row>;
 
 /// The laws by name, in the order of the table.
-pub const LAWS: [&str; 15] = [
+pub const LAWS: [&str; 16] = [
     "latency",
     "cache",
     "bandwidth",
@@ -55,6 +56,7 @@ pub const LAWS: [&str; 15] = [
     "lock",
     "copy",
     "copy-sizes",
+    "translation",
     "repeatability",
 ];
 
@@ -65,13 +67,14 @@ pub const MORE: [&str; 1] = ["copy-sizes"];
 #[must_use]
 pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
-    let others: [(&str, Plan); 6] = [
+    let others: [(&str, Plan); 7] = [
         ("overlap", lines::overlap_steps),
         ("coherence", lines::coherence_steps),
         ("clocks", meet::clock_steps),
         ("lock", meet::lock_steps),
         ("copy", copies::steps),
         ("copy-sizes", copies::more_steps),
+        ("translation", translation::steps),
     ];
     let mut steps = plan::steps(spec, &wanted);
     steps.extend(others.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, law)| law(spec, &places)));
@@ -85,7 +88,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         Ok(places) => places,
         Err(why) => return vec![Row::fails("machine", "can be measured", why)],
     };
-    let all: [(&str, Judge); 14] = [
+    let all: [(&str, Judge); 15] = [
         ("latency", judge_latency::latency),
         ("cache", judge_latency::cache),
         ("bandwidth", judge_bandwidth::bandwidth),
@@ -100,6 +103,7 @@ pub fn judge(spec: &Spec, readings: &Readings, wanted: impl Fn(&str) -> bool) ->
         ("lock", meet::locks),
         ("copy", copies::copy),
         ("copy-sizes", copies::more),
+        ("translation", translation::translation),
     ];
     all.into_iter().filter(|(name, _)| wanted(name)).flat_map(|(_, judge)| judge(spec, &places, readings)).collect()
 }

@@ -35,7 +35,7 @@ pub fn steps(spec: &Spec, wanted: impl Fn(&str) -> bool) -> Vec<Step> {
     let Ok(places) = Places::of(spec) else { return Vec::new() };
     let mut steps = Vec::new();
     // What a load costs beside memory is needed by all laws of latency.
-    if ["latency", "cache", "flush"].iter().any(|name| wanted(name)) {
+    if ["latency", "cache", "flush", "translation"].iter().any(|name| wanted(name)) {
         steps.extend(private(spec, &places));
     }
     if wanted("latency") {
@@ -94,7 +94,8 @@ fn chase(name: &str, cpu: usize, node: usize, kib: u32, work: u64) -> Vec<Step> 
     alone(name, cpu, node, format!("chase --size-kib {kib} --work {work}"))
 }
 
-fn alone(name: &str, cpu: usize, node: usize, command: String) -> Vec<Step> {
+/// A program by itself, and what it reports.
+pub fn alone(name: &str, cpu: usize, node: usize, command: String) -> Vec<Step> {
     vec![
         start(name, cpu, node, command),
         Step::Ready(name.to_owned()),
@@ -196,7 +197,7 @@ fn loaded(spec: &Spec, places: &Places) -> Vec<Step> {
 pub const SHARED_PART: u32 = 70;
 
 fn sharing(spec: &Spec, places: &Places) -> Vec<Step> {
-    let colours = colours::of(&spec.llc[places.llc]);
+    let colours = colours::of(&spec.llc[places.llc]).unwrap_or(1);
     let kib = part(spec, places, SHARED_PART);
     let command = format!("chase --size-kib {kib} --work 1000000000 --colours {colours}");
     let mut steps: Vec<Step> = background("victim", places.cpus[0], places.node, &command).into();
@@ -216,6 +217,9 @@ fn sharing(spec: &Spec, places: &Places) -> Vec<Step> {
     steps
 }
 
+/// Loads of the law of ways: many passes over the cycle, so that lines which others took from it
+/// before it began do not count.
+const WAYS_LOADS: u64 = 400_000;
 /// Label, hundredths of the LLC, whether with half of the ways.
 pub const WAYS: [(&str, u32, bool); 3] = [("large.all", 70, false), ("large.half", 70, true), ("small.half", 30, true)];
 
@@ -230,8 +234,8 @@ fn ways(spec: &Spec, places: &Places) -> Vec<Step> {
         // What lies in other ways stays there, and is hit.
         steps.push(Step::Empty);
         let name = label.replace('.', "_");
-        let (kib, colours) = (part(spec, places, hundredths), colours::of(&spec.llc[llc]));
-        let command = format!("chase --size-kib {kib} --work 100000 --colours {colours}");
+        let (kib, colours) = (part(spec, places, hundredths), colours::of(&spec.llc[llc]).unwrap_or(1));
+        let command = format!("chase --size-kib {kib} --work {WAYS_LOADS} --colours {colours}");
         steps.extend(alone(&name, cpu, places.node, command));
         steps
     };

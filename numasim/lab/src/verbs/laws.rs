@@ -13,6 +13,8 @@ use numasim_lab::{LabError, machine};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+/// The laws of a machine with a TLB, unless others are asked for.
+const TRANSLATED: [&str; 2] = ["translation", "repeatability"];
 /// Names of the scripts in the guest's /bin.
 const MEASURES: &str = "numasim-laws.sh";
 const WORKS: &str = "numasim-work.sh";
@@ -23,8 +25,11 @@ pub fn run(args: &LawsArgs, interrupted: &AtomicBool) -> Result<u8, LabError> {
     // Repeatability alone is that of everything.
     let all = args.only.iter().all(|name| name == "repeatability");
     let more = args.full || args.only.iter().any(|name| MORE.contains(&name.as_str()));
-    let wanted = |law: &str| (all && (more || !MORE.contains(&law))) || args.only.iter().any(|name| name == law);
     let machine = machine::named(&args.machine, args.scale.into())?;
+    // The other laws take it that translations cost nothing.
+    let walks = machine.spec.tlb.is_some();
+    let usual = |law: &str| if walks { TRANSLATED.contains(&law) } else { more || !MORE.contains(&law) };
+    let wanted = |law: &str| (all && usual(law)) || args.only.iter().any(|name| name == law);
     let scratch = Scratch::new()?;
     let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
     let add = [

@@ -54,6 +54,10 @@ impl World {
             let waited = after.stall_ps.wrapping_sub(before.stall_ps);
             self.cost = (address / 64, after.llc_misses.wrapping_sub(before.llc_misses), waited);
         }
+        // A line that is found again does not refresh its page, which may have gone by now.
+        if outcome.walked {
+            recent::forget_all();
+        }
         self.remember(reference, address, store, outcome.arrives <= now + outcome.stall);
         if outcome.missed {
             self.pages.note(cpu, address, physical);
