@@ -17,7 +17,7 @@ use super::moves::{Wish, candidates, grant};
 use super::running::Running;
 use crate::kit::refused::Refused;
 use crate::kit::words::Tenths;
-use isobar_model::{NodeId, Observation, Plan, Process, num};
+use isobar_model::{NodeId, Observation, Plan, num};
 use std::collections::BTreeMap;
 
 /// Adds the migrations of an epoch to its plan, but for processes whose pages may not be moved for
