@@ -24,7 +24,7 @@ mod ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::flight;
 use crate::kit::pairs::{means, refused};
-use crate::kit::refused::{Asked, Refused, is_refused};
+use crate::kit::refused::{Asked, Refused, refused_of};
 use crate::kit::words::whole_percent;
 use crate::settings::{ConfigError, Section, at_least, settings};
 use isobar_model::{
@@ -153,8 +153,7 @@ impl Policy for Fixed {
 
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
-        let refused = plan.actions.iter().zip(&outcome.actions).filter(|(action, outcome)| is_refused(action, outcome));
-        for (action, _) in refused {
+        for action in refused_of(plan, outcome) {
             match action {
                 Action::MoveThread { pid, tid, .. } => drop(self.bound.remove(&(*pid, *tid))),
                 Action::SetWays { llc, cluster, .. } => {

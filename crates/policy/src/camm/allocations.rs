@@ -3,7 +3,7 @@
 //! choice is its own node is left as it is.
 
 use super::running::Running;
-use crate::kit::refused::{Asked, Refused, is_refused};
+use crate::kit::refused::{Asked, Refused, refused_of};
 use isobar_model::{Action, NodeId, NodeWeight, Observation, Outcome, Pid, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,10 +108,9 @@ impl Allocations {
     /// Takes what became of a plan: what was refused is not in force.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
-        for (action, outcome) in plan.actions.iter().zip(&outcome.actions) {
+        for action in refused_of(plan, outcome) {
             let Action::SetAllocation { pid, for_node, .. } = action else { continue };
-            let refused = is_refused(action, outcome);
-            if let (true, Some(now), Some(before)) = (refused, self.in_force.get_mut(pid), self.before.get(pid)) {
+            if let (Some(now), Some(before)) = (self.in_force.get_mut(pid), self.before.get(pid)) {
                 now.take_back(*for_node, before);
             }
         }

@@ -44,7 +44,7 @@ use super::moves::{Wish, candidates, grant};
 use super::running::Running;
 use super::share::fair;
 use crate::entry::{Entry, Moves, Of, as_registered};
-use crate::kit::refused::{Asked, Refused};
+use crate::kit::refused::Refused;
 use crate::kit::words::{Tenths, whole_percent};
 use crate::settings::{ConfigError, Section, at_least, between, settings};
 use isobar_model::{NodeId, Observation, Outcome, Plan, Policy, Process, Sensor, num};
@@ -173,7 +173,7 @@ impl Policy for Colloid {
         }
         let mut by_node: BTreeMap<NodeId, Vec<&Process>> = BTreeMap::new();
         self.refused.next_epoch(seen);
-        for process in seen.processes.iter().filter(|process| !self.refused.waits(Asked::Pages(process.pid))) {
+        for process in self.refused.with_movable_pages(seen) {
             if let Some(main) = Running::of(process, &seen.machine).and_then(|running| running.main) {
                 by_node.entry(main).or_default().push(process);
             }

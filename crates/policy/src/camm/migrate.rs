@@ -15,9 +15,9 @@ use super::gap::Gap;
 use super::latency::{NOT_MEASURED, Unit, views};
 use super::moves::{Wish, candidates, grant};
 use super::running::Running;
-use crate::kit::refused::{Asked, Refused};
+use crate::kit::refused::Refused;
 use crate::kit::words::Tenths;
-use isobar_model::{NodeId, Observation, Plan, Process, num};
+use isobar_model::{NodeId, Observation, Plan, num};
 use std::collections::BTreeMap;
 
 /// Adds the migrations of an epoch to its plan, but for processes whose pages may not be moved for
@@ -37,8 +37,7 @@ pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, refu
         let reason = reason(gap, node, settings);
         (pages > 0).then_some(Wish { process, from: gap.from, to: gap.to, pages, reason })
     };
-    let may_move = |process: &&Process| !refused.waits(Asked::Pages(process.pid));
-    let wishes = seen.processes.iter().filter(may_move).filter_map(wish).collect();
+    let wishes = refused.with_movable_pages(seen).filter_map(wish).collect();
     grant(wishes, &mut FreePages::new(seen, reserve), plan);
 }
 

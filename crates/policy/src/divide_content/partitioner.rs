@@ -15,7 +15,7 @@ use super::llcs::{Llc, Llcs};
 use super::programs::{Program, Programs};
 use super::sampling::{Next, Sampling, Span};
 use super::words;
-use crate::kit::refused::{Asked, Refused, is_refused};
+use crate::kit::refused::{Asked, Refused, refused_of};
 use isobar_model::{Action, Observation, Outcome, Plan, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
@@ -52,8 +52,7 @@ impl Partitioner {
     /// Takes what became of a plan: a cluster that was refused is not in force.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
-        let both = plan.actions.iter().zip(&outcome.actions);
-        for (action, _) in both.filter(|(action, outcome)| is_refused(action, outcome)) {
+        for action in refused_of(plan, outcome) {
             if let Action::SetWays { llc, cluster, threads, .. } = action
                 && let Some(own) = self.llcs.by_id(*llc)
             {

@@ -8,7 +8,7 @@
 //! under way or was withdrawn.
 
 use isobar_model::outcome::MOVES_USED_UP;
-use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Pid, Plan, Tid};
+use isobar_model::{Action, ActionOutcome, LlcId, Observation, Outcome, Pid, Plan, Process, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest wait, in epochs.
@@ -84,19 +84,15 @@ impl Refused {
 
     /// Takes what became of a plan. Of several actions that ask for one thing, a refusal counts.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
-        let of = |wanted: fn(&Action, &ActionOutcome) -> bool| -> BTreeSet<Asked> {
-            let both = plan.actions.iter().zip(&outcome.actions);
-            both.filter(|(action, outcome)| wanted(action, outcome))
-                .filter_map(|(action, _)| Asked::by(action))
-                .collect()
-        };
-        let accepted = of(|action, outcome| {
+        let refused = refused_of(plan, outcome).filter_map(Asked::by).collect();
+        let both = plan.actions.iter().zip(&outcome.actions);
+        let accepted = both.filter(|(action, outcome)| {
             // That a cluster can be removed does not mean that it can be made.
             let removes = matches!(action, Action::SetWays { threads, .. } if threads.is_empty());
             let moved = matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0);
-            !removes && (moved || *outcome == ActionOutcome::Done)
+            !removes && (moved || **outcome == ActionOutcome::Done)
         });
-        self.take(&of(is_refused), &accepted);
+        self.take(&refused, &accepted.filter_map(|(action, _)| Asked::by(action)).collect());
     }
 
     fn take(&mut self, refused: &BTreeSet<Asked>, accepted: &BTreeSet<Asked>) {
@@ -124,6 +120,11 @@ impl Refused {
         self.list.contains_key(&asked)
     }
 
+    /// The processes whose pages may be asked for now, in their order.
+    pub fn with_movable_pages<'a>(&self, seen: &'a Observation) -> impl Iterator<Item = &'a Process> {
+        seen.processes.iter().filter(|process| !self.waits(Asked::Pages(process.pid)))
+    }
+
     /// Takes actions out of a plan that are not asked for now, and notes how many.
     pub fn hold_back(&self, plan: &mut Plan) {
         if self.list.is_empty() {
@@ -136,6 +137,12 @@ impl Refused {
             plan.notes.push(format!("the machine refused {held} of {all} actions before: they wait"));
         }
     }
+}
+
+/// The actions of a plan that were refused, in its order.
+pub fn refused_of<'a>(plan: &'a Plan, outcome: &'a Outcome) -> impl Iterator<Item = &'a Action> {
+    let both = plan.actions.iter().zip(&outcome.actions);
+    both.filter(|(action, outcome)| is_refused(action, outcome)).map(|(action, _)| action)
 }
 
 /// Whether an action was refused. What waits for the budget of an epoch was not: pages that are

@@ -11,10 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Pages in one system call that moves, as in [`isobar_model::flight::BATCH`]. The kernel drains
-/// the LRU lists of every CPU in each call, and holds them disabled for its length: fewer calls
-/// cost less, shorter ones stall others less.
-const BATCH: usize = 512;
+/// Pages in one system call that moves: [`isobar_model::flight::BATCH`]. The kernel drains the LRU
+/// lists of every CPU in each call, and holds them disabled for its length: fewer calls cost less,
+/// shorter ones stall others less.
+pub(super) const BATCH: usize = 512;
+const _: () = assert!(BATCH as u64 == isobar_model::flight::BATCH.0);
 
 /// The result of one step of a migration: what became of its pages, the pages that were chosen, or
 /// why it cannot go on.

@@ -5,6 +5,7 @@
 //! not what the kernel returned.
 
 use super::free;
+use super::migrate::BATCH;
 use super::migration::PageOptions;
 use super::tally::{ENDED, NO_MEMORY, REFUSED, reason};
 use crate::kernel::identity;
@@ -14,9 +15,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// Pages in one system call that moves, as in `migrate`.
-const BATCH: usize = 512;
 
 /// Pages in one system call that looks.
 const LOOKS: usize = 4096;

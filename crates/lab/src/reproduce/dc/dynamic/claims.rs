@@ -172,8 +172,9 @@ fn dc_5(rows: &[Row]) -> Claim {
         ours: format!("dino {dino:.2}, dino+lfoc+ {dino_lfoc:.2}, divide-content {content:.2}, over {} mixes", first.len()),
         sign: Verdict::of(content < dino && content < dino_lfoc),
         size: Verdict::of(size),
-        band: "sign: less than both; size: each within a factor of two. Moves follow from what changes: real programs have phases, which the paper does \
-               not print and most programs here lack; what changes here is who shares a cache, and programs that end and start anew"
+        band: "sign: less than both; size: each within a factor of two. Neither phases nor dino's hysteresis explain the difference: both were tried \
+               (docs/design/reproductions.md). What is left: the paper's kernel counts every thread that crosses, whoever moves it; here only policies \
+               move threads, and miss rates do not scatter from second to second"
             .into(),
     }
 }
