@@ -2,6 +2,7 @@
 //! seats that are idle, and what every program is like. What a change would do is asked of this.
 
 use super::config::Config;
+use super::idle::Idle;
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
@@ -65,6 +66,8 @@ pub struct Traits {
     pub follows: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
+    /// The least speed-up that a change may bring it.
+    pub least: f64,
 }
 
 /// Where everything is: what a change changes.
@@ -76,7 +79,7 @@ pub struct Arrangement {
     pub weights: Vec<Vec<f64>>,
     /// The ways that each unit may fill, as bits.
     pub masks: Vec<u64>,
-    /// Cores without a thread, by domain.
+    /// Free cores, by domain.
     pub idle_cores: Vec<usize>,
 }
 
@@ -129,6 +132,7 @@ impl Scene {
         memory: &Memory,
         domains: &Domains,
         config: &Config,
+        idle: &Idle,
         ways: impl Fn(usize, Pid) -> u64,
     ) -> Self {
         let (mut units, mut at) = (Vec::new(), Vec::new());
@@ -151,7 +155,7 @@ impl Scene {
             places.push(own.filter(|_| !one.follows).unwrap_or_else(local));
             traits.push(one);
         }
-        let idle_cores = idle_cores(seen, domains);
+        let idle_cores = idle.by_domain(domains, seen.time.0, config.min_age_seconds);
         let mask = |(unit, domain): (&Unit, &usize)| ways(memory.places[*domain].llc, programs.list[unit.program].pid);
         let masks = units.iter().zip(&at).map(mask).collect();
         let base = Arrangement { domains: at, weights: places, masks, idle_cores };
@@ -160,6 +164,12 @@ impl Scene {
         scene.bend(memory, programs);
         scene.flows = scene.flows(seen, memory, programs);
         scene
+    }
+
+    /// Whether a program would lose more than it may.
+    #[must_use]
+    pub fn harms(&self, gains: &[f64]) -> bool {
+        self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least)
     }
 
     /// The bytes that each unit holds: insertions stay equally long in a cache, up to what a thread
@@ -270,7 +280,8 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
     let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
     let window = num::index(config.window_epochs);
     let known = program.last.is_some() && program.pace(window).is_some();
-    let ready = known && now - program.since >= config.min_age_seconds && now >= program.rest;
+    let old = program.life.is_some() || now - program.since >= config.min_age_seconds;
+    let ready = known && old && now >= program.rest;
     let threads = num::float_len(running.max(1));
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
@@ -291,22 +302,8 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
+        least: program.least(config.max_loss_percent / 100.0),
     }
-}
-
-/// Cores on which no thread runs, by domain.
-fn idle_cores(seen: &Observation, domains: &Domains) -> Vec<usize> {
-    let mut busy = vec![false; domains.core_count()];
-    for (_, thread) in seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0)) {
-        if let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) {
-            busy[domains.seat(seat).core] = true;
-        }
-    }
-    let idle = |domain: &crate::kit::domains::Domain| {
-        let seats = domains.seats[domain.seats.clone()].iter().take(domain.cores);
-        seats.filter(|seat| !busy[seat.core]).count()
-    };
-    domains.domains.iter().map(idle).collect()
 }
 
 /// Pages that each node can take and still keep some free; none where that is not known.
