@@ -1,8 +1,8 @@
 //! From changes to threads on CPUs: who gets which seat. A program that exchanges places takes the
 //! CPUs of its partner, one that goes alone idle cores.
 
-use super::idle::Idle;
-use super::scene::{Scene, runs};
+use super::idle::{Idle, runs};
+use super::scene::Scene;
 use super::step::Step;
 use crate::kit::domains::{DomainId, Domains};
 use isobar_model::{CpuId, Observation, Pid, Process, Tid};

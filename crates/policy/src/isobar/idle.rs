@@ -3,9 +3,20 @@
 //! cache, and what was predicted does not come. So an idle core counts as free only once it has
 //! been idle for as long as a program is watched before it is moved.
 
-use super::scene::runs;
 use crate::kit::domains::Domains;
-use isobar_model::Observation;
+use isobar_model::{Observation, Thread};
+
+/// Part of an interval from which on a thread holds its CPU.
+const BUSY: f64 = 0.05;
+
+/// Whether a thread holds a CPU.
+#[must_use]
+pub fn runs(thread: &Thread, interval: f64) -> bool {
+    match thread.cpu_time {
+        Some(time) => time.0 > BUSY * interval,
+        None => thread.instructions.is_some_and(|count| count > 0),
+    }
+}
 
 /// The cores of a machine.
 #[derive(Clone, Debug, Default)]

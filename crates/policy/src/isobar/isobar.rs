@@ -248,7 +248,9 @@ impl Isobar {
         if !verdict.disturbed {
             self.error += TAKEN * (verdict.wrong() - self.error);
         }
-        let harmed = verdict.harmed(self.config.max_loss_percent / 100.0);
+        // To take a division back costs nothing, so that no gain is reason enough.
+        let idle = trial.divided.is_some() && verdict.measured < 0.0;
+        let harmed = idle || verdict.harmed(self.config.max_loss_percent / 100.0);
         let undone = harmed && self.config.guard;
         let mut note = format!(
             "trial of {} programs: predicted {}, measured {} (error {}) summed over all",

@@ -2,7 +2,7 @@
 //! seats that are idle, and what every program is like. What a change would do is asked of this.
 
 use super::config::Config;
-use super::idle::Idle;
+use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
@@ -14,8 +14,6 @@ const PAGE: f64 = 4096.0;
 /// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
 /// memory-bound programs read is written).
 pub const WRITE_BACK: f64 = 0.3;
-/// Part of an interval from which on a thread holds its CPU.
-const BUSY: f64 = 0.05;
 /// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
 /// promise for the next.
 const LONGEST: f64 = 600.0;
@@ -112,15 +110,6 @@ pub struct Scene {
     pub free: Vec<f64>,
     /// Bytes a second that pass each resource of the machine.
     pub flows: Vec<f64>,
-}
-
-/// Whether a thread holds a CPU.
-#[must_use]
-pub fn runs(thread: &Thread, interval: f64) -> bool {
-    match thread.cpu_time {
-        Some(time) => time.0 > BUSY * interval,
-        None => thread.instructions.is_some_and(|count| count > 0),
-    }
 }
 
 impl Scene {
