@@ -1,9 +1,9 @@
 //! `isobar` on machines and mixes that it was not made on: seeds draw them (`drawn/mod.rs`), with
-//! right figures and with wrong ones. The long form, 1,000 of each, is
-//! `cargo test --release -p isobar-lab --test drawn -- --ignored --nocapture`; what it printed is in
+//! right figures and with wrong ones. The long form, 1,000 of each, is `cargo test --release
+//! -p isobar-lab --test drawn -- --ignored --nocapture`; figures of the first 200 are in
 //! docs/choosing.md.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "drawn/mod.rs"]
 mod lots;
@@ -115,7 +115,7 @@ fn on_drawn_machines_it_is_never_far_behind_and_moves_none_to_and_fro() {
 }
 
 #[test]
-#[ignore = "minutes: the long form, whose figures are in docs/choosing.md"]
+#[ignore = "minutes: the long form"]
 fn a_thousand_drawn_machines() {
     for (what, wrong) in [("right figures", false), ("wrong figures", true)] {
         let all = mixes(1..1001, wrong);

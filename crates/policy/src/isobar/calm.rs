@@ -1,6 +1,6 @@
-//! Whether the same programs have run for a while. In the second between a program that ends and the
-//! one that starts after it the machine is another one: what would be decided then would hold for a
-//! second, and what was measured before it is no measure of what comes after.
+//! Whether the same programs have run for a while. In the second between a program that ends and
+//! the one that starts after it the machine is another one: what would be decided then would hold
+//! for a second, and what was measured before it is no measure of what comes after.
 
 use super::programs::Programs;
 use isobar_model::Pid;

@@ -1,7 +1,7 @@
-//! Cores on which no thread runs, and since when. A core is idle for a moment between a program that
-//! ends and the one that starts after it: where that one finds its core taken, it starts on another
-//! cache, and what was predicted does not come. So an idle core counts as free only once it has
-//! been idle for as long as a program is watched before it is moved.
+//! Cores on which no thread runs, and since when. A core is idle for a moment between a program
+//! that ends and the one that starts after it: where that one finds its core taken, it starts on
+//! another cache, and what was predicted does not come. So an idle core counts as free only once
+//! it has been idle for as long as a program is watched before it is moved.
 
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Thread};

@@ -76,8 +76,8 @@ impl Verdict {
     }
 
     /// Whether the change did harm: all together clearly lost, or one lost twice what it may. Where
-    /// programs came or went, that may be their doing: then only if the others did not gain what was
-    /// promised.
+    /// programs came or went, that may be their doing: then only if the others did not gain what
+    /// was promised.
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
         let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;

@@ -65,8 +65,8 @@ impl Ways {
         own.map_or(u64::MAX, |(_, mask)| *mask)
     }
 
-    /// Fits divisions to who is there now. One that comes gets the part that its name had, else that
-    /// of the rest. A division is taken away where all would be faster without it.
+    /// Fits divisions to who is there now. One that comes gets the part that its name had, else
+    /// that of the rest. A division is taken away where all would be faster without it.
     pub fn follow(
         &mut self,
         seen: &Observation,
@@ -93,7 +93,7 @@ impl Ways {
         }
     }
 
-    /// Takes away the divisions of the caches between which threads move: they were made for others.
+    /// Takes away the divisions of the caches between which threads move.
     pub fn open(&mut self, seen: &Observation, memory: &Memory, scene: &Scene, step: &Step, actions: &mut Vec<Action>) {
         for domain in [domain_of(scene, &scene.base, step.program), step.to] {
             self.remove(seen, memory.places[domain].llc, "a program comes or goes", actions);
