@@ -1,7 +1,8 @@
 //! From changes to threads on CPUs: who gets which seat. A program that exchanges places takes the
 //! CPUs of its partner, one that goes alone idle cores.
 
-use super::scene::{Scene, runs};
+use super::idle::{Idle, runs};
+use super::scene::Scene;
 use super::step::Step;
 use crate::kit::domains::{DomainId, Domains};
 use isobar_model::{CpuId, Observation, Pid, Process, Tid};
@@ -27,15 +28,18 @@ pub struct Seats<'a> {
     domains: &'a Domains,
     /// CPUs that threads hold, one for each thread.
     held: Vec<(CpuId, Tid)>,
+    /// Cores that may be taken.
+    free: BTreeSet<usize>,
 }
 
 impl<'a> Seats<'a> {
     /// As they are.
     #[must_use]
-    pub fn new(seen: &'a Observation, domains: &'a Domains) -> Self {
+    pub fn new(seen: &'a Observation, domains: &'a Domains, idle: &Idle, seconds: f64) -> Self {
         let running = seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0));
         let held = running.filter_map(|(_, thread)| Some((thread.cpu?, thread.tid))).collect();
-        Self { seen, domains, held }
+        let free = (0..domains.core_count()).filter(|core| idle.is_free(*core, seen.time.0, seconds)).collect();
+        Self { seen, domains, held, free }
     }
 
     /// Takes the seats for a change; `None`, and nothing changes, where there are not enough.
@@ -54,7 +58,7 @@ impl<'a> Seats<'a> {
                 carried.push(Carried { pid: process_there.pid, tid: *other, from: *to, to: *from });
             }
         } else if scene.traits[step.program].alone.is_some_and(|here| here != step.to) {
-            let idle = self.idle(DomainId(step.to));
+            let idle = self.idle(DomainId(step.to), true);
             if idle.len() < own.len() {
                 return None;
             }
@@ -84,7 +88,7 @@ impl<'a> Seats<'a> {
         for mut one in back {
             if self.held.iter().any(|(cpu, _)| *cpu == one.to) {
                 let domain = self.domains.seat_of(one.to).map(|seat| self.domains.seat(seat).domain);
-                one.to = domain.and_then(|domain| self.idle(domain).first().copied()).unwrap_or(one.from);
+                one.to = domain.and_then(|domain| self.idle(domain, false).first().copied()).unwrap_or(one.from);
             }
             self.held.push((one.to, one.tid));
             done.extend((one.to != one.from).then_some(one));
@@ -104,8 +108,8 @@ impl<'a> Seats<'a> {
         process.threads.iter().filter_map(|thread| own(thread.tid)).collect()
     }
 
-    /// CPUs of idle cores of a domain.
-    fn idle(&self, domain: DomainId) -> Vec<CpuId> {
+    /// CPUs of idle cores of a domain; `free`: of those only that may be taken.
+    fn idle(&self, domain: DomainId, free: bool) -> Vec<CpuId> {
         let busy: BTreeSet<usize> = self
             .held
             .iter()
@@ -114,6 +118,7 @@ impl<'a> Seats<'a> {
             .collect();
         let domain = self.domains.domain(domain);
         let first = self.domains.seats[domain.seats.clone()].iter().take(domain.cores);
-        first.filter(|seat| !busy.contains(&seat.core)).map(|seat| seat.cpu).collect()
+        let open = |core: &usize| !busy.contains(core) && (!free || self.free.contains(core));
+        first.filter(|seat| open(&seat.core)).map(|seat| seat.cpu).collect()
     }
 }

@@ -14,8 +14,10 @@
 //! error of predictions; the same history gives the same plan.
 
 use super::blind::{self, Blind};
+use super::calm::Calm;
 use super::carry::{Carried, Seats};
 use super::config::Config;
+use super::idle::Idle;
 use super::memory::Memory;
 use super::pages::{self, Goal};
 use super::programs::{Programs, weights};
@@ -50,6 +52,8 @@ const TAKEN: f64 = 0.3;
 /// Error of predictions before any was checked: 2 % of the speed of a program.
 const FIRST_ERROR: f64 = 0.02;
 
+/// Epochs for which programs that come and go are waited for.
+const PATIENCE: u32 = 30;
 /// Searches for which a change that did not pay is passed over.
 const PASSED: u32 = 10;
 
@@ -79,6 +83,8 @@ pub struct Isobar {
     refused: Refused,
     blind: Blind,
     ways: Ways,
+    idle: Idle,
+    calm: Calm,
     /// Changes that were found not to pay, and for how many searches they are passed over.
     passed: BTreeMap<Key, u32>,
     /// Mean error of predictions, as a part of the speed of a program that was moved.
@@ -99,9 +105,15 @@ impl Isobar {
             refused: Refused::default(),
             blind: Blind::default(),
             ways: Ways::default(),
+            idle: Idle::default(),
+            calm: Calm::default(),
             passed: BTreeMap::new(),
             error: FIRST_ERROR,
         }
+    }
+
+    fn seats<'a>(&self, seen: &'a Observation, domains: &'a Domains) -> Seats<'a> {
+        Seats::new(seen, domains, &self.idle, self.config.min_age_seconds)
     }
 
     fn memory(&mut self, seen: &Observation, domains: &Domains) -> Option<Memory> {
@@ -114,7 +126,9 @@ impl Isobar {
     /// Decides with what counters tell.
     fn manage(&mut self, seen: &Observation, domains: &Domains, memory: &Memory, scene: &Scene, plan: &mut Plan) {
         let window = num::index(self.config.window_epochs);
+        let calm = self.calm.pass(&self.programs, self.config.window_epochs, PATIENCE);
         match std::mem::replace(&mut self.mode, Mode::Watching) {
+            Mode::Watching if !calm => {}
             Mode::Watching => {
                 let decision = self.search(scene, memory);
                 if decision.steps.is_empty() {
@@ -136,7 +150,7 @@ impl Isobar {
             }
             Mode::Settling(_) => {}
         }
-        self.ways.release(seen, scene, memory, &mut plan.actions);
+        self.ways.follow(seen, domains, scene, memory, &mut plan.actions);
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
     }
 
@@ -167,11 +181,14 @@ impl Isobar {
         decision: &Decision,
         plan: &mut Plan,
     ) {
-        let mut seats = Seats::new(seen, domains);
+        let mut seats = self.seats(seen, domains);
         let mut touched: Vec<Touched> = Vec::new();
         for (step, _) in &decision.steps {
             let Some(carried) = seats.take(scene, step) else { continue };
             let both = [(Some(step.program), step.pages), (step.partner, step.partner_pages)];
+            if !carried.is_empty() {
+                self.ways.open(seen, memory, scene, step, &mut plan.actions);
+            }
             for (program, node) in both.into_iter().filter_map(|(program, node)| Some((program?, node))) {
                 let pid = self.programs.list[program].pid;
                 let why = self.why(step.partner.is_some(), decision.gains[program]);
@@ -228,8 +245,12 @@ impl Isobar {
 
     /// Keeps a change or takes it back.
     fn conclude(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
-        self.error += TAKEN * (verdict.wrong() - self.error);
-        let harmed = verdict.harmed(self.config.max_loss_percent / 100.0);
+        if !verdict.disturbed {
+            self.error += TAKEN * (verdict.wrong() - self.error);
+        }
+        // To take a division back costs nothing, so that no gain is reason enough.
+        let idle = trial.divided.is_some() && verdict.measured < 0.0;
+        let harmed = idle || verdict.harmed(self.config.max_loss_percent / 100.0);
         let undone = harmed && self.config.guard;
         let mut note = format!(
             "trial of {} programs: predicted {}, measured {} (error {}) summed over all",
@@ -240,6 +261,9 @@ impl Isobar {
         );
         let _ = write!(note, ": {}", if undone { "taken back" } else { "stays" });
         plan.notes.push(note);
+        if !undone {
+            self.book(verdict);
+        }
         let rest = Seconds(self.config.rest_seconds);
         if let Some(llc) = trial.divided {
             if undone {
@@ -265,6 +289,13 @@ impl Isobar {
         }
     }
 
+    /// What a change that stays did to each program.
+    fn book(&mut self, verdict: &Verdict) {
+        for (pid, effect) in verdict.effects() {
+            self.programs.list.iter_mut().filter(|one| one.pid == pid).for_each(|one| one.balance += effect);
+        }
+    }
+
     fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
         let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
         let why = format!(
@@ -272,7 +303,7 @@ impl Isobar {
             percent(verdict.predicted),
             percent(verdict.measured)
         );
-        let back = Seats::new(seen, domains).take_back(&all);
+        let back = self.seats(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_cpu(domains, one, &why)));
         for program in &mut self.programs.list {
             if back.iter().any(|one| one.pid == program.pid) {
@@ -305,8 +336,9 @@ impl Policy for Isobar {
         };
         self.programs.read(seen, &domains, &memory);
         self.goals.retain(|goal| seen.process(goal.pid).is_some());
+        self.idle.pass(seen, &domains);
         let mask = |llc: usize, pid: Pid| self.ways.mask(llc, pid);
-        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, mask);
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, mask);
         for unit in &scene.units {
             self.programs.hold(unit.program, unit.space / unit.threads);
         }

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | what the machine is like, as told, probed and seen | [`memory`] |
 //! | what programs are like | [`estimate`], [`curves`], [`program`], [`programs`] |
-//! | who runs where now | [`scene`] |
+//! | who runs where now, which cores are free, whether it is about to change | [`scene`], [`idle`], [`calm`] |
 //! | what a change would do: roughly for many, exactly for a few | [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`ways`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
@@ -19,10 +19,12 @@
 //! | the policy | [`isobar`] |
 
 pub mod blind;
+pub mod calm;
 pub mod carry;
 pub mod config;
 pub mod curves;
 pub mod estimate;
+pub mod idle;
 #[allow(clippy::module_inception)] // The folder and its policy share a name.
 pub mod isobar;
 pub mod math;

@@ -2,7 +2,7 @@
 //! like that, and what became of changes to it.
 
 use super::estimate::{Cpi, Reuse};
-use super::math::ln;
+use super::math::{exp, ln};
 use isobar_model::{Pid, Seconds};
 use std::sync::Arc;
 
@@ -20,6 +20,20 @@ const KEPT: usize = 16;
 /// Part of its pages that is remote and stays, in epochs in a row, of a program whose pages the
 /// kernel leaves where they are.
 const STAYING: u32 = 8;
+
+/// A speed-up of less than 1 that is no loss: what the equations' accuracy and readings may feign.
+const HARDLY: f64 = 0.998;
+
+/// What is remembered of the programs of a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Computing and waiting.
+    pub cpi: Cpi,
+    /// What space saves.
+    pub reuse: Reuse,
+    /// Seconds that they ran, the running mean.
+    pub life: f64,
+}
 
 /// A reading of an epoch, summed over the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,6 +85,10 @@ pub struct Program {
     pub rest: f64,
     /// Changes in a row that did not help.
     pub failures: u32,
+    /// Seconds that programs of its name ran, where some have ended.
+    pub life: Option<f64>,
+    /// Logarithm of what changes that were kept did to its speed, all together.
+    pub balance: f64,
     unlike: u32,
     /// Changes of phase so far.
     changes: u32,
@@ -81,8 +99,8 @@ pub struct Program {
 impl Program {
     /// One that is seen for the first time; what one of its name was like, where that is known.
     #[must_use]
-    pub fn new(pid: Pid, name: &Arc<str>, now: f64, before: Option<(Cpi, Reuse)>) -> Self {
-        let (cpi, reuse) = before.unwrap_or((Cpi::unknown(), Reuse::unknown()));
+    pub fn new(pid: Pid, name: &Arc<str>, now: f64, before: Option<Known>) -> Self {
+        let (cpi, reuse) = before.map_or((Cpi::unknown(), Reuse::unknown()), |known| (known.cpi, known.reuse));
         Self {
             pid,
             name: Arc::clone(name),
@@ -98,6 +116,8 @@ impl Program {
             moves: Vec::new(),
             rest: 0.0,
             failures: 0,
+            life: before.map(|known| known.life),
+            balance: 0.0,
             unlike: 0,
             changes: 0,
             staying: 0,
@@ -155,6 +175,7 @@ impl Program {
             self.phase = now;
             self.misses = misses;
             self.cpi.doubt();
+            self.balance = 0.0;
             self.speeds.clear();
             self.space = None;
         }
@@ -183,7 +204,22 @@ impl Program {
     pub fn horizon(&self, now: f64) -> f64 {
         let lasted = now - self.since.max(self.phase);
         let usual = (now - self.since) / f64::from(self.changes + 1);
-        if self.changes < 2 || lasted > 1.5 * usual { lasted } else { lasted.min((usual - lasted).max(0.0)) }
+        let lasts =
+            if self.changes < 2 || lasted > 1.5 * usual { lasted } else { lasted.min((usual - lasted).max(0.0)) };
+        // Where programs of its name have ended, it is expected to end when they did.
+        let left = self.life.map(|life| life - (now - self.since)).filter(|left| *left > 0.0);
+        match left {
+            Some(left) if self.changes == 0 => left,
+            Some(left) => lasts.min(left),
+            None => lasts,
+        }
+    }
+
+    /// The least speed-up that a change may bring it, where changes together may take `most` of its
+    /// speed: what those before took counts, what they brought does not.
+    #[must_use]
+    pub fn least(&self, most: f64) -> f64 {
+        ((1.0 - most) / exp(self.balance.min(0.0))).min(HARDLY)
     }
 
     /// Mean of the last speeds, and its standard error; `None` before there are enough.

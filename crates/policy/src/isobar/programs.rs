@@ -2,9 +2,8 @@
 //! that went, and what is remembered by name of the latter.
 
 use super::curves::Curves;
-use super::estimate::{Cpi, Reuse};
 use super::memory::Memory;
-use super::program::{FEW, Program, Reading};
+use super::program::{FEW, Known, Program, Reading};
 use crate::kit::domains::Domains;
 use isobar_model::{NodeId, Observation, Process, Thread, num};
 use std::collections::BTreeMap;
@@ -12,6 +11,8 @@ use std::sync::Arc;
 
 /// Names that are remembered at most.
 const NAMES: usize = 256;
+/// Part of a program's time that is taken over in what is remembered of its name.
+const LIFE_TAKEN: f64 = 0.5;
 /// CPU cycles a second where they are not counted.
 const HERTZ: f64 = 2.5e9;
 
@@ -21,7 +22,7 @@ pub struct Programs {
     /// One for each process of the observation, in its order.
     pub list: Vec<Program>,
     /// What programs of a name were like.
-    names: BTreeMap<Arc<str>, (Cpi, Reuse)>,
+    names: BTreeMap<Arc<str>, Known>,
     /// What programs of a name miss in some space.
     pub curves: Curves,
     /// CPU cycles a second.
@@ -36,7 +37,7 @@ impl Programs {
         self.hertz = hertz(seen).unwrap_or(if self.hertz > 0.0 { self.hertz } else { HERTZ });
         for process in &seen.processes {
             while let Some(gone) = old.next_if(|old| old.pid < process.pid) {
-                remember(&mut self.names, &gone);
+                remember(&mut self.names, &gone, now);
             }
             let same = old.next_if(|old| old.pid == process.pid && old.name == process.name);
             let mut program = same.unwrap_or_else(|| {
@@ -51,7 +52,7 @@ impl Programs {
             }
             self.list.push(program);
         }
-        old.for_each(|gone| remember(&mut self.names, &gone));
+        old.for_each(|gone| remember(&mut self.names, &gone, now));
     }
 
     /// Takes the bytes of cache that each thread of a program holds, by position.
@@ -72,11 +73,13 @@ impl Programs {
     }
 }
 
-fn remember(names: &mut BTreeMap<Arc<str>, (Cpi, Reuse)>, gone: &Program) {
+fn remember(names: &mut BTreeMap<Arc<str>, Known>, gone: &Program, now: f64) {
     if gone.speeds.len() >= 4 && (names.len() < NAMES || names.contains_key(&gone.name)) {
         let mut cpi = gone.cpi;
         cpi.doubt(); // the next one may have another input
-        names.insert(Arc::clone(&gone.name), (cpi, gone.reuse));
+        let (age, before) = (now - gone.since, names.get(&gone.name).map(|known| known.life));
+        let life = before.map_or(age, |life| life + LIFE_TAKEN * (age - life));
+        names.insert(Arc::clone(&gone.name), Known { cpi, reuse: gone.reuse, life });
     }
 }
 

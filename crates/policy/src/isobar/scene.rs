@@ -2,6 +2,7 @@
 //! seats that are idle, and what every program is like. What a change would do is asked of this.
 
 use super::config::Config;
+use super::idle::{Idle, runs};
 use super::memory::Memory;
 use super::program::{FEW, Program};
 use super::programs::{Programs, weights};
@@ -13,8 +14,6 @@ const PAGE: f64 = 4096.0;
 /// Lines written back for each line read where nothing tells (a third of what SPEC CPU's
 /// memory-bound programs read is written).
 pub const WRITE_BACK: f64 = 0.3;
-/// Part of an interval from which on a thread holds its CPU.
-const BUSY: f64 = 0.05;
 /// The longest time that a state is expected to last, in seconds: what was right an hour ago is no
 /// promise for the next.
 const LONGEST: f64 = 600.0;
@@ -65,6 +64,8 @@ pub struct Traits {
     pub follows: bool,
     /// Whether enough is known of it to predict its speed.
     pub known: bool,
+    /// The least speed-up that a change may bring it.
+    pub least: f64,
 }
 
 /// Where everything is: what a change changes.
@@ -76,7 +77,7 @@ pub struct Arrangement {
     pub weights: Vec<Vec<f64>>,
     /// The ways that each unit may fill, as bits.
     pub masks: Vec<u64>,
-    /// Cores without a thread, by domain.
+    /// Free cores, by domain.
     pub idle_cores: Vec<usize>,
 }
 
@@ -111,15 +112,6 @@ pub struct Scene {
     pub flows: Vec<f64>,
 }
 
-/// Whether a thread holds a CPU.
-#[must_use]
-pub fn runs(thread: &Thread, interval: f64) -> bool {
-    match thread.cpu_time {
-        Some(time) => time.0 > BUSY * interval,
-        None => thread.instructions.is_some_and(|count| count > 0),
-    }
-}
-
 impl Scene {
     /// The scene of an observation whose programs were read.
     #[must_use]
@@ -129,6 +121,7 @@ impl Scene {
         memory: &Memory,
         domains: &Domains,
         config: &Config,
+        idle: &Idle,
         ways: impl Fn(usize, Pid) -> u64,
     ) -> Self {
         let (mut units, mut at) = (Vec::new(), Vec::new());
@@ -151,7 +144,7 @@ impl Scene {
             places.push(own.filter(|_| !one.follows).unwrap_or_else(local));
             traits.push(one);
         }
-        let idle_cores = idle_cores(seen, domains);
+        let idle_cores = idle.by_domain(domains, seen.time.0, config.min_age_seconds);
         let mask = |(unit, domain): (&Unit, &usize)| ways(memory.places[*domain].llc, programs.list[unit.program].pid);
         let masks = units.iter().zip(&at).map(mask).collect();
         let base = Arrangement { domains: at, weights: places, masks, idle_cores };
@@ -160,6 +153,12 @@ impl Scene {
         scene.bend(memory, programs);
         scene.flows = scene.flows(seen, memory, programs);
         scene
+    }
+
+    /// Whether a program would lose more than it may.
+    #[must_use]
+    pub fn harms(&self, gains: &[f64]) -> bool {
+        self.traits.iter().zip(gains).any(|(one, gain)| *gain < one.least)
     }
 
     /// The bytes that each unit holds: insertions stay equally long in a cache, up to what a thread
@@ -270,7 +269,8 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
     let pages: u64 = process.pages.as_ref().map_or(0, |pages| pages.values().map(|count| count.0).sum());
     let window = num::index(config.window_epochs);
     let known = program.last.is_some() && program.pace(window).is_some();
-    let ready = known && now - program.since >= config.min_age_seconds && now >= program.rest;
+    let old = program.life.is_some() || now - program.since >= config.min_age_seconds;
+    let ready = known && old && now >= program.rest;
     let threads = num::float_len(running.max(1));
     Traits {
         seconds: program.last.map_or(0.0, |last| last.cycles / programs.hertz),
@@ -291,22 +291,8 @@ fn describe(seen: &Observation, process: &Process, program: &Program, programs: 
         pages_movable: ready && config.pages && process.threads.iter().all(|thread| !thread.pinned),
         follows: programs.follows(program),
         known,
+        least: program.least(config.max_loss_percent / 100.0),
     }
-}
-
-/// Cores on which no thread runs, by domain.
-fn idle_cores(seen: &Observation, domains: &Domains) -> Vec<usize> {
-    let mut busy = vec![false; domains.core_count()];
-    for (_, thread) in seen.threads().filter(|(_, thread)| runs(thread, seen.interval.0)) {
-        if let Some(seat) = thread.cpu.and_then(|cpu| domains.seat_of(cpu)) {
-            busy[domains.seat(seat).core] = true;
-        }
-    }
-    let idle = |domain: &crate::kit::domains::Domain| {
-        let seats = domains.seats[domain.seats.clone()].iter().take(domain.cores);
-        seats.filter(|seat| !busy[seat.core]).count()
-    };
-    domains.domains.iter().map(idle).collect()
 }
 
 /// Pages that each node can take and still keep some free; none where that is not known.

@@ -139,7 +139,7 @@ fn best(
         step.apply(scene, memory, &mut trial);
         refused.push(step);
         let Some(gains) = predictor.gains(&trial) else { continue };
-        if gains.iter().any(|gain| *gain < 1.0 - config.max_loss_percent / 100.0) {
+        if scene.harms(&gains) {
             continue;
         }
         let worth = |(one, gain): (&super::scene::Traits, &f64)| one.horizon * ln(*gain);

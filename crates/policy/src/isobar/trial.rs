@@ -2,6 +2,7 @@
 //! program in a window after it, against that in a window before. A program that did something
 //! else meanwhile, or ended, is no witness.
 
+use super::calm::there;
 use super::carry::Carried;
 use super::math::ln;
 use super::program::Program;
@@ -41,13 +42,15 @@ pub struct Trial {
     /// The cache, by position, whose ways were divided.
     pub divided: Option<usize>,
     witnesses: Vec<Witness>,
+    /// The programs that ran.
+    there: Vec<Pid>,
     since: f64,
     /// Epochs since everything has been in its place.
     quiet: u32,
 }
 
 /// What came of it: sums over the witnesses, as parts of a program's speed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// What was predicted.
     pub predicted: f64,
@@ -59,14 +62,26 @@ pub struct Verdict {
     pub worst: f64,
     /// Programs that were changed and are among the witnesses.
     pub moved: usize,
+    /// Whether programs came or went meanwhile: what was predicted was not for these.
+    pub disturbed: bool,
+    /// The witnesses, each with its predicted and its measured gain as logarithms.
+    pub gains: Vec<(Pid, f64, f64)>,
 }
 
 impl Verdict {
-    /// Whether the change did harm: all together clearly lost, or one lost much and the others did
-    /// not gain what was promised.
+    /// What a change did to each witness, as a logarithm: as measured where nothing else happened,
+    /// else as predicted.
+    pub fn effects(&self) -> impl Iterator<Item = (Pid, f64)> + '_ {
+        self.gains.iter().map(|(pid, predicted, measured)| (*pid, if self.disturbed { *predicted } else { *measured }))
+    }
+
+    /// Whether the change did harm: all together clearly lost, or one lost twice what it may. Where
+    /// programs came or went, that may be their doing: then only if the others did not gain what
+    /// was promised.
     #[must_use]
     pub fn harmed(&self, most: f64) -> bool {
-        self.measured < -self.error || (self.worst > 2.0 * most && self.measured < 0.5 * self.predicted)
+        let its_doing = !self.disturbed || self.measured < 0.5 * self.predicted;
+        self.measured < -self.error || (self.worst > 2.0 * most && its_doing)
     }
 
     /// By how much the prediction was wrong for each program that was moved.
@@ -85,7 +100,7 @@ impl Trial {
             Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain) })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
-        Self { touched, divided: None, witnesses, since: now, quiet: 0 }
+        Self { touched, divided: None, witnesses, there: there(programs), since: now, quiet: 0 }
     }
 
     /// An epoch has passed. `busy`: pages still have to move.
@@ -104,7 +119,7 @@ impl Trial {
     /// What came of it; `None` where no program that was changed is a witness any more.
     #[must_use]
     pub fn judge(&self, programs: &Programs, window: usize) -> Option<Verdict> {
-        let mut verdict = Verdict { predicted: 0.0, measured: 0.0, error: 0.0, worst: 0.0, moved: 0 };
+        let mut verdict = Verdict { disturbed: self.there != there(programs), ..Verdict::default() };
         let mut variance = 0.0;
         for witness in &self.witnesses {
             let Some(program) = programs.list.iter().find(|program| program.pid == witness.pid) else { continue };
@@ -114,6 +129,7 @@ impl Trial {
             let gain = after - witness.before.0;
             let own = error * error + witness.before.1 * witness.before.1;
             variance += own;
+            verdict.gains.push((witness.pid, witness.predicted, gain));
             verdict.predicted += witness.predicted;
             verdict.measured += gain;
             verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());

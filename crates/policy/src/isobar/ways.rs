@@ -2,18 +2,20 @@
 //! the same, the other for the rest. What it brings is predicted from the miss curves, without
 //! sampling: programs are never slowed down only to be measured. It is a trial as any other change.
 //!
-//! A division holds for the programs that it was made for: when one comes or goes, it is taken away
-//! and the next one is looked for.
+//! A program that comes gets the part that its name had. A division is taken away when threads are
+//! moved to or from its cache, or when those that are there now would be faster without it.
 
 use super::config::Config;
 use super::math::ln;
 use super::memory::Memory;
 use super::predict::Predictor;
 use super::scene::Scene;
+use super::step::{Step, domain_of};
 use crate::divide_content::capacity::Capacity;
 use crate::kit::domains::Domains;
 use isobar_model::{Action, LlcId, Observation, Pid, Tid, Topology, num};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Cluster of those that make little of space, and of the rest.
 const NAMES: [&str; 2] = ["isobar-streams", "isobar-rest"];
@@ -39,6 +41,8 @@ pub struct Division {
     pub members: Vec<(Pid, u64)>,
     /// Both masks: that of the streams, that of the rest.
     pub masks: [u64; 2],
+    /// The mask of each name.
+    pub names: BTreeMap<Arc<str>, u64>,
 }
 
 /// A division that pays.
@@ -61,15 +65,38 @@ impl Ways {
         own.map_or(u64::MAX, |(_, mask)| *mask)
     }
 
-    /// Takes divisions away whose programs are not those that they were made for.
-    pub fn release(&mut self, seen: &Observation, scene: &Scene, memory: &Memory, actions: &mut Vec<Action>) {
-        let changed = |(llc, division): &(&usize, &Division)| {
-            let now = members(seen, scene, memory, **llc);
-            !division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid))
-        };
-        let stale: Vec<usize> = self.divided.iter().filter(changed).map(|(llc, _)| *llc).collect();
-        for llc in stale {
-            self.remove(seen, llc, "other programs run on it now", actions);
+    /// Fits divisions to who is there now. One that comes gets the part that its name had, else
+    /// that of the rest. A division is taken away where all would be faster without it.
+    pub fn follow(
+        &mut self,
+        seen: &Observation,
+        domains: &Domains,
+        scene: &Scene,
+        memory: &Memory,
+        actions: &mut Vec<Action>,
+    ) {
+        let llcs: Vec<usize> = self.divided.keys().copied().collect();
+        for llc in llcs {
+            let Some(division) = self.divided.get_mut(&llc) else { continue };
+            let now = members(seen, scene, memory, llc);
+            if division.members.iter().map(|(pid, _)| *pid).eq(now.iter().map(|(pid, _)| *pid)) {
+                continue;
+            }
+            division.take(seen, scene, &now);
+            let part = |part: &u64| division.members.iter().any(|(_, mask)| mask == part);
+            if !division.masks.iter().all(part) || division.is_useless(scene, memory, &now) {
+                self.remove(seen, llc, "other programs run on it now", actions);
+            } else {
+                let division = division.clone();
+                set(seen, domains, memory, (llc, &division), "as before", actions);
+            }
+        }
+    }
+
+    /// Takes away the divisions of the caches between which threads move.
+    pub fn open(&mut self, seen: &Observation, memory: &Memory, scene: &Scene, step: &Step, actions: &mut Vec<Action>) {
+        for domain in [domain_of(scene, &scene.base, step.program), step.to] {
+            self.remove(seen, memory.places[domain].llc, "a program comes or goes", actions);
         }
     }
 
@@ -131,32 +158,66 @@ impl Ways {
         why: &str,
         actions: &mut Vec<Action>,
     ) {
-        let Some(id) = id(seen, proposal.llc) else { return };
-        for (name, mask) in NAMES.iter().zip(proposal.division.masks) {
-            let own = |pid: Pid| proposal.division.members.iter().any(|(member, at)| *member == pid && *at == mask);
-            let here = |thread: &isobar_model::Thread| {
-                let seat = thread.cpu.and_then(|cpu| domains.seat_of(cpu));
-                seat.is_some_and(|seat| memory.places[domains.seat(seat).domain.0].llc == proposal.llc)
-            };
-            let threads: Vec<Tid> = seen
-                .threads()
-                .filter(|(process, thread)| own(process.pid) && here(thread))
-                .map(|(_, thread)| thread.tid)
-                .collect();
-            actions.push(Action::SetWays {
-                llc: id,
-                cluster: (*name).to_owned(),
-                way_mask: mask,
-                memory_bandwidth_percent: None,
-                threads,
-                reason: format!(
-                    "{} ways for {} programs: {why}",
-                    mask.count_ones(),
-                    name.trim_start_matches("isobar-")
-                ),
-            });
-        }
+        set(seen, domains, memory, (proposal.llc, &proposal.division), why, actions);
         self.divided.insert(proposal.llc, proposal.division.clone());
+    }
+}
+
+/// Asks for a division.
+fn set(
+    seen: &Observation,
+    domains: &Domains,
+    memory: &Memory,
+    (llc, division): (usize, &Division),
+    why: &str,
+    actions: &mut Vec<Action>,
+) {
+    let Some(id) = id(seen, llc) else { return };
+    for (name, mask) in NAMES.iter().zip(division.masks) {
+        let own = |pid: Pid| division.members.iter().any(|(member, at)| *member == pid && *at == mask);
+        let here = |thread: &isobar_model::Thread| {
+            let seat = thread.cpu.and_then(|cpu| domains.seat_of(cpu));
+            seat.is_some_and(|seat| memory.places[domains.seat(seat).domain.0].llc == llc)
+        };
+        let threads: Vec<Tid> = seen
+            .threads()
+            .filter(|(process, thread)| own(process.pid) && here(thread))
+            .map(|(_, thread)| thread.tid)
+            .collect();
+        actions.push(Action::SetWays {
+            llc: id,
+            cluster: (*name).to_owned(),
+            way_mask: mask,
+            memory_bandwidth_percent: None,
+            threads,
+            reason: format!("{} ways for {} programs: {why}", mask.count_ones(), name.trim_start_matches("isobar-")),
+        });
+    }
+}
+
+impl Division {
+    /// Takes the programs that are there now, each with its unit.
+    fn take(&mut self, seen: &Observation, scene: &Scene, now: &[(Pid, usize)]) {
+        let old = std::mem::take(&mut self.members);
+        let [streams, rest] = self.masks;
+        for (pid, unit) in now {
+            let name = &seen.processes[scene.units[*unit].program].name;
+            let own = old.iter().find(|(member, _)| member == pid).map(|(_, mask)| *mask);
+            let mask = own.or_else(|| self.names.get(name).copied()).unwrap_or(rest);
+            self.members.push((*pid, mask));
+            self.names.insert(Arc::clone(name), if mask == streams { streams } else { rest });
+        }
+    }
+
+    /// Whether those that are known would be faster without it.
+    fn is_useless(&self, scene: &Scene, memory: &Memory, now: &[(Pid, usize)]) -> bool {
+        let (mut with, mut without) = (scene.base.clone(), scene.base.clone());
+        for ((_, unit), (_, mask)) in now.iter().zip(&self.members) {
+            (with.masks[*unit], without.masks[*unit]) = (*mask, u64::MAX);
+        }
+        let mut predictor = Predictor::new(scene, memory);
+        let (Some(with), Some(without)) = (predictor.gains(&with), predictor.gains(&without)) else { return true };
+        with.iter().zip(&without).map(|(with, without)| ln(*with / *without)).sum::<f64>() <= 0.0
     }
 }
 
@@ -206,7 +267,7 @@ fn best(
             members.iter().for_each(|(_, unit)| at.masks[*unit] = rest);
             order[..streams].iter().for_each(|(_, unit)| at.masks[*unit] = own);
             let Some(gains) = predictor.gains(&at) else { continue };
-            if gains.iter().any(|gain| *gain < 1.0 - config.max_loss_percent / 100.0) {
+            if scene.harms(&gains) {
                 continue;
             }
             let worth: f64 = scene.traits.iter().zip(&gains).map(|(one, gain)| one.horizon * ln(*gain)).sum();
@@ -215,8 +276,13 @@ fn best(
                 && longest >= config.min_age_seconds
                 && best.as_ref().is_none_or(|(most, _)| worth > *most)
             {
-                let members = members.iter().map(|(pid, unit)| (*pid, at.masks[*unit])).collect();
-                best = Some((worth, Proposal { llc, division: Division { members, masks: [own, rest] }, gains }));
+                let mut division = Division { members: Vec::new(), masks: [own, rest], names: BTreeMap::new() };
+                for (pid, unit) in &members {
+                    let name = &seen.processes[scene.units[*unit].program].name;
+                    division.members.push((*pid, at.masks[*unit]));
+                    division.names.insert(Arc::clone(name), at.masks[*unit]);
+                }
+                best = Some((worth, Proposal { llc, division, gains }));
             }
         }
         if predictor.solved >= config.solutions * 40 / num::narrow(scene.units.len().max(40)) {

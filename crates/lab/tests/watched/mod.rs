@@ -1,0 +1,90 @@
+//! A policy whose moves and predictions are noted.
+
+#![allow(clippy::unwrap_used)]
+
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Sensor};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What it did.
+#[derive(Default)]
+pub struct Noted {
+    /// When threads of each process were moved.
+    pub moves: BTreeMap<Pid, Vec<f64>>,
+    /// Of each trial what was predicted and measured over all, in per cent, and how many programs
+    /// were changed.
+    pub trials: Vec<(f64, f64, f64)>,
+    /// How many of them were taken back.
+    pub taken_back: usize,
+}
+
+impl Noted {
+    /// The most often that a process was moved within an hour.
+    pub fn most_in_an_hour(&self) -> usize {
+        let within =
+            |times: &Vec<f64>, from: f64| times.iter().filter(|at| (from..from + 3600.0).contains(*at)).count();
+        self.moves.values().flat_map(|times| times.iter().map(|from| within(times, *from))).max().unwrap_or(0)
+    }
+
+    /// By how much each prediction was wrong, in per cent of the speed of a program that was
+    /// changed; ascending.
+    pub fn errors(&self) -> Vec<f64> {
+        let mut errors: Vec<f64> = self.trials.iter().map(|(is, was, programs)| (is - was).abs() / programs).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    }
+}
+
+/// The policy and what it did.
+pub struct Watched {
+    pub inner: Box<dyn Policy>,
+    pub noted: Noted,
+}
+
+impl Watched {
+    pub fn new(inner: Box<dyn Policy>) -> Self {
+        Self { inner, noted: Noted::default() }
+    }
+}
+
+impl Policy for Watched {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn needs(&self) -> &'static [Sensor] {
+        self.inner.needs()
+    }
+
+    fn uses(&self) -> &'static [Sensor] {
+        self.inner.uses()
+    }
+
+    fn decide(&mut self, seen: &Observation) -> Plan {
+        let plan = self.inner.decide(seen);
+        let moved: BTreeSet<Pid> = plan
+            .actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::MoveThread { pid, .. } => Some(*pid),
+                _ => None,
+            })
+            .collect();
+        moved.into_iter().for_each(|pid| self.noted.moves.entry(pid).or_default().push(seen.time.0));
+        self.noted.trials.extend(plan.notes.iter().filter_map(|note| trial(note)));
+        self.noted.taken_back += plan.notes.iter().filter(|note| note.ends_with("taken back")).count();
+        plan
+    }
+
+    fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
+        self.inner.applied(plan, outcome);
+    }
+}
+
+/// `trial of 2 programs: predicted +1.0 %, measured -2.0 % (...`.
+fn trial(note: &str) -> Option<(f64, f64, f64)> {
+    let number = |after: &str| {
+        let word = note.split(after).nth(1)?.split_whitespace().next()?;
+        word.parse::<f64>().ok()
+    };
+    Some((number("predicted ")?, number("measured ")?, number("trial of ")?))
+}
