@@ -65,8 +65,8 @@ fn parts(who: &str, found: &[u64], wanted: [u64; 4], others: u64) -> Result<()> 
     Ok(())
 }
 
-/// The kernel's count for the mapping that the grid lies in. Emulation leaves the program's addresses
-/// as they are.
+/// The kernel's count for the mapping that the grid lies in. Emulation leaves the program's
+/// addresses as they are.
 fn by_kernel(pid: u32, grid: &str, wanted: [u64; 4]) -> Result<()> {
     let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
     let grid = hex(grid).with_context(|| grid.to_owned())?;
