@@ -14,8 +14,8 @@ use std::io::{self, Read};
 pub const HEAD: usize = 13;
 /// Plain bytes of a block at most.
 pub const MOST: usize = 64 << 20;
-/// Plain bytes that a stored byte of LZ4 can become at most: the length of a copy goes on for as long
-/// as bytes are 255.
+/// Plain bytes that a stored byte of LZ4 can become at most: the length of a copy goes on for as
+/// long as bytes are 255.
 const UNPACKS_TO: usize = 255;
 
 /// What a block holds.

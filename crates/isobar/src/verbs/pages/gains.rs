@@ -25,8 +25,8 @@ pub struct MachineArgs {
     /// instead of a guess which accesses miss
     #[arg(long, value_name = "FILE", requires = "machine")]
     misses: Option<PathBuf>,
-    /// Misses of a thread that are under way together, instead of 4; 1 where nothing overlaps, as on
-    /// numasim's machines unless they have a table `overlap`
+    /// Misses of a thread that are under way together, instead of 4; 1 where nothing overlaps, as
+    /// on numasim's machines unless they have a table `overlap`
     #[arg(long, value_name = "N", requires = "machine", value_parser = clap::value_parser!(u32).range(1..=64))]
     in_flight: Option<u32>,
 }
