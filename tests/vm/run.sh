@@ -38,12 +38,14 @@ skip() {
 
 build() {
     # shellcheck disable=SC2046 # several arguments
-    cargo build --locked $(selected -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double -p isobar-shim)
+    cargo build --locked $(selected -p isobar -p isobar-vm -p isobar-soak -p isobar-resctrl-double -p isobar-shim -p isobar-tracer-plugin)
     programs=("$target"/debug/{isobar,libisobar_alloc.so,suite,isobar-resctrl-double,isobar-soak})
     for name in subject storm verdict; do
         cc -O1 -Wall -Wextra -Werror -static -pthread -o "$work/$name" "tests/vm/programs/$name.c"
         programs+=("$work/$name")
     done
+    # What traces a program within the guest.
+    programs+=("$target/debug/libisobar_tracer_plugin.so" "$(command -v qemu-x86_64)")
     # A program with static arrays, for `isobar pages apply`.
     cc -O2 -Wall -Wextra -Werror -static -pthread -o "$work/stencil" numasim/programs/stencil.c
     programs+=("$work/stencil")
@@ -78,7 +80,7 @@ boot() {
     return 125
 }
 
-install_emulator
+install_emulator qemu-x86_64=qemu-user
 kernel=${ISOBAR_VM_KERNEL:-$cache/vmlinuz}
 why=
 [ -n "${ISOBAR_VM_KERNEL:-}" ] || fetch_kernel "$cache" || skip "no kernel for the guest: $why"

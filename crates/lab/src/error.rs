@@ -56,9 +56,9 @@ pub enum LabError {
     /// a machine whose nodes cannot all run threads
     #[error("page profiles need a machine with CPUs on every node")]
     Seats,
-    /// misses of another program
-    #[error("the misses are not of this run: they have another number of threads, or pages of another size")]
-    Misses,
+    /// misses of another run
+    #[error("misses of another run: {0}")]
+    Misses(String),
     /// a static study that could not be made
     #[error(transparent)]
     Study(#[from] StudyError),

@@ -191,10 +191,17 @@ impl Missing {
 
     /// Those of another profile of the same run.
     fn counted(usage: &Usage, misses: &Usage) -> Result<Self, LabError> {
-        if misses.threads() != usage.threads() || misses.page_bytes() != usage.page_bytes() {
-            return Err(LabError::Misses);
+        let differ = |what: &str, theirs: u64, ours: u64| Err(LabError::Misses(format!("{theirs} {what}, not {ours}")));
+        if misses.threads() != usage.threads() {
+            return differ("threads", misses.threads() as u64, usage.threads() as u64);
+        }
+        if misses.page_bytes() != usage.page_bytes() {
+            return differ("bytes a page", misses.page_bytes(), usage.page_bytes());
         }
         let by_page: BTreeMap<u64, &[u64]> = misses.rows().map(|(page, row)| (page.number, row)).collect();
+        if !usage.rows().any(|(page, _)| by_page.contains_key(&page.number)) && !by_page.is_empty() {
+            return Err(LabError::Misses("none of its pages was accessed".to_owned()));
+        }
         let none = vec![0; usage.threads()];
         let of = |page: u64| by_page.get(&page).copied().unwrap_or(&none).iter().map(|count| num::float(*count));
         Ok(Self(usage.rows().map(|(page, _)| of(page.number).collect()).collect()))
@@ -300,6 +307,11 @@ mod tests {
         let some = with(&profile(8, &(0..512).map(last).collect::<Vec<_>>())).unwrap();
         let (guessed, counted) = (times(&of, &Assumptions::default()).gain("locality"), some.gain("locality"));
         assert!(counted.unwrap().1 > 5.0 && counted.unwrap().1 < guessed.unwrap().1, "{counted:?} {guessed:?}");
-        assert!(with(&profile(4, &[])).is_err());
+        let told = |misses: &PageProfile| with(misses).unwrap_err().to_string();
+        assert_eq!(told(&profile(4, &[])), "misses of another run: 4 threads, not 8");
+        let mut far = Usage::new(8, 1 << 20).unwrap();
+        far.push(Page { number: 9999, first: 0 }, &[1; 8]).unwrap();
+        let far = PageProfile { usage: far, ..profile(8, &[vec![1; 8]]) };
+        assert_eq!(told(&far), "misses of another run: none of its pages was accessed");
     }
 }

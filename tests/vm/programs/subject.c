@@ -7,7 +7,8 @@
  *                                filled
  *   pages NAME                   FIRST-LAST=NODE ..., runs of pages by index
  *   verify NAME                  ok, or the first page whose content is wrong
- *   reserve NAME PAGES           memory that is not touched, under no policy of the subject's own
+ *   reserve NAME PAGES           memory that is not touched, under no policy of the subject's own;
+ *                                answers with its address
  *   fill NAME FIRST LAST         touches these pages of it
  *   threads N                    starts N threads that work a little every 10 ms; answers with
  *                                their ids
@@ -123,7 +124,7 @@ static void reserve(const char *name, size_t pages) {
     r->at = map("anon", name, pages * PAGE);
     if (r->at == MAP_FAILED) return answer("error: mmap: %s", strerror(errno));
     region_count++;
-    answer("ok");
+    answer("0x%lx", (unsigned long)r->at);
 }
 
 static void fill(const struct region *r, size_t first, size_t last) {

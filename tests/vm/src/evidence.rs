@@ -53,6 +53,12 @@ pub fn status(pid: u32, tid: u32, key: &str) -> Result<String> {
     Ok(line.with_context(|| format!("{path}: no {key}"))?.trim().to_owned())
 }
 
+/// The process that another one started.
+pub fn child_of(pid: u32) -> Result<u32> {
+    let is = |child: &u32| status(*child, *child, "PPid").is_ok_and(|parent| parent == pid.to_string());
+    numbered("/proc", "")?.into_iter().find(is).context("no child")
+}
+
 /// The CPUs that each thread of a process may use.
 pub fn affinities(pid: u32) -> Result<BTreeMap<u32, String>> {
     threads(pid)?.into_iter().map(|tid| Ok((tid, status(pid, tid, "Cpus_allowed_list")?))).collect()

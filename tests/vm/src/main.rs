@@ -14,6 +14,7 @@ mod isobar;
 mod subject;
 mod suite;
 mod talk;
+mod transparent;
 mod worker;
 
 use std::process::ExitCode;

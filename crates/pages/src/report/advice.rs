@@ -199,6 +199,13 @@ fn cautions(report: &Report, profile: &PageProfile) -> Vec<String> {
     if let Some(every) = profile.header.sampled {
         cautions.push(format!("About one access in {every} was seen: figures of rarely used pages are uncertain."));
     }
+    if report.cut {
+        cautions.push(
+            "A page has 2^64 - 1 accesses or more, which is as far as counts go: its figures, and those of all pages \
+             together, are wrong."
+                .to_owned(),
+        );
+    }
     if report.threads < report.nodes {
         cautions.push(format!("There are more nodes than threads: {} nodes run none.", report.nodes - report.threads));
     }

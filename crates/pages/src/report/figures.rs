@@ -80,6 +80,8 @@ pub struct Report {
     pub page_bytes: u64,
     /// All accesses, or samples of them.
     pub accesses: u128,
+    /// Whether a page has as many accesses as can be counted, or more: they are cut there.
+    pub cut: bool,
     /// Threads.
     pub threads: usize,
     /// Nodes.
@@ -138,6 +140,7 @@ impl Report {
             untouched: seen.pages().iter().filter(|page| page.accesses == 0).count(),
             page_bytes: usage.page_bytes(),
             accesses: seen.accesses(),
+            cut: seen.pages().iter().any(|page| page.accesses == u64::MAX),
             threads: usage.threads(),
             nodes: seen.nodes(),
             min_excl: question.min_excl,
@@ -246,6 +249,7 @@ fn hottest(seen: &Seen<'_>) -> Option<Hottest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Advice;
     use crate::report::examples::{matmul, profile, report};
 
     /// Table 2 with threads 0 to 3 on nodes 0 to 3.
@@ -299,6 +303,15 @@ mod tests {
         assert!(large.exclusivity < small.exclusivity);
         assert_eq!(large.structures, small.structures);
         assert!(ask(2048).unwrap_err().to_string().contains("from 4096 on"));
+    }
+
+    /// Each count is one that a file may have; their sum is more than 64 bits.
+    #[test]
+    fn accesses_that_cannot_be_counted_are_said_to_be_cut() {
+        let of = |most| report(&profile(&[[most, 1, 0, 0], [1, 2, 3, 4]], &[("array", 0..2)]), 4);
+        assert!(of(u64::MAX).cut && !of(u64::MAX - 2).cut);
+        let told = Advice::of(&of(u64::MAX), &profile(&[[1; 4]], &[("array", 0..1)]), "a.csv");
+        assert!(told.cautions.iter().any(|caution| caution.contains("2^64 - 1 accesses or more")), "{told:?}");
     }
 
     #[test]

@@ -14,6 +14,9 @@ use std::io::{self, Read};
 pub const HEAD: usize = 13;
 /// Plain bytes of a block at most.
 pub const MOST: usize = 64 << 20;
+/// Plain bytes that a stored byte of LZ4 can become at most: the length of a copy goes on for as
+/// long as bytes are 255.
+const UNPACKS_TO: usize = 255;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +112,8 @@ pub fn read(from: &mut impl Read, buffers: &mut Buffers) -> io::Result<Found> {
     let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (stored, plain, sum) = (number(1) as usize, number(5) as usize, number(9));
     let Some(kind) = Kind::of(head[0]) else { return Ok(Found::Damaged("a block of an unknown kind")) };
-    if plain > MOST || stored > plain {
+    // A few bytes that claim to be millions would cost those millions before they fail to unpack.
+    if plain > MOST || stored > plain || plain > stored.saturating_mul(UNPACKS_TO) {
         return Ok(Found::Damaged("a block of an impossible length"));
     }
     // As the bytes come, so that a length that lies costs no memory.

@@ -173,3 +173,23 @@ fn files_of_version_1_are_read_and_have_no_placements() {
     let (found, _, error) = read(&placed).unwrap();
     assert!(found.is_empty() && error.unwrap().to_string().contains("which files of version 1 have not"));
 }
+
+/// What packs best still unpacks; 86 bytes that claim to be 16 MiB, which a fuzzer found to cost a
+/// second, are refused before they are unpacked.
+#[test]
+fn a_block_is_no_longer_than_its_bytes_can_unpack_to() {
+    let (mut packed, mut buffers) = (Vec::new(), block::Buffers::default());
+    let zeros = vec![0; 1 << 22];
+    block::pack(block::Kind::Slice, &zeros, &mut packed).unwrap();
+    assert!(packed.len() < zeros.len() / 250, "{} bytes", packed.len());
+    let found = block::read(&mut packed.as_slice(), &mut buffers).unwrap();
+    assert_eq!((found, buffers.plain == zeros), (block::Found::Block(block::Kind::Slice, packed.len() as u64), true));
+    let mut lying = vec![4, 86, 0, 0, 0, 86, 0, 255, 0];
+    lying.resize(block::HEAD + 86, 0);
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&lying[..9]);
+    sum.update(&lying[block::HEAD..]);
+    lying[9..block::HEAD].copy_from_slice(&sum.finalize().to_le_bytes());
+    let found = block::read(&mut lying.as_slice(), &mut buffers).unwrap();
+    assert_eq!(found, block::Found::Damaged("a block of an impossible length"));
+}

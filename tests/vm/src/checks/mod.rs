@@ -7,6 +7,7 @@ mod conformance;
 mod counters;
 mod kinds;
 mod manage;
+mod observed;
 mod pages;
 mod policies;
 mod probe;
@@ -32,6 +33,7 @@ pub fn regular(suite: &mut Suite) {
     allocation::checks(suite);
     kinds::checks(suite);
     pages::checks(suite);
+    observed::checks(suite);
     restore::checks(suite);
     resctrl::checks(suite);
     policies::checks(suite);

@@ -7,6 +7,7 @@ use crate::fixture::{PAGE, Trace};
 use crate::isobar::{Manage, Said, run};
 use crate::subject::Subject;
 use crate::suite::{Suite, same};
+use crate::transparent::Transparent;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -165,19 +166,13 @@ fn policy_of_the_owner() -> Result<()> {
     alpha.ask(&format!("fill grid 0 {}", PAGES - 1))?;
     let before = alpha.runs_now("grid")?;
     quarters(PAGES)?;
-    let pid = child_of(alpha.pid())?;
+    let pid = evidence::child_of(alpha.pid())?;
     let said = document(&apply(pid, "--policy locality")?)?;
     ensure!(said["policies"].to_string().contains("interleave"), "no policy is named: {said}");
     same("pages by index", alpha.runs_now("grid")?, before)?;
     apply(pid, "--policy locality --force")?.fine()?;
     same("pages by index, forced", alpha.runs_now("grid")?, in_quarters(PAGES)?)?;
     undo(pid)
-}
-
-/// The process that another one started.
-fn child_of(pid: u32) -> Result<u32> {
-    let is = |child: &u32| evidence::status(*child, *child, "PPid").is_ok_and(|parent| parent == pid.to_string());
-    evidence::numbered("/proc", "")?.into_iter().find(is).context("no child")
 }
 
 /// Of the second huge page most pages are wanted on node 2.
@@ -307,26 +302,6 @@ fn kernel_program() -> Result<()> {
     ensure!(found[0] >= sizes[0] && found[0] < sizes[0] + 16, "{} pages on node 0, not {}", found[0], sizes[0]);
     undo(pid)?;
     same("none on nodes 1 to 3 again", &on_nodes(pid, bss.0)?[1..], &[0, 0, 0])
-}
-
-/// Transparent huge pages as they were when this is dropped.
-struct Transparent(String);
-
-impl Transparent {
-    const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-
-    fn never() -> Result<Self> {
-        let text = evidence::text(Self::FILE)?;
-        let now = text.split(['[', ']']).nth(1).context("no choice")?.to_owned();
-        fs::write(Self::FILE, "never")?;
-        Ok(Self(now))
-    }
-}
-
-impl Drop for Transparent {
-    fn drop(&mut self) {
-        let _ = fs::write(Self::FILE, &self.0);
-    }
 }
 
 fn refusals() -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::failure::bad_input;
 use crate::verbs::pages::source;
+use isobar_lab::LabError;
 use isobar_lab::predict::{Assumptions, Times, predict_from};
 use isobar_model::num;
 use isobar_pages::PageProfile;
@@ -24,6 +25,10 @@ pub struct MachineArgs {
     /// instead of a guess which accesses miss
     #[arg(long, value_name = "FILE", requires = "machine")]
     misses: Option<PathBuf>,
+    /// Misses of a thread that are under way together, instead of 4; 1 where nothing overlaps, as
+    /// on numasim's machines unless they have a table `overlap`
+    #[arg(long, value_name = "N", requires = "machine", value_parser = clap::value_parser!(u32).range(1..=64))]
+    in_flight: Option<u32>,
 }
 
 /// What came of it.
@@ -39,9 +44,18 @@ impl MachineArgs {
         let machine = find(name).map_err(bad_input)?;
         let stands_for = self.stands_for.map(|mib| f64::from(mib) * num::float(1 << 20));
         let misses = self.misses.as_deref().map(source::read).transpose()?.map(|read| read.profile);
-        let assumed = Assumptions { stands_for, ..Assumptions::default() };
-        let times = predict_from(profile, misses.as_ref(), &machine, min_excl, &assumed)?;
-        Ok(Some(Gains { machine: name.clone(), times }))
+        let default = Assumptions::default();
+        let assumed = Assumptions { stands_for, mlp: self.in_flight.map_or(default.mlp, f64::from), ..default };
+        let times = predict_from(profile, misses.as_ref(), &machine, min_excl, &assumed);
+        Ok(Some(Gains { machine: name.clone(), times: times.map_err(|why| self.bad_misses(why))? }))
+    }
+
+    /// Misses of another run are bad input, and their file is named.
+    fn bad_misses(&self, why: LabError) -> anyhow::Error {
+        match (&self.misses, why) {
+            (Some(file), why @ LabError::Misses(_)) => bad_input(format!("--misses {}: {why}", file.display())),
+            (_, why) => why.into(),
+        }
     }
 }
 
@@ -78,7 +92,8 @@ mod tests {
 
     fn gains(machine: &str, stands_for: Option<u32>) -> anyhow::Result<Option<Gains>> {
         let profile = isobar_pages::open(EXAMPLE).unwrap();
-        MachineArgs { machine: Some(machine.to_owned()), stands_for, misses: None }.gains(&profile, 0.9)
+        MachineArgs { machine: Some(machine.to_owned()), stands_for, misses: None, in_flight: None }
+            .gains(&profile, 0.9)
     }
 
     /// A few pages live in caches; a large program like it has all of its memory on one node.

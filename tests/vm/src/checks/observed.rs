@@ -1,0 +1,109 @@
+//! The row `linux (observed)` of a traced run: is it where the kernel had the pages? A subject is
+//! traced for real, by emulation within the emulated guest. It takes pages on each node by touching
+//! them from there; later the kernel moves some. `numa_maps` answers, from outside.
+
+use crate::evidence;
+use crate::isobar::json;
+use crate::subject::Subject;
+use crate::suite::{Suite, same};
+use crate::transparent::Transparent;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+const FILE: &str = "/tmp/observed.trace";
+
+/// Pages that are touched from each node: further apart than the program has other pages.
+const BY_NODE: [u64; 4] = [128, 256, 384, 512];
+const PAGES: u64 = 1280;
+
+/// CPUs of a node in the guest.
+const CPUS: usize = 2;
+
+/// Times that a slice may still be on its way to the file.
+const PATIENCE: u32 = 50;
+
+pub fn checks(suite: &mut Suite) {
+    suite.check("observed: the row of a traced program is where the kernel has its pages, and follows them", follows);
+}
+
+fn follows() -> Result<()> {
+    // Emulation passes no wish for small pages on to the kernel.
+    let _small = Transparent::never()?;
+    let mut command = Command::new("isobar");
+    command.args(["trace", "--slice", "100", "-o", FILE, "--", "subject"]);
+    let mut traced = Subject::start_under(&mut command)?;
+    let emulator = evidence::child_of(traced.pid())?;
+    let grid = traced.ask(&format!("reserve grid {PAGES}"))?;
+    let mut first = 0;
+    for (node, pages) in BY_NODE.into_iter().enumerate() {
+        traced.ask(&format!("pin {}", node * CPUS))?;
+        traced.ask(&format!("fill grid {first} {}", first + pages - 1))?;
+        first += pages;
+    }
+    by_kernel(emulator, &grid, BY_NODE)?;
+    row(&while_it_runs()?, BY_NODE)?;
+
+    let mut mover = Subject::start("mover")?;
+    mover.ask(&format!("migrate {emulator} 1 3"))?;
+    let moved = [BY_NODE[0], 0, BY_NODE[2], BY_NODE[1] + BY_NODE[3]];
+    by_kernel(emulator, &grid, moved)?;
+    traced.quit()?;
+    row(&report()?, moved)
+}
+
+/// Each node has its part of the grid, and of the other pages at most all.
+fn parts(who: &str, found: &[u64], wanted: [u64; 4], others: u64) -> Result<()> {
+    ensure!(others < BY_NODE[0], "{who}: {others} pages beside the grid: too many to tell nodes apart");
+    let fits = found.iter().zip(wanted).all(|(found, wanted)| (wanted..=wanted + others).contains(found));
+    ensure!(
+        fits && found.len() == wanted.len(),
+        "{who}: pages by node are {found:?}; the grid alone is {wanted:?}, and there are {others} others"
+    );
+    Ok(())
+}
+
+/// The kernel's count for the mapping that the grid lies in. Emulation leaves the program's
+/// addresses as they are.
+fn by_kernel(pid: u32, grid: &str, wanted: [u64; 4]) -> Result<()> {
+    let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let grid = hex(grid).with_context(|| grid.to_owned())?;
+    let text = evidence::text(format!("/proc/{pid}/numa_maps"))?;
+    let starts = |line: &&str| line.split(' ').next().and_then(hex).is_some_and(|start| start <= grid);
+    let line = text.lines().rev().find(starts).context("no mapping of the grid")?;
+    let count = |node: usize| {
+        let found = line.split(' ').find_map(|word| word.strip_prefix(&format!("N{node}=")));
+        found.and_then(|count| count.parse().ok()).unwrap_or(0)
+    };
+    let found: Vec<u64> = (0..BY_NODE.len()).map(count).collect();
+    let others = found.iter().sum::<u64>().checked_sub(PAGES).with_context(|| format!("pages are missing: {line}"))?;
+    parts("the kernel", &found, wanted, others)
+}
+
+fn report() -> Result<Value> {
+    json(&["pages", FILE, "--nodes", "4", "--json"])
+}
+
+/// A report of the file as it is written: each slice says where its new pages are.
+fn while_it_runs() -> Result<Value> {
+    for _ in 0..PATIENCE {
+        let said = report()?;
+        if said["linux"]["pages"].as_u64().is_some_and(|pages| pages >= PAGES) {
+            return Ok(said);
+        }
+        sleep(Duration::from_millis(100));
+    }
+    anyhow::bail!("the trace of a running program never had the grid: {}", report()?["linux"])
+}
+
+/// The row, of the grid and the program's few other pages.
+fn row(said: &Value, wanted: [u64; 4]) -> Result<()> {
+    let linux = &said["linux"];
+    ensure!(linux.is_object(), "no row: {}", said["linux_missing"]);
+    same("nodes of the machine", linux["machine_nodes"].as_u64(), Some(4))?;
+    let others = said["pages"].as_u64().and_then(|pages| pages.checked_sub(PAGES)).context("no pages")?;
+    let found = linux["node_pages"].as_array().context("no nodes")?.iter().filter_map(Value::as_u64);
+    parts("the row", &found.collect::<Vec<_>>(), wanted, others)
+}
