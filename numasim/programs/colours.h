@@ -1,6 +1,6 @@
-// Memory whose pages lie evenly in a cache. Which sets of a cache a page's lines lie in (its colour)
-// follows from where it is in physical memory, and how many pages of each colour a program gets is
-// chance: a cache of 16 ways may have to hold 20 pages of one colour and 8 of another.
+// Memory whose pages lie evenly in a cache. Which sets of a cache a page's lines lie in (its
+// colour) follows from where it is in physical memory, and how many pages of each colour a program
+// gets is chance: a cache of 16 ways may have to hold 20 pages of one colour and 8 of another.
 #ifndef NUMASIM_COLOURS_H
 #define NUMASIM_COLOURS_H
 #include "common.h"

@@ -4,6 +4,7 @@
 use crate::cache::Touch;
 use crate::machine::Machine;
 use crate::queue::LINE;
+use crate::tlb::Tlb;
 
 /// What an access costs that the private cache did not answer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +30,27 @@ impl Machine {
         let cost = self.beyond(cpu, line, store, touch);
         self.wait(cpu, cost);
         cost.ps
+    }
+
+    /// A CPU needs the translation of an address: the picoseconds of the walk until it has it.
+    #[inline]
+    pub fn translate(&mut self, cpu: usize, address: u64, physical: u64) -> u64 {
+        let tlb = self.cpus.get_mut(cpu).and_then(|own| own.tlb.as_mut());
+        tlb.map_or(0, |tlb| tlb.access(address, physical))
+    }
+
+    /// A CPU is stalled for a walk; for how long.
+    #[inline]
+    pub(crate) fn walks(&mut self, cpu: usize, walk: u64) -> u64 {
+        if let Some(own) = self.cpus.get_mut(cpu) {
+            own.counters.stall_ps += walk;
+        }
+        walk
+    }
+
+    /// Addresses mean others on a CPU from here on.
+    pub fn forget_translations(&mut self, cpu: usize) {
+        self.cpus.get_mut(cpu).and_then(|own| own.tlb.as_mut()).into_iter().for_each(Tlb::empty);
     }
 
     /// A CPU waits for an access, from its begin to its end.

@@ -5,16 +5,15 @@
 //!
 //! 1. *One level*, data only: its entries stand for the last level's, and what the first level
 //!    misses costs nothing.
-//! 2. *A walk costs the same always*, and page tables take no cache space. Where misses overlap, the
-//!    walk of a line that misses makes its way longer, and any number go on side by side; of a line
-//!    that is in the private cache, or that a stream covers, it stalls the CPU.
+//! 2. *A walk costs the same always*, and page tables take no cache space. Where misses overlap,
+//!    the walk of a line that misses makes its way longer, and any number go on side by side; of a
+//!    line that is in the private cache, or that a stream covers, it stalls the CPU.
 //! 3. *The kernel's addresses are never missed*: it maps memory by pages of 1 GiB.
 //! 4. *A page's size is guessed*: 2 MiB where virtual and physical address agree in their low 21
 //!    bits, as one of 512 small pages does, too; else 4 KiB.
 //! 5. *Every change of address space forgets all*, as on a CPU without PCIDs.
 
 use crate::cache::{Cache, Touch};
-use crate::machine::Machine;
 use crate::num::{index, round};
 use crate::spec;
 
@@ -41,7 +40,7 @@ impl Tlb {
 
     /// An access; picoseconds of the walk that it needs.
     #[inline]
-    fn access(&mut self, address: u64, physical: u64) -> u64 {
+    pub fn access(&mut self, address: u64, physical: u64) -> u64 {
         if address >= KERNEL {
             return 0;
         }
@@ -55,29 +54,6 @@ impl Tlb {
 
     pub fn empty(&mut self) {
         self.pages.empty();
-    }
-}
-
-impl Machine {
-    /// A CPU needs the translation of an address: the picoseconds of the walk until it has it.
-    #[inline]
-    pub fn translate(&mut self, cpu: usize, address: u64, physical: u64) -> u64 {
-        let tlb = self.cpus.get_mut(cpu).and_then(|own| own.tlb.as_mut());
-        tlb.map_or(0, |tlb| tlb.access(address, physical))
-    }
-
-    /// A CPU is stalled for a walk; for how long.
-    #[inline]
-    pub(crate) fn walks(&mut self, cpu: usize, walk: u64) -> u64 {
-        if let Some(own) = self.cpus.get_mut(cpu) {
-            own.counters.stall_ps += walk;
-        }
-        walk
-    }
-
-    /// Addresses mean others on a CPU from here on.
-    pub fn forget_translations(&mut self, cpu: usize) {
-        self.cpus.get_mut(cpu).and_then(|own| own.tlb.as_mut()).into_iter().for_each(Tlb::empty);
     }
 }
 

@@ -1,6 +1,6 @@
-//! What generated code calls. Callbacks that may leave have to know from where they were called: the
-//! return address becomes their last argument (QEMU passes two of a block or an instruction and four
-//! of an access, the address in rdx). A load or store of a line used lately calls nothing.
+//! What generated code calls. Callbacks that may leave have to know from where they were called:
+//! the return address becomes their last argument (QEMU passes two of a block or an instruction and
+//! four of an access, the address in rdx). A load or store of a line used lately calls nothing.
 
 use crate::callbacks::{atomic, counter, execution, load, step, store};
 use crate::qemu::MemInfo;

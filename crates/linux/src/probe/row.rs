@@ -67,15 +67,15 @@ impl Row {
         Self { node, cpus, buffers, targets, timer, pattern: Pattern::new(node.0), spent: Duration::ZERO }
     }
 
-    /// Probes every target, on the calling thread and one CPU: on `best` if that is among those that
-    /// it may use.
+    /// Probes every target, on the calling thread and one CPU: on `best` if that is among those
+    /// that it may use.
     pub fn read(&mut self, best: Option<CpuId>) -> RowReading {
         let mut rebound = 0;
         let cells = match self.pin(best) {
             Ok(()) => self.probe(&mut rebound),
             Err(why) => self.targets.iter().map(|target| (*target, Err(why.clone()))).collect(),
         };
-        // So that the kernel can wake it on an idle CPU next time. Where it refuses, the thread stays.
+        // So that the kernel can wake it on an idle CPU next time. Where refused, the thread stays.
         let _ = set(&self.cpus);
         let now = clock::now(ClockId::ThreadCPUTime);
         let cost = now.saturating_sub(std::mem::replace(&mut self.spent, now));
