@@ -125,7 +125,7 @@ impl<W: Write> Samples<W> {
         locate: impl FnOnce(u32, &[u64]) -> Result<Vec<Option<u16>>, E>,
     ) -> Result<Result<(), E>, TraceError> {
         let Some((pid, begun)) = self.program.filter(|_| self.begun && !self.over) else { return Ok(Ok(())) };
-        let pages = self.touched.to_locate(self.newest.0);
+        let pages = self.touched.take_next(self.newest.0);
         if pages.is_empty() {
             return Ok(Ok(()));
         }

@@ -27,7 +27,7 @@ impl Pages {
 
     /// The pages to ask for at this time, nanoseconds: those that are new, once a second all. None
     /// of them is new afterwards.
-    pub fn to_locate(&mut self, now: u64) -> Vec<u64> {
+    pub fn take_next(&mut self, now: u64) -> Vec<u64> {
         let new = std::mem::take(&mut self.new);
         if now.saturating_sub(self.asked) < AGAIN_NS {
             return new.into_iter().collect();

@@ -15,7 +15,7 @@ const PAGE_LINES: u32 = 64;
 /// Colours of pages in a cache; none where a page's lines do not always lie in the sets of one.
 pub fn of(llc: &Llc) -> Option<u32> {
     let sets = sets(llc.size_kib, llc.ways);
-    sets.is_multiple_of(PAGE_LINES).then(|| sets / PAGE_LINES)
+    sets.is_multiple_of(PAGE_LINES).then_some(sets / PAGE_LINES)
 }
 
 /// Part of the loads that miss, of a cycle over pages of these colours, in this many ways.
