@@ -2,7 +2,7 @@
 
 use crate::failure::{bad_input, tell};
 use crate::machines::linux;
-use crate::machines::watched::{Kind, Look, NotSeen, Watched};
+use crate::machines::watched::{Kind, Loads, Look, NotSeen, Watched};
 use crate::report::{Live, Size};
 use crate::signals::StopFlag;
 use crate::terminal;
@@ -15,6 +15,7 @@ use std::io::{self, IsTerminal, Write};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+const ONE_NODE: &str = "this machine has one node";
 /// Between two looks at whether somebody asked to stop.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -44,6 +45,8 @@ struct Seen<'a> {
     time: f64,
     look: &'a Look,
     machine: &'a Topology,
+    /// Loads from memory that other nodes answered, in per cent, as counted since the look before.
+    counted: Result<f64, String>,
 }
 
 /// Watches a process until it ends, or somebody ends this.
@@ -58,6 +61,7 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
     };
     let mut watched = Watched::new(Pid(pid)).map_err(of_process)?;
     let mut look = watched.look().map_err(of_process)?;
+    let mut loads = Loads::here();
     if machine.nodes().len() < 2 {
         tell("this machine has one node: every page is on it, and no access is remote");
     }
@@ -66,7 +70,8 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
     let mut left = args.count.unwrap_or(if live { u64::MAX } else { 1 });
     let began = Instant::now();
     loop {
-        let seen = Seen { pid, time: began.elapsed().as_secs_f64(), look: &look, machine: &machine };
+        let counted = counted(&mut loads, &look, &machine);
+        let seen = Seen { pid, time: began.elapsed().as_secs_f64(), look: &look, machine: &machine, counted };
         show(&seen, json, picture.as_mut(), out)?;
         left -= 1;
         if left == 0 || !pause(args.interval, &stop) {
@@ -81,6 +86,13 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
             Err(why) => anyhow::bail!("process {pid}: {why}"),
         };
     }
+}
+
+fn counted(loads: &mut Loads, look: &Look, machine: &Topology) -> Result<f64, String> {
+    if machine.nodes().len() < 2 {
+        return Err(ONE_NODE.to_owned());
+    }
+    loads.look(look.threads.keys().copied())?.remote_percent()
 }
 
 fn show(seen: &Seen<'_>, json: bool, live: Option<&mut Live>, out: &mut dyn Write) -> io::Result<()> {
@@ -117,7 +129,7 @@ impl Seen<'_> {
 
     fn remote(&self) -> Result<f64, &'static str> {
         if self.machine.nodes().len() < 2 {
-            return Err("this machine has one node");
+            return Err(ONE_NODE);
         }
         let node_of = |id: CpuId| self.machine.cpus().iter().find(|cpu| cpu.id == id)?.node;
         self.look.expected_remote(node_of)
@@ -146,6 +158,8 @@ fn document(seen: &Seen<'_>) -> Value {
         "pages": seen.counts(&seen.look.pages()),
         "mappings": kinds,
         "threads": seen.look.threads.len(),
+        "remote_percent": seen.counted.as_ref().ok(),
+        "remote_missing": seen.counted.as_ref().err(),
         "expected_remote_percent": remote.ok(),
         "expected_remote_missing": remote.err(),
     })
@@ -164,6 +178,10 @@ fn table(seen: &Seen<'_>) -> Vec<String> {
     ];
     rows.extend(seen.rows().iter().map(|(kind, pages)| row(kind, &seen.nodes(), &seen.counts(pages))));
     lines.extend(aligned(&rows, &[0, rows[0].len() - 1]).iter().map(|line| format!("  {line}")));
+    lines.push(match &seen.counted {
+        Ok(remote) => format!("  remote loads from memory, counted: {remote:.0} %"),
+        Err(why) => format!("  remote loads from memory: not counted, {why}"),
+    });
     lines.push(match seen.remote() {
         Ok(remote) => format!("  remote accesses, if every thread accessed every page alike: {remote:.0} %"),
         Err(why) => format!("  remote accesses: not known, {why}"),
@@ -188,6 +206,10 @@ mod tests {
     use crate::machines::watched::WatchedThread;
     use isobar_model::topology::synthetic::synthetic;
 
+    fn seen<'a>(time: f64, look: &'a Look, machine: &'a Topology, counted: Result<f64, &str>) -> Seen<'a> {
+        Seen { pid: 7, time, look, machine, counted: counted.map_err(str::to_owned) }
+    }
+
     fn look(ticks: u64) -> Look {
         let pages = |on: [u64; 2]| (0..).map(NodeId).zip(on.map(Pages)).collect::<NodeMap<Pages>>();
         Look {
@@ -200,27 +222,29 @@ mod tests {
     #[test]
     fn a_look_is_a_table_or_a_document() {
         let (machine, look) = (synthetic("node:2 core:1").unwrap(), look(4));
-        let seen = Seen { pid: 7, time: 2.0, look: &look, machine: &machine };
+        let seen = seen(2.0, &look, &machine, Ok(61.2));
         let drawn = table(&seen).join("\n");
         assert_eq!(
             drawn,
             "2.0 s: process 7 (matmul), 1 thread; resident pages by node\n         node 0  node 1  all  most on\n  all       301     100  \
              401  node 0 (75 %)\n  heap      300     100  400  node 0 (75 %)\n  stack       1       0    1  node 0 (100 %)\n  \
-             remote accesses, if every thread accessed every page alike: 75 %"
+             remote loads from memory, counted: 61 %\n  remote accesses, if every thread accessed every page alike: 75 %"
         );
         let json = document(&seen);
         assert_eq!((&json["pages"], &json["mappings"]["heap"]), (&json!([301, 100]), &json!([300, 100])));
         assert!(json["expected_remote_missing"].is_null() && json["expected_remote_percent"].is_f64());
+        assert!(json["remote_missing"].is_null() && json["remote_percent"] == 61.2);
     }
 
     #[test]
     fn what_is_not_known_has_its_reason() {
         let (machine, idle) = (synthetic("node:2 core:1").unwrap(), look(0));
-        let json = document(&Seen { pid: 7, time: 0.0, look: &idle, machine: &machine });
+        let json = document(&seen(0.0, &idle, &machine, Err("no such counters")));
+        assert_eq!((&json["remote_percent"], &json["remote_missing"]), (&json!(null), &json!("no such counters")));
         assert!(json["expected_remote_percent"].is_null());
         assert!(json["expected_remote_missing"].as_str().unwrap().contains("used a CPU"));
         let one = synthetic("node:1 core:2").unwrap();
-        let drawn = table(&Seen { pid: 7, time: 0.0, look: &idle, machine: &one }).join("\n");
+        let drawn = table(&seen(0.0, &idle, &one, Err(ONE_NODE))).join("\n");
         assert!(drawn.ends_with("not known, this machine has one node"), "{drawn}");
     }
 }
