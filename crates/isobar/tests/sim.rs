@@ -104,6 +104,7 @@ fn the_joint_optimum_is_no_worse_than_any_mapping_and_not_below_its_bound() {
     }
     let text = isobar(&args).done().to_owned();
     assert_eq!(text, isobar(&args).done(), "the same every time");
+    insta::assert_snapshot!("sim-joint", text);
 
     let short = isobar(&[&args[..], &["--time-limit", "0.001", "--json"]].concat()).document();
     assert!(short["joint"]["antt"].as_f64().unwrap() >= bound, "{short}");
