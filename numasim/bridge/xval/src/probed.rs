@@ -59,8 +59,13 @@ pub fn order(spec: &Spec, seconds: f64) -> Order {
     Order { modelled: true, limit_seconds: PATIENCE.0 * seconds + PATIENCE.1, runs }
 }
 
+/// isobar may use the CPUs that no load has: a load that shares its CPU with a probe stands still
+/// while it is measured.
 fn run(spec: &Spec, id: &str, cpus: &[u32], seconds: f64) -> Run {
-    let words = ["/bin/isobar", "probe", "--json", "--interval", INTERVAL, "--count", "1000000"];
+    let free = (0..spec.cpus()).map(num::narrow).filter(|cpu: &u32| !cpus.contains(cpu));
+    let free = free.map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",");
+    let words =
+        ["taskset", "-c", &free, "/bin/isobar", "probe", "--json", "--interval", INTERVAL, "--count", "1000000"];
     let argv = words.map(str::to_owned).to_vec();
     let daemon = Daemon { argv, ..Daemon::default() };
     let mut jobs: Vec<Job> = cpus.iter().map(|cpu| stream(spec, *cpu)).collect();
@@ -251,5 +256,8 @@ mod tests {
         assert_eq!(seats(&order.runs[0]), std::slice::from_ref(&clock));
         assert_eq!(seats(&order.runs[1]), [named(1), named(2), named(3), clock.clone()]);
         assert_eq!(seats(&order.runs[2]), [named(5), named(6), clock]);
+        let allowed = |run: &Run| run.regime.daemon.as_ref().unwrap().argv[..4].join(" ");
+        assert_eq!(allowed(&order.runs[0]), "taskset -c 0,1,2,3,4,5,6,7 /bin/isobar");
+        assert_eq!(allowed(&order.runs[2]), "taskset -c 0,1,2,3,4,7 /bin/isobar");
     }
 }
