@@ -72,9 +72,12 @@ impl Core {
     ) -> Outcome {
         let walk = machine.translate(self.cpu, access.address, access.physical);
         let found = self.look_up(machine, reference, access, Begin { now, walk, instruction });
+        if walk == 0 {
+            return found;
+        }
         // The walk of a line that is on its way only makes the way longer.
         let stalls = if found.arrives > 0 && found.missed { 0 } else { machine.walks(self.cpu, walk) };
-        Outcome { stall: found.stall + stalls, walked: walk > 0, ..found }
+        Outcome { stall: found.stall + stalls, walked: true, ..found }
     }
 
     #[inline]

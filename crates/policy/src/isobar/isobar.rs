@@ -28,7 +28,7 @@ use super::trial::{Touched, Trial, Verdict};
 use super::ways::Ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
-use crate::kit::refused::{Asked, Refused, is_refused};
+use crate::kit::refused::{Asked, Refused, refused_of};
 use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Seconds, Sensor, Topology, num};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -357,10 +357,9 @@ impl Policy for Isobar {
 
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.refused.applied(plan, outcome);
-        for (action, outcome) in plan.actions.iter().zip(&outcome.actions) {
-            if let (Action::SetWays { llc, .. }, true, Some((machine, _))) =
-                (action, is_refused(action, outcome), &self.memory)
-            {
+        let Some((machine, _)) = &self.memory else { return };
+        for action in refused_of(plan, outcome) {
+            if let Action::SetWays { llc, .. } = action {
                 self.ways.forget(*llc, machine);
             }
         }

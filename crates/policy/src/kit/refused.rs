@@ -148,7 +148,7 @@ pub fn refused_of<'a>(plan: &'a Plan, outcome: &'a Outcome) -> impl Iterator<Ite
 /// Whether an action was refused. What waits for the budget of an epoch was not: pages that are
 /// left alone, and threads beyond the moves of an epoch.
 #[must_use]
-pub fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
+fn is_refused(action: &Action, outcome: &ActionOutcome) -> bool {
     match outcome {
         ActionOutcome::Refused { .. } => true,
         ActionOutcome::LeftAlone { why } => {
