@@ -42,7 +42,7 @@ fn moves(list: &[(&Kept, CpuId)]) -> Plan {
         cpu: *cpu,
         reason: "a test".into(),
     };
-    Plan { policy: "test".into(), actions: list.iter().map(action).collect(), notes: Vec::new() }
+    Plan { policy: "test".into(), actions: list.iter().map(action).collect(), ..Plan::default() }
 }
 
 fn ten_pages(process: &Kept, from: u32, to: u32) -> Action {

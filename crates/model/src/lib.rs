@@ -19,6 +19,7 @@
 mod attribution;
 mod between;
 pub mod capabilities;
+pub mod change;
 pub mod count;
 pub mod cpuset;
 pub mod flight;
@@ -41,6 +42,7 @@ pub mod validate;
 pub mod wire;
 
 pub use capabilities::{Capabilities, Sensor};
+pub use change::{Effect, Gain, Prediction};
 pub use count::{Count, Counters};
 pub use cpuset::CpuSet;
 pub use flight::PageMove;

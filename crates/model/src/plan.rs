@@ -1,13 +1,14 @@
 //! What a policy wants done: actions, each with its reason in words. The log, `explain`, the TUI
 //! and the report print that reason.
 
+use crate::change::{Effect, Prediction};
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::serial;
 use crate::units::Pages;
 use serde::{Deserialize, Serialize};
 
 /// The decision of one epoch. Actions are carried out in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Canonical name of the policy.
@@ -18,6 +19,12 @@ pub struct Plan {
     /// alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What is expected of changes that begin with these actions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Prediction>,
+    /// What came of earlier changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
 }
 
 impl Plan {

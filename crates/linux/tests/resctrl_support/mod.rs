@@ -104,7 +104,7 @@ impl Stage {
 }
 
 pub fn plan(actions: Vec<Action>) -> Plan {
-    Plan { policy: "test".into(), actions, notes: Vec::new() }
+    Plan { policy: "test".into(), actions, ..Plan::default() }
 }
 
 pub fn ways(llc: u32, cluster: &str, way_mask: u64, members: &[&Kept]) -> Action {

@@ -33,7 +33,10 @@ mod tests {
         r#"{"kind":"withdraw_pages","pid":1,"from_node":0,"to_node":1,"reason":"a"},"#,
         r#"{"kind":"set_ways","llc":0,"cluster":"streaming-0","way_mask":"0x1f","threads":[7],"reason":"a"},"#,
         r#"{"kind":"set_ways","llc":1,"cluster":"s","way_mask":"0x1","memory_bandwidth_percent":40,"threads":[],"reason":"a"},"#,
-        r#"{"kind":"set_allocation","pid":1,"node":1,"reason":"a"}],"notes":["b"]}"#
+        r#"{"kind":"set_allocation","pid":1,"node":1,"reason":"a"}],"notes":["b"],"#,
+        r#""predictions":[{"change":1,"actions":[0,1],"gain":0.5,"programs":[{"pid":1,"gain":0.5}]}],"#,
+        r#""effects":[{"change":1,"predicted":0.5,"measured":0.25,"error":0.125,"disturbed":false,"kept":true,"#,
+        r#""programs":[{"pid":1,"gain":0.25}]}]}"#
     );
 
     #[test]

@@ -1,0 +1,50 @@
+//! Changes that are predicted and judged: what a policy expects of actions that belong together,
+//! and what it measured of them later. A change has a number, so that both can be shown side by
+//! side, also from a recording.
+
+use crate::ids::Pid;
+use serde::{Deserialize, Serialize};
+
+/// What a policy expects of a change that begins with this plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prediction {
+    /// Counts the changes of this policy, from 1.
+    pub change: u64,
+    /// The actions of the plan that make it, by index.
+    pub actions: Vec<usize>,
+    /// Gain in speed summed over all programs, 1 = one program twice as fast.
+    pub gain: f64,
+    /// Gain by program, ascending by pid; programs that are not expected to notice are left out.
+    pub programs: Vec<Gain>,
+}
+
+/// The part by which a program gets faster (below 0: slower).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gain {
+    /// The program.
+    pub pid: Pid,
+    /// 0.1 = 10 % faster.
+    pub gain: f64,
+}
+
+/// What came of a change, where its trial ended with this plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effect {
+    /// The number of its [`Prediction`].
+    pub change: u64,
+    /// What was predicted for the programs that could be compared.
+    pub predicted: f64,
+    /// What was measured of them.
+    pub measured: f64,
+    /// Standard error of that.
+    pub error: f64,
+    /// Whether programs came, went or changed meanwhile, so that the two are not of the same.
+    pub disturbed: bool,
+    /// Whether it stays; else this plan takes it back.
+    pub kept: bool,
+    /// By program that could be compared, ascending by pid.
+    pub programs: Vec<Gain>,
+}
