@@ -14,6 +14,7 @@ mod machines;
 mod on_purpose;
 mod output;
 mod progress;
+mod record;
 mod report;
 mod signals;
 mod terminal;

@@ -1,12 +1,12 @@
 //! What a machine can measure and do, and why it cannot do the rest. Found out by the machine,
 //! printed by the command, asked by nothing that decides.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Something that a machine may be able to measure or do, named for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sensor {
     /// Instructions retired, by thread.
@@ -46,7 +46,7 @@ impl fmt::Display for Sensor {
 }
 
 /// What a machine can measure: absent sensors with the reason that was found, all others present.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
     /// Sensors that are not there, and why, in one line with the remedy.
     pub missing: BTreeMap<Sensor, String>,

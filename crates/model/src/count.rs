@@ -1,6 +1,7 @@
 //! Event counts as the kernel gives them: raw, cumulative, with the time that they cover.
 
 use crate::num;
+use serde::{Deserialize, Serialize};
 
 /// Event counters of a thread since they were opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Counters {
 /// A raw event count with the time that it covers. An event that shares its hardware counter with
 /// others runs for a part of the time in which it is enabled (`perf_event_open(2)`,
 /// `PERF_FORMAT_TOTAL_TIME_*`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Events counted.
     pub value: u64,

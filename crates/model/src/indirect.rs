@@ -4,10 +4,11 @@
 
 use crate::count::Count;
 use crate::ids::{Pid, Tid};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The counts of a sample that are not a thread's own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indirect {
     /// Counters of CPUs; `None` where threads are counted, or nothing could be read.
     pub cpus: Option<CpuReading>,
@@ -19,7 +20,7 @@ pub struct Indirect {
 }
 
 /// The counters of all CPUs at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuReading {
     /// Grows each time the counters are published: nothing is measured between two readings of one
     /// number.
@@ -29,7 +30,7 @@ pub struct CpuReading {
 }
 
 /// What a CPU counted since its counters were opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTotals {
     /// Nanoseconds in which it was busy.
     pub busy_ns: u64,
@@ -51,7 +52,7 @@ pub struct CpuTotals {
 /// read before each change and this is the running total of what was read: it never goes backwards
 /// while it is in consecutive samples, and begins at 0 when it appears. An interval in which a
 /// group could not be read adds to the time enabled and not to the time running.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Monitored {
     /// Bytes to and from memory.
     pub bytes: Count,

@@ -35,4 +35,6 @@ pub mod settings;
 pub use error::{BoxError, RunError, in_full};
 #[cfg(any(test, feature = "fake"))]
 pub use run::fake;
-pub use run::{Epoch, Limits, Loop, Observer, Refusals, Start, Surroundings, Tally, decide, percent_of_one_cpu};
+pub use run::{
+    Epoch, Limits, Loop, Observer, Refusals, Repeated, Start, Surroundings, Tally, decide, percent_of_one_cpu,
+};

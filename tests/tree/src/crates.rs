@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -20,6 +20,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("isobar-tracer-names", &[]),
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
+    ("isobar-recording", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
     (
         "isobar-study",
@@ -70,6 +71,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
             "isobar-plot",
             "isobar-policy",
             "isobar-profiles",
+            "isobar-recording",
             "isobar-runtime",
             "isobar-sim",
             "isobar-study",

@@ -253,6 +253,14 @@ pub fn cgroup_of(pid: Pid) -> Option<Cgroups> {
     std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(|text| Cgroups::parse(&text))
 }
 
+/// The cgroup that is shown with a process: that of version 2, else the longest path of version 1.
+pub fn shown_cgroup(pid: Pid) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let path = |line: &'_ str| Some(line.splitn(3, ':').nth(2)?.to_owned());
+    let unified = text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned));
+    unified.filter(|path| path != "/").or_else(|| text.lines().filter_map(path).max_by_key(String::len))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,19 @@ pub struct Aftermath {
     pub remarks: Vec<String>,
     /// Where the machine was simulated.
     pub truth: Option<Truth>,
+    /// What was recorded of the run, where it was and nothing went wrong.
+    pub recorded: Option<Recorded>,
+}
+
+/// What was recorded of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Epochs that were written, those included that were dropped again as the oldest.
+    pub epochs: u64,
+    /// Epochs for which the disk was too slow.
+    pub left_out: u64,
+    /// Size of the file.
+    pub bytes: u64,
 }
 
 /// The applications of a simulated workload, in its order.

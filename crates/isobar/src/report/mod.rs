@@ -19,13 +19,14 @@ mod table;
 mod ways;
 mod words;
 
-pub use aftermath::{Aftermath, AppTruth, Truth};
+pub use aftermath::{Aftermath, AppTruth, Recorded, Truth};
 pub use clock::WallClock;
 pub use explain::Explain;
 pub use human::{Human, Volume};
 pub use json::Json;
 pub use live::{Live, Size};
 pub use profiles::Profiles;
+pub use words::{action_in_words, concerns, machine_in_words};
 
 use isobar_runtime::{Observer, Tally};
 

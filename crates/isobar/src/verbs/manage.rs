@@ -3,6 +3,7 @@
 
 use super::Verb;
 use super::options::positive_seconds;
+use super::recording::RecordOptions;
 use super::watch::{self, Needed, WatchArgs};
 use crate::output::{Chunks, Queue};
 use crate::report::{Human, Json, Profiles, Size, Volume};
@@ -48,6 +49,12 @@ pub struct Manage {
     /// profiles that `study` reads
     #[arg(long, value_name = "FILE")]
     save_profiles: Option<PathBuf>,
+    /// Record the run in a new file, for `isobar replay`, `top`, `report` and any SQL client
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// how large it may grow
+    #[command(flatten)]
+    bounds: RecordOptions,
     /// Print only warnings, refusals and the summary
     #[arg(long, short, conflicts_with_all = ["verbose", "json"])]
     quiet: bool,
@@ -67,6 +74,7 @@ impl Verb for Manage {
         needed.limits.despite_missing = self.dry_run;
         needed.limits.duration = self.duration.map(Seconds);
         needed.profiles = self.save_profiles.clone().map(Profiles::to).transpose()?;
+        needed.recording = self.record.clone().map(|file| (file, self.bounds.bounds()));
         let queue = Queue::to_stdout(watch::notice(self.watch.json))?;
         let done = show(self, needed, &queue);
         watch::finish(done, queue)

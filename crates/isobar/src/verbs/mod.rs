@@ -8,6 +8,9 @@ mod options;
 mod pages;
 mod passing;
 mod probe;
+mod record;
+mod recording;
+mod replay;
 mod reproduce;
 mod restore;
 mod run;
@@ -30,6 +33,8 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<run::Run>(),
     Entry::of::<trace::Trace>(),
     Entry::of::<restore::Restore>(),
+    Entry::of::<record::Record>(),
+    Entry::of::<replay::Replay>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
     Entry::of::<study::Study>(),

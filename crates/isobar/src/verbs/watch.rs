@@ -3,20 +3,21 @@
 
 use super::options::{seed, within};
 use crate::failure::{self, bad_input};
-use crate::input;
 use crate::machines::{linux, simulated};
 use crate::on_purpose;
 use crate::output::Queue;
+use crate::record::{self, Inputs, Recording, Wanted};
 use crate::report::{Aftermath, Profiles, Reporter, WallClock};
 use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Machine, Pid, Policy, Seconds};
+use isobar_recording::{About, Bounds, about};
 use isobar_runtime::selection::Rules;
 use isobar_runtime::settings::{self, Config, DEFAULT_INTERVAL_SECONDS, INTERVAL_SECONDS, ManageConfig};
 use isobar_runtime::{Limits, Loop, Surroundings, policies};
 use isobar_sim::SimMachine;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What `manage` and `explain` share.
@@ -67,6 +68,9 @@ pub struct Needed {
     pub limits: Limits,
     /// Where to what the policy learns of programs is written at the end.
     pub profiles: Option<Profiles>,
+    /// The recording that is made of the run.
+    pub recording: Option<(PathBuf, Bounds)>,
+    about: About,
 }
 
 /// The machine to run on.
@@ -82,14 +86,29 @@ impl Needed {
     /// # Errors
     /// Bad input.
     pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
-        let mut config = Config::load(args.config.as_deref(), &args.set, &input::settings).map_err(bad_input)?;
+        Self::with_policy(args, None)
+    }
+
+    /// The same with a policy that is taken where none is named.
+    ///
+    /// # Errors
+    /// Bad input.
+    pub fn or_policy(args: &WatchArgs, default: &str) -> anyhow::Result<Self> {
+        Self::with_policy(args, Some(default))
+    }
+
+    fn with_policy(args: &WatchArgs, default: Option<&str>) -> anyhow::Result<Self> {
+        let inputs = Inputs::default();
+        let read = |path: &Path| inputs.read(path);
+        let mut config = Config::load(args.config.as_deref(), &args.set, &read).map_err(bad_input)?;
         config.manage.interval_seconds = args.interval.or(config.manage.interval_seconds);
         if !args.only.is_empty() {
             settings::named("--only", &args.only).map_err(bad_input)?;
             config.manage.only.clone_from(&args.only);
         }
-        let name = args.policy.clone().or_else(|| config.manage.policy.clone()).ok_or_else(no_policy)?;
-        let policy = policies::build(&name, &config, &input::settings).map_err(bad_input)?;
+        let name = args.policy.clone().or_else(|| config.manage.policy.clone());
+        let name = name.or_else(|| default.map(str::to_owned)).ok_or_else(no_policy)?;
+        let policy = policies::build(&name, &config, &read).map_err(bad_input)?;
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         Ok(Self {
             policy: on_purpose::perhaps(policy),
@@ -98,7 +117,21 @@ impl Needed {
             limits: Limits::every(Seconds(config.manage.interval_seconds.unwrap_or(DEFAULT_INTERVAL_SECONDS))),
             config: config.manage,
             profiles: None,
+            recording: None,
+            about: About { facts: facts(args, &name), inputs: inputs.take() },
         })
+    }
+
+    /// The recording that is made of the run, with the file to be made.
+    fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
+        let Some((file, bounds)) = &self.recording else { return Ok(None) };
+        let is_simulated = self.target != Target::Linux;
+        let mut about = self.about.clone();
+        about.facts.insert(about::INTERVAL.to_owned(), self.limits.interval.0.to_string());
+        about.facts.insert(about::DRY_RUN.to_owned(), self.limits.dry_run.to_string());
+        let cgroup = if is_simulated { |_| None } else { linux::shown_cgroup as fn(Pid) -> Option<String> };
+        let wanted = Wanted { file: file.clone(), bounds: *bounds, about, is_simulated };
+        Recording::start(&wanted, cgroup).map(Some).map_err(bad_input)
     }
 
     /// Whether the output is worth waiting for: a simulated machine stands still meanwhile, and
@@ -114,6 +147,20 @@ impl Needed {
             Target::Sim { .. } => WallClock::none(),
         }
     }
+}
+
+/// What is known of a run before it begins.
+fn facts(args: &WatchArgs, policy: &str) -> BTreeMap<String, String> {
+    let mut facts = if args.machine.is_none() { record::here() } else { BTreeMap::new() };
+    let mut add = |key: &str, value: String| drop(facts.insert(key.to_owned(), value));
+    add(about::ISOBAR, env!("CARGO_PKG_VERSION").to_owned());
+    add(about::POLICY, policy.to_owned());
+    add(about::MACHINE, args.machine.clone().unwrap_or_else(|| "this machine".to_owned()));
+    add(about::SETS, serde_json::json!(args.set).to_string());
+    if let Some(config) = &args.config {
+        add(about::CONFIG, config.display().to_string());
+    }
+    facts
 }
 
 /// How a notice of dropped lines is put, for programs or people.
@@ -189,10 +236,11 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             let machine = linux::switched_on(machine, &*needed.policy);
             changed.watch(&machine, &needed.config);
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
-            let surroundings = Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered };
+            let surroundings =
+                Surroundings { cgroups: &linux::cgroup_of, stop: &stop, own_cpu, recovered, ..Surroundings::default() };
             over(machine, needed, surroundings, reporter, |machine| Aftermath {
                 remarks: linux::put_back_remarks(machine),
-                truth: None,
+                ..Aftermath::default()
             })
         }
         Target::Sim { workload, seed } => {
@@ -204,8 +252,8 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             // run.
             let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
             over(machine, needed, surroundings, reporter, |machine| Aftermath {
-                remarks: Vec::new(),
                 truth: Some(simulated::truth(&workload, machine)),
+                ..Aftermath::default()
             })
         }
     }
@@ -230,15 +278,23 @@ fn over<M: Machine>(
     reporter: &mut dyn Reporter,
     aftermath: impl Fn(&M) -> Aftermath,
 ) -> anyhow::Result<()> {
+    let mut recording = needed.start_recording()?;
     let Needed { policy, rules, limits, profiles, .. } = needed;
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
-    let ended = run.run(reporter);
-    let after = aftermath(run.machine());
+    let ended = match &mut recording {
+        Some(recording) => run.run(&mut recording.beside(reporter)),
+        None => run.run(reporter),
+    };
+    // Whatever ended the run: what was recorded of it is worth keeping.
+    let recorded = recording.map(Recording::finish).transpose();
+    let mut after = aftermath(run.machine());
+    after.recorded = recorded.as_ref().ok().copied().flatten();
     if ended.is_err() {
         // The report's end is not written then.
         after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
     }
     reporter.end(&ended?, &after)?;
+    recorded?;
     profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
 }
 

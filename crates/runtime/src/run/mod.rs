@@ -8,11 +8,13 @@
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 mod observer;
+mod repeated;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use observer::{Epoch, Observer, Start};
+pub use repeated::Repeated;
 pub use tally::{Refusals, Tally, percent_of_one_cpu};
 
 use crate::error::{BoxError, RunError};
@@ -59,11 +61,13 @@ pub struct Surroundings<'a> {
     pub own_cpu: Option<&'a dyn Fn() -> Seconds>,
     /// What an earlier run had left changed and was put back before this one, in words.
     pub recovered: Option<String>,
+    /// What was chosen and done in the run that this one repeats, where it repeats one.
+    pub repeated: Option<&'a dyn Repeated>,
 }
 
 impl Default for Surroundings<'_> {
     fn default() -> Self {
-        Self { cgroups: &|_| None, stop: &|| false, own_cpu: None, recovered: None }
+        Self { cgroups: &|_| None, stop: &|| false, own_cpu: None, recovered: None, repeated: None }
     }
 }
 
@@ -251,15 +255,14 @@ impl<'a, M: Machine> Loop<'a, M> {
     }
 
     fn decided(&mut self, seen: Observation) -> Result<Decided, RunError> {
-        let (part, memory) = selection::select(&seen, &self.rules, &self.memory, self.surroundings.cgroups);
-        self.memory = memory;
+        let part = self.selected(&seen);
         self.machine.managed(&part.processes.iter().map(|process| process.pid).collect());
         let plan = match self.lost() {
             Some(note) => Plan { notes: vec![note], ..Plan::nothing(self.policy.name()) },
             None => decide(self.policy.as_mut(), &part)?,
         };
         let part = if let Cow::Owned(part) = part { Some(part) } else { None };
-        let outcome = if self.limits.dry_run { None } else { Some(self.machine.apply(&plan).map_err(of_machine)?) };
+        let outcome = self.outcome(&plan)?;
         if let Some(outcome) = &outcome {
             self.policy.applied(&plan, outcome);
         }
@@ -267,6 +270,24 @@ impl<'a, M: Machine> Loop<'a, M> {
         self.tally.add(&plan, outcome.as_ref());
         self.tally.add_time(seen.interval, own_cpu);
         Ok(Decided { seen, part, plan, outcome, own_cpu })
+    }
+
+    fn selected<'o>(&mut self, seen: &'o Observation) -> Cow<'o, Observation> {
+        if let Some(repeated) = self.surroundings.repeated {
+            return selection::part(seen, &repeated.managed());
+        }
+        let (part, memory) = selection::select(seen, &self.rules, &self.memory, self.surroundings.cgroups);
+        self.memory = memory;
+        part
+    }
+
+    /// What becomes of a plan; `None` in a dry run.
+    fn outcome(&mut self, plan: &Plan) -> Result<Option<Outcome>, RunError> {
+        match self.surroundings.repeated {
+            Some(repeated) => Ok(repeated.outcome(plan)),
+            None if self.limits.dry_run => Ok(None),
+            None => self.machine.apply(plan).map(Some).map_err(of_machine),
+        }
     }
 
     fn latest_epoch(&self) -> Option<Epoch<'_>> {

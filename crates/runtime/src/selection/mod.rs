@@ -78,6 +78,12 @@ pub fn select<'a>(
     (part_of(seen, &kept), Memory { quiet: kept })
 }
 
+/// The part of an observation that is about given threads, as [`select`] gives it.
+pub fn part<'a>(seen: &'a Observation, threads: &BTreeSet<(Pid, Tid)>) -> Cow<'a, Observation> {
+    let kept: Vec<Managed> = threads.iter().map(|id| (*id, 0)).collect();
+    part_of(seen, &kept)
+}
+
 /// The patterns that fit no process: worth a line, since a misspelt name would manage nothing in
 /// silence.
 pub fn without_match<'a>(patterns: &'a [Pattern], seen: &Observation, cgroup: &CgroupsOf<'_>) -> Vec<&'a Pattern> {

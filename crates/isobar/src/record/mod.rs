@@ -1,0 +1,115 @@
+//! Recording a run: from what the loop shows to moments of a recording, beside whatever else shows
+//! it. A recording that cannot go on ends alone; the run goes on without it.
+
+mod inputs;
+
+pub use inputs::Inputs;
+
+use crate::failure::tell;
+use crate::report::{Aftermath, Recorded, Reporter};
+use isobar_model::{Outcome, Pid, Plan};
+use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, Writer, about};
+use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What shall be recorded, and where.
+pub struct Wanted {
+    /// The file, which must not be there yet.
+    pub file: PathBuf,
+    /// How large it may grow.
+    pub bounds: Bounds,
+    /// What is known before the first epoch.
+    pub about: About,
+    /// Whether the machine stands still while an epoch is written, and has no time of day.
+    pub is_simulated: bool,
+}
+
+/// A run that is recorded while something else shows it.
+pub struct Recording {
+    recorder: Recorder,
+    file: PathBuf,
+    is_simulated: bool,
+    has_told: bool,
+    written: u64,
+}
+
+impl Recording {
+    /// Makes the file.
+    ///
+    /// # Errors
+    /// Where it is there already or cannot be made.
+    pub fn start(wanted: &Wanted, cgroup: fn(Pid) -> Option<String>) -> Result<Self, RecordingError> {
+        let writer = Writer::create(&wanted.file, &wanted.about, wanted.bounds, Box::new(cgroup))?;
+        let recorder = Recorder::start(&wanted.file, writer, wanted.is_simulated)?;
+        let (file, is_simulated) = (wanted.file.clone(), wanted.is_simulated);
+        Ok(Self { recorder, file, is_simulated, has_told: false, written: 0 })
+    }
+
+    /// Shows a run through `shown`, and records it.
+    pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter) -> Beside<'a> {
+        Beside { recording: self, shown }
+    }
+
+    fn record(&mut self, moment: Moment) {
+        self.written += 1;
+        self.recorder.record(moment);
+        if self.recorder.has_ended() && !std::mem::replace(&mut self.has_told, true) {
+            tell(&format!("recording to {} has ended; the reason follows at the end", self.file.display()));
+        }
+    }
+
+    /// Writes what is left. What was recorded.
+    ///
+    /// # Errors
+    /// Why recording ended early, where it did.
+    pub fn finish(self) -> Result<Recorded, RecordingError> {
+        let facts = BTreeMap::from([(about::COMPLETE.to_owned(), "true".to_owned())]);
+        let left_out = self.recorder.finish(facts)?;
+        let bytes = std::fs::metadata(&self.file).map_or(0, |file| file.len());
+        // The reading before the first epoch is none.
+        Ok(Recorded { epochs: self.written.saturating_sub(1 + left_out), left_out, bytes })
+    }
+
+    fn wall_time(&self) -> Option<f64> {
+        if self.is_simulated { None } else { Some(SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64()) }
+    }
+}
+
+/// Records what something else shows.
+pub struct Beside<'a> {
+    recording: &'a mut Recording,
+    shown: &'a mut dyn Reporter,
+}
+
+impl Observer for Beside<'_> {
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
+        let wall_time = self.recording.wall_time();
+        let (sample, managed) = (start.sample.clone(), Managed::new());
+        self.recording.record(Moment { number: 0, wall_time, sample, managed, decision: None });
+        self.shown.begin(start)
+    }
+
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
+        let managed = epoch.managed.threads().map(|(process, thread)| (process.pid, thread.tid)).collect();
+        let (plan, outcome): (Plan, Option<Outcome>) = (epoch.plan.clone(), epoch.outcome.cloned());
+        let decision = Some(Decision { plan, outcome, own_cpu: epoch.own_cpu });
+        let (wall_time, sample) = (self.recording.wall_time(), epoch.sample.clone());
+        self.recording.record(Moment { number: epoch.number, wall_time, sample, managed, decision });
+        self.shown.epoch(epoch)
+    }
+}
+
+impl Reporter for Beside<'_> {
+    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+        self.shown.end(tally, after)
+    }
+}
+
+/// What this machine is called, and its kernel.
+pub fn here() -> BTreeMap<String, String> {
+    let read = |name: &str| std::fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok();
+    let facts = [(about::HOST, "hostname"), (about::KERNEL, "osrelease")];
+    facts.into_iter().filter_map(|(fact, name)| Some((fact.to_owned(), read(name)?.trim().to_owned()))).collect()
+}

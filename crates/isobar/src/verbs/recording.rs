@@ -1,0 +1,58 @@
+//! How large a recording may grow, as typed.
+
+use super::options::positive_seconds;
+use isobar_model::Seconds;
+use isobar_recording::Bounds;
+
+/// How large a recording may grow.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RecordOptions {
+    /// Keep at most so much of a recording: bytes, or with K, M or G; what is oldest goes
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
+    record_bytes: u64,
+    /// Keep at most so many seconds of a recording
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    record_seconds: Option<f64>,
+    /// Rows for SQL of at most so many processes, and as many threads, an epoch: the busiest;
+    /// replays see all in any case
+    #[arg(long, value_name = "N", default_value_t = Bounds::default().rows)]
+    record_rows: usize,
+}
+
+impl RecordOptions {
+    /// As bounds.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { bytes: Some(self.record_bytes), age: self.record_seconds.map(Seconds), rows: self.record_rows }
+    }
+}
+
+/// The least that is worth keeping: a recording has tables before its first epoch.
+const LEAST: u64 = 1 << 20;
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let expected = || "expected at least 1M, such as 500M or 2G".to_owned();
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit {
+        "" => 0,
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        _ => return Err(expected()),
+    };
+    let number: u64 = digits.parse().map_err(|_| expected())?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes >= LEAST).ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("1048576"), Ok(1 << 20));
+        assert_eq!((bytes("2048K"), bytes("500M"), bytes("2GiB")), (Ok(2 << 20), Ok(500 << 20), Ok(2 << 30)));
+        for wrong in ["", "5", "1K", "M", "1.5G", "-3M", "1T", "99999999999G"] {
+            assert!(bytes(wrong).unwrap_err().contains("such as 500M"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Two plans for one epoch, side by side.
+
+use isobar_model::wire::plan_to_json;
+use isobar_model::{Action, Plan};
+
+/// Actions by who planned them.
+#[derive(Debug, Default, PartialEq)]
+pub struct Compared<'a> {
+    /// In both plans, whatever their reasons.
+    pub both: Vec<&'a Action>,
+    /// Only recorded.
+    pub recorded: Vec<&'a Action>,
+    /// Only in the replay.
+    pub replayed: Vec<&'a Action>,
+}
+
+/// Who planned what, each in the order of its plan.
+pub fn compare<'a>(recorded: &'a Plan, replayed: &'a Plan) -> Compared<'a> {
+    let mut compared = Compared { replayed: replayed.actions.iter().collect(), ..Compared::default() };
+    for action in &recorded.actions {
+        match compared.replayed.iter().position(|other| is_same(action, other)) {
+            Some(at) => compared.both.push(compared.replayed.remove(at)),
+            None => compared.recorded.push(action),
+        }
+    }
+    compared
+}
+
+/// Whether two plans are the same to the byte, reasons and notes included.
+pub fn is_identical(recorded: &Plan, replayed: &Plan) -> bool {
+    plan_to_json(recorded).to_string() == plan_to_json(replayed).to_string()
+}
+
+/// Whether two actions do the same; their reasons may differ.
+fn is_same(a: &Action, b: &Action) -> bool {
+    let bare = |action: &Action| {
+        let mut document = serde_json::to_value(action).unwrap_or_default();
+        document.as_object_mut().map(|keys| keys.remove("reason"));
+        document
+    };
+    bare(a) == bare(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::{CpuId, Pid, Tid};
+
+    fn to(cpu: u32, reason: &str) -> Action {
+        Action::MoveThread { pid: Pid(1), tid: Tid(cpu), cpu: CpuId(cpu), reason: reason.to_owned() }
+    }
+
+    #[test]
+    fn what_both_do_is_told_from_what_one_does_and_reasons_do_not_count() {
+        let plan = |actions| Plan { actions, ..Plan::nothing("x") };
+        let (recorded, replayed) = (plan(vec![to(1, "a"), to(2, "a")]), plan(vec![to(3, "b"), to(1, "b")]));
+        let compared = compare(&recorded, &replayed);
+        assert_eq!(compared.both, [&to(1, "b")]);
+        assert_eq!((compared.recorded, compared.replayed), (vec![&to(2, "a")], vec![&to(3, "b")]));
+        assert!(!is_identical(&recorded, &replayed) && is_identical(&recorded, &recorded.clone()));
+        let noted = Plan { notes: vec!["a note".into()], ..recorded.clone() };
+        assert!(!is_identical(&recorded, &noted), "notes are a part of the plan");
+    }
+}

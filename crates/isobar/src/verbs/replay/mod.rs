@@ -1,0 +1,102 @@
+//! `isobar replay`: what a policy decides on what was recorded, decision by decision, against what
+//! was decided then.
+
+mod compare;
+mod settings;
+mod shown;
+
+use super::Verb;
+use crate::failure::bad_input;
+use isobar_model::{Outcome, Pid, Plan, Policy, Seconds, Tid};
+use isobar_recording::{Now, RecordedMachine, Recording};
+use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer, Repeated, Surroundings};
+use shown::Shown;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Ask what a policy would have done in a recording, against what was done
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "replay",
+    after_help = "Example:
+  isobar replay day.isobar
+  isobar replay day.isobar --policy dino --set dino.stray_percent=10
+
+Every epoch is decided on what was seen then, by the threads that were managed then. A machine that is recorded does not answer:
+what another policy would have changed is not seen in the epochs after, and it is told of no outcome, as in a dry run. With the
+policy and the settings of the recording the plans are the same to the byte; where they are not, the version of isobar differs."
+)]
+pub struct Replay {
+    /// A file that `isobar record` or `manage --record` wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The policy; else that of the recording, with its settings
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Settings as TOML instead of those of the recording
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One setting, such as dino.stray_percent=10, after those of the recording; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print every epoch in which one of the two acts, also where both do the same
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print JSON: one document an epoch, and a summary
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Replay {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let recording = Recording::open(&self.file).map_err(bad_input)?;
+        let facts = recording.facts()?;
+        let policy = settings::policy(self, &recording, &facts)?;
+        let first = recording.ends()?.map_or(0, |(first, _)| first);
+        let machine = RecordedMachine::new(recording)?;
+        let now = machine.now();
+        let mut shown = Shown::new(out, &facts, policy.name(), self.verbose, self.json);
+        shown.head(&now.borrow(), first)?;
+        let tally = repeat(machine, policy, &mut Compared { now, shown: &mut shown })?;
+        shown.summary(tally)
+    }
+}
+
+/// Runs a policy over a recording. Epochs that the recording lacks.
+fn repeat(machine: RecordedMachine, policy: Box<dyn Policy>, compared: &mut Compared<'_, '_>) -> anyhow::Result<u64> {
+    let past = Past(compared.now.clone());
+    // The recorded machine waits an epoch, however long it is asked to.
+    let limits = Limits { despite_missing: true, ..Limits::every(Seconds(1.0)) };
+    let surroundings = Surroundings { repeated: Some(&past), ..Surroundings::default() };
+    let mut run = Loop::new(machine, policy, limits).within(surroundings);
+    run.run(compared)?;
+    Ok(run.machine().missing())
+}
+
+/// What was done in the epoch that the machine is at.
+struct Past(Now);
+
+impl Repeated for Past {
+    fn managed(&self) -> BTreeSet<(Pid, Tid)> {
+        self.0.borrow().managed.clone()
+    }
+
+    fn outcome(&self, plan: &Plan) -> Option<Outcome> {
+        let now = self.0.borrow();
+        let decision = now.decision.as_ref()?;
+        decision.outcome.clone().filter(|_| decision.plan == *plan)
+    }
+}
+
+/// Holds every decision against the one that was recorded.
+struct Compared<'a, 'b> {
+    now: Now,
+    shown: &'a mut Shown<'b>,
+}
+
+impl Observer for Compared<'_, '_> {
+    fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
+        Ok(self.shown.epoch(&self.now.borrow(), epoch)?)
+    }
+}

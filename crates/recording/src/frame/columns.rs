@@ -1,0 +1,179 @@
+//! The readings of all threads by column, as differences from each thread's last reading. Only
+//! threads that have a reading are in its column, so that a machine without counters pays nothing
+//! for them.
+
+use super::state::Known;
+use super::{FrameError, wrong};
+use isobar_model::{Count, Counters, CpuId, Seconds, num};
+use serde::{Deserialize, Serialize};
+
+/// Bits of `present`, and the number of counters behind them.
+const CPU: u8 = 1;
+const CPU_TIME: u8 = 2;
+const FIRST_COUNTER: u8 = 4;
+const COUNTERS: usize = 5;
+
+/// One column a reading; a counter has three.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Columns {
+    cpu: Vec<i64>,
+    /// Whether all CPU times are whole nanoseconds, and written as such; else as the bits of a
+    /// floating-point number.
+    whole: bool,
+    cpu_time: Vec<i64>,
+    values: [Vec<i64>; COUNTERS],
+    enabled: [Vec<i64>; COUNTERS],
+    /// What running time grew by less than the time enabled.
+    waited: [Vec<i64>; COUNTERS],
+}
+
+/// The readings of a thread that change all the time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Readings {
+    pub cpu: Option<CpuId>,
+    pub cpu_time: Option<Seconds>,
+    pub counters: Counters,
+}
+
+impl Readings {
+    /// Which there are, as bits.
+    pub fn present(&self) -> u8 {
+        let counters = list(&self.counters).into_iter().enumerate();
+        let bits = counters.map(|(at, count)| if count.is_some() { FIRST_COUNTER << at } else { 0 });
+        let cpu = if self.cpu.is_some() { CPU } else { 0 };
+        let time = if self.cpu_time.is_some() { CPU_TIME } else { 0 };
+        bits.fold(cpu | time, |all, bit| all | bit)
+    }
+
+    /// Whether the CPU time is a whole number of nanoseconds.
+    pub fn is_whole(&self) -> bool {
+        self.cpu_time.is_none_or(|time| nanoseconds(time).is_some())
+    }
+}
+
+impl Columns {
+    pub fn new(whole: bool) -> Self {
+        Self { whole, ..Self::default() }
+    }
+
+    /// Adds a thread's readings and makes them its last.
+    pub fn push(&mut self, known: &mut Known, now: &Readings) {
+        let before = &mut known.last;
+        if let Some(cpu) = now.cpu {
+            self.cpu.push(i64::from(cpu.0) - i64::from(before.cpu.unwrap_or_default().0));
+        }
+        if let Some(time) = now.cpu_time {
+            let bits = |time: Seconds| if self.whole { nanoseconds(time).unwrap_or(0) } else { time.0.to_bits() };
+            self.cpu_time.push(difference(bits(time), bits(before.cpu_time.unwrap_or_default())));
+        }
+        let counters = list(&now.counters).into_iter().zip(list(&before.counters)).enumerate();
+        for (at, (count, last)) in counters {
+            let (Some(count), last) = (count, last.unwrap_or_default()) else { continue };
+            let enabled = difference(count.enabled, last.enabled);
+            self.values[at].push(difference(count.value, last.value));
+            self.enabled[at].push(enabled);
+            self.waited[at].push(enabled.wrapping_sub(difference(count.running, last.running)));
+        }
+        before.clone_from(now);
+    }
+
+    /// The same readings again, thread by thread.
+    pub fn reader(&self) -> Reader<'_> {
+        let counter = |at: usize| [&self.values[at], &self.enabled[at], &self.waited[at]].map(|column| column.iter());
+        Reader {
+            whole: self.whole,
+            cpu: self.cpu.iter(),
+            cpu_time: self.cpu_time.iter(),
+            counters: std::array::from_fn(counter),
+        }
+    }
+}
+
+/// Reads columns in the order in which they were filled.
+pub struct Reader<'a> {
+    whole: bool,
+    cpu: Iter<'a>,
+    cpu_time: Iter<'a>,
+    counters: [[Iter<'a>; 3]; COUNTERS],
+}
+
+type Iter<'a> = std::slice::Iter<'a, i64>;
+
+impl Reader<'_> {
+    /// The next thread's readings, which become its last.
+    pub fn next(&mut self, known: &mut Known) -> Result<Readings, FrameError> {
+        let present = known.attributes.present;
+        let last = &known.last;
+        let cpu = (present & CPU != 0).then(|| cpu(next(&mut self.cpu)?, last.cpu)).transpose()?;
+        let time = (present & CPU_TIME != 0).then(|| self.time(last.cpu_time)).transpose()?;
+        let before = list(&last.counters);
+        let mut counts = [None; COUNTERS];
+        for (at, (count, columns)) in counts.iter_mut().zip(&mut self.counters).enumerate() {
+            if present & (FIRST_COUNTER << at) != 0 {
+                *count = Some(counted(columns, before[at].unwrap_or_default())?);
+            }
+        }
+        known.last = Readings { cpu, cpu_time: time, counters: counters(counts) };
+        Ok(known.last.clone())
+    }
+
+    fn time(&mut self, last: Option<Seconds>) -> Result<Seconds, FrameError> {
+        let (grown, last) = (next(&mut self.cpu_time)?, last.unwrap_or_default());
+        if self.whole {
+            let before = nanoseconds(last).unwrap_or(0);
+            return Ok(seconds(before.wrapping_add_signed(grown)));
+        }
+        Ok(Seconds(f64::from_bits(last.0.to_bits().wrapping_add_signed(grown))))
+    }
+
+    /// Whether nothing is left.
+    pub fn is_done(&self) -> bool {
+        let counters = self.counters.iter().flatten();
+        [&self.cpu, &self.cpu_time].into_iter().chain(counters).all(|column| column.len() == 0)
+    }
+}
+
+fn next(column: &mut Iter<'_>) -> Result<i64, FrameError> {
+    column.next().copied().ok_or_else(|| wrong("a column is too short"))
+}
+
+fn cpu(grown: i64, last: Option<CpuId>) -> Result<CpuId, FrameError> {
+    let id = i64::from(last.unwrap_or_default().0).checked_add(grown).and_then(|id| u32::try_from(id).ok());
+    id.map(CpuId).ok_or_else(|| wrong("a CPU number below 0"))
+}
+
+fn counted(columns: &mut [Iter<'_>; 3], last: Count) -> Result<Count, FrameError> {
+    let [value, enabled, waited] = columns;
+    let (value, enabled, waited) = (next(value)?, next(enabled)?, next(waited)?);
+    Ok(Count {
+        value: last.value.wrapping_add_signed(value),
+        enabled: last.enabled.wrapping_add_signed(enabled),
+        running: last.running.wrapping_add_signed(enabled.wrapping_sub(waited)),
+    })
+}
+
+fn difference(now: u64, before: u64) -> i64 {
+    now.wrapping_sub(before).cast_signed()
+}
+
+const fn list(counters: &Counters) -> [Option<Count>; COUNTERS] {
+    let Counters { instructions, cycles, llc_references, llc_misses, bytes } = *counters;
+    [instructions, cycles, llc_references, llc_misses, bytes]
+}
+
+const fn counters(list: [Option<Count>; COUNTERS]) -> Counters {
+    let [instructions, cycles, llc_references, llc_misses, bytes] = list;
+    Counters { instructions, cycles, llc_references, llc_misses, bytes }
+}
+
+const A_SECOND: f64 = 1e9;
+
+/// A time as whole nanoseconds, where that loses nothing.
+fn nanoseconds(time: Seconds) -> Option<u64> {
+    let rounded = num::round(time.0 * A_SECOND);
+    (seconds(rounded).0.to_bits() == time.0.to_bits()).then_some(rounded)
+}
+
+fn seconds(nanoseconds: u64) -> Seconds {
+    Seconds(num::float(nanoseconds) / A_SECOND)
+}

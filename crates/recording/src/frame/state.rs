@@ -1,0 +1,70 @@
+//! What writer and reader both know after a frame: every process and thread with its last readings.
+//! Both go through the same frames, so both know the same.
+
+use super::columns::Readings;
+use super::{Attributes, Cells};
+use isobar_model::{Bytes, Capabilities, Indirect, NodeMap, Pages, Pid, Tid, Topology};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is known after a frame; nothing before the first.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub(super) topology: Option<Arc<Topology>>,
+    pub(super) capabilities: Option<Arc<Capabilities>>,
+    pub(super) free: NodeMap<Bytes>,
+    pub(super) latency: Cells,
+    pub(super) latency_idle: Cells,
+    pub(super) latency_cycles: Cells,
+    pub(super) indirect: Indirect,
+    pub(super) processes: BTreeMap<Pid, KnownProcess>,
+}
+
+/// A process, as last read.
+#[derive(Clone, Debug)]
+pub(super) struct KnownProcess {
+    pub start: u64,
+    pub name: Arc<str>,
+    pub pages: Option<NodeMap<Pages>>,
+    pub accessed: Option<NodeMap<Pages>>,
+    pub threads: BTreeMap<Tid, Known>,
+}
+
+/// A thread, as last read.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    pub(super) start: u64,
+    pub(super) attributes: Attributes,
+    pub(super) last: Readings,
+}
+
+impl KnownProcess {
+    pub fn new(start: u64, name: Arc<str>) -> Self {
+        Self { start, name, pages: None, accessed: None, threads: BTreeMap::new() }
+    }
+}
+
+impl Known {
+    pub(super) fn new(start: u64) -> Self {
+        Self { start, ..Self::default() }
+    }
+}
+
+impl State {
+    /// The same, with the machine and the sensors of another state: where a key frame has them
+    /// unchanged, they stay the same objects.
+    #[must_use]
+    pub fn of_the_machine_of(mut self, other: &Self) -> Self {
+        self.topology.clone_from(&other.topology);
+        self.capabilities.clone_from(&other.capabilities);
+        self
+    }
+
+    /// Every thread, in the order of a sample.
+    pub(super) fn threads(&mut self) -> impl Iterator<Item = (Pid, Tid, &mut Known)> {
+        self.processes.iter_mut().flat_map(|(pid, process)| {
+            let pid = *pid;
+            process.threads.iter_mut().map(move |(tid, known)| (pid, *tid, known))
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! What a recording holds of one epoch.
+
+use crate::frame::Managed;
+use isobar_model::{Outcome, Plan, Sample, Seconds};
+
+/// One epoch: what was read at its end, and what was decided.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// 1, 2, ...; 0 is the reading before the first.
+    pub number: u64,
+    /// Seconds since 1970; `None` on a simulated machine.
+    pub wall_time: Option<f64>,
+    /// The reading.
+    pub sample: Sample,
+    /// The threads that the policy decided on.
+    pub managed: Managed,
+    /// The decision; `None` for the first reading.
+    pub decision: Option<Decision>,
+}
+
+/// What was decided in an epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The plan.
+    pub plan: Plan,
+    /// What became of it; `None` in a dry run.
+    pub outcome: Option<Outcome>,
+    /// CPU time that isobar itself took in the epoch.
+    pub own_cpu: Option<Seconds>,
+}

@@ -1,0 +1,72 @@
+//! What was decided in an epoch, and what became of it, as rows.
+
+use crate::moment::Decision;
+use isobar_model::wire::plan_to_json;
+use isobar_model::{Action, ActionOutcome, Outcome, Plan, num};
+use rusqlite::{Transaction, params};
+use serde_json::Value;
+
+/// A plan as the text that the contract has.
+pub fn plan(plan: &Plan) -> String {
+    plan_to_json(plan).to_string()
+}
+
+/// An outcome as text: a list, one document an action.
+pub fn outcome(outcome: &Outcome) -> String {
+    outcome.actions.iter().map(|one| serde_json::to_value(one).unwrap_or_default()).collect::<Value>().to_string()
+}
+
+/// The rows of a decision.
+pub fn insert(transaction: &Transaction<'_>, epoch: u64, decision: &Decision) -> rusqlite::Result<()> {
+    let Decision { plan, outcome, .. } = decision;
+    for (position, action) in plan.actions.iter().enumerate() {
+        let change = plan.predictions.iter().find(|one| one.actions.contains(&position)).map(|one| one.change);
+        let result = outcome.as_ref().and_then(|outcome| outcome.actions.get(position));
+        insert_action(transaction, (epoch, position), action, result, change)?;
+    }
+    let mut note = transaction.prepare_cached("INSERT INTO note VALUES (?, ?, ?)")?;
+    for (position, text) in plan.notes.iter().enumerate() {
+        note.execute(params![epoch, num::narrow(position), text])?;
+    }
+    insert_changes(transaction, epoch, plan)
+}
+
+fn insert_action(
+    transaction: &Transaction<'_>,
+    (epoch, position): (u64, usize),
+    action: &Action,
+    result: Option<&ActionOutcome>,
+    change: Option<u64>,
+) -> rusqlite::Result<()> {
+    let document = serde_json::to_value(action).unwrap_or_default();
+    let number = |key: &str| document.get(key).and_then(Value::as_i64);
+    let result = result.map(|result| serde_json::to_value(result).unwrap_or_default());
+    transaction.prepare_cached("INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+        epoch,
+        num::narrow(position),
+        document.get("kind").and_then(Value::as_str).unwrap_or_default(),
+        number("pid"),
+        number("tid"),
+        document.to_string(),
+        action.reason(),
+        result.as_ref().and_then(|result| result.get("result")).and_then(Value::as_str),
+        result.as_ref().map(Value::to_string),
+        change,
+    ])?;
+    Ok(())
+}
+
+fn insert_changes(transaction: &Transaction<'_>, epoch: u64, plan: &Plan) -> rusqlite::Result<()> {
+    let json = |programs: &[isobar_model::Gain]| serde_json::to_string(programs).unwrap_or_default();
+    let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO prediction VALUES (?, ?, ?, ?)")?;
+    for one in &plan.predictions {
+        insert.execute(params![one.change, epoch, one.gain, json(&one.programs)])?;
+    }
+    let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO effect VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
+    for one in &plan.effects {
+        let (figures, programs) = ((one.predicted, one.measured, one.error), json(&one.programs));
+        let (predicted, measured, error) = figures;
+        insert.execute(params![one.change, epoch, predicted, measured, error, one.disturbed, one.kept, programs])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The rows of processes and threads that are there now.
+
+use isobar_model::{Pid, Process, ProcessSample, Sample, Thread, ThreadSample, Tid};
+use rusqlite::{Transaction, params};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows by what they stand for; what has ended is forgotten, so that this stays as small as the
+/// machine is.
+#[derive(Debug, Default)]
+pub struct Ids {
+    processes: BTreeMap<Pid, Row>,
+    threads: BTreeMap<(Pid, Tid), Row>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    start: u64,
+    id: i64,
+}
+
+impl Ids {
+    /// Forgets what is not in a sample any more.
+    pub fn keep(&mut self, sample: &Sample) {
+        self.processes.retain(|pid, row| process(sample, *pid).is_some_and(|process| process.start == row.start));
+        let threads = |(pid, tid): &(Pid, Tid)| Some(thread(process(sample, *pid)?, *tid)?.start);
+        self.threads.retain(|id, row| threads(id) == Some(row.start));
+    }
+
+    /// Forgets rows that are not in the file any more.
+    pub fn keep_rows(&mut self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let (processes, threads) = (all_ids(transaction, "process")?, all_ids(transaction, "thread")?);
+        self.processes.retain(|_, row| processes.contains(&row.id));
+        self.threads.retain(|_, row| threads.contains(&row.id));
+        Ok(())
+    }
+
+    /// The row of a process, made where there is none.
+    pub fn process(
+        &mut self,
+        transaction: &Transaction<'_>,
+        sample: &Sample,
+        seen: &Process,
+        cgroup: impl FnOnce() -> Option<String>,
+    ) -> rusqlite::Result<i64> {
+        if let Some(row) = self.processes.get(&seen.pid) {
+            return Ok(row.id);
+        }
+        let start = process(sample, seen.pid).map_or(0, |process| process.start);
+        transaction
+            .prepare_cached("INSERT INTO process (pid, start_ticks, name, cgroup) VALUES (?, ?, ?, ?)")?
+            .execute(params![seen.pid.0, start.cast_signed(), &*seen.name, cgroup()])?;
+        let id = transaction.last_insert_rowid();
+        self.processes.insert(seen.pid, Row { start, id });
+        Ok(id)
+    }
+
+    /// The row of a thread, made where there is none.
+    pub fn thread(
+        &mut self,
+        transaction: &Transaction<'_>,
+        sample: &Sample,
+        (pid, of): (Pid, i64),
+        seen: &Thread,
+    ) -> rusqlite::Result<i64> {
+        if let Some(row) = self.threads.get(&(pid, seen.tid)) {
+            return Ok(row.id);
+        }
+        let start = process(sample, pid).and_then(|process| thread(process, seen.tid)).map_or(0, |thread| thread.start);
+        transaction
+            .prepare_cached("INSERT INTO thread (process, tid, start_ticks) VALUES (?, ?, ?)")?
+            .execute(params![of, seen.tid.0, start.cast_signed()])?;
+        let id = transaction.last_insert_rowid();
+        self.threads.insert((pid, seen.tid), Row { start, id });
+        Ok(id)
+    }
+}
+
+fn all_ids(transaction: &Transaction<'_>, table: &str) -> rusqlite::Result<BTreeSet<i64>> {
+    transaction.prepare(&format!("SELECT id FROM {table}"))?.query_map([], |row| row.get(0))?.collect()
+}
+
+fn process(sample: &Sample, pid: Pid) -> Option<&ProcessSample> {
+    sample.processes.binary_search_by_key(&pid, |process| process.pid).ok().map(|at| &sample.processes[at])
+}
+
+fn thread(process: &ProcessSample, tid: Tid) -> Option<&ThreadSample> {
+    process.threads.binary_search_by_key(&tid, |thread| thread.tid).ok().map(|at| &process.threads[at])
+}

@@ -1,0 +1,195 @@
+//! Writes a recording: one transaction an epoch, so that whatever ends the writer leaves a file
+//! that opens, with the last epoch complete or absent.
+
+mod bounds;
+mod decision;
+mod ids;
+mod rows;
+
+pub use bounds::Bounds;
+
+use crate::error::RecordingError;
+use crate::frame::{self, State};
+use crate::moment::Moment;
+use ids::Ids;
+use isobar_model::{Observation, Pid, Sample, num};
+use rusqlite::{Connection, Transaction, params};
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The format of the file, as `PRAGMA user_version` says it.
+pub const FORMAT: i64 = 1;
+/// Marks a file as ours, as `PRAGMA application_id` says it: `isob`.
+pub const APPLICATION: i64 = 0x6973_6f62;
+
+/// Epochs from one key frame to the next: what is dropped at once where a recording is bounded, and
+/// what is read at most to come to an epoch.
+const KEY_EVERY: u64 = 60;
+
+const SCHEMA: &str = include_str!("../schema.sql");
+
+/// What is known of a recording before its first epoch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Facts by name; [`crate::about`] lists ours.
+    pub facts: BTreeMap<String, String>,
+    /// Files that the settings came from, by path as it was named.
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// From a process to the cgroup that is shown with it.
+pub type CgroupOf = dyn Fn(Pid) -> Option<String> + Send;
+
+/// A recording that is being written.
+pub struct Writer {
+    path: PathBuf,
+    connection: Connection,
+    bounds: Bounds,
+    cgroup: Box<CgroupOf>,
+    state: State,
+    ids: Ids,
+    since_key: u64,
+    last: Option<Sample>,
+}
+
+impl Writer {
+    /// Makes the file, readable for its owner only: names of processes are nobody else's business.
+    ///
+    /// # Errors
+    /// Where it is there already, or cannot be made.
+    pub fn create(path: &Path, about: &About, bounds: Bounds, cgroup: Box<CgroupOf>) -> Result<Self, RecordingError> {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        made.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => RecordingError::Exists(path.to_owned()),
+            _ => RecordingError::File { path: path.to_owned(), error },
+        })?;
+        let connection = prepared(path, about).map_err(RecordingError::sqlite(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            bounds,
+            cgroup,
+            state: State::default(),
+            ids: Ids::default(),
+            since_key: 0,
+            last: None,
+        })
+    }
+
+    /// Writes one epoch. After an error nothing of it is in the file, and nothing more should be
+    /// written.
+    ///
+    /// # Errors
+    /// A full disk, or whatever else keeps SQLite from writing.
+    pub fn write(&mut self, moment: &Moment) -> Result<(), RecordingError> {
+        let is_key = self.since_key == 0;
+        if is_key {
+            self.state = State::default();
+        }
+        let data = frame::encode(&mut self.state, &moment.sample, &moment.managed)
+            .map_err(RecordingError::frame(&self.path, moment.number))?;
+        let seen = self.last.as_ref().map(|last| Observation::between(last, &moment.sample));
+        self.insert(moment, seen.as_ref(), is_key, &data).map_err(RecordingError::sqlite(&self.path))?;
+        self.last = Some(moment.sample.clone());
+        self.since_key = (self.since_key + 1) % KEY_EVERY;
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        moment: &Moment,
+        seen: Option<&Observation>,
+        is_key: bool,
+        data: &[u8],
+    ) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        insert_epoch(&transaction, moment, seen)?;
+        transaction.prepare_cached("INSERT INTO frame VALUES (?, ?, ?)")?.execute(params![
+            moment.number,
+            is_key,
+            data
+        ])?;
+        self.ids.keep(&moment.sample);
+        let mut rows = rows::Rows { ids: &mut self.ids, cgroup: &*self.cgroup, most: self.bounds.rows };
+        rows.insert(&transaction, moment, seen, self.last.as_ref())?;
+        if let Some(decision) = &moment.decision {
+            decision::insert(&transaction, moment.number, decision)?;
+        }
+        if is_key && bounds::keep_within(&transaction, self.bounds, moment)? {
+            self.ids.keep_rows(&transaction)?;
+        }
+        transaction.commit()
+    }
+
+    /// Adds facts that are known at the end, and makes one file of what was written.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn finish(self, facts: &BTreeMap<String, String>) -> Result<(), RecordingError> {
+        let Self { path, connection, .. } = self;
+        let close = |connection: Connection| -> rusqlite::Result<()> {
+            add_facts(&connection, facts)?;
+            connection.pragma_update(None, "journal_mode", "delete")?;
+            connection.close().map_err(|(_, error)| error)
+        };
+        close(connection).map_err(RecordingError::sqlite(&path))
+    }
+}
+
+#[cfg(test)]
+impl Writer {
+    /// As if the disk were full after so many pages.
+    pub fn allow_pages(&self, most: i64) {
+        let set = self.connection.query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| row.get::<_, i64>(0));
+        assert_eq!(set, Ok(most));
+    }
+}
+
+fn prepared(path: &Path, about: &About) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open(path)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    // Readers may look at the file while it grows, and no write waits for the disk.
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    add_facts(&transaction, &about.facts)?;
+    for (path, content) in &about.inputs {
+        transaction.execute("INSERT INTO input VALUES (?, ?)", params![path, content])?;
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+fn add_facts(connection: &Connection, facts: &BTreeMap<String, String>) -> rusqlite::Result<()> {
+    for (key, value) in facts {
+        connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", params![key, value])?;
+    }
+    Ok(())
+}
+
+fn insert_epoch(transaction: &Transaction<'_>, moment: &Moment, seen: Option<&Observation>) -> rusqlite::Result<()> {
+    let Moment { number, wall_time, sample, managed, decision } = moment;
+    let threads: usize = sample.processes.iter().map(|process| process.threads.len()).sum();
+    let plan = decision.as_ref().map(|decision| decision::plan(&decision.plan));
+    let outcome = decision.as_ref().and_then(|decision| decision.outcome.as_ref()).map(decision::outcome);
+    transaction.prepare_cached("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+        number,
+        sample.time.0,
+        seen.map_or(0.0, |seen| seen.interval.0),
+        wall_time,
+        num::narrow(sample.processes.len()),
+        num::narrow(threads),
+        num::narrow(managed.len()),
+        decision.as_ref().and_then(|decision| decision.own_cpu).map(|used| used.0),
+        plan,
+        outcome,
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! The rows of an epoch for who asks by SQL: nodes, latencies, and the busiest processes and
+//! threads. Frames have all of them; rows are few, so that an hour of a thousand threads stays
+//! small.
+
+use super::CgroupOf;
+use super::ids::Ids;
+use crate::moment::Moment;
+use isobar_model::{NodeId, Observation, Process, Sample, Thread, num};
+use rusqlite::{Transaction, params};
+use std::collections::BTreeMap;
+
+/// What rows need.
+pub struct Rows<'a> {
+    pub ids: &'a mut Ids,
+    pub cgroup: &'a CgroupOf,
+    /// Processes, and threads, that get a row at most.
+    pub most: usize,
+}
+
+impl Rows<'_> {
+    /// All rows of an epoch.
+    pub fn insert(
+        &mut self,
+        transaction: &Transaction<'_>,
+        moment: &Moment,
+        seen: Option<&Observation>,
+        before: Option<&Sample>,
+    ) -> rusqlite::Result<()> {
+        insert_nodes(transaction, moment, seen)?;
+        insert_latency(transaction, moment, before)?;
+        let Some(seen) = seen else { return Ok(()) };
+        for process in busiest(seen.processes.iter(), self.most, |process| cpu_seconds(process)) {
+            self.insert_process(transaction, moment, process)?;
+        }
+        for (process, thread) in busiest(seen.threads(), self.most, |(_, thread)| thread.cpu_time.map(|time| time.0)) {
+            self.insert_thread(transaction, moment, process, thread)?;
+        }
+        Ok(())
+    }
+
+    fn process(&mut self, transaction: &Transaction<'_>, moment: &Moment, process: &Process) -> rusqlite::Result<i64> {
+        self.ids.process(transaction, &moment.sample, process, || (self.cgroup)(process.pid))
+    }
+
+    fn insert_process(
+        &mut self,
+        transaction: &Transaction<'_>,
+        moment: &Moment,
+        process: &Process,
+    ) -> rusqlite::Result<()> {
+        let id = self.process(transaction, moment, process)?;
+        let sum = |of: fn(&Thread) -> Option<u64>| -> Option<i64> {
+            let counts: Vec<u64> = process.threads.iter().filter_map(of).collect();
+            (!counts.is_empty())
+                .then(|| counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count)).cast_signed())
+        };
+        let bandwidths: Vec<f64> = process.threads.iter().filter_map(|thread| Some(thread.bandwidth?.0)).collect();
+        let pages = process.pages.as_ref().map(|pages| {
+            let by_node: BTreeMap<String, u64> =
+                pages.iter().map(|(node, pages)| (node.to_string(), pages.0)).collect();
+            serde_json::json!(by_node).to_string()
+        });
+        transaction.prepare_cached("INSERT INTO process_epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(
+            params![
+                moment.number,
+                id,
+                num::narrow(process.threads.len()),
+                cpu_seconds(process),
+                sum(|thread| thread.instructions),
+                sum(|thread| thread.cycles),
+                sum(|thread| thread.llc_misses),
+                (!bandwidths.is_empty()).then(|| bandwidths.iter().sum::<f64>()),
+                pages,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn insert_thread(
+        &mut self,
+        transaction: &Transaction<'_>,
+        moment: &Moment,
+        process: &Process,
+        thread: &Thread,
+    ) -> rusqlite::Result<()> {
+        let of = self.process(transaction, moment, process)?;
+        let id = self.ids.thread(transaction, &moment.sample, (process.pid, of), thread)?;
+        transaction.prepare_cached("INSERT INTO thread_epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+            moment.number,
+            id,
+            thread.cpu.map(|cpu| cpu.0),
+            thread.cpu_time.map(|time| time.0),
+            thread.instructions.map(u64::cast_signed),
+            thread.cycles.map(u64::cast_signed),
+            thread.llc_misses.map(u64::cast_signed),
+            thread.bandwidth.map(|bandwidth| bandwidth.0),
+        ])?;
+        Ok(())
+    }
+}
+
+/// CPU time of all threads; `None` where that of none is known.
+fn cpu_seconds(process: &Process) -> Option<f64> {
+    let times: Vec<f64> = process.threads.iter().filter_map(|thread| Some(thread.cpu_time?.0)).collect();
+    (!times.is_empty()).then(|| times.iter().sum())
+}
+
+/// Those with the most CPU time, without those that had none; all that are not measured come last.
+fn busiest<T: Clone>(all: impl Iterator<Item = T>, most: usize, time: impl Fn(&T) -> Option<f64>) -> Vec<T> {
+    let timed = all.map(|one| (time(&one), one)).filter(|(time, _)| time.is_none_or(|time| time > 0.0));
+    let mut timed: Vec<(Option<f64>, T)> = timed.collect();
+    timed.sort_by(|(a, _), (b, _)| b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0)));
+    timed.truncate(most);
+    timed.into_iter().map(|(_, one)| one).collect()
+}
+
+fn insert_nodes(transaction: &Transaction<'_>, moment: &Moment, seen: Option<&Observation>) -> rusqlite::Result<()> {
+    let busy = seen.map(busy_cpus).unwrap_or_default();
+    let mut insert = transaction.prepare_cached("INSERT INTO node_epoch VALUES (?, ?, ?, ?)")?;
+    for node in moment.sample.topology.nodes() {
+        let free = moment.sample.free.get(node.id).map(|bytes| bytes.0.cast_signed());
+        insert.execute(params![moment.number, node.id.0, free, busy.get(&node.id)])?;
+    }
+    Ok(())
+}
+
+/// CPUs that were busy, by node.
+fn busy_cpus(seen: &Observation) -> BTreeMap<NodeId, f64> {
+    let mut busy = BTreeMap::new();
+    for (_, thread) in seen.threads() {
+        let node = thread.cpu.and_then(|cpu| seen.machine.cpu(cpu)).and_then(|cpu| cpu.node);
+        if let (Some(node), Some(time)) = (node, thread.cpu_time) {
+            *busy.entry(node).or_insert(0.0) += time.0 / seen.interval.0;
+        }
+    }
+    busy
+}
+
+fn insert_latency(transaction: &Transaction<'_>, moment: &Moment, before: Option<&Sample>) -> rusqlite::Result<()> {
+    let Some(latency) = &moment.sample.latency else { return Ok(()) };
+    if before.is_some_and(|before| before.latency.as_ref() == Some(latency)) {
+        return Ok(());
+    }
+    let mut insert = transaction.prepare_cached("INSERT INTO latency VALUES (?, ?, ?, ?)")?;
+    for (from, row) in latency.nodes().iter().zip(latency.rows()) {
+        for (to, cell) in latency.nodes().iter().zip(row) {
+            if let Some(cell) = cell {
+                insert.execute(params![moment.number, from.0, to.0, cell.0])?;
+            }
+        }
+    }
+    Ok(())
+}
