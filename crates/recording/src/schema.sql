@@ -48,8 +48,16 @@ CREATE TABLE process_epoch (
     cycles INTEGER,
     llc_misses INTEGER,
     bytes_per_second REAL,
-    pages TEXT, -- JSON: resident pages by node
     PRIMARY KEY (epoch, process)
+) WITHOUT ROWID;
+
+-- Resident pages of those processes by node, all nodes of a process where one changed.
+CREATE TABLE pages (
+    epoch INTEGER NOT NULL,
+    process INTEGER NOT NULL REFERENCES process (id),
+    node INTEGER NOT NULL,
+    pages INTEGER NOT NULL,
+    PRIMARY KEY (epoch, process, node)
 ) WITHOUT ROWID;
 
 -- The busiest threads of an epoch.

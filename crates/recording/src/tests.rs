@@ -1,6 +1,7 @@
 //! Recordings written and read back, bounded, cut short and damaged.
 
 use super::*;
+use isobar_model::num;
 use isobar_model::topology::synthetic::synthetic;
 use isobar_model::{
     Action, ActionOutcome, Bytes, Count, Counters, CpuId, Effect, Gain, Machine, Observation, Outcome, Pid, Plan,
@@ -18,7 +19,7 @@ fn sample(machine: &Arc<Topology>, second: u64, threads: u32) -> Sample {
     let thread = |tid: u32| ThreadSample {
         tid: Tid(tid),
         cpu: Some(CpuId(tid % 4)),
-        cpu_time: Some(Seconds(second as f64 * f64::from(tid) / 100.0)),
+        cpu_time: Some(Seconds(num::float(second) * f64::from(tid) / 100.0)),
         counters: Counters { instructions: Some(Count::whole(second * 1000, second)), ..Counters::default() },
         ..ThreadSample::default()
     };
@@ -28,7 +29,7 @@ fn sample(machine: &Arc<Topology>, second: u64, threads: u32) -> Sample {
         threads: (1..=threads).map(thread).collect(),
         ..ProcessSample::default()
     };
-    let mut sample = Sample::bare(Seconds(second as f64), Arc::clone(machine), vec![process]);
+    let mut sample = Sample::bare(Seconds(num::float(second)), Arc::clone(machine), vec![process]);
     sample.free = machine.nodes().iter().map(|node| (node.id, Bytes(u64::MAX / 2))).collect();
     sample
 }

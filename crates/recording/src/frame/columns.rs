@@ -2,6 +2,7 @@
 //! threads that have a reading are in its column, so that a machine without counters pays nothing
 //! for them.
 
+use super::column::Column;
 use super::state::Known;
 use super::{FrameError, wrong};
 use isobar_model::{Count, Counters, CpuId, Seconds, num};
@@ -16,15 +17,15 @@ const COUNTERS: usize = 5;
 /// One column a reading; a counter has three.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
-    cpu: Vec<i64>,
+    cpu: Column,
     /// Whether all CPU times are whole nanoseconds, and written as such; else as the bits of a
     /// floating-point number.
     whole: bool,
-    cpu_time: Vec<i64>,
-    values: [Vec<i64>; COUNTERS],
-    enabled: [Vec<i64>; COUNTERS],
+    cpu_time: Column,
+    values: [Column; COUNTERS],
+    enabled: [Column; COUNTERS],
     /// What running time grew by less than the time enabled.
-    waited: [Vec<i64>; COUNTERS],
+    waited: [Column; COUNTERS],
 }
 
 /// The readings of a thread that change all the time.
@@ -60,30 +61,30 @@ impl Columns {
     pub fn push(&mut self, known: &mut Known, now: &Readings) {
         let before = &mut known.last;
         if let Some(cpu) = now.cpu {
-            self.cpu.push(i64::from(cpu.0) - i64::from(before.cpu.unwrap_or_default().0));
+            self.cpu.0.push(i64::from(cpu.0) - i64::from(before.cpu.unwrap_or_default().0));
         }
         if let Some(time) = now.cpu_time {
             let bits = |time: Seconds| if self.whole { nanoseconds(time).unwrap_or(0) } else { time.0.to_bits() };
-            self.cpu_time.push(difference(bits(time), bits(before.cpu_time.unwrap_or_default())));
+            self.cpu_time.0.push(difference(bits(time), bits(before.cpu_time.unwrap_or_default())));
         }
         let counters = list(&now.counters).into_iter().zip(list(&before.counters)).enumerate();
         for (at, (count, last)) in counters {
             let (Some(count), last) = (count, last.unwrap_or_default()) else { continue };
             let enabled = difference(count.enabled, last.enabled);
-            self.values[at].push(difference(count.value, last.value));
-            self.enabled[at].push(enabled);
-            self.waited[at].push(enabled.wrapping_sub(difference(count.running, last.running)));
+            self.values[at].0.push(difference(count.value, last.value));
+            self.enabled[at].0.push(enabled);
+            self.waited[at].0.push(enabled.wrapping_sub(difference(count.running, last.running)));
         }
         before.clone_from(now);
     }
 
     /// The same readings again, thread by thread.
     pub fn reader(&self) -> Reader<'_> {
-        let counter = |at: usize| [&self.values[at], &self.enabled[at], &self.waited[at]].map(|column| column.iter());
+        let counter = |at: usize| [&self.values[at], &self.enabled[at], &self.waited[at]].map(|column| column.0.iter());
         Reader {
             whole: self.whole,
-            cpu: self.cpu.iter(),
-            cpu_time: self.cpu_time.iter(),
+            cpu: self.cpu.0.iter(),
+            cpu_time: self.cpu_time.0.iter(),
             counters: std::array::from_fn(counter),
         }
     }

@@ -16,17 +16,18 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// A gigabyte, which is a day of a hundred threads; rows for the hundred busiest.
+    /// A gigabyte, which is half a day of a thousand threads; rows for the fifty busiest.
     fn default() -> Self {
-        Self { bytes: Some(1 << 30), age: None, rows: 100 }
+        Self { bytes: Some(1 << 30), age: None, rows: 50 }
     }
 }
 
 /// Tables with a row or more an epoch.
-const BY_EPOCH: [(&str, &str); 10] = [
+const BY_EPOCH: [(&str, &str); 11] = [
     ("epoch", "number"),
     ("frame", "epoch"),
     ("process_epoch", "epoch"),
+    ("pages", "epoch"),
     ("thread_epoch", "epoch"),
     ("node_epoch", "epoch"),
     ("latency", "epoch"),

@@ -1,6 +1,6 @@
 //! The rows of processes and threads that are there now.
 
-use isobar_model::{Pid, Process, ProcessSample, Sample, Thread, ThreadSample, Tid};
+use isobar_model::{NodeMap, Pages, Pid, Process, ProcessSample, Sample, Thread, ThreadSample, Tid};
 use rusqlite::{Transaction, params};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct Ids {
     processes: BTreeMap<Pid, Row>,
+    /// Where the pages of processes were when that was last written.
+    pages: BTreeMap<Pid, NodeMap<Pages>>,
     threads: BTreeMap<(Pid, Tid), Row>,
 }
 
@@ -24,6 +26,14 @@ impl Ids {
         self.processes.retain(|pid, row| process(sample, *pid).is_some_and(|process| process.start == row.start));
         let threads = |(pid, tid): &(Pid, Tid)| Some(thread(process(sample, *pid)?, *tid)?.start);
         self.threads.retain(|id, row| threads(id) == Some(row.start));
+        self.pages.retain(|pid, _| self.processes.contains_key(pid));
+    }
+
+    /// Where a process's pages are; `None` where that was written already.
+    pub fn changed_pages<'a>(&mut self, process: &'a Process) -> Option<&'a NodeMap<Pages>> {
+        let pages = process.pages.as_ref().filter(|pages| self.pages.get(&process.pid) != Some(pages))?;
+        self.pages.insert(process.pid, pages.clone());
+        Some(pages)
     }
 
     /// Forgets rows that are not in the file any more.
@@ -31,6 +41,8 @@ impl Ids {
         let (processes, threads) = (all_ids(transaction, "process")?, all_ids(transaction, "thread")?);
         self.processes.retain(|_, row| processes.contains(&row.id));
         self.threads.retain(|_, row| threads.contains(&row.id));
+        // Those that are left may have lost where their pages are.
+        self.pages.clear();
         Ok(())
     }
 

@@ -55,24 +55,32 @@ impl Rows<'_> {
                 .then(|| counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count)).cast_signed())
         };
         let bandwidths: Vec<f64> = process.threads.iter().filter_map(|thread| Some(thread.bandwidth?.0)).collect();
-        let pages = process.pages.as_ref().map(|pages| {
-            let by_node: BTreeMap<String, u64> =
-                pages.iter().map(|(node, pages)| (node.to_string(), pages.0)).collect();
-            serde_json::json!(by_node).to_string()
-        });
-        transaction.prepare_cached("INSERT INTO process_epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(
-            params![
-                moment.number,
-                id,
-                num::narrow(process.threads.len()),
-                cpu_seconds(process),
-                sum(|thread| thread.instructions),
-                sum(|thread| thread.cycles),
-                sum(|thread| thread.llc_misses),
-                (!bandwidths.is_empty()).then(|| bandwidths.iter().sum::<f64>()),
-                pages,
-            ],
-        )?;
+        transaction.prepare_cached("INSERT INTO process_epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+            moment.number,
+            id,
+            num::narrow(process.threads.len()),
+            cpu_seconds(process),
+            sum(|thread| thread.instructions),
+            sum(|thread| thread.cycles),
+            sum(|thread| thread.llc_misses),
+            (!bandwidths.is_empty()).then(|| bandwidths.iter().sum::<f64>()),
+        ])?;
+        self.insert_pages(transaction, moment.number, id, process)
+    }
+
+    /// Where its pages are, if that changed since it was last written.
+    fn insert_pages(
+        &mut self,
+        transaction: &Transaction<'_>,
+        epoch: u64,
+        id: i64,
+        process: &Process,
+    ) -> rusqlite::Result<()> {
+        let Some(pages) = self.ids.changed_pages(process) else { return Ok(()) };
+        let mut insert = transaction.prepare_cached("INSERT INTO pages VALUES (?, ?, ?, ?)")?;
+        for (node, pages) in pages.iter() {
+            insert.execute(params![epoch, id, node.0, pages.0.cast_signed()])?;
+        }
         Ok(())
     }
 

@@ -28,7 +28,7 @@ pub fn compare<'a>(recorded: &'a Plan, replayed: &'a Plan) -> Compared<'a> {
 
 /// Whether two plans are the same to the byte, reasons and notes included.
 pub fn is_identical(recorded: &Plan, replayed: &Plan) -> bool {
-    plan_to_json(recorded).to_string() == plan_to_json(replayed).to_string()
+    plan_to_json(recorded) == plan_to_json(replayed)
 }
 
 /// Whether two actions do the same; their reasons may differ.

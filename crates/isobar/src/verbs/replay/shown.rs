@@ -88,7 +88,8 @@ impl<'a> Shown<'a> {
             return writeln!(self.out, "{}", json_line(&document));
         }
         let differs = !compared.recorded.is_empty() || !compared.replayed.is_empty();
-        if !differs && !(self.verbose && !compared.both.is_empty()) {
+        let is_worth_it = differs || (self.verbose && !compared.both.is_empty());
+        if !is_worth_it {
             return Ok(());
         }
         writeln!(self.out, "epoch {} at {:.1} s", now.number, epoch.seen.time.0)?;
