@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 34] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -21,6 +21,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
     ("isobar-conformance", &["isobar-model"]),
     ("isobar-plot", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
+    ("isobar-view", &["isobar-model", "isobar-policy"]),
+    ("isobar-tui", &["isobar-model", "isobar-view"]),
     (
         "isobar-study",
         &["isobar-contention", "isobar-model", "isobar-optima", "isobar-partition", "isobar-profiles", "isobar-sim"],
@@ -74,6 +76,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 32] = [
             "isobar-sim",
             "isobar-study",
             "isobar-tracer",
+            "isobar-tui",
+            "isobar-view",
             "numasim-bridge",
         ],
     ),
