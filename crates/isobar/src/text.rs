@@ -1,48 +1,12 @@
 //! Text for terminals and logs. It knows which characters can break a line, move a cursor or
 //! reorder what is read, and writes them as escapes; a process may call itself anything.
 
+pub use isobar_model::text::plain;
+pub use isobar_tui::text::{short, width};
+
+use isobar_model::text::is_dangerous;
 use std::borrow::Cow;
 use std::fmt::Write;
-use unicode_width::UnicodeWidthStr;
-
-/// The text with every character that could break a log line or a terminal written as an escape:
-/// control characters (C0, DEL, C1), line and paragraph separators, and the invisible and
-/// bidirectional format characters (Unicode technical report 36, section 3; "Trojan Source").
-/// Harmless text comes back as it is.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_dangerous) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\n' => safe.push_str("\\n"),
-            '\t' => safe.push_str("\\t"),
-            '\r' => safe.push_str("\\r"),
-            c if is_dangerous(c) => safe.extend(c.escape_unicode()),
-            c => safe.push(c),
-        }
-    }
-    Cow::Owned(safe)
-}
-
-/// Columns that [`plain`] text takes on a terminal: Chinese characters and emoji take two,
-/// combining ones none.
-pub fn width(plain: &str) -> usize {
-    plain.width()
-}
-
-/// At most `most` columns of [`plain`] text; what is cut off shows as `…`.
-pub fn short(text: &str, most: usize) -> String {
-    let safe = plain(text);
-    if width(&safe) <= most {
-        return safe.into_owned();
-    }
-    let Some(room) = most.checked_sub(1) else { return String::new() };
-    let ends = safe.char_indices().map(|(start, c)| start + c.len_utf8());
-    let end = ends.take_while(|end| width(&safe[..*end]) <= room).last().unwrap_or(0);
-    format!("{}…", &safe[..end])
-}
 
 /// The text with spaces behind it, or in front of it, up to this number of columns.
 pub fn padded(text: &str, columns: usize, to_the_left: bool) -> String {
@@ -125,13 +89,6 @@ pub fn plural(count: impl TryInto<u64>, noun: &str) -> String {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}{}", if noun.ends_with("ss") { "es" } else { "s" }),
     }
-}
-
-fn is_dangerous(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Text from outside, fit for one line of a message. It knows what a terminal would act on; it
 //! refuses to know what the text means.
 
+use std::borrow::Cow;
+
 /// The text with control characters escaped (`\n`, `\u{1b}`), so that a message stays on its line
 /// and no file or document can steer the reader's terminal. Everything else is left as it is.
 #[must_use]
@@ -14,6 +16,37 @@ pub fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// The text with every character that could break a log line or a terminal written as an escape:
+/// control characters (C0, DEL, C1), line and paragraph separators, and the invisible and
+/// bidirectional format characters (Unicode technical report 36, section 3; "Trojan Source").
+/// Harmless text comes back as it is.
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_dangerous) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => safe.push_str("\\n"),
+            '\t' => safe.push_str("\\t"),
+            '\r' => safe.push_str("\\r"),
+            c if is_dangerous(c) => safe.extend(c.escape_unicode()),
+            c => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Whether a character could break a log line or a terminal, or reorder what is read ([`plain`]).
+#[must_use]
+pub fn is_dangerous(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Ascending numbers as a list of ranges, as the kernel writes it: `0-3,8`.

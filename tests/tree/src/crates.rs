@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 33] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 35] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -22,6 +22,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 33] = [
     ("isobar-plot", &["isobar-model"]),
     ("isobar-recording", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
+    ("isobar-view", &["isobar-model", "isobar-policy"]),
+    ("isobar-tui", &["isobar-model", "isobar-view"]),
     (
         "isobar-study",
         &["isobar-contention", "isobar-model", "isobar-optima", "isobar-partition", "isobar-profiles", "isobar-sim"],
@@ -76,6 +78,8 @@ pub const MAY_IMPORT: [(&str, &[&str]); 33] = [
             "isobar-sim",
             "isobar-study",
             "isobar-tracer",
+            "isobar-tui",
+            "isobar-view",
             "numasim-bridge",
         ],
     ),

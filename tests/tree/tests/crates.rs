@@ -10,7 +10,7 @@ use std::process::Command;
 
 /// Crates that do no I/O, with every foreign crate that they may import (none of these touches the
 /// outside world).
-const PURE: [(&str, &[&str]); 8] = [
+const PURE: [(&str, &[&str]); 9] = [
     ("isobar-contention", &["thiserror"]),
     ("isobar-model", &["serde", "serde_json", "serde_path_to_error", "thiserror"]),
     ("isobar-partition", &["thiserror"]),
@@ -20,6 +20,7 @@ const PURE: [(&str, &[&str]); 8] = [
     // Both read strings and touch no file.
     ("isobar-profiles", &["csv", "serde", "serde_json", "thiserror", "toml"]),
     ("isobar-sim", &["rand", "rand_chacha", "serde", "serde_path_to_error", "strsim", "thiserror", "toml"]),
+    ("isobar-view", &["serde"]),
     ("numasim-model", &["iced-x86", "serde", "thiserror", "toml"]),
 ];
 

@@ -80,6 +80,12 @@ impl Memory {
         self.nodes.binary_search(&node).ok()
     }
 
+    /// Whether the machine told the bandwidth of a node, by position.
+    #[must_use]
+    pub fn is_told(&self, node: usize) -> bool {
+        self.told.get(node).copied().unwrap_or(false)
+    }
+
     /// Seconds of an access under the load of the epoch, from a node to a node by position: as
     /// probed, else idle.
     #[must_use]

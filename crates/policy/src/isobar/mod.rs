@@ -16,6 +16,7 @@
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
 //! | pages on their way to where they should be | [`pages`] |
 //! | what is left without counters | [`blind`] |
+//! | what it knows, for who shows it | [`outlook`] |
 //! | the policy | [`isobar`] |
 
 pub mod blind;
@@ -29,6 +30,7 @@ pub mod idle;
 pub mod isobar;
 pub mod math;
 pub mod memory;
+pub mod outlook;
 pub mod pages;
 pub mod predict;
 pub mod program;

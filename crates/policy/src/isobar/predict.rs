@@ -54,12 +54,20 @@ impl<'a> Predictor<'a> {
     }
 
     fn speeds(&mut self, arrangement: &Arrangement) -> Option<Vec<f64>> {
+        self.speeds_among(arrangement, |_| true)
+    }
+
+    /// Instructions a second of each program, by position, where only some of them run; 0 for the
+    /// others.
+    pub fn speeds_among(&mut self, arrangement: &Arrangement, runs: impl Fn(usize) -> bool) -> Option<Vec<f64>> {
         self.solved += 1;
-        let threads: Vec<Demand> = (0..self.scene.units.len()).map(|unit| self.demand(unit, arrangement)).collect();
+        let there = |unit: &usize| runs(self.scene.units[*unit].program);
+        let units: Vec<usize> = (0..self.scene.units.len()).filter(there).collect();
+        let threads: Vec<Demand> = units.iter().map(|unit| self.demand(*unit, arrangement)).collect();
         let question = Question { machine: &self.memory.machine, threads: &threads, copy: None };
         let answer = self.solver.ask(&question, BUDGET).ok()?;
         let mut speeds = vec![0.0; self.scene.traits.len()];
-        self.scene.units.iter().zip(&answer.rates).for_each(|(unit, rate)| speeds[unit.program] += rate);
+        units.iter().zip(&answer.rates).for_each(|(unit, rate)| speeds[self.scene.units[*unit].program] += rate);
         speeds.iter().all(|speed| speed.is_finite()).then_some(speeds)
     }
 

@@ -1,0 +1,333 @@
+//! What the policy knows of a machine, for who shows it: how full controllers and links are, how
+//! much slower each program is than alone, and through whom. By the same readings and equations
+//! that the policy decides with; it decides nothing.
+//!
+//! ```text
+//! contention   speed alone, where it is     /  speed now         both by the equations
+//! distance     speed alone, pages with it   /  speed alone, where it is
+//! slowdown     contention * distance
+//! from q       speed with all but q         /  speed now, minus 1
+//! ```
+//!
+//! What each neighbour takes is found by leaving it out, so that the parts of a slowdown need not
+//! add up to it. Only the neighbours with most traffic are left out one by one, so that a look at
+//! any number of programs has a bounded time.
+
+use super::config::Config;
+use super::idle::Idle;
+use super::memory::Memory;
+use super::predict::Predictor;
+use super::programs::Programs;
+use super::scene::{Arrangement, Scene};
+use super::search::search;
+use super::step::Step;
+use crate::kit::domains::{CachedDomains, Domains};
+use isobar_model::{LlcId, NodeId, Observation, Pid, Topology};
+use std::sync::Arc;
+
+/// Units of all equations that are solved with a neighbour left out, at most: 24 neighbours among
+/// 40 threads.
+const MOST_UNITS: usize = 960;
+/// Neighbours that are left out, at least and at most.
+const LEFT_OUT: (usize, usize) = (2, 16);
+/// Part of the whole traffic below which a neighbour is no suspect.
+const SUSPECT: f64 = 0.01;
+/// A neighbour that takes less than this of a program's speed is not named: half a per cent is what
+/// counters of a second do not tell apart.
+const FELT: f64 = 0.005;
+
+/// Reads epoch after epoch.
+#[derive(Debug, Default)]
+pub struct Outlook {
+    domains: CachedDomains,
+    memory: Option<(Arc<Topology>, Memory)>,
+    programs: Programs,
+    idle: Idle,
+    config: Config,
+}
+
+/// Why nothing can be said of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The machine has no memory node.
+    NoNode,
+    /// No program was counted.
+    NotCounted,
+    /// The equations have no answer within their bounds.
+    NoAnswer,
+}
+
+/// What is known after an epoch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// The memory controllers, in the order of the machine's nodes.
+    pub controllers: Vec<Load>,
+    /// The links between nodes, by the direction that data takes.
+    pub links: Vec<(NodeId, NodeId, Load)>,
+    /// The programs, ascending by pid; without those of which too little is known.
+    pub programs: Vec<Suffering>,
+    /// What the policy would change now; empty: nothing that pays.
+    pub proposal: Proposal,
+}
+
+/// A change that pays, by the policy's own search. It is found anew in each epoch: no trial is
+/// under way, nothing was refused, and nothing is remembered of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Proposal {
+    /// The programs that would move, in order.
+    pub moves: Vec<Move>,
+    /// The part by which each program would get faster (below 0: slower), ascending by pid; those
+    /// that would not notice are left out.
+    pub gains: Vec<(Pid, f64)>,
+}
+
+/// A program that would move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    /// The program.
+    pub pid: Pid,
+    /// Where its threads would run, where they would move.
+    pub to: Option<(Option<NodeId>, Option<LlcId>)>,
+    /// Where its pages would be, where they would move.
+    pub pages: Option<NodeId>,
+}
+
+/// What passes a controller or a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Bytes a second, as counted.
+    pub used: f64,
+    /// Bytes a second that can pass.
+    pub capacity: f64,
+    /// Whether the capacity was told; else it is a usual figure, corrected by what was seen.
+    pub told: bool,
+}
+
+/// How much slower a program is than alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suffering {
+    /// The program.
+    pub pid: Pid,
+    /// Through others: 1.4 = it would take 1/1.4 of the time without them.
+    pub contention: f64,
+    /// Through its own remote pages; `None` for a program that spans nodes.
+    pub distance: Option<f64>,
+    /// By how much faster it would be without a neighbour (0.2 = 20 %), the greatest first.
+    pub from: Vec<(Pid, f64)>,
+}
+
+impl Outlook {
+    /// Takes an epoch. `ways` are those that a program may fill of a cache, as bits.
+    ///
+    /// # Errors
+    /// Where nothing can be said.
+    pub fn look(&mut self, seen: &Observation, ways: impl Fn(LlcId, Pid) -> u64) -> Result<Standing, Unknown> {
+        let domains = self.domains.of(&seen.machine).clone();
+        let mut memory = match self.memory.take() {
+            Some((machine, memory)) if Arc::ptr_eq(&machine, &seen.machine) => memory,
+            _ => Memory::of(seen, &domains).ok_or(Unknown::NoNode)?,
+        };
+        self.programs.read(seen, &domains, &memory);
+        self.idle.pass(seen, &domains);
+        let llcs = seen.machine.llcs();
+        let mask = |llc: usize, pid: Pid| llcs.get(llc).map_or(u64::MAX, |llc| ways(llc.id, pid));
+        let scene = Scene::of(seen, &self.programs, &memory, &domains, &self.config, &self.idle, mask);
+        for unit in &scene.units {
+            self.programs.hold(unit.program, unit.space / unit.threads);
+        }
+        let counted = seen.processes.is_empty() || self.programs.list.iter().any(|program| program.last.is_some());
+        let standing = if counted { self.standing(&scene, &memory, &domains) } else { Err(Unknown::NotCounted) };
+        memory.correct(seen, &scene.flows);
+        self.memory = Some((Arc::clone(&seen.machine), memory));
+        standing
+    }
+
+    fn standing(&self, scene: &Scene, memory: &Memory, domains: &Domains) -> Result<Standing, Unknown> {
+        let (controllers, links) = loads(scene, memory);
+        if scene.units.is_empty() {
+            return Ok(Standing { controllers, links, ..Standing::default() });
+        }
+        let programs = self.suffering(scene, memory).ok_or(Unknown::NoAnswer)?;
+        Ok(Standing { controllers, links, programs, proposal: self.propose(scene, memory, domains) })
+    }
+
+    fn propose(&self, scene: &Scene, memory: &Memory, domains: &Domains) -> Proposal {
+        let decision = search(scene, memory, &self.config, 0.0, |_| false);
+        let pid = |at: usize| self.programs.list[at].pid;
+        let mut moves = Vec::new();
+        for (step, _) in &decision.steps {
+            moves.extend(moved(scene, memory, domains, step).into_iter().map(|(at, to, pages)| {
+                let pages = pages.map(|node| memory.nodes[node]);
+                Move { pid: pid(at), to, pages }
+            }));
+        }
+        let felt = |(at, gain): (usize, &f64)| ((gain - 1.0).abs() > FELT).then(|| (pid(at), gain - 1.0));
+        let gains =
+            if moves.is_empty() { Vec::new() } else { decision.gains.iter().enumerate().filter_map(felt).collect() };
+        Proposal { moves, gains }
+    }
+
+    fn suffering(&self, scene: &Scene, memory: &Memory) -> Option<Vec<Suffering>> {
+        let mut predictor = Predictor::new(scene, memory);
+        let now = predictor.speeds_among(&scene.base, |_| true)?;
+        let known: Vec<usize> =
+            (0..scene.traits.len()).filter(|at| scene.traits[*at].known && now[*at] > 0.0).collect();
+        let mut found = Vec::with_capacity(known.len());
+        for at in &known {
+            let alone = predictor.speeds_among(&scene.base, |program| program == *at)?[*at];
+            let distance = scene.traits[*at].alone.and_then(|domain| {
+                let near = with_pages_at(scene, *at, memory.places.get(domain)?.node);
+                Some(predictor.speeds_among(&near, |program| program == *at)?[*at] / alone)
+            });
+            let contention = (alone / now[*at]).max(1.0);
+            let pid = self.programs.list[*at].pid;
+            found.push(Suffering { pid, contention, distance: distance.map(|one| one.max(1.0)), from: Vec::new() });
+        }
+        for suspect in suspects(scene) {
+            let Some(without) = predictor.speeds_among(&scene.base, |program| program != suspect) else { continue };
+            for (at, one) in known.iter().zip(&mut found).filter(|(at, _)| **at != suspect) {
+                let taken = without[*at] / now[*at] - 1.0;
+                if taken > FELT {
+                    one.from.push((self.programs.list[suspect].pid, taken));
+                }
+            }
+        }
+        found.iter_mut().for_each(|one| one.from.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))));
+        Some(found)
+    }
+}
+
+/// What passes controllers and links.
+fn loads(scene: &Scene, memory: &Memory) -> (Vec<Load>, Vec<(NodeId, NodeId, Load)>) {
+    let resources = memory.machine.resources();
+    let load = |at: usize, told: bool| Load { used: scene.flows[at], capacity: resources[at].capacity, told };
+    let controllers = (0..memory.nodes.len()).map(|at| load(at, memory.is_told(at))).collect();
+    let mut links = Vec::new();
+    for (from, from_id) in memory.nodes.iter().enumerate() {
+        for (to, to_id) in memory.nodes.iter().enumerate() {
+            if let [only] = memory.machine.route(from, to) {
+                links.push((*from_id, *to_id, load(*only, false)));
+            }
+        }
+    }
+    (controllers, links)
+}
+
+/// The programs that a step moves: where to, by node and cache, and the node of their pages.
+type Moved = (usize, Option<(Option<NodeId>, Option<LlcId>)>, Option<usize>);
+
+fn moved(scene: &Scene, memory: &Memory, domains: &Domains, step: &Step) -> Vec<Moved> {
+    let place = |domain: usize| domains.domains.get(domain).map(|domain| (domain.node, domain.llc));
+    let from = scene.traits[step.program].alone;
+    let goes = |program: usize, to: Option<usize>, pages: Option<usize>| {
+        let to = to.filter(|to| scene.traits[program].alone != Some(*to));
+        // Pages that are all there already do not move.
+        let there = |node: usize| scene.base.weights[program].get(node).is_some_and(|weight| *weight > 0.99);
+        (program, to.and_then(place), pages.filter(|node| *node < memory.nodes.len() && !there(*node)))
+    };
+    let own = goes(step.program, Some(step.to), step.pages);
+    let partner = step.partner.map(|partner| goes(partner, from, step.partner_pages));
+    let acts = |(_, to, pages): &Moved| to.is_some() || pages.is_some();
+    std::iter::once(own).chain(partner).filter(acts).collect()
+}
+
+/// The scene with all pages of a program on a node.
+fn with_pages_at(scene: &Scene, program: usize, node: usize) -> Arrangement {
+    let mut near = scene.base.clone();
+    near.weights[program].iter_mut().enumerate().for_each(|(at, weight)| *weight = if at == node { 1.0 } else { 0.0 });
+    near
+}
+
+/// The programs with most traffic, as many as may be left out.
+fn suspects(scene: &Scene) -> Vec<usize> {
+    let mut traffic = vec![0.0; scene.traits.len()];
+    for unit in &scene.units {
+        let one = &scene.traits[unit.program];
+        traffic[unit.program] += unit.share * one.misses * one.read / one.seconds.max(1e-12);
+    }
+    let all: f64 = traffic.iter().sum();
+    let most = (MOST_UNITS / scene.units.len().max(1)).clamp(LEFT_OUT.0, LEFT_OUT.1);
+    let mut order: Vec<usize> = (0..traffic.len()).filter(|at| traffic[*at] > SUSPECT * all).collect();
+    order.sort_by(|a, b| traffic[*b].total_cmp(&traffic[*a]).then(a.cmp(b)));
+    order.truncate(most);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{observation, process, thread, with_pages};
+    use isobar_model::{Bandwidth, Bytes, Thread};
+
+    /// 25 misses a thousand instructions at 2 cycles an instruction and 2.5 GHz: 2 GB/s of misses.
+    fn stream(tid: u32, cpu: u32) -> Thread {
+        Thread {
+            instructions: Some(1_250_000_000),
+            cycles: Some(2_500_000_000),
+            llc_misses: Some(31_250_000),
+            bandwidth: Some(Bandwidth(2.6e9)),
+            ..thread(tid, cpu, 0.0)
+        }
+    }
+
+    /// The machine has room for pages.
+    fn with_room(seen: &mut Observation) {
+        seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
+    }
+
+    fn watched(seen: &mut Observation, epochs: u32) -> Result<Standing, Unknown> {
+        let mut outlook = Outlook::default();
+        let mut last = Err(Unknown::NotCounted);
+        for _ in 0..epochs {
+            seen.time.0 += 1.0;
+            last = outlook.look(seen, |_, _| u64::MAX);
+        }
+        last
+    }
+
+    /// Four streams of 2.6 GB/s with their pages on node 0: 10.4 GB/s, of which those of the two on
+    /// node 1 cross the link.
+    #[test]
+    fn loads_are_what_was_counted() {
+        let streams = (1..=4).map(|pid| process(pid, vec![stream(pid, if pid <= 2 { pid - 1 } else { pid + 1 })]));
+        let mut seen = observation("node:2 core:4", streams.collect());
+        (1..=4).for_each(|pid| with_pages(&mut seen, pid, &[100_000, 0]));
+        with_room(&mut seen);
+        let standing = watched(&mut seen, 20).unwrap();
+        let used = |load: Load| load.used / 1e9;
+        assert!((used(standing.controllers[0]) - 10.4).abs() < 0.1, "{standing:?}");
+        assert!(used(standing.controllers[1]) < 0.01 && !standing.controllers[0].told);
+        let (from, to, load) = standing.links[0];
+        assert_eq!((from, to), (NodeId(0), NodeId(1)));
+        // Of 1.3 lines a miss one is read: 2 * 2.6 / 1.3 = 4 GB/s.
+        assert!((used(load) - 4.0).abs() < 0.1, "{load:?}");
+        let [first, .., last] = &standing.programs[..] else { panic!("{standing:?}") };
+        assert!(first.contention > 1.05 && first.distance.unwrap() < 1.001, "{first:?}");
+        assert!(last.distance.unwrap() > 1.1, "{last:?}");
+        let from: Vec<u32> = first.from.iter().map(|(pid, _)| pid.0).collect();
+        assert_eq!(from.len(), 3, "each neighbour takes some: {first:?}");
+        // Node 1 has nothing to do: some of the pages go there.
+        let to_node_1 = |one: &Move| one.pages == Some(NodeId(1));
+        assert!(standing.proposal.moves.iter().any(to_node_1), "{:?}", standing.proposal);
+        assert!(standing.proposal.gains.iter().map(|(_, gain)| gain).sum::<f64>() > 0.1, "{:?}", standing.proposal);
+    }
+
+    #[test]
+    fn a_program_alone_suffers_nothing_and_too_short_a_look_says_nothing() {
+        let mut seen = observation("node:2 core:4", vec![process(1, vec![stream(1, 0)])]);
+        with_pages(&mut seen, 1, &[100_000, 0]);
+        assert_eq!(watched(&mut seen, 1).unwrap().programs, []);
+        let standing = watched(&mut seen, 5).unwrap();
+        let [one] = &standing.programs[..] else { panic!("{standing:?}") };
+        assert!((one.contention - 1.0).abs() < 1e-6 && one.from.is_empty(), "{one:?}");
+    }
+
+    #[test]
+    fn without_counters_nothing_is_said() {
+        let bare = Thread { instructions: None, cycles: None, llc_misses: None, ..thread(1, 0, 0.0) };
+        let mut seen = observation("node:2 core:4", vec![process(1, vec![bare])]);
+        assert_eq!(watched(&mut seen, 5), Err(Unknown::NotCounted));
+        let mut nothing = observation("node:2 core:4", vec![]);
+        assert_eq!(watched(&mut nothing, 2).unwrap().programs, []);
+    }
+}

@@ -1,0 +1,2 @@
+//! What a person sees of a machine.
+#![forbid(unsafe_code)]

@@ -1,0 +1,105 @@
+//! Processes of one name as one: what a service of many workers is to a person.
+
+use crate::view::{Harm, ProgramView, View};
+use std::collections::BTreeMap;
+
+/// The programs of a view, those of one name together, in the order of their lowest pids.
+#[must_use]
+pub fn by_name(view: &View) -> Vec<ProgramView> {
+    let mut groups: BTreeMap<&str, Vec<&ProgramView>> = BTreeMap::new();
+    for program in &view.programs {
+        groups.entry(&program.name).or_default().push(program);
+    }
+    let mut list: Vec<ProgramView> = groups.values().map(|members| together(members)).collect();
+    list.sort_by_key(|group| group.pid);
+    list
+}
+
+fn together(members: &[&ProgramView]) -> ProgramView {
+    let [first, rest @ ..] = members else { return ProgramView::default() };
+    let mut group = ProgramView { processes: members.len(), ..(*first).clone() };
+    if rest.is_empty() {
+        return group;
+    }
+    let by_time = |figure: fn(&ProgramView) -> Option<f64>| mean(members, figure);
+    group.managed = members.iter().any(|one| one.managed);
+    group.cpus = sum(members, |one| one.cpus);
+    group.bandwidth = sum(members, |one| one.bandwidth);
+    (group.ipc, group.mpki, group.remote) =
+        (by_time(|one| one.ipc), by_time(|one| one.mpki), by_time(|one| one.remote));
+    // The one that suffers most speaks for all.
+    if let Some(worst) = members.iter().max_by(|a, b| a.slowdown.unwrap_or(0.0).total_cmp(&b.slowdown.unwrap_or(0.0))) {
+        (group.slowdown, group.contention, group.distance) = (worst.slowdown, worst.contention, worst.distance);
+        group.harmed_by.clone_from(&worst.harmed_by);
+    }
+    group.class = members.iter().filter_map(|one| one.class).max();
+    group.harms = members.iter().flat_map(|one| &one.harms).cloned().collect::<Vec<Harm>>();
+    group.harms.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.pid.cmp(&b.pid)));
+    group.pages = added(members, |one| one.pages.as_ref());
+    group.runs_on = by_node(members);
+    let newest = members.iter().filter_map(|one| one.last.as_ref());
+    group.last = newest.max_by(|a, b| a.time_seconds.total_cmp(&b.time_seconds)).cloned();
+    group.threads = members.iter().flat_map(|one| one.threads.iter().cloned()).collect();
+    group
+}
+
+fn sum(members: &[&ProgramView], figure: fn(&ProgramView) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> = members.iter().filter_map(|one| figure(one)).collect();
+    (!known.is_empty()).then(|| known.iter().sum())
+}
+
+/// The mean, weighted by CPU time.
+fn mean(members: &[&ProgramView], figure: fn(&ProgramView) -> Option<f64>) -> Option<f64> {
+    let weighed = members.iter().filter_map(|one| Some((figure(one)?, one.cpus.unwrap_or(1.0).max(1e-6))));
+    let (sum, all) = weighed.fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
+    (all > 0.0).then(|| sum / all)
+}
+
+fn added(members: &[&ProgramView], pages: fn(&ProgramView) -> Option<&Vec<u64>>) -> Option<Vec<u64>> {
+    let mut known = members.iter().filter_map(|one| pages(one));
+    let first = known.next()?.clone();
+    Some(known.fold(first, |sum, more| sum.iter().zip(more).map(|(a, b)| a + b).collect()))
+}
+
+/// The part of the CPU time of all on each node.
+fn by_node(members: &[&ProgramView]) -> Option<Vec<f64>> {
+    let nodes = members.iter().find_map(|one| one.runs_on.as_ref())?.len();
+    let mut on = vec![0.0; nodes];
+    for one in members {
+        for (sum, part) in on.iter_mut().zip(one.runs_on.iter().flatten()) {
+            *sum += part * one.cpus.unwrap_or(1.0).max(1e-6);
+        }
+    }
+    let all: f64 = on.iter().sum();
+    Some(on.into_iter().map(|time| time / all.max(1e-9)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobar_model::Pid;
+
+    #[test]
+    fn workers_of_a_name_are_one_line() {
+        let one = |pid: u32, name: &str, cpus: f64, slowdown: f64| ProgramView {
+            pid: Pid(pid),
+            name: name.into(),
+            processes: 1,
+            cpus: Some(cpus),
+            ipc: Some(cpus),
+            slowdown: Some(slowdown),
+            pages: Some(vec![u64::from(pid), 1]),
+            runs_on: Some(vec![1.0, 0.0]),
+            ..ProgramView::default()
+        };
+        let view = View {
+            programs: vec![one(1, "b", 1.0, 1.1), one(2, "a", 1.0, 1.0), one(3, "b", 3.0, 1.4)],
+            ..View::default()
+        };
+        let groups = by_name(&view);
+        assert_eq!(groups.iter().map(|group| (group.pid.0, group.processes)).collect::<Vec<_>>(), [(1, 2), (2, 1)]);
+        let group = &groups[0];
+        assert_eq!((group.cpus, group.ipc, group.slowdown), (Some(4.0), Some(2.5), Some(1.4)), "(1 + 9) / 4");
+        assert_eq!((group.pages.clone(), group.runs_on.clone()), (Some(vec![4, 2]), Some(vec![1.0, 0.0])));
+    }
+}

@@ -1,0 +1,35 @@
+//! What a person sees of a machine: from the epochs of a run to nodes, caches, links, programs, and
+//! a verdict in words. Whoever shows a run (a terminal, a report, a triage) takes it from here, so
+//! that all of them say the same.
+//!
+//! [`Watch`] takes one [`Moment`] after the other, live, simulated or recorded, and makes a
+//! [`View`] of each. Slowdowns and who harms whom are the estimates that the policy `isobar`
+//! decides with ([`isobar_policy::isobar::outlook`]). What was not measured is `None`, and
+//! [`View::gaps`] says why.
+//!
+//! Deliberately absent: I/O, clocks, colours, and the width of anything.
+
+#![forbid(unsafe_code)]
+
+mod actions;
+mod answer;
+mod caches;
+mod gaps;
+pub mod group;
+mod history;
+mod moment;
+mod nodes;
+mod programs;
+#[cfg(test)]
+mod test_kit;
+mod verdict;
+mod view;
+mod watch;
+pub mod words;
+
+pub use moment::Moment;
+pub use view::{
+    ActionView, Answer, Class, Cluster, Finding, Gap, Harm, LastAction, LinkView, LlcView, Measured, NodeView, Pair,
+    PlannedMove, ProgramView, Proposed, ThreadView, Verdict, View,
+};
+pub use watch::Watch;

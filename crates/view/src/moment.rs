@@ -1,0 +1,20 @@
+//! One epoch, as whoever ran or recorded it hands it over.
+
+use isobar_model::{Capabilities, Observation, Outcome, Plan};
+
+/// One epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// 1, 2, ...
+    pub number: u64,
+    /// What can be measured, and why the rest cannot.
+    pub capabilities: &'a Capabilities,
+    /// All that was seen.
+    pub seen: &'a Observation,
+    /// The part that the policy decides on.
+    pub managed: &'a Observation,
+    /// The decision.
+    pub plan: &'a Plan,
+    /// What became of it; `None` in a dry run.
+    pub outcome: Option<&'a Outcome>,
+}

@@ -1,0 +1,185 @@
+//! From moment to moment: what is remembered between epochs (estimates of programs, ways that were
+//! set, the last decision about each program, figures for sparklines), and the view of each.
+
+use crate::actions::{self, Decisions};
+use crate::caches::{self, Ways};
+use crate::gaps;
+use crate::history::History;
+use crate::moment::Moment;
+use crate::nodes;
+use crate::programs;
+use crate::verdict;
+use crate::view::{PlannedMove, Proposed, View};
+use isobar_model::text::plain;
+use isobar_model::{Observation, Pid, Topology};
+use isobar_policy::isobar::outlook::{Move, Outlook, Proposal};
+
+/// Watches a run, epoch by epoch. The same moments give the same views.
+#[derive(Debug, Default)]
+pub struct Watch {
+    outlook: Outlook,
+    ways: Ways,
+    decisions: Decisions,
+    history: History,
+}
+
+impl Watch {
+    /// Takes the next epoch.
+    #[must_use]
+    pub fn take(&mut self, moment: &Moment<'_>) -> View {
+        let Moment { number, capabilities, seen, managed, plan, outcome } = *moment;
+        let ways = &self.ways;
+        let mask = |llc, pid| managed.process(pid).map_or(u64::MAX, |process| ways.mask(llc, process));
+        let standing = self.outlook.look(managed, mask);
+        let unknown = standing.as_ref().err().copied();
+        let standing = standing.ok();
+        self.ways.take(plan, outcome);
+        self.decisions.take(moment);
+        let latency = nodes::pairs(seen);
+        let mut view = View {
+            number,
+            time_seconds: seen.time.0,
+            interval_seconds: seen.interval.0,
+            policy: plan.policy.clone(),
+            acts: outcome.is_some(),
+            nodes: nodes::nodes(seen, standing.as_ref(), &latency, &mut self.history),
+            latency,
+            llcs: caches::llcs(seen, &self.ways),
+            links: standing.as_ref().map(nodes::links).unwrap_or_default(),
+            programs: programs::programs(seen, managed, standing.as_ref()),
+            actions: actions::listed(moment),
+            proposed: standing.as_ref().map(|standing| proposed(&standing.proposal, managed)),
+            notes: plan.notes.iter().map(|note| plain(note).into_owned()).collect(),
+            gaps: gaps::of(capabilities, unknown),
+            remarks: capabilities.remarks.clone(),
+            pages_under_way: seen.in_flight().map(|flight| flight.left().0).sum(),
+            ..View::default()
+        };
+        for program in &mut view.programs {
+            program.last = self.decisions.of(program.pid).cloned();
+        }
+        view.verdict = verdict::verdict(&view, &self.decisions);
+        view
+    }
+}
+
+/// What was counted is enough for a proposal: it is empty where nothing pays.
+fn proposed(proposal: &Proposal, seen: &Observation) -> Proposed {
+    let one = |planned: &Move| PlannedMove {
+        pid: planned.pid,
+        name: seen.process(planned.pid).map(|process| process.name.to_string()).unwrap_or_default(),
+        words: to(planned, &seen.machine),
+        gain: gain(proposal, planned.pid),
+    };
+    let gain = proposal.gains.iter().map(|(_, gain)| gain).sum();
+    Proposed { moves: proposal.moves.iter().map(one).collect(), gain }
+}
+
+fn gain(proposal: &Proposal, pid: Pid) -> f64 {
+    proposal.gains.iter().find(|(other, _)| *other == pid).map_or(0.0, |(_, gain)| *gain)
+}
+
+/// `to node 1 with its pages`.
+fn to(planned: &Move, machine: &Topology) -> String {
+    let Move { to, pages, .. } = planned;
+    let place = |(node, llc): (Option<isobar_model::NodeId>, Option<isobar_model::LlcId>)| match (node, llc) {
+        (Some(node), Some(llc)) if machine.llcs_of_node(node).len() > 1 => format!("to llc {llc} of node {node}"),
+        (Some(node), _) => format!("to node {node}"),
+        (None, Some(llc)) => format!("to llc {llc}"),
+        (None, None) => "elsewhere".to_owned(),
+    };
+    match (to, pages) {
+        (Some((node, llc)), Some(pages)) if *node == Some(*pages) => format!("{} with its pages", place((*node, *llc))),
+        (Some(to), Some(pages)) => format!("{}, its pages to node {pages}", place(*to)),
+        (Some(to), None) => place(*to),
+        (None, Some(pages)) => format!("by its pages to node {pages}"),
+        (None, None) => "nowhere".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{counted, pages, process, seen};
+    use crate::view::Answer;
+    use isobar_model::{Bandwidth, Bytes, Capabilities, NodeId, Plan, Sensor};
+
+    fn watched(seen: &mut Observation, capabilities: &Capabilities, epochs: u32) -> View {
+        let (mut watch, mut view) = (Watch::default(), View::default());
+        for number in 1..=epochs {
+            seen.time.0 = f64::from(number);
+            let (number, plan) = (u64::from(number), &Plan::nothing("linux"));
+            view = watch.take(&Moment { number, capabilities, seen, managed: seen, plan, outcome: None });
+        }
+        view
+    }
+
+    /// Four streams of 2.6 GB/s with their pages on node 0 of two, two of them running there.
+    fn crowded() -> Observation {
+        let stream = |pid: u32, cpu| {
+            let mut thread = counted(pid, cpu, 25.0);
+            thread.bandwidth = Some(Bandwidth(2.6e9));
+            let mut one = process(pid, "stream", vec![thread]);
+            one.pages = pages(&[100_000, 0]);
+            one
+        };
+        let mut seen = seen("node:2 core:4", vec![stream(1, 0), stream(2, 1), stream(3, 4), stream(4, 5)]);
+        seen.free = [(NodeId(0), Bytes(3 << 30)), (NodeId(1), Bytes(4 << 30))].into_iter().collect();
+        seen
+    }
+
+    #[test]
+    fn a_crowded_node_is_told_with_who_suffers_and_what_would_help() {
+        let view = watched(&mut crowded(), &Capabilities::default(), 12);
+        let load = view.nodes[0].load().unwrap();
+        assert!((view.nodes[0].bandwidth.unwrap() / 1e9 - 10.4).abs() < 0.1 && load > 0.8, "{:?}", view.nodes[0]);
+        assert_eq!((view.verdict.answer, view.nodes[0].load_history.len()), (Answer::Yes, 12));
+        assert!(view.programs.iter().all(|one| one.slowdown.is_some_and(|slow| slow > 1.05)), "{:?}", view.programs);
+        assert!(!view.proposed.as_ref().unwrap().moves.is_empty());
+        let line = view.verdict.line();
+        assert!(
+            line.starts_with("Node 0's controller is at ") && line.contains("isobar would move stream ("),
+            "{line}"
+        );
+        assert!(view.gaps.is_empty());
+        let again = watched(&mut crowded(), &Capabilities::default(), 12);
+        assert_eq!(again, view, "the same moments give the same view");
+    }
+
+    #[test]
+    fn without_counters_there_are_dashes_with_their_reason() {
+        let mut seen = crowded();
+        for thread in seen.processes.iter_mut().flat_map(|process| &mut process.threads) {
+            (thread.instructions, thread.cycles, thread.llc_misses, thread.bandwidth) = (None, None, None, None);
+        }
+        let mut capabilities = Capabilities::default();
+        for sensor in [Sensor::Instructions, Sensor::LlcMisses] {
+            capabilities.missing.insert(sensor, "no PMU in this VM".into());
+        }
+        let view = watched(&mut seen, &capabilities, 6);
+        assert!(view.programs.iter().all(|one| one.ipc.is_none() && one.slowdown.is_none() && one.cpus == Some(1.0)));
+        assert_eq!((view.nodes[0].bandwidth, view.nodes[0].busy, view.gaps.len()), (None, Some(0.5), 1));
+        // Two of four have all their pages on the other node.
+        assert_eq!((view.verdict.answer, view.verdict.findings.len()), (Answer::Yes, 2));
+        assert!(
+            view.verdict.suffering.contains("100 % of its pages on nodes where it does not run"),
+            "{:?}",
+            view.verdict
+        );
+    }
+
+    #[test]
+    fn a_view_is_plain_data() {
+        let mut seen = crowded();
+        seen.processes[0].name = "evil\u{1b}[2J\"\u{202e}".into();
+        let view = watched(&mut seen, &Capabilities::default(), 12);
+        let document = serde_json::to_value(&view).unwrap();
+        assert_eq!(document["programs"][0]["name"], "evil\u{1b}[2J\"\u{202e}");
+        assert_eq!(
+            (&document["verdict"]["answer"], &document["programs"][0]["class"]),
+            (&"yes".into(), &"devil".into())
+        );
+        let line = view.verdict.line();
+        assert!(!line.contains('\u{1b}') && !line.contains('\u{202e}'), "{line}");
+    }
+}
