@@ -18,6 +18,7 @@ mod report;
 mod signals;
 mod terminal;
 mod text;
+mod top;
 mod topo;
 mod usage;
 mod verbs;
