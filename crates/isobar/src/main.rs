@@ -19,6 +19,7 @@ mod report;
 mod signals;
 mod terminal;
 mod text;
+mod top;
 mod topo;
 mod usage;
 mod verbs;

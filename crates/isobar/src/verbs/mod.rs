@@ -2,6 +2,8 @@
 //! does. A verb registers itself in one line of [`VERBS`].
 
 mod decide;
+mod doctor;
+mod epochs;
 mod explain;
 mod manage;
 mod options;
@@ -16,6 +18,7 @@ mod restore;
 mod run;
 mod sim;
 mod study;
+mod top;
 mod topo;
 mod trace;
 mod watch;
@@ -26,6 +29,8 @@ use std::io::Write;
 /// Every verb, in the order of the help.
 pub const VERBS: &[Entry] = &[
     Entry::of::<topo::Topo>(),
+    Entry::of::<doctor::Doctor>(),
+    Entry::of::<top::Top>(),
     Entry::of::<probe::Probe>(),
     Entry::of::<decide::Decide>(),
     Entry::of::<manage::Manage>(),

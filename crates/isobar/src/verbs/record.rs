@@ -45,7 +45,7 @@ const POLICY: &str = "isobar";
 
 impl Verb for Record {
     fn run(&self, _: &mut dyn Write) -> anyhow::Result<()> {
-        let mut needed = Needed::or_policy(&self.watch, POLICY)?;
+        let mut needed = Needed::from_args_or(&self.watch, Some(POLICY))?;
         needed.limits.dry_run = true;
         needed.limits.despite_missing = true;
         needed.limits.duration = self.duration.map(Seconds);

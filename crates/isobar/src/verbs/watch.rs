@@ -1,4 +1,4 @@
-//! What `manage` and `explain` share: from what was typed and configured to what is needed, and the
+//! What `manage`, `explain`, `top` and `doctor` share: from what was typed and configured to what is needed, and the
 //! machine it runs on.
 
 use super::options::{seed, within};
@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What `manage` and `explain` share.
-#[derive(Debug, clap::Args)]
+/// What `manage`, `explain`, `top` and `doctor` share.
+#[derive(Clone, Debug, clap::Args)]
 #[allow(rustdoc::broken_intra_doc_links)] // These comments are the text of --help: [manage] is a section, not a link.
 pub struct WatchArgs {
     /// The policy (`isobar --help` lists them), unless `policy` in the section [manage] of the
@@ -48,7 +48,7 @@ pub struct WatchArgs {
     /// Seed of the simulated machine
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-    /// Print JSON: `manage` one document an epoch and a summary, `explain` one document
+    /// Print JSON: `manage` one document an epoch and a summary, the others one document
     #[arg(long)]
     pub json: bool,
 }
@@ -60,10 +60,14 @@ fn interval_seconds(text: &str) -> Result<f64, String> {
 
 /// Everything that the loop needs, checked; nothing is opened yet.
 pub struct Needed {
-    policy: Box<dyn Policy>,
-    config: ManageConfig,
-    target: Target,
-    rules: Rules,
+    /// What decides.
+    pub policy: Box<dyn Policy>,
+    /// The section `[manage]`, with what was typed.
+    pub config: ManageConfig,
+    /// The machine to run on.
+    pub target: Target,
+    /// Which threads are managed.
+    pub rules: Rules,
     /// How long and how.
     pub limits: Limits,
     /// Where to what the policy learns of programs is written at the end.
@@ -75,9 +79,16 @@ pub struct Needed {
 
 /// The machine to run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Target {
+pub enum Target {
+    /// This one.
     Linux,
-    Sim { workload: PathBuf, seed: u64 },
+    /// A simulated one.
+    Sim {
+        /// the file of its workload
+        workload: PathBuf,
+        /// the seed of its chance
+        seed: u64,
+    },
 }
 
 impl Needed {
@@ -86,18 +97,14 @@ impl Needed {
     /// # Errors
     /// Bad input.
     pub fn from_args(args: &WatchArgs) -> anyhow::Result<Self> {
-        Self::with_policy(args, None)
+        Self::from_args_or(args, None)
     }
 
-    /// The same with a policy that is taken where none is named.
+    /// The same, with the policy where none is named.
     ///
     /// # Errors
     /// Bad input.
-    pub fn or_policy(args: &WatchArgs, default: &str) -> anyhow::Result<Self> {
-        Self::with_policy(args, Some(default))
-    }
-
-    fn with_policy(args: &WatchArgs, default: Option<&str>) -> anyhow::Result<Self> {
+    pub fn from_args_or(args: &WatchArgs, policy: Option<&str>) -> anyhow::Result<Self> {
         let inputs = Inputs::default();
         let read = |path: &Path| inputs.read(path);
         let mut config = Config::load(args.config.as_deref(), &args.set, &read).map_err(bad_input)?;
@@ -106,8 +113,8 @@ impl Needed {
             settings::named("--only", &args.only).map_err(bad_input)?;
             config.manage.only.clone_from(&args.only);
         }
-        let name = args.policy.clone().or_else(|| config.manage.policy.clone());
-        let name = name.or_else(|| default.map(str::to_owned)).ok_or_else(no_policy)?;
+        let named = args.policy.clone().or_else(|| config.manage.policy.clone());
+        let name = named.or_else(|| policy.map(str::to_owned)).ok_or_else(no_policy)?;
         let policy = policies::build(&name, &config, &read).map_err(bad_input)?;
         let target = Target::parse(args.machine.as_deref(), args.seed)?;
         Ok(Self {

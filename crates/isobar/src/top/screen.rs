@@ -1,0 +1,168 @@
+//! The terminal: taken, drawn on, given back on every ending. It knows crossterm's events; what
+//! they do is the application's.
+
+use super::{News, Order};
+use anyhow::Context;
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::{cursor, execute, terminal};
+use isobar_tui::{App, Key, Reply};
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use std::io::{self, Stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::time::Duration;
+
+/// How long a key is waited for before epochs are looked for.
+const TURN: Duration = Duration::from_millis(50);
+
+/// Whether the terminal is ours.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the terminal back, where it is ours. From any thread, as often as one likes.
+pub fn leave_the_screen() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // What cannot be given back now cannot be given back at all.
+        let _ = terminal::disable_raw_mode();
+        let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
+    }
+}
+
+/// The terminal while it is ours.
+struct Taken(Terminal<CrosstermBackend<Stdout>>);
+
+impl Taken {
+    fn take() -> anyhow::Result<Self> {
+        terminal::enable_raw_mode().context("the terminal cannot be used")?;
+        TAKEN.store(true, Ordering::SeqCst);
+        execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
+        give_back_before_a_panic_is_told();
+        Ok(Self(Terminal::new(CrosstermBackend::new(io::stdout()))?))
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        leave_the_screen();
+    }
+}
+
+fn give_back_before_a_panic_is_told() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        leave_the_screen();
+        tell(panic);
+    }));
+}
+
+/// Shows what comes until somebody ends it, or there is no more to come and nobody looks back.
+///
+/// # Errors
+/// What ended the source; what is wrong with the terminal.
+pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>) -> anyhow::Result<()> {
+    // Bad input is told on an ordinary terminal.
+    match news.recv() {
+        Ok(News::Ended(done)) => return done,
+        Err(_) => return Ok(()),
+        Ok(_) => {}
+    }
+    let mut screen = Taken::take()?;
+    let mut ended = false;
+    loop {
+        let fresh = match hear(app, news, &mut ended) {
+            Heard::Failed(why) => return Err(why),
+            Heard::Something => true,
+            Heard::Nothing => false,
+        };
+        if fresh {
+            draw(&mut screen, app)?;
+        }
+        // After the first event those that wait with it are taken, and drawn once.
+        let mut changed = false;
+        let mut turn = TURN;
+        while event::poll(turn)? {
+            turn = Duration::ZERO;
+            changed = true;
+            let reply = pressed(&event::read()?).map(|key| app.press(key));
+            match reply {
+                Some(Reply::Quit) => return Ok(()),
+                Some(reply) => answer(reply, orders),
+                None => {}
+            }
+        }
+        if changed {
+            draw(&mut screen, app)?;
+        }
+        if TAKEN.load(Ordering::SeqCst) {
+            continue;
+        }
+        return Ok(());
+    }
+}
+
+enum Heard {
+    Nothing,
+    Something,
+    Failed(anyhow::Error),
+}
+
+/// Takes all that has come.
+fn hear(app: &mut App, news: &Receiver<News>, ended: &mut bool) -> Heard {
+    let mut heard = Heard::Nothing;
+    loop {
+        match news.try_recv() {
+            Ok(News::View(view)) => app.take(view),
+            Ok(News::Status(status)) => app.tell(status),
+            Ok(News::Ended(Err(why))) => return Heard::Failed(why),
+            Ok(News::Ended(Ok(()))) => {
+                *ended = true;
+                app.tell("ended: arrows go back, q quits".to_owned());
+            }
+            Ok(News::Ready) => {}
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => return heard,
+        }
+        heard = Heard::Something;
+    }
+}
+
+fn draw(screen: &mut Taken, app: &mut App) -> anyhow::Result<()> {
+    screen.0.draw(|frame| isobar_tui::draw(app, frame.buffer_mut()))?;
+    Ok(())
+}
+
+/// A source that is gone needs no orders.
+fn answer(reply: Reply, orders: &Sender<Order>) {
+    let order = match reply {
+        Reply::Stay | Reply::Quit => return,
+        Reply::Pause(still) => Order::Pause(still),
+        Reply::Step => Order::Step,
+        Reply::Speed(factor) => Order::Speed(factor),
+    };
+    let _ = orders.send(order);
+}
+
+/// The key of an event; `None` for what is no key (a window that changed its size).
+fn pressed(event: &Event) -> Option<Key> {
+    let Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return None };
+    if *kind == KeyEventKind::Release {
+        return None;
+    }
+    if modifiers.contains(KeyModifiers::CONTROL) {
+        return matches!(code, KeyCode::Char('c' | 'd')).then_some(Key::Interrupt);
+    }
+    Some(match code {
+        KeyCode::Char(letter) => Key::Char(*letter),
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        _ => return None,
+    })
+}

@@ -1,0 +1,77 @@
+//! The loop over this machine or a simulated one, epoch by epoch, for verbs that have a rhythm of
+//! their own: `top` and `doctor`.
+
+use super::watch::{Needed, Target};
+use crate::machines::{linux, simulated};
+use crate::top::Source;
+use isobar_model::{Machine, Seconds, Sensor};
+use isobar_runtime::settings::Config;
+use isobar_runtime::{Loop, Surroundings, policies};
+use isobar_sim::SimMachine;
+use isobar_view::Moment;
+
+/// The policy whose sensors are switched on in any case: slowdowns and proposals are its.
+const ESTIMATES: &str = "isobar";
+
+/// Opens the machine, hands the loop over it to `work`, and puts everything back afterwards.
+///
+/// # Errors
+/// What `work` returns; where the machine cannot be opened, or something not be put back.
+pub fn over<R>(
+    mut needed: Needed,
+    stop: &dyn Fn() -> bool,
+    changed: &linux::Changed,
+    work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
+) -> anyhow::Result<R> {
+    match needed.target.clone() {
+        Target::Linux => {
+            let (machine, recovered) = linux::open(&needed.config, needed.limits.dry_run)?;
+            let estimates = policies::build(ESTIMATES, &Config::default(), &crate::input::settings)?;
+            let machine = linux::switched_on(machine, &*needed.policy);
+            let machine = linux::switched_on(machine, &*estimates);
+            changed.watch(&machine, &needed.config);
+            let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
+            let surroundings = Surroundings { cgroups: &linux::cgroup_of, stop, own_cpu, recovered, ..Surroundings::default() };
+            looped(machine, needed, surroundings, work)
+        }
+        Target::Sim { workload, seed } => {
+            let workload = simulated::read(&workload)?;
+            let machine = SimMachine::new(&workload, seed).probing_for(&[Sensor::Latency]);
+            needed.limits.interval = needed.config.interval_seconds.map_or_else(|| machine.epoch(), Seconds);
+            looped(machine, needed, Surroundings { stop, ..Surroundings::default() }, work)
+        }
+    }
+}
+
+fn looped<M: Machine, R>(
+    machine: M,
+    needed: Needed,
+    surroundings: Surroundings<'_>,
+    work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
+) -> anyhow::Result<R> {
+    let Needed { policy, rules, limits, .. } = needed;
+    let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
+    let done = run.begin().map(drop).map_err(anyhow::Error::from).and_then(|()| work(&mut Epochs(&mut run)));
+    let finished = run.finish();
+    let done = done?;
+    finished?;
+    Ok(done)
+}
+
+/// The loop as a source.
+struct Epochs<'l, 'a, M: Machine>(&'l mut Loop<'a, M>);
+
+impl<M: Machine> Source for Epochs<'_, '_, M> {
+    fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> anyhow::Result<bool> {
+        let Some(epoch) = self.0.step()? else { return Ok(false) };
+        see(&Moment {
+            number: epoch.number,
+            capabilities: &epoch.sample.capabilities,
+            seen: epoch.seen,
+            managed: epoch.managed,
+            plan: epoch.plan,
+            outcome: epoch.outcome,
+        });
+        Ok(true)
+    }
+}

@@ -1,0 +1,196 @@
+//! `isobar top`: the machine on a screen, live, simulated at any speed, or one frame as text.
+
+use super::Verb;
+use super::epochs;
+use super::options::{positive_seconds, within};
+use super::watch::{Needed, Target, WatchArgs};
+use crate::failure::bad_input;
+use crate::machines::linux;
+use crate::signals::StopFlag;
+use crate::terminal;
+use crate::text::json_line;
+use crate::top::{self, Feed, News, Order, Pace, Source};
+use anyhow::Context;
+use isobar_tui::{App, Setup};
+use isobar_view::{View, Watch};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// The policy where none is named: it changes nothing.
+const WATCHING: &str = "linux";
+
+/// Watch the machine on a screen: who suffers from whom, where memory is, what would help
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "top",
+    after_help = "Example:
+  isobar top
+  isobar top --machine sim:examples/workloads/dino-spec.toml --speed 5
+  isobar top --machine sim:examples/workloads/dino-spec.toml --once
+  isobar top --policy isobar --act --machine sim:examples/workloads/ways.toml
+
+It only watches, and says what the policy `isobar` would do. With --policy NAME it shows what that policy would do;
+with --act, too, it does it, as `isobar manage` would, and puts everything back at the end. Keys: ? shows them."
+)]
+pub struct Top {
+    /// what to watch and how
+    #[command(flatten)]
+    watch: WatchArgs,
+    /// Carry out what the policy decides; put everything back at the end
+    #[arg(long, requires = "policy")]
+    act: bool,
+    /// Seconds of a simulated machine in a second, 0.01 to 10000
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+    /// Print one frame as plain text and end; with --json what it shows as a document
+    #[arg(long)]
+    once: bool,
+    /// Seconds to watch before the frame of --once, of the machine's time
+    #[arg(long = "for", value_name = "S", default_value_t = 10.0, value_parser = positive_seconds, requires = "once")]
+    duration: f64,
+    /// Columns and rows of the frame of --once, such as 160x50; else those of the terminal, else 80x24
+    #[arg(long, value_name = "COLUMNSxROWS", value_parser = size, requires = "once")]
+    size: Option<(u16, u16)>,
+    /// No colour; so does a variable NO_COLOR that is not empty
+    #[arg(long)]
+    no_color: bool,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    within(text, 0.01..=10_000.0, "a factor from 0.01 to 10000, such as 1 or 20")
+}
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let parts = text.split_once('x').and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    let fits = |(columns, rows): &(u16, u16)| (40..=1000).contains(columns) && (10..=1000).contains(rows);
+    parts.filter(fits).ok_or_else(|| "expected COLUMNSxROWS from 40x10 to 1000x1000, such as 160x50".to_owned())
+}
+
+impl Verb for Top {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if self.watch.json && !self.once {
+            return Err(bad_input("--json: only with --once: a screen is no document"));
+        }
+        if self.once {
+            return self.once(out);
+        }
+        if !io::stdout().is_terminal() {
+            return Err(bad_input("standard output is no terminal: --once prints one frame as text"));
+        }
+        self.screen()
+    }
+}
+
+impl Top {
+    fn needed(&self) -> anyhow::Result<Needed> {
+        let mut needed = Needed::from_args_or(&self.watch, Some(WATCHING))?;
+        needed.limits.dry_run = !self.act;
+        needed.limits.despite_missing = !self.act;
+        Ok(needed)
+    }
+
+    fn setup(&self, policy: &str, colour: bool) -> Setup {
+        let source = self.watch.machine.clone().unwrap_or_else(|| "this machine".to_owned());
+        let mode = match (self.act, policy) {
+            (true, policy) => format!("{policy} acts"),
+            (false, WATCHING) => "watching".to_owned(),
+            (false, policy) => format!("{policy}, dry run"),
+        };
+        Setup { source, mode, colour }
+    }
+
+    /// One frame as text.
+    fn once(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let needed = self.needed()?;
+        let mut app = App::new(self.setup(needed.policy.name(), false));
+        let stop = stop_flag(&needed, &linux::Changed::default())?;
+        let stopped = || stop.is_raised();
+        let view =
+            epochs::over(needed, &stopped, &linux::Changed::default(), &mut |source| watched(source, self.duration))?;
+        let view = view.context("interrupted before the first epoch ended")?;
+        if self.watch.json {
+            return Ok(writeln!(out, "{}", json_line(&serde_json::to_value(&view)?))?);
+        }
+        app.take(Arc::new(view));
+        let (columns, rows) = self.size.unwrap_or_else(terminal_size);
+        Ok(write!(out, "{}", isobar_tui::plain_frame(&mut app, columns, rows))?)
+    }
+
+    /// The screen, with the machine in a thread of its own.
+    fn screen(&self) -> anyhow::Result<()> {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let policy = self.needed()?.policy.name();
+        let mut app = App::new(self.setup(policy, !self.no_color && !no_color));
+        let (orders, taken) = mpsc::channel();
+        let (told, news) = mpsc::channel();
+        thread::scope(|scope| {
+            thread::Builder::new().name("epochs".into()).spawn_scoped(scope, move || self.feed(&taken, &told))?;
+            // However it ends, the other thread is to end, too.
+            let _end = End(&orders);
+            top::show(&mut app, &news, &orders)
+        })
+    }
+
+    fn feed(&self, orders: &Receiver<Order>, news: &Sender<News>) {
+        let done = self.fed(orders, news);
+        let _ = news.send(News::Ended(done));
+    }
+
+    fn fed(&self, orders: &Receiver<Order>, news: &Sender<News>) -> anyhow::Result<()> {
+        let needed = self.needed()?;
+        let changed = linux::Changed::default();
+        let stop = stop_flag(&needed, &changed)?;
+        let stopped = || stop.is_raised();
+        let pace = if needed.target == Target::Linux { Pace::Live } else { Pace::Times(self.speed) };
+        epochs::over(needed, &stopped, &changed, &mut |source| {
+            news.send(News::Ready).context("the screen is gone")?;
+            Feed { orders, news, pace, stop: &stopped }.run(source)
+        })
+    }
+}
+
+/// Every signal that asks to stop does, in order; where that takes too long, the terminal is given
+/// back at least.
+fn stop_flag(needed: &Needed, changed: &linux::Changed) -> anyhow::Result<StopFlag> {
+    let (patience, left) = (Duration::from_secs_f64(needed.config.stop_seconds), changed.clone());
+    let flag = StopFlag::install_patient(&linux::stop_signals(), patience, move || {
+        top::leave_the_screen();
+        left.in_words()
+    });
+    Ok(flag?)
+}
+
+/// Tells the thread of the machine that nobody looks any more, and wakes it.
+struct End<'a>(&'a Sender<Order>);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        top::leave_the_screen();
+        let _ = self.0.send(Order::Stop);
+        // A machine that sleeps until its next epoch is woken by a signal, which is caught.
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM);
+    }
+}
+
+fn watched(source: &mut dyn Source, seconds: f64) -> anyhow::Result<Option<View>> {
+    let (mut watch, mut last, mut begin) = (Watch::default(), None, None);
+    loop {
+        let more = source.next(&mut |moment| {
+            let view = watch.take(moment);
+            begin.get_or_insert(view.time_seconds - view.interval_seconds);
+            last = Some(view);
+        })?;
+        let passed = last.as_ref().zip(begin).map_or(0.0, |(view, begin)| view.time_seconds - begin);
+        if !more || passed >= seconds - 1e-6 {
+            return Ok(last);
+        }
+    }
+}
+
+fn terminal_size() -> (u16, u16) {
+    let (columns, rows) = terminal::size().unwrap_or((80, 24));
+    (u16::try_from(columns).unwrap_or(80).max(40), u16::try_from(rows).unwrap_or(24).max(10))
+}

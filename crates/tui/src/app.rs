@@ -1,0 +1,137 @@
+//! The state of the screen: the views that are kept, what is selected, sorted, filtered, expanded.
+
+use crate::columns::Columns;
+use crate::keys::{self, Key, Reply};
+use crate::past::Past;
+use crate::rows::{Id, Kind, Row, Sort};
+use isobar_view::View;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is drawn over the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overlay {
+    /// The keys, and what is not measured.
+    Help,
+    /// The last decision about the selected program.
+    Explain,
+    /// What the policy would do now.
+    Try,
+}
+
+/// How the screen begins.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// What is watched: `this machine`, `sim:workload.toml`.
+    pub source: String,
+    /// What decides, in words: `watching`, `dino decides, dry run`.
+    pub mode: String,
+    /// Whether there is colour.
+    pub colour: bool,
+}
+
+/// The screen.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) setup: Setup,
+    pub(crate) past: Past,
+    pub(crate) kind: Kind,
+    pub(crate) sort: Sort,
+    pub(crate) columns: Columns,
+    pub(crate) filter: String,
+    pub(crate) typing: bool,
+    pub(crate) overlay: Option<Overlay>,
+    pub(crate) selected: Option<Id>,
+    pub(crate) expanded: BTreeSet<Id>,
+    /// The first row of the table that is drawn.
+    pub(crate) first: usize,
+    /// Rows that a page has, as drawn last.
+    pub(crate) page: isize,
+    /// The rows of the table as drawn last, in order.
+    pub(crate) order: Vec<Id>,
+    /// What the machine says of itself: its speed, or that it has ended.
+    pub(crate) status: String,
+    /// The view that comes next is looked at, and the picture stays with it.
+    pub(crate) refreeze: bool,
+}
+
+impl App {
+    /// A screen without a view.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            past: Past::default(),
+            kind: Kind::default(),
+            sort: Sort::default(),
+            columns: Columns::default(),
+            filter: String::new(),
+            typing: false,
+            overlay: None,
+            selected: None,
+            expanded: BTreeSet::new(),
+            first: 0,
+            page: 10,
+            order: Vec::new(),
+            status: String::new(),
+            refreeze: false,
+        }
+    }
+
+    /// Takes the view of the next epoch.
+    pub fn take(&mut self, view: Arc<View>) {
+        self.past.take(view);
+        if std::mem::take(&mut self.refreeze) {
+            self.past.freeze(true);
+        }
+    }
+
+    /// Takes what the machine says of itself.
+    pub fn tell(&mut self, status: String) {
+        self.status = status;
+    }
+
+    /// Does what a key says.
+    pub fn press(&mut self, key: Key) -> Reply {
+        keys::press(self, key)
+    }
+
+    /// The newest view.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Arc<View>> {
+        self.past.newest()
+    }
+
+    /// The rows of a view: sorted and filtered.
+    pub(crate) fn rows<'v>(&self, view: &'v View, groups: &'v [isobar_view::ProgramView]) -> Vec<Row<'v>> {
+        let mut rows = self.kind.rows(view, groups);
+        rows.retain(|row| row.fits(&self.filter));
+        self.sort.sort(&mut rows);
+        rows
+    }
+
+    /// Selects another row, by the order that was drawn last.
+    pub(crate) fn go(&mut self, by: isize) {
+        let at = self.selected.and_then(|id| self.order.iter().position(|other| *other == id));
+        let Some(last) = self.order.len().checked_sub(1) else { return };
+        let to = match at {
+            Some(at) => at.saturating_add_signed(by).min(last),
+            // The first key shows where one is.
+            None if by == isize::MAX => last,
+            None => self.first.min(last),
+        };
+        self.selected = Some(self.order[to]);
+    }
+
+    /// Shows more of the selected row, or less.
+    pub(crate) fn expand(&mut self) {
+        if self.selected.is_none() {
+            self.go(0);
+        }
+        if let Some(id) = self.selected
+            && !self.expanded.remove(&id)
+        {
+            self.expanded.insert(id);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Drawing into cells: text that stays within its columns, bars, sparklines, and the few colours
+//! that there are. Without colour everything that colour says is said by characters, too.
+
+use crate::text::width;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier, Style};
+
+/// From here on a figure is a warning, as a part of what there is.
+const WARM: f64 = 0.6;
+/// And from here on it is too much: the threshold of the verdict.
+const HOT: f64 = 0.8;
+
+/// What a text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// As the terminal writes.
+    Plain,
+    /// Beside the point.
+    Dim,
+    /// Worth a look.
+    Bold,
+    /// Fine.
+    Good,
+    /// A warning.
+    Warm,
+    /// Too much.
+    Hot,
+    /// A heading.
+    Head,
+}
+
+/// How hot a part of what there is.
+#[must_use]
+pub fn heat(part: f64) -> Ink {
+    if part >= HOT {
+        Ink::Hot
+    } else if part >= WARM {
+        Ink::Warm
+    } else {
+        Ink::Good
+    }
+}
+
+/// Where to draw.
+pub struct Canvas<'a> {
+    buffer: &'a mut Buffer,
+    /// What there is.
+    pub area: Rect,
+    colour: bool,
+}
+
+impl<'a> Canvas<'a> {
+    /// All of a buffer.
+    pub fn new(buffer: &'a mut Buffer, colour: bool) -> Self {
+        let area = buffer.area;
+        Self { buffer, area, colour }
+    }
+
+    /// Writes at a place; the column behind it. Nothing is written beyond the area.
+    pub fn put(&mut self, x: u16, y: u16, text: &str, ink: Ink) -> u16 {
+        let Some(room) = self.area.right().checked_sub(x).filter(|_| y < self.area.bottom()) else { return x };
+        let style = self.style(ink);
+        self.buffer.set_stringn(x, y, text, usize::from(room), style).0
+    }
+
+    /// A bar of so many columns.
+    pub fn bar(&mut self, x: u16, y: u16, columns: u16, part: Option<f64>, ink: Ink) -> u16 {
+        self.put(x, y, &bar(usize::from(columns), part), if part.is_some() { ink } else { Ink::Dim })
+    }
+
+    /// A row in reverse.
+    pub fn select(&mut self, y: u16) {
+        if y < self.area.bottom() {
+            let row = Rect::new(self.area.x, y, self.area.width, 1);
+            self.buffer.set_style(row, Style::new().add_modifier(Modifier::REVERSED));
+        }
+    }
+
+    /// Clears a part of the area, for what is drawn over it.
+    pub fn clear(&mut self, part: Rect) {
+        for y in part.top()..part.bottom().min(self.area.bottom()) {
+            for x in part.left()..part.right().min(self.area.right()) {
+                if let Some(cell) = self.buffer.cell_mut((x, y)) {
+                    cell.reset();
+                }
+            }
+        }
+    }
+
+    fn style(&self, ink: Ink) -> Style {
+        let plain = Style::new();
+        let coloured = |colour: Color| if self.colour { plain.fg(colour) } else { plain };
+        match ink {
+            Ink::Plain => plain,
+            Ink::Dim if self.colour => plain.add_modifier(Modifier::DIM),
+            Ink::Dim => plain,
+            Ink::Bold | Ink::Head => plain.add_modifier(Modifier::BOLD),
+            Ink::Good => coloured(Color::Green),
+            Ink::Warm => coloured(Color::Yellow),
+            Ink::Hot => coloured(Color::Red).add_modifier(Modifier::BOLD),
+        }
+    }
+}
+
+/// `█████···`, in half columns; nothing known is `--------`.
+#[must_use]
+pub fn bar(columns: usize, part: Option<f64>) -> String {
+    let Some(part) = part else { return "-".repeat(columns) };
+    let halves = isobar_model::num::round(part.clamp(0.0, 1.0) * 2.0 * isobar_model::num::float_len(columns));
+    let halves = usize::try_from(halves).unwrap_or(0);
+    let (full, half) = (halves / 2, halves % 2);
+    let rest = columns.saturating_sub(full + half);
+    "█".repeat(full) + &"▌".repeat(half) + &"·".repeat(rest)
+}
+
+/// The last figures, from the least to the greatest of a scale; a gap is a dot.
+#[must_use]
+pub fn sparkline(figures: &[Option<f64>], columns: usize, (low, high): (f64, f64)) -> String {
+    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let from = figures.len().saturating_sub(columns);
+    let step = |figure: &Option<f64>| {
+        let Some(figure) = figure else { return '·' };
+        let part = (figure - low) / (high - low).max(1e-9);
+        let step = isobar_model::num::round(part.clamp(0.0, 1.0) * 7.0);
+        STEPS[usize::try_from(step).unwrap_or(0).min(7)]
+    };
+    let drawn: String = figures[from..].iter().map(step).collect();
+    " ".repeat(columns.saturating_sub(width(&drawn))) + &drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_and_sparklines() {
+        assert_eq!(
+            (bar(4, Some(0.5)), bar(4, Some(0.63)), bar(4, Some(7.0)), bar(4, None)),
+            ("██··".into(), "██▌·".into(), "████".into(), "----".into())
+        );
+        let figures = [Some(0.0), None, Some(0.5), Some(1.0)];
+        assert_eq!(sparkline(&figures, 6, (0.0, 1.0)), "  ▁·▅█");
+        assert_eq!(sparkline(&figures, 2, (0.0, 1.0)), "▅█");
+        assert_eq!((heat(0.59), heat(0.6), heat(0.8)), (Ink::Good, Ink::Warm, Ink::Hot));
+    }
+
+    #[test]
+    fn nothing_is_drawn_beyond_the_area() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 4, 1));
+        let mut canvas = Canvas::new(&mut buffer, false);
+        assert_eq!(canvas.put(2, 0, "abcdef", Ink::Plain), 4);
+        assert_eq!((canvas.put(9, 0, "x", Ink::Plain), canvas.put(0, 9, "x", Ink::Plain)), (9, 0));
+        canvas.select(9);
+        assert_eq!(buffer.content().iter().map(|cell| cell.symbol()).collect::<String>(), "  ab");
+    }
+}

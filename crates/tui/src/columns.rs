@@ -1,0 +1,225 @@
+//! The columns of the table: which there are, and which of them a width has room for. More columns
+//! as the terminal grows; `c` changes which come first.
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// pid, or tid
+    Pid,
+    /// name
+    Name,
+    /// CPUs in per cent
+    Cpu,
+    /// threads
+    Threads,
+    /// class
+    Class,
+    /// instructions a cycle
+    Ipc,
+    /// misses
+    Mpki,
+    /// bandwidth
+    Bandwidth,
+    /// nodes on which it runs
+    Runs,
+    /// nodes on which its pages are
+    Pages,
+    /// part of its pages that is remote
+    Far,
+    /// resident memory
+    Memory,
+    /// slowdown
+    Slowdown,
+    /// the part of it that others cause
+    Contention,
+    /// the part of it that remote pages cause
+    Distance,
+    /// who slows it down
+    HarmedBy,
+    /// whom it slows down
+    Harms,
+    /// the last decision
+    Last,
+    /// predicted gain
+    Predicted,
+    /// measured gain
+    Measured,
+    /// why
+    Why,
+}
+
+use Column::{
+    Bandwidth, Class, Contention, Cpu, Distance, Far, HarmedBy, Harms, Ipc, Last, Measured, Memory, Mpki, Name, Pages,
+    Pid, Predicted, Runs, Slowdown, Threads, Why,
+};
+
+/// All, in the order in which they are drawn.
+const ORDER: [Column; 21] = [
+    Pid, Name, Cpu, Threads, Class, Slowdown, Contention, Distance, HarmedBy, Harms, Ipc, Mpki, Bandwidth, Memory,
+    Runs, Pages, Far, Last, Predicted, Measured, Why,
+];
+
+/// Which columns come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Columns {
+    /// Who suffers from whom.
+    #[default]
+    Overview,
+    /// Where memory is.
+    Memory,
+    /// What was decided.
+    Decisions,
+}
+
+impl Columns {
+    /// The next in turn.
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Overview => Self::Memory,
+            Self::Memory => Self::Decisions,
+            Self::Decisions => Self::Overview,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Memory => "memory",
+            Self::Decisions => "decisions",
+        }
+    }
+
+    /// By falling importance.
+    const fn wanted(self) -> &'static [Column] {
+        match self {
+            Self::Overview => &[
+                Pid, Name, Cpu, Slowdown, HarmedBy, Mpki, Runs, Pages, Ipc, Bandwidth, Far, Class, Last, Predicted,
+                Measured, Harms, Threads, Memory, Why, Contention, Distance,
+            ],
+            Self::Memory => &[
+                Pid, Name, Cpu, Memory, Runs, Pages, Far, Distance, Bandwidth, Mpki, Slowdown, Contention, Ipc, Class,
+                Threads, HarmedBy, Harms, Last,
+            ],
+            Self::Decisions => &[
+                Pid, Name, Slowdown, Last, Predicted, Measured, Why, Runs, Pages, Cpu, Mpki, HarmedBy, Class, Ipc,
+                Bandwidth,
+            ],
+        }
+    }
+
+    /// The columns that a width has room for, each with its width, in the order in which they are
+    /// drawn. `nodes` is how many nodes the machine has.
+    pub fn fitting(self, room: usize, nodes: usize) -> Vec<(Column, usize)> {
+        let mut left = room;
+        let mut chosen: Vec<(Column, usize)> = Vec::new();
+        for column in self.wanted() {
+            let need = column.least(nodes) + usize::from(!chosen.is_empty());
+            if need <= left {
+                left -= need;
+                chosen.push((*column, column.least(nodes)));
+            }
+        }
+        // Columns of text take what is left, in turn.
+        for (column, width) in &mut chosen {
+            let more = column.most(nodes).saturating_sub(*width).min(left);
+            *width += more;
+            left -= more;
+        }
+        chosen.sort_by_key(|(column, _)| ORDER.iter().position(|other| other == column));
+        chosen
+    }
+}
+
+impl Column {
+    /// Its heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Pid => "PID",
+            Name => "NAME",
+            Cpu => "CPU %",
+            Threads => "THR",
+            Class => "CLASS",
+            Ipc => "IPC",
+            Mpki => "MPKI",
+            Bandwidth => "GB/s",
+            Runs => "RUNS",
+            Pages => "PAGES",
+            Far => "FAR %",
+            Memory => "MEMORY",
+            Slowdown => "SLOW",
+            Contention => "OTHERS",
+            Distance => "DIST",
+            HarmedBy => "HARMED BY",
+            Harms => "HARMS",
+            Last => "LAST ACTION",
+            Predicted => "PRED",
+            Measured => "MEAS",
+            Why => "WHY",
+        }
+    }
+
+    /// Whether its text begins at the left.
+    pub const fn is_left(self) -> bool {
+        matches!(self, Name | Class | HarmedBy | Harms | Last | Why | Pages | Runs)
+    }
+
+    fn least(self, nodes: usize) -> usize {
+        match self {
+            Pid => 7,
+            Name => 12,
+            Cpu | Bandwidth | Slowdown | Mpki | Contention | Predicted | Measured => 6,
+            Threads | Ipc | Distance => 5,
+            Class => 9,
+            Runs => {
+                if nodes > 10 {
+                    6
+                } else {
+                    4
+                }
+            }
+            Pages => 8,
+            Far => 5,
+            Memory => 8,
+            HarmedBy => 12,
+            Harms => 16,
+            Last => 20,
+            Why => 24,
+        }
+    }
+
+    fn most(self, nodes: usize) -> usize {
+        match self {
+            Name => 20,
+            HarmedBy => 30,
+            Harms => 30,
+            Last => 40,
+            Why => 90,
+            other => other.least(nodes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_fit_and_grow() {
+        for set in [Columns::Overview, Columns::Memory, Columns::Decisions] {
+            let mut before = 0;
+            for room in 40..400 {
+                let chosen = set.fitting(room, 4);
+                let width = chosen.iter().map(|(_, width)| width + 1).sum::<usize>() - 1;
+                assert!(width <= room && chosen.len() >= before, "{set:?} {room} {chosen:?}");
+                assert!(chosen[0].0 == Pid && chosen[1].0 == Name);
+                before = chosen.len();
+            }
+            let all = set.wanted();
+            assert!(all.iter().all(|column| all.iter().filter(|other| *other == column).count() == 1));
+            assert_eq!(before, all.len(), "a very wide terminal has all of them");
+        }
+        let small: Vec<Column> = Columns::Overview.fitting(80, 4).iter().map(|(column, _)| *column).collect();
+        assert_eq!(small, [Pid, Name, Cpu, Slowdown, HarmedBy, Ipc, Mpki, Runs, Pages]);
+    }
+}

@@ -1,0 +1,134 @@
+//! What is drawn over the screen: the keys, an explanation, what the policy would do now.
+
+use crate::app::{App, Overlay};
+use crate::canvas::{Canvas, Ink};
+use crate::detail::decision;
+use crate::text::{short, wrapped};
+use isobar_view::words::{gain, name};
+use isobar_view::{ProgramView, View};
+use ratatui_core::layout::Rect;
+
+const KEYS: [(&str, &str); 14] = [
+    ("arrows up, down", "select a row (also j, k, page up, page down, home, end)"),
+    ("Enter", "pages, harm, last decision and threads of the selected row"),
+    ("arrows left, right", "travel in time by an epoch; [ and ] by ten; Esc: back to now"),
+    ("space", "freeze the picture; a simulated machine stands still, too"),
+    ("+ and -", "a simulated machine faster or slower"),
+    ("s and S", "sort by the next column, or the one before"),
+    ("/", "filter by a part of the name, or by the beginning of the number"),
+    ("t", "programs, threads, groups of one name"),
+    ("c", "which columns come first: overview, memory, decisions"),
+    ("e", "explain the last decision about the selected program"),
+    ("d", "try dry: what would be done now"),
+    ("? and q", "this help; quit"),
+    ("PAGES 00001111", "where pages are, in eighths by node; FAR: per cent where it does not run"),
+    ("SLOW 1.41x", "takes 1.41 times as long as alone with near pages, by isobar's model"),
+];
+
+/// Draws what is open, over everything.
+pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
+    let (Some(overlay), area) = (app.overlay, canvas.area) else { return };
+    let columns = usize::from(area.width.saturating_sub(8).min(110));
+    let (title, lines) = match overlay {
+        Overlay::Help => ("keys", help(view)),
+        Overlay::Explain => ("the last decision", view.map(|view| explained(app, view)).unwrap_or_default()),
+        Overlay::Try => ("what would be done now; nothing is changed", view.map(tried).unwrap_or_default()),
+    };
+    let most = usize::from(area.height.saturating_sub(4));
+    let mut wide: Vec<String> = lines.iter().flat_map(|line| indented(line, columns)).collect();
+    if wide.len() > most {
+        wide.truncate(most.saturating_sub(1));
+        wide.push("…".to_owned());
+    }
+    framed(title, &wide, columns, canvas);
+}
+
+/// A line with its continuation below its text.
+fn indented(line: &str, columns: usize) -> Vec<String> {
+    let indent = line.len() - line.trim_start().len();
+    let space = " ".repeat(indent);
+    wrapped(line, columns.saturating_sub(indent + 1), 12).into_iter().map(|part| format!("{space}{part}")).collect()
+}
+
+fn framed(title: &str, lines: &[String], columns: usize, canvas: &mut Canvas<'_>) {
+    let (width, height) = (columns + 4, lines.len() + 2);
+    let x = u16::try_from(usize::from(canvas.area.width).saturating_sub(width) / 2).unwrap_or(0);
+    let y = u16::try_from(usize::from(canvas.area.height).saturating_sub(height) / 2).unwrap_or(0);
+    let (w, h) = (u16::try_from(width).unwrap_or(u16::MAX), u16::try_from(height).unwrap_or(u16::MAX));
+    canvas.clear(Rect::new(x, y, w, h));
+    let title = short(&format!(" {title} "), columns);
+    let rest = columns.saturating_sub(crate::text::width(&title) + 1) + 2;
+    canvas.put(x, y, &format!("┌─{title}{}┐", "─".repeat(rest)), Ink::Head);
+    for (row, line) in (y + 1..).zip(lines) {
+        let text = crate::text::left(line, columns);
+        canvas.put(x, row, &format!("│ {text} │"), Ink::Plain);
+    }
+    let last = y + h.saturating_sub(1);
+    canvas.put(x, last, &format!("└{}┘", "─".repeat(columns + 2)), Ink::Head);
+}
+
+fn help(view: Option<&View>) -> Vec<String> {
+    let mut lines: Vec<String> = KEYS.iter().map(|(key, what)| format!("{key}: {what}")).collect();
+    if let Some(view) = view {
+        lines.extend(view.gaps.iter().map(|gap| format!("not measured: {}: {}", gap.what, gap.why)));
+        lines.extend(view.remarks.iter().map(|remark| format!("remark: {remark}")));
+    }
+    lines
+}
+
+fn explained(app: &App, view: &View) -> Vec<String> {
+    let wanted = |program: &&ProgramView| app.selected.is_some_and(|(pid, _)| pid == program.pid.0);
+    let Some(program) = view.programs.iter().find(wanted) else {
+        return vec!["No program is selected: choose one with the arrows, then e.".to_owned()];
+    };
+    let who = format!("{} (pid {})", name(&program.name), program.pid);
+    let Some(last) = &program.last else {
+        let what = proposal(view, program).unwrap_or_else(|| "nothing would be changed about it now".to_owned());
+        return vec![format!("{who}: nothing was decided about it so far; {what}.")];
+    };
+    let [what, why] = decision(last, view);
+    vec![who, what, why]
+}
+
+fn proposal(view: &View, program: &ProgramView) -> Option<String> {
+    let planned = view.proposed.as_ref()?.moves.iter().find(|one| one.pid == program.pid)?;
+    Some(format!("isobar would move it {}, predicted {}", planned.words, gain(planned.gain)))
+}
+
+fn tried(view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !view.actions.is_empty() {
+        lines.push(format!("{} decided in this epoch:", view.policy));
+        for action in &view.actions {
+            let who = action.programs.iter().filter_map(|pid| view.programs.iter().find(|one| one.pid == *pid));
+            let who: Vec<String> = who.map(|program| format!("{} ({})", name(&program.name), program.pid)).collect();
+            lines.push(format!("  {}: {}: {}", who.join(", "), action.words, action.became));
+            lines.push(format!("    {}", action.reason));
+        }
+    }
+    match &view.proposed {
+        None => lines.push("What isobar would do cannot be known: see what is not measured (?).".to_owned()),
+        Some(proposed) if proposed.moves.is_empty() => {
+            lines.push("isobar would do nothing: no change that it looked at pays.".to_owned());
+        }
+        Some(proposed) => {
+            lines.push(format!("isobar would now, for {} summed over all programs:", gain(proposed.gain)));
+            let one = |planned: &isobar_view::PlannedMove| {
+                format!(
+                    "  move {} ({}) {}: {} for it",
+                    name(&planned.name),
+                    planned.pid,
+                    planned.words,
+                    gain(planned.gain)
+                )
+            };
+            lines.extend(proposed.moves.iter().map(one));
+            lines.push(
+                "To do it: isobar manage --policy isobar (every change is judged, and taken back where it harmed)."
+                    .to_owned(),
+            );
+        }
+    }
+    lines.extend(view.notes.iter().map(|note| format!("note: {note}")));
+    lines
+}
