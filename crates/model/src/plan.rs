@@ -33,6 +33,22 @@ impl Plan {
     pub fn nothing(policy: &str) -> Self {
         Self { policy: policy.to_owned(), ..Self::default() }
     }
+
+    /// Keeps the actions that `keep` admits. Predictions go on naming theirs by index; one that has
+    /// lost all of its actions goes, too.
+    pub fn retain_actions(&mut self, keep: impl Fn(&Action) -> bool) {
+        let kept: Vec<bool> = self.actions.iter().map(keep).collect();
+        let is_kept = |index: &usize| kept.get(*index).copied().unwrap_or(false);
+        let now_at = |index: usize| kept[..index].iter().filter(|kept| **kept).count();
+        self.predictions.retain_mut(|prediction| {
+            let had = !prediction.actions.is_empty();
+            prediction.actions.retain(is_kept);
+            prediction.actions.iter_mut().for_each(|index| *index = now_at(*index));
+            !(had && prediction.actions.is_empty())
+        });
+        let mut all = kept.iter();
+        self.actions.retain(|_| all.next().copied().unwrap_or(true));
+    }
 }
 
 /// One change to the machine.
@@ -161,5 +177,27 @@ impl Action {
             | Self::SetWays { reason, .. }
             | Self::SetAllocation { reason, .. } => reason,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moved(tid: u32) -> Action {
+        Action::MoveThread { pid: Pid(1), tid: Tid(tid), cpu: CpuId(0), reason: "because".into() }
+    }
+
+    /// Five actions, of which the second and the fourth go: `0 2 4` become `0 1 2`.
+    #[test]
+    fn predictions_follow_the_actions_that_are_kept() {
+        let prediction =
+            |change, actions: &[usize]| Prediction { change, actions: actions.to_vec(), ..Prediction::default() };
+        let predictions =
+            vec![prediction(1, &[0, 1]), prediction(2, &[1, 3]), prediction(3, &[2, 4]), prediction(4, &[])];
+        let mut plan = Plan { actions: (0..5).map(moved).collect(), predictions, ..Plan::nothing("test") };
+        plan.retain_actions(|action| ![moved(1), moved(3)].contains(action));
+        assert_eq!(plan.actions, [moved(0), moved(2), moved(4)]);
+        assert_eq!(plan.predictions, [prediction(1, &[0]), prediction(3, &[1, 2]), prediction(4, &[])]);
     }
 }

@@ -1,6 +1,7 @@
 //! Whether a plan can be carried out on the machine it was made for. Property tests check this of
 //! every policy, and the command checks it again before it acts.
 
+use crate::change::Prediction;
 use crate::ids::{CpuId, LlcId, NodeId, Pid, Tid};
 use crate::observation::{Observation, Process};
 use crate::plan::{Action, NodeWeight, Plan};
@@ -54,16 +55,28 @@ pub enum PlanFault {
     /// no reason in words
     #[error("action {0} carries no reason")]
     NoReason(usize),
+    /// a prediction of an action that is not in the plan
+    #[error("change {0} names action {1}, which the plan does not have")]
+    NoSuchAction(u64, usize),
 }
 
 impl Plan {
-    /// Checks every action against the observation.
+    /// Checks every action against the observation, and every prediction against the actions.
     ///
     /// # Errors
-    /// The first fault, in the order of the actions.
+    /// The first fault, in the order of the actions, then of the predictions.
     pub fn validate(&self, seen: &Observation) -> Result<(), PlanFault> {
         let mut check = Check::new(seen);
-        self.actions.iter().enumerate().try_for_each(|(index, action)| check.action(index, action))
+        self.actions.iter().enumerate().try_for_each(|(index, action)| check.action(index, action))?;
+        self.predictions.iter().try_for_each(|prediction| prediction.names_only(self.actions.len()))
+    }
+}
+
+impl Prediction {
+    /// Whether it names actions of the first `count` only.
+    fn names_only(&self, count: usize) -> Result<(), PlanFault> {
+        let beyond = self.actions.iter().find(|index| **index >= count);
+        beyond.map_or(Ok(()), |index| Err(PlanFault::NoSuchAction(self.change, *index)))
     }
 }
 
@@ -212,6 +225,16 @@ mod tests {
     #[test]
     fn good_actions_pass() {
         assert_eq!(fault(vec![to(2, 1), migrate(1, 10)]), None);
+    }
+
+    #[test]
+    fn predictions_name_actions_of_their_plan() {
+        let fault = |named: Vec<usize>| {
+            let predictions = vec![Prediction { change: 7, actions: named, ..Prediction::default() }];
+            Plan { actions: vec![to(2, 1)], predictions, ..Plan::nothing("test") }.validate(&seen()).err()
+        };
+        assert_eq!(fault(vec![0]), None);
+        assert_eq!(fault(vec![0, 1]), Some(PlanFault::NoSuchAction(7, 1)));
     }
 
     #[test]

@@ -109,6 +109,36 @@ proptest! {
     }
 
     #[test]
+    fn every_effect_was_predicted_and_changes_are_counted(case in case()) {
+        let mut case = case;
+        free_all(&mut case);
+        let mut seen = observations(&case, |id| id).swap_remove(0);
+        let (mut last, mut begun) = (0, BTreeSet::new());
+        let mut policy = build("isobar", &Settings::default()).unwrap();
+        for epoch in 0..32 {
+            seen.time.0 += 1.0;
+            let plan = policy.decide(&seen);
+            prop_assert_eq!(plan.validate(&seen), Ok(()));
+            for effect in &plan.effects {
+                prop_assert!(begun.remove(&effect.change), "change {} ends, but did not begin", effect.change);
+                prop_assert!(effect.programs.is_sorted_by_key(|one| one.pid));
+            }
+            for prediction in &plan.predictions {
+                prop_assert!(prediction.actions.is_sorted() && prediction.change > last, "{:?}", prediction);
+                prop_assert!(prediction.programs.is_sorted_by_key(|one| one.pid));
+                last = prediction.change;
+                begun.insert(last);
+            }
+            // Some of it is refused, and held back later.
+            let answer = |index: usize| match (epoch + index) % 3 {
+                0 => ActionOutcome::Refused { errno: Some(1), why: "no".into() },
+                _ => ActionOutcome::Done,
+            };
+            policy.applied(&plan, &Outcome { actions: (0..plan.actions.len()).map(answer).collect() });
+        }
+    }
+
+    #[test]
     fn cores_are_loaded_evenly(case in case()) {
         let mut case = case;
         // All threads free to move and measured: the first decision evens the cores out.

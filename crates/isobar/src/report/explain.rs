@@ -2,7 +2,7 @@
 //! it rests on.
 
 use super::ways::WayMap;
-use super::{Aftermath, Reporter, table, words};
+use super::{Aftermath, Reporter, changes, table, words};
 use crate::output::Sink;
 use crate::text::{plain, plural};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
@@ -39,6 +39,7 @@ fn decision(epoch: &Epoch<'_>) -> Vec<String> {
     let action = |action| format!("  {}", words::action_in_words(action, epoch.managed));
     let because = |reason: &str| format!("    because {reason}");
     lines.extend(epoch.plan.actions.iter().flat_map(|each| [action(each), because(each.reason())]));
+    lines.extend(changes::lines(epoch.plan, epoch.managed));
     lines.extend(epoch.plan.notes.iter().map(|note| format!("note: {note}")));
     lines
 }

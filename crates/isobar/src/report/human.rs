@@ -15,7 +15,7 @@ use super::notes::Notes;
 use super::rate::{Kind, Rate};
 use super::remarks::Told;
 use super::ways::WayMap;
-use super::{Aftermath, Reporter, sums, table, words};
+use super::{Aftermath, Reporter, changes, sums, table, words};
 use crate::output::Sink;
 use crate::text::plural;
 use isobar_model::{ActionOutcome, Observation, Seconds};
@@ -104,15 +104,18 @@ impl<'a> Human<'a> {
     fn decision(&mut self, epoch: &Epoch<'_>) -> io::Result<()> {
         let now = epoch.seen.time;
         let notes = self.fresh_notes(epoch);
+        let told: Vec<String> =
+            changes::lines(epoch.plan, epoch.managed).into_iter().map(|line| format!("  {line}")).collect();
         let changed = self.ways.take(epoch.plan, epoch.outcome);
         let actions = epoch.plan.actions.len();
-        if (actions == 0 && notes.is_empty()) || self.is_quiet() {
+        if (actions == 0 && notes.is_empty() && told.is_empty()) || self.is_quiet() {
             return Ok(());
         }
         let lines = sums::lines(epoch, self.volume == Volume::Verbose);
         if !self.admits(Kind::Decision, now) {
             // Lines without their heading would seem to belong to the one before.
             lines.iter().for_each(|(kind, _)| self.rate.swallow(*kind, now));
+            told.iter().for_each(|_| self.rate.swallow(Kind::Change, now));
             notes.iter().for_each(|_| self.rate.swallow(Kind::Note, now));
             return Ok(());
         }
@@ -121,6 +124,7 @@ impl<'a> Human<'a> {
             self.limited(kind, now, &[line])?;
         }
         self.way_maps(epoch, &changed)?;
+        self.limited(Kind::Change, now, &told)?;
         self.limited(Kind::Note, now, &notes)
     }
 

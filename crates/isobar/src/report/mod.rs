@@ -2,6 +2,7 @@
 //! touches no machine.
 
 mod aftermath;
+mod changes;
 mod clock;
 mod explain;
 mod human;

@@ -25,6 +25,8 @@ pub enum Kind {
     Allocation,
     /// a drawing of the ways of LLCs
     Map,
+    /// what is predicted of a change, or was measured of it
+    Change,
     /// what a policy notes
     Note,
     /// how the run stands
@@ -41,6 +43,7 @@ impl Kind {
             Self::Ways => "cache ways",
             Self::Allocation => "where processes allocate",
             Self::Map => "the ways of LLCs",
+            Self::Change => "changes on trial",
             Self::Note => "what the policy notes",
             Self::Status => "how the run stands",
         }

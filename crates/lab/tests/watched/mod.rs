@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Sensor};
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, num};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What it did.
@@ -38,11 +38,13 @@ impl Noted {
 pub struct Watched {
     pub inner: Box<dyn Policy>,
     pub noted: Noted,
+    /// How many programs each change is of.
+    begun: BTreeMap<u64, f64>,
 }
 
 impl Watched {
     pub fn new(inner: Box<dyn Policy>) -> Self {
-        Self { inner, noted: Noted::default() }
+        Self { inner, noted: Noted::default(), begun: BTreeMap::new() }
     }
 }
 
@@ -70,8 +72,12 @@ impl Policy for Watched {
             })
             .collect();
         moved.into_iter().for_each(|pid| self.noted.moves.entry(pid).or_default().push(seen.time.0));
-        self.noted.trials.extend(plan.notes.iter().filter_map(|note| trial(note)));
-        self.noted.taken_back += plan.notes.iter().filter(|note| note.ends_with("taken back")).count();
+        self.begun.extend(plan.predictions.iter().map(|one| (one.change, num::float_len(changed(&plan, one, seen)))));
+        for effect in &plan.effects {
+            let programs = self.begun[&effect.change].max(1.0);
+            self.noted.trials.push((100.0 * effect.predicted, 100.0 * effect.measured, programs));
+            self.noted.taken_back += usize::from(!effect.kept);
+        }
         plan
     }
 
@@ -80,11 +86,18 @@ impl Policy for Watched {
     }
 }
 
-/// `trial of 2 programs: predicted +1.0 %, measured -2.0 % (...`.
-fn trial(note: &str) -> Option<(f64, f64, f64)> {
-    let number = |after: &str| {
-        let word = note.split(after).nth(1)?.split_whitespace().next()?;
-        word.parse::<f64>().ok()
-    };
-    Some((number("predicted ")?, number("measured ")?, number("trial of ")?))
+/// How many programs the actions of a prediction change.
+fn changed(plan: &Plan, prediction: &Prediction, seen: &Observation) -> usize {
+    let mut pids = BTreeSet::new();
+    for action in prediction.actions.iter().map(|index| &plan.actions[*index]) {
+        match action {
+            Action::MoveThread { pid, .. } | Action::MigratePages { pid, .. } => drop(pids.insert(*pid)),
+            Action::SetWays { threads, .. } => {
+                let own = seen.threads().filter(|(_, thread)| threads.contains(&thread.tid));
+                pids.extend(own.map(|(process, _)| process.pid));
+            }
+            _ => {}
+        }
+    }
+    pids.len()
 }

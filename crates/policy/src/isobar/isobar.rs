@@ -24,14 +24,14 @@ use super::programs::{Programs, weights};
 use super::scene::Scene;
 use super::search::{Decision, search};
 use super::step::Step;
+use super::tell::{self, percent};
 use super::trial::{Touched, Trial, Verdict};
 use super::ways::Ways;
 use crate::entry::{Entry, Moves, Of, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Asked, Refused, refused_of};
-use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Seconds, Sensor, Topology, num};
+use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Seconds, Sensor, Topology, num};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// Canonical name.
@@ -87,6 +87,8 @@ pub struct Isobar {
     calm: Calm,
     /// Changes that were found not to pay, and for how many searches they are passed over.
     passed: BTreeMap<Key, u32>,
+    /// Changes so far.
+    changes: u64,
     /// Mean error of predictions, as a part of the speed of a program that was moved.
     error: f64,
 }
@@ -108,6 +110,7 @@ impl Isobar {
             idle: Idle::default(),
             calm: Calm::default(),
             passed: BTreeMap::new(),
+            changes: 0,
             error: FIRST_ERROR,
         }
     }
@@ -143,6 +146,10 @@ impl Isobar {
                     self.mode = Mode::Trying(trial);
                 } else if let Some(verdict) = trial.judge(&self.programs, window) {
                     self.conclude(seen, domains, &trial, &verdict, plan);
+                } else {
+                    let change = trial.change;
+                    let why = "each program that it is about ended or does something else now";
+                    plan.notes.push(format!("change {change} stays unmeasured: {why}"));
                 }
             }
             Mode::Settling(left) if left > 0 || !self.goals.is_empty() => {
@@ -151,7 +158,25 @@ impl Isobar {
             Mode::Settling(_) => {}
         }
         self.ways.follow(seen, domains, scene, memory, &mut plan.actions);
+        let before = plan.actions.len();
         pages::ask(&mut self.goals, seen, memory, &scene.free, &mut plan.actions);
+        self.name_pages(before, plan);
+    }
+
+    /// The pages that a change of this epoch begins to move are among its actions.
+    fn name_pages(&self, from: usize, plan: &mut Plan) {
+        let (Mode::Trying(trial), Some(prediction)) = (&self.mode, plan.predictions.last_mut()) else { return };
+        let moved = |pid: Pid| trial.touched.iter().any(|one| one.pid == pid && one.pages.is_some());
+        let is_its = |(_, action): &(usize, &Action)| matches!(action, Action::MigratePages { pid, .. } if moved(*pid));
+        prediction.actions.extend(plan.actions.iter().enumerate().skip(from).filter(is_its).map(|(index, _)| index));
+    }
+
+    /// A change of which nothing is asked for, since the machine refused it before, is no trial;
+    /// for as long as one takes no other is begun.
+    fn drop_trial(&mut self, begun: Option<u64>, left: &[Prediction]) {
+        if begun.is_some() && left.is_empty() {
+            self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
+        }
     }
 
     /// Looks for changes, without those that were found not to pay lately: so that each epoch asks
@@ -183,6 +208,7 @@ impl Isobar {
     ) {
         let mut seats = self.seats(seen, domains);
         let mut touched: Vec<Touched> = Vec::new();
+        let before = plan.actions.len();
         for (step, _) in &decision.steps {
             let Some(carried) = seats.take(scene, step) else { continue };
             let both = [(Some(step.program), step.pages), (step.partner, step.partner_pages)];
@@ -207,9 +233,25 @@ impl Isobar {
             }
         }
         if !touched.is_empty() {
-            let window = num::index(self.config.window_epochs);
-            self.mode = Mode::Trying(Trial::new(touched, &self.programs, &decision.gains, window, seen.time.0));
+            let trial = self.begin(seen, touched, &decision.gains, before, plan);
+            self.mode = Mode::Trying(trial);
         }
+    }
+
+    /// A trial, told beforehand; its actions are those of the plan from an index on.
+    fn begin(
+        &mut self,
+        seen: &Observation,
+        touched: Vec<Touched>,
+        gains: &[f64],
+        from: usize,
+        plan: &mut Plan,
+    ) -> Trial {
+        self.changes += 1;
+        let own = (from..plan.actions.len()).collect();
+        plan.predictions.push(tell::prediction(self.changes, &self.programs, gains, own));
+        let window = num::index(self.config.window_epochs);
+        Trial::new(self.changes, touched, &self.programs, gains, window, seen.time.0)
     }
 
     /// Divides the ways of a cache where that pays, and begins to watch what comes of it.
@@ -225,11 +267,11 @@ impl Isobar {
         }
         let sum: f64 = proposal.gains.iter().map(|gain| gain - 1.0).sum();
         let why = format!("predicted {} summed over all", percent(sum));
+        let before = plan.actions.len();
         self.ways.divide(seen, domains, memory, &proposal, &why, &mut plan.actions);
         let untouched = |(pid, _): &(Pid, u64)| Touched { pid: *pid, carried: Vec::new(), pages: None };
         let touched = proposal.division.members.iter().map(untouched).collect();
-        let window = num::index(self.config.window_epochs);
-        let mut trial = Trial::new(touched, &self.programs, &proposal.gains, window, seen.time.0);
+        let mut trial = self.begin(seen, touched, &proposal.gains, before, plan);
         trial.divided = Some(proposal.llc);
         self.mode = Mode::Trying(trial);
     }
@@ -252,15 +294,7 @@ impl Isobar {
         let idle = trial.divided.is_some() && verdict.measured < 0.0;
         let harmed = idle || verdict.harmed(self.config.max_loss_percent / 100.0);
         let undone = harmed && self.config.guard;
-        let mut note = format!(
-            "trial of {} programs: predicted {}, measured {} (error {}) summed over all",
-            trial.touched.len(),
-            percent(verdict.predicted),
-            percent(verdict.measured),
-            percent(verdict.error),
-        );
-        let _ = write!(note, ": {}", if undone { "taken back" } else { "stays" });
-        plan.notes.push(note);
+        plan.effects.push(tell::effect(trial.change, verdict, !undone));
         if !undone {
             self.book(verdict);
         }
@@ -284,7 +318,7 @@ impl Isobar {
             }
         }
         if undone {
-            self.take_back(seen, domains, trial, verdict, plan);
+            self.take_back(seen, domains, trial, plan);
             self.mode = Mode::Settling(self.config.settle_epochs + self.config.window_epochs);
         }
     }
@@ -296,13 +330,9 @@ impl Isobar {
         }
     }
 
-    fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, verdict: &Verdict, plan: &mut Plan) {
+    fn take_back(&mut self, seen: &Observation, domains: &Domains, trial: &Trial, plan: &mut Plan) {
         let all: Vec<Carried> = trial.touched.iter().flat_map(|one| one.carried.iter().copied()).collect();
-        let why = format!(
-            "taken back: predicted {}, measured {} over all",
-            percent(verdict.predicted),
-            percent(verdict.measured)
-        );
+        let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
         let back = self.seats(seen, domains).take_back(&all);
         plan.actions.extend(back.iter().map(|one| to_cpu(domains, one, &why)));
         for program in &mut self.programs.list {
@@ -351,7 +381,9 @@ impl Policy for Isobar {
         }
         memory.correct(seen, &scene.flows);
         self.memory = Some((Arc::clone(&seen.machine), memory));
+        let begun = plan.predictions.last().map(|prediction| prediction.change);
         self.refused.hold_back(&mut plan);
+        self.drop_trial(begun, &plan.predictions);
         plan
     }
 
@@ -369,13 +401,6 @@ impl Policy for Isobar {
 fn to_cpu(domains: &Domains, one: &Carried, why: &str) -> Action {
     let place = domains.seat_of(one.to).map(|seat| domains.describe(domains.seat(seat).domain)).unwrap_or_default();
     Action::MoveThread { pid: one.pid, tid: one.tid, cpu: one.to, reason: format!("to {place}: {why}") }
-}
-
-/// `+12.3 %`.
-fn percent(part: f64) -> String {
-    let tenths = num::round(part.abs() * 1000.0);
-    let sign = if part < 0.0 && tenths > 0 { '-' } else { '+' };
-    format!("{sign}{}.{} %", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]

@@ -48,6 +48,39 @@ fn young_programs_are_watched_then_memory_is_spread_with_a_prediction() {
     assert!(plans[first].actions.iter().any(|action| matches!(action, Action::MigratePages { .. })));
 }
 
+/// The change that spreads memory is predicted by what it moves and by whom it helps; an epoch in
+/// which nothing begins has no prediction.
+#[test]
+fn a_change_is_told_before_it_is_judged() {
+    let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
+    let plans = run(policy.as_mut(), &mut seen, 12);
+    let first = plans.iter().position(|plan| !plan.actions.is_empty()).unwrap();
+    assert!(plans[..first].iter().all(|plan| plan.predictions.is_empty()));
+    let told = &plans[first].predictions[0];
+    assert_eq!(told.actions, (0..plans[first].actions.len()).collect::<Vec<_>>());
+    let sum: f64 = told.programs.iter().map(|one| one.gain).sum();
+    assert!(told.change == 1 && told.gain > 0.1 && (told.gain - sum).abs() < 0.02, "{told:?}");
+    assert!(told.programs.is_sorted_by_key(|one| one.pid));
+}
+
+/// What the machine refused before is held back, so that the change is none: it is not judged.
+#[test]
+fn a_change_that_is_held_back_is_no_trial() {
+    let (mut policy, mut seen) = (policy(&ENTRY, ""), crowded());
+    let no = |_: &Action| isobar_model::ActionOutcome::Refused { errno: Some(1), why: "no".into() };
+    let mut plans = Vec::new();
+    for _ in 0..60 {
+        seen.time.0 += 1.0;
+        let plan = policy.decide(&seen);
+        assert_eq!(plan.validate(&seen), Ok(()));
+        policy.applied(&plan, &Outcome { actions: plan.actions.iter().map(no).collect() });
+        plans.push(plan);
+    }
+    let held = |plan: &Plan| plan.actions.is_empty() && plan.notes.iter().any(|note| note.contains("they wait"));
+    assert!(plans.iter().any(held), "{plans:?}");
+    assert!(plans.iter().filter(|plan| held(plan)).all(|plan| plan.predictions.is_empty()));
+}
+
 /// What was measured is the opposite of what was predicted: everything goes back, and stays.
 #[test]
 fn what_harmed_is_taken_back_and_not_tried_again_soon() {
@@ -63,7 +96,11 @@ fn what_harmed_is_taken_back_and_not_tried_again_soon() {
         process.threads[0] = stream(pid, cpu, 2.6);
     }
     let mut plans = run(policy.as_mut(), &mut seen, 9);
-    assert!(plans.iter().flat_map(|plan| &plan.notes).any(|note| note.contains("taken back")), "{plans:?}");
+    let effects: Vec<_> = plans.iter().flat_map(|plan| &plan.effects).collect();
+    assert_eq!(effects.len(), 1, "{plans:?}");
+    // From 2 cycles an instruction to 2.6, four times: 4 * (2 / 2.6 - 1) = -0.923.
+    assert!((effects[0].measured + 0.923).abs() < 0.001 && effects[0].predicted > 0.0, "{effects:?}");
+    assert_eq!((effects[0].change, effects[0].kept, effects[0].programs.len()), (1, false, 4));
     plans = run(policy.as_mut(), &mut seen, 12);
     assert!(plans.iter().all(|plan| plan.actions.is_empty()), "{plans:?}");
     assert_eq!(seen.processes.iter().map(|process| process.pages.clone()).collect::<Vec<_>>(), before);

@@ -14,6 +14,7 @@
 //! | what a change would do: roughly for many, exactly for a few | [`rough`], [`predict`] |
 //! | which changes there are, and which pays | [`step`], [`search`], [`ways`] |
 //! | what was tried, what it brought, what is taken back | [`trial`], [`carry`] |
+//! | what others are told of a change | [`tell`] |
 //! | pages on their way to where they should be | [`pages`] |
 //! | what is left without counters | [`blind`] |
 //! | what it knows, for who shows it | [`outlook`] |
@@ -39,6 +40,7 @@ pub mod rough;
 pub mod scene;
 pub mod search;
 pub mod step;
+pub mod tell;
 pub mod trial;
 pub mod ways;
 

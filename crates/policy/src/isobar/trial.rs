@@ -37,6 +37,8 @@ pub struct Touched {
 /// A change that is being judged.
 #[derive(Clone, Debug)]
 pub struct Trial {
+    /// Its number, as its prediction has it.
+    pub change: u64,
     /// What was changed.
     pub touched: Vec<Touched>,
     /// The cache, by position, whose ways were divided.
@@ -64,15 +66,28 @@ pub struct Verdict {
     pub moved: usize,
     /// Whether programs came or went meanwhile: what was predicted was not for these.
     pub disturbed: bool,
-    /// The witnesses, each with its predicted and its measured gain as logarithms.
-    pub gains: Vec<(Pid, f64, f64)>,
+    /// The witnesses.
+    pub gains: Vec<Gained>,
+}
+
+/// What became of a witness, in logarithms of its speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gained {
+    /// The program.
+    pub pid: Pid,
+    /// What was predicted for it.
+    pub predicted: f64,
+    /// What was measured.
+    pub measured: f64,
+    /// Standard error of that.
+    pub error: f64,
 }
 
 impl Verdict {
     /// What a change did to each witness, as a logarithm: as measured where nothing else happened,
     /// else as predicted.
     pub fn effects(&self) -> impl Iterator<Item = (Pid, f64)> + '_ {
-        self.gains.iter().map(|(pid, predicted, measured)| (*pid, if self.disturbed { *predicted } else { *measured }))
+        self.gains.iter().map(|one| (one.pid, if self.disturbed { one.predicted } else { one.measured }))
     }
 
     /// Whether the change did harm: all together clearly lost, or one lost twice what it may. Where
@@ -94,13 +109,20 @@ impl Verdict {
 impl Trial {
     /// Begins, with the predicted speed-up of each program by position.
     #[must_use]
-    pub fn new(touched: Vec<Touched>, programs: &Programs, gains: &[f64], window: usize, now: f64) -> Self {
+    pub fn new(
+        change: u64,
+        touched: Vec<Touched>,
+        programs: &Programs,
+        gains: &[f64],
+        window: usize,
+        now: f64,
+    ) -> Self {
         let witness = |(program, gain): (&Program, &f64)| {
             let before = program.pace(window)?;
             Some(Witness { pid: program.pid, phase: program.phase, before, predicted: ln(*gain) })
         };
         let witnesses = programs.list.iter().zip(gains).filter_map(witness).collect();
-        Self { touched, divided: None, witnesses, there: there(programs), since: now, quiet: 0 }
+        Self { change, touched, divided: None, witnesses, there: there(programs), since: now, quiet: 0 }
     }
 
     /// An epoch has passed. `busy`: pages still have to move.
@@ -129,7 +151,8 @@ impl Trial {
             let gain = after - witness.before.0;
             let own = error * error + witness.before.1 * witness.before.1;
             variance += own;
-            verdict.gains.push((witness.pid, witness.predicted, gain));
+            let (pid, predicted) = (witness.pid, witness.predicted);
+            verdict.gains.push(Gained { pid, predicted, measured: gain, error: own.sqrt() });
             verdict.predicted += witness.predicted;
             verdict.measured += gain;
             verdict.worst = verdict.worst.max(-gain - 2.0 * own.sqrt());

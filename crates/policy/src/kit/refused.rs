@@ -131,7 +131,7 @@ impl Refused {
             return;
         }
         let all = plan.actions.len();
-        plan.actions.retain(|action| Asked::by(action).is_none_or(|asked| !self.waits(asked)));
+        plan.retain_actions(|action| Asked::by(action).is_none_or(|asked| !self.waits(asked)));
         let held = all - plan.actions.len();
         if held > 0 {
             plan.notes.push(format!("the machine refused {held} of {all} actions before: they wait"));
