@@ -13,6 +13,7 @@ mod input;
 mod machines;
 mod on_purpose;
 mod output;
+mod past;
 mod progress;
 mod record;
 mod report;

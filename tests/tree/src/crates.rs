@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which crates of ours each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 35] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 36] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-contention", &["isobar-model"]),
@@ -23,6 +23,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 35] = [
     ("isobar-recording", &["isobar-model"]),
     ("isobar-runtime", &["isobar-model", "isobar-policy"]),
     ("isobar-view", &["isobar-model", "isobar-policy"]),
+    ("isobar-report", &["isobar-model", "isobar-view"]),
     ("isobar-tui", &["isobar-model", "isobar-view"]),
     (
         "isobar-study",
@@ -74,6 +75,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 35] = [
             "isobar-policy",
             "isobar-profiles",
             "isobar-recording",
+            "isobar-report",
             "isobar-runtime",
             "isobar-sim",
             "isobar-study",

@@ -31,7 +31,8 @@ pub fn over<R>(
             let machine = linux::switched_on(machine, &*estimates);
             changed.watch(&machine, &needed.config);
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
-            let surroundings = Surroundings { cgroups: &linux::cgroup_of, stop, own_cpu, recovered, ..Surroundings::default() };
+            let surroundings =
+                Surroundings { cgroups: &linux::cgroup_of, stop, own_cpu, recovered, ..Surroundings::default() };
             looped(machine, needed, surroundings, work)
         }
         Target::Sim { workload, seed } => {

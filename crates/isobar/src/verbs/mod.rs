@@ -13,6 +13,7 @@ mod probe;
 mod record;
 mod recording;
 mod replay;
+mod report;
 mod reproduce;
 mod restore;
 mod run;
@@ -40,6 +41,7 @@ pub const VERBS: &[Entry] = &[
     Entry::of::<restore::Restore>(),
     Entry::of::<record::Record>(),
     Entry::of::<replay::Replay>(),
+    Entry::of::<report::Report>(),
     Entry::of::<sim::Sim>(),
     Entry::of::<reproduce::Reproduce>(),
     Entry::of::<study::Study>(),

@@ -1,0 +1,91 @@
+//! Recordings as what people look at: epoch by epoch, as the loop would show them, and the facts
+//! about them in words.
+
+use crate::text::{plain, plural};
+use isobar_model::{Observation, Plan, Sample};
+use isobar_recording::{Recording, RecordingError, about};
+use isobar_runtime::selection;
+use isobar_view::Moment;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A recording, read from its beginning.
+pub struct Past {
+    recording: Recording,
+    before: Option<Sample>,
+    /// Seconds since 1970 at its first reading.
+    pub begun: Option<f64>,
+    /// Epochs that are missing between those that were read.
+    pub missing: u64,
+    last: Option<u64>,
+}
+
+impl Past {
+    /// At the beginning of a recording.
+    pub const fn of(recording: Recording) -> Self {
+        Self { recording, before: None, begun: None, missing: 0, last: None }
+    }
+
+    /// Shows the next epoch; false at the end, when nothing was shown.
+    ///
+    /// # Errors
+    /// Where the recording is damaged.
+    pub fn next(&mut self, see: &mut dyn FnMut(&Moment<'_>)) -> Result<bool, RecordingError> {
+        loop {
+            let Some(now) = self.recording.next_moment()? else { return Ok(false) };
+            self.begun = self.begun.or(now.wall_time);
+            self.missing += self.last.map_or(0, |last| now.number.saturating_sub(last + 1));
+            self.last = Some(now.number);
+            let Some(before) = self.before.replace(now.sample.clone()) else { continue };
+            let seen = Observation::between(&before, &now.sample);
+            let nothing = Plan::default();
+            let plan = now.decision.as_ref().map_or(&nothing, |decision| &decision.plan);
+            see(&Moment {
+                number: now.number,
+                capabilities: &now.sample.capabilities,
+                seen: &seen,
+                managed: &selection::part(&seen, &now.managed),
+                plan,
+                outcome: now.decision.as_ref().and_then(|decision| decision.outcome.as_ref()),
+            });
+            return Ok(true);
+        }
+    }
+}
+
+/// The facts about a recording, each with the name that people read.
+pub fn facts(facts: &BTreeMap<String, String>, begun: Option<f64>) -> Vec<(String, String)> {
+    let dry = facts.get(about::DRY_RUN).is_some_and(|dry| dry == "true");
+    let mut named = Vec::new();
+    for (key, name) in [(about::HOST, "host"), (about::KERNEL, "kernel"), (about::MACHINE, "machine")] {
+        named.extend(facts.get(key).map(|value| (name.to_owned(), plain(value).into_owned())));
+    }
+    let policy = facts.get(about::POLICY).map(|policy| plain(policy).into_owned());
+    let dry = if dry { " (dry run: nothing was changed)" } else { "" };
+    named.extend(policy.map(|policy| ("policy".to_owned(), policy + dry)));
+    named.extend(begun.and_then(utc).map(|time| ("begun".to_owned(), time)));
+    named.extend(facts.get(about::ISOBAR).map(|version| ("isobar".to_owned(), plain(version).into_owned())));
+    named
+}
+
+/// RFC 3339, in UTC.
+fn utc(seconds: f64) -> Option<String> {
+    let time = Timestamp::UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?).ok()?;
+    Some(format!("{time:.0}"))
+}
+
+/// What a reader should know before the figures.
+pub fn remarks(facts: &BTreeMap<String, String>, first: u64, missing: u64) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !facts.contains_key(about::COMPLETE) {
+        lines.push("The recorder was not ended in order, or is still at work.".to_owned());
+    }
+    if first > 0 {
+        lines.push(format!("The beginning was dropped: epoch {first} is the oldest that was kept."));
+    }
+    if missing > 0 {
+        lines.push(format!("{} missing: the disk was too slow.", plural(missing, "epoch")));
+    }
+    lines
+}

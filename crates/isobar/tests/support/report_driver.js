@@ -1,0 +1,40 @@
+// What a person would do in a report; what came of it goes into the document's title.
+const faults = [];
+const said = {};
+try {
+  const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr`)];
+  const first = (id) => rows(id)[0].firstChild.textContent;
+  const column = (id, at) => rows(id).map((row) => row.children[at].textContent);
+  said.programs = rows("programs").length;
+  document.querySelectorAll("#programs thead button")[0].click();
+  said.ascending = column("programs", 0);
+  document.querySelectorAll("#programs thead button")[0].click();
+  said.descending = column("programs", 0);
+  const filter = document.querySelector("#programs input[type=search]");
+  filter.value = "mcf";
+  filter.dispatchEvent(new Event("input"));
+  said.filtered = column("programs", 0);
+  filter.value = "";
+  filter.dispatchEvent(new Event("input"));
+  rows("programs")[0].dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  said.chosen = document.querySelectorAll("tr.chosen").length;
+  said.faded = document.querySelectorAll('#lanes rect[opacity="0.12"]').length;
+  document.querySelectorAll("tr.chosen")[0].click();
+  const strip = document.querySelector("#range svg"), area = strip.getBoundingClientRect();
+  strip.setPointerCapture = () => {};
+  const drag = (type, part) => strip.dispatchEvent(new PointerEvent(type, { clientX: area.left + area.width * part, clientY: area.top + 5, pointerId: 1 }));
+  const before = document.querySelector("#nodes path[stroke]").getAttribute("d");
+  drag("pointerdown", 0.5); drag("pointermove", 0.7); drag("pointerup", 0.75);
+  said.from = Number(document.getElementById("from").value);
+  said.to = Number(document.getElementById("to").value);
+  said.redrawn = before !== document.querySelector("#nodes path[stroke]").getAttribute("d");
+  said.actions = rows("actions").length;
+  [...document.querySelectorAll("#range button")].find((button) => button.textContent === "Whole run").click();
+  said.actionsOfAll = rows("actions").length;
+  said.sections = [...document.querySelectorAll("section[id]")].map((section) => section.id);
+  said.unnamed = [...document.querySelectorAll("svg:not([aria-label]), table:not(:has(caption)), button:empty, input:not([aria-label]):not([id])")].length;
+  said.requests = performance.getEntriesByType("resource").map((entry) => entry.name);
+  said.milliseconds = performance.now();
+} catch (error) { faults.push(String(error.stack)); }
+said.faults = faults.concat(window.faults);
+document.title = JSON.stringify(said);
